@@ -1,0 +1,412 @@
+//! What is observed in one stretch of a run: the unit in which the engine hands over, in which the
+//! folder stores and from which every summary is added up.
+//!
+//! Two ways of counting stand side by side and are never mixed (docs/counting.md):
+//!
+//! - *by event*: a counter of [`Interval`] counts its own event in the stretch in which it happened;
+//! - *by due phase*: a [`PhaseSlice`] counts requests by the phase in which they were **due**,
+//!   whenever the rest of their life took place.
+//!
+//! Adding intervals is exact: histograms merge bucket by bucket, counters add.
+
+use plimsoll_stats::Histogram;
+
+/// A part of a run with a summary of its own. A request belongs to the phase it was due in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Phase {
+    /// Before measurement: kept, never part of the summary's figures.
+    WarmUp = 0,
+    /// What the summary is about.
+    Measured = 1,
+}
+
+impl Phase {
+    /// Every phase, in the order of a run.
+    pub const ALL: [Self; 2] = [Self::WarmUp, Self::Measured];
+
+    /// The name in files: `warm-up`, `measured`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// Who is answerable for a failure. Only `Target` counts against the system under test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Blame {
+    /// The system under test.
+    Target,
+    /// This program, or the core it runs on.
+    Generator,
+    /// Neither: the host, the network between.
+    Environment,
+    /// What was asked cannot be done.
+    Plan,
+}
+
+/// Why a request did not succeed.
+///
+/// The first five were never sent: `offered = sent + connect + dns + tls + client_saturated + cut`.
+/// The next four were sent and not answered:
+/// `sent = completed + timeout + reset + protocol + in_flight_at_end`.
+/// The last two were answered: kinds within `completed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// No connection could be made: refused, unreachable, not made within the timeout.
+    Connect = 0,
+    /// The target's name was not found.
+    Dns = 1,
+    /// The TLS handshake failed.
+    Tls = 2,
+    /// More than `max_waiting` requests were waiting for a connection.
+    ClientSaturated = 3,
+    /// Never sent: the run ended, or its waiting requests were discarded.
+    Cut = 4,
+    /// No whole answer within the timeout, counted from sent.
+    Timeout = 5,
+    /// The connection ended before the whole answer.
+    Reset = 6,
+    /// The answer broke the protocol's rules, or a bound of ours.
+    Protocol = 7,
+    /// Still unanswered when the run ended.
+    InFlightAtEnd = 8,
+    /// Answered, with a status that is not an expected one.
+    Status = 9,
+    /// Answered, and a check on the answer failed.
+    Check = 10,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of its discriminant.
+    pub const ALL: [Self; 11] = [
+        Self::Connect,
+        Self::Dns,
+        Self::Tls,
+        Self::ClientSaturated,
+        Self::Cut,
+        Self::Timeout,
+        Self::Reset,
+        Self::Protocol,
+        Self::InFlightAtEnd,
+        Self::Status,
+        Self::Check,
+    ];
+
+    /// The name in files and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Dns => "dns",
+            Self::Tls => "tls",
+            Self::ClientSaturated => "client_saturated",
+            Self::Cut => "cut",
+            Self::Timeout => "timeout",
+            Self::Reset => "reset",
+            Self::Protocol => "protocol",
+            Self::InFlightAtEnd => "in_flight_at_end",
+            Self::Status => "status",
+            Self::Check => "check",
+        }
+    }
+}
+
+/// Counts of requests and bytes, by whichever rule the owner states.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Due.
+    pub offered: u64,
+    /// First byte given to the kernel.
+    pub sent: u64,
+    /// Whole answer read, any status.
+    pub completed: u64,
+    /// Completed, status expected, all checks passed.
+    pub succeeded: u64,
+    /// Failures by kind, indexed by `ErrorKind as usize`.
+    pub errors: [u64; ErrorKind::ALL.len()],
+    /// Answers by code, in order of first appearance; codes are distinct.
+    pub status: Vec<(u16, u64)>,
+    /// Bytes received, heads and bodies.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+}
+
+impl Counters {
+    /// Counts one answer's code.
+    #[inline]
+    pub fn status(&mut self, code: u16) {
+        self.status_n(code, 1);
+    }
+
+    fn status_n(&mut self, code: u16, n: u64) {
+        match self.status.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, count)) => *count += n,
+            None => self.status.push((code, n)),
+        }
+    }
+
+    /// Counts one failure.
+    #[inline]
+    pub fn error(&mut self, kind: ErrorKind) {
+        self.errors[kind as usize] += 1;
+    }
+
+    /// The count of one kind of failure.
+    #[must_use]
+    pub fn errors_of(&self, kind: ErrorKind) -> u64 {
+        self.errors[kind as usize]
+    }
+
+    /// Adds every count of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.succeeded += other.succeeded;
+        for (mine, theirs) in self.errors.iter_mut().zip(other.errors) {
+            *mine += theirs;
+        }
+        for &(code, n) in &other.status {
+            self.status_n(code, n);
+        }
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+    }
+
+    /// Sets everything to zero, keeping the allocation.
+    pub fn clear(&mut self) {
+        let mut status = std::mem::take(&mut self.status);
+        status.clear();
+        *self = Self { status, ..Self::default() };
+    }
+}
+
+/// The histograms a [`PhaseSlice`] holds; each is one tag of `latency.hlog`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Tag {
+    /// Due to last byte, over completed and timed-out requests.
+    Response = 0,
+    /// Sent to last byte, over the same requests.
+    Service = 1,
+    /// Sent to first byte of the answer.
+    Ttfb = 2,
+    /// Connection attempts: start to usable, TLS included. By the phase in which they ended.
+    Connect = 3,
+    /// Due to a usable connection (the target's doing).
+    ConnectionWait = 4,
+    /// Usable connection (or due, if later) to sent (our doing).
+    Lateness = 5,
+    /// The part of `Response` that did not succeed.
+    FailedResponse = 6,
+    /// The part of `Service` that did not succeed.
+    FailedService = 7,
+}
+
+impl Tag {
+    /// Every tag, in the order of its discriminant.
+    pub const ALL: [Self; 8] = [
+        Self::Response,
+        Self::Service,
+        Self::Ttfb,
+        Self::Connect,
+        Self::ConnectionWait,
+        Self::Lateness,
+        Self::FailedResponse,
+        Self::FailedService,
+    ];
+
+    /// The name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Response => "response",
+            Self::Service => "service",
+            Self::Ttfb => "ttfb",
+            Self::Connect => "connect",
+            Self::ConnectionWait => "connection_wait",
+            Self::Lateness => "lateness",
+            Self::FailedResponse => "failed_response",
+            Self::FailedService => "failed_service",
+        }
+    }
+}
+
+/// Requests of one phase, as far as they came in one stretch of time.
+#[derive(Debug, Clone, Default)]
+pub struct PhaseSlice {
+    /// Counted by the phase in which the request was due.
+    pub counters: Counters,
+    /// One histogram a [`Tag`], in nanoseconds, indexed by `Tag as usize`.
+    pub histograms: [Histogram; Tag::ALL.len()],
+}
+
+impl PhaseSlice {
+    /// One of its histograms.
+    #[must_use]
+    pub fn histogram(&self, tag: Tag) -> &Histogram {
+        &self.histograms[tag as usize]
+    }
+
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.counters.add(&other.counters);
+        for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
+            mine.add(theirs);
+        }
+    }
+
+    /// Forgets everything, keeping allocations.
+    pub fn clear(&mut self) {
+        self.counters.clear();
+        self.histograms.iter_mut().for_each(Histogram::clear);
+    }
+}
+
+/// One stretch of a run: 250 ms where a session is steered by slices, one second where it is stored.
+///
+/// Offsets are nanoseconds since the run's first due time (warm-up included).
+#[derive(Debug, Clone, Default)]
+pub struct Interval {
+    /// Start of the stretch.
+    pub start_ns: u64,
+    /// Its length; the last one of a run may be shorter.
+    pub len_ns: u64,
+    /// By event: counted when it happened, whatever the phase.
+    pub events: Counters,
+    /// By due phase, indexed by `Phase as usize`.
+    pub phases: [PhaseSlice; Phase::ALL.len()],
+    /// Requests sent and unanswered at the end of the stretch.
+    pub in_flight: u64,
+    /// Requests due and not yet sent at its end.
+    pub waiting: u64,
+    /// At its end, how long the longest unanswered request (sent or waiting) had been due.
+    pub oldest_outstanding_ns: u64,
+    /// Connections usable at its end.
+    pub connections: u64,
+    /// Connections opened in it.
+    pub opened: u64,
+    /// Reused connections found closed before a byte of the answer; their request went again.
+    pub stale: u64,
+    /// Attempts to connect that failed in it, whether or not a request failed with them.
+    pub connect_failed: u64,
+    /// Smoothed TCP round trip, mean over sampled connections; 0 where none was sampled.
+    pub rtt_ns: u64,
+    /// Time between two polls of a worker thread, over all threads.
+    pub turn: Histogram,
+    /// Thread time spent on events rather than waiting or spinning, summed over threads.
+    pub busy_ns: u64,
+    /// Thread time of the stretch, summed over threads: the denominator of the busy share.
+    pub thread_ns: u64,
+    /// CPU time of the worker threads in the stretch, spinning included.
+    pub cpu_ns: u64,
+    /// Whether at its end a request was late by our own doing.
+    pub behind: bool,
+}
+
+impl Interval {
+    /// Adds a later stretch of the same threads: counts add, states at the end are replaced.
+    pub fn append(&mut self, later: &Self) {
+        self.len_ns += later.len_ns;
+        self.in_flight = later.in_flight;
+        self.waiting = later.waiting;
+        self.oldest_outstanding_ns = later.oldest_outstanding_ns;
+        self.connections = later.connections;
+        if later.rtt_ns > 0 {
+            self.rtt_ns = later.rtt_ns;
+        }
+        self.behind = later.behind;
+        self.add_counts(later);
+    }
+
+    /// Adds the same stretch as another thread saw it.
+    pub fn merge(&mut self, other: &Self) {
+        self.in_flight += other.in_flight;
+        self.waiting += other.waiting;
+        self.oldest_outstanding_ns = self.oldest_outstanding_ns.max(other.oldest_outstanding_ns);
+        self.connections += other.connections;
+        self.rtt_ns = match (self.rtt_ns, other.rtt_ns) {
+            (0, rtt) | (rtt, 0) => rtt,
+            (mine, theirs) => mine.midpoint(theirs),
+        };
+        self.behind |= other.behind;
+        self.add_counts(other);
+    }
+
+    fn add_counts(&mut self, other: &Self) {
+        self.events.add(&other.events);
+        for (mine, theirs) in self.phases.iter_mut().zip(&other.phases) {
+            mine.add(theirs);
+        }
+        self.opened += other.opened;
+        self.stale += other.stale;
+        self.connect_failed += other.connect_failed;
+        self.turn.add(&other.turn);
+        self.busy_ns += other.busy_ns;
+        self.thread_ns += other.thread_ns;
+        self.cpu_ns += other.cpu_ns;
+    }
+
+    /// Makes it an empty stretch that starts at `start_ns`, keeping allocations.
+    pub fn reset(&mut self, start_ns: u64) {
+        self.events.clear();
+        self.phases.iter_mut().for_each(PhaseSlice::clear);
+        self.turn.clear();
+        self.start_ns = start_ns;
+        self.len_ns = 0;
+        self.in_flight = 0;
+        self.waiting = 0;
+        self.oldest_outstanding_ns = 0;
+        self.connections = 0;
+        self.opened = 0;
+        self.stale = 0;
+        self.connect_failed = 0;
+        self.rtt_ns = 0;
+        self.busy_ns = 0;
+        self.thread_ns = 0;
+        self.cpu_ns = 0;
+        self.behind = false;
+    }
+
+    /// Answers completed (or given up) in the stretch, over all phases, by one tag.
+    #[must_use]
+    pub fn all_phases(&self, tag: Tag) -> Histogram {
+        let mut sum = Histogram::new();
+        for phase in &self.phases {
+            sum.add(phase.histogram(tag));
+        }
+        sum
+    }
+}
+
+/// One request, as `--samples` keeps it. Offsets are nanoseconds since the run's first due time;
+/// 0 in `sent_ns`, `first_byte_ns` or `done_ns` where it never came to that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was due.
+    pub due_ns: u64,
+    /// When its first byte was given to the kernel.
+    pub sent_ns: u64,
+    /// When the first byte of its answer was read.
+    pub first_byte_ns: u64,
+    /// When the last byte was read, or it was given up.
+    pub done_ns: u64,
+    /// Bytes of the answer.
+    pub bytes: u64,
+    /// What was asked: its index in the list of requests.
+    pub request: u32,
+    /// The connection it used, unique in the run.
+    pub connection: u32,
+    /// The answer's code, 0 without one.
+    pub status: u16,
+    /// The phase it was due in.
+    pub phase: Phase,
+    /// Why it failed; `None` where it succeeded.
+    pub error: Option<ErrorKind>,
+}

@@ -1,0 +1,48 @@
+//! Where the engine's observations go. The engine writes no files: it is handed a [`Sink`].
+
+use crate::interval::{Interval, Sample};
+
+/// Something that happened once, at a moment of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Nanoseconds since the run's first due time.
+    pub at_ns: u64,
+    /// A short fixed name: `started`, `interrupted`, `stopped`, `finished`, `warning`, …
+    pub kind: String,
+    /// One sentence for a person.
+    pub text: String,
+}
+
+/// Takes what a run observes, in order of time. An error ends the run: what was measured is kept.
+pub trait Sink: Send {
+    /// One second of the run, complete.
+    ///
+    /// # Errors
+    /// When it could not be stored.
+    fn interval(&mut self, interval: &Interval) -> Result<(), SinkError>;
+
+    /// Requests that ended, in no particular order. Only called where samples were asked for.
+    ///
+    /// # Errors
+    /// When they could not be stored.
+    fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError>;
+
+    /// Something that happened.
+    ///
+    /// # Errors
+    /// When it could not be stored.
+    fn event(&mut self, event: &Event) -> Result<(), SinkError>;
+}
+
+/// What could not be stored, where, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("write {what} to {path}")]
+pub struct SinkError {
+    /// What was being written.
+    pub what: String,
+    /// The file.
+    pub path: std::path::PathBuf,
+    /// The cause.
+    #[source]
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}

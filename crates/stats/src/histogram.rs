@@ -1,0 +1,182 @@
+//! The histogram of every latency in a run: the bucket layout of HdrHistogram, fixed at compile
+//! time to 1 ns .. 4.9 h at three significant digits.
+//!
+//! # Layout
+//!
+//! As G. Tene's HdrHistogram with `lowestDiscernibleValue = 1`, `numberOfSignificantValueDigits = 3`:
+//! 2048 buckets of width 1, then 1024 buckets for each doubling, of width 2, 4, 8, … So the index of
+//! `v` is `b * 1024 + (v >> b)` with `b = max(0, ⌊log2 v⌋ - 10)`, and the relative error is below
+//! 1/1024. The layout being fixed, recording is a shift and an add, and two histograms always merge
+//! exactly.
+//!
+//! # Memory
+//!
+//! The counts are one zeroed allocation made at creation; pages that no value falls into are never
+//! touched, and clearing, merging and reading visit the occupied range only.
+
+/// Buckets of width one, and twice the buckets of each further doubling.
+const SUB_BUCKETS: usize = 2048;
+const HALF: usize = SUB_BUCKETS / 2;
+/// Doublings above the first 2048 values; `2^(11 + DOUBLINGS)` ns is 4.9 hours.
+const DOUBLINGS: usize = 33;
+const LEN: usize = SUB_BUCKETS + DOUBLINGS * HALF;
+
+/// The greatest value that is told apart; larger ones are recorded as this one.
+pub const MAX_VALUE: u64 = (1 << (11 + DOUBLINGS)) - 1;
+
+/// Counts of values, in nanoseconds by convention of this project.
+#[derive(Clone)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    total: u64,
+    /// Smallest and greatest recorded value; `u64::MAX` and 0 while empty.
+    min: u64,
+    max: u64,
+}
+
+#[inline]
+fn index_of(value: u64) -> usize {
+    // 53 = 63 - 10: the position of the highest bit, less the ten bits of a half bucket.
+    let shift = 53 - (value | (SUB_BUCKETS as u64 - 1)).leading_zeros();
+    #[expect(clippy::cast_possible_truncation, reason = "below 2048 after the shift")]
+    let sub = (value >> shift) as usize;
+    shift as usize * HALF + sub
+}
+
+fn lowest_at(index: usize) -> u64 {
+    if index < SUB_BUCKETS {
+        return index as u64;
+    }
+    let shift = index / HALF - 1;
+    ((index - shift * HALF) as u64) << shift
+}
+
+fn width_at(index: usize) -> u64 {
+    if index < SUB_BUCKETS { 1 } else { 1 << (index / HALF - 1) }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { counts: vec![0; LEN], total: 0, min: u64::MAX, max: 0 }
+    }
+
+    /// Counts one value; values above [`MAX_VALUE`] count as it.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.record_n(value, 1);
+    }
+
+    /// Counts a value `n` times.
+    #[inline]
+    pub fn record_n(&mut self, value: u64, n: u64) {
+        if n == 0 {
+            return;
+        }
+        let value = value.min(MAX_VALUE);
+        self.counts[index_of(value)] += n;
+        self.total += n;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// How many values were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// Least recorded value, exact; `None` when empty.
+    #[must_use]
+    pub fn min(&self) -> Option<u64> {
+        (self.total > 0).then_some(self.min)
+    }
+
+    /// Greatest recorded value, exact; `None` when empty.
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        (self.total > 0).then_some(self.max)
+    }
+
+    /// Occupied buckets in ascending order: lowest value, width, count.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        self.occupied().filter_map(|index| {
+            let count = self.counts[index];
+            (count > 0).then(|| Bucket { lowest: lowest_at(index), width: width_at(index), count })
+        })
+    }
+
+    /// Adds every count of `other`, exactly.
+    pub fn add(&mut self, other: &Self) {
+        if other.total == 0 {
+            return;
+        }
+        for index in other.occupied() {
+            self.counts[index] += other.counts[index];
+        }
+        self.total += other.total;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Forgets everything; costs the occupied range only.
+    pub fn clear(&mut self) {
+        let range = self.occupied();
+        self.counts[range].fill(0);
+        self.total = 0;
+        self.min = u64::MAX;
+        self.max = 0;
+    }
+
+    fn occupied(&self) -> std::ops::Range<usize> {
+        if self.total == 0 { 0..0 } else { index_of(self.min)..index_of(self.max) + 1 }
+    }
+}
+
+/// One occupied bucket of a [`Histogram`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// Least value that falls into the bucket.
+    pub lowest: u64,
+    /// How many values the bucket holds: `lowest .. lowest + width`.
+    pub width: u64,
+    /// How many recorded values fell into it.
+    pub count: u64,
+}
+
+impl Bucket {
+    /// The value that stands for the bucket in sums (as HdrHistogram's median equivalent value).
+    #[must_use]
+    pub fn middle(&self) -> u64 {
+        self.lowest + self.width / 2
+    }
+
+    /// Greatest value that falls into the bucket, which percentiles report.
+    #[must_use]
+    pub fn highest(&self) -> u64 {
+        self.lowest + self.width - 1
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram")
+            .field("count", &self.total)
+            .field("min", &self.min())
+            .field("max", &self.max())
+            .finish_non_exhaustive()
+    }
+}
