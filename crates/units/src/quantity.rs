@@ -1,0 +1,166 @@
+//! Plain quantities: sizes in bytes (`10MB`, `1KiB`), shares (`25%`, `0.25`), counts (`200k`).
+
+use crate::error::ParseError;
+use crate::number::Decimal;
+
+const SIZE: &str = "a size such as 962, 10MB or 1KiB";
+const SIZE_UNITS: &str = "units are B, k, M, G and T (thousands: kB, MB, …) and Ki, Mi, Gi and Ti \
+                          (of 1024: KiB, MiB, …)";
+const SHARE: &str = "a share such as 25% or 0.25";
+const COUNT: &str = "a whole number such as 64, 200_000 or 200k";
+
+/// Reads a size in bytes: `962`, `962B`, `10MB` (10^7), `10MiB`, `1k`, `1.5KiB`. Case is ignored.
+///
+/// # Errors
+/// An unknown unit, a size that is not a whole number of bytes or above `u64`.
+pub fn size(text: &str) -> Result<u64, ParseError> {
+    let part = Part::of(text, SIZE)?;
+    let unit = part.unit.to_ascii_lowercase();
+    let prefix = unit.strip_suffix('b').unwrap_or(&unit);
+    let bytes = match prefix {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        "t" => 1_000_000_000_000,
+        "ki" => 1 << 10,
+        "mi" => 1 << 20,
+        "gi" => 1 << 30,
+        "ti" => 1 << 40,
+        _ => return Err(part.wrong(SIZE).hint(SIZE_UNITS)),
+    };
+    part.whole(bytes, SIZE, "bytes")
+}
+
+/// Reads a share: `25%` and `0.25` are the same. Within 0 and 1, ends included.
+///
+/// # Errors
+/// A number above 1 (above 100%), another unit.
+pub fn share(text: &str) -> Result<f64, ParseError> {
+    let part = Part::of(text, SHARE)?;
+    let percent = match part.unit {
+        "" => false,
+        "%" => true,
+        _ => return Err(part.wrong(SHARE).hint("write 25% or 0.25")),
+    };
+    let value = if percent { part.number.percent() } else { part.number.scaled(1, 1.0) };
+    if value <= 1.0 {
+        return Ok(value);
+    }
+    let error = part.wrong("a share between 0 and 1, or 0% and 100%");
+    Err(if percent || value > 100.0 {
+        error.hint("it cannot be more than 100%")
+    } else {
+        error.hint(format!("{}% is a share of {}", part.digits, part.number.percent()))
+    })
+}
+
+/// Reads a whole number: `64`, `200000`, `200_000`, `200k`, `1.5M`.
+///
+/// # Errors
+/// A number that is not whole, another unit than k, M or G, a number above `u64`.
+pub fn count(text: &str) -> Result<u64, ParseError> {
+    let part = Part::of(text, COUNT)?;
+    let times = match part.unit {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        _ => return Err(part.wrong(COUNT).hint("k, M and G stand for thousands and more")),
+    };
+    part.whole(times, COUNT, "whole units")
+}
+
+/// A number and the text after it.
+struct Part<'a> {
+    number: Decimal,
+    digits: &'a str,
+    unit: &'a str,
+    whole: &'a str,
+    at: usize,
+}
+
+impl<'a> Part<'a> {
+    fn of(text: &'a str, wanted: &str) -> Result<Self, ParseError> {
+        let whole = text.trim();
+        let at = text.len() - text.trim_start().len();
+        let (number, len) = Decimal::read(whole, wanted).map_err(|error| error.shifted(at))?;
+        Ok(Self { number, digits: &whole[..len], unit: whole[len..].trim_start(), whole, at })
+    }
+
+    fn wrong(&self, wanted: &str) -> ParseError {
+        ParseError::new(wanted, self.whole, self.at, self.whole.len())
+    }
+
+    /// The number times `unit`, which must come to a whole number within `u64`.
+    fn whole(&self, unit: u128, wanted: &str, of: &str) -> Result<u64, ParseError> {
+        match self.number.times_exact(unit) {
+            Ok(Some(whole)) => Ok(whole),
+            Ok(None) => Err(self.wrong(wanted).hint(format!("it must come to a number of {of}"))),
+            Err(()) => Err(self.wrong(wanted).hint(format!("the greatest is {}", u64::MAX))),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "a share is rounded once, as the literal is")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_sizes() {
+        for (text, bytes) in [
+            ("962", 962),
+            ("962B", 962),
+            ("10MB", 10_000_000),
+            ("10MiB", 10 << 20),
+            ("1k", 1_000),
+            ("1K", 1_000),
+            ("1KiB", 1024),
+            ("1.5KiB", 1536),
+            ("1 kB", 1_000),
+            ("2Gi", 2 << 30),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(size(text).unwrap(), bytes, "{text}");
+        }
+        for text in ["", "-1", "1.5", "0.1KiB", "1x", "1bb", "18446744073709551616", "99999999TiB"]
+        {
+            assert!(size(text).is_err(), "{text}");
+        }
+        assert_eq!(size("10 MBit").unwrap_err().hint.unwrap(), SIZE_UNITS);
+    }
+
+    #[test]
+    fn reads_shares() {
+        for (text, value) in [
+            ("25%", 0.25),
+            ("0.25", 0.25),
+            ("99.999%", 0.999_99),
+            ("0.1%", 0.001),
+            ("100%", 1.0),
+            ("1", 1.0),
+            ("0", 0.0),
+        ] {
+            assert_eq!(share(text).unwrap(), value, "{text}");
+        }
+        for text in ["", "-5%", "101%", "1.01", "25", "5 %%", "NaN", "5 percent"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+        assert_eq!(share("25").unwrap_err().hint.unwrap(), "25% is a share of 0.25");
+    }
+
+    #[test]
+    fn reads_counts() {
+        for (text, n) in [("64", 64), ("200000", 200_000), ("200_000", 200_000), ("200k", 200_000)]
+        {
+            assert_eq!(count(text).unwrap(), n, "{text}");
+        }
+        assert_eq!(count("1.5k").unwrap(), 1_500);
+        for text in ["", "-1", "1.5", "1.0005k", "10s", "99999999999G"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+        let error = count(" 1.5").unwrap_err();
+        assert_eq!((error.at, error.len), (1, 3));
+    }
+}
