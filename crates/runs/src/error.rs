@@ -1,0 +1,84 @@
+//! What can go wrong with a run folder: one enum for making, reading and exporting it.
+
+use std::path::PathBuf;
+
+/// Why a run could not be made, read or exported. Reads as "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The folder to be made is there already.
+    #[error("make the run folder {}: it is there already; choose another id", .path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The path holds no run.
+    #[error(
+        "find a run in {}: it has no {missing}; name a folder that `plimsoll load` has written",
+        .path.display()
+    )]
+    NotARun {
+        /// The path that was given.
+        path: PathBuf,
+        /// What a run's folder would hold.
+        missing: &'static str,
+    },
+    /// The folder was written by a later version.
+    #[error(
+        "read {}: its format is {found}, this program knows up to {known}; \
+         use the version that wrote it",
+        .path.display()
+    )]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The version it states.
+        found: i64,
+        /// The greatest version this program reads.
+        known: i64,
+    },
+    /// A file could not be read or written.
+    #[error("{what} {}", .path.display())]
+    File {
+        /// What was being done, as a verb: `read`, `make`.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// SQLite refused.
+    #[error("{what} {}", .path.display())]
+    Database {
+        /// What was being done, as a verb.
+        what: &'static str,
+        /// The database.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// A file's content is not what this program writes.
+    #[error("read {} at {at}: {problem}; the file has been changed or damaged", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where in it: a line, a byte, a table and column.
+        at: String,
+        /// What was wanted and what was found.
+        problem: String,
+    },
+    /// The run's SLO is not one.
+    #[error("evaluate the run's SLO `{text}`")]
+    Slo {
+        /// The SLO as the run keeps it.
+        text: String,
+        /// What is wrong with it.
+        #[source]
+        source: plimsoll_units::ParseError,
+    },
+    /// The export's destination refused.
+    #[error("write the export")]
+    Export(#[source] std::io::Error),
+}

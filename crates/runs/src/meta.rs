@@ -1,0 +1,168 @@
+//! What is known of a run before it starts, what is learnt when it ends, and what the host adds
+//! each second.
+
+use plimsoll_stats::Histogram;
+
+/// Where a run took place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum World {
+    /// Against a real system.
+    Live,
+    /// Inside a simulator.
+    Simulated,
+}
+
+impl World {
+    /// The name in files: `live`, `simulated`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Simulated => "simulated",
+        }
+    }
+
+    /// The world of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Live, Self::Simulated].into_iter().find(|world| world.name() == name)
+    }
+}
+
+/// Everything that is known of a run before its first request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunMeta {
+    /// The folder's name below the root: `<time>-<short id>`, chosen by the caller.
+    pub id: String,
+    /// The plan's name; may be empty.
+    pub name: String,
+    /// What the load is put on, for lists: a URL, or a few words.
+    pub subject: String,
+    /// Start by the wall clock, nanoseconds since 1970 UTC.
+    pub started_unix_ns: u64,
+    /// The version of this program.
+    pub version: String,
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// The plan, complete: what `plan.toml` holds.
+    pub plan_text: String,
+    /// SHA-256 of `plan_text`, lower-case hexadecimal.
+    pub plan_sha256: String,
+    /// Length of the warm-up's schedule, 0 without one.
+    pub warmup_ns: u64,
+    /// Length of the measured schedule, warm-up and drain excluded; 0 where it is not known
+    /// beforehand.
+    pub duration_ns: u64,
+    /// Worker threads.
+    pub threads: u32,
+    /// `precise` or `thrifty`.
+    pub pacing: String,
+    /// How long a request may be unanswered before its second can be down.
+    pub patience_ns: u64,
+    /// The SLO as the plan states it.
+    pub slo: Option<String>,
+    /// Whether every request is kept in `artifacts/samples.bin`.
+    pub samples: bool,
+    /// Where the run takes place.
+    pub world: World,
+    /// Facts of the generating host: name and value, in order.
+    pub host: Vec<(String, String)>,
+}
+
+/// What the host did in one second besides running us.
+#[derive(Debug, Clone, Copy)]
+pub struct HostSample<'a> {
+    /// Share of CPU time that the hypervisor gave to others, 0..=1; `None` where not known.
+    pub steal_share: Option<f64>,
+    /// How late an idle timer woke, in nanoseconds.
+    pub timer_late: &'a Histogram,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// The schedule was offered to its end.
+    Complete,
+    /// The user interrupted it.
+    Interrupted,
+    /// Its stop rule held; the rule and its figures.
+    Stopped(String),
+    /// It could not go on; the reason.
+    Failed(String),
+}
+
+impl Ended {
+    /// The name in files: `complete`, `interrupted`, `stopped`, `failed`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Stopped(_) => "stopped",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// The reason, empty where the name says it all.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Complete | Self::Interrupted => "",
+            Self::Stopped(reason) | Self::Failed(reason) => reason,
+        }
+    }
+
+    /// The end of that name, with its reason; `None` where the name is not one of
+    /// [`Self::name`].
+    #[must_use]
+    pub fn from_parts(name: &str, reason: &str) -> Option<Self> {
+        match name {
+            "complete" => Some(Self::Complete),
+            "interrupted" => Some(Self::Interrupted),
+            "stopped" => Some(Self::Stopped(reason.to_owned())),
+            "failed" => Some(Self::Failed(reason.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+/// What is known only when a run has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct End {
+    /// How it ended.
+    pub ended: Ended,
+    /// How long the measured schedule was offered, where that is not the planned duration: an
+    /// interrupted or stopped run, a list that came to its end. `None`: as planned after
+    /// [`Ended::Complete`], else what the intervals cover without warm-up and drain.
+    pub measured_ns: Option<u64>,
+    /// From the end of the schedule to the last answer, or to giving up.
+    pub drain_ns: u64,
+    /// Greatest resident memory of this program; `None` where not known.
+    pub max_rss_bytes: Option<u64>,
+    /// CPU time of this program, every thread, from start to end.
+    pub cpu_ns: u64,
+    /// The greatest rate the generator is reckoned to have been good for, where it can tell.
+    pub max_rate_per_s: Option<f64>,
+    /// Reasons why the result is not valid that the run's own figures do not show, one plain
+    /// sentence each. What the figures show is found by [`crate::summarise`].
+    pub invalid_because: Vec<String>,
+    /// Caveats for the reader, one plain sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl End {
+    /// An end with nothing else known.
+    #[must_use]
+    pub fn new(ended: Ended) -> Self {
+        Self {
+            ended,
+            measured_ns: None,
+            drain_ns: 0,
+            max_rss_bytes: None,
+            cpu_ns: 0,
+            max_rate_per_s: None,
+            invalid_because: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
