@@ -1,0 +1,67 @@
+//! What can be wrong with the requests of a load.
+
+use std::path::PathBuf;
+
+use plimsoll_units::ParseError;
+
+/// Why the requests of a load cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// There is nothing to request.
+    #[error("wanted at least one URL, found none in {origin}: put one URL or path on each line")]
+    NoUrls {
+        /// Where they were looked for.
+        origin: String,
+    },
+    /// More requests than an index counts.
+    #[error("wanted at most {} requests, found {found}: shorten the list", u32::MAX)]
+    TooMany {
+        /// How many there are.
+        found: usize,
+    },
+    /// A line of a URL list.
+    #[error("{origin}, line {line}: {error}")]
+    Line {
+        /// The list's file, or what the caller called it.
+        origin: String,
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with the line; positions count within it.
+        error: ParseError,
+    },
+    /// A list could not be read.
+    #[error("read the URL list {path}: check that the file is there and readable", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Weights that do not fit the list.
+    #[error("wanted {wanted} weights, one a URL, found {found}: give each URL its weight")]
+    WeightCount {
+        /// How many requests there are.
+        wanted: usize,
+        /// How many weights there are.
+        found: usize,
+    },
+    /// A weight that cannot be drawn by.
+    #[error(
+        "wanted weights of zero or more with at least one above, found {found} at {at}: \
+         use counts such as 1, 2.5 or 40"
+    )]
+    Weight {
+        /// The weight, or the sum of all.
+        found: f64,
+        /// Index of the weight from 0, or the number of weights where the sum is wrong.
+        at: usize,
+    },
+    /// An exponent that no Zipf distribution has.
+    #[error("wanted a Zipf exponent of zero or more, found {found}: 0.8 is common for web pages")]
+    Exponent {
+        /// What was given.
+        found: f64,
+    },
+}

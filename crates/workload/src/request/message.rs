@@ -1,0 +1,137 @@
+//! One request, and the requests of a load.
+
+use std::fmt;
+
+use plimsoll_units::ParseError;
+
+use super::auth::Credentials;
+use super::header::{is_secret, parse_header, parse_method};
+use super::order::Order;
+use super::template::Template;
+use super::url::Url;
+
+/// One request: what goes on the wire but for the framing, which is the driver's.
+#[derive(Clone, PartialEq)]
+pub struct Request {
+    /// A token, as it goes on the request line.
+    pub method: String,
+    /// Where to and what for.
+    pub url: Url,
+    /// Names in lower case, with values; in the order given. Those that frame the message
+    /// (`content-length`, `transfer-encoding`) are never among them, and `host` only where the
+    /// user gave it.
+    pub headers: Vec<(String, Template)>,
+    /// The body; `None` sends none, and no `content-length`.
+    pub body: Option<Template>,
+}
+
+impl Request {
+    /// `GET` of a URL; its credentials become a header.
+    #[must_use]
+    pub fn new(url: Url) -> Self {
+        let headers = url.credentials.iter().map(Credentials::header).collect();
+        Self { method: "GET".to_owned(), url, headers, body: None }
+    }
+
+    /// With another method.
+    ///
+    /// # Errors
+    /// A method that is no token.
+    pub fn method(mut self, method: &str) -> Result<Self, ParseError> {
+        self.method = parse_method(method)?;
+        Ok(self)
+    }
+
+    /// With one more header, typed `Name: value`. An `authorization` header takes the place of the
+    /// URL's credentials.
+    ///
+    /// # Errors
+    /// A name or value that may not stand in a request, or an unknown placeholder.
+    pub fn header(self, text: &str) -> Result<Self, ParseError> {
+        let (name, value) = parse_header(text)?;
+        Ok(self.with(name, value))
+    }
+
+    /// With basic authentication instead of the URL's own.
+    #[must_use]
+    pub fn basic(self, credentials: &Credentials) -> Self {
+        let (name, value) = credentials.header();
+        self.with(name, value)
+    }
+
+    /// With a bearer token.
+    ///
+    /// # Errors
+    /// A token with characters that no token has.
+    pub fn bearer(self, token: &str) -> Result<Self, ParseError> {
+        let (name, value) = super::auth::bearer(token)?;
+        Ok(self.with(name, value))
+    }
+
+    /// With a body.
+    #[must_use]
+    pub fn body(mut self, body: Template) -> Self {
+        self.body = Some(body);
+        self
+    }
+
+    /// The value of the `host` header: the one given, else what the URL says.
+    #[must_use]
+    pub fn host_given(&self) -> Option<&Template> {
+        self.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value)
+    }
+
+    /// Whether every part is the same each time, so that its bytes can be made once.
+    #[must_use]
+    pub fn is_static(&self) -> bool {
+        self.headers.iter().all(|(_, value)| value.is_static())
+            && self.body.as_ref().is_none_or(Template::is_static)
+    }
+
+    /// Adds a header; of `authorization` and `host` the last one given holds.
+    fn with(mut self, name: String, value: Template) -> Self {
+        if matches!(name.as_str(), "authorization" | "host") {
+            self.headers.retain(|(other, _)| *other != name);
+        }
+        self.headers.push((name, value));
+        self
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Headers<'a>(&'a [(String, Template)]);
+        impl fmt::Debug for Headers<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let shown = self.0.iter().map(|(name, value)| {
+                    let value = value.clone();
+                    (name, if is_secret(name) { value.redacted() } else { value })
+                });
+                f.debug_map().entries(shown).finish()
+            }
+        }
+        f.debug_struct("Request")
+            .field("method", &self.method)
+            .field("url", &format_args!("{}", self.url))
+            .field("headers", &Headers(&self.headers))
+            .field("body", &self.body)
+            .finish()
+    }
+}
+
+/// The requests of a load and their order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests {
+    /// What is asked for; never empty in a load that runs.
+    pub list: Vec<Request>,
+    /// In which order.
+    pub order: Order,
+}
+
+impl Requests {
+    /// One request, again and again.
+    #[must_use]
+    pub fn one(request: Request) -> Self {
+        Self { list: vec![request], order: Order::RoundRobin }
+    }
+}

@@ -1,0 +1,28 @@
+//! What to request: the requests of a load, and the order in which they are asked for.
+//!
+//! The drivers of `load` read a [`Requests`] once, and ask a [`Picker`] for the index of each
+//! request. Nothing here touches a socket.
+
+mod alias;
+mod auth;
+mod error;
+mod header;
+mod list;
+mod message;
+mod order;
+mod picker;
+mod template;
+mod url;
+mod zipf;
+
+pub use alias::Alias;
+pub use auth::{Credentials, bearer};
+pub use error::RequestError;
+pub use header::{parse_header, parse_method};
+pub use list::{UrlList, UrlListReader};
+pub use message::{Request, Requests};
+pub use order::Order;
+pub use picker::Picker;
+pub use template::{RenderState, Template};
+pub use url::{Scheme, Url};
+pub use zipf::Zipf;

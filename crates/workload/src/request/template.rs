@@ -1,0 +1,226 @@
+//! Texts that differ from request to request: `{{counter}}`, `{{uuid}}`, `{{random:1..100}}`.
+//!
+//! Every placeholder is a function of the seed and of the request's number in the whole load, so
+//! that request n says the same however many threads share the load. `\{{` stands for `{{` itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use plimsoll_units::ParseError;
+
+use super::picker::Draws;
+use crate::arrivals::Share;
+
+const WANTED: &str = "{{counter}}, {{uuid}} or {{random:1..100}}";
+
+/// A text with placeholders. Cheap to clone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Template {
+    parts: Arc<[Part]>,
+    secret: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    Literal(Box<[u8]>),
+    Counter,
+    Uuid,
+    /// A number between two bounds, both included.
+    Random(u64, u64),
+}
+
+impl Template {
+    /// Reads a text with placeholders.
+    ///
+    /// # Errors
+    /// A placeholder that is unknown, not closed or out of order, at its position.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut parts = Vec::new();
+        let mut literal = Vec::new();
+        let mut at = 0;
+        while let Some(open) = text[at..].find("{{").map(|found| at + found) {
+            if text[at..open].ends_with('\\') {
+                literal.extend_from_slice(&text.as_bytes()[at..open - 1]);
+                literal.extend_from_slice(b"{{");
+                at = open + 2;
+                continue;
+            }
+            let Some(len) = text[open..].find("}}") else {
+                let found = &text[open..];
+                let error = ParseError::new(WANTED, found, open, found.len());
+                return Err(error.hint("close it with }}, or write \\{{ for {{ itself"));
+            };
+            literal.extend_from_slice(&text.as_bytes()[at..open]);
+            if !literal.is_empty() {
+                parts.push(Part::Literal(std::mem::take(&mut literal).into()));
+            }
+            let part = placeholder(&text[open + 2..open + len]);
+            parts.push(part.map_err(|error| error.shifted(open + 2))?);
+            at = open + len + 2;
+        }
+        literal.extend_from_slice(&text.as_bytes()[at..]);
+        if !literal.is_empty() {
+            parts.push(Part::Literal(literal.into()));
+        }
+        Ok(Self { parts: parts.into(), secret: false })
+    }
+
+    /// Bytes that are sent as they are, such as a body read from a file.
+    #[must_use]
+    pub fn literal(bytes: Vec<u8>) -> Self {
+        let parts: Vec<Part> =
+            if bytes.is_empty() { Vec::new() } else { vec![Part::Literal(bytes.into())] };
+        Self { parts: parts.into(), secret: false }
+    }
+
+    /// Bytes that are sent as they are and that `Debug` does not show.
+    #[must_use]
+    pub fn secret(bytes: Vec<u8>) -> Self {
+        Self::literal(bytes).redacted()
+    }
+
+    /// The same text, not shown by `Debug`.
+    #[must_use]
+    pub fn redacted(self) -> Self {
+        Self { secret: true, ..self }
+    }
+
+    /// Whether every request gets the same text.
+    #[must_use]
+    pub fn is_static(&self) -> bool {
+        self.as_static().is_some()
+    }
+
+    /// The text, where every request gets the same one.
+    #[must_use]
+    pub fn as_static(&self) -> Option<&[u8]> {
+        match &*self.parts {
+            [] => Some(&[]),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Appends the text of the state's present request to `out`. Allocates only where `out` has
+    /// to grow.
+    pub fn render(&self, state: &mut RenderState, out: &mut Vec<u8>) {
+        for part in &*self.parts {
+            match part {
+                Part::Literal(text) => out.extend_from_slice(text),
+                Part::Counter => push_decimal(out, state.number),
+                Part::Uuid => push_uuid(out, state.draws.next_u64(), state.draws.next_u64()),
+                Part::Random(low, high) => push_decimal(out, state.draws.between(*low, *high)),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.secret {
+            return f.write_str("Template(redacted)");
+        }
+        f.write_str("Template(\"")?;
+        for part in &*self.parts {
+            match part {
+                Part::Literal(text) => write!(f, "{}", text.escape_ascii())?,
+                Part::Counter => f.write_str("{{counter}}")?,
+                Part::Uuid => f.write_str("{{uuid}}")?,
+                Part::Random(low, high) => write!(f, "{{{{random:{low}..{high}}}}}")?,
+            }
+        }
+        f.write_str("\")")
+    }
+}
+
+fn placeholder(inner: &str) -> Result<Part, ParseError> {
+    let name = inner.trim();
+    match name {
+        "counter" => return Ok(Part::Counter),
+        "uuid" => return Ok(Part::Uuid),
+        _ => {}
+    }
+    let at = inner.len() - inner.trim_start().len();
+    let wrong = ParseError::new(WANTED, &format!("{{{{{inner}}}}}"), at, name.len());
+    let Some(range) = name.strip_prefix("random:") else {
+        let word = name.split(':').next().unwrap_or("");
+        return Err(match plimsoll_units::nearest(word, ["counter", "uuid", "random"]) {
+            Some("random") => wrong.hint("give both bounds: {{random:1..100}}"),
+            Some(near) => wrong.hint(format!("write {{{{{near}}}}}")),
+            None => wrong.hint("write \\{{ for {{ itself"),
+        });
+    };
+    let bounds = range.split_once("..").and_then(|(low, high)| {
+        Some((low.trim().parse::<u64>().ok()?, high.trim().parse::<u64>().ok()?))
+    });
+    match bounds {
+        Some((low, high)) if low <= high => Ok(Part::Random(low, high)),
+        Some((low, high)) => Err(wrong.hint(format!("least first: {{{{random:{high}..{low}}}}}"))),
+        None => Err(wrong.hint("two whole numbers: {{random:1..100}}")),
+    }
+}
+
+/// What the placeholders of one thread's requests draw on.
+///
+/// Holds the number of the present request in the whole load; [`RenderState::next_request`] moves
+/// to the thread's next. Within one request `{{counter}}` is the same everywhere, while every
+/// `{{uuid}}` and `{{random:…}}` is a draw of its own.
+#[derive(Debug, Clone)]
+pub struct RenderState {
+    number: u64,
+    step: u64,
+    key: u64,
+    draws: Draws,
+}
+
+impl RenderState {
+    /// At the first request of a share of the load. The numbers begin at 0.
+    #[must_use]
+    pub fn new(seed: u64, share: Share) -> Self {
+        let key = Draws::key(seed, "request.template");
+        let number = u64::from(share.index);
+        let draws = Draws::of_request(key, number);
+        Self { number, step: u64::from(share.of.max(1)), key, draws }
+    }
+
+    /// Moves to the next request of this share: to be called once after each request.
+    pub fn next_request(&mut self) {
+        self.number = self.number.wrapping_add(self.step);
+        self.draws = Draws::of_request(self.key, self.number);
+    }
+
+    /// The number of the present request in the whole load: what `{{counter}}` shows.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+fn push_decimal(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0_u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(value % 10).unwrap_or(0);
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A random UUID, version 4 (RFC 9562 section 5.4).
+fn push_uuid(out: &mut Vec<u8>, high: u64, low: u64) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let high = high & !0xf000 | 0x4000;
+    let low = low & !(0b11 << 62) | 0b10 << 62;
+    let bytes = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+    for (at, byte) in bytes.into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            out.push(b'-');
+        }
+        out.push(HEX[usize::from(byte >> 4)]);
+        out.push(HEX[usize::from(byte & 15)]);
+    }
+}

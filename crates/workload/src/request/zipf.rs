@@ -1,0 +1,102 @@
+//! Zipf's distribution over 1..=n: P(k) ∝ k^(−s), for any exponent s ≥ 0.
+//!
+//! Rejection-inversion: Hörmann and Derflinger, Rejection-inversion to generate variates from
+//! monotone discrete distributions, ACM TOMACS 6(3), 1996, pages 169–184. The hat is the integral
+//! H of x^(−s); constant memory, less than 1.1 draws a variate. H and its inverse are written with
+//! log1p and expm1 quotients, so that they hold near s = 1 too.
+
+use super::error::RequestError;
+use crate::random::Stream;
+
+/// A Zipf distribution.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Zipf {
+    n: f64,
+    exponent: f64,
+    /// H(3/2) − 1: the upper end of the hat over k = 1, whose bar is widened to hold all of P(1).
+    top: f64,
+    /// H(n + 1/2).
+    bottom: f64,
+    /// A draw this near below its integer is accepted without a further look.
+    sure: f64,
+}
+
+impl Zipf {
+    /// Over `1..=n`.
+    ///
+    /// # Errors
+    /// n of zero, or an exponent that is negative or not finite.
+    pub fn new(n: u64, exponent: f64) -> Result<Self, RequestError> {
+        if !(exponent.is_finite() && exponent >= 0.0) {
+            return Err(RequestError::Exponent { found: exponent });
+        }
+        if n == 0 {
+            return Err(RequestError::NoUrls { origin: "a Zipf distribution".to_owned() });
+        }
+        #[expect(clippy::cast_precision_loss, reason = "ranks beyond 2^53 are not told apart")]
+        let n = n as f64;
+        let hat = Hat { exponent };
+        let top = hat.integral(1.5) - 1.0;
+        let bottom = hat.integral(n + 0.5);
+        let sure = 2.0 - hat.inverse(hat.integral(2.5) - hat.density(2.0));
+        Ok(Self { n, exponent, top, bottom, sure })
+    }
+
+    /// A rank between 1 and n.
+    #[must_use]
+    pub fn sample(&self, stream: &mut Stream) -> u64 {
+        self.rank_from(|| 1.0 - stream.uniform())
+    }
+
+    /// A rank between 1 and n from uniform draws in (0, 1].
+    pub(super) fn rank_from(&self, mut uniform: impl FnMut() -> f64) -> u64 {
+        let hat = Hat { exponent: self.exponent };
+        loop {
+            let u = self.bottom + uniform() * (self.top - self.bottom);
+            let x = hat.inverse(u);
+            let k = libm::floor(x + 0.5).clamp(1.0, self.n);
+            if k - x <= self.sure || u >= hat.integral(k + 0.5) - hat.density(k) {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a whole number between 1 and n"
+                )]
+                return k as u64;
+            }
+        }
+    }
+}
+
+/// h(x) = x^(−s) and its integral from 1.
+struct Hat {
+    exponent: f64,
+}
+
+impl Hat {
+    fn density(&self, x: f64) -> f64 {
+        libm::exp(-self.exponent * libm::log(x))
+    }
+
+    /// H(x) = (x^(1−s) − 1) / (1 − s), and ln x where s = 1.
+    fn integral(&self, x: f64) -> f64 {
+        let log = libm::log(x);
+        expm1_over((1.0 - self.exponent) * log) * log
+    }
+
+    /// H⁻¹(y) = (1 + (1 − s) y)^(1 / (1 − s)), and e^y where s = 1.
+    fn inverse(&self, y: f64) -> f64 {
+        // Rounding may push the argument just below −1, where the logarithm ends.
+        let t = ((1.0 - self.exponent) * y).max(-1.0);
+        libm::exp(log1p_over(t) * y)
+    }
+}
+
+/// (e^x − 1) / x, by its series near 0.
+fn expm1_over(x: f64) -> f64 {
+    if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x * 0.5 * (1.0 + x / 3.0) }
+}
+
+/// ln(1 + x) / x, by its series near 0.
+fn log1p_over(x: f64) -> f64 {
+    if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x * (0.5 - x / 3.0) }
+}
