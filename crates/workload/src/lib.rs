@@ -1,1 +1,10 @@
-//! workload
+//! What is offered, and when: schedules of rates, the instants of single requests, traces,
+//! distributions, and what to request.
+//!
+//! Everything here is a pure function of its parameters and a seed. Nothing looks at a clock; the
+//! only I/O is reading a trace, a list or a log that the caller names.
+
+pub mod arrivals;
+pub mod distribution;
+pub mod random;
+pub mod schedule;

@@ -1,0 +1,1 @@
+//! Tests of the crate's public face: oracles, properties, golden streams.
