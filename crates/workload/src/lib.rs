@@ -7,4 +7,5 @@
 pub mod arrivals;
 pub mod distribution;
 pub mod random;
+pub mod request;
 pub mod schedule;
