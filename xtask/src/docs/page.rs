@@ -1,0 +1,174 @@
+//! What a page shows as commands: its ```` ```sh ```` blocks, divided into commands.
+
+/// One block of commands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// The line of its opening fence, from 1.
+    pub(super) line: usize,
+    pub(super) runs: bool,
+    /// Programs it cannot run without.
+    pub(super) needs: Vec<String>,
+    pub(super) commands: Vec<ShownCommand>,
+}
+
+/// One command as it stands in the page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ShownCommand {
+    pub(super) line: usize,
+    pub(super) script: String,
+    /// Whether it ends in `&`.
+    pub(super) in_background: bool,
+    pub(super) exit_code: i32,
+}
+
+impl ShownCommand {
+    /// The address after `--listen`, which a server in the background answers on.
+    pub(super) fn listens_on(&self) -> Option<&str> {
+        let mut words = self.script.split_ascii_whitespace();
+        words.find(|word| *word == "--listen")?;
+        words.next()
+    }
+}
+
+/// Every `sh` block of a page, in order.
+pub(super) fn blocks_of(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((index, line)) = lines.next() {
+        let Some(info) = line.trim_start().strip_prefix("```") else { continue };
+        let body: Vec<(usize, &str)> = lines
+            .by_ref()
+            .take_while(|(_, line)| line.trim() != "```")
+            .map(|(index, line)| (index + 1, line))
+            .collect();
+        let mut words = info.split_ascii_whitespace();
+        if words.next() == Some("sh") {
+            let runs = !words.any(|word| word == "no-run");
+            blocks.push(Block {
+                line: index + 1,
+                runs,
+                needs: needs_of(info),
+                commands: divide(&body),
+            });
+        }
+    }
+    blocks
+}
+
+fn needs_of(info: &str) -> Vec<String> {
+    let (_, list) = info.split_once("# needs:").unwrap_or_default();
+    list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// One command a line; a trailing `\` and a here-document continue it.
+fn divide(body: &[(usize, &str)]) -> Vec<ShownCommand> {
+    let mut commands = Vec::new();
+    let mut rest = body.iter();
+    while let Some((line, first)) = rest.next() {
+        if first.trim().is_empty() || first.trim_start().starts_with('#') {
+            continue;
+        }
+        let mut last = *first;
+        let mut script = String::from(*first);
+        while last.ends_with('\\') {
+            let Some((_, next)) = rest.next() else { break };
+            last = next;
+            script.push('\n');
+            script.push_str(next);
+        }
+        let head = script.clone();
+        if let Some(end) = end_of_here_document(&head) {
+            for (_, next) in rest.by_ref() {
+                script.push('\n');
+                script.push_str(next);
+                if next.trim() == end {
+                    break;
+                }
+            }
+        }
+        commands.push(ShownCommand {
+            line: *line,
+            in_background: head.split(" #").next().unwrap_or("").trim_end().ends_with('&'),
+            exit_code: exit_code_of(&head),
+            script,
+        });
+    }
+    commands
+}
+
+/// The word that ends the here-document a command opens: `<<'EOF'`, `<<EOF`.
+fn end_of_here_document(command: &str) -> Option<&str> {
+    let (_, after) = command.split_once("<<")?;
+    let word = after.trim_start_matches('-').trim_start().split_ascii_whitespace().next()?;
+    let word = word.trim_matches(['\'', '"']);
+    // `<<<` is a string, not a document.
+    (!word.starts_with('<')).then_some(word)
+}
+
+/// The code after a trailing `# exits N`; 0 without one.
+fn exit_code_of(command: &str) -> i32 {
+    let (_, comment) = command.rsplit_once("# exits ").unwrap_or_default();
+    comment.split_ascii_whitespace().next().and_then(|code| code.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(body: &str) -> Vec<ShownCommand> {
+        let page = format!("```sh\n{body}\n```\n");
+        let mut blocks = blocks_of(&page);
+        assert_eq!(blocks.len(), 1);
+        blocks.remove(0).commands
+    }
+
+    #[test]
+    fn blocks_say_how_they_run() {
+        let page = "text\n```sh\na\n```\n```toml\nb = 1\n```\n```sh no-run\nc\n```\n\
+                    ```sh # needs: nginx, curl\nd\n```\n```shell\ne\n```\n";
+        let shown: Vec<(usize, bool, Vec<String>)> = blocks_of(page)
+            .into_iter()
+            .map(|block| (block.line, block.runs, block.needs))
+            .collect();
+        let needs = vec!["nginx".to_owned(), "curl".to_owned()];
+        assert_eq!(shown, [(2, true, vec![]), (8, false, vec![]), (11, true, needs)]);
+    }
+
+    #[test]
+    fn one_line_is_one_command() {
+        let found = commands("one --a\n\n# a comment\ntwo \\\n  --b\nthree");
+        let shown: Vec<(usize, &str)> =
+            found.iter().map(|command| (command.line, command.script.as_str())).collect();
+        assert_eq!(shown, [(2, "one --a"), (5, "two \\\n  --b"), (7, "three")]);
+    }
+
+    #[test]
+    fn a_here_document_belongs_to_its_command() {
+        let found =
+            commands("cat > plan.toml <<'EOF'\n# a plan\na = 1\nEOF\nrun plan.toml\nx <<< y");
+        let shown: Vec<&str> = found.iter().map(|command| command.script.as_str()).collect();
+        assert_eq!(
+            shown,
+            ["cat > plan.toml <<'EOF'\n# a plan\na = 1\nEOF", "run plan.toml", "x <<< y"]
+        );
+    }
+
+    #[test]
+    fn exit_codes_are_stated_by_a_comment() {
+        let found = commands("a  # exits 3\nb\nc # the SLO does not hold: # exits 2 here");
+        let codes: Vec<i32> = found.iter().map(|command| command.exit_code).collect();
+        assert_eq!(codes, [3, 0, 2]);
+    }
+
+    #[test]
+    fn servers_run_in_the_background() {
+        let found =
+            commands("serve --listen 127.0.0.1:1 &\nserve & # until the end\na && b\nc # d &");
+        let shown: Vec<(bool, Option<&str>)> =
+            found.iter().map(|command| (command.in_background, command.listens_on())).collect();
+        assert_eq!(
+            shown,
+            [(true, Some("127.0.0.1:1")), (true, None), (false, None), (false, None)]
+        );
+    }
+}
