@@ -14,6 +14,11 @@
 //! The counts are one zeroed allocation made at creation; pages that no value falls into are never
 //! touched, and clearing, merging and reading visit the occupied range only.
 
+pub mod codec;
+mod quantiles;
+
+pub use quantiles::rank;
+
 /// Buckets of width one, and twice the buckets of each further doubling.
 const SUB_BUCKETS: usize = 2048;
 const HALF: usize = SUB_BUCKETS / 2;
@@ -53,6 +58,10 @@ fn lowest_at(index: usize) -> u64 {
 
 fn width_at(index: usize) -> u64 {
     if index < SUB_BUCKETS { 1 } else { 1 << (index / HALF - 1) }
+}
+
+fn highest_at(index: usize) -> u64 {
+    lowest_at(index) + (width_at(index) - 1)
 }
 
 impl Default for Histogram {

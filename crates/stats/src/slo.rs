@@ -1,0 +1,199 @@
+//! Service level objectives: the one grammar for what must hold of a run, and the verdicts.
+//!
+//! # Grammar
+//!
+//! Clauses joined by `,`, which means *and*; blanks do not matter.
+//!
+//! | clause | bound | over |
+//! | --- | --- | --- |
+//! | `p99.9<200ms`, `mean<=50ms`, `max<1s` | a duration | response time: from due |
+//! | `service.p99<…`, `service.mean`, `service.max` | a duration | service time: from sent |
+//! | `errors<0.1%` | a share | 1 − succeeded / offered |
+//! | `lost<10`, `lost<0.1%` | a count, or a share | offered, but never completely answered |
+//! | `availability>=99.999%` | a share | seconds up / (up + down) |
+//! | `rate>=500/s` | a rate | completed answers per second |
+//!
+//! # What counts
+//!
+//! A percentile is over **all requests due**: whatever did not succeed ranks slower than every
+//! bound, so a server cannot improve its percentile by failing. `max` is the slowest of them in the
+//! same sense. `mean` is over those that succeeded, and fails where none did. The rank is
+//! [`crate::histogram::rank`]'s, and a percentile is the upper end of its bucket, less than 0.1%
+//! above the truth.
+//!
+//! An availability finer than one second in those counted cannot be told from perfect by this run:
+//! it is *not resolvable*, and fails.
+
+mod evaluate;
+mod parse;
+mod stop;
+
+pub use evaluate::{SloInputs, Verdict};
+pub use stop::{SecondInputs, StopRule};
+
+use plimsoll_units::ParseError;
+
+use crate::percentiles::to_us;
+
+/// What must hold of a run: clauses, all of which must.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slo {
+    clauses: Vec<Clause>,
+}
+
+/// One condition: a metric, a comparison, a bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clause {
+    /// The text as it was given, without blanks.
+    pub expr: String,
+    /// What is looked at.
+    pub metric: Metric,
+    /// How it must stand to the bound.
+    pub comparison: Comparison,
+    /// The bound.
+    pub bound: Bound,
+}
+
+/// What a clause looks at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Metric {
+    /// A figure of the times.
+    Time(Timing, Figure),
+    /// Share of the requests due that did not succeed.
+    Errors,
+    /// Requests due that were never completely answered.
+    Lost,
+    /// Share of the seconds in which the service answered.
+    Availability,
+    /// Completed answers per second.
+    Rate,
+}
+
+/// Which times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// From due to the last byte.
+    Response,
+    /// From sent to the last byte.
+    Service,
+}
+
+/// Which figure of the times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// Over the requests that succeeded.
+    Mean,
+    /// The slowest of all requests due.
+    Max,
+    /// A quantile, above 0 and at most 1, of all requests due.
+    Quantile(f64),
+}
+
+/// How a value must stand to its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+}
+
+impl Comparison {
+    /// Whether `value` stands so to `bound`; never for NaN.
+    #[must_use]
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::Below => value < bound,
+            Self::AtMost => value <= bound,
+            Self::Above => value > bound,
+            Self::AtLeast => value >= bound,
+        }
+    }
+
+    /// How it is written.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Below => "<",
+            Self::AtMost => "<=",
+            Self::Above => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}
+
+/// The bound of a clause.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    /// Nanoseconds.
+    Time(u64),
+    /// Between 0 and 1.
+    Share(f64),
+    /// Requests.
+    Count(u64),
+    /// Per second.
+    Rate(f64),
+}
+
+impl Bound {
+    /// The bound in the unit of a verdict's value: microseconds, share, requests, per second.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 requests")]
+    pub fn value(self) -> f64 {
+        match self {
+            Self::Time(ns) => to_us(ns),
+            Self::Share(value) | Self::Rate(value) => value,
+            Self::Count(n) => n as f64,
+        }
+    }
+}
+
+impl Slo {
+    /// Reads an SLO; see the module for the grammar.
+    ///
+    /// # Errors
+    /// Points at the first part that cannot be read; its hint names what is accepted there.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        parse::clauses(text).map(|clauses| Self { clauses })
+    }
+
+    /// The clauses, in the order given; at least one.
+    #[must_use]
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    /// The first percentile of response time it bounds: quantile and bound in nanoseconds.
+    ///
+    /// What a search steers by, and what slices count as *over SLO*.
+    #[must_use]
+    pub fn response_bound(&self) -> Option<(f64, u64)> {
+        self.clauses.iter().find_map(|clause| match (clause.metric, clause.bound) {
+            (Metric::Time(Timing::Response, Figure::Quantile(q)), Bound::Time(ns)) => Some((q, ns)),
+            _ => None,
+        })
+    }
+}
+
+impl std::str::FromStr for Slo {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::parse(text)
+    }
+}
+
+/// The clauses joined by commas; parses back to the same.
+impl std::fmt::Display for Slo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (n, clause) in self.clauses.iter().enumerate() {
+            f.write_str(if n > 0 { "," } else { "" })?;
+            f.write_str(&clause.expr)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,317 @@
+//! Reading SLOs and stop rules: positions are kept, so that an error can point at its cause.
+
+use plimsoll_units as units;
+use units::ParseError;
+
+use super::{Bound, Clause, Comparison, Figure, Metric, Timing};
+
+const METRICS: &str = "metrics are p50, p90, p99, p99.9 (any percentile), mean, max, errors, lost, \
+                       availability and rate; service.p99, service.mean and service.max count \
+                       from when a request was sent";
+/// What a mistyped metric may have been meant to be.
+const KNOWN: [&str; 20] = [
+    "p50",
+    "p75",
+    "p90",
+    "p95",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "mean",
+    "max",
+    "errors",
+    "lost",
+    "availability",
+    "rate",
+    "service.p50",
+    "service.p90",
+    "service.p95",
+    "service.p99",
+    "service.p99.9",
+    "service.mean",
+    "service.max",
+];
+/// Words of other tools for the same things.
+const SYNONYMS: [(&str, &str); 12] = [
+    ("median", "p50"),
+    ("avg", "mean"),
+    ("average", "mean"),
+    ("maximum", "max"),
+    ("error", "errors"),
+    ("error_rate", "errors"),
+    ("failures", "errors"),
+    ("failed", "errors"),
+    ("throughput", "rate"),
+    ("rps", "rate"),
+    ("uptime", "availability"),
+    ("latency", "p99"),
+];
+/// No real SLO comes near; keeps what a hostile plan can make us allocate small.
+const MAX_CLAUSES: usize = 100;
+
+/// What the clause is for: an objective says what must hold, a stop rule what must not last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Objective,
+    Stop,
+}
+
+pub(super) fn clauses(text: &str) -> Result<Vec<Clause>, ParseError> {
+    if text.trim().is_empty() {
+        let wanted = "an SLO such as p99<200ms,errors<0.1%";
+        return Err(ParseError::new(wanted, "", text.len(), 0).hint(METRICS));
+    }
+    let mut clauses = Vec::new();
+    let mut at = 0;
+    for part in text.split(',') {
+        if clauses.len() == MAX_CLAUSES {
+            let wanted = format!("at most {MAX_CLAUSES} clauses");
+            return Err(ParseError::new(wanted, part, at, part.len()));
+        }
+        clauses.push(clause(part, Purpose::Objective).map_err(|error| error.shifted(at))?);
+        at += part.len() + 1;
+    }
+    Ok(clauses)
+}
+
+/// Reads one clause, blanks around its parts allowed.
+pub(super) fn clause(text: &str, purpose: Purpose) -> Result<Clause, ParseError> {
+    let (word, word_at) = trimmed(text, 0, text.find(is_operator).unwrap_or(text.len()));
+    if word.is_empty() {
+        let wanted = "a clause such as p99<200ms";
+        let found = text.trim();
+        return Err(ParseError::new(wanted, found, word_at, found.len()).hint(METRICS));
+    }
+    let metric = metric(word).map_err(|error| error.shifted(word_at))?;
+    let operator_at = text.find(is_operator).unwrap_or(text.len());
+    let after = &text[operator_at..];
+    let operator = &after[..after.find(|c| !is_operator(c)).unwrap_or(after.len())];
+    let comparison = comparison(operator, word, metric, purpose).map_err(|error| {
+        if operator.is_empty() {
+            error.shifted(text.trim_end().len())
+        } else {
+            error.shifted(operator_at)
+        }
+    })?;
+    let (bound_text, bound_at) = trimmed(text, operator_at + operator.len(), text.len());
+    let bound = bound(bound_text, metric).map_err(|error| error.shifted(bound_at))?;
+    let bound_text: String = bound_text.chars().filter(|c| !c.is_whitespace()).collect();
+    let expr = format!("{word}{}{bound_text}", comparison.text());
+    Ok(Clause { expr, metric, comparison, bound })
+}
+
+/// A part of the text without the blanks around it, and where it then starts.
+fn trimmed(text: &str, from: usize, to: usize) -> (&str, usize) {
+    let part = &text[from..to];
+    let start = from + (part.len() - part.trim_start().len());
+    (part.trim(), start)
+}
+
+fn is_operator(c: char) -> bool {
+    matches!(c, '<' | '>' | '=' | '!' | '≤' | '≥' | '~')
+}
+
+fn metric(word: &str) -> Result<Metric, ParseError> {
+    let (timing, figure) = match word.split_once('.') {
+        Some(("service", figure)) => (Timing::Service, figure),
+        Some(("response", figure)) => (Timing::Response, figure),
+        _ => (Timing::Response, word),
+    };
+    let time = |figure| Ok(Metric::Time(timing, figure));
+    match (figure, word) {
+        ("mean", _) => time(Figure::Mean),
+        ("max", _) => time(Figure::Max),
+        (_, "errors") => Ok(Metric::Errors),
+        (_, "lost") => Ok(Metric::Lost),
+        (_, "availability") => Ok(Metric::Availability),
+        (_, "rate") => Ok(Metric::Rate),
+        _ => match figure.strip_prefix('p').filter(|p| is_number(p)) {
+            Some(percent) => quantile(percent, word).and_then(|q| time(Figure::Quantile(q))),
+            None => Err(unknown(word)),
+        },
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    text.len() <= 16 && digits(whole) && digits(fraction)
+}
+
+/// `99.9` as the quantile 0.999, correctly rounded, so that it is the literal's value.
+fn quantile(percent: &str, word: &str) -> Result<f64, ParseError> {
+    let q: f64 = format!("{percent}e-2").parse().unwrap_or(f64::NAN);
+    if q > 0.0 && q <= 1.0 {
+        return Ok(q);
+    }
+    let error = ParseError::new("a percentile above p0 and up to p100", word, 0, word.len());
+    // `p999` is how JSON names the 99.9th.
+    match percent.strip_prefix("99").filter(|rest| rest.bytes().all(|b| b == b'9')) {
+        Some(rest) => Err(error.hint(format!("write p99.{rest}"))),
+        None => Err(error.hint("the 99.9th percentile is p99.9")),
+    }
+}
+
+fn unknown(word: &str) -> ParseError {
+    let lower = word.to_ascii_lowercase();
+    let synonym = SYNONYMS.iter().find(|(theirs, _)| *theirs == lower).map(|&(_, ours)| ours);
+    let error = ParseError::new("a metric", word, 0, word.len());
+    match synonym.or_else(|| units::nearest(word, KNOWN)) {
+        Some(known) => error.hint(format!("did you mean {known}? {METRICS}")),
+        None => error.hint(METRICS),
+    }
+}
+
+fn comparison(
+    operator: &str,
+    word: &str,
+    metric: Metric,
+    purpose: Purpose,
+) -> Result<Comparison, ParseError> {
+    // An objective bounds what is bad from above and what is good from below; a rate either way.
+    let (below, above) = match (purpose, metric) {
+        (Purpose::Stop, _) | (_, Metric::Rate) => (true, true),
+        (_, Metric::Availability) => (false, true),
+        _ => (true, false),
+    };
+    let accepted = match (below, above) {
+        (true, true) => "<, <=, > or >=",
+        (true, false) => "< or <=",
+        _ => "> or >=",
+    };
+    let comparison = match operator {
+        "<" if below => Some(Comparison::Below),
+        "<=" if below => Some(Comparison::AtMost),
+        ">" if above => Some(Comparison::Above),
+        ">=" if above => Some(Comparison::AtLeast),
+        _ => None,
+    };
+    comparison.ok_or_else(|| {
+        let error =
+            ParseError::new(format!("{accepted} after {word}"), operator, 0, operator.len());
+        match operator {
+            "<" | "<=" | ">" | ">=" => error.hint("an SLO says what must hold of a good run"),
+            "" => error.hint(format!("compare it with a bound: {}", example(metric))),
+            _ => error.hint(format!("write it as in {}", example(metric))),
+        }
+    })
+}
+
+fn example(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Time(..) => "p99<200ms",
+        Metric::Errors => "errors<0.1%",
+        Metric::Lost => "lost<10",
+        Metric::Availability => "availability>=99.9%",
+        Metric::Rate => "rate>=500/s",
+    }
+}
+
+fn bound(text: &str, metric: Metric) -> Result<Bound, ParseError> {
+    match metric {
+        Metric::Time(..) => {
+            let ns = units::duration(text)?.as_nanos();
+            Ok(Bound::Time(u64::try_from(ns).unwrap_or(u64::MAX)))
+        }
+        Metric::Errors | Metric::Availability => units::share(text).map(Bound::Share),
+        Metric::Lost if text.contains(['%', '.']) => units::share(text).map(Bound::Share),
+        Metric::Lost => units::count(text).map(Bound::Count),
+        Metric::Rate => units::rate(text).map(Bound::Rate),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Slo;
+    use super::*;
+
+    fn one(text: &str) -> Clause {
+        let slo = Slo::parse(text).unwrap();
+        assert_eq!(slo.clauses().len(), 1);
+        slo.clauses()[0].clone()
+    }
+
+    #[test]
+    fn reads_every_metric() {
+        use Comparison::{Above, AtLeast, AtMost, Below};
+        use Timing::{Response, Service};
+        let ms = |n: u64| Bound::Time(n * 1_000_000);
+        for (text, metric, comparison, bound) in [
+            ("p99.9<200ms", Metric::Time(Response, Figure::Quantile(0.999)), Below, ms(200)),
+            ("p90<=150ms", Metric::Time(Response, Figure::Quantile(0.9)), AtMost, ms(150)),
+            ("p100<1s", Metric::Time(Response, Figure::Quantile(1.0)), Below, ms(1000)),
+            ("response.p50<1s", Metric::Time(Response, Figure::Quantile(0.5)), Below, ms(1000)),
+            ("service.p99<5ms", Metric::Time(Service, Figure::Quantile(0.99)), Below, ms(5)),
+            ("service.p99.9<5ms", Metric::Time(Service, Figure::Quantile(0.999)), Below, ms(5)),
+            ("mean<5ms", Metric::Time(Response, Figure::Mean), Below, ms(5)),
+            ("service.max<5ms", Metric::Time(Service, Figure::Max), Below, ms(5)),
+            ("errors<0.1%", Metric::Errors, Below, Bound::Share(0.001)),
+            ("lost<10", Metric::Lost, Below, Bound::Count(10)),
+            ("lost<=1%", Metric::Lost, AtMost, Bound::Share(0.01)),
+            ("lost<0.5", Metric::Lost, Below, Bound::Share(0.5)),
+            ("availability>=99.999%", Metric::Availability, AtLeast, Bound::Share(0.999_99)),
+            ("rate>=500/s", Metric::Rate, AtLeast, Bound::Rate(500.0)),
+            ("rate>30/m", Metric::Rate, Above, Bound::Rate(0.5)),
+        ] {
+            let clause = one(text);
+            assert_eq!(
+                (clause.metric, clause.comparison, clause.bound),
+                (metric, comparison, bound)
+            );
+            assert_eq!(clause.expr, text);
+        }
+    }
+
+    #[test]
+    fn a_comma_means_and_and_blanks_do_not_matter() {
+        let slo = Slo::parse(" p99 < 200 ms ,\terrors<0.1% ").unwrap();
+        assert_eq!(slo.to_string(), "p99<200ms,errors<0.1%");
+        assert_eq!(Slo::parse(&slo.to_string()).unwrap(), slo);
+        assert_eq!(slo.response_bound(), Some((0.99, 200_000_000)));
+        assert_eq!(Slo::parse("service.p99<1s").unwrap().response_bound(), None);
+    }
+
+    /// Text, offending part, and a word of the hint.
+    const WRONG: [(&str, &str, &str); 23] = [
+        ("p99<200ms,erors<1%", "erors", "did you mean errors?"),
+        ("median<5ms", "median", "did you mean p50?"),
+        ("P99<5ms", "P99", "did you mean p99?"),
+        ("foo<5ms", "foo", "metrics are p50"),
+        ("service.errors<1%", "service.errors", "metrics are p50"),
+        ("p<5ms", "p", "metrics are p50"),
+        ("p1e9<5ms", "p1e9", "metrics are p50"),
+        ("p999<5ms", "p999", "write p99.9"),
+        ("p9999<5ms", "p9999", "write p99.99"),
+        ("p101<5ms", "p101", "p99.9"),
+        ("p0<5ms", "p0", "p99.9"),
+        ("p99<200", "200", "200s is 200 seconds"),
+        ("p99<", "", ""),
+        ("p99", "", "p99<200ms"),
+        ("p99=5ms", "=", "p99<200ms"),
+        ("p99 =< 5ms", "=<", "p99<200ms"),
+        ("p99≤5ms", "≤", "p99<200ms"),
+        ("p99>5ms", ">", "what must hold"),
+        ("availability<=99%", "<=", "what must hold"),
+        ("errors<5", "5", "5% is a share of 0.05"),
+        ("rate>=500", "500", "500/s is 500 a second"),
+        ("p99<1s,,errors<1%", "", "metrics are"),
+        ("p99<5ms,", "", "metrics are"),
+    ];
+
+    #[test]
+    fn an_error_points_at_its_cause_and_says_what_is_accepted() {
+        for (text, part, hint) in WRONG {
+            let error = Slo::parse(text).unwrap_err();
+            assert_eq!(&text[error.at..error.at + error.len], part, "{text}: {error}");
+            assert!(error.hint.as_deref().unwrap_or("").contains(hint), "{text}: {error:?}");
+        }
+        assert_eq!(Slo::parse("p99").unwrap_err().at, 3);
+        assert_eq!(Slo::parse("p99<1s,,errors<1%").unwrap_err().at, 7);
+        assert_eq!(
+            Slo::parse("p99<1s,lost<x").unwrap_err().to_string(),
+            "expected a whole number such as 64, 200_000 or 200k, found `x`"
+        );
+        assert!(Slo::parse("").unwrap_err().to_string().starts_with("expected an SLO such as"));
+        assert!(Slo::parse(&"max<1s,".repeat(101)).is_err());
+    }
+}

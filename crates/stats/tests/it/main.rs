@@ -1,0 +1,7 @@
+//! Oracles, properties and hostile input: one binary for all of them.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod codec;
+mod histogram;
+mod hostile;
