@@ -1,0 +1,83 @@
+# Plimsoll: build, check, try. `make` alone lists what there is.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := /bin/bash
+
+CARGO ?= cargo
+# CI says --locked: a dependency must not change between the commit and its check.
+CARGO_FLAGS ?=
+TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
+export PLIMSOLL := $(TARGET_DIR)/release/plimsoll
+
+# Runs one step under its name and says how long it took.
+define step
+	@printf '\n== %s\n' '$(1)'; start=$$(date +%s); $(2) \
+		&& printf '== %s: %s s\n' '$(1)' "$$(( $$(date +%s) - start ))"
+endef
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: toolchain ## build the program: target/release/plimsoll
+	$(CARGO) build --release --package plimsoll $(CARGO_FLAGS)
+
+.PHONY: test
+test: toolchain test-tools fmt-check clippy tidy unit rustdoc docs deny ## check everything
+	@printf '\nall checks passed\n'
+
+.PHONY: demo
+demo: build ## a short tour against a server of known behaviour
+	bash examples/demo.sh
+
+.PHONY: bench-load
+bench-load: build ## compare the load engine with its peers (benches/load)
+	bash benches/load/run.sh
+
+.PHONY: clean
+clean: ## remove what was built; runs are kept
+	$(CARGO) clean
+
+# The steps of `make test`, each of which can be run alone.
+
+.PHONY: toolchain
+toolchain:
+	@.ci/toolchain '$(CARGO)'
+
+.PHONY: test-tools
+test-tools: ## install what the tests use beyond Rust, where the rights are there
+	@.ci/test-tools
+
+.PHONY: fmt-check
+fmt-check: toolchain
+	$(call step,fmt,$(CARGO) fmt --all --check)
+
+.PHONY: clippy
+clippy: toolchain
+	$(call step,clippy,$(CARGO) clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings)
+
+.PHONY: tidy
+tidy: toolchain ## check floors, lengths, links, words (cargo xtask tidy)
+	$(call step,tidy,$(CARGO) xtask tidy)
+
+.PHONY: unit
+unit: toolchain
+	$(call step,test,$(CARGO) test --workspace $(CARGO_FLAGS))
+
+.PHONY: rustdoc
+rustdoc: toolchain
+	$(call step,rustdoc,RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps $(CARGO_FLAGS))
+
+.PHONY: docs
+docs: toolchain ## run the commands that the manual shows (cargo xtask docs)
+	$(call step,docs,$(CARGO) xtask docs)
+
+.PHONY: deny
+deny: toolchain
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+		$(CARGO) deny --offline check licenses bans sources; \
+	else \
+		echo 'skipped: licences and duplicates, which need cargo-deny'; \
+	fi
