@@ -1,1 +1,49 @@
-//! plan
+//! The plan language: types, defaults, units, validation with positions.
+//!
+//! A plan is TOML that a person writes. Everything the command line can say can be said in it, and
+//! flags go through the same readers ([`Setting`]): a fault points at the line of the file, or at
+//! the flag. What comes out is a [`Plan`] whose every value is typed and checked, so that nothing
+//! needs to be parsed again; [`Plan::to_toml`] writes it complete, and reads back the same.
+//!
+//! Reading does no I/O: a caller gives the text, and opens the files that the plan names.
+//!
+//! ```
+//! use plimsoll_plan::{LoadShape, Plan, Setting};
+//! let text = "[target]\nurl = \"http://127.0.0.1:8080/\"\n[load]\nusers = 64\nfor = \"30s\"\n";
+//! let plan = Plan::parse_with(text, "plan.toml", &[Setting::new("load.users", "8", "--users")])?;
+//! assert!(matches!(plan.load.shape, LoadShape::Closed { users: 8, .. }));
+//! assert_eq!(Plan::parse(&plan.to_toml(), "again.toml")?, plan);
+//! # Ok::<(), plimsoll_plan::PlanErrors>(())
+//! ```
+
+mod error;
+mod header;
+mod key;
+mod load;
+mod load_reader;
+mod measure;
+mod plan;
+mod secret;
+mod section;
+mod sections;
+mod setting;
+mod source;
+mod status;
+mod target;
+mod target_reader;
+mod trace;
+mod tree;
+mod write;
+
+pub use error::{Excerpt, PlanError, PlanErrors, Position};
+pub use header::Header;
+pub use key::{Key, SectionKeys};
+pub use load::{ConnectionLife, Connections, Load, LoadShape, Pacing, RateSource};
+pub use measure::Measure;
+pub use plan::Plan;
+pub use secret::Secret;
+pub use sections::all_keys;
+pub use setting::Setting;
+pub use status::Statuses;
+pub use target::{Asked, Auth, Body, Http, Replay, Resolve, Target};
+pub use trace::{ProfileName, ProfileSource, TraceSource};

@@ -1,0 +1,235 @@
+//! Reading and writing `[load]`.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use plimsoll_stats::slo::StopRule;
+use plimsoll_units::{ParseError, rate, show_rate_exact};
+use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::schedule::Schedule;
+
+use crate::load::{
+    ConnectionLife, Connections, LIVES, LOAD, Load, LoadShape, PACINGS, Pacing, RateSource, SHAPE,
+};
+use crate::section::Section;
+use crate::target::{Asked, Http, Target};
+use crate::trace::{PROFILE, ProfileSource, TRACE, TraceSource};
+use crate::tree::Value;
+use crate::write::Writer;
+
+/// How many connections an open load has where the plan does not say.
+const CONNECTIONS: u32 = 64;
+/// How many streams an HTTP/2 connection has where the plan does not say.
+const STREAMS: u32 = 64;
+
+impl Load {
+    /// Reads the section for a target; nothing where there is no saying how much load.
+    pub(crate) fn read(section: &Section<'_>, folder: &Path, target: &Target) -> Option<Self> {
+        let shape = read_shape(section, folder, target);
+        let timeout = section.positive_duration("timeout").unwrap_or(Target::TIMEOUT);
+        let connections = read_connections(section);
+        let streams = section.small("streams", 1..=100_000);
+        if section.has("streams") && target.http == Http::One {
+            let hint = "set http = \"2\" in [target], or leave `streams` out";
+            section.fault("streams", "`streams` goes with HTTP/2, found http 1.1", Some(hint));
+        }
+        let rest = Rest {
+            warm_up: section.duration("warm_up").unwrap_or(Duration::ZERO),
+            drain: section.duration("drain").unwrap_or(timeout),
+            connection: section.word("connection", &LIVES).unwrap_or(ConnectionLife::KeepAlive),
+            max_waiting: section.whole("max_waiting", 0..=u64::MAX),
+            threads: section.small("threads", 1..=1024),
+            pacing: section.word("pacing", &PACINGS).unwrap_or(Pacing::Auto),
+            stop_when: section.parsed("stop_when", "a stop rule", StopRule::parse),
+            patience: section.positive_duration("patience").unwrap_or(Duration::from_secs(1)),
+        };
+        let shape = shape?;
+        let default = match shape {
+            LoadShape::Closed { users, .. } => users,
+            LoadShape::Open { .. } => CONNECTIONS,
+        };
+        Some(Self {
+            shape,
+            warm_up: rest.warm_up,
+            drain: rest.drain,
+            connections: connections.unwrap_or(Connections::fixed(default)),
+            connection: rest.connection,
+            streams: streams.unwrap_or(if target.http == Http::One { 1 } else { STREAMS }),
+            timeout,
+            max_waiting: rest.max_waiting,
+            threads: rest.threads,
+            pacing: rest.pacing,
+            stop_when: rest.stop_when,
+            patience: rest.patience,
+        })
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer, http: Http) {
+        out.section(LOAD.path);
+        self.shape.write(out);
+        out.duration("warm_up", self.warm_up);
+        out.duration("drain", self.drain);
+        out.text("connections", self.connections);
+        for (word, _) in LIVES.iter().filter(|(_, life)| *life == self.connection) {
+            out.text("connection", word);
+        }
+        if http != Http::One {
+            out.whole("streams", u64::from(self.streams));
+        }
+        out.duration("timeout", self.timeout);
+        if let Some(most) = self.max_waiting {
+            out.whole("max_waiting", most);
+        }
+        if let Some(threads) = self.threads {
+            out.whole("threads", u64::from(threads));
+        }
+        for (word, _) in PACINGS.iter().filter(|(_, pacing)| *pacing == self.pacing) {
+            out.text("pacing", word);
+        }
+        if let Some(rule) = &self.stop_when {
+            out.text("stop_when", rule);
+        }
+        out.duration("patience", self.patience);
+    }
+}
+
+/// The keys that stand on their own: read even where the load's shape is wrong, so that their
+/// faults are shown too.
+struct Rest {
+    warm_up: Duration,
+    drain: Duration,
+    connection: ConnectionLife,
+    max_waiting: Option<u64>,
+    threads: Option<u32>,
+    pacing: Pacing,
+    stop_when: Option<StopRule>,
+    patience: Duration,
+}
+
+fn read_connections(section: &Section<'_>) -> Option<Connections> {
+    let node = section.node("connections")?;
+    match node.value {
+        Value::Whole(_) => {
+            let most = u32::try_from(*Connections::RANGE.end()).unwrap_or(u32::MAX);
+            section.small("connections", 1..=most).map(Connections::fixed)
+        }
+        _ => {
+            section.parsed("connections", "connections such as 64 or 64..2000", Connections::parse)
+        }
+    }
+}
+
+fn read_shape(section: &Section<'_>, folder: &Path, target: &Target) -> Option<LoadShape> {
+    let arrivals = section.parsed("arrivals", "even, random or poisson", Arrivals::from_str);
+    let arrivals = arrivals.unwrap_or_default();
+    let think = section.parsed("think", "a distribution such as exp:1s", Distribution::parse);
+    let open = |source| LoadShape::Open { source, arrivals };
+    match section.chosen(&SHAPE) {
+        Some("schedule") => {
+            let wanted = "a schedule such as 500/s for 30s";
+            section.parsed("schedule", wanted, some_schedule).map(RateSource::Schedule).map(open)
+        }
+        Some(key @ "rate") => {
+            let rate_per_s = section.parsed(key, "a rate such as 500/s", positive_rate);
+            let duration = read_for(section, key);
+            let (rate_per_s, duration) = (rate_per_s?, duration?);
+            check_constant(section, rate_per_s, duration)?;
+            Some(open(RateSource::Constant { rate_per_s, duration }))
+        }
+        Some("trace") => {
+            TraceSource::read(&section.inner(&TRACE)?, folder).map(RateSource::Trace).map(open)
+        }
+        Some("profile") => {
+            ProfileSource::read(&section.inner(&PROFILE)?).map(RateSource::Profile).map(open)
+        }
+        Some(key) => {
+            let users = section.small(key, 1..=1_000_000);
+            let duration = read_for(section, key);
+            let think = think.unwrap_or(Distribution::NONE);
+            Some(LoadShape::Closed { users: users?, think, duration: duration? })
+        }
+        None => {
+            if matches!(target.asked, Asked::Replay(_)) {
+                return Some(open(RateSource::Replay));
+            }
+            section.missing(
+                "expected how much load in [load], found none of schedule, rate, trace, profile, users",
+                "for example rate = \"500/s\" and for = \"30s\"",
+            );
+            None
+        }
+    }
+}
+
+fn read_for(section: &Section<'_>, key: &str) -> Option<Duration> {
+    if !section.has("for") {
+        let message = format!("expected `for` beside `{key}`, found none");
+        section.fault(key, message, Some("say how long: for = \"30s\""));
+    }
+    section.positive_duration("for")
+}
+
+fn positive_rate(text: &str) -> Result<f64, ParseError> {
+    match rate(text)? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err(ParseError::new("a rate above zero", text, 0, text.len())),
+    }
+}
+
+/// A schedule that offers something.
+fn some_schedule(text: &str) -> Result<Schedule, ParseError> {
+    let schedule = Schedule::parse(text)?;
+    if schedule.total() == 0 {
+        return Err(ParseError::new("a schedule of at least one request", text, 0, text.len())
+            .hint("raise a rate or lengthen the schedule"));
+    }
+    Ok(schedule)
+}
+
+/// A constant load must make a schedule, and offer something.
+fn check_constant(section: &Section<'_>, rate_per_s: f64, duration: Duration) -> Option<()> {
+    let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    match Schedule::constant(rate_per_s, ns) {
+        Ok(schedule) if schedule.total() > 0 => Some(()),
+        Ok(_) => {
+            let message = format!(
+                "expected at least one request, found none: {} for {}",
+                show_rate_exact(rate_per_s),
+                crate::write::exact(duration)
+            );
+            section.fault_beside("rate", "for", message, Some("raise the rate or the duration"));
+            None
+        }
+        Err(error) => {
+            section.fault("rate", error.to_string(), None);
+            None
+        }
+    }
+}
+
+impl LoadShape {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Open { source, arrivals } => {
+                match source {
+                    RateSource::Constant { rate_per_s, duration } => {
+                        out.text("rate", show_rate_exact(*rate_per_s));
+                        out.duration("for", *duration);
+                    }
+                    RateSource::Schedule(schedule) => out.text("schedule", schedule),
+                    RateSource::Trace(trace) => out.inline("trace", &trace.write()),
+                    RateSource::Profile(profile) => out.inline("profile", &profile.write()),
+                    RateSource::Replay => {}
+                }
+                out.text("arrivals", arrivals);
+            }
+            Self::Closed { users, think, duration } => {
+                out.whole("users", u64::from(*users));
+                out.duration("for", *duration);
+                out.text("think", think);
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The plan as a whole: read from a text, from flags, or from both; written as a complete text.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use crate::error::PlanErrors;
+use crate::key::{SectionKeys, key};
+use crate::load::{LOAD, Load};
+use crate::measure::{MEASURE, Measure};
+use crate::section::{Reading, Section};
+use crate::setting::{Setting, lay_over, write_out};
+use crate::source::{Place, Source};
+use crate::target::{TARGET, Target};
+use crate::tree::{Table, read};
+use crate::write::Writer;
+
+/// The keys above any section, and the sections.
+pub(crate) static TOP: SectionKeys = SectionKeys::plain(
+    "",
+    &[
+        key("name", "text", "–", "What reports call the run."),
+        key("seed", "count", "1", "Where all randomness of the run comes from."),
+        key("repeat", "count", "1", "How many times the plan is run."),
+        key("folder", "folder", "the plan's", "Where the files that the plan names are."),
+        key("target", "table", "–", "What is asked: the section `[target]`."),
+        key("load", "table", "–", "How much is asked, and when: the section `[load]`."),
+        key("measure", "table", "{}", "What the run is judged by: the section `[measure]`."),
+    ],
+);
+
+/// A complete plan: every value typed and checked, defaults filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What reports call the run.
+    pub name: Option<String>,
+    /// Where all randomness of the run comes from.
+    pub seed: u64,
+    /// How many times the plan is run; at least 1.
+    pub repeat: u32,
+    /// What is asked, of whom.
+    pub target: Target,
+    /// How much is asked, and when.
+    pub load: Load,
+    /// What the run is judged by.
+    pub measure: Measure,
+}
+
+impl Plan {
+    /// Reads a plan. `origin` is the name of its file: errors show it, and the files that the plan
+    /// names are looked for in its folder. No file is opened.
+    ///
+    /// # Errors
+    /// All that is wrong with it, up to twenty faults, each with its place.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, PlanErrors> {
+        Self::parse_with(text, origin, &[])
+    }
+
+    /// Reads a plan with flags laid over it. A flag wins over the same key of the text, and over
+    /// the keys that exclude it there; the files it names are in the working folder.
+    ///
+    /// # Errors
+    /// As for [`Plan::parse`]; faults of a flag name the flag.
+    pub fn parse_with(text: &str, origin: &str, settings: &[Setting]) -> Result<Self, PlanErrors> {
+        let mut file = Source::file(origin, text);
+        let (mut root, fault) = match read(&mut file) {
+            Ok(root) => (root, None),
+            Err(fault) => (Table::empty(Place::whole(0)), Some(fault)),
+        };
+        let mut sources = vec![file];
+        if let Some(fault) = fault {
+            return Err(PlanErrors::from_faults(&sources, vec![*fault]));
+        }
+        write_out(&mut root);
+        let faults = lay_over(&mut root, &mut sources, settings);
+        let reading = Reading { sources, faults: RefCell::new(faults) };
+        let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+        let plan = Self::read(&reading, &root, folder);
+        let faults = reading.faults.into_inner();
+        match plan {
+            Some(plan) if faults.is_empty() => Ok(plan),
+            _ => Err(PlanErrors::from_faults(&reading.sources, faults)),
+        }
+    }
+
+    /// A plan of flags alone.
+    ///
+    /// # Errors
+    /// As for [`Plan::parse_with`]; what is missing is missing from the `command line`.
+    pub fn assemble(settings: &[Setting]) -> Result<Self, PlanErrors> {
+        Self::parse_with("", "command line", settings)
+    }
+
+    fn read(reading: &Reading, root: &Table, origin_folder: &Path) -> Option<Self> {
+        let top = Section::over(reading, root, &TOP);
+        let folder = match top.line("folder") {
+            Some(folder) => origin_folder.join(folder),
+            None => origin_folder.to_path_buf(),
+        };
+        let name = top.line("name").map(str::to_owned);
+        let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
+        let repeat = top.small("repeat", 1..=1_000_000).unwrap_or(1);
+        let target = Target::read(&Section::open(reading, root, &TARGET), &folder);
+        let load = Load::read(&Section::open(reading, root, &LOAD), &folder, &target);
+        let measure = Measure::read(&Section::open(reading, root, &MEASURE));
+        Some(Self { name, seed, repeat, target, load: load?, measure })
+    }
+
+    /// The plan as a complete text: defaults filled in, secrets left out. Read again from the
+    /// working folder it gives the same plan, but for the secrets.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        self.write(None)
+    }
+
+    /// As [`Plan::to_toml`], for a copy that is kept elsewhere: `working_folder`, absolute, says
+    /// where its files are.
+    #[must_use]
+    pub fn to_toml_from(&self, working_folder: &Path) -> String {
+        self.write(Some(working_folder))
+    }
+
+    fn write(&self, folder: Option<&Path>) -> String {
+        let mut out = Writer::default();
+        if let Some(name) = &self.name {
+            out.text("name", name);
+        }
+        out.whole("seed", self.seed);
+        out.whole("repeat", u64::from(self.repeat));
+        if let Some(folder) = folder {
+            out.text("folder", folder.display());
+        }
+        self.target.write(&mut out);
+        self.load.write(&mut out, self.target.http);
+        self.measure.write(&mut out);
+        out.finish()
+    }
+
+    /// The keys whose secrets were left out when the plan was printed. Who executes a plan refuses
+    /// where there are any.
+    #[must_use]
+    pub fn redacted(&self) -> Vec<String> {
+        self.target.redacted()
+    }
+
+    /// The files that the plan names.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.target.files().chain(self.load.files()).cloned().collect()
+    }
+}

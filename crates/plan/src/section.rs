@@ -1,0 +1,350 @@
+//! Reading one section of a plan: typed values by key, and every fault with its place.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use plimsoll_units::{ParseError, count, duration, nearest};
+
+use crate::error::Fault;
+use crate::key::{Choice, SectionKeys};
+use crate::secret;
+use crate::sections::SECTIONS;
+use crate::source::{Place, Source};
+use crate::tree::{Entry, Node, Table, Value};
+
+/// What is being read, and what was found wrong so far.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) faults: RefCell<Vec<Fault>>,
+}
+
+/// One section that is being read. A key that is not there gives `None`; so does one that is
+/// wrong, after its fault was noted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Section<'a> {
+    pub(crate) reading: &'a Reading,
+    keys: &'static SectionKeys,
+    table: &'a Table,
+    /// Where a missing key is missing.
+    place: Place,
+}
+
+static NOTHING: Table = Table { place: Place { source: 0, span: None }, entries: Vec::new() };
+
+impl Reading {
+    pub(crate) fn fault(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
+        self.faults.borrow_mut().push(Fault { message: message.into(), place, also: None, hint });
+    }
+
+    /// The fault of an inner parser, at its own position within the value.
+    fn parse_fault(&self, node: &Node, error: &ParseError) {
+        let source = &self.sources[node.place.source];
+        let text = matches!(node.value, Value::Text(_) | Value::Typed(_) | Value::Moment(_));
+        let place = if text { source.within(node.place, error.at, error.len) } else { node.place };
+        self.fault(place, error.to_string(), error.hint.clone());
+    }
+
+    pub(crate) fn wrong_type(&self, node: &Node, wanted: &str, hint: Option<String>) {
+        self.fault(node.place, format!("expected {wanted}, found {}", node.value.describe()), hint);
+    }
+
+    /// A value through an inner parser.
+    pub(crate) fn parsed<T>(
+        &self,
+        node: &Node,
+        wanted: &str,
+        parse: impl Fn(&str) -> Result<T, ParseError>,
+    ) -> Option<T> {
+        let parsed = match &node.value {
+            Value::Text(text) | Value::Typed(text) | Value::Moment(text) => parse(text),
+            Value::Whole(number) => parse(&number.to_string()),
+            Value::Real(number) => parse(&number.to_string()),
+            Value::Switch(_) | Value::List(_) | Value::Table(_) => {
+                self.wrong_type(node, wanted, None);
+                return None;
+            }
+        };
+        parsed.map_err(|error| self.parse_fault(node, &error)).ok()
+    }
+
+    /// A value that must be text.
+    pub(crate) fn text<'a>(&self, node: &'a Node) -> Option<&'a str> {
+        match &node.value {
+            Value::Text(text) | Value::Typed(text) => Some(text),
+            Value::Whole(_) | Value::Real(_) | Value::Switch(_) | Value::Moment(_) => {
+                self.wrong_type(node, "text", Some("put it in quotes".into()));
+                None
+            }
+            Value::List(_) | Value::Table(_) => {
+                self.wrong_type(node, "text", None);
+                None
+            }
+        }
+    }
+}
+
+impl<'a> Section<'a> {
+    /// The section of that name in its parent; an empty one where there is none. Unknown keys are
+    /// noted here.
+    pub(crate) fn open(
+        reading: &'a Reading,
+        parent: &'a Table,
+        keys: &'static SectionKeys,
+    ) -> Self {
+        let empty = Self { reading, keys, table: &NOTHING, place: Place::whole(0) };
+        let Some(Entry { node, .. }) = parent.get(keys.name()) else { return empty };
+        let Value::Table(table) = &node.value else {
+            let wanted = format!("a table {}", keys.title());
+            reading.wrong_type(node, &wanted, None);
+            return empty;
+        };
+        Self::over(reading, table, keys)
+    }
+
+    /// The section whose keys stand in `table`.
+    pub(crate) fn over(reading: &'a Reading, table: &'a Table, keys: &'static SectionKeys) -> Self {
+        let section = Self { reading, keys, table, place: table.place };
+        for entry in &table.entries {
+            if !keys.has(&entry.key) {
+                section.unknown(entry);
+            }
+        }
+        section
+    }
+
+    fn unknown(&self, entry: &Entry) {
+        let names = self.keys.keys.iter().map(|key| key.name);
+        let elsewhere = SECTIONS.iter().find(|section| section.has(&entry.key));
+        let hint = if let Some(near) = nearest(&entry.key, names.clone()) {
+            format!("did you mean `{near}`?")
+        } else if let Some(section) = elsewhere {
+            format!("`{}` belongs to {}", entry.key, section.title())
+        } else {
+            format!("known here: {}", names.collect::<Vec<_>>().join(", "))
+        };
+        let message =
+            format!("unknown key `{}` in {}", entry.key.escape_debug(), self.keys.title());
+        self.reading.fault(entry.key_place, message, Some(hint));
+    }
+
+    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
+        debug_assert!(self.keys.has(key), "{key} is not in the list of {}", self.keys.title());
+        self.table.get(key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.node(key).is_some()
+    }
+
+    /// The tables within this section.
+    pub(crate) fn inner(&self, keys: &'static SectionKeys) -> Option<Section<'a>> {
+        self.has(keys.name()).then(|| Section::open(self.reading, self.table, keys))
+    }
+
+    /// Where the value of a key stands; the section itself where it is missing.
+    pub(crate) fn place(&self, key: &str) -> Place {
+        self.node(key).map_or(self.place, |node| node.place)
+    }
+
+    /// Notes a fault at a key's value.
+    pub(crate) fn fault(&self, key: &str, message: impl Into<String>, hint: Option<&str>) {
+        self.reading.fault(self.place(key), message, hint.map(Into::into));
+    }
+
+    /// Notes a fault at a key's value that only makes sense beside another key's.
+    pub(crate) fn fault_beside(&self, key: &str, other: &str, message: String, hint: Option<&str>) {
+        self.reading.faults.borrow_mut().push(Fault {
+            message,
+            place: self.key_place(key),
+            also: Some((format!("`{other}` is given here"), self.key_place(other))),
+            hint: hint.map(Into::into),
+        });
+    }
+
+    fn key_place(&self, key: &str) -> Place {
+        let Some(entry) = self.table.get(key) else { return self.place };
+        // A flag's key is the flag: its value is what can be shown.
+        if entry.key_place.span.is_some() { entry.key_place } else { entry.node.place }
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
+        self.reading.text(self.node(key)?)
+    }
+
+    /// Text of at least one character, none of them a control character.
+    pub(crate) fn line(&self, key: &str) -> Option<&'a str> {
+        let text = self.text(key)?;
+        if text.is_empty() {
+            self.fault(key, "expected text, found nothing", None);
+            return None;
+        }
+        if let Some((at, c)) = text.char_indices().find(|(_, c)| c.is_control()) {
+            let node = self.node(key)?;
+            let found = c.escape_default().to_string();
+            let error = ParseError::new("text on one line", &found, at, c.len_utf8());
+            self.reading.parse_fault(node, &error);
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A secret: faults about it never show it.
+    pub(crate) fn secret(&self, key: &str) -> Option<secret::Secret> {
+        match &self.node(key)?.value {
+            Value::Text(text) | Value::Typed(text) => Some(secret::Secret::read(text)),
+            _ => {
+                self.fault(key, "expected text", Some("put it in quotes"));
+                None
+            }
+        }
+    }
+
+    pub(crate) fn parsed<T>(
+        &self,
+        key: &str,
+        wanted: &str,
+        parse: impl Fn(&str) -> Result<T, ParseError>,
+    ) -> Option<T> {
+        self.reading.parsed(self.node(key)?, wanted, parse)
+    }
+
+    pub(crate) fn duration(&self, key: &str) -> Option<Duration> {
+        self.parsed(key, "a duration such as 10s", duration)
+    }
+
+    /// A duration above zero.
+    pub(crate) fn positive_duration(&self, key: &str) -> Option<Duration> {
+        self.parsed(key, "a duration such as 10s", |text| match duration(text)? {
+            Duration::ZERO => Err(ParseError::new("a duration above zero", text, 0, text.len())),
+            positive => Ok(positive),
+        })
+    }
+
+    pub(crate) fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
+        let node = self.node(key)?;
+        let number = match &node.value {
+            Value::Whole(number) => u64::try_from(*number).ok(),
+            Value::Text(_) | Value::Typed(_) => {
+                Some(self.reading.parsed(node, "a whole number", count)?)
+            }
+            _ => {
+                self.reading.wrong_type(node, "a whole number", None);
+                return None;
+            }
+        };
+        if let Some(number) = number.filter(|number| range.contains(number)) {
+            return Some(number);
+        }
+        let wanted = match (range.start(), range.end()) {
+            (low, &u64::MAX) => format!("a whole number of at least {low}"),
+            (low, high) => format!("a whole number from {low} to {high}"),
+        };
+        self.reading.wrong_type(node, &wanted, None);
+        None
+    }
+
+    /// As [`Self::whole`], for counts that fit 32 bits.
+    pub(crate) fn small(&self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
+        let wide = u64::from(*range.start())..=u64::from(*range.end());
+        self.whole(key, wide).and_then(|number| u32::try_from(number).ok())
+    }
+
+    /// A finite number above zero.
+    pub(crate) fn positive_number(&self, key: &str) -> Option<f64> {
+        let node = self.node(key)?;
+        let number = match &node.value {
+            #[expect(clippy::cast_precision_loss, reason = "factors are far below 2^53")]
+            Value::Whole(number) => Some(*number as f64),
+            Value::Real(number) => Some(*number),
+            Value::Text(text) | Value::Typed(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        match number {
+            Some(number) if number.is_finite() && number > 0.0 => Some(number),
+            _ => {
+                self.reading.wrong_type(node, "a number above zero", None);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn switch(&self, key: &str) -> Option<bool> {
+        let node = self.node(key)?;
+        match &node.value {
+            Value::Switch(on) => return Some(*on),
+            Value::Typed(text) if text == "true" => return Some(true),
+            Value::Typed(text) if text == "false" => return Some(false),
+            Value::Text(text) if text == "true" || text == "false" => {
+                let hint = Some("leave the quotes away".into());
+                self.reading.wrong_type(node, "true or false", hint);
+            }
+            _ => self.reading.wrong_type(node, "true or false", None),
+        }
+        None
+    }
+
+    /// One of a few words.
+    pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Option<T> {
+        let node = self.node(key)?;
+        let text = self.reading.text(node)?;
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        let hint = nearest(text, names.iter().copied()).map(|near| format!("did you mean {near}?"));
+        self.reading.wrong_type(node, &format!("one of {}", names.join(", ")), hint);
+        None
+    }
+
+    /// The values of a list; a single value is a list of one.
+    pub(crate) fn list(&self, key: &str) -> Vec<&'a Node> {
+        match self.node(key) {
+            None => Vec::new(),
+            Some(Node { value: Value::List(items), .. }) => items.iter().collect(),
+            Some(node) => vec![node],
+        }
+    }
+
+    /// The entries of a map with names of the user's choice.
+    pub(crate) fn map(&self, key: &str) -> &'a [Entry] {
+        match self.node(key) {
+            None => &[],
+            Some(Node { value: Value::Table(table), .. }) => &table.entries,
+            Some(node) => {
+                self.reading.wrong_type(node, "a table of names and values", None);
+                &[]
+            }
+        }
+    }
+
+    /// Which of a choice's keys is given. A second one is a fault; so is a key that goes with
+    /// others only.
+    pub(crate) fn chosen(&self, choice: &Choice) -> Option<&'static str> {
+        let given: Vec<_> = choice.among.iter().filter(|a| self.has(a.key)).collect();
+        let (first, others) = given.split_first()?;
+        for other in others {
+            let message = format!("`{}` and `{}` exclude each other", first.key, other.key);
+            self.fault_beside(other.key, first.key, message, Some("keep one of them"));
+        }
+        for key in self.keys.keys {
+            let with = choice.companions_of(key.name);
+            if others.is_empty()
+                && self.has(key.name)
+                && !with.is_empty()
+                && !with.contains(&first.key)
+            {
+                let with = with.join(", ");
+                let message = format!("`{}` goes with {with}, not with {}", key.name, first.key);
+                self.fault_beside(key.name, first.key, message, None);
+            }
+        }
+        Some(first.key)
+    }
+
+    /// Notes that a key is missing.
+    pub(crate) fn missing(&self, message: impl Into<String>, hint: &str) {
+        self.reading.fault(self.place, message, Some(hint.into()));
+    }
+}

@@ -1,0 +1,27 @@
+//! The sections of a plan. A new section is one file with its keys, its reader and its writer, one
+//! line here, and one field of [`crate::Plan`].
+
+use crate::key::{Key, SectionKeys};
+use crate::load::LOAD;
+use crate::measure::MEASURE;
+use crate::plan::TOP;
+use crate::target::{REPLAY, TARGET};
+use crate::trace::{PROFILE, TRACE};
+
+/// All sections, in the order of the manual. The first has the keys above any section.
+pub(crate) static SECTIONS: [&SectionKeys; 7] =
+    [&TOP, &TARGET, &REPLAY, &LOAD, &TRACE, &PROFILE, &MEASURE];
+
+pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {
+    SECTIONS.iter().find(|section| section.path == path).copied()
+}
+
+/// Every key of every section, with its full path: `seed`, `load.rate`, `load.trace.scale`.
+pub fn all_keys() -> impl Iterator<Item = (String, &'static Key)> {
+    SECTIONS.iter().flat_map(|section| {
+        section.keys.iter().map(|key| {
+            let dot = if section.path.is_empty() { "" } else { "." };
+            (format!("{}{dot}{}", section.path, key.name), key)
+        })
+    })
+}

@@ -1,0 +1,244 @@
+//! Flags: single values that are laid over a plan's text.
+//!
+//! A flag goes through the same reader as the key it sets. It wins over the file: over the same
+//! key, and over the keys that exclude it there (`--users 64` over a plan's `rate` and
+//! `arrivals`). Two flags that exclude each other stay, for the reader to complain of.
+
+use crate::error::Fault;
+use crate::key::SectionKeys;
+use crate::secret;
+use crate::sections::{SECTIONS, section_at};
+use crate::source::{Place, Source};
+use crate::tree::{Entry, Node, Table, Value};
+
+/// One value from the command line.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Which key it sets: `load.rate`, `load.trace.scale`, `target.headers` (`Name: value`, one
+    /// more header), `target.headers.Accept`, `seed`.
+    pub key: String,
+    /// The value, as typed.
+    pub value: String,
+    /// What errors call it: `--rate`.
+    pub origin: String,
+}
+
+impl Setting {
+    /// `value` for `key`, as said by `origin`.
+    #[must_use]
+    pub fn new(
+        key: impl Into<String>,
+        value: impl Into<String>,
+        origin: impl Into<String>,
+    ) -> Self {
+        Self { key: key.into(), value: value.into(), origin: origin.into() }
+    }
+
+    /// Reads `KEY=VALUE`, the argument of `--set`.
+    ///
+    /// # Errors
+    /// Where there is no `=`, or nothing before it.
+    pub fn from_pair(pair: &str) -> Result<Self, plimsoll_units::ParseError> {
+        match pair.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => {
+                let key = key.trim();
+                Ok(Self::new(key, value.trim(), format!("--set {key}")))
+            }
+            _ => Err(plimsoll_units::ParseError::new(
+                "KEY=VALUE such as load.rate=500/s",
+                pair.split('=').next().unwrap_or_default(),
+                0,
+                pair.len(),
+            )),
+        }
+    }
+}
+
+impl std::fmt::Debug for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hidden = secret::line_is_secret(&format!("{}={}", self.key, self.value));
+        let value = if hidden { crate::error::REDACTED } else { &self.value };
+        write!(f, "{} {}={value}", self.origin, self.key)
+    }
+}
+
+/// Writes `trace = "x.csv"` out as `trace = { file = "x.csv" }`, wherever a table may be shortened.
+pub(crate) fn write_out(root: &mut Table) {
+    for keys in SECTIONS {
+        let (Some(shorthand), Some((parent, name))) = (keys.shorthand, keys.path.split_once('.'))
+        else {
+            continue;
+        };
+        let Some(Entry { node: Node { value: Value::Table(section), .. }, .. }) =
+            root.get_mut(parent)
+        else {
+            continue;
+        };
+        let Some(entry) = section.get_mut(name) else { continue };
+        if matches!(entry.node.value, Value::Text(_)) {
+            let place = entry.node.place;
+            let key_place = entry.key_place;
+            let node = std::mem::replace(
+                &mut entry.node,
+                Node { value: Value::Table(Table::empty(place)), place },
+            );
+            if let Value::Table(inner) = &mut entry.node.value {
+                inner.set(Entry { key: shorthand.into(), key_place, node });
+            }
+        }
+    }
+}
+
+/// Lays the flags over the tree, in their order: of two for the same key the later one wins.
+pub(crate) fn lay_over(
+    root: &mut Table,
+    sources: &mut Vec<Source>,
+    settings: &[Setting],
+) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for setting in settings {
+        let index = sources.len();
+        let mut source = Source::flag(&setting.origin, &setting.value);
+        let path: Vec<&str> = setting.key.splitn(3, '.').collect();
+        if secret::key_is_secret(path.last().unwrap_or(&""))
+            || secret::holds_password(&setting.value)
+        {
+            source.secrets.push((0, setting.value.len()));
+        }
+        displace(root, &path);
+        let place = Place::new(index, 0, setting.value.len());
+        let node = Node { value: Value::Typed(setting.value.clone()), place };
+        match map_entry(&path, setting, &mut source, index) {
+            Some(Ok((key, node))) => insert(root, &[path[0], path[1], &key], node),
+            Some(Err(fault)) => faults.push(fault),
+            None => insert(root, &path, node),
+        }
+        sources.push(source);
+    }
+    faults
+}
+
+/// A flag for a whole map, `Name: value`, as the name and the value.
+fn map_entry(
+    path: &[&str],
+    setting: &Setting,
+    source: &mut Source,
+    index: usize,
+) -> Option<Result<(String, Node), Fault>> {
+    let [section, map] = path else { return None };
+    if !section_at(section)?.maps.contains(map) {
+        return None;
+    }
+    let value = &setting.value;
+    let Some((name, rest)) = value.split_once(':') else {
+        source.secrets.push((0, value.len()));
+        return Some(Err(Fault {
+            message: "expected `Name: value`, found no colon".into(),
+            place: Place::new(index, 0, value.len()),
+            also: None,
+            hint: Some("write a header as \"Accept: text/html\"".into()),
+        }));
+    };
+    let text = rest.trim();
+    let start = value.len() - rest.trim_start().len();
+    let place = Place::new(index, start, start + text.len());
+    if secret::key_is_secret(name) {
+        source.secrets.push((start, start + text.len()));
+    }
+    let node = Node { value: Value::Typed(text.into()), place };
+    Some(Ok((name.trim().to_owned(), node)))
+}
+
+/// Removes from the file what a flag excludes.
+fn displace(root: &mut Table, path: &[&str]) {
+    let [section, key, rest @ ..] = path else { return };
+    let Some(keys) = section_at(section) else { return };
+    let sub = section_at(&format!("{section}.{key}"));
+    // A detail (`load.trace.scale`) does not choose; what it is a detail of does.
+    if let [detail] = rest
+        && sub.is_none_or(|sub| sub.shorthand != Some(detail))
+    {
+        return;
+    }
+    let Some(Entry { node: Node { value: Value::Table(table), .. }, .. }) = root.get_mut(section)
+    else {
+        return;
+    };
+    for choice in keys.choices {
+        let Some(chosen) = choice.alternative(key) else { continue };
+        table.entries.retain(|entry| {
+            let name = entry.key.as_str();
+            let from_flag = entry.key_place.source != 0;
+            let other = choice.alternative(name).is_some() && name != *key;
+            let with = choice.companions_of(name);
+            let foreign = !with.is_empty() && !with.contains(&chosen.key);
+            from_flag || !(other || foreign)
+        });
+    }
+}
+
+/// Sets the value at a path, making tables on the way.
+fn insert(root: &mut Table, path: &[&str], node: Node) {
+    let place = Place::whole(node.place.source);
+    let (Some(first), Some(last)) = (path.first(), path.last()) else { return };
+    let mut table = root;
+    let mut walked = String::new();
+    for part in &path[..path.len() - 1] {
+        walked = if walked.is_empty() { (*part).into() } else { format!("{walked}.{part}") };
+        table = subtable(table, part, place);
+    }
+    let keys = section_at(if path.len() == 1 { "" } else { first });
+    let full = if walked.is_empty() { (*last).into() } else { format!("{walked}.{last}") };
+    if let Some(SectionKeys { shorthand: Some(shorthand), .. }) = section_at(&full) {
+        let table = subtable(table, last, place);
+        table.set(Entry { key: (*shorthand).into(), key_place: place, node });
+        return;
+    }
+    let is_map_entry = path.len() == 3 && keys.is_some_and(|keys| keys.maps.contains(&path[1]));
+    let appends = path.len() == 2 && keys.is_some_and(|keys| keys.lists.contains(last));
+    if is_map_entry {
+        add_to_map(table, last, node, place);
+    } else if appends {
+        append(table, last, node, place);
+    } else {
+        table.set(Entry { key: (*last).into(), key_place: place, node });
+    }
+}
+
+/// The table under a key; what stood there and is no table is replaced.
+fn subtable<'a>(table: &'a mut Table, key: &str, place: Place) -> &'a mut Table {
+    let there =
+        matches!(table.get(key), Some(Entry { node: Node { value: Value::Table(_), .. }, .. }));
+    if !there {
+        let node = Node { value: Value::Table(Table::empty(place)), place };
+        table.set(Entry { key: key.into(), key_place: place, node });
+    }
+    match table.get_mut(key) {
+        Some(Entry { node: Node { value: Value::Table(inner), .. }, .. }) => inner,
+        _ => unreachable!("the table was there or has just been put there"),
+    }
+}
+
+/// One more value of a list of flags; the first of them replaces what the file says.
+fn append(table: &mut Table, key: &str, node: Node, place: Place) {
+    if let Some(Entry { key_place, node: Node { value: Value::List(items), .. }, .. }) =
+        table.get_mut(key)
+        && key_place.source != 0
+    {
+        items.push(node);
+        return;
+    }
+    let node = Node { place: node.place, value: Value::List(vec![node]) };
+    table.set(Entry { key: key.into(), key_place: place, node });
+}
+
+/// One more entry of a map whose names ignore case: a flag replaces the file's, joins another
+/// flag's.
+fn add_to_map(table: &mut Table, name: &str, node: Node, place: Place) {
+    table
+        .entries
+        .retain(|entry| entry.key_place.source != 0 || !entry.key.eq_ignore_ascii_case(name));
+    let same = table.entries.iter().find(|entry| entry.key.eq_ignore_ascii_case(name));
+    let key = same.map_or(name.to_owned(), |entry| entry.key.clone());
+    append(table, &key, node, place);
+}

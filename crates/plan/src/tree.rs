@@ -1,0 +1,198 @@
+//! A plan's text as a tree of values with their places, before anything is understood of it.
+//!
+//! Flags become nodes of the same tree ([`Value::Typed`]: text whose type its reader knows), so
+//! one reader serves both.
+
+use toml_edit::{Document, Item, TableLike};
+
+use crate::error::Fault;
+use crate::secret;
+use crate::source::{Place, Source};
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+/// What TOML can say, and what a flag can.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(String),
+    Whole(i64),
+    Real(f64),
+    Switch(bool),
+    /// A date or time, as written.
+    Moment(String),
+    List(Vec<Node>),
+    Table(Table),
+    /// The value of a flag: its reader says what type it has.
+    Typed(String),
+}
+
+impl Value {
+    /// What it is, for `found …`.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Text(text) | Self::Typed(text) => {
+                let mut short: String = text.chars().filter(|c| !c.is_control()).take(40).collect();
+                if text.chars().count() > 40 {
+                    short.push('…');
+                }
+                format!("`{short}`")
+            }
+            Self::Whole(number) => format!("the number {number}"),
+            Self::Real(number) => format!("the number {number:?}"),
+            Self::Switch(value) => format!("{value}"),
+            Self::Moment(text) => format!("the date {text}"),
+            Self::List(_) => "a list".into(),
+            Self::Table(_) => "a table".into(),
+        }
+    }
+}
+
+/// A table's entries in the order they were written.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) place: Place,
+    pub(crate) entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_place: Place,
+    pub(crate) node: Node,
+}
+
+impl Table {
+    pub(crate) fn empty(place: Place) -> Self {
+        Self { place, entries: Vec::new() }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.key == key)
+    }
+
+    /// Sets a key, in the place of one of the same name if there is one.
+    pub(crate) fn set(&mut self, entry: Entry) {
+        match self.get_mut(&entry.key) {
+            Some(there) => *there = entry,
+            None => self.entries.push(entry),
+        }
+    }
+}
+
+/// Reads a plan's text, which is `sources[0]`, and marks the secrets in it.
+///
+/// A text that is not TOML gives an empty tree and one fault.
+pub(crate) fn read(source: &mut Source) -> Result<Table, Box<Fault>> {
+    let text = source.text.clone();
+    match Document::parse(text.as_str()) {
+        Ok(document) => {
+            let root = table(document.as_table());
+            let mut secrets = Vec::new();
+            find_secrets(&root, &mut secrets);
+            source.secrets = secrets;
+            Ok(root)
+        }
+        Err(error) => {
+            source.hide_by_line();
+            let span = error.span().map(|span| (span.start, span.end));
+            let message = error.message().replace('\n', ", ");
+            Err(Box::new(Fault {
+                message: format!("expected TOML: {message}"),
+                place: Place { source: 0, span: span.or(Some((0, 0))) },
+                also: None,
+                hint: syntax_hint(&text, span),
+            }))
+        }
+    }
+}
+
+/// The commonest slip: a value with a unit and no quotes.
+fn syntax_hint(text: &str, span: Option<(usize, usize)>) -> Option<String> {
+    let at = crate::source::floor_char(text, span?.0);
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[start..].lines().next()?;
+    let (key, value) = line.split_once('=')?;
+    let value = value.trim();
+    let bare = value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && value.bytes().all(|b| b.is_ascii_graphic() && !b"\"'#{}[]=,\\".contains(&b));
+    let quote = bare && !secret::line_is_secret(line);
+    quote.then(|| format!("put quotes around it: {} = \"{value}\"", key.trim()))
+}
+
+fn place_of(span: Option<std::ops::Range<usize>>) -> Place {
+    span.map_or(Place::whole(0), |span| Place::new(0, span.start, span.end))
+}
+
+fn table(items: &dyn TableLike) -> Table {
+    let mut entries = Vec::new();
+    for (name, item) in items.iter() {
+        let key = items.key(name);
+        let node = node(item);
+        let key_place = key.map_or(node.place, |key| place_of(key.span()));
+        entries.push(Entry { key: name.to_owned(), key_place, node });
+    }
+    Table { place: Place::whole(0), entries }
+}
+
+fn node(item: &Item) -> Node {
+    let place = place_of(item.span());
+    let value = match item {
+        Item::None => Value::List(Vec::new()),
+        Item::Value(value) => return self::value(value),
+        Item::Table(inner) => Value::Table(Table { place, ..table(inner) }),
+        Item::ArrayOfTables(tables) => Value::List(
+            tables
+                .iter()
+                .map(|inner| {
+                    let place = place_of(inner.span());
+                    Node { value: Value::Table(Table { place, ..table(inner) }), place }
+                })
+                .collect(),
+        ),
+    };
+    Node { value, place }
+}
+
+fn value(value: &toml_edit::Value) -> Node {
+    let place = place_of(value.span());
+    let value = match value {
+        toml_edit::Value::String(text) => Value::Text(text.value().clone()),
+        toml_edit::Value::Integer(number) => Value::Whole(*number.value()),
+        toml_edit::Value::Float(number) => Value::Real(*number.value()),
+        toml_edit::Value::Boolean(switch) => Value::Switch(*switch.value()),
+        toml_edit::Value::Datetime(moment) => Value::Moment(moment.value().to_string()),
+        toml_edit::Value::Array(items) => Value::List(items.iter().map(self::value).collect()),
+        toml_edit::Value::InlineTable(inner) => Value::Table(Table { place, ..table(inner) }),
+    };
+    Node { value, place }
+}
+
+/// Collects the spans of what must not be shown: by the key it stands under, and URLs with a
+/// password in them.
+fn find_secrets(table: &Table, spans: &mut Vec<(usize, usize)>) {
+    for entry in &table.entries {
+        let by_key = secret::key_is_secret(&entry.key);
+        match &entry.node.value {
+            Value::Table(inner) if !by_key => find_secrets(inner, spans),
+            Value::Text(text) if !by_key && !secret::holds_password(text) => {}
+            Value::List(items) if !by_key => {
+                let holds = |node: &&Node| match &node.value {
+                    Value::Text(text) => secret::holds_password(text),
+                    _ => false,
+                };
+                spans.extend(items.iter().filter(holds).filter_map(|node| node.place.span));
+            }
+            Value::Whole(_) | Value::Real(_) | Value::Switch(_) | Value::Moment(_) if !by_key => {}
+            _ => spans.extend(entry.node.place.span),
+        }
+    }
+}
