@@ -1,1 +1,7 @@
 //! Tests of the crate's public face: oracles, properties, golden streams.
+
+mod arrivals;
+mod distribution;
+mod random;
+mod schedule;
+mod statistics;
