@@ -1,6 +1,6 @@
 //! What can go wrong with a run folder: one enum for making, reading and exporting it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a run could not be made, read or exported. Reads as "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -69,16 +69,24 @@ pub enum RunError {
         /// What was wanted and what was found.
         problem: String,
     },
-    /// The run's SLO is not one.
-    #[error("evaluate the run's SLO `{text}`")]
-    Slo {
-        /// The SLO as the run keeps it.
-        text: String,
-        /// What is wrong with it.
-        #[source]
-        source: plimsoll_units::ParseError,
-    },
+    /// What was still to be written at the end could not be.
+    #[error("finish the run; make room on the disk, what is there stays readable")]
+    Unfinished(#[source] crate::SinkError),
     /// The export's destination refused.
     #[error("write the export")]
     Export(#[source] std::io::Error),
+}
+impl RunError {
+    pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::File { what, path, source }
+    }
+
+    pub(crate) fn database(
+        what: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(rusqlite::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Database { what, path, source }
+    }
 }

@@ -1,11 +1,55 @@
 //! The run: a folder that explains itself. Writing, reading, index, exports.
+//!
+//! # The folder
+//!
+//! `runs/<time>-<short id>/`
+//!
+//! | file | what | written |
+//! | --- | --- | --- |
+//! | `plan.toml` | the plan, complete, defaults filled in | at the start |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `event`, `host`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `latency.hlog` | histograms by second, phase and tag: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
+//! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
+//! | `summary.json` | the [`Summary`] | at the end; rebuilt when missing |
+//!
+//! Histograms are kept, not percentiles, so runs merge exactly. A crash at any moment leaves a run
+//! that reads up to that moment ([`folder`] says what may be lost when). `runs/index.sqlite`
+//! serves lists and is rebuilt from the folders ([`index`]).
+//!
+//! # The way through
+//!
+//! The engine fills [`Interval`]s and hands them to a [`Sink`]; [`RunWriter`] is the one that
+//! writes the folder. [`Run`] reads it, whether finished, killed or still going on, and
+//! [`summarise`] is the one way a summary comes about.
 
 pub mod error;
+pub mod export;
+pub mod folder;
+pub mod index;
 pub mod interval;
 pub mod meta;
+pub mod row;
+pub mod run;
+pub mod samples;
 pub mod sink;
+pub mod summary;
+
+mod facts;
+mod hgrm;
+mod hlog;
+mod opened;
+mod schema;
+mod summarise;
+mod summary_file;
+mod time;
+mod validity;
 
 pub use error::RunError;
+pub use folder::RunWriter;
 pub use interval::{Blame, Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
 pub use meta::{End, Ended, HostSample, RunMeta, World};
+pub use row::{HostRow, IntervalRow};
+pub use run::Run;
 pub use sink::{Event, Sink, SinkError};
+pub use summarise::summarise;
+pub use summary::Summary;

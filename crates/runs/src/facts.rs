@@ -1,0 +1,133 @@
+//! The facts of a run as rows of `run.sqlite`'s table `meta`: text by key.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use rusqlite::Connection;
+
+use crate::meta::{End, Ended, RunMeta, World};
+
+/// How much of `latency.hlog` was written when the last transaction was made.
+pub(crate) const HLOG_BYTES: &str = "hlog_bytes";
+
+/// Rows of the table: what is known at the start.
+pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("id", meta.id.clone()),
+        ("name", meta.name.clone()),
+        ("subject", meta.subject.clone()),
+        ("started_unix_ns", meta.started_unix_ns.to_string()),
+        ("version", meta.version.clone()),
+        ("seed", meta.seed.to_string()),
+        ("plan_text", meta.plan_text.clone()),
+        ("plan_sha256", meta.plan_sha256.clone()),
+        ("warmup_ns", meta.warmup_ns.to_string()),
+        ("duration_ns", meta.duration_ns.to_string()),
+        ("threads", meta.threads.to_string()),
+        ("pacing", meta.pacing.clone()),
+        ("patience_ns", meta.patience_ns.to_string()),
+        ("samples", u8::from(meta.samples).to_string()),
+        ("world", meta.world.name().to_owned()),
+        ("host", json(&meta.host)),
+    ];
+    facts.extend(meta.slo.iter().map(|slo| ("slo", slo.clone())));
+    facts
+}
+
+/// Rows of the table: what is known at the end.
+pub(crate) fn of_end(end: &End) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("ended", end.ended.name().to_owned()),
+        ("ended_because", end.ended.reason().to_owned()),
+        ("drain_ns", end.drain_ns.to_string()),
+        ("cpu_ns", end.cpu_ns.to_string()),
+        ("invalid_because", json(&end.invalid_because)),
+        ("warnings", json(&end.warnings)),
+    ];
+    facts.extend(end.measured_ns.map(|ns| ("measured_ns", ns.to_string())));
+    facts.extend(end.max_rss_bytes.map(|bytes| ("max_rss_bytes", bytes.to_string())));
+    facts.extend(end.max_rate_per_s.map(|rate| ("max_rate_per_s", rate.to_string())));
+    facts
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| unreachable!("strings in vectors serialise"))
+}
+
+/// The table's rows, read.
+pub(crate) struct Facts(BTreeMap<String, String>);
+
+impl Facts {
+    /// Reads the table.
+    pub(crate) fn read(database: &Connection) -> rusqlite::Result<Self> {
+        let mut statement = database.prepare("SELECT key, value FROM meta")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<_>>().map(Self)
+    }
+
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn text(&self, key: &str) -> Result<&str, String> {
+        self.0.get(key).map(String::as_str).ok_or_else(|| format!("`{key}` is missing"))
+    }
+
+    fn parsed<T: FromStr<Err: Display>>(&self, key: &str) -> Result<T, String> {
+        let text = self.text(key)?;
+        text.parse().map_err(|error| format!("`{key}` is `{text}`: {error}"))
+    }
+
+    fn optional<T: FromStr<Err: Display>>(&self, key: &str) -> Result<Option<T>, String> {
+        self.0.contains_key(key).then(|| self.parsed(key)).transpose()
+    }
+
+    fn json<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<T, String> {
+        serde_json::from_str(self.text(key)?).map_err(|error| format!("`{key}`: {error}"))
+    }
+
+    /// What was known at the start.
+    pub(crate) fn meta(&self) -> Result<RunMeta, String> {
+        let text = |key| self.text(key).map(str::to_owned);
+        let world = self.text("world")?;
+        Ok(RunMeta {
+            id: text("id")?,
+            name: text("name")?,
+            subject: text("subject")?,
+            started_unix_ns: self.parsed("started_unix_ns")?,
+            version: text("version")?,
+            seed: self.parsed("seed")?,
+            plan_text: text("plan_text")?,
+            plan_sha256: text("plan_sha256")?,
+            warmup_ns: self.parsed("warmup_ns")?,
+            duration_ns: self.parsed("duration_ns")?,
+            threads: self.parsed("threads")?,
+            pacing: text("pacing")?,
+            patience_ns: self.parsed("patience_ns")?,
+            slo: self.optional("slo")?,
+            samples: self.text("samples")? == "1",
+            world: World::named(world)
+                .ok_or_else(|| format!("`world` is `{world}`, wanted live or simulated"))?,
+            host: self.json("host")?,
+        })
+    }
+
+    /// What was learnt at the end; `None` where the run has not ended.
+    pub(crate) fn end(&self) -> Result<Option<End>, String> {
+        let Some(name) = self.0.get("ended") else { return Ok(None) };
+        let ended = Ended::from_parts(name, self.text("ended_because")?)
+            .ok_or_else(|| format!("`ended` is `{name}`, no way to end is called so"))?;
+        Ok(Some(End {
+            ended,
+            measured_ns: self.optional("measured_ns")?,
+            drain_ns: self.parsed("drain_ns")?,
+            max_rss_bytes: self.optional("max_rss_bytes")?,
+            cpu_ns: self.parsed("cpu_ns")?,
+            max_rate_per_s: self.optional("max_rate_per_s")?,
+            invalid_because: self.json("invalid_because")?,
+            warnings: self.json("warnings")?,
+        }))
+    }
+}

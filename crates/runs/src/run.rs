@@ -1,0 +1,364 @@
+//! Reading a run: finished, killed, or still going on.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use plimsoll_stats::Histogram;
+use rusqlite::{Row, ToSql};
+
+use crate::error::RunError;
+use crate::facts::{Facts, HLOG_BYTES};
+use crate::folder::PLAN;
+use crate::hlog::{self, LogReader};
+use crate::meta::{End, Ended, RunMeta};
+use crate::opened::{self, Opened};
+use crate::row::{self, HostRow, IntervalRow};
+use crate::samples::{self, SampleReader};
+use crate::schema::{self, uint};
+use crate::summary::Summary;
+use crate::{Counters, Event, Phase, Tag};
+use crate::{summarise, summary_file};
+
+/// A stretch of a run and what was recorded in it.
+pub type Stretch = (u64, u64, Histogram);
+
+/// A run's folder, open for reading. What it tells of a run that is still going on grows.
+pub struct Run {
+    path: PathBuf,
+    opened: Opened,
+    meta: RunMeta,
+    end: Option<End>,
+}
+
+impl Run {
+    /// Opens a run's folder. Nothing in it is changed.
+    ///
+    /// # Errors
+    /// Where there is no run, or it cannot be read, or a later version wrote it.
+    pub fn open(path: &Path) -> Result<Self, RunError> {
+        let file = path.join(schema::FILE);
+        if let Err(source) = fs::metadata(&file) {
+            if source.kind() == std::io::ErrorKind::NotFound {
+                let missing = schema::FILE;
+                return Err(RunError::NotARun { path: path.to_path_buf(), missing });
+            }
+            return Err(RunError::file("read", &file)(source));
+        }
+        let opened = opened::open(&file)?;
+        let facts = Facts::read(&opened.database).map_err(RunError::database("read", &file))?;
+        if facts.is_empty() {
+            // Killed before anything was known.
+            return Err(RunError::NotARun { path: path.to_path_buf(), missing: "facts" });
+        }
+        let damaged = |problem| RunError::Damaged {
+            path: file.clone(),
+            at: "table meta".to_owned(),
+            problem,
+        };
+        let meta = facts.meta().map_err(damaged)?;
+        let end = facts.end().map_err(damaged)?;
+        Ok(Self { path: path.to_path_buf(), opened, meta, end })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was known before the first request.
+    #[must_use]
+    pub fn meta(&self) -> &RunMeta {
+        &self.meta
+    }
+
+    /// What was learnt at the end; `None` where the run was killed or is still going on.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// Whether the run was ended by the program: not killed, not still going on.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// The plan as the folder holds it, or, where that file is gone, as the database does.
+    #[must_use]
+    pub fn plan_text(&self) -> String {
+        fs::read_to_string(self.path.join(PLAN)).unwrap_or_else(|_| self.meta.plan_text.clone())
+    }
+
+    /// Facts of the generating host.
+    #[must_use]
+    pub fn host_facts(&self) -> &[(String, String)] {
+        &self.meta.host
+    }
+
+    /// The summary: that of `summary.json` where it belongs to this run and the run has ended,
+    /// else made anew, and written there where that is possible.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn summary(&self) -> Result<Summary, RunError> {
+        if let Some(end) = &self.end
+            && let Some(kept) = summary_file::read(&self.path)
+            && kept.run.id == self.meta.id
+            && kept.run.ended == end.ended.name()
+        {
+            return Ok(kept);
+        }
+        let summary = summarise(self)?;
+        // A read-only place: the summary is none the worse for not being kept.
+        let _ = summary_file::write(&self.path, &summary);
+        Ok(summary)
+    }
+
+    /// Makes the summary anew and keeps it in `summary.json`.
+    pub(crate) fn write_summary(&self) -> Result<(), RunError> {
+        summary_file::write(&self.path, &summarise(self)?)
+    }
+
+    /// The caveat of how the run had to be opened.
+    pub(crate) fn opening_warning(&self) -> Option<&str> {
+        self.opened.warning.as_deref()
+    }
+
+    /// Visits every second of the run, in order of time, one in memory at a time.
+    ///
+    /// # Errors
+    /// Where the run cannot be read, or `visit` fails.
+    pub fn for_each_interval(
+        &self,
+        mut visit: impl FnMut(IntervalRow) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let scale = row::Scale { measured: self.measured()?, patience_ns: self.meta.patience_ns };
+        let sql = row::select_intervals();
+        self.for_each_row(&sql, &[], |row| {
+            visit(row::interval(row, &scale).map_err(self.unreadable())?)
+        })
+    }
+
+    /// Every second of the run, in order of time.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn intervals(&self) -> Result<Vec<IntervalRow>, RunError> {
+        let mut rows = Vec::new();
+        self.for_each_interval(|row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// What was recorded under a tag for the requests due in a phase.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn histogram(&self, phase: Phase, tag: Tag) -> Result<Histogram, RunError> {
+        let mut sum = Histogram::new();
+        let name = hlog::tag_name(phase, tag);
+        self.for_each_line(
+            |line| line.tag == name,
+            |_, histogram| {
+                sum.add(histogram);
+                Ok(())
+            },
+        )?;
+        Ok(sum)
+    }
+
+    /// What was recorded under a tag for the requests due in a phase, second by second. Keeps a
+    /// histogram a second: for long runs [`Self::histograms_in_steps`] is the one.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn histograms_over_time(&self, phase: Phase, tag: Tag) -> Result<Vec<Stretch>, RunError> {
+        self.histograms_in_steps(phase, tag, 1)
+    }
+
+    /// As [`Self::histograms_over_time`], with the seconds that start in the same multiple of
+    /// `step_ns` added up. A stretch reaches from its first second's start to its last one's end;
+    /// stretches in which nothing was recorded are left out.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn histograms_in_steps(
+        &self,
+        phase: Phase,
+        tag: Tag,
+        step_ns: u64,
+    ) -> Result<Vec<Stretch>, RunError> {
+        let mut steps: Vec<Stretch> = Vec::new();
+        let name = hlog::tag_name(phase, tag);
+        let step_ns = step_ns.max(1);
+        self.for_each_line(
+            |line| line.tag == name,
+            |line, histogram| {
+                match steps.last_mut() {
+                    Some((start, len, sum)) if *start / step_ns == line.start_ns / step_ns => {
+                        *len = (line.start_ns + line.len_ns).saturating_sub(*start);
+                        sum.add(histogram);
+                    }
+                    _ => steps.push((line.start_ns, line.len_ns, histogram.clone())),
+                }
+                Ok(())
+            },
+        )?;
+        Ok(steps)
+    }
+
+    /// Everything that happened, in the order in which it was told.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn events(&self) -> Result<Vec<Event>, RunError> {
+        let mut events = Vec::new();
+        self.for_each_row("SELECT at_ns, kind, text FROM event ORDER BY rowid", &[], |row| {
+            let read =
+                || Ok(Event { at_ns: uint(row.get(0)?), kind: row.get(1)?, text: row.get(2)? });
+            events.push(read().map_err(self.unreadable())?);
+            Ok(())
+        })?;
+        Ok(events)
+    }
+
+    /// The host, second by second.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn host_series(&self) -> Result<Vec<HostRow>, RunError> {
+        let mut rows = Vec::new();
+        self.for_each_row(row::SELECT_HOST, &[], |row| {
+            rows.push(row::host(row).map_err(self.unreadable())?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// What each phase came to, counted by the phase in which requests were due.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn total(&self, phase: Phase) -> Result<Counters, RunError> {
+        let columns = schema::counter_columns().join(",");
+        let sql = format!("SELECT {columns} FROM total WHERE cell = 0 AND phase = ?");
+        let mut total = Counters::default();
+        self.for_each_row(&sql, &[&phase.name()], |row| {
+            total = row::counters(row, 0).map_err(self.unreadable())?;
+            Ok(())
+        })?;
+        Ok(total)
+    }
+
+    /// Every request, where the run kept them: `None` where it did not.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn samples(&self) -> Result<Option<SampleReader>, RunError> {
+        let file = self.path.join(samples::FILE);
+        if file.exists() { SampleReader::open(&file).map(Some) } else { Ok(None) }
+    }
+
+    /// The stretch of the measured schedule as far as it was offered, nanoseconds since the first
+    /// due time. Of a run that was killed or did not say, all that its intervals cover without
+    /// warm-up and drain, at most what was planned.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn measured(&self) -> Result<Range<u64>, RunError> {
+        let planned = self.meta.duration_ns;
+        let end = self.end.as_ref();
+        let stated = end.and_then(|end| end.measured_ns).or_else(|| {
+            let complete = end.is_some_and(|end| end.ended == Ended::Complete);
+            (complete && planned > 0).then_some(planned)
+        });
+        let (covered, drain) = (self.covered_ns()?, end.map_or(0, |end| end.drain_ns));
+        let offered = covered.saturating_sub(drain);
+        let warmup = match stated {
+            Some(_) => self.meta.warmup_ns,
+            None => self.meta.warmup_ns.min(offered),
+        };
+        let longest = if planned > 0 { planned } else { u64::MAX };
+        let len = stated.unwrap_or_else(|| (offered - warmup).min(longest));
+        Ok(warmup..warmup.saturating_add(len))
+    }
+
+    /// How far the intervals reach.
+    pub(crate) fn covered_ns(&self) -> Result<u64, RunError> {
+        let sql = "SELECT start_ns + len_ns FROM interval ORDER BY rowid DESC LIMIT 1";
+        let mut covered = 0;
+        self.for_each_row(sql, &[], |row| {
+            covered = uint(row.get(0).map_err(self.unreadable())?);
+            Ok(())
+        })?;
+        Ok(covered)
+    }
+
+    /// One figure or several of the database, as one row.
+    pub(crate) fn query<T>(
+        &self,
+        sql: &str,
+        parameters: &[&dyn ToSql],
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, RunError> {
+        self.opened.database.query_row(sql, parameters, read).map_err(self.unreadable())
+    }
+
+    /// Visits the rows of a query.
+    pub(crate) fn for_each_row(
+        &self,
+        sql: &str,
+        parameters: &[&dyn ToSql],
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let mut statement = self.opened.database.prepare_cached(sql).map_err(self.unreadable())?;
+        let mut rows = statement.query(parameters).map_err(self.unreadable())?;
+        while let Some(row) = rows.next().map_err(self.unreadable())? {
+            visit(row)?;
+        }
+        Ok(())
+    }
+
+    /// Sees the database as of one moment until the guard is dropped, however much is written.
+    pub(crate) fn as_of_one_moment(&self) -> Result<rusqlite::Transaction<'_>, RunError> {
+        self.opened.database.unchecked_transaction().map_err(self.unreadable())
+    }
+
+    /// Visits the log's histograms that `wanted` accepts; none where there is no log.
+    pub(crate) fn for_each_line(
+        &self,
+        wanted: impl FnMut(&hlog::Line<'_>) -> bool,
+        visit: impl FnMut(&hlog::Line<'_>, &Histogram) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let file = self.path.join(hlog::FILE);
+        match file.exists() {
+            true => LogReader::open(&file, self.hlog_bytes()?)?.for_each(wanted, visit),
+            false => Ok(()),
+        }
+    }
+
+    /// How much of the log belongs to what the database tells.
+    pub(crate) fn hlog_bytes(&self) -> Result<u64, RunError> {
+        let sql = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
+        self.query(sql, &[&HLOG_BYTES], |row| row.get(0)).map(uint)
+    }
+
+    /// How long the log is; 0 where there is none.
+    pub(crate) fn hlog_len(&self) -> u64 {
+        fs::metadata(self.path.join(hlog::FILE)).map_or(0, |found| found.len())
+    }
+
+    pub(crate) fn unreadable(&self) -> impl Fn(rusqlite::Error) -> RunError + '_ {
+        |source| RunError::database("read", &self.path.join(schema::FILE))(source)
+    }
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("path", &self.path).finish_non_exhaustive()
+    }
+}

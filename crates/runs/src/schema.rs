@@ -1,0 +1,277 @@
+//! `run.sqlite`: its tables, and the one place where rows are written.
+//!
+//! | table | a row is | notes |
+//! | --- | --- | --- |
+//! | `meta` | a fact of the run | text by key; `hlog_bytes` is how much of `latency.hlog` was written when the last second was committed |
+//! | `interval` | one second | counters by event; percentiles over the answers completed in it |
+//! | `total` | one phase | counters by the phase in which requests were due, cumulative, renewed each second, so that a killed run can be summed up |
+//! | `event` | something that happened | |
+//! | `host` | one second of the host | |
+//!
+//! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is
+//! a JSON object of counts by code. Each row carries `cell` (0 until experiments have several),
+//! `phase` and `world`; a column that only one world can fill is nullable.
+
+use plimsoll_stats::Histogram;
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use crate::{Counters, ErrorKind, Event, HostSample, Interval, Phase, Tag, World};
+
+/// The file's name in a run folder.
+pub(crate) const FILE: &str = "run.sqlite";
+/// The greatest `user_version` this program reads, and the one it writes.
+pub(crate) const FORMAT: i64 = 1;
+
+/// Columns of an interval after those of its counters.
+pub(crate) const STATES: [&str; 25] = [
+    "in_flight",
+    "waiting",
+    "oldest_outstanding_ns",
+    "connections",
+    "opened",
+    "stale",
+    "connect_failed",
+    "rtt_ns",
+    "busy_ns",
+    "thread_ns",
+    "cpu_ns",
+    "behind",
+    "response_mean_ns",
+    "response_p50_ns",
+    "response_p90_ns",
+    "response_p99_ns",
+    "response_p999_ns",
+    "response_max_ns",
+    "service_p50_ns",
+    "service_p99_ns",
+    "lateness_p50_ns",
+    "lateness_p99_ns",
+    "lateness_max_ns",
+    "connection_wait_p99_ns",
+    "turn_p99_ns",
+];
+
+/// Columns of a [`Counters`], in the order of [`counter_values`].
+pub(crate) fn counter_columns() -> Vec<String> {
+    let mut columns: Vec<String> =
+        ["offered", "sent", "completed", "succeeded"].map(str::to_owned).to_vec();
+    columns.extend(ErrorKind::ALL.map(|kind| format!("failed_{}", kind.name())));
+    columns.extend(["bytes_in", "bytes_out", "status"].map(str::to_owned));
+    columns
+}
+
+/// SQLite's integers are signed; a counter beyond 2⁶³ is held at the greatest.
+pub(crate) fn int(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// And back: none of our columns is ever negative.
+pub(crate) fn uint(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+type Value = rusqlite::types::Value;
+
+fn optional(value: Option<u64>) -> Value {
+    value.map_or(Value::Null, |value| Value::Integer(int(value)))
+}
+
+/// A count by code as a JSON object, codes ascending.
+pub(crate) fn status_text(status: &[(u16, u64)]) -> String {
+    let mut sorted = status.to_vec();
+    sorted.sort_unstable();
+    let parts: Vec<String> = sorted.iter().map(|(code, n)| format!("\"{code}\":{n}")).collect();
+    format!("{{{}}}", parts.join(","))
+}
+
+fn push_counters(values: &mut Vec<Value>, counters: &Counters) {
+    for count in [counters.offered, counters.sent, counters.completed, counters.succeeded] {
+        values.push(Value::Integer(int(count)));
+    }
+    values.extend(counters.errors.map(|count| Value::Integer(int(count))));
+    values.push(Value::Integer(int(counters.bytes_in)));
+    values.push(Value::Integer(int(counters.bytes_out)));
+    values.push(Value::Text(status_text(&counters.status)));
+}
+
+/// Makes the tables of a new run.
+pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
+    let mut counters = String::new();
+    for column in counter_columns() {
+        let kind = if column == "status" { "TEXT" } else { "INTEGER" };
+        counters.push_str(&format!("{column} {kind} NOT NULL, "));
+    }
+    let states: Vec<String> = STATES
+        .iter()
+        .map(|column| match *column {
+            "response_mean_ns" => format!("{column} REAL"),
+            _ => format!("{column} INTEGER"),
+        })
+        .collect();
+    let place = "cell INTEGER NOT NULL, phase TEXT NOT NULL, world TEXT NOT NULL";
+    connection.execute_batch(&format!(
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+         CREATE TABLE interval ({place}, start_ns INTEGER NOT NULL, len_ns INTEGER NOT NULL,
+           {counters}{states});
+         CREATE TABLE total ({place}, {counters}PRIMARY KEY (cell, phase)) WITHOUT ROWID;
+         CREATE TABLE event ({place}, at_ns INTEGER NOT NULL, kind TEXT NOT NULL,
+           text TEXT NOT NULL);
+         CREATE TABLE host ({place}, at_ns INTEGER NOT NULL, steal_share REAL,
+           timer_late_p50_ns INTEGER, timer_late_p99_ns INTEGER, timer_late_max_ns INTEGER);
+         PRAGMA user_version = {FORMAT};",
+        states = states.join(", "),
+    ))
+}
+
+/// What stands before every row of the time tables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) phase: Phase,
+    pub(crate) world: World,
+}
+
+impl Place {
+    fn values(self) -> Vec<Value> {
+        let text = |name: &str| Value::Text(name.to_owned());
+        vec![Value::Integer(0), text(self.phase.name()), text(self.world.name())]
+    }
+}
+
+/// The statements that a run repeats, spelled out once.
+pub(crate) struct Statements {
+    interval: String,
+    total: String,
+}
+
+impl Statements {
+    pub(crate) fn new() -> Self {
+        let counters = counter_columns();
+        let insert = |verb: &str, table: &str, own: &[&str], rest: &[&str]| {
+            let mut columns = vec!["cell", "phase", "world"];
+            columns.extend(own);
+            columns.extend(counters.iter().map(String::as_str));
+            columns.extend(rest);
+            let marks = vec!["?"; columns.len()].join(",");
+            format!("{verb} INTO {table} ({}) VALUES ({marks})", columns.join(","))
+        };
+        Self {
+            interval: insert("INSERT", "interval", &["start_ns", "len_ns"], &STATES),
+            total: insert("INSERT OR REPLACE", "total", &[], &[]),
+        }
+    }
+
+    /// One second. `scratch` is any histogram; it is left changed.
+    pub(crate) fn insert_interval(
+        &self,
+        connection: &Connection,
+        place: Place,
+        interval: &Interval,
+        scratch: &mut Histogram,
+    ) -> rusqlite::Result<()> {
+        let mut values = place.values();
+        values.push(Value::Integer(int(interval.start_ns)));
+        values.push(Value::Integer(int(interval.len_ns)));
+        push_counters(&mut values, &interval.events);
+        push_states(&mut values, interval);
+        push_percentiles(&mut values, interval, scratch);
+        execute(connection, &self.interval, values)
+    }
+
+    /// What a phase has come to so far.
+    pub(crate) fn replace_total(
+        &self,
+        connection: &Connection,
+        place: Place,
+        counters: &Counters,
+    ) -> rusqlite::Result<()> {
+        let mut values = place.values();
+        push_counters(&mut values, counters);
+        execute(connection, &self.total, values)
+    }
+}
+
+fn push_states(values: &mut Vec<Value>, interval: &Interval) {
+    let counts = [
+        interval.in_flight,
+        interval.waiting,
+        interval.oldest_outstanding_ns,
+        interval.connections,
+        interval.opened,
+        interval.stale,
+        interval.connect_failed,
+    ];
+    values.extend(counts.map(|count| Value::Integer(int(count))));
+    values.push(optional((interval.rtt_ns > 0).then_some(interval.rtt_ns)));
+    for time in [interval.busy_ns, interval.thread_ns, interval.cpu_ns] {
+        values.push(Value::Integer(int(time)));
+    }
+    values.push(Value::Integer(i64::from(interval.behind)));
+}
+
+fn push_percentiles(values: &mut Vec<Value>, interval: &Interval, scratch: &mut Histogram) {
+    let both = |tag: Tag, scratch: &mut Histogram| {
+        scratch.clear();
+        for phase in &interval.phases {
+            scratch.add(phase.histogram(tag));
+        }
+    };
+    let at = |histogram: &Histogram, q: f64| optional(histogram.value_at_quantile(q));
+    both(Tag::Response, scratch);
+    values.push(scratch.mean().map_or(Value::Null, Value::Real));
+    values.extend([0.5, 0.9, 0.99, 0.999].map(|q| at(scratch, q)));
+    values.push(optional(scratch.max()));
+    both(Tag::Service, scratch);
+    values.extend([0.5, 0.99].map(|q| at(scratch, q)));
+    both(Tag::Lateness, scratch);
+    values.extend([0.5, 0.99].map(|q| at(scratch, q)));
+    values.push(optional(scratch.max()));
+    both(Tag::ConnectionWait, scratch);
+    values.push(at(scratch, 0.99));
+    values.push(at(&interval.turn, 0.99));
+}
+
+fn execute(connection: &Connection, sql: &str, values: Vec<Value>) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute(params_from_iter(values))?;
+    Ok(())
+}
+
+/// Something that happened.
+pub(crate) fn insert_event(
+    connection: &Connection,
+    place: Place,
+    event: &Event,
+) -> rusqlite::Result<()> {
+    let mut values = place.values();
+    values.push(Value::Integer(int(event.at_ns)));
+    values.push(Value::Text(event.kind.clone()));
+    values.push(Value::Text(event.text.clone()));
+    execute(connection, "INSERT INTO event VALUES (?,?,?,?,?,?)", values)
+}
+
+/// One second of the host.
+pub(crate) fn insert_host(
+    connection: &Connection,
+    place: Place,
+    at_ns: u64,
+    sample: &HostSample<'_>,
+) -> rusqlite::Result<()> {
+    let mut values = place.values();
+    values.push(Value::Integer(int(at_ns)));
+    values.push(sample.steal_share.map_or(Value::Null, Value::Real));
+    values.push(optional(sample.timer_late.value_at_quantile(0.5)));
+    values.push(optional(sample.timer_late.value_at_quantile(0.99)));
+    values.push(optional(sample.timer_late.max()));
+    execute(connection, "INSERT INTO host VALUES (?,?,?,?,?,?,?,?)", values)
+}
+
+/// Sets a fact of the run.
+pub(crate) fn set_meta(
+    connection: &Connection,
+    key: &str,
+    value: &dyn ToSql,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO meta VALUES (?, ?) \
+               ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    connection.prepare_cached(sql)?.execute([&key as &dyn ToSql, value])?;
+    Ok(())
+}

@@ -1,0 +1,381 @@
+//! How a summary comes about: one way, from `run.sqlite` and `latency.hlog`, whether the run was
+//! finished, interrupted or killed.
+//!
+//! - Counts are of the measured phase, by the phase in which requests were **due** (table `total`).
+//! - Percentiles are of that phase's lines of the log. The log holds bucket counts, so extremes are
+//!   the bounds of their buckets, off by less than 0.1%.
+//! - `rate_mean` is completed / duration; the SLO's `rate` is the same figure.
+//! - Availability, busy share, turn time and timer lateness are over the seconds that *start* in
+//!   the measured schedule: in the drain nothing is offered. Availability counts by event, and
+//!   not what only the end of the run cut off.
+//! - Connections are of the whole run: those of the warm-up stay in use.
+//! - In a run that was killed, what was unsent or unanswered in its last second counts as `cut` and
+//!   `in_flight_at_end`, so that the sums hold as in every other run.
+//! - The generator's reasons for invalidity and the blame: [`crate::validity`]. The SLO has values
+//!   but no verdicts where the run is not valid.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use plimsoll_stats::Histogram;
+use plimsoll_stats::availability::{Availability, Second, State};
+use plimsoll_stats::percentiles::Percentiles;
+use plimsoll_stats::slo::{Slo, SloInputs};
+use plimsoll_units::{show_duration, show_share};
+
+use crate::error::RunError;
+use crate::hlog;
+use crate::meta::Ended;
+use crate::row::{self, Scale};
+use crate::run::Run;
+use crate::schema::{self, int, uint};
+use crate::summary::{
+    Bytes, Connections, Generator, Host, RunIdentity, SCHEMA, SloVerdict, Spread, Summary, WarmUp,
+    seconds,
+};
+use crate::time::iso8601;
+use crate::validity::{self, BUSY_SHARE, Health};
+use crate::{Counters, ErrorKind, Phase, Tag};
+
+/// A host that gives more of its CPU time away is worth a word.
+const NOTABLE_STEAL: f64 = 0.02;
+/// As is one on which an idle timer wakes later than this.
+const NOTABLE_TIMER_NS: u64 = 1_000_000;
+
+/// Makes the summary of a run as it now lies there. Costs one pass over the log and one over the
+/// intervals; memory does not grow with the run.
+///
+/// # Errors
+/// Where the run cannot be read.
+pub fn summarise(run: &Run) -> Result<Summary, RunError> {
+    let _moment = run.as_of_one_moment()?;
+    let span = run.measured()?;
+    let log = Log::read(run, &span)?;
+    let seconds_of = Seconds::read(run, &span)?;
+    let ended = run.end().map(|end| &end.ended);
+    let mut counters = run.total(Phase::Measured)?;
+    let mut warnings = warnings(run, &log, &span)?;
+    settle(&mut counters, ended, &mut warnings);
+
+    let response = log.measured(Tag::Response);
+    let lateness = log.measured(Tag::Lateness);
+    let busy_behind_s = seconds_of.busy_behind_s;
+    let mut invalid_because = Health { lateness, response, busy_behind_s }.complaints();
+    let healthy = invalid_because.is_empty();
+    invalid_because.extend(run.end().iter().flat_map(|end| end.invalid_because.clone()));
+    let valid = invalid_because.is_empty();
+
+    let duration_s = seconds(span.end - span.start);
+    let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
+    let availability = seconds_of.availability;
+    let inputs = slo_inputs(&counters, &log, rate_mean, &availability);
+    let slo = verdicts(run.meta().slo.as_deref(), &inputs, valid, &mut warnings);
+    let percentiles = |tag| Percentiles::of(log.measured(tag));
+    Ok(Summary {
+        schema: SCHEMA,
+        warnings,
+        run: identity(run, valid, invalid_because),
+        duration_s,
+        warmup_s: seconds(span.start),
+        drain_s: drain_s(run, &span)?,
+        offered: counters.offered,
+        sent: counters.sent,
+        completed: counters.completed,
+        succeeded: counters.succeeded,
+        in_flight_at_end: counters.errors_of(ErrorKind::InFlightAtEnd),
+        rate_mean,
+        status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
+        errors: errors(&counters),
+        blame: validity::blame(&counters, ended, healthy),
+        bytes: Bytes { received: counters.bytes_in, sent: counters.bytes_out },
+        connections: seconds_of.connections,
+        response_us: percentiles(Tag::Response),
+        service_us: percentiles(Tag::Service),
+        ttfb_us: percentiles(Tag::Ttfb),
+        connect_us: percentiles(Tag::Connect),
+        connection_wait_us: percentiles(Tag::ConnectionWait),
+        availability,
+        generator: generator(run, &log, &seconds_of),
+        host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
+        slo,
+        warm_up: warm_up(run, &log)?,
+    })
+}
+
+/// The log's histograms, added up.
+struct Log {
+    measured: [Histogram; Tag::ALL.len()],
+    warm_up_response: Histogram,
+    turn: Histogram,
+    timer_late: Histogram,
+}
+
+impl Log {
+    fn read(run: &Run, span: &Range<u64>) -> Result<Self, RunError> {
+        let mut log = Self {
+            measured: Default::default(),
+            warm_up_response: Histogram::new(),
+            turn: Histogram::new(),
+            timer_late: Histogram::new(),
+        };
+        let within = |line: &hlog::Line<'_>| span.contains(&line.start_ns);
+        run.for_each_line(
+            |line| match line.tag {
+                hlog::TURN | hlog::TIMER_LATE => within(line),
+                _ => true,
+            },
+            |line, histogram| {
+                if let Some(sum) = log.sum_of(line.tag) {
+                    sum.add(histogram);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(log)
+    }
+
+    fn sum_of(&mut self, tag: &str) -> Option<&mut Histogram> {
+        match tag {
+            hlog::TURN => Some(&mut self.turn),
+            hlog::TIMER_LATE => Some(&mut self.timer_late),
+            _ if tag == hlog::tag_name(Phase::WarmUp, Tag::Response) => {
+                Some(&mut self.warm_up_response)
+            }
+            _ => {
+                let known = Tag::ALL.into_iter().find(|known| known.name() == tag)?;
+                Some(&mut self.measured[known as usize])
+            }
+        }
+    }
+
+    fn measured(&self, tag: Tag) -> &Histogram {
+        &self.measured[tag as usize]
+    }
+}
+
+/// What the table `interval` gives.
+struct Seconds {
+    availability: Availability,
+    busy_behind_s: u64,
+    busy_share: f64,
+    cpu_ns: u64,
+    connections: Connections,
+}
+
+impl Seconds {
+    fn read(run: &Run, span: &Range<u64>) -> Result<Self, RunError> {
+        let (start, end) = (int(span.start), int(span.end));
+        let connections = run.query(
+            "SELECT coalesce(sum(opened), 0), coalesce(max(connections), 0),
+                    coalesce(sum(stale), 0) FROM interval",
+            &[],
+            |row| {
+                let [opened, peak, stale] = [row.get(0)?, row.get(1)?, row.get(2)?].map(uint);
+                Ok(Connections { opened, peak, stale })
+            },
+        )?;
+        let busy_share = run.query(
+            "SELECT coalesce(CAST(sum(busy_ns) AS REAL) / nullif(sum(thread_ns), 0), 0.0)
+             FROM interval WHERE start_ns >= ? AND start_ns < ?",
+            &[&start, &end],
+            |row| row.get(0),
+        )?;
+        let busy_behind_s = run.query(
+            "SELECT count(*) FROM interval WHERE start_ns >= ? AND behind
+             AND busy_ns > ? * thread_ns",
+            &[&start, &BUSY_SHARE],
+            |row| row.get(0).map(uint),
+        )?;
+        let cpu_ns = run.query("SELECT coalesce(sum(cpu_ns), 0) FROM interval", &[], |row| {
+            row.get(0).map(uint)
+        })?;
+        let availability = availability(run, span)?;
+        Ok(Self { availability, busy_behind_s, busy_share, cpu_ns, connections })
+    }
+}
+
+fn availability(run: &Run, span: &Range<u64>) -> Result<Availability, RunError> {
+    let scale = Scale { measured: span.clone(), patience_ns: run.meta().patience_ns };
+    let (mut up_s, mut down_s) = (0, 0);
+    let columns = schema::counter_columns().join(",");
+    let sql = format!("SELECT start_ns, len_ns, oldest_outstanding_ns, {columns} FROM interval");
+    run.for_each_row(&sql, &[], |row| {
+        let read = || {
+            let [start_ns, len_ns, oldest_outstanding_ns] =
+                [row.get(0)?, row.get(1)?, row.get(2)?].map(uint);
+            let events = row::counters(row, 3)?;
+            let (succeeded, failed) = (events.succeeded, row::failed(&events));
+            let second = Second { succeeded, failed, oldest_outstanding_ns, len_ns };
+            Ok(scale.state(start_ns, second))
+        };
+        match read().map_err(run.unreadable())? {
+            State::Up => up_s += 1,
+            State::Down => down_s += 1,
+            State::NotCounted => {}
+        }
+        Ok(())
+    })?;
+    Ok(Availability::new(up_s, down_s))
+}
+
+/// Makes the sums hold: a killed run's by counting what it left behind, every other one's hold by
+/// themselves, or it is said that they do not.
+fn settle(counters: &mut Counters, ended: Option<&Ended>, warnings: &mut Vec<String>) {
+    let (unsent, unanswered) = validity::unaccounted(counters);
+    if ended.is_none() {
+        for (kind, missing) in [(ErrorKind::Cut, unsent), (ErrorKind::InFlightAtEnd, unanswered)] {
+            counters.errors[kind as usize] += u64::try_from(missing).unwrap_or(0);
+        }
+    } else if (unsent, unanswered) != (0, 0) {
+        warnings.push(format!(
+            "the counts do not add up: {unsent} requests due and {unanswered} requests sent are \
+             not accounted for; this is a fault of this program"
+        ));
+    }
+}
+
+fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunError> {
+    let mut warnings = Vec::new();
+    match run.end() {
+        None => warnings
+            .push("the run did not end by itself: these are the seconds it had written".to_owned()),
+        Some(end) => {
+            if let Ended::Stopped(reason) | Ended::Failed(reason) = &end.ended {
+                warnings.push(format!("{}: {reason}", end.ended.name()));
+            }
+            warnings.extend(end.warnings.iter().cloned());
+        }
+    }
+    warnings.extend(run.opening_warning().map(str::to_owned));
+    let (wanted, found) = (run.hlog_bytes()?, run.hlog_len());
+    if found < wanted {
+        warnings.push(format!(
+            "{} has {found} bytes of the {wanted} that were written: percentiles are over fewer \
+             requests than the counts",
+            hlog::FILE
+        ));
+    }
+    if let Some(steal) = steal(run, span)?.filter(|&share| share > NOTABLE_STEAL) {
+        let share = show_share(steal);
+        warnings.push(format!("the host was noisy: it gave {share} of its CPU time to others"));
+    }
+    let late_ns = log.timer_late.value_at_quantile(0.99).unwrap_or(0);
+    if late_ns > NOTABLE_TIMER_NS {
+        let late = show_duration(late_ns);
+        warnings.push(format!("the host was noisy: an idle timer woke {late} late (p99)"));
+    }
+    Ok(warnings)
+}
+
+fn steal(run: &Run, span: &Range<u64>) -> Result<Option<f64>, RunError> {
+    let (start, end) = (int(span.start), int(span.end));
+    let sql = "SELECT avg(steal_share) FROM host WHERE at_ns > ? AND at_ns <= ?";
+    run.query(sql, &[&start, &end], |row| row.get(0))
+}
+
+fn drain_s(run: &Run, span: &Range<u64>) -> Result<f64, RunError> {
+    Ok(seconds(match run.end() {
+        Some(end) => end.drain_ns,
+        None => run.covered_ns()?.saturating_sub(span.end),
+    }))
+}
+
+fn identity(run: &Run, valid: bool, invalid_because: Vec<String>) -> RunIdentity {
+    let meta = run.meta();
+    RunIdentity {
+        id: meta.id.clone(),
+        name: meta.name.clone(),
+        started: iso8601(meta.started_unix_ns),
+        version: meta.version.clone(),
+        seed: meta.seed,
+        plan_sha256: meta.plan_sha256.clone(),
+        valid,
+        invalid_because,
+        ended: run.end().map_or("incomplete", |end| end.ended.name()).to_owned(),
+    }
+}
+
+fn errors(counters: &Counters) -> BTreeMap<String, u64> {
+    ErrorKind::ALL
+        .into_iter()
+        .map(|kind| (kind.name().to_owned(), counters.errors_of(kind)))
+        .filter(|(_, n)| *n > 0)
+        .collect()
+}
+
+fn generator(run: &Run, log: &Log, seconds_of: &Seconds) -> Generator {
+    let (meta, end) = (run.meta(), run.end());
+    Generator {
+        threads: meta.threads,
+        pacing: meta.pacing.clone(),
+        cpu_s: seconds(end.map_or(seconds_of.cpu_ns, |end| end.cpu_ns)),
+        busy_share: seconds_of.busy_share,
+        max_rss_bytes: end.and_then(|end| end.max_rss_bytes),
+        max_rate: end.and_then(|end| end.max_rate_per_s),
+        lateness_us: Spread::of(log.measured(Tag::Lateness)),
+        turn_us: Spread::of(&log.turn),
+    }
+}
+
+fn warm_up(run: &Run, log: &Log) -> Result<Option<WarmUp>, RunError> {
+    if run.meta().warmup_ns == 0 {
+        return Ok(None);
+    }
+    let counters = run.total(Phase::WarmUp)?;
+    Ok(Some(WarmUp {
+        offered: counters.offered,
+        sent: counters.sent,
+        completed: counters.completed,
+        succeeded: counters.succeeded,
+        response_us: Percentiles::of(&log.warm_up_response),
+    }))
+}
+
+fn slo_inputs<'a>(
+    counters: &Counters,
+    log: &'a Log,
+    completed_rate_per_s: f64,
+    availability: &Availability,
+) -> SloInputs<'a> {
+    SloInputs {
+        offered: counters.offered,
+        sent: counters.sent,
+        completed: counters.completed,
+        succeeded: counters.succeeded,
+        completed_rate_per_s,
+        response: log.measured(Tag::Response),
+        failed_response: log.measured(Tag::FailedResponse),
+        service: log.measured(Tag::Service),
+        failed_service: log.measured(Tag::FailedService),
+        up_s: availability.up_s,
+        down_s: availability.down_s,
+    }
+}
+
+fn verdicts(
+    slo: Option<&str>,
+    inputs: &SloInputs<'_>,
+    valid: bool,
+    warnings: &mut Vec<String>,
+) -> Vec<SloVerdict> {
+    let slo = match slo.map(Slo::parse) {
+        None => return Vec::new(),
+        Some(Ok(slo)) => slo,
+        Some(Err(error)) => {
+            warnings.push(format!("the run's SLO cannot be evaluated: {error}"));
+            return Vec::new();
+        }
+    };
+    let verdicts = slo.evaluate(inputs).into_iter().map(|verdict| SloVerdict {
+        expr: verdict.expr,
+        value: verdict.value,
+        pass: valid.then_some(verdict.pass),
+        note: verdict.note,
+    });
+    verdicts.collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 requests")]
+fn float(n: u64) -> f64 {
+    n as f64
+}

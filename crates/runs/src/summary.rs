@@ -1,0 +1,231 @@
+//! The summary of a run: what `--json` prints and `summary.json` holds.
+//!
+//! Field names, order and nesting are the contract of docs/summary.md. All times are in
+//! microseconds but those whose name ends in `_s`. The top-level figures are of the measured
+//! phase: of the requests that were *due* in it. [`Summary::warm_up`] has the few of the warm-up.
+//! How each figure comes about is stated in [`crate::summarise`].
+
+use std::collections::BTreeMap;
+
+use plimsoll_stats::Histogram;
+use plimsoll_stats::availability::Availability;
+use plimsoll_stats::percentiles::Percentiles;
+use serde::{Deserialize, Serialize};
+
+/// The version of the summary's form.
+pub const SCHEMA: u32 = 1;
+
+/// A run in figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Caveats, one plain sentence each.
+    pub warnings: Vec<String>,
+    /// Which run, and whether to believe it.
+    pub run: RunIdentity,
+    /// Length of the measured schedule as far as it was offered, seconds.
+    pub duration_s: f64,
+    /// Length of the warm-up, seconds.
+    pub warmup_s: f64,
+    /// From the end of the schedule to the last answer, seconds.
+    pub drain_s: f64,
+    /// Requests due.
+    pub offered: u64,
+    /// Requests whose first byte was given to the kernel.
+    pub sent: u64,
+    /// Requests answered to the last byte, whatever the status.
+    pub completed: u64,
+    /// Requests answered as expected.
+    pub succeeded: u64,
+    /// Requests sent and unanswered when the run ended.
+    pub in_flight_at_end: u64,
+    /// `completed / duration_s`, per second; 0 where nothing was offered for no time.
+    pub rate_mean: f64,
+    /// Answers by code.
+    pub status: BTreeMap<String, u64>,
+    /// Failures by kind ([`crate::ErrorKind::name`]); kinds that did not occur are left out.
+    pub errors: BTreeMap<String, u64>,
+    /// Failures by who is answerable.
+    pub blame: BlameCounts,
+    /// Traffic.
+    pub bytes: Bytes,
+    /// Connections, of the whole run: those of the warm-up stay in use.
+    pub connections: Connections,
+    /// Due to last byte.
+    pub response_us: Percentiles,
+    /// Sent to last byte.
+    pub service_us: Percentiles,
+    /// Sent to first byte.
+    pub ttfb_us: Percentiles,
+    /// Attempts to connect, start to usable.
+    pub connect_us: Percentiles,
+    /// Due to a usable connection.
+    pub connection_wait_us: Percentiles,
+    /// As the user perceives it, over the seconds of the measured schedule.
+    pub availability: Availability,
+    /// How the generator fared.
+    pub generator: Generator,
+    /// How its host fared.
+    pub host: Host,
+    /// The SLO's clauses and their verdicts; empty without an SLO.
+    pub slo: Vec<SloVerdict>,
+    /// The warm-up's own figures; `None` without a warm-up.
+    pub warm_up: Option<WarmUp>,
+}
+
+/// Which run, and whether to believe it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunIdentity {
+    /// The folder's name.
+    pub id: String,
+    /// The plan's name; may be empty.
+    pub name: String,
+    /// Start, ISO 8601 in UTC with milliseconds.
+    pub started: String,
+    /// The version of the program that ran it.
+    pub version: String,
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// SHA-256 of `plan.toml`.
+    pub plan_sha256: String,
+    /// Whether the figures are the system's, not the generator's.
+    pub valid: bool,
+    /// Why not: plain sentences with the figures. Empty when valid.
+    pub invalid_because: Vec<String>,
+    /// `complete`, `interrupted`, `stopped`, `failed`, or `incomplete` where the run was killed
+    /// (or is still going on).
+    pub ended: String,
+}
+
+/// Failed requests by who is answerable.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlameCounts {
+    /// The system under test.
+    pub target: u64,
+    /// This program.
+    pub generator: u64,
+    /// Neither of them.
+    pub environment: u64,
+}
+
+/// Traffic of the phase, heads and bodies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// Received.
+    #[serde(rename = "in")]
+    pub received: u64,
+    /// Sent.
+    #[serde(rename = "out")]
+    pub sent: u64,
+}
+
+/// Connections of the whole run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Opened.
+    pub opened: u64,
+    /// Most that were usable at the end of a second.
+    pub peak: u64,
+    /// Reused and found closed; their request went again on a new one.
+    pub stale: u64,
+}
+
+/// How the generator fared, over the seconds of the measured schedule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Worker threads.
+    pub threads: u32,
+    /// `precise` or `thrifty`.
+    pub pacing: String,
+    /// CPU time from start to end, seconds; of the worker threads alone where the run was killed.
+    pub cpu_s: f64,
+    /// Thread time spent on events / thread time; 0 where no time was seen.
+    pub busy_share: f64,
+    /// Greatest resident memory; `None` where the run was killed.
+    pub max_rss_bytes: Option<u64>,
+    /// The greatest rate it is reckoned to have been good for, per second, where it can tell.
+    pub max_rate: Option<f64>,
+    /// How late requests were sent by our own doing.
+    pub lateness_us: Spread,
+    /// Time between two polls.
+    pub turn_us: Spread,
+}
+
+/// How the generator's host fared, over the seconds of the measured schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Mean share of CPU time given to others; `None` where not known.
+    pub steal_share: Option<f64>,
+    /// How late an idle timer woke.
+    pub timer_late_us: Spread,
+}
+
+/// Three figures of a distribution that only diagnoses: `None` when nothing was recorded, and,
+/// unlike [`Percentiles`], stated however few values lie beyond, because a run's validity rests
+/// on them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Median, µs.
+    pub p50: Option<f64>,
+    /// 99th percentile, µs.
+    pub p99: Option<f64>,
+    /// Greatest, µs.
+    pub max: Option<f64>,
+}
+
+impl Spread {
+    /// The three figures of a histogram of nanoseconds.
+    #[must_use]
+    pub fn of(histogram: &Histogram) -> Self {
+        Self {
+            p50: histogram.value_at_quantile(0.5).map(us),
+            p99: histogram.value_at_quantile(0.99).map(us),
+            max: histogram.max().map(us),
+        }
+    }
+}
+
+/// One clause of the SLO and how the run stands to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SloVerdict {
+    /// The clause.
+    pub expr: String,
+    /// What was measured: µs, a share, or per second, as the clause has it; `None` where it is
+    /// beyond every bound or not resolvable.
+    pub value: Option<f64>,
+    /// Whether it held; `None` when the run is not valid.
+    pub pass: Option<bool>,
+    /// Why it could not be told, or what else to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// The warm-up's own figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// Requests due in it.
+    pub offered: u64,
+    /// Of those, sent.
+    pub sent: u64,
+    /// Of those, answered.
+    pub completed: u64,
+    /// Of those, answered as expected.
+    pub succeeded: u64,
+    /// Due to last byte.
+    pub response_us: Percentiles,
+}
+
+/// Nanoseconds in microseconds.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
+pub(crate) fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+/// Nanoseconds in seconds.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
+pub(crate) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

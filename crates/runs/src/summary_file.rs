@@ -1,0 +1,36 @@
+//! `summary.json`: written whole or not at all, and never trusted further than it parses.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::error::RunError;
+use crate::summary::{SCHEMA, Summary};
+
+/// The file's name in a run folder.
+pub(crate) const FILE: &str = "summary.json";
+
+/// Writes the file: beside it, synced, then renamed over it, so that a reader and a crash see the
+/// old one or the new one.
+pub(crate) fn write(folder: &Path, summary: &Summary) -> Result<(), RunError> {
+    let path = folder.join(FILE);
+    let error = |source| RunError::file("write", &path)(source);
+    let mut text = serde_json::to_string_pretty(summary).map_err(|cause| error(cause.into()))?;
+    text.push('\n');
+    // Two programs may rebuild it at once: each writes a file of its own.
+    let beside = folder.join(format!(".{FILE}.{}", std::process::id()));
+    let written = File::create(&beside)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&beside, &path))
+        .and_then(|()| File::open(folder)?.sync_all());
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(error)
+}
+
+/// The summary that a folder holds; `None` where it is missing, torn, or of another schema.
+pub(crate) fn read(folder: &Path) -> Option<Summary> {
+    let text = fs::read(folder.join(FILE)).ok()?;
+    serde_json::from_slice(&text).ok().filter(|summary: &Summary| summary.schema == SCHEMA)
+}

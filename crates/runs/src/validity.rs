@@ -1,0 +1,221 @@
+//! Whether a run's figures are the system's or the generator's, and who is answerable for what
+//! failed.
+//!
+//! # When a run is not valid
+//!
+//! Any one of these, over the requests due in the measured phase (docs/counting.md):
+//!
+//! 1. lateness p99 > max(1 ms, 10% of response p99);
+//! 2. lateness p50 > max(0.1 ms, 10% of response p50);
+//! 3. busy share > 95% in three seconds, from the start of the measured schedule on, at whose ends
+//!    the generator was behind.
+//!
+//! Lateness is what a request was late by our own doing; waiting for the target's connections is
+//! none. CPU is never the criterion: spinning makes it 1. The percentiles are HdrHistogram's,
+//! however few the requests.
+//!
+//! # Blame
+//!
+//! | kind | answerable |
+//! | --- | --- |
+//! | `connect`, `tls`, `timeout`, `reset`, `protocol`, `status`, `check` | target |
+//! | `dns` | environment |
+//! | `client_saturated` | target while the generator is healthy (none of the above holds), else generator |
+//! | `in_flight_at_end` | after a whole run: target; else as `cut` |
+//! | `cut` | after a whole run: as `client_saturated`; interrupted, stopped by its rule, or killed: environment; failed: generator |
+
+use plimsoll_stats::Histogram;
+use plimsoll_units::show_duration;
+
+use crate::meta::Ended;
+use crate::summary::BlameCounts;
+use crate::{Blame, Counters, ErrorKind};
+
+/// So many seconds busy and behind make a run invalid.
+pub(crate) const BUSY_SECONDS: u64 = 3;
+/// A second is busy above this share of its thread time.
+pub(crate) const BUSY_SHARE: f64 = 0.95;
+
+/// What the generator's health is judged by.
+pub(crate) struct Health<'a> {
+    pub(crate) lateness: &'a Histogram,
+    pub(crate) response: &'a Histogram,
+    /// Seconds busy beyond [`BUSY_SHARE`] while behind schedule.
+    pub(crate) busy_behind_s: u64,
+}
+
+impl Health<'_> {
+    /// Why the generator was the limit: a plain sentence a rule that was broken.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let rules = [("p99", 0.99, 1_000_000), ("p50", 0.5, 100_000)];
+        let mut complaints: Vec<String> = rules
+            .into_iter()
+            .filter_map(|(name, q, least_ns)| self.late(name, q, least_ns))
+            .collect();
+        if self.busy_behind_s >= BUSY_SECONDS {
+            complaints.push(format!(
+                "the generator was busy for more than 95% of the time and behind schedule in {} \
+                 seconds; {BUSY_SECONDS} are too many",
+                self.busy_behind_s
+            ));
+        }
+        complaints
+    }
+
+    fn late(&self, name: &str, q: f64, least_ns: u64) -> Option<String> {
+        let late_ns = self.lateness.value_at_quantile(q)?;
+        let response_ns = self.response.value_at_quantile(q).unwrap_or(0);
+        // In whole numbers: late > response / 10.
+        if late_ns <= least_ns || late_ns.saturating_mul(10) <= response_ns {
+            return None;
+        }
+        Some(format!(
+            "requests were sent late by the generator's own doing: lateness {name} is {}, more \
+             than the greater of {} and 10% of response {name} ({})",
+            show_duration(late_ns),
+            show_duration(least_ns),
+            show_duration(response_ns),
+        ))
+    }
+}
+
+/// Who is answerable for a kind of failure.
+pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) -> Blame {
+    let crowded = if healthy { Blame::Target } else { Blame::Generator };
+    let cut = match ended {
+        Some(Ended::Complete) => crowded,
+        Some(Ended::Interrupted | Ended::Stopped(_)) | None => Blame::Environment,
+        Some(Ended::Failed(_)) => Blame::Generator,
+    };
+    match kind {
+        ErrorKind::Connect
+        | ErrorKind::Tls
+        | ErrorKind::Timeout
+        | ErrorKind::Reset
+        | ErrorKind::Protocol
+        | ErrorKind::Status
+        | ErrorKind::Check => Blame::Target,
+        ErrorKind::Dns => Blame::Environment,
+        ErrorKind::ClientSaturated => crowded,
+        ErrorKind::InFlightAtEnd if ended == Some(&Ended::Complete) => Blame::Target,
+        ErrorKind::InFlightAtEnd | ErrorKind::Cut => cut,
+    }
+}
+
+/// A phase's failures by who is answerable.
+pub(crate) fn blame(counters: &Counters, ended: Option<&Ended>, healthy: bool) -> BlameCounts {
+    let mut counts = BlameCounts::default();
+    for kind in ErrorKind::ALL {
+        let slot = match blame_of(kind, ended, healthy) {
+            Blame::Target => &mut counts.target,
+            Blame::Generator => &mut counts.generator,
+            Blame::Environment | Blame::Plan => &mut counts.environment,
+        };
+        *slot += counters.errors_of(kind);
+    }
+    counts
+}
+
+/// Requests of a phase that no counter accounts for: never sent, and sent without an end.
+/// None in a run that ended; in one that was killed, those it left behind.
+pub(crate) fn unaccounted(counters: &Counters) -> (i128, i128) {
+    let sum = |kinds: &[ErrorKind]| -> i128 {
+        kinds.iter().map(|&kind| i128::from(counters.errors_of(kind))).sum()
+    };
+    let unsent = [
+        ErrorKind::Connect,
+        ErrorKind::Dns,
+        ErrorKind::Tls,
+        ErrorKind::ClientSaturated,
+        ErrorKind::Cut,
+    ];
+    let unanswered =
+        [ErrorKind::Timeout, ErrorKind::Reset, ErrorKind::Protocol, ErrorKind::InFlightAtEnd];
+    let [offered, sent, completed] =
+        [counters.offered, counters.sent, counters.completed].map(i128::from);
+    (offered - sent - sum(&unsent), sent - completed - sum(&unanswered))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn all(value: u64) -> Histogram {
+        let mut histogram = Histogram::new();
+        histogram.record_n(value, 1000);
+        histogram
+    }
+
+    fn complaints(lateness: &Histogram, response: &Histogram, busy_behind_s: u64) -> Vec<String> {
+        Health { lateness, response, busy_behind_s }.complaints()
+    }
+
+    #[test]
+    fn a_generator_in_time_has_no_complaints() {
+        assert!(complaints(&all(50_000), &all(200_000), 2).is_empty());
+        assert!(complaints(&Histogram::new(), &Histogram::new(), 0).is_empty());
+        // 9 ms late where answers take 100 ms is within ten percent.
+        assert!(complaints(&all(9 * MS), &all(100 * MS), 0).is_empty());
+    }
+
+    #[test]
+    fn each_rule_complains_for_itself() {
+        // The median above 0.1 ms and above 10% of 1 ms; p99 below 1 ms.
+        let found = complaints(&all(150_000), &all(MS), 0);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("lateness p50"), "{found:?}");
+        // One in fifty late by 2 ms where answers take 5 ms.
+        let mut late = all(10_000);
+        late.record_n(2 * MS, 20);
+        let found = complaints(&late, &all(5 * MS), 0);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("lateness p99") && found[0].contains("1 ms"), "{found:?}");
+        // The same lateness where answers take 50 ms is within ten percent.
+        assert!(complaints(&late, &all(50 * MS), 0).is_empty());
+        let found = complaints(&all(1), &all(MS), 3);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("95%") && found[0].contains("3 seconds"), "{found:?}");
+    }
+
+    #[test]
+    fn bounds_themselves_are_still_valid() {
+        // 1,000,000 lies in the bucket up to 1,000,447: the percentile is its upper end, so the
+        // greatest lateness that is surely at most 1 ms is one bucket below.
+        assert!(complaints(&all(99_000), &all(1), 0).is_empty());
+        assert_eq!(complaints(&all(1_001_000), &all(1), 0).len(), 2);
+    }
+
+    #[test]
+    fn blame_follows_the_end_and_the_generators_health() {
+        let mut counters = Counters::default();
+        for kind in ErrorKind::ALL {
+            counters.error(kind);
+        }
+        let of = |ended: Option<Ended>, healthy| {
+            let counts = blame(&counters, ended.as_ref(), healthy);
+            (counts.target, counts.generator, counts.environment)
+        };
+        assert_eq!(of(Some(Ended::Complete), true), (10, 0, 1));
+        assert_eq!(of(Some(Ended::Complete), false), (8, 2, 1));
+        assert_eq!(of(Some(Ended::Interrupted), true), (8, 0, 3));
+        assert_eq!(of(Some(Ended::Interrupted), false), (7, 1, 3));
+        assert_eq!(of(Some(Ended::Stopped(String::new())), true), (8, 0, 3));
+        assert_eq!(of(Some(Ended::Failed(String::new())), true), (8, 2, 1));
+        assert_eq!(of(None, true), (8, 0, 3));
+    }
+
+    #[test]
+    fn what_no_counter_accounts_for_is_found() {
+        let mut counters = Counters { offered: 10, sent: 8, completed: 5, ..Counters::default() };
+        assert_eq!(unaccounted(&counters), (2, 3));
+        counters.error(ErrorKind::Cut);
+        counters.error(ErrorKind::Connect);
+        counters.error(ErrorKind::Timeout);
+        counters.error(ErrorKind::InFlightAtEnd);
+        counters.error(ErrorKind::Reset);
+        counters.error(ErrorKind::Status);
+        assert_eq!(unaccounted(&counters), (0, 0), "a status is a kind within completed");
+    }
+}
