@@ -1,0 +1,140 @@
+//! Where a request that has been read is decided upon: draws, queue, counts and log.
+
+use crate::clock;
+use crate::draws::Draws;
+use crate::error::TargetError;
+use crate::http::answer::Status;
+use crate::log::{Log, Record};
+use crate::options::Options;
+use crate::queue::{Admission, Queue};
+use crate::stats::Stats;
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fate {
+    /// When it arrived, on the monotonic clock; 0 where nobody needs to know.
+    pub(crate) arrived_ns: u64,
+    /// When its answer leaves, on the same clock.
+    pub(crate) depart_ns: u64,
+    pub(crate) status: Status,
+    /// Size of the answer's body.
+    pub(crate) body: u64,
+    /// What it needs of a worker.
+    pub(crate) service_ns: u64,
+}
+
+/// Decides upon requests in order of arrival.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    queue: Queue,
+    draws: Draws,
+    log: Option<Log>,
+    /// Time zero: the arrival of the first request.
+    origin_ns: Option<u64>,
+    /// Nothing is drawn and nothing waits: every request is answered at once with so many bytes.
+    at_once: Option<u64>,
+    pub(crate) stats: Stats,
+}
+
+impl Desk {
+    pub(crate) fn new(options: &Options) -> Result<Self, TargetError> {
+        let mut queue = Queue::new(options.workers, options.queue_bound);
+        if let Some(stall) = options.stall {
+            queue = queue.stalling(stall);
+        }
+        let log = options.log.as_deref().map(Log::create).transpose()?;
+        let at_once = options.usual_body().filter(|_| options.is_immediate() && log.is_none());
+        let draws = Draws::new(options);
+        Ok(Self { queue, draws, log, origin_ns: None, at_once, stats: Stats::default() })
+    }
+
+    /// A request has been read to its last byte, just now.
+    #[inline]
+    pub(crate) fn arrive(&mut self) -> Result<Fate, TargetError> {
+        self.stats.requests += 1;
+        if let Some(body) = self.at_once {
+            self.stats.succeeded += 1;
+            let status = Status::Ok;
+            return Ok(Fate { arrived_ns: 0, depart_ns: 0, status, body, service_ns: 0 });
+        }
+        self.arrive_at(clock::now_ns())
+    }
+
+    fn arrive_at(&mut self, arrived_ns: u64) -> Result<Fate, TargetError> {
+        let origin = *self.origin_ns.get_or_insert(arrived_ns);
+        let at = arrived_ns - origin;
+        let draw = self.draws.next(at);
+        let (depart, status) = match self.queue.arrive(at, draw.service_ns) {
+            Admission::Refused => (at, Status::Unavailable),
+            Admission::Served(times) if draw.is_error => (times.depart_ns, Status::InternalError),
+            Admission::Served(times) => (times.depart_ns, Status::Ok),
+        };
+        self.count(status);
+        let service_ns = draw.service_ns;
+        self.record(at, service_ns, depart, status)?;
+        let body = if status == Status::Ok { draw.body } else { 0 };
+        let depart_ns = origin.saturating_add(depart);
+        Ok(Fate { arrived_ns, depart_ns, status, body, service_ns })
+    }
+
+    /// As [`Self::arrive`] where the work is really done: when it departs is not known yet.
+    pub(crate) fn arrive_to_burn(&mut self, is_full: bool) -> Fate {
+        self.stats.requests += 1;
+        let arrived_ns = clock::now_ns();
+        let origin = *self.origin_ns.get_or_insert(arrived_ns);
+        let draw = self.draws.next(arrived_ns - origin);
+        let status = match (is_full, draw.is_error) {
+            (true, _) => Status::Unavailable,
+            (false, true) => Status::InternalError,
+            (false, false) => Status::Ok,
+        };
+        self.count(status);
+        let depart_ns = if is_full { arrived_ns } else { u64::MAX };
+        let body = if status == Status::Ok { draw.body } else { 0 };
+        Fate { arrived_ns, depart_ns, status, body, service_ns: draw.service_ns }
+    }
+
+    /// Logs a request whose work was really done, or which was refused.
+    pub(crate) fn burnt(&mut self, fate: &Fate, depart_ns: u64) -> Result<(), TargetError> {
+        let origin = self.origin_ns.unwrap_or(fate.arrived_ns);
+        let (arrival, depart) = (fate.arrived_ns - origin, depart_ns - origin);
+        self.record(arrival, fate.service_ns, depart, fate.status)
+    }
+
+    fn count(&mut self, status: Status) {
+        match status {
+            Status::InternalError => self.stats.errors += 1,
+            Status::Unavailable => self.stats.refused += 1,
+            _ => self.stats.succeeded += 1,
+        }
+    }
+
+    fn record(
+        &mut self,
+        arrival_ns: u64,
+        service_ns: u64,
+        depart_ns: u64,
+        status: Status,
+    ) -> Result<(), TargetError> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        log.write(&Record { arrival_ns, service_ns, depart_ns, status: status.code() })
+    }
+
+    /// Hands what is logged to the system.
+    pub(crate) fn flush(&mut self) -> Result<(), TargetError> {
+        self.log.as_mut().map_or(Ok(()), Log::flush)
+    }
+
+    /// The figures at the end; `burnt_ns` is what really working workers have used.
+    pub(crate) fn finish(mut self, workers: u32, burnt: Option<u64>) -> Result<Stats, TargetError> {
+        self.flush()?;
+        if let Some(origin) = self.origin_ns {
+            let lasted = clock::now_ns() - origin;
+            let worked = burnt.map_or_else(|| self.queue.worked_ns(lasted), u128::from);
+            let could = u128::from(lasted.max(1)) * u128::from(workers);
+            self.stats.worker_busy_share = worked as f64 / could as f64;
+        }
+        self.stats.peak_in_system = self.stats.peak_in_system.max(self.queue.peak());
+        Ok(self.stats)
+    }
+}

@@ -1,0 +1,73 @@
+//! What each request draws: its service, whether it fails, the size of its body.
+//!
+//! Draw n belongs to the n-th request that arrives, whatever became of those before it, refused
+//! ones included; each figure has a random stream of its own. So two servers of one seed give the
+//! n-th request the same service, whenever it comes.
+
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::random::Stream;
+
+use crate::body::BodySize;
+use crate::options::Options;
+use crate::slow_start::SlowStart;
+
+/// The random side of a server's behaviour.
+#[derive(Debug, Clone)]
+pub struct Draws {
+    service: Distribution,
+    speed: f64,
+    slow_start: Option<SlowStart>,
+    error_share: f64,
+    body: BodySize,
+    services: Stream,
+    errors: Stream,
+    sizes: Stream,
+}
+
+/// One request's share of chance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draw {
+    /// Time it needs of one worker, nanoseconds.
+    pub service_ns: u64,
+    /// It is answered 500.
+    pub is_error: bool,
+    /// Body of its answer, bytes, unless it is an error.
+    pub body: u64,
+}
+
+impl Draws {
+    /// The draws of a server with these options.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        Self {
+            service: options.service,
+            speed: options.speed,
+            slow_start: options.slow_start,
+            error_share: options.error_share,
+            body: options.body,
+            services: Stream::named(options.seed, "target.service"),
+            errors: Stream::named(options.seed, "target.error"),
+            sizes: Stream::named(options.seed, "target.body"),
+        }
+    }
+
+    /// What the next request draws, which arrives at `at_ns` since time zero.
+    pub fn next(&mut self, at_ns: u64) -> Draw {
+        let service_ns = self.service.sample_ns(&mut self.services);
+        let multiple = self.slow_start.map_or(1.0, |slow| slow.multiple(at_ns)) / self.speed;
+        Draw {
+            service_ns: scaled(service_ns, multiple),
+            is_error: self.error_share > 0.0 && self.errors.uniform() < self.error_share,
+            body: self.body.draw(&mut self.sizes),
+        }
+    }
+}
+
+fn scaled(service_ns: u64, multiple: f64) -> u64 {
+    if multiple.to_bits() == 1.0_f64.to_bits() {
+        return service_ns;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let scaled = (service_ns as f64 * multiple).round() as u64;
+    scaled
+}
