@@ -4,6 +4,7 @@
 //! Everything here is a pure function of its parameters and a seed. Nothing looks at a clock; the
 //! only I/O is reading a trace, a list or a log that the caller names.
 
+pub mod access_log;
 pub mod arrivals;
 pub mod distribution;
 pub mod random;

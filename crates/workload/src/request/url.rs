@@ -14,7 +14,7 @@ use plimsoll_units::ParseError;
 use super::auth::Credentials;
 
 /// The longest URL that is accepted, in bytes.
-pub(super) const MAX_URL_BYTES: usize = 65_536;
+pub const MAX_URL_BYTES: usize = 65_536;
 
 /// The longest path of a Unix socket: `sun_path` of Linux less the final NUL.
 const MAX_SOCKET_PATH: usize = 107;
@@ -74,11 +74,7 @@ impl Url {
     /// # Errors
     /// Names what was wanted at which byte; in an error nothing before an `@` is repeated.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        if text.len() > MAX_URL_BYTES {
-            let found = format!("{} bytes", text.len());
-            return Err(ParseError::new("a URL of at most 65536 bytes", &found, 0, text.len()));
-        }
-        refuse_blanks(text)?;
+        refuse_unfit(text)?;
         let Some(colon) = text.find("://") else { return Err(no_scheme(text)) };
         let (scheme, over_unix) = scheme_of(text, &text[..colon])?;
         let start = colon + 3;
@@ -110,7 +106,7 @@ impl Url {
         if !text.starts_with('/') {
             return Self::parse(text);
         }
-        refuse_blanks(text)?;
+        refuse_unfit(text)?;
         Ok(Self { target: target_of(text)?, ..self.clone() })
     }
 
@@ -148,8 +144,12 @@ impl std::str::FromStr for Url {
     }
 }
 
-/// Blanks and control characters end a request line: none may pass.
-fn refuse_blanks(text: &str) -> Result<(), ParseError> {
+/// Blanks and control characters end a request line: none may pass. Nor may what is too long.
+fn refuse_unfit(text: &str) -> Result<(), ParseError> {
+    if text.len() > MAX_URL_BYTES {
+        let found = format!("{} bytes", text.len());
+        return Err(ParseError::new("a URL of at most 65536 bytes", &found, 0, text.len()));
+    }
     let Some((at, c)) = text.char_indices().find(|(_, c)| c.is_whitespace() || c.is_control())
     else {
         return Ok(());

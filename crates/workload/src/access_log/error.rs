@@ -1,0 +1,93 @@
+//! Why a log could not be imported or replayed as a whole.
+
+use std::path::PathBuf;
+
+use plimsoll_units::ParseError;
+
+/// Why a log cannot be used. Single lines that cannot be read are counted instead.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The file cannot be opened.
+    #[error("open the access log {path}: check that the file is there and readable", path = path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The log breaks off: a read error, or a damaged or unfinished gzip file.
+    #[error(
+        "read the access log {origin} after line {line}: if it is compressed, it may be damaged or \
+         still being written; unpack what is there with `zcat` and import that"
+    )]
+    Read {
+        /// The file, or what the caller called it.
+        origin: String,
+        /// Complete lines read before.
+        line: u64,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The log is compressed by something other than gzip.
+    #[error(
+        "wanted plain text or gzip, found {found} in {origin}: unpack it first, for example with \
+         `{unpack}`"
+    )]
+    Compression {
+        /// The file, or what the caller called it.
+        origin: String,
+        /// What it is compressed with.
+        found: &'static str,
+        /// The command that unpacks it.
+        unpack: &'static str,
+    },
+    /// The log holds no lines.
+    #[error("wanted an access log, found no lines in {origin}: give a log with requests")]
+    Empty {
+        /// The file, or what the caller called it.
+        origin: String,
+    },
+    /// None of the first lines is in a known format, or in the one asked for.
+    #[error(
+        "wanted {wanted} in the first lines of {origin}, found `{found}`: give a log in one of \
+         the formats common, combined, squid and json, or name the right one"
+    )]
+    Format {
+        /// The file, or what the caller called it.
+        origin: String,
+        /// The format asked for, or all.
+        wanted: String,
+        /// The first line, cut.
+        found: String,
+    },
+    /// A URL of the log does not go together with the server that is to be asked.
+    #[error("use `{url}` of {origin} for a replay: {error}")]
+    Url {
+        /// The file.
+        origin: String,
+        /// The URL as logged.
+        url: String,
+        /// What is wrong with it.
+        error: Box<ParseError>,
+    },
+    /// No line of the log can be replayed.
+    #[error(
+        "wanted requests to replay, found none in {origin} ({left_out} lines left out): allow \
+         unsafe methods if it holds others than GET, HEAD and OPTIONS"
+    )]
+    NothingToReplay {
+        /// The file.
+        origin: String,
+        /// Readable lines that may not be replayed.
+        left_out: u64,
+    },
+    /// The file is not the one that was read first.
+    #[error("replay {origin}: it has changed since it was first read; replay a copy of it")]
+    Changed {
+        /// The file.
+        origin: String,
+    },
+}

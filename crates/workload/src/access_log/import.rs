@@ -1,0 +1,174 @@
+//! The import: one pass over a log.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::entry::{Entry, Why, url_text};
+use super::error::LogError;
+use super::format::Format;
+use super::input::{self, Input};
+use super::reading::{Log, Step, excerpt};
+use super::seconds::SecondCounts;
+use super::urls::UrlCounts;
+use crate::request::{MAX_URL_BYTES, Url};
+
+/// How many unreadable lines are kept for showing.
+const EXAMPLES: usize = 10;
+
+/// How a log is imported.
+#[derive(Debug, Clone)]
+pub struct ImportOptions {
+    /// The format; `None` tells it from the first lines.
+    pub format: Option<Format>,
+    /// How many distinct URLs are kept; requests of the rest are counted as other.
+    pub max_urls: usize,
+}
+
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self { format: None, max_urls: 200_000 }
+    }
+}
+
+/// A line that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its text, control characters escaped, cut to 200 bytes.
+    pub text: String,
+    /// What is missing.
+    pub why: &'static str,
+}
+
+/// What a log says.
+///
+/// `lines` = requests + `unreadable` + empty lines; requests = the sum of `seconds` = the sum of
+/// `urls` + `other` + `without_url`.
+#[derive(Debug, Clone)]
+pub struct ImportedLog {
+    /// The format it was read in.
+    pub format: Format,
+    /// Requests of every second.
+    pub seconds: SecondCounts,
+    /// Distinct URLs with their counts.
+    pub urls: UrlCounts,
+    /// Requests.
+    pub requests: u64,
+    /// Requests of URLs beyond [`ImportOptions::max_urls`], or beyond the room for their text.
+    pub other: u64,
+    /// Requests of what is no URL to ask for: `-`, `*`, `host:port`, garbage.
+    pub without_url: u64,
+    /// Lines in all.
+    pub lines: u64,
+    /// Lines that are empty.
+    pub empty: u64,
+    /// Lines that could not be read.
+    pub unreadable: u64,
+    /// The first ten of them.
+    pub examples: Vec<Unreadable>,
+}
+
+/// Imports a file.
+///
+/// # Errors
+/// A file that cannot be opened or read to its end, that is empty, or of no known format.
+///
+/// # Cost
+/// One pass; memory for at most [`ImportOptions::max_urls`] URLs (64 MiB of text) and the seconds
+/// covered.
+pub fn import(path: &Path, options: &ImportOptions) -> Result<ImportedLog, LogError> {
+    run(input::open(path)?, &path.display().to_string(), options)
+}
+
+/// Imports a stream, such as standard input; `origin` is what errors call it.
+///
+/// # Errors
+/// As for [`import`].
+pub fn import_from(
+    reader: impl Read,
+    origin: &str,
+    options: &ImportOptions,
+) -> Result<ImportedLog, LogError> {
+    run(input::unpacked(reader, origin)?, origin, options)
+}
+
+fn run(input: Input<'_>, origin: &str, options: &ImportOptions) -> Result<ImportedLog, LogError> {
+    let mut log = Log::start(input, origin, options.format)?;
+    let mut imported = ImportedLog::empty(log.format(), options.max_urls);
+    let mut scratch = Vec::new();
+    let mut line = 0;
+    while let Some(step) = log.next()? {
+        line += 1;
+        match step {
+            Step::Request(entry, text) => imported.request(&entry, &mut scratch, line, text),
+            Step::Empty => imported.empty += 1,
+            Step::Unreadable(why, text) => imported.not_readable(why, line, text),
+        }
+    }
+    imported.lines = line;
+    imported.urls.sort();
+    Ok(imported)
+}
+
+impl ImportedLog {
+    fn empty(format: Format, max_urls: usize) -> Self {
+        Self {
+            format,
+            seconds: SecondCounts::new(),
+            urls: UrlCounts::new(max_urls),
+            requests: 0,
+            other: 0,
+            without_url: 0,
+            lines: 0,
+            empty: 0,
+            unreadable: 0,
+            examples: Vec::new(),
+        }
+    }
+
+    /// The second of the first request, since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn first_second(&self) -> i64 {
+        self.seconds.first()
+    }
+
+    fn request(&mut self, entry: &Entry<'_>, scratch: &mut Vec<u8>, line: u64, text: &[u8]) {
+        if !self.seconds.add(entry.moment.second) {
+            return self.not_readable("a second for which there is no room left", line, text);
+        }
+        self.requests += 1;
+        let Some(url) = url_text(entry, scratch) else {
+            self.without_url += 1;
+            return;
+        };
+        let mut usable = true;
+        let accept = |url: &[u8]| {
+            usable = is_usable(url);
+            usable
+        };
+        if self.urls.add(url, accept).is_none() {
+            if usable {
+                self.other += 1;
+            } else {
+                self.without_url += 1;
+            }
+        }
+    }
+
+    fn not_readable(&mut self, why: Why, line: u64, text: &[u8]) {
+        self.unreadable += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(Unreadable { line, text: excerpt(text), why });
+        }
+    }
+}
+
+/// Whether a URL seen for the first time can be asked for: a path always, a whole URL where it is
+/// one. (Once the list is full, whole URLs are not looked at and count as other.)
+pub(super) fn is_usable(url: &[u8]) -> bool {
+    if url.len() > MAX_URL_BYTES {
+        return false;
+    }
+    url.starts_with(b"/") || std::str::from_utf8(url).is_ok_and(|url| Url::parse(url).is_ok())
+}

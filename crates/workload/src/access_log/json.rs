@@ -1,0 +1,392 @@
+//! JSON lines: one object a line.
+//!
+//! Looked for are members of these names, of which the first that is there counts:
+//!
+//! - time: `@timestamp`, `timestamp`, `time_iso8601`, `time_local`, `StartUTC`, `ts`, `msec`,
+//!   `start_time`, `datetime`, `date`, `time`; a text (ISO 8601, the Common Log Format's date, or
+//!   seconds) or a number (seconds since 1970, or milli-, micro-, nanoseconds, by its size);
+//! - request line: `request` (`GET /a HTTP/1.1`);
+//! - or method: `method`, `request_method`, `http_method`, `RequestMethod`, `requestMethod`,
+//!   `verb`, else GET is assumed;
+//! - and target: `request_uri`, `requestUrl`, `uri`, `url`, `RequestPath`, `path`, `target`.
+//!
+//! Method and target may also stand within an object `request` or `httpRequest`, as Caddy and
+//! Google's logs have it. Other nested values are skipped, at most [`MAX_DEPTH`] deep.
+//!
+//! The scanner is written by hand: it reads a line once, builds nothing and allocates only for
+//! texts with escapes.
+
+use super::date::{self, Moment};
+use super::entry::{Entry, Why, split_request};
+
+/// How deep values may be nested: a bit for each level.
+pub(super) const MAX_DEPTH: u32 = 128;
+
+const TIMES: [&[u8]; 11] = [
+    b"@timestamp",
+    b"timestamp",
+    b"time_iso8601",
+    b"time_local",
+    b"StartUTC",
+    b"ts",
+    b"msec",
+    b"start_time",
+    b"datetime",
+    b"date",
+    b"time",
+];
+const METHODS: [&[u8]; 6] =
+    [b"method", b"request_method", b"http_method", b"RequestMethod", b"requestMethod", b"verb"];
+const TARGETS: [&[u8]; 7] =
+    [b"request_uri", b"requestUrl", b"uri", b"url", b"RequestPath", b"path", b"target"];
+const REQUEST: &[u8] = b"request";
+const HTTP_REQUEST: &[u8] = b"httpRequest";
+
+/// A value of interest: a text between its quotes, or a number.
+#[derive(Clone, Copy)]
+struct Value<'a> {
+    text: &'a [u8],
+    escapes: bool,
+}
+
+/// What was found so far, with the rank of its name.
+#[derive(Default)]
+struct Found<'a> {
+    time: Option<(usize, Moment)>,
+    request: Option<Value<'a>>,
+    method: Option<(usize, Value<'a>)>,
+    target: Option<(usize, Value<'a>)>,
+}
+
+/// Room for texts whose escapes had to be undone.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    time: Vec<u8>,
+    request: Vec<u8>,
+    method: Vec<u8>,
+}
+
+pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entry<'a>, Why> {
+    let mut found = Found::default();
+    let mut scan = Scan { text: line, at: 0 };
+    scan.blanks();
+    scan.object(&mut found, &mut scratch.time, false).ok_or("no JSON object")?;
+    scan.blanks();
+    if scan.at != line.len() {
+        return Err("more than one JSON object");
+    }
+    let (_, moment) = found.time.ok_or("no member with a time")?;
+    if let Some(request) = found.request {
+        let request = plain(request, &mut scratch.request).ok_or("a text with a wrong escape")?;
+        let (method, target) = split_request(request);
+        return Ok(Entry { moment, method, target, escaped: false });
+    }
+    let (_, target) = found.target.ok_or("no member with a request or a URL")?;
+    let target = plain(target, &mut scratch.request).ok_or("a text with a wrong escape")?;
+    let method = match found.method {
+        Some((_, method)) => {
+            plain(method, &mut scratch.method).ok_or("a text with a wrong escape")?
+        }
+        None => b"GET",
+    };
+    Ok(Entry { moment, method, target, escaped: false })
+}
+
+/// A place in a line; every step either moves on or ends.
+struct Scan<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    /// An object whose members are looked at; `within` that of a request, one level down.
+    fn object(&mut self, found: &mut Found<'a>, room: &mut Vec<u8>, within: bool) -> Option<()> {
+        self.take(b'{')?;
+        self.blanks();
+        if self.peek()? == b'}' {
+            return self.take(b'}');
+        }
+        loop {
+            let name = self.string()?.text;
+            self.blanks();
+            self.take(b':')?;
+            self.blanks();
+            self.member(name, found, room, within)?;
+            self.blanks();
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => return self.take(b'}'),
+                _ => return None,
+            }
+            self.blanks();
+        }
+    }
+
+    fn member(
+        &mut self,
+        name: &[u8],
+        found: &mut Found<'a>,
+        room: &mut Vec<u8>,
+        within: bool,
+    ) -> Option<()> {
+        match self.peek()? {
+            b'"' => {
+                let value = self.string()?;
+                found.text(name, value, room, within);
+                Some(())
+            }
+            b'{' if !within && (name == REQUEST || name == HTTP_REQUEST) => {
+                self.object(found, room, true)
+            }
+            b'{' | b'[' => self.skip_nested(),
+            _ => {
+                let number = self.scalar()?;
+                if !within {
+                    found.number(name, number);
+                }
+                Some(())
+            }
+        }
+    }
+
+    /// A text in quotes, without them.
+    fn string(&mut self) -> Option<Value<'a>> {
+        self.take(b'"')?;
+        let start = self.at;
+        let mut escapes = false;
+        loop {
+            let found = memchr::memchr2(b'"', b'\\', &self.text[self.at..])?;
+            self.at += found;
+            if self.text[self.at] == b'"' {
+                let text = &self.text[start..self.at];
+                self.at += 1;
+                return Some(Value { text, escapes });
+            }
+            escapes = true;
+            // The escaped byte may be a quote; a line that ends with the backslash is no JSON.
+            self.at += 2;
+            if self.at > self.text.len() {
+                return None;
+            }
+        }
+    }
+
+    /// A number, `true`, `false` or `null`.
+    fn scalar(&mut self) -> Option<&'a [u8]> {
+        let rest = &self.text[self.at..];
+        let allowed =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        let len = rest.iter().position(|byte| !allowed(byte)).unwrap_or(rest.len());
+        if len == 0 {
+            return None;
+        }
+        self.at += len;
+        Some(&rest[..len])
+    }
+
+    /// An array or an object, to its end. `open` has a bit a level: set for an object.
+    fn skip_nested(&mut self) -> Option<()> {
+        let (mut open, mut depth) = (0_u128, 0_u32);
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                bracket @ (b'{' | b'[') => {
+                    if depth == MAX_DEPTH {
+                        return None;
+                    }
+                    open = open << 1 | u128::from(bracket == b'{');
+                    depth += 1;
+                }
+                bracket @ (b'}' | b']') => {
+                    if (open & 1 == 1) != (bracket == b'}') {
+                        return None;
+                    }
+                    open >>= 1;
+                    depth -= 1;
+                }
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+}
+
+impl<'a> Found<'a> {
+    fn text(&mut self, name: &[u8], value: Value<'a>, room: &mut Vec<u8>, within: bool) {
+        if !within {
+            if name == REQUEST {
+                self.request = Some(value);
+                return;
+            }
+            if let Some(rank) = better(&TIMES, name, self.time.as_ref().map(|found| found.0)) {
+                if let Some(moment) = plain(value, room).and_then(date::any) {
+                    self.time = Some((rank, moment));
+                }
+                return;
+            }
+        }
+        if let Some(rank) = better(&TARGETS, name, self.target.as_ref().map(|found| found.0)) {
+            self.target = Some((rank, value));
+        } else if let Some(rank) = better(&METHODS, name, self.method.as_ref().map(|found| found.0))
+        {
+            self.method = Some((rank, value));
+        }
+    }
+
+    fn number(&mut self, name: &[u8], number: &[u8]) {
+        if let Some(rank) = better(&TIMES, name, self.time.as_ref().map(|found| found.0))
+            && let Some(moment) = date::epoch(number).or_else(|| from_float(number))
+        {
+            self.time = Some((rank, moment));
+        }
+    }
+}
+
+/// The rank of a name, if it goes before what was found.
+fn better(names: &[&[u8]], name: &[u8], found: Option<usize>) -> Option<usize> {
+    names[..found.unwrap_or(names.len())].iter().position(|&known| known == name)
+}
+
+/// Numbers with an exponent, such as `1.646861401e+09`: whole seconds.
+fn from_float(number: &[u8]) -> Option<Moment> {
+    let value: f64 = std::str::from_utf8(number).ok()?.parse().ok()?;
+    if !(1e8..1e11).contains(&value) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "below 10^11")]
+    let second = value as i64;
+    Some(Moment { second, nanos: None })
+}
+
+/// A text with its escapes undone.
+fn plain<'a>(value: Value<'a>, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    if !value.escapes {
+        return Some(value.text);
+    }
+    room.clear();
+    let mut rest = value.text;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        room.extend_from_slice(&rest[..at]);
+        let (&letter, tail) = rest[at + 1..].split_first()?;
+        rest = tail;
+        let byte = match letter {
+            b'"' | b'\\' | b'/' => letter,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => {
+                let (c, len) = unicode(tail)?;
+                room.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                rest = &tail[len..];
+                continue;
+            }
+            _ => return None,
+        };
+        room.push(byte);
+    }
+    room.extend_from_slice(rest);
+    Some(room)
+}
+
+/// The character of `\uXXXX`, or of a pair of surrogates, and the bytes after the `u`.
+fn unicode(text: &[u8]) -> Option<(char, usize)> {
+    let unit = |at: usize| {
+        let digits = std::str::from_utf8(text.get(at..at + 4)?).ok()?;
+        if digits.starts_with('+') { None } else { u32::from_str_radix(digits, 16).ok() }
+    };
+    let first = unit(0)?;
+    if !(0xd800..0xdc00).contains(&first) {
+        return Some((char::from_u32(first)?, 4));
+    }
+    if text.get(4..6)? != b"\\u" {
+        return None;
+    }
+    let second = unit(6)?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+    Some((char::from_u32(0x10000 + ((first - 0xd800) << 10 | second))?, 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<(i64, String, String), Why> {
+        parse(line.as_bytes(), &mut Scratch::default()).map(|entry| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (entry.moment.second, text(entry.method), text(entry.target))
+        })
+    }
+
+    fn is(second: i64, method: &str, target: &str) -> Result<(i64, String, String), Why> {
+        Ok((second, method.to_owned(), target.to_owned()))
+    }
+
+    #[test]
+    fn the_usual_loggers() {
+        let nginx = r#"{"time_local":"10/Oct/2000:13:55:36 -0700","uri":"/a","request":"GET /a?b=1 HTTP/1.1","status":200}"#;
+        assert_eq!(parsed(nginx), is(971_211_336, "GET", "/a?b=1"));
+        let caddy = r#"{"level":"info","ts":971211336.25,"request":{"proto":"HTTP/2.0","method":"PUT","uri":"/x\u0026y","headers":{"A":["}",{"b":"\"{"}]}},"status":200}"#;
+        assert_eq!(parsed(caddy), is(971_211_336, "PUT", "/x&y"));
+        let other = r#" { "method" : "POST" , "time" : 0.003, "@timestamp" : "2000-10-10T20:55:36Z" , "url" : "http:\/\/h\/\ud83d\ude00" } "#;
+        assert_eq!(parsed(other), is(971_211_336, "POST", "http://h/\u{1f600}"));
+        let bare = r#"{"path":"/p","timestamp":971211336000}"#;
+        assert_eq!(parsed(bare), is(971_211_336, "GET", "/p"));
+        let exponent = r#"{"path":"/p","ts":9.71211336e+08}"#;
+        assert_eq!(parsed(exponent), is(971_211_336, "GET", "/p"));
+    }
+
+    #[test]
+    fn names_within_other_values_do_not_count() {
+        let line = r#"{"tags":["uri",{"uri":"/no","ts":1}],"x":{"url":"/no"},"ts":971211336,"path":"/yes","n":null,"t":true}"#;
+        assert_eq!(parsed(line), is(971_211_336, "GET", "/yes"));
+    }
+
+    #[test]
+    fn broken_lines() {
+        for line in [
+            "",
+            "{",
+            "[]",
+            "{}",
+            r#"{"ts":971211336}"#,
+            r#"{"path":"/"}"#,
+            r#"{"ts":971211336,"path":"/"} x"#,
+            r#"{"ts":971211336,"path":"/""#,
+            r#"{"ts":971211336,"path":"/\"}"#,
+            r#"{"ts":971211336,"path":"/\"#,
+            r#"{"ts":971211336,"path":"/\x41"}"#,
+            r#"{"ts":971211336,"path":"/\ud800x"}"#,
+            r#"{"ts":971211336,"x":[},"path":"/"}"#,
+            r#"{"ts":971211336 "path":"/"}"#,
+            r#"{"ts":,"path":"/"}"#,
+        ] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+        let deep =
+            format!(r#"{{"a":{}{},"ts":971211336,"path":"/"}}"#, "[".repeat(128), "]".repeat(128));
+        assert!(parsed(&deep).is_ok());
+        let deeper = deep.replace("[]", "[[]]");
+        assert!(parsed(&deeper).is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! One pass over a log, line by line: what import and replay have in common.
+
+use super::entry::{Entry, Why};
+use super::error::LogError;
+use super::format::{Format, Parser, SAMPLE_LINES};
+use super::input::Input;
+use super::lines::{Line, Lines};
+use super::seconds::MAX_SPAN_S;
+
+/// A log whose format is known.
+pub(super) struct Log<'a> {
+    origin: String,
+    lines: Lines<Input<'a>>,
+    parser: Parser,
+    /// The middle of the times of the first lines: what is far from it is not believed.
+    middle: i64,
+}
+
+/// What a line turned out to be.
+pub(super) enum Step<'a> {
+    Empty,
+    /// A request, and the line it stands in.
+    Request(Entry<'a>, &'a [u8]),
+    Unreadable(Why, &'a [u8]),
+}
+
+impl<'a> Log<'a> {
+    /// Tells the format from the first lines, unless it is given.
+    pub(super) fn start(
+        input: Input<'a>,
+        origin: &str,
+        format: Option<Format>,
+    ) -> Result<Self, LogError> {
+        let mut lines = Lines::new(input);
+        let sample = match lines.sample() {
+            Ok(sample) => sample,
+            Err(source) => {
+                return Err(LogError::Read { origin: origin.to_owned(), line: 0, source });
+            }
+        };
+        let first = || sample.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let first = || first().filter(|line| !line.is_empty()).take(SAMPLE_LINES);
+        let Some(shown) = first().next() else {
+            return Err(LogError::Empty { origin: origin.to_owned() });
+        };
+        let unknown = || LogError::Format {
+            origin: origin.to_owned(),
+            wanted: format.map_or("an access log".to_owned(), |format| format!("format {format}")),
+            found: excerpt(shown),
+        };
+        let format = format.or_else(|| Format::of_sample(&first())).ok_or_else(unknown)?;
+        let mut parser = Parser::new(format);
+        let mut times: Vec<i64> = first()
+            .filter_map(|line| parser.parse(line).ok().map(|entry| entry.moment.second))
+            .collect();
+        times.sort_unstable();
+        let Some(&middle) = times.get(times.len() / 2) else { return Err(unknown()) };
+        Ok(Self { origin: origin.to_owned(), lines, parser, middle })
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.parser.format()
+    }
+
+    /// The next line; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Step<'_>>, LogError> {
+        let line = self.lines.number();
+        let text = match self.lines.next() {
+            Ok(Some(Line::Text(text))) => text,
+            Ok(Some(Line::TooLong(start))) => {
+                return Ok(Some(Step::Unreadable("longer than 65536 bytes", start)));
+            }
+            Ok(None) => return Ok(None),
+            Err(source) => {
+                return Err(LogError::Read { origin: self.origin.clone(), line, source });
+            }
+        };
+        if text.is_empty() {
+            return Ok(Some(Step::Empty));
+        }
+        Ok(Some(match self.parser.parse(text) {
+            Ok(entry) if (entry.moment.second - self.middle).abs() <= MAX_SPAN_S / 2 => {
+                Step::Request(entry, text)
+            }
+            Ok(_) => Step::Unreadable("a time years away from that of the first lines", text),
+            Err(why) => Step::Unreadable(why, text),
+        }))
+    }
+}
+
+/// How much of a line is shown, in bytes.
+const EXCERPT_BYTES: usize = 200;
+
+/// The first 200 bytes of a line, what is not printable escaped.
+pub(super) fn excerpt(line: &[u8]) -> String {
+    let cut = &line[..line.len().min(EXCERPT_BYTES)];
+    let mut shown = String::new();
+    for chunk in cut.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_control() {
+                shown.extend(c.escape_default());
+            } else {
+                shown.push(c);
+            }
+        }
+        for byte in chunk.invalid() {
+            shown.extend(std::ascii::escape_default(*byte).map(char::from));
+        }
+    }
+    if cut.len() < line.len() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,299 @@
+//! Replay: the requests of a log, in its order, at its pace.
+//!
+//! A first pass learns what is asked for and how often in each second; a second one gives request
+//! after request with its due time. So the memory is that of the distinct requests, not of the
+//! log.
+//!
+//! # Due times
+//!
+//! Requests come in the order of the file, and due times never go back. Servers log requests when
+//! they end, so that a log's times go back and forth by seconds. The k-th request of the file
+//! therefore gets the second of the k-th in order of time: every second has exactly as many
+//! requests as were logged in it, and a single line with a wrong time moves no other by more than
+//! one place. Within its second a request is due at the fraction logged, if the line bears one and
+//! is of that second; else the i-th of n is due at i/n, evenly. In a log that is in order and has
+//! fractions, every request is due exactly when it was logged.
+
+use std::path::{Path, PathBuf};
+
+use super::date::Moment;
+use super::entry::{Entry, url_text};
+use super::error::LogError;
+use super::format::Format;
+use super::import::is_usable;
+use super::input;
+use super::reading::{Log, Step};
+use super::seconds::SecondCounts;
+use super::urls::UrlCounts;
+use crate::arrivals::Share;
+use crate::request::{Order, Request, Requests, Url};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// How a log is replayed.
+#[derive(Debug, Clone)]
+pub struct ReplayOptions {
+    /// The format; `None` tells it from the first lines.
+    pub format: Option<Format>,
+    /// How many distinct requests are kept; others are left out.
+    pub max_urls: usize,
+    /// Whether methods that change something (POST, DELETE, …) are sent too, without a body, as a
+    /// log has none. Otherwise only GET, HEAD and OPTIONS are: RFC 9110 section 9.2.1, less TRACE.
+    pub unsafe_methods: bool,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self { format: None, max_urls: 200_000, unsafe_methods: false }
+    }
+}
+
+/// A log that can be replayed, any number of times.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    path: PathBuf,
+    options: ReplayOptions,
+    format: Format,
+    seconds: SecondCounts,
+    table: UrlCounts,
+    requests: u64,
+    left_out: u64,
+    unreadable: u64,
+}
+
+/// One request of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayRequest {
+    /// When it is due, in nanoseconds since the first second of the log.
+    pub offset_ns: u64,
+    /// What is asked for: an index into [`Replay::requests`]'s list.
+    pub index: u32,
+}
+
+impl Replay {
+    /// Reads the log once.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or holds nothing to replay.
+    pub fn open(path: &Path, options: &ReplayOptions) -> Result<Self, LogError> {
+        let origin = path.display().to_string();
+        let mut log = Log::start(input::open(path)?, &origin, options.format)?;
+        let mut replay = Self {
+            path: path.to_owned(),
+            options: options.clone(),
+            format: log.format(),
+            seconds: SecondCounts::new(),
+            table: UrlCounts::new(options.max_urls),
+            requests: 0,
+            left_out: 0,
+            unreadable: 0,
+        };
+        let (mut key, mut scratch) = (Vec::new(), Vec::new());
+        while let Some(step) = log.next()? {
+            match step {
+                Step::Request(entry, _) => replay.learn(&entry, &mut key, &mut scratch),
+                Step::Empty => {}
+                Step::Unreadable(..) => replay.unreadable += 1,
+            }
+        }
+        if replay.requests == 0 {
+            return Err(LogError::NothingToReplay { origin, left_out: replay.left_out });
+        }
+        Ok(replay)
+    }
+
+    fn learn(&mut self, entry: &Entry<'_>, key: &mut Vec<u8>, scratch: &mut Vec<u8>) {
+        let known = key_of(entry, &self.options, key, scratch)
+            .and_then(|url| self.table.add(key, |_| is_usable(&key[url..])));
+        if known.is_some() && self.seconds.add(entry.moment.second) {
+            self.requests += 1;
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// The distinct requests of the log, asked of `base` where the log has paths only. The order
+    /// is that of [`Replay::due`], which gives indices into this list.
+    ///
+    /// # Errors
+    /// A URL that cannot be asked for.
+    pub fn requests(&self, base: &Url) -> Result<Requests, LogError> {
+        let mut list = Vec::with_capacity(self.table.len());
+        for (key, _) in self.table.in_order_seen() {
+            let text = String::from_utf8_lossy(key);
+            let (method, url) = text.split_once(' ').unwrap_or(("GET", &text));
+            let request = base.join(url).and_then(|url| Request::new(url).method(method));
+            list.push(request.map_err(|error| {
+                let origin = self.path.display().to_string();
+                LogError::Url { origin, url: url.to_owned(), error: Box::new(error) }
+            })?);
+        }
+        Ok(Requests { list, order: Order::InOrder })
+    }
+
+    /// The requests of one share with their due times, in the order of the file.
+    ///
+    /// # Errors
+    /// A file that cannot be read again.
+    pub fn due(&self, share: Share) -> Result<ReplayRequests<'_>, LogError> {
+        let origin = self.path.display().to_string();
+        let log = Log::start(input::open(&self.path)?, &origin, Some(self.format))?;
+        Ok(ReplayRequests {
+            replay: self,
+            log,
+            first: self.seconds.first(),
+            seconds: Box::new(self.seconds.busy()),
+            second: (0, 0),
+            place: 0,
+            last_ns: 0,
+            number: 0,
+            share: (u64::from(share.index), u64::from(share.of.max(1))),
+            key: Vec::new(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// The format of the log.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Requests in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.requests
+    }
+
+    /// From the first second to the end of the last, in nanoseconds.
+    #[must_use]
+    pub fn duration_ns(&self) -> u64 {
+        self.seconds.span_s() * SECOND_NS
+    }
+
+    /// How many are due in each second.
+    #[must_use]
+    pub fn seconds(&self) -> &SecondCounts {
+        &self.seconds
+    }
+
+    /// Readable lines that are left out: unsafe methods, no URL, more distinct URLs than wanted.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Lines that could not be read.
+    #[must_use]
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+}
+
+/// `METHOD URL` of a request that may be replayed, in `key`; where the URL begins in it.
+fn key_of(
+    entry: &Entry<'_>,
+    options: &ReplayOptions,
+    key: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) -> Option<usize> {
+    let is_safe = matches!(entry.method, b"GET" | b"HEAD" | b"OPTIONS");
+    if entry.method.is_empty() || !is_safe && !options.unsafe_methods {
+        return None;
+    }
+    // A method in lower case or CONNECT asks for nothing that could be asked for again.
+    if entry.method == b"CONNECT" || entry.method.iter().any(u8::is_ascii_lowercase) {
+        return None;
+    }
+    let url = url_text(entry, scratch)?;
+    key.clear();
+    key.extend_from_slice(entry.method);
+    key.push(b' ');
+    let start = key.len();
+    key.extend_from_slice(url);
+    Some(start)
+}
+
+/// The requests of one share of a replay.
+pub struct ReplayRequests<'a> {
+    replay: &'a Replay,
+    log: Log<'static>,
+    first: i64,
+    seconds: Box<dyn Iterator<Item = (i64, u32)> + Send + 'a>,
+    /// The present second and how many requests it has.
+    second: (i64, u32),
+    /// How many of them have been given.
+    place: u32,
+    last_ns: u64,
+    /// The number of the next request in the whole replay.
+    number: u64,
+    share: (u64, u64),
+    key: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl ReplayRequests<'_> {
+    /// The next request of the whole replay.
+    fn advance(&mut self) -> Result<Option<ReplayRequest>, LogError> {
+        loop {
+            let Some(step) = self.log.next()? else {
+                return if self.number == self.replay.requests {
+                    Ok(None)
+                } else {
+                    Err(self.replay.changed())
+                };
+            };
+            let Step::Request(entry, _) = step else { continue };
+            let options = &self.replay.options;
+            if key_of(&entry, options, &mut self.key, &mut self.scratch).is_none() {
+                continue;
+            }
+            let moment = entry.moment;
+            let Some(index) = self.replay.table.find(&self.key) else { continue };
+            if !self.replay.seconds.has(moment.second) {
+                continue;
+            }
+            let Some(offset_ns) = self.due(moment) else { return Err(self.replay.changed()) };
+            self.number += 1;
+            return Ok(Some(ReplayRequest { offset_ns, index }));
+        }
+    }
+
+    /// When the next request is due; `None` beyond the last.
+    fn due(&mut self, logged: Moment) -> Option<u64> {
+        while self.place == self.second.1 {
+            self.second = self.seconds.next()?;
+            self.place = 0;
+        }
+        let (second, count) = self.second;
+        let fraction_ns = match logged.nanos {
+            Some(nanos) if logged.second == second => u64::from(nanos),
+            _ => u64::from(self.place) * SECOND_NS / u64::from(count),
+        };
+        self.place += 1;
+        let start = u64::try_from(second - self.first).ok()? * SECOND_NS;
+        self.last_ns = self.last_ns.max(start + fraction_ns);
+        Some(self.last_ns)
+    }
+}
+
+impl Replay {
+    fn changed(&self) -> LogError {
+        LogError::Changed { origin: self.path.display().to_string() }
+    }
+}
+
+impl Iterator for ReplayRequests<'_> {
+    type Item = Result<ReplayRequest, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let number = self.number;
+            let request = self.advance().transpose()?;
+            let (index, of) = self.share;
+            if request.is_err() || number % of == index {
+                return Some(request);
+            }
+        }
+    }
+}
