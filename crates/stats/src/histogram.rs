@@ -3,9 +3,9 @@
 //!
 //! # Layout
 //!
-//! As G. Tene's HdrHistogram with `lowestDiscernibleValue = 1`, `numberOfSignificantValueDigits = 3`:
-//! 2048 buckets of width 1, then 1024 buckets for each doubling, of width 2, 4, 8, … So the index of
-//! `v` is `b * 1024 + (v >> b)` with `b = max(0, ⌊log2 v⌋ - 10)`, and the relative error is below
+//! As G. Tene's HdrHistogram with a lowest discernible value of 1 and 3 significant digits: 2048
+//! buckets of width 1, then 1024 buckets for each doubling, of width 2, 4, 8, … So the index of `v`
+//! is `b * 1024 + (v >> b)` with `b = max(0, ⌊log2 v⌋ - 10)`, and the relative error is below
 //! 1/1024. The layout being fixed, recording is a shift and an add, and two histograms always merge
 //! exactly.
 //!

@@ -4,6 +4,7 @@
 
 pub mod availability;
 pub mod histogram;
+pub mod interval;
 pub mod percentiles;
 pub mod slo;
 

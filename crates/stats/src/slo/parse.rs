@@ -32,13 +32,12 @@ const KNOWN: [&str; 20] = [
     "service.max",
 ];
 /// Words of other tools for the same things.
-const SYNONYMS: [(&str, &str); 12] = [
+const SYNONYMS: [(&str, &str); 11] = [
     ("median", "p50"),
     ("avg", "mean"),
     ("average", "mean"),
     ("maximum", "max"),
     ("error", "errors"),
-    ("error_rate", "errors"),
     ("failures", "errors"),
     ("failed", "errors"),
     ("throughput", "rate"),

@@ -57,7 +57,8 @@ proptest! {
             return Ok(());
         }
         for q in quantiles.into_iter().chain([0.0, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0]) {
-            prop_assert_eq!(ours.value_at_quantile(q), Some(theirs.value_at_quantile(q)), "q {}", q);
+            let wanted = Some(theirs.value_at_quantile(q));
+            prop_assert_eq!(ours.value_at_quantile(q), wanted, "q {}", q);
         }
         prop_assert!(close(ours.mean().unwrap(), theirs.mean()));
         prop_assert!(close(ours.stddev().unwrap(), theirs.stdev()) || theirs.stdev() < 1e-6);

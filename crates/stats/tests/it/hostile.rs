@@ -5,23 +5,11 @@ use plimsoll_stats::histogram::Histogram;
 use plimsoll_stats::histogram::codec::{decode, encode_v2, encode_v2_compressed};
 use plimsoll_stats::slo::{Slo, StopRule};
 
+use crate::random::Xorshift;
+
 const ROUNDS: u64 = 20_000;
 
-/// Marsaglia's xorshift64 (2003), 13-7-17.
-struct Xorshift(u64);
-
 impl Xorshift {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() % n.max(1) as u64).unwrap()
-    }
-
     /// One to four edits: a bit flipped, a byte replaced, removed, doubled, cut, or spliced in.
     fn mutate(&mut self, bytes: &mut Vec<u8>, other: &[u8]) {
         for _ in 0..=self.below(4) {

@@ -5,3 +5,5 @@
 mod codec;
 mod histogram;
 mod hostile;
+mod interval;
+mod random;
