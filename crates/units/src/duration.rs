@@ -95,13 +95,15 @@ fn wrong_unit(whole: &str, start: usize, digits: &str, word: &str, at: usize) ->
     }
 }
 
-/// Nanoseconds for a person, to three significant digits: `1.23 ms`, `870 µs`, `2 m 05 s`.
+/// Nanoseconds for a person: three significant digits up to a minute (`1.23 ms`, `870 µs`), then
+/// the two greatest units (`2 m 05 s`, `1 d 03 h`).
 #[must_use]
 pub fn show_duration(ns: u64) -> String {
-    // Rounded to the unit shown first, so that 999.9 µs becomes 1 ms, and 59.99 s one minute.
+    // Rounded to the smaller unit shown, so that 59.99 s becomes one minute.
     let two = |great: u64, name: &str, small: u64, small_name: &str| {
-        let rounded = (ns / small + u64::from(ns % small >= small / 2)) * small;
-        format!("{} {name} {:02} {small_name}", rounded / great, rounded % great / small)
+        let rounded = ns / small + u64::from(ns % small >= small / 2);
+        let per = great / small;
+        format!("{} {name} {:02} {small_name}", rounded / per, rounded % per)
     };
     match ns {
         0..1_000 => format!("{ns} ns"),

@@ -4,6 +4,8 @@ use std::fmt;
 
 /// The longest excerpt of the text that an error keeps, in characters.
 const MAX_EXCERPT: usize = 60;
+/// The longest hint; only one that repeats a very long text comes near.
+const MAX_HINT: usize = 500;
 
 /// A text, or a part of one, that could not be read.
 ///
@@ -28,13 +30,13 @@ impl ParseError {
     /// An error about the `len` bytes at `at`, which read `found`.
     #[must_use]
     pub fn new(wanted: impl Into<String>, found: &str, at: usize, len: usize) -> Self {
-        Self { wanted: wanted.into(), found: excerpt(found), at, len, hint: None }
+        Self { wanted: wanted.into(), found: excerpt(found, MAX_EXCERPT), at, len, hint: None }
     }
 
-    /// The same error with advice.
+    /// The same error with advice, cut where it is longer than anybody reads.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(excerpt(&hint.into(), MAX_HINT));
         self
     }
 
@@ -47,10 +49,10 @@ impl ParseError {
 }
 
 /// The first characters of a text, with control characters made visible.
-fn excerpt(text: &str) -> String {
+fn excerpt(text: &str, most: usize) -> String {
     let mut short = String::new();
     for (n, c) in text.chars().enumerate() {
-        if n == MAX_EXCERPT {
+        if n == most {
             short.push('…');
             break;
         }
@@ -92,8 +94,9 @@ mod tests {
 
     #[test]
     fn keeps_a_short_printable_excerpt_of_any_text() {
-        let error = ParseError::new("x", &"é\n".repeat(10_000), 0, 1);
+        let error = ParseError::new("x", &"é\n".repeat(10_000), 0, 1).hint("y".repeat(10_000));
         assert!(error.found.len() < 4 * MAX_EXCERPT);
+        assert!(error.hint.unwrap().chars().count() == MAX_HINT + 1);
         assert!(error.found.starts_with("é\\n") && error.found.ends_with('…'));
     }
 }
