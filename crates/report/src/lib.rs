@@ -1,1 +1,92 @@
-//! report
+//! Reports: one HTML file that explains a run, or several side by side.
+//!
+//! [`html`] makes a page without any outside reference: style, charts and the small script for
+//! read-outs are in the file, fonts are the system's. Charts are inline SVG and can be read without
+//! the script; each has its figures as a table.
+//!
+//! # Numbers
+//!
+//! Nothing is measured here. Figures come from [`plimsoll_runs::Summary`], courses from the run's
+//! seconds, distributions from its histograms. Where a long run is drawn in fewer columns than it
+//! has seconds, the chart says what a column holds (`columns`).
+//!
+//! # Untrusted text
+//!
+//! Names, URLs, plans, warnings and host facts come from outside; all text is escaped where it is
+//! written (`markup`), and there is no other way of writing text.
+//!
+//! # Determinism
+//!
+//! The same run folders and options give the same bytes.
+
+mod chart;
+mod columns;
+mod markup;
+mod page;
+mod view;
+
+use plimsoll_runs::{Run, RunError};
+
+use view::View;
+
+/// Most columns of a chart over time, all panels of a figure together.
+const COLUMNS: usize = 600;
+/// Fewest columns of one panel, however many runs there are.
+const LEAST_COLUMNS: usize = 120;
+
+/// How a report is made.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The page's title; without it, the names of the runs.
+    pub title: Option<String>,
+}
+
+/// Why a report could not be made. Reads as "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// No run was given.
+    #[error("make a report of no runs; name at least one run folder")]
+    NoRuns,
+    /// A run could not be read.
+    #[error("make the report of run {id}")]
+    Run {
+        /// The run's id.
+        id: String,
+        /// The cause.
+        #[source]
+        source: Box<RunError>,
+    },
+}
+
+/// Makes the report of one run, or of several side by side, in the order given.
+///
+/// # Errors
+/// [`ReportError::NoRuns`] for an empty slice; [`ReportError::Run`] where a run's files cannot be
+/// read.
+///
+/// # Cost
+/// Time is linear in the seconds of the runs. The page stays below 2 MB for a run of any length.
+pub fn html(runs: &[Run], options: &Options) -> Result<String, ReportError> {
+    if runs.is_empty() {
+        return Err(ReportError::NoRuns);
+    }
+    let named = |run: &Run| {
+        let id = run.meta().id.clone();
+        move |source| ReportError::Run { id, source: Box::new(source) }
+    };
+    let mut views = Vec::with_capacity(runs.len());
+    for run in runs {
+        views.push(View::read(run).map_err(named(run))?);
+    }
+    page::tell_apart(&mut views);
+    let columns = (COLUMNS / views.len()).max(LEAST_COLUMNS);
+    let end_s = views.iter().map(View::end_s).fold(0.0, f64::max);
+    let axis = columns::time_axis(end_s, columns);
+    let edges = page::heat_edges(&views);
+    let mut heat = Vec::with_capacity(runs.len());
+    for run in runs {
+        heat.push(view::heat(run, axis, &edges).map_err(named(run))?);
+    }
+    Ok(page::write(&page::Content { views: &views, axis, edges, heat }, options))
+}

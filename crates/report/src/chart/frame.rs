@@ -1,0 +1,146 @@
+//! What stands around and behind the data of a panel: grid, ticks, shaded stretches, bounds.
+//!
+//! The outer SVG is as wide as its box and [`HEIGHT`] pixels high, without a view box, so text
+//! keeps its size on every screen; places on the horizontal axis are percentages. The data stand
+//! in an inner SVG whose view box is stretched to that box. Labels hang over the edge of the outer
+//! SVG, into the padding that the style sheet gives the box.
+
+use super::figure::{Draw, Figure, Panel};
+use super::scale::Scale;
+use super::{heat, lines, stack};
+use crate::markup::Markup;
+
+/// Height of the plot in pixels.
+pub(crate) const HEIGHT: f64 = 220.0;
+/// Width of the inner view box: a thousandth of the plot's width is one unit.
+pub(crate) const WIDTH: f64 = 1000.0;
+
+/// Writes one panel's SVG on the scale given; `choice` is the class by which it is shown.
+pub(crate) fn write(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale, choice: &str) {
+    let class = if choice.is_empty() { "chart".to_owned() } else { format!("chart {choice}") };
+    let label = match &panel.heading {
+        Some(heading) => format!("{}: {heading}. The values are in the table.", figure.title),
+        None => format!("{}. The values are in the table.", figure.title),
+    };
+    let attributes: &[(&str, &dyn std::fmt::Display)] = &[
+        ("class", &class),
+        ("role", &"img"),
+        ("aria-label", &label),
+        ("width", &"100%"),
+        ("height", &HEIGHT),
+    ];
+    m.tag("svg", attributes, |m| {
+        write_bands(m, figure, panel);
+        if figure.draw != Draw::Heat {
+            write_grid(m, scale);
+        }
+        let (width, height) = match figure.draw {
+            Draw::Heat => (figure.axis.columns() as f64, panel.series.len() as f64),
+            Draw::Lines | Draw::Stack => (WIDTH, HEIGHT),
+        };
+        let view = format!("0 0 {width} {height}");
+        let inner: &[(&str, &dyn std::fmt::Display)] = &[
+            ("class", &"data"),
+            ("viewBox", &view),
+            ("preserveAspectRatio", &"none"),
+            ("width", &"100%"),
+            ("height", &HEIGHT),
+        ];
+        m.tag("svg", inner, |m| match figure.draw {
+            Draw::Lines => lines::write(m, figure.axis, &panel.series, scale),
+            Draw::Stack => stack::write(m, figure.axis, &panel.series, scale),
+            Draw::Heat => heat::write(m, figure, panel),
+        });
+        write_ticks(m, figure, scale);
+        write_marks(m, figure, scale);
+    });
+}
+
+/// A share of the width, as SVG takes it.
+fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The distance from the plot's upper edge, in pixels.
+fn from_top(share: f64) -> String {
+    format!("{:.1}", (1.0 - share) * HEIGHT)
+}
+
+fn write_bands(m: &mut Markup, figure: &Figure, panel: &Panel) {
+    for band in &panel.bands {
+        let (from, to) = (figure.axis.at_second(band.from_s), figure.axis.at_second(band.to_s));
+        if to <= from {
+            continue;
+        }
+        m.shape(
+            "rect",
+            &[
+                ("class", &"band"),
+                ("x", &percent(from)),
+                ("width", &percent(to - from)),
+                ("height", &HEIGHT),
+            ],
+        );
+        // Towards the middle of the plot, where there is room for the text.
+        let (at, anchor) = if from < 0.5 { (from, "start") } else { (to, "end") };
+        m.leaf(
+            "text",
+            &[("class", &"band-name"), ("x", &percent(at)), ("y", &"-5"), ("text-anchor", &anchor)],
+            band.name,
+        );
+    }
+}
+
+fn write_grid(m: &mut Markup, scale: Scale) {
+    for value in scale.ticks() {
+        let y = from_top(scale.at(value));
+        let class = if scale.at(value) <= 0.0 { "base" } else { "grid" };
+        m.shape("line", &[("class", &class), ("x2", &"100%"), ("y1", &y), ("y2", &y)]);
+    }
+}
+
+fn write_ticks(m: &mut Markup, figure: &Figure, scale: Scale) {
+    for value in scale.ticks() {
+        let y = from_top(scale.at(value));
+        // On a logarithmic axis each tick is in the unit that suits it.
+        let top = if matches!(scale, Scale::Log { .. }) { value } else { scale.top() };
+        let label = figure.unit.tick(value, top);
+        m.leaf("text", &[("class", &"y"), ("x", &"-8"), ("y", &y), ("dy", &".32em")], label);
+    }
+    let base = HEIGHT + 18.0;
+    for (index, (at, label)) in figure.axis.ticks().into_iter().enumerate() {
+        let x = percent(at);
+        // Every second label gives way where the panel is narrow.
+        let class = if index % 2 == 0 { "x" } else { "x odd" };
+        m.shape(
+            "line",
+            &[("class", &"tick"), ("x1", &x), ("x2", &x), ("y1", &HEIGHT), ("y2", &(HEIGHT + 5.0))],
+        );
+        m.leaf("text", &[("class", &class), ("x", &x), ("y", &base)], label);
+    }
+}
+
+fn write_marks(m: &mut Markup, figure: &Figure, scale: Scale) {
+    for mark in &figure.marks {
+        if !scale.holds(mark.value) {
+            continue;
+        }
+        let y = from_top(scale.at(mark.value));
+        m.shape("line", &[("class", &"mark"), ("x2", &"100%"), ("y1", &y), ("y2", &y)]);
+        let below = scale.at(mark.value) > 0.92;
+        let shift = if below { "14" } else { "-5" };
+        m.leaf(
+            "text",
+            &[
+                ("class", &"mark-name"),
+                ("x", &"100%"),
+                ("y", &y),
+                ("dx", &"-4"),
+                ("dy", &shift),
+                ("text-anchor", &"end"),
+            ],
+            &mark.name,
+        );
+    }
+}

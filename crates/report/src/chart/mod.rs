@@ -1,0 +1,11 @@
+//! Charts: a figure of panels, drawn as inline SVG, each with its figures as a table.
+
+pub(crate) mod axis;
+pub(crate) mod figure;
+mod frame;
+pub(crate) mod heat;
+mod lines;
+pub(crate) mod scale;
+mod stack;
+mod table;
+pub(crate) mod unit;

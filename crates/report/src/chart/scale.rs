@@ -1,0 +1,193 @@
+//! Where a value stands on an axis, and which round values get a tick.
+//!
+//! Ticks are 1, 2 or 5 times a power of ten. A linear scale always starts at zero, so that twice
+//! the height is twice the value.
+
+/// A scale of the vertical axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Scale {
+    /// From 0 to `top`, a tick each `step`.
+    Linear {
+        /// The value at the upper end.
+        top: f64,
+        /// The distance of ticks.
+        step: f64,
+    },
+    /// From `low` to `high`, both above zero.
+    Log {
+        /// The value at the lower end.
+        low: f64,
+        /// The value at the upper end.
+        high: f64,
+    },
+}
+
+impl Scale {
+    /// A linear scale that holds `max`, with at most about five ticks no closer than `least_step`.
+    pub(crate) fn linear(max: f64, least_step: f64) -> Self {
+        if !max.is_finite() || max <= 0.0 {
+            let step = if least_step > 0.0 { least_step } else { 1.0 };
+            return Self::Linear { top: step, step };
+        }
+        let step = round_up(max / 5.0).max(least_step);
+        // A hair below, so that a maximum which is a multiple of the step stays its own top.
+        let top = ((max / step) - 1e-9).ceil().max(1.0) * step;
+        Self::Linear { top, step }
+    }
+
+    /// A logarithmic scale from below `min` to above `max`. Values that are not above zero do not
+    /// count; without any, it goes from 1 to 10.
+    pub(crate) fn log(min: f64, max: f64) -> Self {
+        if !(min.is_finite() && max.is_finite() && min > 0.0 && max >= min) {
+            return Self::Log { low: 1.0, high: 10.0 };
+        }
+        let low = round_down(min);
+        let high = round_up(max);
+        if high / low < 1.5 {
+            return Self::Log { low: round_down(low / 1.5), high: round_up(high * 1.5) };
+        }
+        Self::Log { low, high }
+    }
+
+    /// The share of the axis below `value`: 0 at the lower end, 1 at the upper, never outside.
+    pub(crate) fn at(self, value: f64) -> f64 {
+        let share = match self {
+            Self::Linear { top, .. } => value / top,
+            Self::Log { low, high } => (value / low).ln() / (high / low).ln(),
+        };
+        if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
+    }
+
+    /// Whether the axis reaches `value`.
+    pub(crate) fn holds(self, value: f64) -> bool {
+        match self {
+            Self::Linear { top, .. } => (0.0..=top).contains(&value),
+            Self::Log { low, high } => (low..=high).contains(&value),
+        }
+    }
+
+    /// The value at the upper end.
+    pub(crate) fn top(self) -> f64 {
+        match self {
+            Self::Linear { top, .. } => top,
+            Self::Log { high, .. } => high,
+        }
+    }
+
+    /// The values with a tick, ascending.
+    pub(crate) fn ticks(self) -> Vec<f64> {
+        match self {
+            Self::Linear { top, step } => {
+                let mut ticks = Vec::new();
+                let mut n = 0.0;
+                while n * step <= top * (1.0 + 1e-9) && ticks.len() < 32 {
+                    ticks.push(n * step);
+                    n += 1.0;
+                }
+                ticks
+            }
+            Self::Log { low, high } => log_ticks(low, high),
+        }
+    }
+}
+
+/// Powers of ten from `low` to `high`, and twice and five times them where there are few.
+fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+    let factors: &[f64] = if high / low < 300.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let mut ticks = Vec::new();
+    let mut decade = 10f64.powf(low.log10().floor());
+    while decade <= high * (1.0 + 1e-9) && ticks.len() < 64 {
+        for factor in factors {
+            let value = decade * factor;
+            if value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9) {
+                ticks.push(value);
+            }
+        }
+        decade *= 10.0;
+    }
+    ticks
+}
+
+/// The least of 1, 2, 5 × 10^k that is not below `value` (above zero).
+pub(crate) fn round_up(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let share = value / decade;
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| share <= f * (1.0 + 1e-9));
+    tidy(factor.unwrap_or(10.0) * decade)
+}
+
+/// The greatest of 1, 2, 5 × 10^k that is not above `value` (above zero).
+pub(crate) fn round_down(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let share = value / decade;
+    let factor = [5.0, 2.0, 1.0].into_iter().find(|f| share >= f * (1.0 - 1e-9));
+    tidy(factor.unwrap_or(0.5) * decade)
+}
+
+/// Takes the last bits of `powf` off: 0.20000000000000004 becomes 0.2.
+fn tidy(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+    }
+
+    #[test]
+    fn linear_ticks_are_round() {
+        assert_eq!(Scale::linear(500.0, 0.0).ticks().len(), 6);
+        assert!(near(Scale::linear(500.0, 0.0).top(), 500.0));
+        assert!(near(Scale::linear(501.0, 0.0).top(), 600.0));
+        assert!(near(Scale::linear(3.0, 1.0).top(), 3.0));
+        assert!(near(Scale::linear(0.031, 0.0).top(), 0.04));
+    }
+
+    #[test]
+    fn log_ticks_are_decades_or_finer() {
+        let wide = Scale::log(90.0, 2_000_000.0);
+        assert_eq!(wide.ticks(), vec![100.0, 1e3, 1e4, 1e5, 1e6]);
+        let narrow = Scale::log(110.0, 900.0);
+        assert_eq!(narrow.ticks(), vec![100.0, 200.0, 500.0, 1000.0]);
+    }
+
+    #[test]
+    fn nothing_to_show_still_gives_a_scale() {
+        for odd in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+            assert!(Scale::linear(odd, 0.0).ticks().len() >= 2);
+            assert!(Scale::log(odd, odd).ticks().len() >= 2);
+        }
+        assert!(near(Scale::linear(1.0, 0.0).at(f64::NAN) + 1.0, 1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn scales_hold_their_values(max in 1e-6f64..1e12, ratio in 1.0f64..1e9) {
+            let linear = Scale::linear(max, 0.0);
+            prop_assert!(linear.top() >= max * (1.0 - 1e-6));
+            prop_assert!(linear.top() <= max * 2.5);
+            let ticks = linear.ticks();
+            prop_assert!(ticks.len() >= 3 && ticks.len() <= 7, "{:?}", ticks);
+
+            let min = max / ratio;
+            let Scale::Log { low, high } = Scale::log(min, max) else { unreachable!() };
+            prop_assert!(low <= min * (1.0 + 1e-6) && high >= max * (1.0 - 1e-6));
+            let ticks = Scale::Log { low, high }.ticks();
+            prop_assert!(ticks.len() >= 2 && ticks.len() <= 12, "{:?}", ticks);
+            prop_assert!(ticks.is_sorted());
+        }
+
+        #[test]
+        fn places_are_monotone(a in 1.0f64..1e9, b in 1.0f64..1e9) {
+            let (a, b) = if a < b { (a, b) } else { (b, a) };
+            for scale in [Scale::linear(b, 0.0), Scale::log(a, b)] {
+                prop_assert!(scale.at(a) <= scale.at(b));
+                prop_assert!((0.0..=1.0).contains(&scale.at(a)));
+            }
+        }
+    }
+}

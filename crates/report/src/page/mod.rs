@@ -1,0 +1,166 @@
+//! The page: headline, figures in the order a person asks, the plan, and how it was counted.
+
+mod counting;
+mod distribution;
+mod headline;
+mod objectives;
+mod over_time;
+mod tables;
+
+use crate::Options;
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Figure, Panel, Series};
+use crate::chart::heat;
+use crate::markup::Markup;
+use crate::view::View;
+
+/// Most buckets of the heat map.
+const BUCKETS: usize = 48;
+
+/// Everything that the page shows.
+pub(crate) struct Content<'a> {
+    /// The runs, in order.
+    pub(crate) views: &'a [View],
+    /// The axis of every chart over time.
+    pub(crate) axis: Axis,
+    /// The edges of the heat map's buckets, µs.
+    pub(crate) edges: Vec<f64>,
+    /// The heat map's counts: by run, bucket and column.
+    pub(crate) heat: Vec<Vec<Vec<Option<f64>>>>,
+}
+
+impl Content<'_> {
+    /// Whether runs stand side by side.
+    pub(crate) fn several(&self) -> bool {
+        self.views.len() > 1
+    }
+
+    /// One panel a run, with the run's shaded stretches where the axis is time.
+    pub(crate) fn panels(&self, series: impl Fn(&View) -> Vec<Series>) -> Vec<Panel> {
+        let panel = |view: &View| Panel {
+            heading: self.several().then(|| view.label.clone()),
+            series: series(view),
+            bands: view.bands(),
+        };
+        self.views.iter().map(panel).collect()
+    }
+
+    /// What a column of time holds, as the beginning of a sentence; empty where it is one second.
+    pub(crate) fn column_note(&self, rule: &str) -> String {
+        match self.axis {
+            Axis::Time { column_s, .. } if column_s > 1.0 => {
+                format!("Each column covers {}: {rule}.", crate::chart::unit::moment(column_s))
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// Makes the labels of runs unique: the plan's name, and the folder's where names are equal.
+pub(crate) fn tell_apart(views: &mut [View]) {
+    let labels: Vec<String> = views.iter().map(|view| view.label.clone()).collect();
+    for (index, view) in views.iter_mut().enumerate() {
+        let twin = labels.iter().enumerate().any(|(i, label)| i != index && *label == view.label);
+        if !twin {
+            continue;
+        }
+        if view.label != view.meta.id {
+            view.label = format!("{} · {}", view.label, view.meta.id);
+        }
+        if labels.iter().filter(|label| **label == view.meta.id).count() > 1 {
+            view.label = format!("{} (no. {})", view.label, index + 1);
+        }
+    }
+}
+
+/// The edges of the heat map's buckets, for all runs, µs.
+pub(crate) fn heat_edges(views: &[View]) -> Vec<f64> {
+    let extents = views.iter().filter_map(|view| view.extent_ns);
+    let (least, most) = extents.fold((u64::MAX, 0), |(least, most), (a, b)| {
+        // Below 100 ns there is nothing to tell apart.
+        (least.min(a.max(100)), most.max(b.max(100)))
+    });
+    if most == 0 {
+        return Vec::new();
+    }
+    heat::edges(least as f64 / 1e3, most as f64 / 1e3, BUCKETS)
+}
+
+/// Writes the page.
+pub(crate) fn write(content: &Content<'_>, options: &Options) -> String {
+    let labels: Vec<&str> = content.views.iter().map(|view| view.label.as_str()).collect();
+    let title = options.title.clone().unwrap_or_else(|| labels.join(" · "));
+    let mut m = Markup::default();
+    m.verbatim("<!DOCTYPE html>\n");
+    m.tag("html", &[("lang", &"en")], |m| {
+        m.tag("head", &[], |m| {
+            m.void("meta", &[("charset", &"utf-8")]);
+            m.void(
+                "meta",
+                &[("name", &"viewport"), ("content", &"width=device-width, initial-scale=1")],
+            );
+            m.void("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
+            m.leaf("title", &[], format_args!("{title} – Plimsoll report"));
+            m.tag("style", &[], |m| m.verbatim(include_str!("../style.css")));
+        });
+        m.tag("body", &[("class", &if content.several() { "several" } else { "one" })], |m| {
+            headline::write(m, content, &title);
+            m.tag("main", &[], |m| write_sections(m, content));
+            m.tag("script", &[], |m| m.verbatim(include_str!("../readout.js")));
+        });
+    });
+    m.verbatim("\n");
+    m.finish()
+}
+
+fn write_sections(m: &mut Markup, content: &Content<'_>) {
+    figures(m, "load", "Load", None, &[over_time::rate(content)]);
+    let response = [
+        over_time::percentiles(content),
+        over_time::heat(content),
+        distribution::linear(content),
+        distribution::nines(content),
+    ];
+    figures(m, "response", "Response time", None, &response);
+    let words = "Between the moment a request is due and the moment it is sent there are two \
+                 waits, and they have two owners. Waiting for a usable connection (name, TCP, TLS, \
+                 a free one) is the target's doing and belongs to its response time. Lateness is \
+                 what this program added although a connection was usable: a run whose lateness is \
+                 no longer small beside the response time is not valid.";
+    let waits = [over_time::waiting(content), over_time::lateness(content)];
+    figures(m, "waits", "Waiting and lateness", Some(words), &waits);
+    figures(
+        m,
+        "answers",
+        "Answers and errors",
+        None,
+        &[over_time::status(content), over_time::errors(content)],
+    );
+    let words = "Whether the generator and its host were up to the load. A busy generator is late; \
+                 a host that gives its time to others delays everything on it.";
+    figures(m, "generator", "Generator and host", Some(words), &over_time::health(content));
+    m.tag("section", &[("id", &"figures")], |m| {
+        m.leaf("h2", &[], "All figures");
+        tables::write(m, content);
+    });
+    m.tag("section", &[("id", &"plan")], |m| {
+        m.leaf("h2", &[], "The plan");
+        tables::write_plans(m, content);
+    });
+    counting::write(m);
+}
+
+/// Writes a section of figures.
+fn figures(m: &mut Markup, id: &str, title: &str, words: Option<&str>, figures: &[Figure]) {
+    m.tag("section", &[("id", &id)], |m| {
+        m.leaf("h2", &[], title);
+        if let Some(words) = words {
+            m.leaf("p", &[("class", &"words")], words);
+        }
+        m.tag("div", &[("class", &"figures")], |m| {
+            for figure in figures {
+                figure.write(m);
+            }
+        });
+    });
+}

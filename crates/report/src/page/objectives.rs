@@ -1,0 +1,79 @@
+//! The SLO's clauses: their values in the unit of the clause, their verdicts in a word, and the
+//! bounds that can stand in a chart of response times.
+
+use plimsoll_runs::summary::SloVerdict;
+use plimsoll_units as units;
+
+use crate::chart::figure::Mark;
+use crate::chart::unit::{Unit, per_cent};
+use crate::view::View;
+
+/// A clause taken apart: what it is about, and its bound's text.
+fn parts(expr: &str) -> Option<(&str, &str)> {
+    let at = expr.find(['<', '>', '='])?;
+    let (subject, rest) = expr.split_at(at);
+    Some((subject.trim(), rest.trim_start_matches(['<', '>', '=']).trim()))
+}
+
+/// The measured value of a clause, in its unit; `None` where there is none.
+pub(crate) fn value(verdict: &SloVerdict) -> Option<String> {
+    let value = verdict.value?;
+    let (subject, bound) = parts(&verdict.expr)?;
+    Some(match subject {
+        "errors" | "availability" => per_cent(value),
+        "lost" if bound.contains(['%', '.']) => per_cent(value),
+        "lost" => Unit::Count.show(value),
+        "rate" => format!("{}/s", Unit::PerSecond.show(value)),
+        _ => Unit::Micros.show(value),
+    })
+}
+
+/// The verdict in a word, and the class that colours it.
+pub(crate) fn word(pass: Option<bool>) -> (&'static str, &'static str) {
+    match pass {
+        Some(true) => ("held", "good"),
+        Some(false) => ("broken", "poor"),
+        None => ("not judged", "open"),
+    }
+}
+
+/// The bounds on response times, each once.
+pub(crate) fn marks(views: &[View]) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    for verdict in views.iter().flat_map(|view| &view.summary.slo) {
+        let Some((subject, bound)) = parts(&verdict.expr) else { continue };
+        let about_response = subject.starts_with('p') || subject == "mean" || subject == "max";
+        let Ok(bound) = units::duration(bound) else { continue };
+        if about_response && !marks.iter().any(|mark| mark.name == verdict.expr) {
+            marks.push(Mark { name: verdict.expr.clone(), value: bound.as_secs_f64() * 1e6 });
+        }
+    }
+    marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(expr: &str, value: Option<f64>) -> SloVerdict {
+        SloVerdict { expr: expr.to_owned(), value, pass: Some(true), note: None }
+    }
+
+    #[test]
+    fn values_are_in_the_unit_of_their_clause() {
+        let cases = [
+            ("p99.9<200ms", 123_456.0, "123 ms"),
+            ("service.p99<=1s", 950.0, "950 µs"),
+            ("errors<0.1%", 0.000_5, "0.05%"),
+            ("availability>=99.999%", 0.999_99, "99.999%"),
+            ("lost<10", 3.0, "3"),
+            ("lost<1%", 0.003, "0.3%"),
+            ("rate>=500/s", 499.2, "499/s"),
+        ];
+        for (expr, measured, text) in cases {
+            assert_eq!(value(&verdict(expr, Some(measured))).as_deref(), Some(text), "{expr}");
+        }
+        assert_eq!(value(&verdict("p99<1s", None)), None);
+        assert_eq!(value(&verdict("nonsense", Some(1.0))), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! All figures of the summary as tables, facts of the hosts, and the plans.
+
+use plimsoll_runs::Summary;
+use plimsoll_runs::summary::Spread;
+use plimsoll_stats::percentiles::Percentiles;
+use plimsoll_units as units;
+
+use super::Content;
+use crate::chart::unit::{micros, per_cent, significant, whole};
+use crate::markup::Markup;
+use crate::view::View;
+
+const DASH: &str = "–";
+
+/// Writes the tables of every run.
+pub(crate) fn write(m: &mut Markup, content: &Content<'_>) {
+    for view in content.views {
+        if content.several() {
+            m.leaf("h3", &[], &view.label);
+        }
+        write_percentiles(m, &view.summary);
+        m.tag("div", &[("class", &"lists")], |m| {
+            write_list(m, "Counts", &counts(&view.summary));
+            write_list(m, "Failures and blame", &failures(&view.summary));
+            write_list(m, "Generator", &generator(&view.summary));
+            write_list(m, "Host", &host(view));
+            if !view.events.is_empty() {
+                write_list(m, "Events", &events(view));
+            }
+        });
+    }
+}
+
+fn write_percentiles(m: &mut Markup, s: &Summary) {
+    let warm_up = s.warm_up.as_ref().map(|phase| ("response in warm-up", &phase.response_us));
+    let rows = [
+        ("response", &s.response_us),
+        ("service", &s.service_us),
+        ("first byte", &s.ttfb_us),
+        ("connecting", &s.connect_us),
+        ("connection wait", &s.connection_wait_us),
+    ];
+    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
+        m.tag("table", &[("class", &"percentiles")], |m| {
+            m.tag("thead", &[], |m| {
+                m.tag("tr", &[], |m| {
+                    for head in [
+                        "time", "count", "min", "mean", "std dev", "p25", "p50", "p66", "p75",
+                        "p80", "p90", "p95", "p98", "p99", "p99.9", "p99.99", "max",
+                    ] {
+                        m.leaf("th", &[("scope", &"col")], head);
+                    }
+                });
+            });
+            m.tag("tbody", &[], |m| {
+                for (name, p) in rows.into_iter().chain(warm_up) {
+                    m.tag("tr", &[], |m| {
+                        m.leaf("th", &[("scope", &"row")], name);
+                        m.leaf("td", &[], whole(p.count as f64));
+                        for value in times(p) {
+                            m.leaf("td", &[], value.map_or_else(|| DASH.to_owned(), micros));
+                        }
+                    });
+                }
+            });
+        });
+    });
+}
+
+fn times(p: &Percentiles) -> [Option<f64>; 15] {
+    [
+        p.min, p.mean, p.stddev, p.p25, p.p50, p.p66, p.p75, p.p80, p.p90, p.p95, p.p98, p.p99,
+        p.p999, p.p9999, p.max,
+    ]
+}
+
+type Facts = Vec<(String, String)>;
+
+fn fact(name: &str, value: impl Into<String>) -> (String, String) {
+    (name.to_owned(), value.into())
+}
+
+fn write_list(m: &mut Markup, title: &str, facts: &Facts) {
+    m.tag("div", &[("class", &"list")], |m| {
+        m.leaf("h4", &[], title);
+        if facts.is_empty() {
+            m.leaf("p", &[("class", &"nothing")], "none");
+            return;
+        }
+        m.tag("dl", &[], |m| {
+            for (name, value) in facts {
+                m.leaf("dt", &[], name);
+                m.leaf("dd", &[], value);
+            }
+        });
+    });
+}
+
+fn counts(s: &Summary) -> Facts {
+    let mut facts = vec![
+        fact("offered (due)", whole(s.offered as f64)),
+        fact("sent", whole(s.sent as f64)),
+        fact("completed", whole(s.completed as f64)),
+        fact("succeeded", whole(s.succeeded as f64)),
+        fact("in flight at the end", whole(s.in_flight_at_end as f64)),
+    ];
+    for (code, n) in &s.status {
+        facts.push((format!("status {code}"), whole(*n as f64)));
+    }
+    facts.push(fact("received", units::show_size(s.bytes.received)));
+    facts.push(fact("sent out", units::show_size(s.bytes.sent)));
+    facts.push(fact("connections opened", whole(s.connections.opened as f64)));
+    facts.push(fact("connections at most", whole(s.connections.peak as f64)));
+    facts.push(fact("connections found closed", whole(s.connections.stale as f64)));
+    facts
+}
+
+fn failures(s: &Summary) -> Facts {
+    let mut facts: Facts =
+        s.errors.iter().map(|(kind, n)| (kind.replace('_', " "), whole(*n as f64))).collect();
+    facts.push(fact("blame: target", whole(s.blame.target as f64)));
+    facts.push(fact("blame: generator", whole(s.blame.generator as f64)));
+    facts.push(fact("blame: environment", whole(s.blame.environment as f64)));
+    facts
+}
+
+fn spread(spread: &Spread) -> String {
+    let show = |value: Option<f64>| value.map_or_else(|| DASH.to_owned(), micros);
+    format!("{} / {} / {}", show(spread.p50), show(spread.p99), show(spread.max))
+}
+
+fn generator(s: &Summary) -> Facts {
+    let g = &s.generator;
+    let mut facts = vec![
+        fact("threads", g.threads.to_string()),
+        fact("pacing", g.pacing.clone()),
+        fact("CPU time", format!("{} s", significant(g.cpu_s))),
+        fact("busy share", per_cent(g.busy_share)),
+        fact("lateness p50 / p99 / max", spread(&g.lateness_us)),
+        fact("turn p50 / p99 / max", spread(&g.turn_us)),
+    ];
+    if let Some(bytes) = g.max_rss_bytes {
+        facts.push(fact("memory at most", units::show_size(bytes)));
+    }
+    if let Some(rate) = g.max_rate {
+        facts.push(fact("reckoned good for", format!("{}/s", significant(rate))));
+    }
+    facts
+}
+
+fn host(view: &View) -> Facts {
+    let h = &view.summary.host;
+    let mut facts = vec![
+        fact("stolen time", h.steal_share.map_or_else(|| DASH.to_owned(), per_cent)),
+        fact("timer late p50 / p99 / max", spread(&h.timer_late_us)),
+    ];
+    facts.extend(view.meta.host.iter().cloned());
+    facts
+}
+
+fn events(view: &View) -> Facts {
+    view.events
+        .iter()
+        .map(|event| {
+            let at = units::show_duration(event.at_ns);
+            (format!("{at}: {}", event.kind), event.text.clone())
+        })
+        .collect()
+}
+
+/// Writes the plan of every run, word for word.
+pub(crate) fn write_plans(m: &mut Markup, content: &Content<'_>) {
+    for view in content.views {
+        if content.several() {
+            m.leaf("h3", &[], &view.label);
+        }
+        m.leaf("pre", &[("class", &"plan"), ("tabindex", &"0")], &view.plan);
+        m.leaf("p", &[("class", &"note")], format_args!("SHA-256 {}", view.meta.plan_sha256));
+    }
+}

@@ -1,0 +1,100 @@
+'use strict';
+// Read-outs: a line under the pointer (or moved by the arrow keys) and the values of its column.
+// The values are those of the table below the chart; without this script nothing is missing.
+(() => {
+  const PLOT_HEIGHT = 220;
+
+  function attach(plot) {
+    const table = document.getElementById(plot.dataset.table);
+    if (!table) return;
+    const columns = Number(plot.dataset.columns);
+    const buckets = Number(plot.dataset.heat);
+    const heads = Array.from(table.tHead.rows[0].cells);
+    const rows = table.tBodies[0].rows;
+    const line = document.createElement('div');
+    const box = document.createElement('div');
+    let at = -1;
+    line.className = 'crosshair';
+    box.className = 'readout';
+    line.hidden = box.hidden = true;
+    box.setAttribute('role', 'status');
+    plot.append(line, box);
+    plot.tabIndex = 0;
+
+    // The chart that is shown: the reader may have chosen the other scale.
+    function area() {
+      const charts = Array.from(plot.querySelectorAll('svg.chart'));
+      const shown = charts.find((chart) => getComputedStyle(chart).display !== 'none');
+      return (shown || charts[0]).getBoundingClientRect();
+    }
+
+    function entry(head, value) {
+      const item = document.createElement('div');
+      const text = document.createElement('span');
+      if (head.className) {
+        const key = document.createElement('i');
+        key.className = 'key line ' + head.className;
+        item.append(key);
+      }
+      item.append(head.textContent, text);
+      text.textContent = value;
+      return item;
+    }
+
+    // The series whose values are shown: of a heat map, the bucket at the height of the pointer.
+    function chosen(row, height) {
+      const all = heads.map((head, index) => index).slice(1);
+      if (!buckets) return all;
+      if (height === null) return all.filter((index) => row.cells[index].textContent);
+      const bucket = Math.floor((1 - height) * buckets);
+      return [Math.min(Math.max(bucket, 0), buckets - 1) + 1];
+    }
+
+    function show(column, height) {
+      const row = rows[column];
+      if (!row) return hide();
+      at = column;
+      box.replaceChildren();
+      const title = document.createElement('b');
+      title.textContent = row.cells[0].textContent;
+      box.append(title);
+      for (const index of chosen(row, height).slice(-12)) {
+        const value = row.cells[index].textContent;
+        if (value || !buckets) box.append(entry(heads[index], value || 'no value'));
+        else box.append(entry(heads[index], '0'));
+      }
+      const inside = area();
+      const outside = plot.getBoundingClientRect();
+      const x = inside.left - outside.left + ((column + 0.5) / columns) * inside.width;
+      line.hidden = box.hidden = false;
+      line.style.left = x + 'px';
+      line.style.top = inside.top - outside.top + 'px';
+      const right = x + 12 + box.offsetWidth <= outside.width;
+      box.style.left = Math.max(0, right ? x + 12 : x - 12 - box.offsetWidth) + 'px';
+    }
+
+    function hide() {
+      line.hidden = box.hidden = true;
+      at = -1;
+    }
+
+    plot.addEventListener('pointermove', (event) => {
+      const inside = area();
+      const share = (event.clientX - inside.left) / inside.width;
+      if (share < 0 || share >= 1) return hide();
+      const height = (event.clientY - inside.top) / PLOT_HEIGHT;
+      show(Math.floor(share * columns), Math.min(Math.max(height, 0), 0.9999));
+    });
+    plot.addEventListener('pointerleave', hide);
+    plot.addEventListener('blur', hide);
+    plot.addEventListener('keydown', (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
+      if (event.key === 'Escape') return hide();
+      if (!step || !rows.length) return;
+      event.preventDefault();
+      show(Math.min(Math.max(at + step, 0), rows.length - 1), null);
+    });
+  }
+
+  document.querySelectorAll('.plot').forEach(attach);
+})();
