@@ -1,4 +1,5 @@
-//! Links between pages: the file must be there, and so must the heading an anchor names.
+//! Links between pages: the file must be there, and so must the heading an anchor names. Pages that
+//! the comments of code name, `docs/….md`, must be there too.
 //!
 //! Reads inline links and images, reference definitions, and `src`, `srcset` and `href` of HTML.
 //! Code blocks and code spans hold no links. Addresses with a scheme are not looked up: the check
@@ -7,16 +8,35 @@
 use super::{File, Found, Tree};
 
 pub(super) fn check(tree: &Tree, file: &File) -> Vec<Found> {
-    if !file.is_page() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for (line, target) in targets_of(&file.text) {
-        if let Some(what) = fault_of(tree, file, &target) {
-            found.push((line, what, "mend the link, or what it points to".to_owned()));
+    let faults: Vec<(usize, String)> = match &file.rust {
+        Some(rust) => named_pages(&rust.comments)
+            .into_iter()
+            .filter(|(_, path)| !tree.paths.contains(*path))
+            .map(|(line, path)| (line, format!("there is no page `{path}`")))
+            .collect(),
+        None if file.is_page() => targets_of(&file.text)
+            .into_iter()
+            .filter_map(|(line, target)| Some((line, fault_of(tree, file, &target)?)))
+            .collect(),
+        None => Vec::new(),
+    };
+    let remedy = || "mend the link, or what it points to".to_owned();
+    faults.into_iter().map(|(line, what)| (line, what, remedy())).collect()
+}
+
+/// `docs/….md` wherever it stands in a text, with its line.
+fn named_pages(text: &str) -> Vec<(usize, &str)> {
+    let mut pages = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for (at, _) in line.match_indices("docs/") {
+            let rest = &line[at..];
+            let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '.');
+            let end = rest.find(|c| !part(c)).unwrap_or(rest.len());
+            let Some(end) = rest[..end].find(".md").map(|dot| dot + ".md".len()) else { continue };
+            pages.push((index + 1, &rest[..end]));
         }
     }
-    found
+    pages
 }
 
 fn fault_of(tree: &Tree, file: &File, target: &str) -> Option<String> {
@@ -169,6 +189,16 @@ mod tests {
         assert_eq!(faults("# Here\n[a](#here) [b](b/other.md#two-words-and-code)\n"), NONE);
         assert_eq!(faults("[a](b/other.md#twice) [b](b/other.md#twice-1)\n"), NONE);
         assert_eq!(faults("[a](#there)\n[b](b/other.md#twice-2)\n"), [1, 2]);
+    }
+
+    #[test]
+    fn a_page_that_code_names_is_there() {
+        let text = "//! See docs/a.md.\n// And docs/none.md; not docs/ or docs/*.md.\n\
+                    let a = \"docs/none.md\";\n";
+        let tree = Tree::of(&[("docs/a.md", ""), ("crates/x/src/lib.rs", text)]);
+        let file = tree.file("crates/x/src/lib.rs").expect("the file is in the tree");
+        let lines: Vec<usize> = check(&tree, file).into_iter().map(|(line, ..)| line).collect();
+        assert_eq!(lines, [2]);
     }
 
     #[test]
