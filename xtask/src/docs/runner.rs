@@ -176,11 +176,12 @@ fn answers(address: &str) -> bool {
     found.any(|address| TcpStream::connect_timeout(&address, ASK_EVERY).is_ok())
 }
 
-/// The folder of the program under test, then those of this process.
+/// The folder of the program under test, then those of this process, then the one where Debian has
+/// servers such as nginx.
 #[expect(clippy::disallowed_methods, reason = "commands find their programs as the user does")]
 fn search_path(binary: &Path) -> String {
     let folder = binary.parent().unwrap_or(Path::new(".")).display();
-    format!("{folder}:{}", std::env::var("PATH").unwrap_or_default())
+    format!("{folder}:{}:/usr/sbin", std::env::var("PATH").unwrap_or_default())
 }
 
 fn is_on_path(program: &str, search_path: &str) -> bool {
