@@ -7,6 +7,8 @@
 pub mod access_log;
 pub mod arrivals;
 pub mod distribution;
+pub mod profile;
 pub mod random;
 pub mod request;
 pub mod schedule;
+pub mod trace;

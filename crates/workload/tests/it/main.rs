@@ -2,6 +2,8 @@
 
 mod arrivals;
 mod distribution;
+mod profile;
 mod random;
 mod schedule;
 mod statistics;
+mod trace;
