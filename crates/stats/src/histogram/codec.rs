@@ -32,6 +32,8 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 const COMPRESSED_COOKIE: u32 = 0x1c84_9304 | 0x10;
 const DIGITS: u32 = 3;
 const HEADER_LEN: usize = 40;
+/// Four times as fast as the default on a second of 20,000 answers, and 1% larger.
+const LEVEL: Compression = Compression::new(3);
 /// Nine bytes a count, and no more counts than buckets: no valid payload is longer.
 const MAX_PAYLOAD: usize = LEN * 9;
 
@@ -124,7 +126,7 @@ pub fn encode_v2_compressed(histogram: &Histogram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
     bytes.extend_from_slice(&COMPRESSED_COOKIE.to_be_bytes());
     bytes.extend_from_slice(&[0; 4]);
-    let mut encoder = ZlibEncoder::new(bytes, Compression::default());
+    let mut encoder = ZlibEncoder::new(bytes, LEVEL);
     let written = encoder.write_all(&encode_v2(histogram)).and_then(|()| encoder.finish());
     let Ok(mut bytes) = written else { unreachable!("a vector takes what is written to it") };
     let length = u32::try_from(bytes.len() - 8).unwrap_or(u32::MAX);
@@ -203,40 +205,52 @@ fn decode_plain(bytes: &[u8]) -> Result<Histogram, DecodeError> {
 /// The highest trackable value may differ: the layout below it is the same.
 fn decode_counts(mut payload: &[u8]) -> Result<Histogram, DecodeError> {
     let mut histogram = Histogram::new();
-    let mut index = 0_usize;
+    let (mut index, mut total) = (0_usize, 0_u64);
+    let (mut first, mut last) = (None, 0);
     while !payload.is_empty() {
         let (number, rest) = number(payload)?;
         payload = rest;
-        if number < 0 {
-            let skip = usize::try_from(number.unsigned_abs()).map_err(|_| DecodeError::Range)?;
-            index = index.saturating_add(skip);
-        } else {
-            let count = number.unsigned_abs();
+        if number > 0 {
             let slot = histogram.counts.get_mut(index).ok_or(DecodeError::Range)?;
-            *slot = count;
-            if count > 0 {
-                histogram.total = histogram.total.checked_add(count).ok_or(DecodeError::Sum)?;
-                histogram.min = histogram.min.min(lowest_at(index));
-                histogram.max = highest_at(index);
-            }
-            index += 1;
+            *slot = number.unsigned_abs();
+            total = total.checked_add(*slot).ok_or(DecodeError::Sum)?;
+            first = first.or(Some(index));
+            last = index;
         }
+        // A count, zero too, is one bucket; a negative number is that many.
+        let buckets = if number < 0 { number.unsigned_abs() } else { 1 };
+        index = index.saturating_add(usize::try_from(buckets).unwrap_or(usize::MAX));
         if index > LEN {
             return Err(DecodeError::Range);
         }
     }
+    if let Some(first) = first {
+        histogram.total = total;
+        histogram.min = lowest_at(first);
+        histogram.max = highest_at(last);
+    }
     Ok(histogram)
 }
 
+/// One ZigZag LEB128 number, and what follows it.
+#[inline]
 fn number(bytes: &[u8]) -> Result<(i64, &[u8]), DecodeError> {
-    let mut zigzag = 0_u64;
+    let (zigzag, rest) = match bytes {
+        // Nearly all numbers of a payload are so short.
+        [one @ 0..0x80, rest @ ..] => (u64::from(*one), rest),
+        [one, two @ 0..0x80, rest @ ..] => (u64::from(one & 0x7f) | u64::from(*two) << 7, rest),
+        _ => long_number(bytes)?,
+    };
+    Ok(((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed(), rest))
+}
+
+fn long_number(bytes: &[u8]) -> Result<(u64, &[u8]), DecodeError> {
+    let mut zigzag = 0;
     for (at, &byte) in bytes.iter().take(9).enumerate() {
-        let last = at == 8 || byte < 0x80;
         let bits = if at == 8 { byte } else { byte & 0x7f };
         zigzag |= u64::from(bits) << (7 * at);
-        if last {
-            let number = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
-            return Ok((number, &bytes[at + 1..]));
+        if at == 8 || byte < 0x80 {
+            return Ok((zigzag, &bytes[at + 1..]));
         }
     }
     Err(DecodeError::Cut { wanted: bytes.len() + 1, found: bytes.len() })

@@ -47,23 +47,16 @@ impl Histogram {
     #[must_use]
     pub fn values_at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
         debug_assert!(ranks.is_sorted(), "ranks ascend: {ranks:?}");
-        let mut values = [None; N];
-        let mut next = 0;
-        while next < N && ranks[next] == 0 {
-            next += 1;
-        }
-        let mut seen = 0;
-        for bucket in self.buckets() {
-            seen += bucket.count;
-            while next < N && ranks[next] <= seen {
-                values[next] = Some(bucket.highest());
-                next += 1;
+        let range = self.occupied();
+        let counts = &self.counts[range.clone()];
+        let (mut at, mut seen) = (0, 0);
+        ranks.map(|rank| {
+            while seen < rank {
+                seen += counts.get(at)?;
+                at += 1;
             }
-            if next == N {
-                break;
-            }
-        }
-        values
+            (rank > 0).then(|| highest_at(range.start + at - 1))
+        })
     }
 
     /// How many recorded values are above `value`, as far as buckets tell: values that share its
@@ -113,7 +106,8 @@ impl Histogram {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an approximation by its definition")]
     pub fn mean(&self) -> Option<f64> {
-        let sum: u128 = self.buckets().map(|b| u128::from(b.middle()) * u128::from(b.count)).sum();
+        let sum: u128 =
+            self.all_buckets().map(|b| u128::from(b.middle()) * u128::from(b.count)).sum();
         (!self.is_empty()).then(|| sum as f64 / self.count() as f64)
     }
 
@@ -124,7 +118,7 @@ impl Histogram {
     pub fn stddev(&self) -> Option<f64> {
         let mean = self.mean()?;
         let squares: f64 = self
-            .buckets()
+            .all_buckets()
             .map(|b| {
                 let deviation = b.middle() as f64 - mean;
                 deviation * deviation * b.count as f64

@@ -60,9 +60,13 @@ fn welch_differences_are_the_references() {
 }
 
 /// How often, of 4000 experiments, `holds` is true.
-fn coverage(seed: u64, mut holds: impl FnMut(&mut Xorshift) -> bool) -> f64 {
+fn coverage(seed: u64, holds: impl FnMut(&mut Xorshift) -> bool) -> f64 {
+    coverage_of(4000, seed, holds)
+}
+
+fn coverage_of(n: u32, seed: u64, mut holds: impl FnMut(&mut Xorshift) -> bool) -> f64 {
     let mut random = Xorshift(seed);
-    f64::from((0..4000).map(|_| u32::from(holds(&mut random))).sum::<u32>()) / 4000.0
+    f64::from((0..n).map(|_| u32::from(holds(&mut random))).sum::<u32>()) / f64::from(n)
 }
 
 fn draw(random: &mut Xorshift, n: usize, mean: f64, sd: f64) -> Vec<f64> {
@@ -110,7 +114,7 @@ fn equal_groups_are_seldom_called_worse() {
 fn batch_means_allow_for_correlation_where_single_values_do_not() {
     // AR(1) with φ = 0.8 and mean 0: neighbours correlate, batches of 100 hardly.
     let mut naive_holds = 0;
-    let share = coverage(10, |random| {
+    let share = coverage_of(1000, 10, |random| {
         let mut x = 0.0;
         let values: Vec<f64> = (0..2000)
             .map(|_| {
@@ -124,7 +128,7 @@ fn batch_means_allow_for_correlation_where_single_values_do_not() {
         b.mean.abs() <= b.half_width
     });
     assert!((0.92..0.97).contains(&share), "batch means hold in {share}");
-    assert!(naive_holds < 3000, "single values hold in {naive_holds} of 4000");
+    assert!(naive_holds < 750, "single values hold in {naive_holds} of 1000");
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "some milliseconds")]
@@ -137,7 +141,7 @@ fn the_uncertainty_of_a_percentile_holds_the_truth() {
     // Exponential of mean 1 ms: p99 is ln(100) ms. 60 seconds of 500.
     let truth = 100.0_f64.ln() * 1e6;
     let mut random = Xorshift(11);
-    let held = (0..300)
+    let held = (0..100)
         .filter(|_| {
             let mut run = QuantileBatches::new();
             let mut second = Histogram::new();
@@ -155,7 +159,7 @@ fn the_uncertainty_of_a_percentile_holds_the_truth() {
         })
         .count();
     // The quantile of a batch is biased by its rank, little against its spread.
-    assert!(held > 270, "{held} of 300");
+    assert!(held >= 88, "{held} of 100");
 }
 
 proptest! {
