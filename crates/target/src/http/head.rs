@@ -61,6 +61,10 @@ pub struct Head {
 ///
 /// A [`Reject`] as soon as the bytes cannot become an acceptable head, however they go on.
 pub fn parse(bytes: &[u8]) -> Result<Option<Head>, Reject> {
+    if bytes == b"\r" {
+        // The beginning of an empty line, which may stand before a request.
+        return Ok(None);
+    }
     let window = &bytes[..bytes.len().min(MAX_HEAD)];
     match (Cursor { bytes: window, at: 0 }).head() {
         Ok(head) => Ok(Some(head)),

@@ -127,10 +127,6 @@ impl Reader {
         if bytes.is_empty() {
             return Ok(None);
         }
-        if *bytes == b"\r" {
-            self.keep(bytes);
-            return Ok(None);
-        }
         let head = head::parse(bytes)?;
         match head {
             Some(head) => *bytes = &bytes[head.len..],
