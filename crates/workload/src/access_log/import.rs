@@ -9,7 +9,7 @@ use super::format::Format;
 use super::input::{self, Input};
 use super::reading::{Log, Step, excerpt};
 use super::seconds::SecondCounts;
-use super::urls::UrlCounts;
+use super::urls::{Refused, UrlCounts};
 use crate::request::{MAX_URL_BYTES, Url};
 
 /// How many unreadable lines are kept for showing.
@@ -97,17 +97,23 @@ fn run(input: Input<'_>, origin: &str, options: &ImportOptions) -> Result<Import
     let mut log = Log::start(input, origin, options.format)?;
     let mut imported = ImportedLog::empty(log.format(), options.max_urls);
     let mut scratch = Vec::new();
+    let mut refused = Refused::default();
     let mut line = 0;
     while let Some(step) = log.next()? {
         line += 1;
         match step {
-            Step::Request(entry, text) => imported.request(&entry, &mut scratch, line, text),
+            Step::Request(entry, text) => {
+                refused.join(imported.request(&entry, &mut scratch, line, text));
+            }
             Step::Empty => imported.empty += 1,
             Step::Unreadable(why, text) => imported.not_readable(why, line, text),
         }
     }
     imported.lines = line;
+    refused.join(imported.urls.flush(is_usable));
     imported.urls.sort();
+    imported.other = refused.full;
+    imported.without_url = refused.unusable;
     Ok(imported)
 }
 
@@ -133,26 +139,22 @@ impl ImportedLog {
         self.seconds.first()
     }
 
-    fn request(&mut self, entry: &Entry<'_>, scratch: &mut Vec<u8>, line: u64, text: &[u8]) {
+    /// Counts one request; what its URL's batch refused.
+    fn request(
+        &mut self,
+        entry: &Entry<'_>,
+        scratch: &mut Vec<u8>,
+        line: u64,
+        text: &[u8],
+    ) -> Refused {
         if !self.seconds.add(entry.moment.second) {
-            return self.not_readable("a second for which there is no room left", line, text);
+            self.not_readable("a second for which there is no room left", line, text);
+            return Refused::default();
         }
         self.requests += 1;
-        let Some(url) = url_text(entry, scratch) else {
-            self.without_url += 1;
-            return;
-        };
-        let mut usable = true;
-        let accept = |url: &[u8]| {
-            usable = is_usable(url);
-            usable
-        };
-        if self.urls.add(url, accept).is_none() {
-            if usable {
-                self.other += 1;
-            } else {
-                self.without_url += 1;
-            }
+        match url_text(entry, scratch) {
+            Some(url) => self.urls.add_later(url, is_usable),
+            None => Refused { full: 0, unusable: 1 },
         }
     }
 

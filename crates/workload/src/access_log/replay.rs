@@ -104,7 +104,7 @@ impl Replay {
 
     fn learn(&mut self, entry: &Entry<'_>, key: &mut Vec<u8>, scratch: &mut Vec<u8>) {
         let known = key_of(entry, &self.options, key, scratch)
-            .and_then(|url| self.table.add(key, |_| is_usable(&key[url..])));
+            .and_then(|url| self.table.add(key, |key| is_usable(&key[url..])).ok());
         if known.is_some() && self.seconds.add(entry.moment.second) {
             self.requests += 1;
         } else {
@@ -119,7 +119,7 @@ impl Replay {
     /// A URL that cannot be asked for.
     pub fn requests(&self, base: &Url) -> Result<Requests, LogError> {
         let mut list = Vec::with_capacity(self.table.len());
-        for (key, _) in self.table.in_order_seen() {
+        for key in self.table.by_index() {
             let text = String::from_utf8_lossy(key);
             let (method, url) = text.split_once(' ').unwrap_or(("GET", &text));
             let request = base.join(url).and_then(|url| Request::new(url).method(method));
