@@ -11,4 +11,5 @@ pub mod profile;
 pub mod random;
 pub mod request;
 pub mod schedule;
+pub mod service_model;
 pub mod trace;

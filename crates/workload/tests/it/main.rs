@@ -5,5 +5,6 @@ mod distribution;
 mod profile;
 mod random;
 mod schedule;
+mod service_model;
 mod statistics;
 mod trace;
