@@ -60,6 +60,7 @@ mod tests {
         assert_eq!(nearest("availabilty", known), Some("availability"));
         assert_eq!(nearest("mux", known), Some("max"));
         assert_eq!(nearest("throughput", known), None);
+        assert_eq!(nearest("moot", known), None, "two edits of four letters are too many");
         assert_eq!(nearest("", known), None);
         assert_eq!(nearest(&"x".repeat(100_000), known), None);
     }
