@@ -134,9 +134,15 @@ impl Excerpt {
     /// The bytes `line` of a source with `part` marked; the part may reach beyond the line.
     fn of(source: &Source, line: (usize, usize), part: (usize, usize)) -> Self {
         let text = &source.text;
-        let from = floor_char(text, part.0).clamp(line.0, line.1);
-        let to = floor_char(text, part.1).clamp(from, line.1);
+        let mut from = floor_char(text, part.0).clamp(line.0, line.1);
+        let mut to = floor_char(text, part.1).clamp(from, line.1);
         let hidden = source.hidden_in(line);
+        // What touches a mask marks all of it: where in a secret the fault is says too much.
+        for &(mask_from, mask_to) in &hidden {
+            if from <= mask_to && to >= mask_from && to > mask_from {
+                (from, to) = (from.min(mask_from), to.max(mask_to));
+            }
+        }
         let mut shown: Vec<char> = Vec::new();
         let (mut start, mut end) = (None, None);
         let mut masks = hidden.iter().peekable();
@@ -165,7 +171,21 @@ impl Excerpt {
 
 /// Marks that would move or hide the text around them (direction overrides, zero width).
 fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    let marks = ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{206f}'];
+    c == '\u{feff}' || marks.iter().any(|range| range.contains(&c))
+}
+
+/// A text on one line, with control characters made visible.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || is_invisible(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// A window of a long line around its marked part.
@@ -200,8 +220,8 @@ impl PlanErrors {
             .map(|fault| PlanError {
                 at: Position::of(sources, fault.place),
                 also: fault.also.map(|(what, place)| (what, Position::of(sources, place))),
-                message: fault.message,
-                hint: fault.hint,
+                message: printable(&fault.message),
+                hint: fault.hint.as_deref().map(printable),
             })
             .collect();
         Self { errors, left_out }

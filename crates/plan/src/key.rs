@@ -10,6 +10,8 @@ pub struct Key {
     pub takes: &'static str,
     /// What holds where it is not given; `–` where nothing does.
     pub default: &'static str,
+    /// A value as it stands behind the `=`.
+    pub example: &'static str,
     /// What it means, in one sentence.
     pub about: &'static str,
 }
@@ -86,7 +88,8 @@ pub(crate) const fn key(
     name: &'static str,
     takes: &'static str,
     default: &'static str,
+    example: &'static str,
     about: &'static str,
 ) -> Key {
-    Key { name, takes, default, about }
+    Key { name, takes, default, example, about }
 }

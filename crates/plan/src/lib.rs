@@ -42,7 +42,7 @@ pub use load::{ConnectionLife, Connections, Load, LoadShape, Pacing, RateSource}
 pub use measure::Measure;
 pub use plan::Plan;
 pub use secret::Secret;
-pub use sections::all_keys;
+pub use sections::{all_keys, sections};
 pub use setting::Setting;
 pub use status::Statuses;
 pub use target::{Asked, Auth, Body, Http, Replay, Resolve, Target};

@@ -28,48 +28,101 @@ pub(crate) static SHAPE: Choice = Choice {
 pub(crate) static LOAD: SectionKeys = SectionKeys {
     path: "load",
     keys: &[
-        key("schedule", "schedule", "–", "The offered rate over time, piece by piece."),
-        key("rate", "rate", "–", "A constant rate; needs `for`."),
-        key("trace", "file or table", "–", "The rate of a recorded trace."),
-        key("profile", "name or table", "–", "The rate of a day that ships with the program."),
-        key("users", "count", "–", "So many users, each waiting for its answer; needs `for`."),
-        key("for", "duration", "–", "How long, with `rate` and `users`."),
-        key("arrivals", "even, random or poisson", "even", "How single requests fall."),
-        key("think", "distribution", "none", "How long a user thinks between two requests."),
-        key("warm_up", "duration", "0s", "A phase before the measured one, kept apart from it."),
+        key(
+            "schedule",
+            "schedule",
+            "–",
+            r#""100/s for 1m, 100/s..600/s in 10m""#,
+            "The offered rate over time, piece by piece.",
+        ),
+        key("rate", "rate", "–", r#""500/s""#, "A constant rate; needs `for`."),
+        key("trace", "file or table", "–", r#""day.csv""#, "The rate of a recorded trace."),
+        key(
+            "profile",
+            "name or table",
+            "–",
+            r#""clarknet-day""#,
+            "The rate of a day that ships with the program.",
+        ),
+        key(
+            "users",
+            "count",
+            "–",
+            "64",
+            "So many users, each waiting for its answer; needs `for`.",
+        ),
+        key("for", "duration", "–", r#""30s""#, "How long, with `rate` and `users`."),
+        key(
+            "arrivals",
+            "even, random or poisson",
+            "even",
+            r#""poisson""#,
+            "How single requests fall.",
+        ),
+        key(
+            "think",
+            "distribution",
+            "none",
+            r#""exp:1s""#,
+            "How long a user thinks between two requests.",
+        ),
+        key(
+            "warm_up",
+            "duration",
+            "0s",
+            r#""10s""#,
+            "A phase before the measured one, kept apart from it.",
+        ),
         key(
             "drain",
             "duration",
             "`timeout`",
+            r#""5s""#,
             "How long answers are awaited after the last request.",
         ),
         key(
             "connections",
             "count or range",
             "64, or `users`",
+            r#""64..2000""#,
             "How many connections; `64..2000` grows.",
         ),
         key(
             "connection",
             "keep-alive or per-request",
             "keep-alive",
+            r#""per-request""#,
             "How long a connection lives.",
         ),
-        key("streams", "count", "64", "Requests at once on one HTTP/2 connection."),
-        key("timeout", "duration", "10s", "When a request is given up, counted from its sending."),
-        key("max_waiting", "count", "–", "How many due requests may wait; without it, any number."),
-        key("threads", "count", "as needed", "How many threads generate the load."),
+        key("streams", "count", "64", "16", "Requests at once on one HTTP/2 connection."),
+        key(
+            "timeout",
+            "duration",
+            "10s",
+            r#""2.5s""#,
+            "When a request is given up, counted from its sending.",
+        ),
+        key(
+            "max_waiting",
+            "count",
+            "–",
+            r#""20k""#,
+            "How many due requests may wait; without it, any number.",
+        ),
+        key("threads", "count or auto", "auto", "2", "How many threads generate the load."),
         key(
             "pacing",
             "precise, thrifty or auto",
             "auto",
+            r#""precise""#,
             "How exactly, and at what cost, time is kept.",
         ),
-        key("stop_when", "stop rule", "–", "Ends the run early."),
+        key("stop_when", "stop rule", "–", r#""errors>50% for 5s""#, "Ends the run early."),
         key(
             "patience",
             "duration",
             "1s",
+            r#""500ms""#,
             "How long without an answer makes a second count as down.",
         ),
     ],
@@ -98,7 +151,7 @@ pub struct Load {
     pub timeout: Duration,
     /// How many due requests may wait for a connection; any number without it.
     pub max_waiting: Option<u64>,
-    /// How many threads; without it, as many as the load needs.
+    /// How many threads, not more than `connections.most`; without it, as many as the load needs.
     pub threads: Option<u32>,
     /// How exactly time is kept.
     pub pacing: Pacing,
@@ -118,6 +171,8 @@ pub enum LoadShape {
         /// How single requests fall.
         arrivals: Arrivals,
     },
+    /// At the times of the log that [`crate::Asked::Replay`] names.
+    Replay,
     /// By the answer before.
     Closed {
         /// How many users; at least 1.
@@ -145,8 +200,6 @@ pub enum RateSource {
     Trace(TraceSource),
     /// A profile that ships with the program.
     Profile(ProfileSource),
-    /// The times of the log that [`crate::Asked::Replay`] names.
-    Replay,
 }
 
 /// How many connections.
@@ -190,7 +243,7 @@ impl Load {
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let trace = match &self.shape {
             LoadShape::Open { source: RateSource::Trace(trace), .. } => Some(&trace.file),
-            LoadShape::Open { .. } | LoadShape::Closed { .. } => None,
+            LoadShape::Open { .. } | LoadShape::Replay | LoadShape::Closed { .. } => None,
         };
         trace.into_iter()
     }

@@ -21,6 +21,8 @@ use crate::write::Writer;
 
 /// How many connections an open load has where the plan does not say.
 const CONNECTIONS: u32 = 64;
+/// As many threads as the load needs.
+const AUTO: &str = "auto";
 /// How many streams an HTTP/2 connection has where the plan does not say.
 const STREAMS: u32 = 64;
 
@@ -40,7 +42,7 @@ impl Load {
             drain: section.duration("drain").unwrap_or(timeout),
             connection: section.word("connection", &LIVES).unwrap_or(ConnectionLife::KeepAlive),
             max_waiting: section.whole("max_waiting", 0..=u64::MAX),
-            threads: section.small("threads", 1..=1024),
+            threads: read_threads(section),
             pacing: section.word("pacing", &PACINGS).unwrap_or(Pacing::Auto),
             stop_when: section.parsed("stop_when", "a stop rule", StopRule::parse),
             patience: section.positive_duration("patience").unwrap_or(Duration::from_secs(1)),
@@ -48,13 +50,19 @@ impl Load {
         let shape = shape?;
         let default = match shape {
             LoadShape::Closed { users, .. } => users,
-            LoadShape::Open { .. } => CONNECTIONS,
+            LoadShape::Open { .. } | LoadShape::Replay => CONNECTIONS,
         };
+        let connections = connections.unwrap_or(Connections::fixed(default));
+        if rest.threads.is_some_and(|threads| threads > connections.most) {
+            let message =
+                format!("expected at most {} threads: one connection each", connections.most);
+            section.fault("threads", message, Some("ask for more connections or fewer threads"));
+        }
         Some(Self {
             shape,
             warm_up: rest.warm_up,
             drain: rest.drain,
-            connections: connections.unwrap_or(Connections::fixed(default)),
+            connections,
             connection: rest.connection,
             streams: streams.unwrap_or(if target.http == Http::One { 1 } else { STREAMS }),
             timeout,
@@ -71,7 +79,11 @@ impl Load {
         self.shape.write(out);
         out.duration("warm_up", self.warm_up);
         out.duration("drain", self.drain);
-        out.text("connections", self.connections);
+        if self.connections.start == self.connections.most {
+            out.whole("connections", u64::from(self.connections.start));
+        } else {
+            out.text("connections", self.connections);
+        }
         for (word, _) in LIVES.iter().filter(|(_, life)| *life == self.connection) {
             out.text("connection", word);
         }
@@ -82,8 +94,9 @@ impl Load {
         if let Some(most) = self.max_waiting {
             out.whole("max_waiting", most);
         }
-        if let Some(threads) = self.threads {
-            out.whole("threads", u64::from(threads));
+        match self.threads {
+            Some(threads) => out.whole("threads", u64::from(threads)),
+            None => out.text("threads", AUTO),
         }
         for (word, _) in PACINGS.iter().filter(|(_, pacing)| *pacing == self.pacing) {
             out.text("pacing", word);
@@ -106,6 +119,13 @@ struct Rest {
     pacing: Pacing,
     stop_when: Option<StopRule>,
     patience: Duration,
+}
+
+fn read_threads(section: &Section<'_>) -> Option<u32> {
+    match &section.node("threads")?.value {
+        Value::Text(text) | Value::Typed(text) if text == AUTO => None,
+        _ => section.small("threads", 1..=1024),
+    }
 }
 
 fn read_connections(section: &Section<'_>) -> Option<Connections> {
@@ -152,21 +172,33 @@ fn read_shape(section: &Section<'_>, folder: &Path, target: &Target) -> Option<L
         }
         None => {
             if matches!(target.asked, Asked::Replay(_)) {
-                return Some(open(RateSource::Replay));
+                return read_own_times(section);
             }
             section.missing(
-                "expected how much load in [load], found none of schedule, rate, trace, profile, users",
-                "for example rate = \"500/s\" and for = \"30s\"",
+                "one of `schedule`, `rate`, `trace`, `profile` and `users`",
+                "schedule",
+                "500/s for 30s",
             );
             None
         }
     }
 }
 
+/// A replay at the log's own times, with which nothing goes that shapes a load.
+fn read_own_times(section: &Section<'_>) -> Option<LoadShape> {
+    let mut right = true;
+    for key in ["for", "arrivals", "think"].into_iter().filter(|key| section.has(key)) {
+        let with = SHAPE.companions_of(key).join(" or ");
+        let message = format!("`{key}` goes with {with}, not with a replay's own times");
+        section.fault(key, message, None);
+        right = false;
+    }
+    right.then_some(LoadShape::Replay)
+}
+
 fn read_for(section: &Section<'_>, key: &str) -> Option<Duration> {
     if !section.has("for") {
-        let message = format!("expected `for` beside `{key}`, found none");
-        section.fault(key, message, Some("say how long: for = \"30s\""));
+        section.missing_beside("for", key, "30s");
     }
     section.positive_duration("for")
 }
@@ -221,10 +253,10 @@ impl LoadShape {
                     RateSource::Schedule(schedule) => out.text("schedule", schedule),
                     RateSource::Trace(trace) => out.inline("trace", &trace.write()),
                     RateSource::Profile(profile) => out.inline("profile", &profile.write()),
-                    RateSource::Replay => {}
                 }
                 out.text("arrivals", arrivals);
             }
+            Self::Replay => {}
             Self::Closed { users, think, duration } => {
                 out.whole("users", u64::from(*users));
                 out.duration("for", *duration);

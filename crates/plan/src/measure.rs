@@ -10,8 +10,20 @@ use crate::write::Writer;
 pub(crate) static MEASURE: SectionKeys = SectionKeys::plain(
     "measure",
     &[
-        key("slo", "SLO", "–", "The predicates the run must hold, joined by commas."),
-        key("samples", "switch", "false", "Keeps every single request, not only histograms."),
+        key(
+            "slo",
+            "SLO",
+            "–",
+            r#""p99<200ms, errors<0.1%""#,
+            "The predicates the run must hold, joined by commas.",
+        ),
+        key(
+            "samples",
+            "switch",
+            "false",
+            "true",
+            "Keeps every single request, not only histograms.",
+        ),
     ],
 );
 

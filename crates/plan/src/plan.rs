@@ -18,13 +18,19 @@ use crate::write::Writer;
 pub(crate) static TOP: SectionKeys = SectionKeys::plain(
     "",
     &[
-        key("name", "text", "–", "What reports call the run."),
-        key("seed", "count", "1", "Where all randomness of the run comes from."),
-        key("repeat", "count", "1", "How many times the plan is run."),
-        key("folder", "folder", "the plan's", "Where the files that the plan names are."),
-        key("target", "table", "–", "What is asked: the section `[target]`."),
-        key("load", "table", "–", "How much is asked, and when: the section `[load]`."),
-        key("measure", "table", "{}", "What the run is judged by: the section `[measure]`."),
+        key("name", "text", "–", r#""before the cache""#, "What reports call the run."),
+        key("seed", "count", "1", "7", "Where all randomness of the run comes from."),
+        key("repeat", "count", "1", "5", "How many times the plan is run."),
+        key(
+            "folder",
+            "folder",
+            "the plan's",
+            r#""/home/me/plans""#,
+            "Where the files that the plan names are.",
+        ),
+        key("target", "table", "–", "", "What is asked: the section `[target]`."),
+        key("load", "table", "–", "", "How much is asked, and when: the section `[load]`."),
+        key("measure", "table", "{}", "", "What the run is judged by: the section `[measure]`."),
     ],
 );
 
@@ -61,7 +67,11 @@ impl Plan {
     /// # Errors
     /// As for [`Plan::parse`]; faults of a flag name the flag.
     pub fn parse_with(text: &str, origin: &str, settings: &[Setting]) -> Result<Self, PlanErrors> {
-        let mut file = Source::file(origin, text);
+        Self::read_from(Source::file(origin, text), settings)
+    }
+
+    fn read_from(mut file: Source, settings: &[Setting]) -> Result<Self, PlanErrors> {
+        let origin = file.origin.clone();
         let (mut root, fault) = match read(&mut file) {
             Ok(root) => (root, None),
             Err(fault) => (Table::empty(Place::whole(0)), Some(fault)),
@@ -73,7 +83,7 @@ impl Plan {
         write_out(&mut root);
         let faults = lay_over(&mut root, &mut sources, settings);
         let reading = Reading { sources, faults: RefCell::new(faults) };
-        let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+        let folder = Path::new(&origin).parent().unwrap_or(Path::new(""));
         let plan = Self::read(&reading, &root, folder);
         let faults = reading.faults.into_inner();
         match plan {
@@ -87,7 +97,7 @@ impl Plan {
     /// # Errors
     /// As for [`Plan::parse_with`]; what is missing is missing from the `command line`.
     pub fn assemble(settings: &[Setting]) -> Result<Self, PlanErrors> {
-        Self::parse_with("", "command line", settings)
+        Self::read_from(Source::flag("command line", ""), settings)
     }
 
     fn read(reading: &Reading, root: &Table, origin_folder: &Path) -> Option<Self> {

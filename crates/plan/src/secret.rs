@@ -64,7 +64,15 @@ pub(crate) fn key_is_secret(key: &str) -> bool {
 pub(crate) fn line_is_secret(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
     let key = line.split('=').next().unwrap_or_default().trim();
-    WORDS.iter().any(|word| line.contains(word)) || key_is_secret(key) || holds_password(&line)
+    let name = key.rsplit('.').next().unwrap_or(key);
+    WORDS.iter().any(|word| line.contains(word)) || key_is_secret(name) || holds_password(&line)
+}
+
+/// Whether a text is a secret whatever its key: a URL with a password, a header of credentials.
+pub(crate) fn text_is_secret(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let header = ["authorization:", "cookie:", "bearer ", "basic "];
+    holds_password(text) || header.iter().any(|start| lower.contains(start))
 }
 
 /// Whether a URL in `text` has a name and a password in it.

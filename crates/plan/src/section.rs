@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, count, duration, nearest};
+use plimsoll_workload::trace::Moment;
 
 use crate::error::Fault;
 use crate::key::{Choice, SectionKeys};
@@ -29,11 +30,27 @@ pub(crate) struct Section<'a> {
     table: &'a Table,
     /// Where a missing key is missing.
     place: Place,
+    /// Whether what stands here is no table: then nothing is missing from it.
+    broken: bool,
 }
 
 static NOTHING: Table = Table { place: Place { source: 0, span: None }, entries: Vec::new() };
 
 impl Reading {
+    /// Whether a place is on the command line.
+    pub(crate) fn is_flag(&self, place: Place) -> bool {
+        self.sources.get(place.source).is_none_or(|source| source.flag)
+    }
+
+    /// How a key is given, in the form of the place where it is missing.
+    fn example(&self, place: Place, key: &str, value: &str) -> String {
+        match (self.is_flag(place), key) {
+            (false, _) => format!("for example {key} = \"{value}\""),
+            (true, "url") => format!("for example {value}"),
+            (true, _) => format!("for example --{} {value}", key.replace('_', "-")),
+        }
+    }
+
     pub(crate) fn fault(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
         self.faults.borrow_mut().push(Fault { message: message.into(), place, also: None, hint });
     }
@@ -41,13 +58,21 @@ impl Reading {
     /// The fault of an inner parser, at its own position within the value.
     fn parse_fault(&self, node: &Node, error: &ParseError) {
         let source = &self.sources[node.place.source];
-        let text = matches!(node.value, Value::Text(_) | Value::Typed(_) | Value::Moment(_));
+        let text = matches!(node.value, Value::Text(_) | Value::Typed(_));
         let place = if text { source.within(node.place, error.at, error.len) } else { node.place };
-        self.fault(place, error.to_string(), error.hint.clone());
+        let message = match source.hides(place) {
+            true => format!("expected {}", error.wanted),
+            false => error.to_string(),
+        };
+        self.fault(place, message, error.hint.clone());
     }
 
     pub(crate) fn wrong_type(&self, node: &Node, wanted: &str, hint: Option<String>) {
-        self.fault(node.place, format!("expected {wanted}, found {}", node.value.describe()), hint);
+        let message = match self.sources[node.place.source].hides(node.place) {
+            true => format!("expected {wanted}"),
+            false => format!("expected {wanted}, found {}", node.value.describe()),
+        };
+        self.fault(node.place, message, hint);
     }
 
     /// A value through an inner parser.
@@ -58,10 +83,10 @@ impl Reading {
         parse: impl Fn(&str) -> Result<T, ParseError>,
     ) -> Option<T> {
         let parsed = match &node.value {
-            Value::Text(text) | Value::Typed(text) | Value::Moment(text) => parse(text),
+            Value::Text(text) | Value::Typed(text) => parse(text),
             Value::Whole(number) => parse(&number.to_string()),
             Value::Real(number) => parse(&number.to_string()),
-            Value::Switch(_) | Value::List(_) | Value::Table(_) => {
+            Value::Switch(_) | Value::Moment(_) | Value::List(_) | Value::Table(_) => {
                 self.wrong_type(node, wanted, None);
                 return None;
             }
@@ -93,19 +118,20 @@ impl<'a> Section<'a> {
         parent: &'a Table,
         keys: &'static SectionKeys,
     ) -> Self {
-        let empty = Self { reading, keys, table: &NOTHING, place: Place::whole(0) };
+        let place = Place::whole(0);
+        let empty = Self { reading, keys, table: &NOTHING, place, broken: false };
         let Some(Entry { node, .. }) = parent.get(keys.name()) else { return empty };
         let Value::Table(table) = &node.value else {
             let wanted = format!("a table {}", keys.title());
             reading.wrong_type(node, &wanted, None);
-            return empty;
+            return Self { broken: true, ..empty };
         };
         Self::over(reading, table, keys)
     }
 
     /// The section whose keys stand in `table`.
     pub(crate) fn over(reading: &'a Reading, table: &'a Table, keys: &'static SectionKeys) -> Self {
-        let section = Self { reading, keys, table, place: table.place };
+        let section = Self { reading, keys, table, place: table.place, broken: false };
         for entry in &table.entries {
             if !keys.has(&entry.key) {
                 section.unknown(entry);
@@ -117,16 +143,25 @@ impl<'a> Section<'a> {
     fn unknown(&self, entry: &Entry) {
         let names = self.keys.keys.iter().map(|key| key.name);
         let elsewhere = SECTIONS.iter().find(|section| section.has(&entry.key));
+        let is_section = self.keys.path.is_empty() && matches!(entry.node.value, Value::Table(_));
+        let quoted = |key: &str| if is_section { format!("[{key}]") } else { format!("`{key}`") };
         let hint = if let Some(near) = nearest(&entry.key, names.clone()) {
-            format!("did you mean `{near}`?")
+            format!("did you mean {}?", quoted(near))
         } else if let Some(section) = elsewhere {
             format!("`{}` belongs to {}", entry.key, section.title())
         } else {
             format!("known here: {}", names.collect::<Vec<_>>().join(", "))
         };
-        let message =
-            format!("unknown key `{}` in {}", entry.key.escape_debug(), self.keys.title());
-        self.reading.fault(entry.key_place, message, Some(hint));
+        let key = quoted(&entry.key.escape_debug().to_string());
+        let message = if is_section {
+            format!("unknown section {key}")
+        } else {
+            format!("unknown key {key} in {}", self.keys.title())
+        };
+        // The list of what is known is long: once is enough.
+        let said = |fault: &Fault| fault.hint.as_ref() == Some(&hint);
+        let again = self.reading.faults.borrow().iter().any(said);
+        self.reading.fault(entry.key_place, message, (!again).then_some(hint));
     }
 
     pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
@@ -210,6 +245,21 @@ impl<'a> Section<'a> {
         self.reading.parsed(self.node(key)?, wanted, parse)
     }
 
+    /// A place in a trace: text, or one of TOML's dates.
+    pub(crate) fn moment(&self, key: &str) -> Option<Moment> {
+        let node = self.node(key)?;
+        match &node.value {
+            Value::Moment(text) => match Moment::parse(text) {
+                Ok(moment) => Some(moment),
+                Err(error) => {
+                    self.reading.wrong_type(node, &error.wanted, None);
+                    None
+                }
+            },
+            _ => self.parsed(key, "a moment such as 5h or 1995-09-06 05:00", Moment::parse),
+        }
+    }
+
     pub(crate) fn duration(&self, key: &str) -> Option<Duration> {
         self.parsed(key, "a duration such as 10s", duration)
     }
@@ -288,12 +338,18 @@ impl<'a> Section<'a> {
     /// One of a few words.
     pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Option<T> {
         let node = self.node(key)?;
-        let text = self.reading.text(node)?;
+        let text = match &node.value {
+            // `http = 2` says what it means.
+            Value::Whole(number) => number.to_string(),
+            Value::Real(number) => number.to_string(),
+            _ => self.reading.text(node)?.to_owned(),
+        };
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
             return Some(*value);
         }
         let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-        let hint = nearest(text, names.iter().copied()).map(|near| format!("did you mean {near}?"));
+        let near = nearest(&text, names.iter().copied());
+        let hint = near.map(|near| format!("did you mean {near}?"));
         self.reading.wrong_type(node, &format!("one of {}", names.join(", ")), hint);
         None
     }
@@ -335,7 +391,7 @@ impl<'a> Section<'a> {
                 && !with.is_empty()
                 && !with.contains(&first.key)
             {
-                let with = with.join(", ");
+                let with = with.join(" or ");
                 let message = format!("`{}` goes with {with}, not with {}", key.name, first.key);
                 self.fault_beside(key.name, first.key, message, None);
             }
@@ -343,8 +399,22 @@ impl<'a> Section<'a> {
         Some(first.key)
     }
 
-    /// Notes that a key is missing.
-    pub(crate) fn missing(&self, message: impl Into<String>, hint: &str) {
-        self.reading.fault(self.place, message, Some(hint.into()));
+    /// Notes that something is missing from the section; `key` and `value` show how to say it.
+    pub(crate) fn missing(&self, what: &str, key: &str, value: &str) {
+        if !self.broken {
+            let place = self.place;
+            let message = match self.reading.is_flag(place) {
+                true => format!("expected {what}, found none"),
+                false => format!("expected {what} in {}, found none", self.keys.title()),
+            };
+            self.reading.fault(place, message, Some(self.reading.example(place, key, value)));
+        }
+    }
+
+    /// Notes that a key is missing which another one needs.
+    pub(crate) fn missing_beside(&self, key: &str, beside: &str, value: &str) {
+        let place = self.place(beside);
+        let message = format!("expected `{key}` beside `{beside}`, found none");
+        self.reading.fault(place, message, Some(self.reading.example(place, key, value)));
     }
 }

@@ -16,6 +16,12 @@ pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {
     SECTIONS.iter().find(|section| section.path == path).copied()
 }
 
+/// The sections of a plan with their keys, in the order of the manual. The first has the keys
+/// above any section; its path is empty.
+pub fn sections() -> impl Iterator<Item = &'static SectionKeys> {
+    SECTIONS.iter().copied()
+}
+
 /// Every key of every section, with its full path: `seed`, `load.rate`, `load.trace.scale`.
 pub fn all_keys() -> impl Iterator<Item = (String, &'static Key)> {
     SECTIONS.iter().flat_map(|section| {

@@ -56,7 +56,9 @@ impl Setting {
 
 impl std::fmt::Debug for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let hidden = secret::line_is_secret(&format!("{}={}", self.key, self.value));
+        // A header of any name may carry a secret, and a name may be mistyped.
+        let hidden = self.key.contains("headers")
+            || secret::line_is_secret(&format!("{}={}", self.key, self.value));
         let value = if hidden { crate::error::REDACTED } else { &self.value };
         write!(f, "{} {}={value}", self.origin, self.key)
     }
@@ -100,7 +102,7 @@ pub(crate) fn lay_over(
         let index = sources.len();
         let mut source = Source::flag(&setting.origin, &setting.value);
         let path: Vec<&str> = setting.key.splitn(3, '.').collect();
-        if secret::key_is_secret(path.last().unwrap_or(&""))
+        if path.iter().any(|part| secret::key_is_secret(part))
             || secret::holds_password(&setting.value)
         {
             source.secrets.push((0, setting.value.len()));
@@ -185,12 +187,14 @@ fn insert(root: &mut Table, path: &[&str], node: Node) {
     let mut walked = String::new();
     for part in &path[..path.len() - 1] {
         walked = if walked.is_empty() { (*part).into() } else { format!("{walked}.{part}") };
-        table = subtable(table, part, place);
+        // A section that flags have opened is the command line's; a table within it, its flag's.
+        let opened = if walked.contains('.') { node.place } else { Place::whole(0) };
+        table = subtable(table, part, opened, place.source);
     }
     let keys = section_at(if path.len() == 1 { "" } else { first });
     let full = if walked.is_empty() { (*last).into() } else { format!("{walked}.{last}") };
     if let Some(SectionKeys { shorthand: Some(shorthand), .. }) = section_at(&full) {
-        let table = subtable(table, last, place);
+        let table = subtable(table, last, node.place, place.source);
         table.set(Entry { key: (*shorthand).into(), key_place: place, node });
         return;
     }
@@ -206,12 +210,13 @@ fn insert(root: &mut Table, path: &[&str], node: Node) {
 }
 
 /// The table under a key; what stood there and is no table is replaced.
-fn subtable<'a>(table: &'a mut Table, key: &str, place: Place) -> &'a mut Table {
+fn subtable<'a>(table: &'a mut Table, key: &str, place: Place, flag: usize) -> &'a mut Table {
     let there =
         matches!(table.get(key), Some(Entry { node: Node { value: Value::Table(_), .. }, .. }));
     if !there {
         let node = Node { value: Value::Table(Table::empty(place)), place };
-        table.set(Entry { key: key.into(), key_place: place, node });
+        let key_place = Place::whole(flag);
+        table.set(Entry { key: key.into(), key_place, node });
     }
     match table.get_mut(key) {
         Some(Entry { node: Node { value: Value::Table(inner), .. }, .. }) => inner,

@@ -72,6 +72,12 @@ impl Source {
         (line, column, (start, end.max(start)))
     }
 
+    /// Whether a part of a place must not be shown.
+    pub(crate) fn hides(&self, place: Place) -> bool {
+        let (start, end) = place.span.unwrap_or_default();
+        self.secrets.iter().any(|&(from, to)| start < to.max(from + 1) && end.max(start + 1) > from)
+    }
+
     /// The parts of `range` that must not be shown, in order.
     pub(crate) fn hidden_in(&self, range: (usize, usize)) -> Vec<(usize, usize)> {
         let mut hidden: Vec<_> = self
@@ -93,7 +99,9 @@ impl Source {
             if let Some(equals) = line.find('=')
                 && secret::line_is_secret(line)
             {
-                self.secrets.push((start + equals + 1, start + line.trim_end().len()));
+                let end = line.trim_end().len();
+                let blanks = line[equals + 1..].len() - line[equals + 1..].trim_start().len();
+                self.secrets.push((start + (equals + 1 + blanks).min(end), start + end));
             }
             start += line.len();
         }

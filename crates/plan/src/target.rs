@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_workload::access_log::Format;
 use plimsoll_workload::request::{Credentials, Order, Template, Url};
 
 use crate::header::Header;
@@ -37,36 +38,111 @@ pub(crate) static TARGET: SectionKeys = SectionKeys {
             "url",
             "URL",
             "–",
+            r#""http://127.0.0.1:8080/""#,
             "What to ask for; with `urls` or `replay`, the server of their paths.",
         ),
         key(
             "urls",
             "file",
             "–",
+            r#""urls.csv""#,
             "A list of what to ask for: a URL or path a line, a weight if wanted.",
         ),
-        key("replay", "file or table", "–", "An access log that is asked for again, in its order."),
-        key("order", "order", "round-robin", "In which order the URLs of a list are asked for."),
-        key("method", "method", "GET", "The method of every request."),
-        key("headers", "table", "{}", "Headers of every request, with placeholders if wanted."),
-        key("body", "template", "–", "The body of every request, with placeholders if wanted."),
-        key("body_file", "file", "–", "A file that is sent as the body, as it is."),
-        key("basic", "user:password", "–", "Basic authentication. Never printed."),
-        key("bearer", "token", "–", "Bearer authentication. Never printed."),
-        key("basic_env", "variable", "–", "The environment variable that holds `user:password`."),
-        key("bearer_env", "variable", "–", "The environment variable that holds the token."),
-        key("host", "text", "the URL's", "The `host` header (HTTP/2: `:authority`)."),
-        key("resolve", "list", "[]", "Addresses for names: `host:port:address`."),
-        key("ok", "statuses", "2xx", "The statuses that count as success."),
+        key(
+            "replay",
+            "file or table",
+            "–",
+            r#""access.log.gz""#,
+            "An access log that is asked for again, in its order.",
+        ),
+        key(
+            "order",
+            "order",
+            "round-robin",
+            r#""zipf:0.9""#,
+            "In which order the URLs of a list are asked for.",
+        ),
+        key("method", "method", "GET", r#""POST""#, "The method of every request."),
+        key(
+            "headers",
+            "table",
+            "{}",
+            r#"{ Accept = "text/html", X-Run = "{{counter}}" }"#,
+            "Headers of every request, with placeholders if wanted.",
+        ),
+        key(
+            "body",
+            "template",
+            "–",
+            r#"'{"n": {{random:1..100}}}'"#,
+            "The body of every request, with placeholders if wanted.",
+        ),
+        key(
+            "body_file",
+            "file",
+            "–",
+            r#""body.json""#,
+            "A file that is sent as the body, as it is.",
+        ),
+        key(
+            "basic",
+            "user:password",
+            "–",
+            r#""me:secret""#,
+            "Basic authentication. Never printed.",
+        ),
+        key("bearer", "token", "–", r#""abc.def""#, "Bearer authentication. Never printed."),
+        key(
+            "basic_env",
+            "variable",
+            "–",
+            r#""SHOP_LOGIN""#,
+            "The environment variable that holds `user:password`.",
+        ),
+        key(
+            "bearer_env",
+            "variable",
+            "–",
+            r#""SHOP_TOKEN""#,
+            "The environment variable that holds the token.",
+        ),
+        key(
+            "host",
+            "text",
+            "the URL's",
+            r#""shop.example""#,
+            "The `host` header (HTTP/2: `:authority`).",
+        ),
+        key(
+            "resolve",
+            "list",
+            "[]",
+            r#"["shop.example:443:127.0.0.1"]"#,
+            "Addresses for names: `host:port:address`.",
+        ),
+        key("ok", "statuses", "2xx", r#""200,304""#, "The statuses that count as success."),
         key(
             "http",
             "1.1, 2 or auto",
             "1.1",
+            r#""2""#,
             "The version of HTTP; `auto` lets a TLS server choose.",
         ),
-        key("insecure", "switch", "false", "Accepts any certificate."),
-        key("ca", "file", "the system's", "Certificates to trust instead of the system's, as PEM."),
-        key("sni", "text", "the URL's host", "The server name that TLS asks for and checks."),
+        key("insecure", "switch", "false", "true", "Accepts any certificate."),
+        key(
+            "ca",
+            "file",
+            "the system's",
+            r#""ca.pem""#,
+            "Certificates to trust instead of the system's, as PEM.",
+        ),
+        key(
+            "sni",
+            "text",
+            "the URL's host",
+            r#""shop.example""#,
+            "The server name that TLS asks for and checks.",
+        ),
     ],
     shorthand: None,
     lists: &["resolve"],
@@ -78,8 +154,35 @@ pub(crate) static TARGET: SectionKeys = SectionKeys {
 pub(crate) static REPLAY: SectionKeys = SectionKeys {
     path: "target.replay",
     keys: &[
-        key("file", "file", "–", "The access log, plain or gzip."),
-        key("speed", "number", "1", "How many times faster than it was, where its own times hold."),
+        key("file", "file", "–", r#""access.log.gz""#, "The access log, plain or gzip."),
+        key(
+            "format",
+            "common, combined, squid or json",
+            "as detected",
+            r#""squid""#,
+            "How the log is written.",
+        ),
+        key(
+            "max_urls",
+            "count",
+            "200000",
+            r#""50k""#,
+            "How many distinct requests are kept; others are left out.",
+        ),
+        key(
+            "unsafe_methods",
+            "switch",
+            "false",
+            "true",
+            "Asks also what changes something: POST, PUT, DELETE, …",
+        ),
+        key(
+            "speed",
+            "number",
+            "1",
+            "2.5",
+            "How many times faster than it was, where its own times hold.",
+        ),
     ],
     shorthand: Some("file"),
     lists: &[],
@@ -138,8 +241,19 @@ pub enum Asked {
 pub struct Replay {
     /// The log, plain or gzip.
     pub file: PathBuf,
+    /// How it is written; `None` tells it from the first lines.
+    pub format: Option<Format>,
+    /// How many distinct requests are kept.
+    pub max_urls: u64,
+    /// Whether requests that change something are asked for too.
+    pub unsafe_methods: bool,
     /// How many times faster than it was; of no effect where `[load]` gives other times.
     pub speed: f64,
+}
+
+impl Replay {
+    /// How many distinct requests are kept where the plan does not say.
+    pub(crate) const MAX_URLS: u64 = 200_000;
 }
 
 /// The body of every request.

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use plimsoll_units::ParseError;
+use plimsoll_workload::access_log::Format;
 use plimsoll_workload::request::{Credentials, Order, Template, Url, bearer, parse_method};
 
 use crate::error::REDACTED;
@@ -25,11 +26,8 @@ impl Target {
         let asked = read_asked(section, folder);
         if url.is_none() && !section.has("url") && !matches!(asked, Some(Asked::List(_))) {
             let replay = section.has("replay");
-            let what = if replay { "`url`: the server that is asked again" } else { "`url`" };
-            section.missing(
-                format!("expected {what} in [target], found none"),
-                "say what to ask for: url = \"http://127.0.0.1:8080/\"",
-            );
+            let what = if replay { "the `url` of the server that is asked again" } else { "`url`" };
+            section.missing(what, "url", "http://127.0.0.1:8080/");
         }
         let asked = asked.unwrap_or(Asked::Url);
         let host = section.line("host").map(str::to_owned);
@@ -66,6 +64,11 @@ impl Target {
             Asked::Replay(replay) => {
                 let mut table = Inline::default();
                 table.text("file", replay.file.display());
+                if let Some(format) = replay.format {
+                    table.text("format", format.name());
+                }
+                table.whole("max_urls", replay.max_urls);
+                table.switch("unsafe_methods", replay.unsafe_methods);
                 table.number("speed", replay.speed);
                 out.inline("replay", &table);
             }
@@ -73,7 +76,9 @@ impl Target {
         if let Asked::List(_) = self.asked {
             out.text("order", &self.order);
         }
-        out.text("method", &self.method);
+        if !matches!(self.asked, Asked::Replay(_)) {
+            out.text("method", &self.method);
+        }
         write_headers(&self.headers, out);
         match &self.body {
             Body::None => {}
@@ -118,16 +123,27 @@ fn read_url(section: &Section<'_>) -> (Option<Url>, Option<Credentials>) {
 fn read_asked(section: &Section<'_>, folder: &Path) -> Option<Asked> {
     match section.chosen(&ASKED)? {
         "urls" => file(section, "urls", folder).map(Asked::List),
-        _ => {
-            let replay = section.inner(&REPLAY)?;
-            let speed = replay.positive_number("speed").unwrap_or(1.0);
-            if !replay.has("file") {
-                replay
-                    .missing("expected `file` in target.replay, found none", "name the access log");
-            }
-            file(&replay, "file", folder).map(|file| Asked::Replay(Replay { file, speed }))
+        _ => read_replay(section, folder).map(Asked::Replay),
+    }
+}
+
+fn read_replay(section: &Section<'_>, folder: &Path) -> Option<Replay> {
+    let replay = section.inner(&REPLAY)?;
+    if !replay.has("file") {
+        replay.missing("`file`", "file", "access.log.gz");
+    }
+    for key in ["method", "body", "body_file"] {
+        if section.has(key) {
+            let message = format!("`{key}` and `replay` exclude each other");
+            section.fault_beside(key, "replay", message, Some("the log says what is asked"));
         }
     }
+    let formats = Format::ALL.map(|format| (format.name(), format));
+    let format = replay.word("format", &formats);
+    let max_urls = replay.whole("max_urls", 1..=10_000_000).unwrap_or(Replay::MAX_URLS);
+    let unsafe_methods = replay.switch("unsafe_methods").unwrap_or(false);
+    let speed = replay.positive_number("speed").unwrap_or(1.0);
+    Some(Replay { file: file(&replay, "file", folder)?, format, max_urls, unsafe_methods, speed })
 }
 
 fn read_order(section: &Section<'_>, asked: &Asked) -> Order {
@@ -325,7 +341,9 @@ impl std::fmt::Display for Resolve {
     }
 }
 
-/// The file a key names, as found from `folder`.
+/// The file a key names: of a plan's key from `folder`, of a flag from the working folder.
 pub(crate) fn file(section: &Section<'_>, key: &str, folder: &Path) -> Option<PathBuf> {
-    section.line(key).map(|name| folder.join(name))
+    let name = section.line(key)?;
+    let flag = section.reading.is_flag(section.place(key));
+    Some(if flag { PathBuf::from(name) } else { folder.join(name) })
 }

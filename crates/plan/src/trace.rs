@@ -1,33 +1,60 @@
 //! `load.trace` and `load.profile`: rates that come from a recording, or from a day that ships
-//! with the program. The reader opens no file: the executor does.
+//! with the program. The reader opens no file: the executor does, and makes a schedule by
+//! `workload::trace` or `workload::profile`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, rate, share, show_rate_exact};
+use plimsoll_workload::profile::Profile;
+use plimsoll_workload::trace::{Moment, TraceOptions};
 
-use crate::key::{SectionKeys, key};
+use crate::key::{Key, SectionKeys, key};
 use crate::section::Section;
 use crate::target_reader::file;
 use crate::write::{Inline, exact};
+
+/// What is made of a trace, and likewise of a profile.
+const SCALE: Key = key(
+    "scale",
+    "rate..rate",
+    "–",
+    r#""35/s..600/s""#,
+    "Maps the least and the greatest rate to these.",
+);
+const FROM: Key = key("from", "moment", "–", r#""5h""#, "What is before is cut off.");
+const TO: Key =
+    key("to", "moment", "–", r#""1995-09-07 05:00""#, "What is from here on is cut off.");
+const SPEED: Key =
+    key("speed", "number", "1", "60", "How many times faster time runs; rates stay.");
+const INTERPOLATE: Key =
+    key("interpolate", "switch", "false", "true", "Straight lines between the points, not steps.");
+const FILL_DROPS: Key = key(
+    "fill_drops",
+    "share",
+    "–",
+    r#""25%""#,
+    "Replaces an interval below this share of the one before by it.",
+);
 
 /// The keys of `load.trace`.
 pub(crate) static TRACE: SectionKeys = SectionKeys {
     path: "load.trace",
     keys: &[
-        key("file", "file", "–", "The trace: CSV or gzip."),
-        key("scale", "rate..rate", "–", "Maps the least and the greatest rate to these two."),
-        key("from", "moment", "–", "Where the trace is cut off before."),
-        key("to", "moment", "–", "Where the trace is cut off after."),
-        key("speed", "number", "1", "How many times faster time runs; rates stay."),
-        key("interpolate", "switch", "false", "Straight lines between points instead of steps."),
+        key("file", "file", "–", r#""day.csv.gz""#, "The trace: CSV or gzip."),
         key(
-            "fill_drops",
-            "share",
+            "counts_per",
+            "duration",
             "–",
-            "Replaces an interval below this share of the one before by it.",
+            r#""1m""#,
+            "What each count is of, where the file does not say.",
         ),
-        key("counts_per", "duration", "–", "The interval that each number counts."),
+        SCALE,
+        FROM,
+        TO,
+        SPEED,
+        INTERPOLATE,
+        FILL_DROPS,
     ],
     shorthand: Some("file"),
     lists: &[],
@@ -39,9 +66,13 @@ pub(crate) static TRACE: SectionKeys = SectionKeys {
 pub(crate) static PROFILE: SectionKeys = SectionKeys {
     path: "load.profile",
     keys: &[
-        key("name", "clarknet-day", "–", "Which profile."),
-        key("speed", "number", "1", "How many times faster time runs; rates stay."),
-        key("scale", "rate..rate", "–", "Maps the least and the greatest rate to these two."),
+        key("name", "clarknet-day", "–", r#""clarknet-day""#, "Which profile."),
+        SCALE,
+        FROM,
+        TO,
+        SPEED,
+        INTERPOLATE,
+        FILL_DROPS,
     ],
     shorthand: Some("name"),
     lists: &[],
@@ -54,31 +85,19 @@ pub(crate) static PROFILE: SectionKeys = SectionKeys {
 pub struct TraceSource {
     /// The trace: CSV or gzip.
     pub file: PathBuf,
-    /// The least and the greatest rate, per second.
-    pub scale: Option<(f64, f64)>,
-    /// Where the trace is cut off before.
-    pub from: Option<String>,
-    /// Where the trace is cut off after.
-    pub to: Option<String>,
-    /// How many times faster time runs; above zero.
-    pub speed: f64,
-    /// Straight lines between points instead of steps.
-    pub interpolate: bool,
-    /// An interval below this share of the one before is replaced by it.
-    pub fill_drops: Option<f64>,
-    /// The interval that each number counts.
+    /// The interval that each number counts, where the file does not say.
     pub counts_per: Option<Duration>,
+    /// What is made of it.
+    pub options: TraceOptions,
 }
 
-/// A profile that ships with the program.
+/// A profile that ships with the program, and what is made of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileSource {
     /// Which.
-    pub profile: ProfileName,
-    /// The least and the greatest rate, per second.
-    pub scale: Option<(f64, f64)>,
-    /// How many times faster time runs; above zero.
-    pub speed: f64,
+    pub name: ProfileName,
+    /// What is made of it.
+    pub options: TraceOptions,
 }
 
 /// The profiles that ship with the program.
@@ -88,43 +107,36 @@ pub enum ProfileName {
     ClarknetDay,
 }
 
+/// The words of `name`.
 const PROFILES: [(&str, ProfileName); 1] = [("clarknet-day", ProfileName::ClarknetDay)];
+
+impl ProfileName {
+    /// The profile of that name.
+    #[must_use]
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::ClarknetDay => Profile::clarknet_day(),
+        }
+    }
+}
 
 impl TraceSource {
     pub(crate) fn read(section: &Section<'_>, folder: &Path) -> Option<Self> {
         if !section.has("file") {
-            section.missing("expected `file` in load.trace, found none", "name the trace's file");
+            section.missing("`file`", "file", "day.csv");
         }
-        Some(Self {
-            file: file(section, "file", folder)?,
-            scale: read_scale(section),
-            from: section.line("from").map(str::to_owned),
-            to: section.line("to").map(str::to_owned),
-            speed: section.positive_number("speed").unwrap_or(1.0),
-            interpolate: section.switch("interpolate").unwrap_or(false),
-            fill_drops: section.parsed("fill_drops", "a share such as 25%", share),
-            counts_per: section.positive_duration("counts_per"),
-        })
+        let options = read_options(section);
+        let counts_per = section.positive_duration("counts_per");
+        Some(Self { file: file(section, "file", folder)?, counts_per, options })
     }
 
     pub(crate) fn write(&self) -> Inline {
         let mut table = Inline::default();
         table.text("file", self.file.display());
-        write_scale(self.scale, &mut table);
-        if let Some(from) = &self.from {
-            table.text("from", from);
-        }
-        if let Some(to) = &self.to {
-            table.text("to", to);
-        }
-        table.number("speed", self.speed);
-        table.switch("interpolate", self.interpolate);
-        if let Some(share) = self.fill_drops {
-            table.number("fill_drops", share);
-        }
         if let Some(interval) = self.counts_per {
             table.text("counts_per", exact(interval));
         }
+        write_options(&self.options, &mut table);
         table
     }
 }
@@ -132,33 +144,65 @@ impl TraceSource {
 impl ProfileSource {
     pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
         if !section.has("name") {
-            section.missing("expected `name` in load.profile, found none", "clarknet-day ships");
+            section.missing("`name`", "name", "clarknet-day");
         }
-        Some(Self {
-            profile: section.word("name", &PROFILES)?,
-            scale: read_scale(section),
-            speed: section.positive_number("speed").unwrap_or(1.0),
-        })
+        let options = read_options(section);
+        Some(Self { name: section.word("name", &PROFILES)?, options })
     }
 
     pub(crate) fn write(&self) -> Inline {
         let mut table = Inline::default();
-        for (name, _) in PROFILES.iter().filter(|(_, profile)| *profile == self.profile) {
+        for (name, _) in PROFILES.iter().filter(|(_, name)| *name == self.name) {
             table.text("name", name);
         }
-        write_scale(self.scale, &mut table);
-        table.number("speed", self.speed);
+        write_options(&self.options, &mut table);
         table
     }
 }
 
-fn read_scale(section: &Section<'_>) -> Option<(f64, f64)> {
-    section.parsed("scale", "two rates such as 35/s..600/s", parse_scale)
+fn read_options(section: &Section<'_>) -> TraceOptions {
+    let (from, to) = (section.moment("from"), section.moment("to"));
+    if leaves_nothing(from, to) {
+        let message = "expected `from` before `to`, found it at or after".to_owned();
+        section.fault_beside("from", "to", message, None);
+    }
+    TraceOptions {
+        scale: section.parsed("scale", "two rates such as 35/s..600/s", parse_scale),
+        from,
+        to,
+        speed: section.positive_number("speed").unwrap_or(1.0),
+        interpolate: section.switch("interpolate").unwrap_or(false),
+        fill_drops: section.parsed("fill_drops", "a share such as 25%", share),
+    }
 }
 
-fn write_scale(scale: Option<(f64, f64)>, table: &mut Inline) {
-    if let Some((low, high)) = scale {
+fn write_options(options: &TraceOptions, table: &mut Inline) {
+    if let Some((low, high)) = options.scale {
         table.text("scale", format!("{}..{}", show_rate_exact(low), show_rate_exact(high)));
+    }
+    if let Some(from) = options.from {
+        table.text("from", from);
+    }
+    if let Some(to) = options.to {
+        table.text("to", to);
+    }
+    table.number("speed", options.speed);
+    table.switch("interpolate", options.interpolate);
+    if let Some(share) = options.fill_drops {
+        table.number("fill_drops", share);
+    }
+}
+
+/// Whether two moments that can be compared leave nothing between them.
+fn leaves_nothing(from: Option<Moment>, to: Option<Moment>) -> bool {
+    match (from, to) {
+        (Some(Moment::Date(from)), Some(Moment::Date(to))) => from >= to,
+        (from, Some(Moment::Offset(to))) => match from {
+            Some(Moment::Offset(from)) => from >= to,
+            Some(Moment::Date(_)) => false,
+            None => to == 0,
+        },
+        _ => false,
     }
 }
 

@@ -104,12 +104,17 @@ pub(crate) fn read(source: &mut Source) -> Result<Table, Box<Fault>> {
         Err(error) => {
             source.hide_by_line();
             let span = error.span().map(|span| (span.start, span.end));
-            let message = error.message().replace('\n', ", ");
+            let hint = syntax_hint(&text, span);
+            let mut message = error.message();
+            if hint.is_some() {
+                // What the parser would have taken instead is not what was meant.
+                message = message.split(", expected").next().unwrap_or(message);
+            }
             Err(Box::new(Fault {
-                message: format!("expected TOML: {message}"),
+                message: format!("expected TOML: {message}").replace('\n', ", "),
                 place: Place { source: 0, span: span.or(Some((0, 0))) },
                 also: None,
-                hint: syntax_hint(&text, span),
+                hint,
             }))
         }
     }
@@ -124,8 +129,10 @@ fn syntax_hint(text: &str, span: Option<(usize, usize)>) -> Option<String> {
     let value = value.trim();
     let bare = value.starts_with(|c: char| c.is_ascii_alphanumeric())
         && value.bytes().all(|b| b.is_ascii_graphic() && !b"\"'#{}[]=,\\".contains(&b));
-    let quote = bare && !secret::line_is_secret(line);
-    quote.then(|| format!("put quotes around it: {} = \"{value}\"", key.trim()))
+    let key = key.trim();
+    let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    let quote = bare && plain && !secret::line_is_secret(line);
+    quote.then(|| format!("put quotes around it: {key} = \"{value}\""))
 }
 
 fn place_of(span: Option<std::ops::Range<usize>>) -> Place {
@@ -183,10 +190,10 @@ fn find_secrets(table: &Table, spans: &mut Vec<(usize, usize)>) {
         let by_key = secret::key_is_secret(&entry.key);
         match &entry.node.value {
             Value::Table(inner) if !by_key => find_secrets(inner, spans),
-            Value::Text(text) if !by_key && !secret::holds_password(text) => {}
+            Value::Text(text) if !by_key && !secret::text_is_secret(text) => {}
             Value::List(items) if !by_key => {
                 let holds = |node: &&Node| match &node.value {
-                    Value::Text(text) => secret::holds_password(text),
+                    Value::Text(text) => secret::text_is_secret(text),
                     _ => false,
                 };
                 spans.extend(items.iter().filter(holds).filter_map(|node| node.place.span));

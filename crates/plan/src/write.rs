@@ -54,7 +54,8 @@ impl Writer {
     }
 
     pub(crate) fn inline(&mut self, key: &str, table: &Inline) {
-        self.line(key, &format!("{{ {} }}", table.parts.join(", ")));
+        let parts = table.parts.join(", ");
+        self.line(key, &if parts.is_empty() { "{}".into() } else { format!("{{ {parts} }}") });
     }
 
     pub(crate) fn finish(self) -> String {
@@ -79,6 +80,10 @@ impl Inline {
                 self.part(key, &format!("[{}]", items.join(", ")));
             }
         }
+    }
+
+    pub(crate) fn whole(&mut self, key: &str, value: u64) {
+        self.part(key, &value.to_string());
     }
 
     /// A finite number, to the bit.

@@ -1,0 +1,111 @@
+//! `docs/plans.md` has a row for every key, saying what the reader's own list says, and an example
+//! that is right.
+//!
+//! The tables are made anew by `PLIMSOLL_BLESS=1 cargo test -p plimsoll-plan documented`.
+
+use std::fmt::Write as _;
+
+use plimsoll_plan::{Key, Plan, SectionKeys, sections};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
+
+/// Plans of one key a line. Each key's example is right in at least one of them, in the place of
+/// its own line or as one more of its section.
+const PLANS: [&str; 7] = [
+    "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n[measure]\n",
+    "[target]\nurl = 'http://h/'\nhttp = '2'\n[load]\nschedule = '500/s for 30s'\n[measure]\n",
+    "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\n[load]\nusers = 3\nfor = '1s'\n[measure]\n",
+    "[target]\nurl = 'http://h/'\n[load]\n[load.trace]\nfile = 'day.csv'\n",
+    "[target]\nurl = 'http://h/'\n[load]\n[load.profile]\nname = 'clarknet-day'\n",
+    "[target]\nurl = 'http://h/'\n[target.replay]\nfile = 'access.log'\n",
+    "[target]\nurl = 'http://h/'\n[load]\n[measure]\n",
+];
+
+fn table(section: &SectionKeys) -> String {
+    let mut out =
+        String::from("| key | takes | default | example | |\n| --- | --- | --- | --- | --- |\n");
+    for Key { name, takes, default, example, about } in section.keys {
+        let example = if example.is_empty() { String::new() } else { format!("`{example}`") };
+        let default = match *default {
+            "–" => "–".into(),
+            words if words.contains(' ') => words.to_owned(),
+            value => format!("`{}`", value.trim_matches('`')),
+        };
+        writeln!(out, "| `{name}` | {takes} | {default} | {example} | {about} |").unwrap();
+    }
+    out
+}
+
+fn marks(section: &SectionKeys) -> (String, String) {
+    let path = if section.path.is_empty() { "above the sections" } else { section.path };
+    (format!("<!-- keys: {path} -->\n"), format!("<!-- end: {path} -->\n"))
+}
+
+#[test]
+fn documented_keys_are_the_keys() {
+    let mut page = std::fs::read_to_string(PAGE).unwrap();
+    let bless = std::env::var_os("PLIMSOLL_BLESS").is_some();
+    for section in sections() {
+        let (start, end) = marks(section);
+        let from = page.find(&start).unwrap_or_else(|| panic!("docs/plans.md lacks {start}"))
+            + start.len();
+        let to =
+            from + page[from..].find(&end).unwrap_or_else(|| panic!("docs/plans.md lacks {end}"));
+        if bless {
+            page.replace_range(from..to, &table(section));
+        } else {
+            let hint = "PLIMSOLL_BLESS=1 cargo test -p plimsoll-plan documented writes it anew";
+            assert_eq!(page[from..to], table(section), "{hint}");
+        }
+    }
+    if bless {
+        std::fs::write(PAGE, page).unwrap();
+    }
+}
+
+/// The plan with the key set to its example, in a section of its own order.
+fn with_example(plan: &str, section: &SectionKeys, key: &Key) -> Option<String> {
+    let line = format!("{} = {}\n", key.name, key.example);
+    if section.path.is_empty() {
+        return Some(format!("{line}{plan}"));
+    }
+    let header = format!("[{}]\n", section.path);
+    let start = plan.find(&header)? + header.len();
+    let end = plan[start..].find("\n[").map_or(plan.len(), |length| start + length + 1);
+    let end = end.max(start);
+    let own = format!("{} = ", key.name);
+    let kept: String = plan[start..end]
+        .lines()
+        .filter(|line| !line.starts_with(&own))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    Some(format!("{}{line}{kept}{}", &plan[..start], &plan[end..]))
+}
+
+#[test]
+fn documented_examples_are_right() {
+    for section in sections() {
+        for key in section.keys.iter().filter(|key| !key.example.is_empty()) {
+            let tried: Vec<_> =
+                PLANS.iter().filter_map(|plan| with_example(plan, section, key)).collect();
+            let right = tried.iter().any(|text| Plan::parse(text, "example.toml").is_ok());
+            let said = || {
+                let errors =
+                    tried.iter().map(|text| Plan::parse(text, "example.toml").unwrap_err());
+                errors.map(|error| format!("{error}\n---\n")).collect::<String>()
+            };
+            assert!(right, "{} of [{}]:\n{}", key.name, section.path, said());
+        }
+    }
+}
+
+#[test]
+fn documented_plans_are_right() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let blocks: Vec<_> =
+        page.split("```toml\n").skip(1).map(|b| b.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 3);
+    for block in blocks {
+        Plan::parse(block, "docs/plans.md").unwrap_or_else(|errors| panic!("{errors}\n{block}"));
+    }
+}

@@ -1,0 +1,171 @@
+//! Flags: what they win over, what they join, and that a plan of flags alone equals the same plan
+//! as a text.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_plan::{Asked, Connections, LoadShape, Plan, RateSource, Setting};
+use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::distribution::Distribution;
+
+fn flag(key: &str, value: &str) -> Setting {
+    Setting::new(key, value, format!("--{key}"))
+}
+
+fn with(text: &str, flags: &[(&str, &str)]) -> Plan {
+    let settings: Vec<_> = flags.iter().map(|(key, value)| flag(key, value)).collect();
+    Plan::parse_with(text, "plans/day.toml", &settings).unwrap_or_else(|e| panic!("{e}"))
+}
+
+const RATE: &str = r#"
+[target]
+url = "http://127.0.0.1:8080/"
+headers = { Accept = "text/html", X-A = ["1", "2"] }
+resolve = ["a.test:80:127.0.0.1"]
+
+[load]
+rate = "500/s"
+for = "30s"
+arrivals = "poisson"
+timeout = "3s"
+"#;
+
+#[test]
+fn flags_alone_say_what_a_text_says() {
+    let settings: Vec<_> = [
+        ("target.url", "http://127.0.0.1:8080/"),
+        ("target.headers", "Accept: text/html"),
+        ("target.headers", "X-A:1"),
+        ("target.headers", "x-a: 2"),
+        ("target.resolve", "a.test:80:127.0.0.1"),
+        ("load.rate", "500/s"),
+        ("load.for", "30s"),
+        ("load.arrivals", "poisson"),
+        ("load.timeout", "3s"),
+    ]
+    .map(|(key, value)| flag(key, value))
+    .into();
+    assert_eq!(Plan::assemble(&settings).unwrap(), Plan::parse(RATE, "plan.toml").unwrap());
+}
+
+#[test]
+fn a_flag_wins_over_the_same_key_and_the_last_flag_over_the_first() {
+    let plan =
+        with(RATE, &[("load.rate", "5/s"), ("load.rate", "7/s"), ("seed", "18446744073709551615")]);
+    let LoadShape::Open { source: RateSource::Constant { rate_per_s, duration }, arrivals } =
+        plan.load.shape
+    else {
+        panic!("{plan:?}")
+    };
+    assert!((rate_per_s - 7.0).abs() < 1e-12);
+    assert_eq!((duration, arrivals), (Duration::from_secs(30), Arrivals::Poisson));
+    assert_eq!((plan.seed, plan.load.timeout), (u64::MAX, Duration::from_secs(3)));
+}
+
+#[test]
+fn a_flag_displaces_what_excludes_it_in_the_file() {
+    let closed = with(RATE, &[("load.users", "8"), ("load.think", "exp:1s")]);
+    assert_eq!(
+        closed.load.shape,
+        LoadShape::Closed {
+            users: 8,
+            think: Distribution::Exponential { mean_ns: 1_000_000_000 },
+            duration: Duration::from_secs(30),
+        }
+    );
+    assert_eq!(closed.load.connections, Connections::fixed(8));
+    let scheduled = with(RATE, &[("load.schedule", "5/s for 1m")]);
+    assert!(matches!(
+        scheduled.load.shape,
+        LoadShape::Open { source: RateSource::Schedule(_), arrivals: Arrivals::Poisson }
+    ));
+    let users = "[target]\nurl = 'http://h/'\nbasic = 'a:b'\n[load]\nusers = 3\nfor = '1s'\nthink = 'exp:1s'\n";
+    let open = with(users, &[("load.rate", "5/s"), ("target.bearer_env", "TOKEN")]);
+    assert!(matches!(open.load.shape, LoadShape::Open { .. }));
+    assert_eq!(open.load.connections, Connections::fixed(64));
+    assert_eq!(open.target.auth, Some(plimsoll_plan::Auth::BearerEnv("TOKEN".into())));
+}
+
+#[test]
+fn lists_and_headers_of_flags_replace_and_join() {
+    let flags = [
+        ("target.headers", "x-a: 3"),
+        ("target.headers.X-B", "4"),
+        ("target.headers", "X-B: 5"),
+        ("target.resolve", "b.test:80:127.0.0.2"),
+        ("target.resolve", "c.test:80:[::1]"),
+    ];
+    let plan = with(RATE, &flags);
+    let headers: Vec<_> = plan
+        .target
+        .headers
+        .iter()
+        .map(|h| (h.name.as_str(), std::str::from_utf8(h.value.as_static().unwrap()).unwrap()))
+        .collect();
+    assert_eq!(headers, [("accept", "text/html"), ("x-a", "3"), ("x-b", "4"), ("x-b", "5")]);
+    let hosts: Vec<_> = plan.target.resolve.iter().map(ToString::to_string).collect();
+    assert_eq!(hosts, ["b.test:80:127.0.0.2", "c.test:80:[::1]"]);
+}
+
+#[test]
+fn a_table_may_be_shortened_and_its_details_set() {
+    let text = "[target]\nurl = 'http://h/'\n[load]\ntrace = 'day.csv'\n";
+    let plan = with(text, &[("load.trace.speed", "60"), ("load.trace.scale", "35/s..600/s")]);
+    let LoadShape::Open { source: RateSource::Trace(trace), .. } = &plan.load.shape else {
+        panic!("{plan:?}")
+    };
+    assert_eq!(trace.file, PathBuf::from("plans/day.csv"));
+    let plan = with(text, &[("load.trace.speed", "60"), ("load.trace", "other.csv")]);
+    assert_eq!(plan.files(), [PathBuf::from("other.csv")]);
+    let plan = with(RATE, &[("load.profile", "clarknet-day"), ("load.profile.speed", "60")]);
+    assert!(matches!(
+        plan.load.shape,
+        LoadShape::Open { source: RateSource::Profile(_), arrivals: Arrivals::Poisson }
+    ));
+}
+
+#[test]
+fn files_of_the_plan_are_in_its_folder_and_files_of_flags_in_the_working_folder() {
+    let text = "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\nca = '/etc/ca.pem'\n\
+                [load]\nusers = 1\nfor = '1s'\n";
+    let plan = with(text, &[("target.body_file", "body.json")]);
+    let files: Vec<PathBuf> =
+        ["plans/urls.csv", "body.json", "/etc/ca.pem"].map(PathBuf::from).into();
+    assert_eq!(plan.files(), files);
+    assert_eq!(Plan::parse(&plan.to_toml(), "printed.toml").unwrap(), plan);
+    let kept = plan.to_toml_from(std::path::Path::new("/home/me"));
+    let again = Plan::parse(&kept, "runs/1/plan.toml").unwrap();
+    assert_eq!(again.files()[0], PathBuf::from("/home/me/plans/urls.csv"));
+}
+
+#[test]
+fn a_replay_has_its_own_times_unless_others_are_given() {
+    let text = "[target]\nurl = 'http://h/'\nreplay = 'access.log.gz'\n";
+    let plan = with(text, &[]);
+    assert!(matches!(plan.target.asked, Asked::Replay(_)));
+    assert!(matches!(plan.load.shape, LoadShape::Replay));
+    let plan = with(text, &[("load.users", "3"), ("load.for", "1m")]);
+    assert!(matches!(plan.load.shape, LoadShape::Closed { users: 3, .. }));
+}
+
+#[test]
+fn a_pair_is_a_setting() {
+    let setting = Setting::from_pair("load.rate = 500/s").unwrap();
+    assert_eq!(setting, Setting::new("load.rate", "500/s", "--set load.rate"));
+    assert!(Setting::from_pair("load.rate").is_err());
+    assert!(Setting::from_pair("=5").is_err());
+}
+
+#[test]
+fn what_is_missing_is_missing_from_the_command_line() {
+    let errors = Plan::assemble(&[]).unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "command line: expected `url`, found none\n\
+         hint: for example http://127.0.0.1:8080/\n\n\
+         command line: expected one of `schedule`, `rate`, `trace`, `profile` and `users`, found \
+         none\nhint: for example --schedule 500/s for 30s"
+    );
+    let error = &errors.errors[0];
+    assert_eq!((error.at.line, error.at.column), (None, None));
+}

@@ -1,0 +1,253 @@
+//! A printed plan is complete, and reads back as the same plan.
+
+use std::time::Duration;
+
+use plimsoll_plan::{Plan, Setting};
+use proptest::prelude::*;
+
+/// One setting: a key and a value that is right for it.
+fn one(
+    key: &'static str,
+    value: impl Strategy<Value = String> + 'static,
+) -> BoxedStrategy<(String, String)> {
+    value.prop_map(move |value| (key.to_owned(), value)).boxed()
+}
+
+/// The setting, or none.
+fn maybe(
+    key: &'static str,
+    value: impl Strategy<Value = String> + 'static,
+) -> BoxedStrategy<Vec<(String, String)>> {
+    prop::option::of(one(key, value)).prop_map(|setting| setting.into_iter().collect()).boxed()
+}
+
+fn words(words: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::sample::select(words).prop_map(str::to_owned)
+}
+
+fn duration() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (1u64..10_000_000_000_000).prop_map(|ns| format!("{ns}ns")),
+        (1u32..5000).prop_map(|s| format!("{s}s")),
+        (1u32..90).prop_map(|m| format!("1h{m}m")),
+    ]
+}
+
+fn rate() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (1.0f64..1e6).prop_map(|rate| format!("{rate}/s")),
+        (1u32..100_000).prop_map(|rate| format!("{rate}/m")),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[ -~]{1,20}", "\\PC{1,20}"]
+        .prop_filter("not empty, no control characters", |t| !t.chars().any(char::is_control))
+}
+
+fn shape() -> impl Strategy<Value = Vec<(String, String)>> {
+    let arrivals = || maybe("load.arrivals", words(&["even", "random", "poisson"]));
+    let number = || (0.001f64..1000.0).prop_map(|n| n.to_string());
+    let scale = || (1u32..100, 100u32..999).prop_map(|(a, b)| format!("{a}/m..{b}.25/s"));
+    let piece = prop_oneof![
+        (1u32..999, duration()).prop_map(|(a, d)| format!("{a}.5/s for {d}")),
+        (1u32..999, 0u32..999, duration()).prop_map(|(a, b, d)| format!("{a}/s..{b}/s in {d}")),
+    ];
+    let think = prop_oneof![
+        words(&["none", "const:1s", "uniform:1ms..9ms", "lognormal:5ms,0.8", "pareto:1.5,1ms..1s"]),
+        duration().prop_map(|d| format!("exp:{d}")),
+    ];
+    let join = |parts: Vec<Vec<(String, String)>>| parts.concat();
+    prop_oneof![
+        (rate(), 60u32..999, arrivals()).prop_map(|(rate, s, more)| {
+            let rate = [("load.rate".into(), rate), ("load.for".into(), format!("{s}s"))];
+            [rate.to_vec(), more].concat()
+        }),
+        (prop::collection::vec(piece, 1..5), arrivals()).prop_map(|(pieces, more)| {
+            // At least one request, whatever the pieces say.
+            let schedule = format!("{}, 5/s for 1m", pieces.join(", "));
+            [vec![("load.schedule".into(), schedule)], more].concat()
+        }),
+        (1u32..5000, duration(), maybe("load.think", think)).prop_map(|(users, time, more)| {
+            let users = [("load.users".into(), users.to_string()), ("load.for".into(), time)];
+            [users.to_vec(), more].concat()
+        }),
+        (
+            one("load.trace", text()),
+            arrivals(),
+            maybe("load.trace.scale", scale()),
+            maybe("load.trace.speed", number()),
+            maybe("load.trace.interpolate", words(&["true", "false"])),
+            maybe("load.trace.fill_drops", (0.0f64..1.0).prop_map(|share| share.to_string())),
+            maybe("load.trace.counts_per", duration()),
+        )
+            .prop_map(move |(a, b, c, d, e, f, g)| join(vec![vec![a], b, c, d, e, f, g])),
+        (maybe("load.profile.scale", scale()), maybe("load.profile.speed", number()), arrivals())
+            .prop_map(move |(a, b, c)| {
+                join(vec![vec![("load.profile".into(), "clarknet-day".into())], a, b, c])
+            }),
+    ]
+}
+
+fn target() -> impl Strategy<Value = Vec<(String, String)>> {
+    let url = prop_oneof![
+        "http://[a-z]{1,9}(:[1-9][0-9]{0,3})?(/[!-\"$-z]{0,9})?",
+        "https://[a-z]{1,9}[.]test/[a-z?=&é]{0,9}",
+        "http[+]unix://%2Frun%2F[a-z]{1,9}/[a-z]{0,5}",
+        Just("http://[::1]:8080/".to_owned()),
+    ];
+    let asked = prop_oneof![
+        Just(Vec::new()),
+        (
+            maybe("target.urls", text()),
+            maybe(
+                "target.order",
+                words(&["uniform", "weighted", "zipf:0.1", "in-order", "zipf:1e-7"])
+            ),
+        )
+            .prop_map(|(urls, order)| if urls.is_empty() {
+                urls
+            } else {
+                [urls, order].concat()
+            }),
+        (
+            one("target.replay", text()),
+            maybe("target.replay.speed", (0.001f64..1000.0).prop_map(|n| n.to_string())),
+            maybe("target.replay.format", words(&["common", "combined", "squid", "json"])),
+        )
+            .prop_map(|(file, speed, format)| [vec![file], speed, format].concat()),
+    ];
+    let body = prop_oneof![
+        maybe("target.body", "\\PC{0,20}".prop_map(|t| t.replace("{{", "{ {"))),
+        maybe("target.body", words(&["{{uuid}}", "\\{{", "a\n\t\"{{counter}}\"\u{7f}", "é🦀"])),
+        maybe("target.body_file", text()),
+    ];
+    let name = "[A-Za-z!#$%&'*+^_`|~-]{1,12}";
+    let header = (name, "[!-z]{0,12}").prop_map(|(name, value)| {
+        ("target.headers".to_owned(), format!("X{name}: {}", value.replace("{{", "")))
+    });
+    let resolve = prop_oneof![Just("a.test:80:127.0.0.1"), Just("B.test:443:::1")];
+    (
+        one("target.url", url),
+        asked,
+        body,
+        prop::collection::vec(header, 0..4),
+        prop::collection::vec(one("target.resolve", resolve.prop_map(str::to_owned)), 0..3),
+        maybe("target.method", words(&["GET", "POST", "PURGE"])),
+        maybe("target.basic_env", words(&["LOGIN"])),
+        (
+            maybe("target.host", "[a-z.]{1,9}"),
+            maybe("target.ok", words(&["2xx", "200,304", "200..299,404", "5xx"])),
+            maybe("target.insecure", words(&["true", "false"])),
+            maybe("target.ca", text()),
+            maybe("target.sni", "[a-z.]{1,9}"),
+        ),
+    )
+        .prop_map(|(url, a, b, c, d, e, f, (g, h, i, j, k))| {
+            [vec![url], a, b, c, d, e, f, g, h, i, j, k].concat()
+        })
+}
+
+fn rest() -> impl Strategy<Value = Vec<(String, String)>> {
+    let number = |low: u64, high: u64| (low..high).prop_map(|n| n.to_string());
+    let http2 = (words(&["2", "auto"]), maybe("load.streams", number(1, 500)))
+        .prop_map(|(http, streams)| [vec![("target.http".into(), http)], streams].concat());
+    (
+        prop_oneof![Just(Vec::new()), http2, maybe("target.http", words(&["1.1"]))],
+        maybe("load.warm_up", duration()),
+        maybe("load.drain", duration()),
+        maybe("load.connections", prop_oneof![number(1, 9999), Just("64..2k".to_owned())]),
+        maybe("load.connection", words(&["keep-alive", "per-request"])),
+        maybe("load.timeout", duration()),
+        maybe("load.max_waiting", prop_oneof![number(0, 9999), Just(u64::MAX.to_string())]),
+        (
+            maybe("load.threads", words(&["1", "auto"])),
+            maybe("load.pacing", words(&["precise", "thrifty", "auto"])),
+            maybe("load.stop_when", words(&["errors>50% for 5s", "p99.9>1.5s for 1m"])),
+            maybe("load.patience", duration()),
+            maybe("measure.slo", words(&["p99<200ms", "errors < 0.1%, rate>=5/s", "lost<10"])),
+            maybe("measure.samples", words(&["true", "false"])),
+            maybe("name", text()),
+            maybe("seed", prop_oneof![number(0, 99), Just(u64::MAX.to_string())]),
+            maybe("repeat", number(1, 99)),
+        ),
+    )
+        .prop_map(|(a, b, c, d, e, f, g, (h, i, j, k, l, m, n, o, p))| {
+            [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p].concat()
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_plan_reads_back_the_same(
+        (target, shape, rest, own_times) in (target(), shape(), rest(), any::<bool>()),
+    ) {
+        let replay = target.iter().any(|(key, _)| key == "target.replay");
+        let said_by_log = ["target.method", "target.body", "target.body_file"];
+        let goes = |key: &str| !replay || !said_by_log.contains(&key);
+        let shape = if replay && own_times { Vec::new() } else { shape };
+        let settings: Vec<Setting> = [target, shape, rest]
+            .concat()
+            .into_iter()
+            .filter(|(key, _)| goes(key))
+            .map(|(key, value)| Setting::new(key, value, "--flag"))
+            .collect();
+        let plan = Plan::assemble(&settings);
+        prop_assert!(plan.is_ok(), "{}", plan.unwrap_err());
+        let plan = plan.unwrap();
+        let printed = plan.to_toml();
+        let again = Plan::parse(&printed, "printed.toml");
+        prop_assert!(again.is_ok(), "{}\n{printed}", again.unwrap_err());
+        let again = again.unwrap();
+        prop_assert_eq!(&again, &plan, "{}", printed);
+        prop_assert_eq!(again.to_toml(), printed);
+    }
+}
+
+#[test]
+fn committed_plans_are_right_and_print_what_is_committed() {
+    let bless = std::env::var_os("PLIMSOLL_BLESS").is_some();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plans");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        seen += 1;
+        let text = std::fs::read_to_string(&path).unwrap();
+        let plan = Plan::parse(&text, "plan.toml").unwrap_or_else(|e| panic!("{e}"));
+        let printed = plan.to_toml();
+        assert_eq!(Plan::parse(&printed, "plan.toml").unwrap().to_toml(), printed);
+        let golden = path.with_extension("printed");
+        if bless {
+            std::fs::write(&golden, &printed).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&golden).unwrap_or_default(), printed, "{golden:?}");
+    }
+    assert_eq!(seen, 6);
+}
+
+#[test]
+fn windows_line_ends_and_a_byte_order_mark_are_read() {
+    let text = "\u{feff}[target]\r\nurl = \"http://h/\"\r\n[load]\r\nusers = 1\r\nfor = \"x\"\r\n";
+    let errors = Plan::parse(text, "p.toml").unwrap_err();
+    assert_eq!(errors.errors.len(), 1);
+    let at = &errors.errors[0].at;
+    assert_eq!((at.line, at.column), (Some(5), Some(8)));
+    assert_eq!(at.excerpt.as_ref().unwrap().text, "for = \"x\"");
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let plan = Plan::parse("target.url='http://h/'\n[load]\nrate='5/s'\nfor='1s'", "p").unwrap();
+    assert_eq!((plan.seed, plan.repeat), (1, 1));
+    assert_eq!(plan.load.timeout, Duration::from_secs(10));
+    assert_eq!(plan.load.drain, Duration::from_secs(10));
+    assert_eq!(plan.load.patience, Duration::from_secs(1));
+    assert_eq!((plan.load.connections.start, plan.load.connections.most), (64, 64));
+    assert_eq!(plan.target.method, "GET");
+    assert!(plan.target.ok.contains(204) && !plan.target.ok.contains(304));
+}
