@@ -1,0 +1,13 @@
+//! Tests of the run folder as a whole: written, crashed, read, exported, listed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod crash;
+mod export;
+mod folder;
+mod index;
+mod log;
+mod made;
+mod mount;
+mod samples;
+mod summary;

@@ -1,0 +1,170 @@
+//! `artifacts/samples.bin`: every request comes back; a torn end costs a block.
+
+use std::fs;
+use std::path::Path;
+
+use plimsoll_runs::{Ended, ErrorKind, Phase, RunError, RunWriter, Sample, Sink as _, samples};
+use proptest::prelude::*;
+
+use crate::made;
+
+fn writer(root: &Path) -> RunWriter {
+    let mut meta = made::meta("a", 0, 10);
+    meta.samples = true;
+    RunWriter::create(root, &meta).unwrap()
+}
+
+fn read(file: &Path) -> Result<Vec<Sample>, RunError> {
+    samples::SampleReader::open(file)?.collect()
+}
+
+/// An ordinary sample: the n-th request of 10,000 a second.
+fn ordinary(n: u64) -> Sample {
+    let due_ns = n * 100_000;
+    Sample {
+        due_ns,
+        sent_ns: due_ns + 20_000 + n % 7 * 1000,
+        first_byte_ns: due_ns + 180_000 + n % 13 * 3000,
+        done_ns: due_ns + 200_000 + n % 13 * 3000,
+        bytes: 1024,
+        request: u32::try_from(n % 3).unwrap(),
+        connection: u32::try_from(n % 64).unwrap(),
+        status: if n % 100 == 99 { 503 } else { 200 },
+        phase: Phase::Measured,
+        error: (n % 100 == 99).then_some(ErrorKind::Status),
+    }
+}
+
+prop_compose! {
+    fn any_sample()(
+        times in prop::array::uniform4(prop_oneof![Just(0), 0..u64::MAX, 0..10_000_000_000_u64]),
+        bytes in any::<u64>(),
+        request in any::<u32>(),
+        connection in any::<u32>(),
+        status in prop_oneof![Just(0), Just(200), any::<u16>()],
+        measured in any::<bool>(),
+        error in prop::option::of(0..ErrorKind::ALL.len()),
+    ) -> Sample {
+        let [due_ns, sent_ns, first_byte_ns, done_ns] = times;
+        Sample {
+            due_ns, sent_ns, first_byte_ns, done_ns, bytes, request, connection, status,
+            phase: if measured { Phase::Measured } else { Phase::WarmUp },
+            error: error.map(|kind| ErrorKind::ALL[kind]),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_goes_in_comes_out(
+        seconds in prop::collection::vec(prop::collection::vec(any_sample(), 0..200), 0..4),
+    ) {
+        let root = tempfile::tempdir().unwrap();
+        let mut writer = writer(root.path());
+        for (k, second) in seconds.iter().enumerate() {
+            for some in second.chunks(33) {
+                writer.samples(some).unwrap();
+            }
+            writer.interval(&made::second(k as u64)).unwrap();
+        }
+        let run = writer.finish(made::end(Ended::Complete)).unwrap();
+        let read: Result<Vec<Sample>, _> = run.samples().unwrap().unwrap().collect();
+        prop_assert_eq!(read.unwrap(), seconds.concat());
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader(
+        mut bytes in prop::collection::vec(any::<u8>(), 0..400),
+        header in any::<bool>(),
+        sound in any::<bool>(),
+    ) {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("samples.bin");
+        if header {
+            let mut whole = b"PLSAMPLE\x01\0\0\0\0\0\0\0".to_vec();
+            if sound {
+                // A block whose checksum is right and whose records are anything.
+                whole.extend(u32::try_from(bytes.len()).unwrap().to_le_bytes());
+                whole.extend(1000_u32.to_le_bytes());
+                whole.extend(samples::checksum(&bytes).to_le_bytes());
+            }
+            whole.append(&mut bytes);
+            bytes = whole;
+        }
+        fs::write(&file, bytes).unwrap();
+        // Any outcome but a panic or an endless reading.
+        let _ = read(&file);
+    }
+}
+
+#[test]
+fn many_samples_are_small_and_in_order() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = writer(root.path());
+    let all: Vec<Sample> = (0..100_000).map(ordinary).collect();
+    for some in all.chunks(512) {
+        writer.samples(some).unwrap();
+    }
+    let run = writer.finish(made::end(Ended::Complete)).unwrap();
+    let file = run.path().join("artifacts/samples.bin");
+    assert_eq!(read(&file).unwrap(), all);
+    let bytes = fs::metadata(&file).unwrap().len();
+    assert!(bytes < 20 * 100_000, "{bytes} bytes for 100,000 samples");
+}
+
+#[test]
+fn without_samples_there_is_no_file() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(root.path(), &made::meta("a", 0, 1)).unwrap();
+    writer.samples(&[ordinary(1)]).unwrap();
+    let run = writer.finish(made::end(Ended::Complete)).unwrap();
+    assert!(run.samples().unwrap().is_none());
+    assert!(!run.path().join("artifacts/samples.bin").exists());
+}
+
+#[test]
+fn torn_anywhere_it_gives_the_whole_blocks_before() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = writer(root.path());
+    let all: Vec<Sample> = (0..20).map(ordinary).collect();
+    // Three blocks: one a second.
+    for (k, some) in all.chunks(8).enumerate() {
+        writer.samples(some).unwrap();
+        writer.interval(&made::second(k as u64)).unwrap();
+    }
+    let file = writer.path().join("artifacts/samples.bin");
+    let whole = fs::read(&file).unwrap();
+    let torn = root.path().join("torn.bin");
+    let mut ends = std::collections::BTreeMap::new();
+    for cut in 0..=whole.len() {
+        fs::write(&torn, &whole[..cut]).unwrap();
+        let found = read(&torn).unwrap();
+        assert!(all.starts_with(&found), "cut at byte {cut}");
+        *ends.entry(found.len()).or_insert(0) += 1;
+    }
+    assert_eq!(ends.keys().copied().collect::<Vec<_>>(), [0, 8, 16, 20]);
+    assert_eq!(ends[&20], 1, "only the whole file has all");
+    // A block that was written over with zeros, or with one bit flipped, ends the file.
+    for (at, bit) in [(whole.len() - 1, 1), (whole.len() - 9, 0x80)] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= bit;
+        fs::write(&torn, &damaged).unwrap();
+        assert_eq!(read(&torn).unwrap().len(), 16);
+    }
+    let mut zeros = whole.clone();
+    zeros.resize(whole.len() + 4096, 0);
+    fs::write(&torn, &zeros).unwrap();
+    assert_eq!(read(&torn).unwrap(), all);
+}
+
+#[test]
+fn other_files_and_later_versions_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("samples.bin");
+    fs::write(&file, [b'x'; 100]).unwrap();
+    assert!(matches!(read(&file), Err(RunError::Damaged { .. })));
+    fs::write(&file, b"PLSAMPLE\x02\0\0\0\0\0\0\0").unwrap();
+    assert!(matches!(read(&file), Err(RunError::Format { found: 2, known: 1, .. })));
+}
