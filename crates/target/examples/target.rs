@@ -4,7 +4,7 @@
 //! cargo run -p plimsoll-target --release --example target -- ADDRESS SERVICE [NAME=VALUE]…
 //! ```
 //!
-//! Names: workers, bound, stall (EVERY:LENGTH), slow (FACTOR:OVER), errors, body, timers, log,
+//! Names: model (FILE), workers, bound, stall (EVERY:LENGTH), slow (FACTOR:OVER), errors, body, timers, log,
 //! seed, burn (yes), for (how long to run; default 1h).
 
 #![expect(clippy::print_stdout, reason = "a program for people")]
@@ -18,6 +18,7 @@ use std::thread;
 use plimsoll_target::{Address, BodySize, Options, Server, SlowStart, Stall};
 use plimsoll_units::{count, duration, share, show_duration};
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 
 fn ns(text: &str) -> Result<u64, Box<dyn Error>> {
     Ok(u64::try_from(duration(text)?.as_nanos())?)
@@ -29,13 +30,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut options = Options::default();
     if let Some(service) = arguments.next() {
         let service = if service == "const:0" { "none" } else { service.as_str() };
-        options.service = Distribution::parse(service)?;
+        options.service = ServiceTime::Law(Distribution::parse(service)?);
     }
     let mut run_for = ns("1h")?;
     for argument in arguments {
         let (name, value) = argument.split_once('=').ok_or("NAME=VALUE")?;
         let parts = || value.split_once(':').ok_or("two values with a colon between");
         match name {
+            "model" => options = options.with_model(&ServiceModel::read(value.as_ref())?),
             "workers" => options.workers = u32::try_from(count(value)?)?.try_into()?,
             "bound" => options.queue_bound = Some(count(value)?),
             "stall" => options.stall = Stall::new(ns(parts()?.0)?, ns(parts()?.1)?),

@@ -4,8 +4,8 @@
 //! ones included; each figure has a random stream of its own. So two servers of one seed give the
 //! n-th request the same service, whenever it comes.
 
-use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
+use plimsoll_workload::service_model::ServiceTime;
 
 use crate::body::BodySize;
 use crate::options::Options;
@@ -14,7 +14,7 @@ use crate::slow_start::SlowStart;
 /// The random side of a server's behaviour.
 #[derive(Debug, Clone)]
 pub struct Draws {
-    service: Distribution,
+    service: ServiceTime,
     speed: f64,
     slow_start: Option<SlowStart>,
     error_share: f64,
@@ -40,7 +40,7 @@ impl Draws {
     #[must_use]
     pub fn new(options: &Options) -> Self {
         Self {
-            service: options.service,
+            service: options.service.clone(),
             speed: options.speed,
             slow_start: options.slow_start,
             error_share: options.error_share,
@@ -53,21 +53,14 @@ impl Draws {
 
     /// What the next request draws, which arrives at `at_ns` since time zero.
     pub fn next(&mut self, at_ns: u64) -> Draw {
-        let service_ns = self.service.sample_ns(&mut self.services);
         let multiple = self.slow_start.map_or(1.0, |slow| slow.multiple(at_ns)) / self.speed;
+        let seconds = self.service.sample(&mut self.services) * multiple;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let service_ns = (seconds * 1e9).round() as u64;
         Draw {
-            service_ns: scaled(service_ns, multiple),
+            service_ns,
             is_error: self.error_share > 0.0 && self.errors.uniform() < self.error_share,
             body: self.body.draw(&mut self.sizes),
         }
     }
-}
-
-fn scaled(service_ns: u64, multiple: f64) -> u64 {
-    if multiple.to_bits() == 1.0_f64.to_bits() {
-        return service_ns;
-    }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let scaled = (service_ns as f64 * multiple).round() as u64;
-    scaled
 }

@@ -24,6 +24,7 @@ mod connection;
 mod desk;
 mod listen;
 mod slab;
+mod timers;
 
 pub use body::BodySize;
 pub use error::TargetError;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use plimsoll_units::ParseError;
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 
 use crate::body::{BodySize, MAX_BODY};
 use crate::error::TargetError;
@@ -19,7 +20,7 @@ use crate::stall::Stall;
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Time one worker needs for a request, drawn for each in order of arrival.
-    pub service: Distribution,
+    pub service: ServiceTime,
     /// How much faster than `service` says the workers are: 2 halves every service time.
     pub speed: f64,
     /// Requests served at once; each takes one worker.
@@ -50,7 +51,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            service: Distribution::NONE,
+            service: ServiceTime::Law(Distribution::NONE),
             speed: 1.0,
             workers: NonZeroU32::MIN,
             queue_bound: None,
@@ -68,9 +69,20 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The same server, with service time, speed, workers (the model's cores) and queue bound (what
+    /// its limit of concurrency leaves beside them) of a service model. CPU time a request plays
+    /// no part: the computed queue waits, and `burn` burns the whole service time.
+    #[must_use]
+    pub fn with_model(self, model: &ServiceModel) -> Self {
+        let workers = model.concurrency.map_or(model.cores, |limit| limit.min(model.cores));
+        let places = model.concurrency.map(|limit| u64::from(limit.get() - workers.get()));
+        let (service, speed) = (model.service_time.clone(), model.speed);
+        Self { service, speed, workers, queue_bound: places, ..self }
+    }
+
     /// Whether every request is answered as soon as it is read, and with 200.
     pub(crate) fn is_immediate(&self) -> bool {
-        self.service == Distribution::NONE
+        self.service == ServiceTime::Law(Distribution::NONE)
             && self.stall.is_none()
             && self.error_share <= 0.0
             && !self.burn
@@ -108,10 +120,11 @@ impl Options {
 /// How the loop waits for the next departure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timers {
-    /// It sleeps until the departure: no processor time, late by the kernel's wake-up.
+    /// It sleeps until shortly before the departure and polls from there, but polls for no more
+    /// than a tenth of the time; what exceeds it is late by the kernel's wake-up.
     #[default]
     Sleep,
-    /// It sleeps until shortly before the departure and polls from there.
+    /// The same without that limit: from some thousand departures a second on it always polls.
     Spin,
 }
 

@@ -5,8 +5,6 @@
 //! any two events, so that neither a flood of requests nor one of connections starves them. A
 //! late wake-up delays the answers that were due meanwhile, and nothing else.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -25,9 +23,10 @@ use crate::http::answer::{Answer, Answers, Status};
 use crate::http::head::Link;
 use crate::http::reader::Event;
 use crate::listen::{Listener, descriptor_limit, raise_descriptor_limit};
-use crate::options::{Address, Options, Timers};
+use crate::options::{Address, Options};
 use crate::slab::{Key, Slab};
 use crate::stats::Stats;
+use crate::timers::{Due, What};
 
 /// epoll's names for what is no connection.
 const LISTENER: u64 = u64::MAX;
@@ -38,8 +37,6 @@ const EVENTS: usize = 256;
 const BUFFER: usize = 64 * 1024;
 /// Longest wait, so that being told to stop is noticed.
 const LONGEST_WAIT_NS: u64 = 50_000_000;
-/// With [`Timers::Spin`]: how long before a departure polling begins.
-const SPIN_NS: u64 = 60_000;
 /// How long what a client sends after a refusal is dropped, before it is hung up on.
 const LINGER_NS: u64 = 1_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -80,23 +77,6 @@ impl Server {
     }
 }
 
-/// Something that is to happen on a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Timer {
-    at_ns: u64,
-    /// Timers of one instant fire in the order in which they were set.
-    order: u64,
-    key: Key,
-    what: What,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    Depart,
-    /// A connection has lingered long enough.
-    HangUp,
-}
-
 struct Loop {
     options: Options,
     listener: Option<Listener>,
@@ -104,8 +84,7 @@ struct Loop {
     connections: Slab<Connection>,
     desk: Desk,
     workers: Option<Workers>,
-    timers: BinaryHeap<Reverse<Timer>>,
-    timers_set: u64,
+    due: Due,
     answers: Answers,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
@@ -134,6 +113,7 @@ impl Loop {
                 .map_err(TargetError::system("watch the workers"))?;
         }
         let usual = options.usual_body();
+        let (timers, now_ns) = (options.timers, clock::now_ns());
         Ok(Self {
             desk: Desk::new(&options)?,
             answers: Answers::new(usual, usual.unwrap_or(u64::MAX)),
@@ -142,11 +122,10 @@ impl Loop {
             epoll,
             connections: Slab::new(),
             workers,
-            timers: BinaryHeap::new(),
-            timers_set: 0,
+            due: Due::new(timers, now_ns),
             buffer: vec![0; BUFFER],
             scratch: Vec::new(),
-            now_ns: clock::now_ns(),
+            now_ns,
             drain_until_ns: None,
             idle_ns: 0,
         })
@@ -185,12 +164,7 @@ impl Loop {
     /// Waits for events until the next timer.
     fn wait(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), TargetError> {
         let before = clock::now_ns();
-        let until_next = match self.timers.peek() {
-            Some(Reverse(timer)) => timer.at_ns.saturating_sub(before),
-            None => LONGEST_WAIT_NS,
-        };
-        let early = if self.options.timers == Timers::Spin { SPIN_NS } else { 0 };
-        let wait_ns = until_next.saturating_sub(early).min(LONGEST_WAIT_NS);
+        let wait_ns = self.due.sleep_ns(before, LONGEST_WAIT_NS);
         // It is below a second: LONGEST_WAIT_NS.
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::try_from(wait_ns).unwrap_or(0) };
         events.clear();
@@ -200,9 +174,11 @@ impl Loop {
             Err(errno) => return Err(TargetError::system("wait for events")(errno)),
         }
         self.now_ns = clock::now_ns();
-        if wait_ns > 0 || events.is_empty() {
+        let is_poll = wait_ns == 0;
+        if !is_poll || events.is_empty() {
             self.idle_ns += self.now_ns - before;
         }
+        self.due.waited(before, self.now_ns, is_poll && events.is_empty());
         Ok(())
     }
 
@@ -331,9 +307,7 @@ impl Loop {
                 }
                 Some(_) => self.desk.burnt(&fate, fate.depart_ns)?,
                 None if fate.depart_ns > self.now_ns => {
-                    self.timers_set += 1;
-                    let (at_ns, order) = (fate.depart_ns, self.timers_set);
-                    self.timers.push(Reverse(Timer { at_ns, order, key, what: What::Depart }));
+                    self.due.set(fate.depart_ns, key, What::Depart);
                 }
                 None => {}
             }
@@ -343,11 +317,7 @@ impl Loop {
 
     /// Fires the timers that are due by the last reading of the clock.
     fn fire_due(&mut self) {
-        while let Some(&Reverse(timer)) = self.timers.peek() {
-            if timer.at_ns > self.now_ns {
-                return;
-            }
-            self.timers.pop();
+        while let Some(timer) = self.due.take(self.now_ns) {
             if self.connections.get_mut(timer.key).is_none() {
                 continue;
             }
@@ -380,9 +350,7 @@ impl Loop {
                 // A client that is gone shows in the next event.
                 let _ = shutdown(&connection.fd, Shutdown::Write);
                 self.watch(key);
-                self.timers_set += 1;
-                let (at_ns, order) = (self.now_ns + LINGER_NS, self.timers_set);
-                self.timers.push(Reverse(Timer { at_ns, order, key, what: What::HangUp }));
+                self.due.set(self.now_ns + LINGER_NS, key, What::HangUp);
             }
         }
     }

@@ -9,11 +9,12 @@ use plimsoll_target::log::{self, Record};
 use plimsoll_target::recursion::{Arrival, System, departures};
 use plimsoll_target::{BodySize, Options, SlowStart, Stall, Stats};
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 
 use super::client::{GET, Running};
 
-fn service(text: &str) -> Distribution {
-    Distribution::parse(text).unwrap()
+fn service(text: &str) -> ServiceTime {
+    ServiceTime::Law(Distribution::parse(text).unwrap())
 }
 
 /// Runs `connections` clients that send `requests` each at once; returns log and figures.
@@ -142,6 +143,27 @@ fn errors_and_sizes_are_the_seeds() {
     let stats = server.finish();
     assert_eq!((stats.errors, stats.succeeded), (errors, 2_000 - errors));
     assert!((500..700).contains(&errors), "{errors} of 2,000 at 30%");
+}
+
+#[test]
+fn a_model_says_what_the_server_is_like() {
+    let text = r#"{ "schema": 1, "service_time": { "quantiles": [[0, "1ms"], [1, "3ms"]] },
+                    "cores": 2, "concurrency": 5, "speed": 2 }"#;
+    let model = ServiceModel::from_json(text, "model").unwrap();
+    let options = Options::default().with_model(&model);
+    assert_eq!((options.workers.get(), options.queue_bound), (2, Some(3)));
+    let mut draws = Draws::new(&options);
+    let drawn: Vec<_> = (0..1_000).map(|_| draws.next(0).service_ns).collect();
+    assert!(drawn.iter().all(|ns| (500_000..=1_500_000).contains(ns)));
+    let mean = drawn.iter().sum::<u64>() as f64 / 1e3;
+    assert!((mean / 1e6 - 1.0).abs() < 0.05, "mean {mean} ns");
+    // Fewer at once than cores: nobody waits, and not every core is used.
+    let few = ServiceModel { concurrency: NonZeroU32::new(1), ..model };
+    let options = Options::default().with_model(&few);
+    assert_eq!((options.workers.get(), options.queue_bound), (1, Some(0)));
+    let (records, stats) = logged("model", &options, 4, 5);
+    assert_is_the_recursion(&options, &records);
+    assert!(stats.refused > 0, "{stats:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use plimsoll_target::{Address, BodySize, Options, Server, Stall, TargetError};
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::service_model::ServiceTime;
 
 use super::client::{Client, GET, Running};
 
@@ -89,7 +90,7 @@ fn a_log_that_cannot_be_made_is_named() {
 
 #[test]
 fn what_was_read_is_answered_after_the_stop() {
-    let service = Distribution::parse("const:30ms").unwrap();
+    let service = ServiceTime::Law(Distribution::parse("const:30ms").unwrap());
     let body = BodySize::Fixed(5_000_000);
     let server = Running::new(Options { service, body, ..Options::default() });
     let mut clients: Vec<_> = (0..5).map(|_| server.connect()).collect();
@@ -123,7 +124,7 @@ fn thousands_of_connections() {
 /// Requests whose clients have gone take their place in the queue, and are answered to nobody.
 #[test]
 fn clients_may_go_away() {
-    let service = Distribution::parse("const:1ms").unwrap();
+    let service = ServiceTime::Law(Distribution::parse("const:1ms").unwrap());
     let server = Running::new(Options { service, ..Options::default() });
     for _ in 0..20 {
         let mut client = server.connect();
