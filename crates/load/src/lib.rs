@@ -1,1 +1,25 @@
-//! load
+//! The load engine: pacing, a driver a protocol, recorders.
+//!
+//! One [`session::Session`] is threads with connections, to which a rate is offered and from which
+//! slices of 250 ms are taken; [`run`] is one use of it. The engine writes no files: it is handed a
+//! `runs::Sink`.
+//!
+//! What is counted, and why so: docs/counting.md; how requests are paced: docs/method/pacing.md.
+
+pub mod clock;
+pub mod config;
+pub mod driver;
+pub mod http1;
+pub mod run;
+pub mod session;
+pub mod sys;
+
+mod connection;
+mod in_flight;
+mod recorder;
+mod source;
+mod worker;
+
+pub use config::{Config, Endpoint, Expected, Pacing, Protocol, Tls};
+pub use recorder::{SLICE_NS, Slice};
+pub use session::{Session, SessionError};

@@ -1,0 +1,140 @@
+//! What a session of the engine needs to know. Everything is resolved: names are addresses, texts are
+//! types; nothing here is read from a file.
+
+use crate::http1::encode::Head;
+use plimsoll_workload::request::Requests;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where connections go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// TCP.
+    Tcp(SocketAddr),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+impl std::fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// TLS on every connection.
+#[derive(Clone)]
+pub struct Tls {
+    /// Roots, verification and the application protocols that are offered.
+    pub config: Arc<rustls::ClientConfig>,
+    /// The server's name, for SNI and verification.
+    pub name: rustls::pki_types::ServerName<'static>,
+}
+
+/// Which driver speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, by ALPN over TLS and by prior knowledge without.
+    Http2,
+}
+
+/// How a thread waits for the next due request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pacing {
+    /// Spins before a request is due: exact to microseconds, and uses its core up.
+    Precise,
+    /// Sleeps to ticks of one millisecond.
+    Thrifty,
+}
+
+impl Pacing {
+    /// The name in plans and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Precise => "precise",
+            Self::Thrifty => "thrifty",
+        }
+    }
+}
+
+/// The codes that count as success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    ranges: Vec<(u16, u16)>,
+}
+
+impl Expected {
+    /// Inclusive ranges of codes.
+    #[must_use]
+    pub fn new(ranges: Vec<(u16, u16)>) -> Self {
+        Self { ranges }
+    }
+
+    /// Whether a code is one of them.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, code: u16) -> bool {
+        self.ranges.iter().any(|&(from, to)| from <= code && code <= to)
+    }
+}
+
+impl Default for Expected {
+    /// 200 to 299.
+    fn default() -> Self {
+        Self::new(vec![(200, 299)])
+    }
+}
+
+/// A session's settings.
+#[derive(Clone)]
+pub struct Config {
+    /// Where connections go.
+    pub endpoint: Endpoint,
+    /// TLS, where it is spoken.
+    pub tls: Option<Tls>,
+    /// Which driver speaks.
+    pub protocol: Protocol,
+    /// What is asked.
+    pub requests: Arc<Requests>,
+    /// How HTTP requests are headed.
+    pub head: Head,
+    /// A connection of its own for each request.
+    pub connection_per_request: bool,
+    /// What counts as success.
+    pub expected: Expected,
+    /// Connections in all: opened before the start, and opened at most.
+    pub connections: (u32, u32),
+    /// Threads, at least 1 and at most the most connections.
+    pub threads: u32,
+    /// How threads wait.
+    pub pacing: Pacing,
+    /// How long an answer may take, from sent; also how long a connection may take to be made.
+    pub timeout_ns: u64,
+    /// How long after the schedule's end waiting requests are still sent and answers awaited.
+    pub drain_ns: u64,
+    /// How many requests may wait for a connection; `None` is any number.
+    pub max_waiting: Option<u64>,
+    /// Requests due from here on are measured; those before are warm-up.
+    pub measured_from_ns: u64,
+    /// Seeds every random stream.
+    pub seed: u64,
+    /// Whether every request is kept as a sample.
+    pub samples: bool,
+}
+
+impl Config {
+    /// How many connections may be under way at once: a server's backlog is finite.
+    pub const MAX_CONNECTING: u32 = 512;
+
+    /// Descriptors a session needs at most, its own few included.
+    #[must_use]
+    pub fn descriptors(&self) -> u64 {
+        u64::from(self.connections.1) + 2 * u64::from(self.threads)
+    }
+}

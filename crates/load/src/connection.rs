@@ -1,0 +1,241 @@
+//! One connection: its socket, its TLS, what is still to be written, and a driver's state.
+
+use crate::config::{Endpoint, Tls};
+use crate::driver::Slot;
+use rustix::event::epoll;
+use rustix::net::{
+    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, send,
+    socket_with, sockopt,
+};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// How far a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// There is none.
+    Closed,
+    /// The kernel is connecting.
+    Connecting,
+    /// TLS is being agreed on.
+    Handshaking,
+    /// Requests can be sent.
+    Open,
+}
+
+/// One entry of a worker's table.
+pub(crate) struct Connection<C> {
+    /// The socket, unless closed.
+    pub(crate) socket: Option<OwnedFd>,
+    /// How far it has come.
+    pub(crate) state: State,
+    /// Counts the sockets of this entry, so that an event for a former one is known as such.
+    pub(crate) generation: u32,
+    /// Unique in the run.
+    pub(crate) serial: u32,
+    /// The driver's state.
+    pub(crate) protocol: Option<C>,
+    tls: Option<Box<rustls::ClientConnection>>,
+    /// What the socket did not take yet.
+    out: Vec<u8>,
+    /// Plain bytes that go out together at the end of the turn.
+    pub(crate) gathered: Vec<u8>,
+    /// Whether epoll watches for room to write.
+    pub(crate) watches_write: bool,
+    /// When connecting began.
+    pub(crate) began: u64,
+    /// Since when it could take a request.
+    pub(crate) free_since: u64,
+    /// Whether an answer has come in several reads, and whether the next has been seen to arrive.
+    pub(crate) in_parts: bool,
+    pub(crate) seen: bool,
+    /// Requests it has answered.
+    pub(crate) answered: u32,
+    /// Requests on it.
+    pub(crate) in_use: u32,
+    /// Whether it stands in the queue of free connections.
+    pub(crate) queued: bool,
+    /// Whether it has something to write that waits for the end of the turn.
+    pub(crate) dirty: bool,
+    /// The request it is opened for, if that was sent in vain on a stale one.
+    pub(crate) reserved: Option<Slot>,
+}
+
+impl<C> Connection<C> {
+    /// An entry without a socket.
+    #[must_use]
+    pub(crate) fn closed() -> Self {
+        Self {
+            socket: None,
+            state: State::Closed,
+            generation: 0,
+            serial: 0,
+            protocol: None,
+            tls: None,
+            out: Vec::new(),
+            gathered: Vec::new(),
+            watches_write: false,
+            began: 0,
+            free_since: 0,
+            in_parts: false,
+            seen: false,
+            answered: 0,
+            in_use: 0,
+            queued: false,
+            dirty: false,
+            reserved: None,
+        }
+    }
+
+    /// The open socket.
+    #[inline]
+    pub(crate) fn socket(&self) -> io::Result<BorrowedFd<'_>> {
+        self.socket.as_ref().map(AsFd::as_fd).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Whether received bytes can be taken off the socket unseen.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.tls.is_none()
+    }
+
+    /// Whether everything that was given to it has gone to the kernel.
+    #[inline]
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// Begins TLS on a connected socket.
+    pub(crate) fn begin_tls(&mut self, tls: &Tls) -> Result<(), rustls::Error> {
+        let mut client = rustls::ClientConnection::new(tls.config.clone(), tls.name.clone())?;
+        client.set_buffer_limit(None);
+        self.tls = Some(Box::new(client));
+        self.state = State::Handshaking;
+        Ok(())
+    }
+
+    /// Sends bytes, or keeps what the socket does not take.
+    #[inline]
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            tls.writer().write_all(bytes)?;
+            return self.flush();
+        }
+        if !self.out.is_empty() {
+            self.out.extend_from_slice(bytes);
+            return self.flush();
+        }
+        let socket = self.socket()?;
+        let sent = match send(socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(n) => n,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        self.out.extend_from_slice(&bytes[sent..]);
+        Ok(())
+    }
+
+    /// Gives the kernel as much as it takes.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if let Some(tls) = &mut self.tls {
+            while tls.wants_write() {
+                tls.write_tls(&mut self.out)?;
+            }
+        }
+        let mut at = 0;
+        while at < self.out.len() {
+            let socket = self.socket.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+            match send(socket, &self.out[at..], SendFlags::NOSIGNAL) {
+                Ok(n) => at += n,
+                Err(rustix::io::Errno::AGAIN) => break,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.out.drain(..at);
+        if self.out.is_empty() && self.out.capacity() > 64 * 1024 {
+            self.out = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Sends what has gathered.
+    pub(crate) fn send_gathered(&mut self) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.gathered);
+        let result = if bytes.is_empty() { Ok(()) } else { self.send(&bytes) };
+        bytes.clear();
+        self.gathered = bytes;
+        result
+    }
+
+    /// Takes received TLS bytes; whole records become plain bytes in `plain`. `Ok(true)` when the
+    /// handshake has been completed by them.
+    pub(crate) fn decrypt(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> io::Result<bool> {
+        let Some(tls) = &mut self.tls else { return Ok(false) };
+        let handshaking = tls.is_handshaking();
+        while !bytes.is_empty() {
+            tls.read_tls(&mut bytes)?;
+            let state = tls
+                .process_new_packets()
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            let from = plain.len();
+            plain.resize(from + state.plaintext_bytes_to_read(), 0);
+            if plain.len() > from {
+                tls.reader().read_exact(&mut plain[from..])?;
+            }
+        }
+        let completed = handshaking && !tls.is_handshaking();
+        if tls.wants_write() {
+            self.flush()?;
+        }
+        Ok(completed)
+    }
+
+    /// Closes the socket and forgets everything about it. The kernel takes it out of epoll.
+    pub(crate) fn close(&mut self) {
+        self.socket = None;
+        self.state = State::Closed;
+        self.generation = self.generation.wrapping_add(1);
+        self.protocol = None;
+        self.tls = None;
+        self.out = Vec::new();
+        self.gathered = Vec::new();
+        self.watches_write = false;
+        self.in_parts = false;
+        self.seen = false;
+        self.answered = 0;
+        self.in_use = 0;
+        self.dirty = false;
+    }
+}
+
+/// Begins to connect; the socket is non-blocking and sends small writes at once.
+pub(crate) fn begin(endpoint: &Endpoint) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (socket, result) = match endpoint {
+        Endpoint::Tcp(address) => {
+            let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+            let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            let result = connect(&socket, address);
+            (socket, result)
+        }
+        Endpoint::Unix(path) => {
+            let address = SocketAddrUnix::new(path.as_path())?;
+            let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            let result = connect(&socket, &address);
+            (socket, result)
+        }
+    };
+    match result {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What epoll reports for a connection that waits for answers, or for room to write as well.
+#[must_use]
+pub(crate) fn interest(write: bool) -> epoll::EventFlags {
+    let read = epoll::EventFlags::IN | epoll::EventFlags::RDHUP;
+    if write { read | epoll::EventFlags::OUT } else { read }
+}

@@ -1,0 +1,110 @@
+//! What a protocol has to do to be driven: bytes in, bytes out, nothing else.
+//!
+//! The engine owns sockets, TLS, pacing, time-outs, retries and recording. A driver turns a request
+//! into bytes and received bytes into [`Event`]s; it has no clock, no socket and no retry, so each is
+//! tested on plain byte strings. The trait assumes neither an HTTP status nor one request at a time on
+//! a connection: an outcome is a code and a number of bytes.
+//!
+//! Adding a protocol: one file that implements [`Driver`], one line in `session::spawn`
+//! (docs/extending.md).
+
+use plimsoll_runs::ErrorKind;
+
+/// A request on its way, by its place in the engine's table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// What received bytes meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The first byte of this request's answer is here, its last is not.
+    FirstByte(Slot),
+    /// The whole answer is here.
+    Done {
+        /// Whose answer.
+        slot: Slot,
+        /// Its code: the HTTP status, or what the protocol has instead.
+        code: u16,
+        /// Bytes of the answer, head and body.
+        bytes: u64,
+    },
+    /// There will be no answer on this connection.
+    Failed {
+        /// Whose answer.
+        slot: Slot,
+        /// Why.
+        kind: ErrorKind,
+    },
+    /// The peer has not begun to work on it and will not: it may be sent on another connection.
+    Refused(Slot),
+}
+
+/// What becomes of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It can be used on.
+    Keep,
+    /// It is to be closed; what is unanswered on it has failed.
+    Close,
+}
+
+/// A protocol, seen from the client.
+pub trait Driver: Send {
+    /// A connection's state. Kept small: there may be 18,000 of them.
+    type Connection: Send;
+
+    /// Whether several requests go out on one connection together, so that it pays to gather the bytes
+    /// of a turn and send them at once.
+    const GATHERS: bool = false;
+    /// How many bytes are read at once.
+    const READ: usize = 16 * 1024;
+
+    /// The state of a new connection; appends what has to be sent before the first request.
+    fn open(&mut self, out: &mut Vec<u8>) -> Self::Connection;
+
+    /// How many more requests may be sent on it now.
+    fn room(&self, connection: &Self::Connection) -> u32;
+
+    /// Begins request `index` of the list as `slot`; appends its bytes to `out`, which is empty, or
+    /// returns bytes that were made before.
+    fn request<'a>(
+        &'a mut self,
+        connection: &mut Self::Connection,
+        slot: Slot,
+        index: u32,
+        out: &'a mut Vec<u8>,
+    ) -> &'a [u8];
+
+    /// Takes received bytes, all of them; appends what has to be sent in answer.
+    fn receive(
+        &mut self,
+        connection: &mut Self::Connection,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Fate;
+
+    /// How many of the next bytes are of no interest but for their number. The engine may then take
+    /// up to so many off the socket without copying them, and say so by [`Driver::discarded`].
+    fn disinterest(&self, _connection: &Self::Connection) -> u64 {
+        0
+    }
+
+    /// `n` bytes were taken off unseen.
+    fn discarded(
+        &mut self,
+        _connection: &mut Self::Connection,
+        _n: u64,
+        _events: &mut Vec<Event>,
+    ) -> Fate {
+        Fate::Close
+    }
+
+    /// The peer has closed. Answers that end with the connection become events; the engine fails
+    /// whatever is still unanswered.
+    fn end(&mut self, connection: &mut Self::Connection, events: &mut Vec<Event>);
+
+    /// The engine has given up on a request (time-out).
+    fn abandon(&mut self, connection: &mut Self::Connection, slot: Slot, out: &mut Vec<u8>)
+    -> Fate;
+}

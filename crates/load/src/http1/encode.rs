@@ -1,0 +1,122 @@
+//! Requests as HTTP/1.1 bytes (RFC 9112, section 3).
+//!
+//! A request without templates is encoded once; with more than [`MADE_BEFORE`] of them (a list of
+//! URLs may hold 200,000) each is put together when it is sent, which costs a copy of its head.
+
+use plimsoll_workload::request::{RenderState, Request, Requests, Template};
+use std::sync::Arc;
+
+/// Lists up to this length are encoded before the run.
+const MADE_BEFORE: usize = 1024;
+
+/// What a run may choose about every request's head.
+#[derive(Debug, Clone)]
+pub struct Head {
+    /// `User-Agent`, where a request names none.
+    pub user_agent: String,
+    /// `Host` in place of the URL's.
+    pub host: Option<String>,
+    /// Whether to ask for the connection to be closed after the answer.
+    pub close: bool,
+}
+
+/// Makes the bytes of each request.
+pub struct Encoder {
+    requests: Arc<Requests>,
+    head: Head,
+    made: Vec<Option<Vec<u8>>>,
+    render: RenderState,
+    body: Vec<u8>,
+}
+
+impl Encoder {
+    /// An encoder for a list; `render` carries what templates count and draw.
+    #[must_use]
+    pub fn new(requests: Arc<Requests>, head: Head, render: RenderState) -> Self {
+        let mut encoder = Self { requests, head, made: Vec::new(), render, body: Vec::new() };
+        if encoder.requests.list.len() <= MADE_BEFORE {
+            encoder.made = (0..encoder.requests.list.len()).map(|at| encoder.make(at)).collect();
+        }
+        encoder
+    }
+
+    /// Whether the answer to a request has no body whatever its head says.
+    #[must_use]
+    pub fn is_head(&self, index: u32) -> bool {
+        self.requests.list[index as usize].method == "HEAD"
+    }
+
+    /// The bytes of one request: made before, or appended to `out`, which is empty.
+    pub fn encode<'a>(&'a mut self, index: u32, out: &'a mut Vec<u8>) -> &'a [u8] {
+        let index = index as usize;
+        if let Some(Some(made)) = self.made.get(index) {
+            return made;
+        }
+        write(&self.requests.list[index], &self.head, &mut self.render, &mut self.body, out);
+        out
+    }
+
+    fn make(&mut self, index: usize) -> Option<Vec<u8>> {
+        let request = &self.requests.list[index];
+        let still = request.headers.iter().all(|(_, value)| value.is_static())
+            && request.body.as_ref().is_none_or(Template::is_static);
+        still.then(|| {
+            let mut out = Vec::new();
+            write(request, &self.head, &mut self.render, &mut self.body, &mut out);
+            out
+        })
+    }
+}
+
+fn write(
+    request: &Request,
+    head: &Head,
+    render: &mut RenderState,
+    body: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) {
+    let named =
+        |name: &str| request.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    let field = |out: &mut Vec<u8>, name: &str, value: &str| {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    };
+    out.extend_from_slice(request.method.as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(request.url.target.as_bytes());
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    if !named("host") {
+        match &head.host {
+            Some(host) => field(out, "Host", host),
+            None => field(out, "Host", &request.url.authority()),
+        }
+    }
+    if !named("user-agent") {
+        field(out, "User-Agent", &head.user_agent);
+    }
+    if !named("accept") {
+        field(out, "Accept", "*/*");
+    }
+    if head.close && !named("connection") {
+        field(out, "Connection", "close");
+    }
+    for (name, value) in &request.headers {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b": ");
+        value.render(render, out);
+        out.extend_from_slice(b"\r\n");
+    }
+    body.clear();
+    if let Some(template) = &request.body {
+        template.render(render, body);
+    }
+    // A body of nothing is said where the method has one by its meaning (RFC 9110, section 8.6).
+    let expected = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
+    if (!body.is_empty() || expected) && !named("content-length") {
+        field(out, "Content-Length", &body.len().to_string());
+    }
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(body);
+}

@@ -1,0 +1,213 @@
+//! Reading the head of an HTTP/1.x response (RFC 9112, sections 2 to 6), bounded and strict where a
+//! lenient reading could count a wrong answer as a right one.
+//!
+//! Two things are accepted that the RFC lets a client accept: a bare LF as line end (section 2.2) and
+//! any amount of white space around a field value (section 5). Refused: a head above [`MAX_HEAD`]
+//! bytes, a status line that is not `HTTP/1.x NNN`, a header line without a colon or that begins with
+//! white space (obsolete folding, section 5.2), two different Content-Length values, a transfer
+//! coding other than `chunked` in last place (section 6.3).
+
+/// The longest head that is read, in bytes.
+pub const MAX_HEAD: usize = 64 * 1024;
+
+/// How the end of a body is found (RFC 9112, section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// So many bytes.
+    Known(u64),
+    /// In chunks.
+    Chunked,
+    /// Until the connection ends.
+    UntilClose,
+}
+
+/// What matters of a response's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Bytes of the head, its empty line included.
+    pub len: usize,
+    /// The status code, 100 to 999.
+    pub status: u16,
+    /// The body's length, for a request other than HEAD.
+    pub length: Length,
+    /// Whether the peer keeps the connection (section 9.3).
+    pub keep_alive: bool,
+}
+
+/// A head that breaks the rules above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed;
+
+/// Reads a head from the start of `bytes`; `None` while its empty line has not come.
+///
+/// # Errors
+/// [`Malformed`] as soon as a complete line breaks a rule, or [`MAX_HEAD`] is exceeded.
+pub fn read(bytes: &[u8]) -> Result<Option<Head>, Malformed> {
+    let Some((line, mut at)) = next_line(bytes, 0) else {
+        return if bytes.len() > MAX_HEAD { Err(Malformed) } else { early(bytes) };
+    };
+    let (status, minor) = status_line(line)?;
+    let mut fields = Fields { length: None, chunked: None, keep: minor >= 1 };
+    loop {
+        if at > MAX_HEAD {
+            return Err(Malformed);
+        }
+        let Some((line, next)) = next_line(bytes, at) else {
+            return if bytes.len() > MAX_HEAD { Err(Malformed) } else { Ok(None) };
+        };
+        at = next;
+        if line.is_empty() {
+            break;
+        }
+        fields.take(line)?;
+    }
+    let length = if matches!(status, 100..=199 | 204 | 304) {
+        Length::Known(0)
+    } else {
+        match (fields.chunked, fields.length) {
+            (Some(true), _) => Length::Chunked,
+            (Some(false), _) | (None, None) => Length::UntilClose,
+            (None, Some(n)) => Length::Known(n),
+        }
+    };
+    Ok(Some(Head { len: at, status, length, keep_alive: fields.keep }))
+}
+
+/// Whether an incomplete first line can still become a status line.
+fn early(bytes: &[u8]) -> Result<Option<Head>, Malformed> {
+    let expected = b"HTTP/1.";
+    let n = bytes.len().min(expected.len());
+    if bytes[..n] == expected[..n] { Ok(None) } else { Err(Malformed) }
+}
+
+#[inline]
+fn next_line(bytes: &[u8], from: usize) -> Option<(&[u8], usize)> {
+    let end = from + memchr::memchr(b'\n', &bytes[from..])?;
+    let line = &bytes[from..end];
+    Some((line.strip_suffix(b"\r").unwrap_or(line), end + 1))
+}
+
+fn status_line(line: &[u8]) -> Result<(u16, u8), Malformed> {
+    let rest = line.strip_prefix(b"HTTP/1.").ok_or(Malformed)?;
+    let [minor @ b'0'..=b'9', b' ', a @ b'1'..=b'9', b, c, rest @ ..] = rest else {
+        return Err(Malformed);
+    };
+    if !(b.is_ascii_digit() && c.is_ascii_digit() && (rest.is_empty() || rest[0] == b' ')) {
+        return Err(Malformed);
+    }
+    let digit = |byte: u8| u16::from(byte - b'0');
+    Ok((digit(*a) * 100 + digit(*b) * 10 + digit(*c), minor - b'0'))
+}
+
+struct Fields {
+    length: Option<u64>,
+    /// `Some(true)`: chunked is the last coding; `Some(false)`: a coding without it.
+    chunked: Option<bool>,
+    keep: bool,
+}
+
+impl Fields {
+    #[inline]
+    fn take(&mut self, line: &[u8]) -> Result<(), Malformed> {
+        let colon = memchr::memchr(b':', line).ok_or(Malformed)?;
+        let name = &line[..colon];
+        if name.is_empty() || name.iter().any(|&b| b <= b' ' || b == 0x7f) {
+            return Err(Malformed);
+        }
+        // Only three names matter; their lengths tell nearly every other line apart at once.
+        let value = || line[colon + 1..].trim_ascii();
+        match name.len() {
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.content_length(value()),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                let last = value().rsplit(|&b| b == b',').next().unwrap_or_default();
+                self.chunked = Some(last.trim_ascii().eq_ignore_ascii_case(b"chunked"));
+                Ok(())
+            }
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                for option in value().split(|&b| b == b',').map(<[u8]>::trim_ascii) {
+                    if option.eq_ignore_ascii_case(b"close") {
+                        self.keep = false;
+                    } else if option.eq_ignore_ascii_case(b"keep-alive") {
+                        self.keep = true;
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// One value, or the same one several times (RFC 9110, section 8.6).
+    fn content_length(&mut self, value: &[u8]) -> Result<(), Malformed> {
+        for part in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
+            if part.is_empty() || part.len() > 18 || !part.iter().all(u8::is_ascii_digit) {
+                return Err(Malformed);
+            }
+            let n = part.iter().fold(0, |n, byte| n * 10 + u64::from(byte - b'0'));
+            if self.length.is_some_and(|known| known != n) {
+                return Err(Malformed);
+            }
+            self.length = Some(n);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ok(text: &str) -> Head {
+        read(text.as_bytes()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn reads_what_matters() {
+        let head = ok("HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 12\r\n\r\nbody");
+        let len = "HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 12\r\n\r\n".len();
+        assert_eq!(head, Head { len, status: 200, length: Length::Known(12), keep_alive: true });
+        assert!(!ok("HTTP/1.1 200\r\nconnection: foo, Close\r\n\r\n").keep_alive);
+        assert!(!ok("HTTP/1.0 200 OK\r\n\r\n").keep_alive);
+        assert!(ok("HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n\r\n").keep_alive);
+        assert_eq!(ok("HTTP/1.1 204 None\nX: y\n\n").length, Length::Known(0));
+        assert_eq!(ok("HTTP/1.1 304 \r\nContent-Length: 9\r\n\r\n").length, Length::Known(0));
+        let both =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\nContent-Length: 3\r\n\r\n";
+        assert_eq!(ok(both).length, Length::Chunked);
+        assert_eq!(ok("HTTP/1.1 500 no\r\n\r\n").length, Length::UntilClose);
+        let same = "HTTP/1.1 200 OK\r\nContent-Length: 3, 3\r\ncontent-length: 3\r\n\r\n";
+        assert_eq!(ok(same).length, Length::Known(3));
+    }
+
+    #[test]
+    fn refuses_what_breaks_the_rules() {
+        for text in [
+            "SSH-2.0-OpenSSH\r\n",
+            "SS",
+            "HTTP/2 200\r\n\r\n",
+            "HTTP/1.1 20\r\n\r\n",
+            "HTTP/1.1 099 x\r\n\r\n",
+            "HTTP/1.1 2000\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n: empty\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n folded: x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        ] {
+            assert_eq!(read(text.as_bytes()), Err(Malformed), "{text:?}");
+        }
+        let mut long = b"HTTP/1.1 200 OK\r\n".to_vec();
+        long.resize(MAX_HEAD + 2, b'x');
+        assert_eq!(read(&long), Err(Malformed));
+    }
+
+    #[test]
+    fn waits_for_every_byte() {
+        let text = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        for end in 0..text.len() {
+            assert_eq!(read(&text[..end]), Ok(None), "after {end} bytes");
+        }
+        assert!(read(text).unwrap().is_some());
+    }
+}

@@ -1,0 +1,249 @@
+//! HTTP/1.1 (RFC 9112): one request at a time on a connection, kept alive or not.
+//!
+//! Nothing is copied where nothing has to be: a request without templates is made once and sent as it
+//! stands; an answer whose head and body arrive together is counted where it was received; the rest of
+//! a long body need not be copied out of the kernel at all ([`Driver::disinterest`]). Only a head that
+//! arrives in pieces is kept between two reads.
+
+pub mod chunked;
+pub mod encode;
+pub mod head;
+
+use crate::driver::{Driver, Event, Fate, Slot};
+use chunked::Chunked;
+use encode::Encoder;
+use head::Length;
+use plimsoll_runs::ErrorKind;
+
+/// The driver: what can be asked, and how it is asked.
+pub struct Http1 {
+    encoder: Encoder,
+    /// Whether a connection serves one request only.
+    once: bool,
+}
+
+/// A connection's state.
+pub struct Connection {
+    state: State,
+    /// The request that is being answered, and whether it was HEAD.
+    slot: Slot,
+    head_only: bool,
+    status: u16,
+    keep_alive: bool,
+    bytes: u64,
+    /// Bytes of a head that is not complete. Empty nearly always.
+    partial: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Head,
+    Body { left: u64 },
+    Chunks(Chunked),
+    UntilClose,
+    Closed,
+}
+
+impl Http1 {
+    /// A driver for these requests. With `once`, each request gets a connection of its own.
+    #[must_use]
+    pub fn new(encoder: Encoder, once: bool) -> Self {
+        Self { encoder, once }
+    }
+}
+
+impl Connection {
+    fn fail(&mut self, kind: ErrorKind, events: &mut Vec<Event>) -> Fate {
+        if !matches!(self.state, State::Idle | State::Closed) {
+            events.push(Event::Failed { slot: self.slot, kind });
+        }
+        self.state = State::Closed;
+        Fate::Close
+    }
+
+    fn done(&mut self, events: &mut Vec<Event>, once: bool) -> Fate {
+        events.push(Event::Done { slot: self.slot, code: self.status, bytes: self.bytes });
+        if self.keep_alive && !once {
+            self.state = State::Idle;
+            Fate::Keep
+        } else {
+            self.state = State::Closed;
+            Fate::Close
+        }
+    }
+
+    /// Reads heads from `bytes` until one is final; returns what follows it, `None` if it is not
+    /// complete yet. Interim answers (1xx) are passed over (RFC 9110, section 15.2).
+    fn read_head<'a>(&mut self, mut bytes: &'a [u8]) -> Result<Option<&'a [u8]>, head::Malformed> {
+        loop {
+            let Some(head) = head::read(bytes)? else { return Ok(None) };
+            self.bytes += head.len as u64;
+            bytes = &bytes[head.len..];
+            // 101 would hand the connection to another protocol, which was not asked for.
+            if head.status == 101 {
+                return Err(head::Malformed);
+            }
+            if head.status >= 200 {
+                self.status = head.status;
+                let length = if self.head_only { Length::Known(0) } else { head.length };
+                self.keep_alive = head.keep_alive;
+                self.state = match length {
+                    Length::Known(left) => State::Body { left },
+                    Length::Chunked => State::Chunks(Chunked::START),
+                    Length::UntilClose => State::UntilClose,
+                };
+                return Ok(Some(bytes));
+            }
+        }
+    }
+
+    /// Takes bytes of the body; `Ok(true)` when it is complete.
+    fn read_body(&mut self, bytes: &[u8]) -> Result<bool, ErrorKind> {
+        let taken = match &mut self.state {
+            State::Body { left } => {
+                let n = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                *left -= n as u64;
+                n
+            }
+            State::Chunks(chunks) => chunks.take(bytes).map_err(|_| ErrorKind::Protocol)?,
+            State::UntilClose => bytes.len(),
+            State::Idle | State::Head | State::Closed => 0,
+        };
+        self.bytes += taken as u64;
+        // More than the answer: nothing was asked for that could be answered by it.
+        if taken < bytes.len() {
+            return Err(ErrorKind::Protocol);
+        }
+        Ok(matches!(self.state, State::Body { left: 0 } | State::Chunks(Chunked::End)))
+    }
+
+    fn receive(&mut self, bytes: &[u8], once: bool, events: &mut Vec<Event>) -> Fate {
+        let body = match self.state {
+            State::Idle | State::Closed => return self.fail(ErrorKind::Protocol, events),
+            State::Head if self.partial.is_empty() => match self.read_head(bytes) {
+                Ok(Some(body)) => body,
+                Ok(None) => {
+                    self.bytes = 0;
+                    self.partial.extend_from_slice(bytes);
+                    events.push(Event::FirstByte(self.slot));
+                    return Fate::Keep;
+                }
+                Err(head::Malformed) => return self.fail(ErrorKind::Protocol, events),
+            },
+            State::Head => {
+                let mut joined = std::mem::take(&mut self.partial);
+                joined.extend_from_slice(bytes);
+                self.bytes = 0;
+                return match self.read_head(&joined) {
+                    Ok(Some(body)) => self.receive_body(body, once, events, true),
+                    Ok(None) => {
+                        self.bytes = 0;
+                        self.partial = joined;
+                        Fate::Keep
+                    }
+                    Err(head::Malformed) => self.fail(ErrorKind::Protocol, events),
+                };
+            }
+            _ => return self.receive_body(bytes, once, events, true),
+        };
+        self.receive_body(body, once, events, false)
+    }
+
+    fn receive_body(
+        &mut self,
+        body: &[u8],
+        once: bool,
+        events: &mut Vec<Event>,
+        announced: bool,
+    ) -> Fate {
+        match self.read_body(body) {
+            Ok(true) => self.done(events, once),
+            Ok(false) => {
+                if !announced {
+                    events.push(Event::FirstByte(self.slot));
+                }
+                Fate::Keep
+            }
+            Err(kind) => self.fail(kind, events),
+        }
+    }
+}
+
+impl Driver for Http1 {
+    type Connection = Connection;
+
+    fn open(&mut self, _out: &mut Vec<u8>) -> Connection {
+        Connection {
+            state: State::Idle,
+            slot: Slot(0),
+            head_only: false,
+            status: 0,
+            keep_alive: true,
+            bytes: 0,
+            partial: Vec::new(),
+        }
+    }
+
+    fn room(&self, connection: &Connection) -> u32 {
+        u32::from(connection.state == State::Idle)
+    }
+
+    fn request<'a>(
+        &'a mut self,
+        connection: &mut Connection,
+        slot: Slot,
+        index: u32,
+        out: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        connection.state = State::Head;
+        connection.slot = slot;
+        connection.bytes = 0;
+        connection.head_only = self.encoder.is_head(index);
+        self.encoder.encode(index, out)
+    }
+
+    fn receive(
+        &mut self,
+        connection: &mut Connection,
+        bytes: &[u8],
+        _out: &mut Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Fate {
+        connection.receive(bytes, self.once, events)
+    }
+
+    fn disinterest(&self, connection: &Connection) -> u64 {
+        match connection.state {
+            State::Body { left } => left,
+            State::Chunks(chunks) => chunks.data_left(),
+            State::UntilClose => u64::MAX,
+            State::Idle | State::Head | State::Closed => 0,
+        }
+    }
+
+    fn discarded(&mut self, connection: &mut Connection, n: u64, events: &mut Vec<Event>) -> Fate {
+        connection.bytes += n;
+        match &mut connection.state {
+            State::Body { left } => *left = left.saturating_sub(n),
+            State::Chunks(chunks) => chunks.skip(n),
+            State::UntilClose | State::Idle | State::Head | State::Closed => {}
+        }
+        if connection.state == (State::Body { left: 0 }) {
+            return connection.done(events, self.once);
+        }
+        Fate::Keep
+    }
+
+    fn end(&mut self, connection: &mut Connection, events: &mut Vec<Event>) {
+        if connection.state == State::UntilClose {
+            connection.done(events, true);
+        }
+        connection.state = State::Closed;
+    }
+
+    fn abandon(&mut self, connection: &mut Connection, _: Slot, _: &mut Vec<u8>) -> Fate {
+        connection.state = State::Closed;
+        Fate::Close
+    }
+}

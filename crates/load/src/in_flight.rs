@@ -1,0 +1,157 @@
+//! The requests that are on their way.
+//!
+//! A table with a list through it, in the order in which they were sent: adding, removing and finding
+//! the oldest cost the same whatever their number, and nothing is allocated once the table has its
+//! size. As the time-out is one for all, the oldest is also the next to run out of time.
+
+use crate::driver::Slot;
+use plimsoll_runs::Phase;
+
+/// A request that is on its way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    /// When it was due.
+    pub(crate) due: u64,
+    /// When it was (last) given to the kernel.
+    pub(crate) sent: u64,
+    /// When the first byte of its answer was read; 0 before.
+    pub(crate) first_byte: u64,
+    /// What was asked.
+    pub(crate) request: u32,
+    /// On which connection, unique in the run.
+    pub(crate) connection: u32,
+    /// The phase it was due in.
+    pub(crate) phase: Phase,
+}
+
+/// The requests that are on their way, oldest first.
+#[derive(Default)]
+pub(crate) struct InFlight {
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    first: u32,
+    last: u32,
+    count: u32,
+}
+
+struct Entry {
+    sent: Sent,
+    /// The worker's own number of the connection, and the user of a closed loop.
+    holder: u32,
+    user: u32,
+    retried: bool,
+    live: bool,
+    before: u32,
+    after: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl InFlight {
+    /// An empty table.
+    #[must_use]
+    pub(crate) fn new() -> Self {
+        Self { first: NONE, last: NONE, ..Self::default() }
+    }
+
+    /// How many are on their way.
+    #[must_use]
+    pub(crate) fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Adds one as the youngest.
+    pub(crate) fn add(&mut self, sent: Sent, holder: u32, user: u32) -> Slot {
+        let entry =
+            Entry { sent, holder, user, retried: false, live: true, before: NONE, after: NONE };
+        let at = if let Some(at) = self.free.pop() {
+            self.entries[at as usize] = entry;
+            at
+        } else {
+            self.entries.push(entry);
+            u32::try_from(self.entries.len() - 1).unwrap_or(NONE)
+        };
+        self.link_last(at);
+        Slot(at)
+    }
+
+    /// Takes one out, with its connection and its user; `None` if it has ended before.
+    pub(crate) fn remove(&mut self, slot: Slot) -> Option<(Sent, u32, u32)> {
+        let entry = self.entries.get_mut(slot.0 as usize).filter(|entry| entry.live)?;
+        entry.live = false;
+        let result = (entry.sent, entry.holder, entry.user);
+        self.unlink(slot.0);
+        self.free.push(slot.0);
+        Some(result)
+    }
+
+    /// Makes it the youngest again, on another connection.
+    pub(crate) fn resend(&mut self, slot: Slot, sent: u64, connection: u32, holder: u32) {
+        self.unlink(slot.0);
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.sent.sent = sent;
+        entry.sent.connection = connection;
+        entry.holder = holder;
+        self.link_last(slot.0);
+    }
+
+    /// Whether it may be sent once more; from now on it may not.
+    pub(crate) fn may_retry(&mut self, slot: Slot) -> bool {
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.live && entry.sent.first_byte == 0 && !std::mem::replace(&mut entry.retried, true)
+    }
+
+    /// Its figures and its connection, while it is on its way.
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<(&mut Sent, u32)> {
+        let entry = self.entries.get_mut(slot.0 as usize).filter(|entry| entry.live)?;
+        Some((&mut entry.sent, entry.holder))
+    }
+
+    /// The one that was sent first, and its connection.
+    #[must_use]
+    pub(crate) fn oldest(&self) -> Option<(Slot, &Sent, u32)> {
+        let entry = self.entries.get(self.first as usize)?;
+        Some((Slot(self.first), &entry.sent, entry.holder))
+    }
+
+    /// Those on one connection, oldest first.
+    pub(crate) fn on(&self, holder: u32) -> impl Iterator<Item = Slot> + '_ {
+        self.slots().filter(move |slot| self.entries[slot.0 as usize].holder == holder)
+    }
+
+    /// All, oldest first.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        let mut at = self.first;
+        std::iter::from_fn(move || {
+            let entry = self.entries.get(at as usize)?;
+            let slot = Slot(at);
+            at = entry.after;
+            Some(slot)
+        })
+    }
+
+    fn link_last(&mut self, at: u32) {
+        let last = self.last;
+        let entry = &mut self.entries[at as usize];
+        (entry.before, entry.after) = (last, NONE);
+        match self.entries.get_mut(last as usize) {
+            Some(last) => last.after = at,
+            None => self.first = at,
+        }
+        self.last = at;
+        self.count += 1;
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Entry { before, after, .. } = self.entries[at as usize];
+        match self.entries.get_mut(before as usize) {
+            Some(entry) => entry.after = after,
+            None => self.first = after,
+        }
+        match self.entries.get_mut(after as usize) {
+            Some(entry) => entry.before = before,
+            None => self.last = before,
+        }
+        self.count -= 1;
+    }
+}

@@ -1,0 +1,388 @@
+//! A session: threads that hold connections, a rate that can change without draining them, and what is
+//! observed, in slices of 250 ms.
+//!
+//! A run is one use of it ([`crate::run`]); the search for a capacity and the control of live servers
+//! are others.
+
+use crate::clock::Clock;
+use crate::config::{Config, Endpoint, Protocol};
+use crate::driver::Driver;
+use crate::http1::Http1;
+use crate::http1::encode::Encoder;
+use crate::recorder::{Recorder, Slice};
+use crate::source::{Closed, Open, Source};
+use crate::worker::{Command, Connected, Line, Shared, Worker};
+use plimsoll_runs::ErrorKind;
+use plimsoll_workload::arrivals::{Arrivals, Share};
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::random::Stream;
+use plimsoll_workload::request::RenderState;
+use plimsoll_workload::schedule::Schedule;
+use rustix::event::{EventfdFlags, eventfd};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Why a session could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// No connection could be made: nothing was sent.
+    #[error("connect to {endpoint}")]
+    Unreachable {
+        /// Where to.
+        endpoint: Endpoint,
+        /// Which step failed.
+        kind: ErrorKind,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The process may not open as many descriptors as the session needs.
+    #[error(
+        "open {needed} descriptors ({connections} connections and {others} of our own): this process \
+         may have {allowed}; ask for fewer connections, or raise the hard limit (ulimit -Hn, \
+         LimitNOFILE= in a systemd unit, /etc/security/limits.conf)"
+    )]
+    Descriptors {
+        /// How many it needs.
+        needed: u64,
+        /// For connections.
+        connections: u32,
+        /// For everything else.
+        others: u64,
+        /// The hard limit.
+        allowed: u64,
+    },
+    /// The operating system gave no thread, epoll or eventfd.
+    #[error("start the engine's threads")]
+    System(#[source] io::Error),
+}
+
+/// How users of a session come by their requests.
+#[derive(Debug, Clone)]
+pub enum Load {
+    /// By schedules, which are offered once the session has started.
+    Open {
+        /// How many requests at most.
+        limit: Option<u64>,
+    },
+    /// By users who ask, think and ask again.
+    Closed {
+        /// How many.
+        users: u32,
+        /// How long they think.
+        think: Distribution,
+        /// Until when they ask.
+        end_ns: u64,
+        /// How many requests at most.
+        limit: Option<u64>,
+    },
+}
+
+/// A running session.
+pub struct Session {
+    clock: Clock,
+    threads: Vec<Thread>,
+    shared: Arc<Shared>,
+    filled: Receiver<Box<Slice>>,
+    /// Slices that some threads have not delivered yet, oldest first.
+    gathering: std::collections::BTreeMap<u64, Gathering>,
+    /// The number of the next slice that is handed out.
+    next: u64,
+    current: Slice,
+    offers: u64,
+}
+
+struct Thread {
+    handle: Option<JoinHandle<()>>,
+    commands: Sender<Command>,
+    wake: Arc<OwnedFd>,
+    empty: Sender<Box<Slice>>,
+    /// The number of its last slice, once it has ended.
+    last: Option<u64>,
+}
+
+#[derive(Default)]
+struct Gathering {
+    slice: Slice,
+    delivered: usize,
+}
+
+/// Descriptors that a process needs besides the connections: files of the run, terminal, epoll.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+impl Session {
+    /// Starts threads and opens the connections; time begins when all are open.
+    ///
+    /// # Errors
+    /// [`SessionError`]: nothing has been sent then.
+    pub fn start(config: &Config, load: &Load) -> Result<Self, SessionError> {
+        allow_descriptors(config)?;
+        let count = config.threads.clamp(1, config.connections.1.max(1));
+        let shared = Arc::new(Shared {
+            free: (0..count).map(|_| AtomicU32::new(0)).collect(),
+            commands: (0..count).map(|_| AtomicBool::new(false)).collect(),
+            serial: AtomicU32::new(0),
+        });
+        let (filled_in, filled) = channel();
+        let (connected_in, connected) = channel();
+        let mut threads = Vec::new();
+        for index in 0..count {
+            let share = Share { index, of: count };
+            let thread = spawn(config, load, share, &shared, &filled_in, &connected_in)
+                .map_err(SessionError::System)?;
+            threads.push(thread);
+        }
+        drop(connected_in);
+        let mut session = Self {
+            clock: Clock::start(),
+            threads,
+            shared,
+            filled,
+            gathering: std::collections::BTreeMap::new(),
+            next: 0,
+            current: Slice::default(),
+            offers: 0,
+        };
+        session.await_connections(config, &connected)?;
+        session.clock = Clock::start();
+        let clock = session.clock;
+        session.tell(|| Command::Go(clock));
+        Ok(session)
+    }
+
+    fn await_connections(
+        &self,
+        config: &Config,
+        connected: &Receiver<Connected>,
+    ) -> Result<(), SessionError> {
+        let (mut open, mut failed) = (0, None);
+        for _ in &self.threads {
+            let Ok(thread) = connected.recv() else { break };
+            open += thread.open;
+            failed = failed.or(thread.failed);
+        }
+        match failed {
+            Some((kind, source)) if open == 0 => {
+                let endpoint = config.endpoint.clone();
+                Err(SessionError::Unreachable { endpoint, kind, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The session's time: offsets of all that it observes.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// From `from_ns` on, offers this schedule instead of the one before; connections and requests in
+    /// flight stay as they are, and what already waits is still sent.
+    pub fn offer(&mut self, from_ns: u64, schedule: &Arc<Schedule>, arrivals: Arrivals) {
+        let number = self.offers;
+        self.offers += 1;
+        self.tell(|| Command::Offer {
+            from: from_ns,
+            schedule: schedule.clone(),
+            arrivals,
+            number,
+        });
+    }
+
+    /// What waits for a connection is not sent any more: it is counted as cut.
+    pub fn discard_waiting(&mut self) {
+        self.tell(|| Command::DiscardWaiting);
+    }
+
+    /// The session ends at `at_ns`, when all is answered, or the drain time later.
+    pub fn end_at(&mut self, at_ns: u64) {
+        self.tell(|| Command::EndAt(at_ns));
+    }
+
+    /// Offers no more, finishes what is in flight, ends.
+    pub fn stop(&mut self) {
+        self.tell(|| Command::Stop);
+    }
+
+    /// Ends at once.
+    pub fn abort(&mut self) {
+        self.tell(|| Command::Abort);
+    }
+
+    fn tell(&self, command: impl Fn() -> Command) {
+        for (thread, waits) in self.threads.iter().zip(&self.shared.commands) {
+            // A thread that has ended needs no commands.
+            if thread.commands.send(command()).is_ok() {
+                waits.store(true, Ordering::Release);
+                let _ = rustix::io::write(&*thread.wake, &1u64.to_ne_bytes());
+            }
+        }
+    }
+
+    /// The next slice over all threads, in order of time, waiting for it up to `patience`; `None` when
+    /// the session has ended, or the time is over ([`Session::has_ended`] tells).
+    pub fn next_slice(&mut self, patience: Duration) -> Option<&Slice> {
+        while !self.is_complete() {
+            match self.filled.recv_timeout(patience) {
+                Ok(slice) => self.gather(slice),
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    // Threads that are gone without a last slice end with the one before.
+                    let next = self.next;
+                    for thread in &mut self.threads {
+                        thread.last.get_or_insert(next.saturating_sub(1));
+                    }
+                    break;
+                }
+            }
+        }
+        let gathered = self.gathering.remove(&self.next)?;
+        self.next += 1;
+        self.current = gathered.slice;
+        Some(&self.current)
+    }
+
+    /// Whether all threads have ended and all slices are taken.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.gathering.is_empty() && self.threads.iter().all(|thread| thread.last.is_some())
+    }
+
+    /// Whether every thread that reaches the next slice has delivered it, or none does.
+    fn is_complete(&self) -> bool {
+        let reaches = |thread: &&Thread| thread.last.is_none_or(|last| last >= self.next);
+        let expected = self.threads.iter().filter(reaches).count();
+        let delivered = self.gathering.get(&self.next).map_or(0, |gathered| gathered.delivered);
+        delivered >= expected
+    }
+
+    fn gather(&mut self, mut slice: Box<Slice>) {
+        let thread = &mut self.threads[slice.thread as usize];
+        if slice.last {
+            thread.last = Some(slice.number);
+        }
+        let gathering = self.gathering.entry(slice.number).or_default();
+        if gathering.delivered == 0 {
+            // The common case of one thread: nothing is added up, the two change places.
+            std::mem::swap(&mut gathering.slice, &mut slice);
+        } else {
+            let whole = &mut gathering.slice;
+            whole.interval.merge(&slice.interval);
+            whole.interval.len_ns = whole.interval.len_ns.max(slice.interval.len_ns);
+            whole.samples.append(&mut slice.samples);
+            whole.fault = whole.fault.take().or(slice.fault.take());
+        }
+        gathering.delivered += 1;
+        let _ = thread.empty.send(slice);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.abort();
+        for thread in &mut self.threads {
+            if let Some(handle) = thread.handle.take() {
+                let _ = handle.join();
+            }
+        }
+    }
+}
+
+/// Raises the soft limit of descriptors as far as this session needs and the hard limit allows.
+fn allow_descriptors(config: &Config) -> Result<(), SessionError> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let needed = config.descriptors() + OTHER_DESCRIPTORS;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    match limit.maximum {
+        Some(allowed) if allowed < needed => Err(SessionError::Descriptors {
+            needed,
+            connections: config.connections.1,
+            others: needed - u64::from(config.connections.1),
+            allowed,
+        }),
+        maximum => {
+            let raised = Rlimit { current: maximum.or(Some(needed)), maximum };
+            setrlimit(Resource::Nofile, raised).map_err(|error| SessionError::System(error.into()))
+        }
+    }
+}
+
+fn spawn(
+    config: &Config,
+    load: &Load,
+    share: Share,
+    shared: &Arc<Shared>,
+    filled: &Sender<Box<Slice>>,
+    connected: &Sender<Connected>,
+) -> io::Result<Thread> {
+    let (commands, commands_out) = channel();
+    let (empty, empty_out) = channel();
+    let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+    let line = Line {
+        share,
+        commands: commands_out,
+        connected: connected.clone(),
+        wake: wake.clone(),
+        shared: shared.clone(),
+    };
+    let recorder = Recorder::new(share.index, config.samples, filled.clone(), empty_out);
+    let source = source(config, load, share);
+    let render = RenderState::new(config.seed, share);
+    let requests = config.requests.clone();
+    let config = config.clone();
+    let handle = match config.protocol {
+        Protocol::Http1 | Protocol::Http2 => {
+            let encoder = Encoder::new(requests, config.head.clone(), render);
+            let driver = Http1::new(encoder, config.connection_per_request);
+            start(config, line, driver, source, recorder)?
+        }
+    };
+    Ok(Thread { handle: Some(handle), commands, wake, empty, last: None })
+}
+
+fn start<D: Driver + 'static>(
+    config: Config,
+    line: Line,
+    driver: D,
+    source: Source,
+    recorder: Recorder,
+) -> io::Result<JoinHandle<()>> {
+    let connected = line.connected.clone();
+    std::thread::Builder::new().name(format!("load-{}", line.share.index)).spawn(move || {
+        match Worker::new(config, line, driver, source, recorder) {
+            Ok(worker) => worker.run(),
+            // The session hears of it in place of the connections.
+            Err(error) => {
+                let failed = Some((ErrorKind::Connect, error));
+                let _ = connected.send(Connected { open: 0, failed });
+            }
+        }
+    })
+}
+
+fn source(config: &Config, load: &Load, share: Share) -> Source {
+    let part = |all: u64| {
+        all / u64::from(share.of) + u64::from(u64::from(share.index) < all % u64::from(share.of))
+    };
+    match load {
+        Load::Open { limit } => {
+            let max_waiting = config.max_waiting.map(part);
+            Source::Open(Open::new(config.seed, share, max_waiting, limit.map(part)))
+        }
+        Load::Closed { users, think, end_ns, limit } => {
+            let random = Stream::named(config.seed, &format!("think/{}", share.index));
+            let users = u32::try_from(part(u64::from(*users))).unwrap_or(u32::MAX);
+            let closed = Closed::new(users, *think, random, *end_ns, limit.map(part));
+            Source::Closed(closed)
+        }
+    }
+}

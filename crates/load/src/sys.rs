@@ -1,0 +1,138 @@
+//! The system calls that rustix does not offer: reading a body's bytes without copying them, when bytes
+//! arrived, and the kernel's own measurement of a connection's round trip.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Takes up to `most` received bytes off a TCP socket without copying them (`MSG_TRUNC`, tcp(7)).
+///
+/// Returns how many were taken (0 means that the peer has closed), and when the last of them arrived
+/// where that was asked for and [`stamp_arrivals`] is on.
+///
+/// # Errors
+/// As `recv(2)`; `WouldBlock` where nothing has arrived.
+pub fn discard(
+    socket: BorrowedFd<'_>,
+    most: usize,
+    stamped: bool,
+) -> io::Result<(usize, Option<i64>)> {
+    if stamped {
+        return receive(socket, std::ptr::null_mut(), most, libc::MSG_TRUNC);
+    }
+    // SAFETY: with MSG_TRUNC the kernel drops bytes of a TCP stream instead of storing them, so the
+    // buffer is never written to and may be null; the descriptor is open for the borrow's life.
+    let taken =
+        unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), most, libc::MSG_TRUNC) };
+    usize::try_from(taken).map(|taken| (taken, None)).map_err(|_| io::Error::last_os_error())
+}
+
+/// Has the kernel note when bytes arrive on a socket (`SO_TIMESTAMPNS`, socket(7)); `false` where it
+/// does not.
+pub fn stamp_arrivals(socket: BorrowedFd<'_>) -> bool {
+    let on: libc::c_int = 1;
+    let Ok(len) = libc::socklen_t::try_from(size_of_val(&on)) else { return false };
+    // SAFETY: the pointer and the length describe `on`, which outlives the call.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPNS,
+            (&raw const on).cast(),
+            len,
+        )
+    };
+    code == 0
+}
+
+/// Receives bytes, and when the last of them arrived: nanoseconds of the wall clock.
+///
+/// # Errors
+/// As `recv(2)`.
+pub fn receive_stamped(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+) -> io::Result<(usize, Option<i64>)> {
+    receive(socket, buffer.as_mut_ptr(), buffer.len(), 0)
+}
+
+fn receive(
+    socket: BorrowedFd<'_>,
+    buffer: *mut u8,
+    len: usize,
+    flags: libc::c_int,
+) -> io::Result<(usize, Option<i64>)> {
+    let mut part = libc::iovec { iov_base: buffer.cast(), iov_len: len };
+    // Room for one control message with a timespec, aligned as the kernel wants it.
+    let mut control = [0u64; 8];
+    // SAFETY: msghdr is plain data, for which all bytes zero is a valid value.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control) as _;
+    // SAFETY: the header points at one part and one control buffer that outlive the call. The part is
+    // the caller's buffer, or, with MSG_TRUNC on TCP, is never written to and may be null.
+    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
+    let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel has filled `control` as far as msg_controllen says, which these macros keep
+    // to; a timespec is read unaligned from the data of a message of its kind.
+    let stamp = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const message);
+        (!first.is_null()
+            && (*first).cmsg_level == libc::SOL_SOCKET
+            && (*first).cmsg_type == libc::SCM_TIMESTAMPNS)
+            .then(|| libc::CMSG_DATA(first).cast::<libc::timespec>().read_unaligned())
+    };
+    Ok((received, stamp.map(|time| time.tv_sec * 1_000_000_000 + time.tv_nsec)))
+}
+
+/// The smoothed round trip of a TCP connection in nanoseconds, as the kernel keeps it (`TCP_INFO`);
+/// `None` where the socket is no TCP connection or has no estimate yet.
+#[must_use]
+pub fn round_trip_ns(socket: BorrowedFd<'_>) -> Option<u64> {
+    // SAFETY: tcp_info is plain data, for which all bytes zero is a valid value.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut len = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
+    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel writes
+    // at most `len` bytes and any bytes are a valid tcp_info.
+    let code = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut len,
+        )
+    };
+    (code == 0 && info.tcpi_rtt > 0).then(|| u64::from(info.tcpi_rtt) * 1000)
+}
+
+/// Asks the kernel to wake this thread's timed waits within `ns` instead of the usual 50 µs.
+pub fn set_timer_slack(ns: u64) {
+    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours. A kernel that
+    // refuses leaves the default, which only makes waits less exact.
+    let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns, 0, 0, 0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn discards_what_arrived_and_reports_the_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        server.write_all(&[7; 1000]).unwrap();
+        assert_eq!(discard(client.as_fd(), 600, false).unwrap().0, 600);
+        assert_eq!(discard(client.as_fd(), 4000, true).unwrap().0, 400);
+        assert!(round_trip_ns(client.as_fd()).is_some());
+        drop(server);
+        assert_eq!(discard(client.as_fd(), 1, true).unwrap().0, 0);
+    }
+}

@@ -1,0 +1,223 @@
+//! Opening connections: all before the start, more when none is free, one more for a request that was
+//! sent in vain on a stale one.
+//!
+//! # When the target cannot be connected to
+//!
+//! A failed attempt fails every request that waits, provided that no connection is open and none is
+//! being opened: each of them would have been refused as well. Then nobody tries again for a moment
+//! (10 ms, doubling to 100 ms), so that a dead target costs the generator nothing and each request
+//! still learns of it soon. While any connection is open, a failed attempt is only counted.
+
+use super::Worker;
+use crate::config::{Config, Endpoint, Pacing};
+use crate::connection::{Connection, State, begin, interest};
+use crate::driver::{Driver, Slot};
+use crate::sys;
+use plimsoll_runs::{ErrorKind, Phase, Tag};
+use rustix::event::epoll::{self, EventFlags};
+use rustix::net::sockopt;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+const FIRST_BACK_OFF_NS: u64 = 10_000_000;
+const LAST_BACK_OFF_NS: u64 = 100_000_000;
+
+impl<D: Driver> Worker<D> {
+    /// Opens the connections that are open from the start; says why one could not be.
+    pub(super) fn connect_all(&mut self) -> Option<(ErrorKind, io::Error)> {
+        let least = self.connections.len();
+        let pending = (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize;
+        let (mut next, mut tries) = (0, 0);
+        while self.open as usize + self.failures < least {
+            while next < least && self.opening.len() < pending && tries < least {
+                self.begin_to_open(u32::try_from(next).unwrap_or(u32::MAX));
+                next += 1;
+                tries += 1;
+            }
+            if self.opening.is_empty() && next >= least {
+                break;
+            }
+            let poll = self.poll_for_connections();
+            self.take_events(poll);
+            self.expire_opening();
+        }
+        self.first_failure.take()
+    }
+
+    fn poll_for_connections(&mut self) -> usize {
+        self.epoll_events.clear();
+        let spare = rustix::buffer::spare_capacity(&mut self.epoll_events);
+        let wait = crate::clock::timespec(10_000_000);
+        let events = epoll::wait(&self.epoll, spare, Some(&wait)).unwrap_or(0);
+        self.now = self.clock.now();
+        events
+    }
+
+    /// Opens connections for waiting requests, as far as there may be more of them.
+    pub(super) fn open_more(&mut self) {
+        if self.now < self.back_off_until {
+            return;
+        }
+        let pending = (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize;
+        let waiting = usize::try_from(self.source.waiting()).unwrap_or(usize::MAX);
+        while self.opening.len() < waiting.min(pending) {
+            let Some(at) = self.vacant() else { return };
+            self.begin_to_open(at);
+            if self.now < self.back_off_until {
+                return;
+            }
+        }
+    }
+
+    /// Opens a connection for one request that has to be sent again.
+    pub(super) fn open_for(&mut self, slot: Slot) {
+        match self.vacant() {
+            Some(at) => {
+                self.connections[at as usize].reserved = Some(slot);
+                self.begin_to_open(at);
+            }
+            None => self.end_request(slot, None, 0, Some(ErrorKind::Reset)),
+        }
+    }
+
+    /// An entry without a connection; a new one while there may be more.
+    fn vacant(&mut self) -> Option<u32> {
+        let all = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
+        let used = self.open + u32::try_from(self.opening.len()).unwrap_or(u32::MAX);
+        if used < all {
+            // Closed entries are rare: searching for one from where the last was found is short.
+            for _ in 0..all {
+                self.vacant_from = (self.vacant_from + 1) % all;
+                if self.connections[self.vacant_from as usize].state == State::Closed {
+                    return Some(self.vacant_from);
+                }
+            }
+        }
+        (all < self.most).then(|| {
+            self.connections.push(Connection::closed());
+            all
+        })
+    }
+
+    fn begin_to_open(&mut self, at: u32) {
+        let began = self.clock.now();
+        match begin(&self.config.endpoint) {
+            Ok(socket) => {
+                let tcp = matches!(self.config.endpoint, Endpoint::Tcp(_));
+                if self.config.pacing == Pacing::Thrifty && tcp {
+                    sys::stamp_arrivals(socket.as_fd());
+                }
+                let connection = &mut self.connections[at as usize];
+                let data = u64::from(connection.generation) << 32 | u64::from(at);
+                let data = epoll::EventData::new_u64(data);
+                let result = epoll::add(&self.epoll, &socket, data, EventFlags::OUT);
+                connection.socket = Some(socket);
+                connection.state = State::Connecting;
+                connection.began = began;
+                connection.serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);
+                self.opening.push_back((began, at, connection.generation));
+                if let Err(error) = result {
+                    self.not_opened(at, ErrorKind::Connect, error.into());
+                }
+            }
+            Err(error) => self.not_opened(at, ErrorKind::Connect, error),
+        }
+    }
+
+    /// The kernel has finished connecting, well or not.
+    pub(super) fn connected(&mut self, at: u32) {
+        self.now = self.clock.now();
+        let connection = &mut self.connections[at as usize];
+        let result = connection
+            .socket()
+            .and_then(|socket| sockopt::socket_error(socket)?.map_err(io::Error::from));
+        if let Err(error) = result {
+            return self.not_opened(at, ErrorKind::Connect, error);
+        }
+        let data = u64::from(connection.generation) << 32 | u64::from(at);
+        let data = epoll::EventData::new_u64(data);
+        if let Ok(socket) = connection.socket() {
+            let _ = epoll::modify(&self.epoll, socket, data, interest(false));
+        }
+        let Some(tls) = &self.config.tls else { return self.opened(at) };
+        let begun = connection.begin_tls(tls).map_err(io::Error::other);
+        match begun.and_then(|()| connection.flush()) {
+            Ok(()) => self.after_write(at, Ok(())),
+            Err(error) => self.not_opened(at, ErrorKind::Tls, error),
+        }
+    }
+
+    /// A connection can be used.
+    pub(super) fn opened(&mut self, at: u32) {
+        self.now = self.clock.now();
+        self.forget_opening(at);
+        let phase = self.phase(self.now);
+        let connection = &mut self.connections[at as usize];
+        connection.state = State::Open;
+        connection.answered = 0;
+        let mut greeting = Vec::new();
+        connection.protocol = Some(self.driver.open(&mut greeting));
+        let took = self.now.saturating_sub(connection.began);
+        self.open += 1;
+        self.back_off_ns = 0;
+        self.back_off_until = 0;
+        let interval = self.recorder.interval();
+        interval.opened += 1;
+        interval.phases[phase as usize].histograms[Tag::Connect as usize].record(took);
+        let reserved = connection.reserved.take();
+        let result = if greeting.is_empty() { Ok(()) } else { connection.send(&greeting) };
+        self.after_write(at, result);
+        match reserved {
+            Some(slot) if self.in_flight.get_mut(slot).is_some() => self.start_again(at, slot),
+            _ => self.offer_room(at),
+        }
+    }
+
+    /// A connection could not be opened.
+    pub(super) fn not_opened(&mut self, at: u32, kind: ErrorKind, error: io::Error) {
+        self.now = self.clock.now();
+        self.forget_opening(at);
+        let connection = &mut self.connections[at as usize];
+        let reserved = connection.reserved.take();
+        connection.close();
+        self.failures += 1;
+        self.recorder.interval().connect_failed += 1;
+        if let Some(slot) = reserved {
+            self.end_request(slot, None, 0, Some(ErrorKind::Reset));
+        }
+        self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
+        self.back_off_until = self.now + self.back_off_ns;
+        if self.first_failure.is_none() {
+            self.first_failure = Some((kind, error));
+        }
+        if self.open == 0 && self.opening.is_empty() {
+            self.fail_waiting(kind);
+        }
+    }
+
+    fn fail_waiting(&mut self, kind: ErrorKind) {
+        while let Some(due) = self.source.take() {
+            let phase: Phase = self.phase(due.at);
+            self.recorder.never_sent(due.at, self.now, phase, kind);
+            self.source.finished(due.user, self.now);
+        }
+    }
+
+    /// Gives up on connections that take too long.
+    pub(super) fn expire_opening(&mut self) {
+        while let Some(&(began, at, generation)) = self.opening.front() {
+            if self.connections[at as usize].generation != generation {
+                self.opening.pop_front();
+            } else if self.now >= began.saturating_add(self.config.timeout_ns) {
+                self.not_opened(at, ErrorKind::Connect, io::ErrorKind::TimedOut.into());
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn forget_opening(&mut self, at: u32) {
+        self.opening.retain(|&(_, other, _)| other != at);
+    }
+}

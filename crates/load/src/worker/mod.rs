@@ -1,0 +1,382 @@
+//! One thread of the engine: its own epoll, connections, share of the schedule and recorder. Nothing is
+//! shared on the hot path but one number a thread, which tells the others whether it has a free
+//! connection.
+//!
+//! A *turn* is: poll; take events; count what has become due; start what is due while a connection is
+//! free; look for time-outs; hand over slices that have ended.
+
+mod connect;
+mod pace;
+mod receive;
+mod start;
+
+use crate::clock::{Clock, thread_cpu_ns};
+use crate::config::{Config, Endpoint};
+use crate::connection::Connection;
+use crate::driver::{Driver, Event};
+use crate::in_flight::InFlight;
+use crate::recorder::Recorder;
+use crate::source::Source;
+use crate::sys;
+use plimsoll_runs::{ErrorKind, Phase};
+use plimsoll_workload::arrivals::{Arrivals, Share};
+use plimsoll_workload::request::Picker;
+use plimsoll_workload::schedule::Schedule;
+use rustix::event::epoll;
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+/// What a session tells its threads.
+pub(crate) enum Command {
+    /// All are connected: time begins.
+    Go(Clock),
+    /// From an offset on, this schedule holds.
+    Offer {
+        /// The offset.
+        from: u64,
+        /// The schedule, whose zero is that offset.
+        schedule: Arc<Schedule>,
+        /// How requests fall within it.
+        arrivals: Arrivals,
+        /// Which offer this is.
+        number: u64,
+    },
+    /// What waits is not to be sent any more.
+    DiscardWaiting,
+    /// No more will be offered after this offset; end when all is answered, or `drain` later.
+    EndAt(u64),
+    /// Offer no more, finish what is in flight.
+    Stop,
+    /// End now.
+    Abort,
+}
+
+/// What a thread says before the start.
+#[derive(Debug)]
+pub(crate) struct Connected {
+    /// Connections that are open.
+    pub(crate) open: u32,
+    /// Why one could not be opened.
+    pub(crate) failed: Option<(ErrorKind, std::io::Error)>,
+}
+
+/// What the threads of a session share.
+pub(crate) struct Shared {
+    /// Free connections, a number for each thread.
+    pub(crate) free: Vec<AtomicU32>,
+    /// Set when commands wait.
+    pub(crate) commands: Vec<AtomicBool>,
+    /// Serial numbers for connections.
+    pub(crate) serial: AtomicU32,
+}
+
+/// One thread's ends of the channels.
+pub(crate) struct Line {
+    /// Which thread.
+    pub(crate) share: Share,
+    /// What the session tells.
+    pub(crate) commands: Receiver<Command>,
+    /// Says that connecting is over.
+    pub(crate) connected: Sender<Connected>,
+    /// Wakes the thread.
+    pub(crate) wake: Arc<OwnedFd>,
+    /// What all share.
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// The thread's state.
+pub(crate) struct Worker<D: Driver> {
+    config: Config,
+    line: Line,
+    driver: D,
+    recorder: Recorder,
+    source: Source,
+    picker: Picker,
+    clock: Clock,
+    epoll: OwnedFd,
+    connections: Vec<Connection<D::Connection>>,
+    /// Connections that can take a request, the one free for longest first.
+    free: VecDeque<u32>,
+    /// Those that are being opened, in order.
+    opening: VecDeque<(u64, u32, u32)>,
+    in_flight: InFlight,
+    buffer: Vec<u8>,
+    plain: Vec<u8>,
+    scratch: Vec<u8>,
+    events: Vec<Event>,
+    epoll_events: Vec<epoll::Event>,
+    dirty: Vec<u32>,
+    /// Where the search for a closed entry goes on.
+    vacant_from: u32,
+    /// Attempts to connect that failed, and why the first did.
+    failures: usize,
+    first_failure: Option<(ErrorKind, std::io::Error)>,
+    now: u64,
+    /// Where the kernel stamps arrivals: its wall clock less our clock, in nanoseconds.
+    stamps: Option<i64>,
+    open: u32,
+    most: u32,
+    /// No new connection before this, after one has failed.
+    back_off_until: u64,
+    back_off_ns: u64,
+    /// Since when another thread has had a free connection while requests waited here.
+    free_elsewhere_since: Option<u64>,
+    published_free: u32,
+    spins: u32,
+    begin_turn: u64,
+    end_at: u64,
+    stopping: bool,
+    aborted: bool,
+    cpu_ns: u64,
+    slice_from: u64,
+    fault: Option<String>,
+}
+
+/// What epoll says of the eventfd that wakes the thread.
+const WAKE: u64 = u64::MAX;
+/// Events taken at once.
+const EVENTS: usize = 256;
+
+impl<D: Driver> Worker<D> {
+    /// A thread's state before it connects.
+    ///
+    /// # Errors
+    /// When the kernel gives no epoll.
+    pub(crate) fn new(
+        config: Config,
+        line: Line,
+        driver: D,
+        source: Source,
+        recorder: Recorder,
+    ) -> std::io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &*line.wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
+        let of = line.share.of;
+        let part = |all: u32| all / of + u32::from(line.share.index < all % of);
+        let (least, most) = (part(config.connections.0), part(config.connections.1).max(1));
+        let picker = Picker::new(&config.requests, config.seed, line.share)
+            .map_err(std::io::Error::other)?;
+        Ok(Self {
+            driver,
+            recorder,
+            source,
+            picker,
+            clock: Clock::start(),
+            epoll,
+            connections: (0..least).map(|_| Connection::closed()).collect(),
+            free: VecDeque::new(),
+            opening: VecDeque::new(),
+            in_flight: InFlight::new(),
+            buffer: vec![0; D::READ],
+            plain: Vec::new(),
+            scratch: Vec::new(),
+            events: Vec::new(),
+            epoll_events: Vec::with_capacity(EVENTS),
+            dirty: Vec::new(),
+            vacant_from: 0,
+            failures: 0,
+            first_failure: None,
+            now: 0,
+            stamps: None,
+            open: 0,
+            most,
+            back_off_until: 0,
+            back_off_ns: 0,
+            free_elsewhere_since: None,
+            published_free: 0,
+            spins: 0,
+            begin_turn: 0,
+            end_at: u64::MAX,
+            stopping: false,
+            aborted: false,
+            cpu_ns: thread_cpu_ns(),
+            slice_from: 0,
+            fault: None,
+            config,
+            line,
+        })
+    }
+
+    /// Connects, waits for the others, and works until the end.
+    pub(crate) fn run(mut self) {
+        sys::set_timer_slack(1);
+        let failed = self.connect_all();
+        let open = self.open;
+        if self.line.connected.send(Connected { open, failed }).is_err() {
+            return;
+        }
+        match self.line.commands.recv() {
+            Ok(Command::Go(clock)) => self.clock = clock,
+            _ => return,
+        }
+        for connection in &mut self.connections {
+            connection.free_since = 0;
+        }
+        self.now = self.clock.now();
+        self.begin_turn = self.now;
+        while !self.is_over() {
+            if !self.turn() {
+                return;
+            }
+        }
+        self.finish();
+    }
+
+    fn is_over(&self) -> bool {
+        if self.aborted || self.fault.is_some() {
+            return true;
+        }
+        let idle = self.in_flight.len() == 0 && self.source.waiting() == 0;
+        let drained = self.now >= self.end_at.saturating_add(self.config.drain_ns);
+        (self.stopping || self.now >= self.end_at) && (idle || drained)
+    }
+
+    /// One turn; `false` when nobody listens any more.
+    fn turn(&mut self) -> bool {
+        let began = self.begin_turn;
+        let poll = self.poll();
+        let mut work = poll.events > 0;
+        let busy_from = if poll.at_once { began } else { self.now };
+        self.take_events(poll.events);
+        if self.stamps.is_some() {
+            // The events' own times lie in the past.
+            self.now = self.clock.now();
+        }
+        if self.line.shared.commands[self.line.share.index as usize].load(Ordering::Acquire) {
+            self.obey();
+        }
+        self.count_due();
+        work |= self.start_due();
+        self.expire();
+        self.publish_free();
+        let end = self.clock.now();
+        if work {
+            let interval = self.recorder.interval();
+            interval.busy_ns += end - busy_from.min(end);
+            interval.turn.record(end - busy_from.min(end));
+        }
+        self.now = end;
+        self.begin_turn = end;
+        while self.now >= self.recorder.end_ns() {
+            let end = self.recorder.end_ns();
+            self.sum_up(end);
+            if !self.recorder.rotate(end, None) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Fills in what a slice says about its end.
+    fn sum_up(&mut self, end: u64) {
+        let cpu = thread_cpu_ns();
+        let waiting = self.source.waiting();
+        let oldest_waiting = self.source.oldest_waiting();
+        let oldest_sent = self.in_flight.oldest().map(|(_, sent, _)| sent.due);
+        let rtt_ns = self.round_trip();
+        let (open, in_flight) = (self.open, self.in_flight.len());
+        let interval = self.recorder.interval();
+        interval.cpu_ns = cpu - self.cpu_ns;
+        interval.thread_ns = end.saturating_sub(self.slice_from);
+        // A turn that crossed the slice's end was counted where it ended.
+        interval.waiting = waiting;
+        interval.in_flight = u64::from(in_flight);
+        interval.connections = u64::from(open);
+        interval.rtt_ns = rtt_ns;
+        let late = |due: Option<u64>| due.map_or(0, |due| end.saturating_sub(due));
+        interval.oldest_outstanding_ns = late(oldest_waiting).max(late(oldest_sent));
+        interval.behind = late(oldest_waiting) > 1_000_000;
+        self.cpu_ns = cpu;
+        self.slice_from = end;
+    }
+
+    fn obey(&mut self) {
+        self.line.shared.commands[self.line.share.index as usize].store(false, Ordering::Release);
+        while let Ok(command) = self.line.commands.try_recv() {
+            match command {
+                Command::Go(_) => {}
+                Command::Offer { from, schedule, arrivals, number } => {
+                    if let Source::Open(open) = &mut self.source {
+                        open.offer(from, schedule, arrivals, number);
+                    }
+                }
+                Command::DiscardWaiting => self.discard_waiting(),
+                Command::EndAt(at) => self.end_at = at,
+                Command::Stop => {
+                    self.count_due();
+                    self.source.stop();
+                    self.discard_waiting();
+                    self.stopping = true;
+                    self.end_at = self.end_at.min(self.now);
+                }
+                Command::Abort => self.aborted = true,
+            }
+        }
+    }
+
+    fn phase(&self, due: u64) -> Phase {
+        if due < self.config.measured_from_ns { Phase::WarmUp } else { Phase::Measured }
+    }
+
+    fn count_due(&mut self) {
+        let measured_from = self.config.measured_from_ns;
+        let recorder = &mut self.recorder;
+        let now = self.now;
+        self.source.poll(now, |due, dropped| {
+            let phase = if due < measured_from { Phase::WarmUp } else { Phase::Measured };
+            recorder.offered(phase, 1);
+            if dropped {
+                recorder.never_sent(due, now, phase, ErrorKind::ClientSaturated);
+            }
+        });
+    }
+
+    fn discard_waiting(&mut self) {
+        while let Some(due) = self.source.take() {
+            let phase = self.phase(due.at);
+            self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
+        }
+    }
+
+    /// Tells the other threads how many connections are free here.
+    #[inline]
+    fn publish_free(&mut self) {
+        let free = u32::try_from(self.free.len()).unwrap_or(u32::MAX);
+        if free != self.published_free {
+            self.published_free = free;
+            let index = self.line.share.index as usize;
+            self.line.shared.free[index].store(free, Ordering::Relaxed);
+        }
+    }
+
+    /// The mean of the kernel's round trips over a few connections.
+    fn round_trip(&self) -> u64 {
+        if matches!(self.config.endpoint, Endpoint::Unix(_)) {
+            return 0;
+        }
+        let open = self.connections.iter().filter_map(|connection| connection.socket().ok());
+        let (mut sum, mut count) = (0u64, 0);
+        for rtt in open.take(8).filter_map(sys::round_trip_ns) {
+            sum += rtt;
+            count += 1;
+        }
+        sum.checked_div(count).unwrap_or(0)
+    }
+
+    /// Cuts what was not sent, leaves what was not answered, hands over the last slice.
+    fn finish(mut self) {
+        self.count_due();
+        self.discard_waiting();
+        let slots: Vec<_> = self.in_flight.slots().collect();
+        for slot in slots {
+            self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
+        }
+        let end = self.now.max(self.slice_from);
+        self.sum_up(end);
+        let fault = self.fault.take();
+        let _ = self.recorder.rotate(end, Some(fault));
+    }
+}

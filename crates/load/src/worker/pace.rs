@@ -1,0 +1,116 @@
+//! How a thread waits: for events, and for the next due request.
+//!
+//! `precise` polls without blocking while a request is due within [`SPIN_NS`], or while answers are on
+//! their way and less than [`SPINS`] polls in a row were empty: a thread that falls asleep makes the
+//! server's next send pay for waking it, and wakes late. `thrifty` sleeps, and starts requests at
+//! ticks of one millisecond.
+
+use super::Worker;
+use crate::clock::timespec;
+use crate::config::{Endpoint, Pacing};
+use crate::driver::Driver;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
+use rustix::thread::nanosleep;
+
+/// Below this distance a precise thread does not sleep: waking takes about 50 µs.
+const SPIN_NS: u64 = 150_000;
+/// Empty polls before a precise thread sleeps.
+const SPINS: u32 = 200;
+/// The tick of a thrifty thread.
+const TICK_NS: u64 = 1_000_000;
+/// The longest sleep.
+const LONGEST_NS: u64 = 50_000_000;
+
+/// What polling found.
+pub(super) struct Poll {
+    /// How many events.
+    pub(super) events: usize,
+    /// Whether they were there without waiting.
+    pub(super) at_once: bool,
+}
+
+impl<D: Driver> Worker<D> {
+    /// Polls, waiting as the pacing says. Sets `now` to the time after it.
+    pub(super) fn poll(&mut self) -> Poll {
+        let events = self.ready();
+        if events > 0 {
+            self.spins = 0;
+            self.now = self.clock.now();
+            return Poll { events, at_once: true };
+        }
+        let wait = self.how_long();
+        if wait == 0 {
+            self.now = self.clock.now();
+            return Poll { events: 0, at_once: false };
+        }
+        if self.sleeps_to_tick() {
+            self.sleep_to_tick(wait);
+        } else {
+            let mut waited_for = [PollFd::new(&self.epoll, PollFlags::IN)];
+            // An interrupted wait is a short wait.
+            let _ = poll(&mut waited_for, Some(&timespec(wait)));
+        }
+        let events = self.ready();
+        self.spins = 0;
+        self.now = self.clock.now();
+        if self.config.pacing == Pacing::Thrifty {
+            self.stamps = Some(self.clock.wall_offset());
+        }
+        Poll { events, at_once: false }
+    }
+
+    /// Whether a thrifty thread may let answers lie until the next tick: nobody waits for a connection
+    /// that they would free, and the kernel stamps when they arrived.
+    fn sleeps_to_tick(&self) -> bool {
+        self.config.pacing == Pacing::Thrifty
+            && self.source.waiting() == 0
+            && self.stamps.is_some()
+            && matches!(self.config.endpoint, Endpoint::Tcp(_))
+    }
+
+    /// Sleeps until a tick at which something is to be done, which is the next one while answers are
+    /// on their way.
+    fn sleep_to_tick(&mut self, wait: u64) {
+        let next = (self.now / TICK_NS + 1) * TICK_NS;
+        let until = if self.in_flight.len() > 0 { next } else { (self.now + wait).max(next) };
+        let _ = nanosleep(&timespec(until.saturating_sub(self.now)));
+    }
+
+    fn ready(&mut self) -> usize {
+        self.epoll_events.clear();
+        let spare = rustix::buffer::spare_capacity(&mut self.epoll_events);
+        let none = timespec(0);
+        epoll::wait(&self.epoll, spare, Some(&none)).unwrap_or(0)
+    }
+
+    fn how_long(&mut self) -> u64 {
+        let mut until = self.recorder.end_ns().min(self.end_at.max(self.now + 1_000_000));
+        if let Some(due) = self.source.next_due() {
+            until = until.min(match self.config.pacing {
+                Pacing::Precise => due,
+                Pacing::Thrifty => due.div_ceil(TICK_NS) * TICK_NS,
+            });
+        }
+        if let Some((_, sent, _)) = self.in_flight.oldest() {
+            until = until.min(sent.sent.saturating_add(self.config.timeout_ns));
+        }
+        if let Some(&(began, ..)) = self.opening.front() {
+            until = until.min(began.saturating_add(self.config.timeout_ns));
+        }
+        if self.source.waiting() > 0 && self.back_off_until > self.now {
+            until = until.min(self.back_off_until);
+        }
+        let left = until.saturating_sub(self.now);
+        if self.config.pacing == Pacing::Precise {
+            if left <= SPIN_NS {
+                return 0;
+            }
+            if self.in_flight.len() > 0 && self.spins < SPINS {
+                self.spins += 1;
+                return 0;
+            }
+            return (left - SPIN_NS / 2).min(LONGEST_NS);
+        }
+        left.clamp(1, LONGEST_NS)
+    }
+}

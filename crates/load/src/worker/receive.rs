@@ -1,0 +1,362 @@
+//! What epoll reports: answers, ends, room to write. And the end of every request that was sent.
+//!
+//! # Answers in parts
+//!
+//! Where a server sends head and body by two calls, reading the head at once costs a second read, and
+//! slows the server down, whose second call meets ours on the socket's lock. A connection on which an
+//! answer has come in parts is therefore read one turn after it has become readable, some
+//! microseconds later, when the rest is there as well: 1.16 times the rate against nginx without
+//! `tcp_nopush` (benches/load/RESULTS.md).
+//!
+//! # Arrival times
+//!
+//! A thrifty thread reads late by choice: up to a tick after an answer has arrived. It lets the kernel
+//! stamp what arrives (`SO_TIMESTAMPNS`, socket(7)) and counts from that.
+
+use super::{WAKE, Worker};
+use crate::clock::Clock;
+use crate::config::Endpoint;
+use crate::connection::{State, interest};
+use crate::driver::{Driver, Event, Fate, Slot};
+use crate::recorder::Ended;
+use crate::sys;
+use plimsoll_runs::ErrorKind;
+use rustix::event::epoll::{self, EventFlags};
+use rustix::net::{RecvFlags, recv};
+use std::io;
+
+/// From so many uninteresting bytes on, they are not copied out of the kernel.
+const DISCARD_FROM: u64 = 2048;
+/// The most that is taken off at once.
+const DISCARD_MOST: u64 = 1 << 20;
+/// The oldest stamp that is believed.
+const STAMP_AGE_NS: u64 = 1_000_000_000;
+
+/// When received bytes arrived: as the kernel has stamped them, or now.
+fn arrival(clock: &Clock, stamps: Option<i64>, stamp: Option<i64>) -> u64 {
+    let now = clock.now();
+    match (stamps, stamp) {
+        // A wall clock that was set back or forth meanwhile must not bend the run: never in the
+        // future, never further back than a tick could explain.
+        (Some(offset), Some(stamp)) => {
+            let at = u64::try_from(stamp.saturating_sub(offset)).unwrap_or(0);
+            if at <= now && now - at <= STAMP_AGE_NS { at } else { now }
+        }
+        _ => now,
+    }
+}
+
+/// What one read gave.
+enum Read {
+    /// The connection has nothing more for now.
+    Blocked,
+    /// There may be more.
+    More,
+    /// It is closed on our side.
+    Closed,
+}
+
+impl<D: Driver> Worker<D> {
+    pub(super) fn take_events(&mut self, count: usize) {
+        for index in 0..count {
+            let event = self.epoll_events[index];
+            let data = event.data.u64();
+            if data == WAKE {
+                let mut count = [0; 8];
+                let _ = rustix::io::read(&*self.line.wake, &mut count);
+                continue;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "two halves of one number")]
+            let (at, generation) = (data as u32, (data >> 32) as u32);
+            let connection = &self.connections[at as usize];
+            if connection.generation != generation {
+                continue;
+            }
+            let flags = event.flags;
+            if connection.in_parts && !connection.seen {
+                self.connections[at as usize].seen = true;
+                continue;
+            }
+            self.connections[at as usize].seen = false;
+            let connection = &self.connections[at as usize];
+            match connection.state {
+                State::Closed => {}
+                State::Connecting => self.connected(at),
+                State::Handshaking | State::Open => {
+                    if flags.contains(EventFlags::OUT) {
+                        let result = self.connections[at as usize].flush();
+                        self.after_write(at, result);
+                    }
+                    let read = EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP;
+                    if flags.intersects(read | EventFlags::ERR) {
+                        self.readable(at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads while the socket gives whole buffers.
+    fn readable(&mut self, at: u32) {
+        let generation = self.connections[at as usize].generation;
+        for _ in 0..16 {
+            let read = match self.discard_some(at) {
+                Some(read) => read,
+                None => self.read_some(at),
+            };
+            let same = self.connections[at as usize].generation == generation;
+            if !same || !matches!(read, Read::More) {
+                return;
+            }
+        }
+    }
+
+    /// Takes bytes off unseen where the driver has no interest in them.
+    fn discard_some(&mut self, at: u32) -> Option<Read> {
+        let connection = &mut self.connections[at as usize];
+        let plain = connection.is_plain() && matches!(self.config.endpoint, Endpoint::Tcp(_));
+        let protocol = connection.protocol.as_mut()?;
+        let disinterest = self.driver.disinterest(protocol);
+        if disinterest < DISCARD_FROM || !plain {
+            return None;
+        }
+        let most = usize::try_from(disinterest.min(DISCARD_MOST)).unwrap_or(usize::MAX);
+        let result = connection.socket.as_ref().map(std::os::fd::AsFd::as_fd);
+        let result = result.map(|socket| sys::discard(socket, most, self.stamps.is_some()))?;
+        Some(match result {
+            Ok((0, _)) => self.ended(at, None),
+            Ok((n, stamp)) => {
+                self.now = arrival(&self.clock, self.stamps, stamp);
+                let fate = self.driver.discarded(protocol, n as u64, &mut self.events);
+                self.settle(at, fate)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Read::Blocked,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Read::More,
+            Err(error) => self.ended(at, Some(error)),
+        })
+    }
+
+    fn read_some(&mut self, at: u32) -> Read {
+        let connection = &mut self.connections[at as usize];
+        let Ok(socket) = connection.socket() else { return Read::Closed };
+        let received = if self.stamps.is_some() {
+            sys::receive_stamped(socket, &mut self.buffer)
+        } else {
+            recv(socket, &mut self.buffer[..], RecvFlags::empty())
+                .map(|(n, _)| (n, None))
+                .map_err(io::Error::from)
+        };
+        let n = match received {
+            Ok((0, _)) => return self.ended(at, None),
+            Ok((n, stamp)) => {
+                self.now = arrival(&self.clock, self.stamps, stamp);
+                n
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Read::Blocked,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Read::More,
+            Err(error) => return self.ended(at, Some(error)),
+        };
+        let full = n == self.buffer.len();
+        let fate = if connection.is_plain() {
+            let Some(protocol) = &mut connection.protocol else { return Read::Closed };
+            let bytes = &self.buffer[..n];
+            self.driver.receive(protocol, bytes, &mut connection.gathered, &mut self.events)
+        } else {
+            match self.decrypt(at, n) {
+                Ok(fate) => fate,
+                Err(error) => return self.ended(at, Some(error)),
+            }
+        };
+        match self.settle(at, fate) {
+            Read::More if !full => Read::Blocked,
+            read => read,
+        }
+    }
+
+    /// Passes received bytes through TLS, and what comes out of it to the driver.
+    fn decrypt(&mut self, at: u32, n: usize) -> io::Result<Fate> {
+        let connection = &mut self.connections[at as usize];
+        self.plain.clear();
+        let completed = connection.decrypt(&self.buffer[..n], &mut self.plain)?;
+        if completed {
+            self.opened(at);
+        }
+        let connection = &mut self.connections[at as usize];
+        match &mut connection.protocol {
+            Some(protocol) if !self.plain.is_empty() => {
+                let out = &mut connection.gathered;
+                Ok(self.driver.receive(protocol, &self.plain, out, &mut self.events))
+            }
+            _ => Ok(Fate::Keep),
+        }
+    }
+
+    /// Deals with what a driver made of received bytes.
+    fn settle(&mut self, at: u32, fate: Fate) -> Read {
+        self.take_driver_events();
+        let connection = &mut self.connections[at as usize];
+        if !connection.gathered.is_empty() && !connection.dirty {
+            connection.dirty = true;
+            self.dirty.push(at);
+        }
+        if fate == Fate::Close {
+            self.close(at, ErrorKind::Reset);
+            return Read::Closed;
+        }
+        self.offer_room(at);
+        Read::More
+    }
+
+    pub(super) fn take_driver_events(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        for event in events.drain(..) {
+            match event {
+                Event::FirstByte(slot) => {
+                    let now = self.now;
+                    if let Some((sent, holder)) = self.in_flight.get_mut(slot)
+                        && sent.first_byte == 0
+                    {
+                        sent.first_byte = now;
+                        self.connections[holder as usize].in_parts = true;
+                    }
+                }
+                Event::Done { slot, code, bytes } => {
+                    let expected = self.config.expected.contains(code);
+                    let error = (!expected).then_some(ErrorKind::Status);
+                    self.end_request(slot, Some(code), bytes, error);
+                }
+                Event::Failed { slot, kind } => self.end_request(slot, None, 0, Some(kind)),
+                Event::Refused(slot) => self.again_or_fail(slot, ErrorKind::Reset),
+            }
+        }
+        self.events = events;
+    }
+
+    /// Makes the connection available if it has become so.
+    pub(super) fn offer_room(&mut self, at: u32) {
+        let connection = &mut self.connections[at as usize];
+        if connection.queued || connection.state != State::Open || connection.reserved.is_some() {
+            return;
+        }
+        let Some(protocol) = &connection.protocol else { return };
+        if self.driver.room(protocol) > 0 {
+            connection.queued = true;
+            connection.free_since = self.now;
+            self.free.push_back(at);
+        }
+    }
+
+    /// A request that was sent has ended now.
+    pub(super) fn end_request(
+        &mut self,
+        slot: Slot,
+        code: Option<u16>,
+        bytes: u64,
+        error: Option<ErrorKind>,
+    ) {
+        let Some((sent, holder, user)) = self.in_flight.remove(slot) else { return };
+        let at = self.now.max(sent.sent);
+        self.recorder.ended(&sent, &Ended { at, code, bytes, error });
+        let connection = &mut self.connections[holder as usize];
+        if connection.serial == sent.connection {
+            connection.in_use = connection.in_use.saturating_sub(1);
+            connection.answered += u32::from(code.is_some());
+        }
+        self.source.finished(user, at);
+    }
+
+    /// The peer has closed, or the socket has failed.
+    fn ended(&mut self, at: u32, error: Option<io::Error>) -> Read {
+        self.now = self.clock.now();
+        let connection = &mut self.connections[at as usize];
+        if connection.state == State::Handshaking {
+            let error = error.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
+            self.not_opened(at, ErrorKind::Tls, error);
+            return Read::Closed;
+        }
+        let kind = match error.as_ref().map(io::Error::kind) {
+            Some(io::ErrorKind::InvalidData) => ErrorKind::Tls,
+            _ => ErrorKind::Reset,
+        };
+        if error.is_none()
+            && let Some(protocol) = &mut connection.protocol
+        {
+            self.driver.end(protocol, &mut self.events);
+            self.take_driver_events();
+        }
+        self.close(at, kind);
+        Read::Closed
+    }
+
+    /// Looks after what a write left: an error ends the connection, bytes left over wait for room.
+    pub(super) fn after_write(&mut self, at: u32, result: io::Result<()>) {
+        if let Err(error) = result {
+            let _ = self.ended(at, Some(error));
+            return;
+        }
+        let connection = &mut self.connections[at as usize];
+        let write = !connection.is_flushed();
+        if write != connection.watches_write
+            && let Ok(socket) = connection.socket()
+        {
+            let data = u64::from(connection.generation) << 32 | u64::from(at);
+            let data = epoll::EventData::new_u64(data);
+            if epoll::modify(&self.epoll, socket, data, interest(write)).is_ok() {
+                connection.watches_write = write;
+            }
+        }
+    }
+
+    /// Closes a connection; requests on it that had no byte of an answer, on a connection that had
+    /// been used before, go once more, the others fail.
+    pub(super) fn close(&mut self, at: u32, kind: ErrorKind) {
+        let connection = &mut self.connections[at as usize];
+        if connection.state == State::Closed {
+            return;
+        }
+        let (reused, in_use) = (connection.answered > 0, connection.in_use);
+        self.open -= u32::from(connection.state == State::Open);
+        connection.close();
+        if in_use == 0 {
+            return;
+        }
+        let slots: Vec<Slot> = self.in_flight.on(at).collect();
+        for slot in slots {
+            if reused {
+                self.again_or_fail(slot, kind);
+            } else {
+                self.end_request(slot, None, 0, Some(kind));
+            }
+        }
+    }
+
+    fn again_or_fail(&mut self, slot: Slot, kind: ErrorKind) {
+        if kind == ErrorKind::Reset && self.in_flight.may_retry(slot) {
+            self.recorder.interval().stale += 1;
+            self.open_for(slot);
+        } else {
+            self.end_request(slot, None, 0, Some(kind));
+        }
+    }
+
+    /// Gives up on requests and connections that have taken too long.
+    pub(super) fn expire(&mut self) {
+        let timeout = self.config.timeout_ns;
+        while let Some((slot, sent, holder)) = self.in_flight.oldest() {
+            if self.now < sent.sent.saturating_add(timeout) {
+                break;
+            }
+            let connection = &mut self.connections[holder as usize];
+            let fate = match &mut connection.protocol {
+                Some(protocol) if connection.state == State::Open => {
+                    self.driver.abandon(protocol, slot, &mut connection.gathered)
+                }
+                _ => Fate::Keep,
+            };
+            self.end_request(slot, None, 0, Some(ErrorKind::Timeout));
+            let _ = self.settle(holder, fate);
+        }
+        self.expire_opening();
+        self.send_gathered();
+    }
+}

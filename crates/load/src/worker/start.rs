@@ -1,0 +1,145 @@
+//! Starting requests: the oldest due one on the connection that has been free for longest.
+
+use super::Worker;
+use crate::connection::State;
+use crate::driver::{Driver, Slot};
+use crate::in_flight::Sent;
+use crate::source::Due;
+use plimsoll_runs::ErrorKind;
+use std::sync::atomic::Ordering;
+
+impl<D: Driver> Worker<D> {
+    /// Starts what is due while connections are free, opens connections for the rest. Returns whether
+    /// anything was started.
+    pub(super) fn start_due(&mut self) -> bool {
+        let mut started = false;
+        while self.source.waiting() > 0 {
+            let Some(at) = self.next_free() else { break };
+            let Some(due) = self.source.take() else { break };
+            let Some(request) = self.picker.next() else {
+                // The list has been gone through: there is nothing more to ask for.
+                self.source.stop();
+                let phase = self.phase(due.at);
+                self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
+                continue;
+            };
+            self.start(at, due, request);
+            started = true;
+        }
+        if self.source.waiting() > 0 {
+            self.open_more();
+            self.note_free_elsewhere();
+        } else {
+            self.free_elsewhere_since = None;
+        }
+        self.send_gathered();
+        started
+    }
+
+    /// The connection that has been free for longest.
+    fn next_free(&mut self) -> Option<u32> {
+        while let Some(&at) = self.free.front() {
+            let connection = &self.connections[at as usize];
+            let room = match &connection.protocol {
+                Some(protocol) if connection.state == State::Open => self.driver.room(protocol),
+                _ => 0,
+            };
+            self.free.pop_front();
+            if room > 1 {
+                self.free.push_back(at);
+            } else {
+                self.connections[at as usize].queued = false;
+            }
+            if room > 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn start(&mut self, at: u32, due: Due, request: u32) {
+        let phase = self.phase(due.at);
+        let connection = &mut self.connections[at as usize];
+        let Some(protocol) = &mut connection.protocol else { return };
+        let now = self.clock.now();
+        let usable = due.at.max(match self.free_elsewhere_since {
+            Some(since) => connection.free_since.min(since),
+            None => connection.free_since,
+        });
+        self.recorder.sent(phase, usable - due.at, now.saturating_sub(usable));
+        connection.in_use += 1;
+        let sent = Sent {
+            due: due.at,
+            sent: now,
+            first_byte: 0,
+            request,
+            connection: connection.serial,
+            phase,
+        };
+        let slot = self.in_flight.add(sent, at, due.user);
+        self.scratch.clear();
+        let bytes = self.driver.request(protocol, slot, request, &mut self.scratch);
+        self.recorder.bytes_out(phase, bytes.len() as u64);
+        let result = if D::GATHERS {
+            connection.gathered.extend_from_slice(bytes);
+            if !std::mem::replace(&mut connection.dirty, true) {
+                self.dirty.push(at);
+            }
+            Ok(())
+        } else {
+            connection.send(bytes)
+        };
+        self.after_write(at, result);
+    }
+
+    /// Sends a request once more, on the connection that was opened for it.
+    pub(super) fn start_again(&mut self, at: u32, slot: Slot) {
+        let connection = &mut self.connections[at as usize];
+        let (Some(protocol), Some((sent, _))) =
+            (&mut connection.protocol, self.in_flight.get_mut(slot))
+        else {
+            return;
+        };
+        let (request, phase) = (sent.request, sent.phase);
+        connection.in_use += 1;
+        let serial = connection.serial;
+        let now = self.clock.now();
+        self.in_flight.resend(slot, now, serial, at);
+        self.scratch.clear();
+        let bytes = self.driver.request(protocol, slot, request, &mut self.scratch);
+        self.recorder.bytes_out(phase, bytes.len() as u64);
+        let result = connection.send(bytes);
+        self.after_write(at, result);
+    }
+
+    /// Sends what has gathered on each connection in this turn.
+    pub(super) fn send_gathered(&mut self) {
+        while let Some(at) = self.dirty.pop() {
+            let connection = &mut self.connections[at as usize];
+            connection.dirty = false;
+            if connection.state == State::Open {
+                let result = connection.send_gathered();
+                self.after_write(at, result);
+            }
+        }
+    }
+
+    /// With several threads: while requests wait here, whether another has a free connection. Then
+    /// their waiting is our own lateness, for one pool shared by all would have had one.
+    fn note_free_elsewhere(&mut self) {
+        let shared = &self.line.shared.free;
+        if shared.len() < 2 {
+            return;
+        }
+        let own = self.line.share.index as usize;
+        let elsewhere = shared
+            .iter()
+            .enumerate()
+            .any(|(index, free)| index != own && free.load(Ordering::Relaxed) > 0);
+        if !elsewhere {
+            self.free_elsewhere_since = None;
+        } else if self.free_elsewhere_since.is_none() {
+            self.free_elsewhere_since = Some(self.now);
+        }
+    }
+}
