@@ -210,10 +210,10 @@ fn cut(shown: &[char], start: usize, len: usize) -> Excerpt {
 
 impl PlanErrors {
     /// Renders faults in the order of the texts they are about.
-    pub(crate) fn from_faults(sources: &[Source], mut faults: Vec<Fault>) -> Self {
+    pub(crate) fn from_faults(sources: &[Source], mut faults: Vec<Fault>, more: usize) -> Self {
         // What is missing from the file is said after what is wrong in it.
         faults.sort_by_key(|f| (f.place.source, f.place.span.map_or(usize::MAX, |span| span.0)));
-        let left_out = faults.len().saturating_sub(MAX_ERRORS);
+        let left_out = more + faults.len().saturating_sub(MAX_ERRORS);
         faults.truncate(MAX_ERRORS);
         let errors = faults
             .into_iter()

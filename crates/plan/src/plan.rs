@@ -1,6 +1,5 @@
 //! The plan as a whole: read from a text, from flags, or from both; written as a complete text.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use crate::error::PlanErrors;
@@ -9,8 +8,9 @@ use crate::load::{LOAD, Load};
 use crate::measure::{MEASURE, Measure};
 use crate::section::{Reading, Section};
 use crate::setting::{Setting, lay_over, write_out};
-use crate::source::{Place, Source};
+use crate::source::Source;
 use crate::target::{TARGET, Target};
+use crate::target_reader::file;
 use crate::tree::{Table, read};
 use crate::write::Writer;
 
@@ -71,24 +71,23 @@ impl Plan {
     }
 
     fn read_from(mut file: Source, settings: &[Setting]) -> Result<Self, PlanErrors> {
-        let origin = file.origin.clone();
-        let (mut root, fault) = match read(&mut file) {
-            Ok(root) => (root, None),
-            Err(fault) => (Table::empty(Place::whole(0)), Some(fault)),
+        let folder = Path::new(&file.origin).parent().unwrap_or(Path::new("")).to_path_buf();
+        let root = read(&mut file);
+        let mut reading = Reading::new(file);
+        let mut root = match root {
+            Ok(root) => root,
+            Err(fault) => {
+                reading.note(*fault);
+                return Err(reading.into_errors());
+            }
         };
-        let mut sources = vec![file];
-        if let Some(fault) = fault {
-            return Err(PlanErrors::from_faults(&sources, vec![*fault]));
-        }
         write_out(&mut root);
-        let faults = lay_over(&mut root, &mut sources, settings);
-        let reading = Reading { sources, faults: RefCell::new(faults) };
-        let folder = Path::new(&origin).parent().unwrap_or(Path::new(""));
-        let plan = Self::read(&reading, &root, folder);
-        let faults = reading.faults.into_inner();
-        match plan {
-            Some(plan) if faults.is_empty() => Ok(plan),
-            _ => Err(PlanErrors::from_faults(&reading.sources, faults)),
+        for fault in lay_over(&mut root, &mut reading.sources, settings) {
+            reading.note(fault);
+        }
+        match Self::read(&reading, &root, &folder) {
+            Some(plan) if !reading.is_faulty() => Ok(plan),
+            _ => Err(reading.into_errors()),
         }
     }
 
@@ -102,10 +101,8 @@ impl Plan {
 
     fn read(reading: &Reading, root: &Table, origin_folder: &Path) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
-        let folder = match top.line("folder") {
-            Some(folder) => origin_folder.join(folder),
-            None => origin_folder.to_path_buf(),
-        };
+        let folder = file(&top, "folder", origin_folder);
+        let folder = folder.unwrap_or_else(|| origin_folder.to_path_buf());
         let name = top.line("name").map(str::to_owned);
         let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
         let repeat = top.small("repeat", 1..=1_000_000).unwrap_or(1);

@@ -63,7 +63,7 @@ pub(crate) fn key_is_secret(key: &str) -> bool {
 /// Whether a line of a text that could not be read may hold a secret.
 pub(crate) fn line_is_secret(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
-    let key = line.split('=').next().unwrap_or_default().trim();
+    let key = line.trim_start().split(['=', ' ', '\t', '"']).next().unwrap_or_default();
     let name = key.rsplit('.').next().unwrap_or(key);
     WORDS.iter().any(|word| line.contains(word)) || key_is_secret(name) || holds_password(&line)
 }

@@ -1,13 +1,13 @@
 //! Reading one section of a plan: typed values by key, and every fault with its place.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, count, duration, nearest};
 use plimsoll_workload::trace::Moment;
 
-use crate::error::Fault;
+use crate::error::{Fault, PlanErrors};
 use crate::key::{Choice, SectionKeys};
 use crate::secret;
 use crate::sections::SECTIONS;
@@ -18,8 +18,13 @@ use crate::tree::{Entry, Node, Table, Value};
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) sources: Vec<Source>,
-    pub(crate) faults: RefCell<Vec<Fault>>,
+    faults: RefCell<Vec<Fault>>,
+    /// Faults beyond those that are kept: a hostile plan may have millions.
+    left_out: Cell<usize>,
 }
+
+/// How many faults are kept, to be put in order.
+const MAX_FAULTS: usize = 1000;
 
 /// One section that is being read. A key that is not there gives `None`; so does one that is
 /// wrong, after its fault was noted.
@@ -37,6 +42,27 @@ pub(crate) struct Section<'a> {
 static NOTHING: Table = Table { place: Place { source: 0, span: None }, entries: Vec::new() };
 
 impl Reading {
+    pub(crate) fn new(source: Source) -> Self {
+        Self { sources: vec![source], faults: RefCell::default(), left_out: Cell::new(0) }
+    }
+
+    pub(crate) fn note(&self, fault: Fault) {
+        let mut faults = self.faults.borrow_mut();
+        if faults.len() < MAX_FAULTS {
+            faults.push(fault);
+        } else {
+            self.left_out.set(self.left_out.get() + 1);
+        }
+    }
+
+    pub(crate) fn is_faulty(&self) -> bool {
+        !self.faults.borrow().is_empty()
+    }
+
+    pub(crate) fn into_errors(self) -> PlanErrors {
+        PlanErrors::from_faults(&self.sources, self.faults.into_inner(), self.left_out.get())
+    }
+
     /// Whether a place is on the command line.
     pub(crate) fn is_flag(&self, place: Place) -> bool {
         self.sources.get(place.source).is_none_or(|source| source.flag)
@@ -52,7 +78,7 @@ impl Reading {
     }
 
     pub(crate) fn fault(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
-        self.faults.borrow_mut().push(Fault { message: message.into(), place, also: None, hint });
+        self.note(Fault { message: message.into(), place, also: None, hint });
     }
 
     /// The fault of an inner parser, at its own position within the value.
@@ -190,7 +216,7 @@ impl<'a> Section<'a> {
 
     /// Notes a fault at a key's value that only makes sense beside another key's.
     pub(crate) fn fault_beside(&self, key: &str, other: &str, message: String, hint: Option<&str>) {
-        self.reading.faults.borrow_mut().push(Fault {
+        self.reading.note(Fault {
             message,
             place: self.key_place(key),
             also: Some((format!("`{other}` is given here"), self.key_place(other))),

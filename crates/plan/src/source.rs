@@ -90,18 +90,22 @@ impl Source {
         hidden
     }
 
-    /// Hides everything that follows a word that announces a secret, up to the end of its line.
+    /// Hides what follows the `=` of each line that may hold a secret; without one, or with a
+    /// password before it, what follows the first word.
     ///
     /// For a text that is not TOML: nothing is known of it but its lines.
     pub(crate) fn hide_by_line(&mut self) {
         let mut start = 0;
         for line in self.text.split_inclusive('\n') {
-            if let Some(equals) = line.find('=')
-                && secret::line_is_secret(line)
-            {
-                let end = line.trim_end().len();
-                let blanks = line[equals + 1..].len() - line[equals + 1..].trim_start().len();
-                self.secrets.push((start + (equals + 1 + blanks).min(end), start + end));
+            if secret::line_is_secret(line) {
+                let (blank, end) = (line.len() - line.trim_start().len(), line.trim_end().len());
+                let word = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+                let value = match line.find('=') {
+                    Some(equals) if !secret::holds_password(&line[..equals]) => equals + 1,
+                    _ => line[blank..].find(|c| !word(c)).map_or(blank, |at| blank + at),
+                };
+                let value = line.len() - line[value..].trim_start().len();
+                self.secrets.push((start + value.min(end), start + end));
             }
             start += line.len();
         }

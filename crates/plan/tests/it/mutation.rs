@@ -151,3 +151,15 @@ fn any_flag_is_read_or_refused() {
         }
     }
 }
+
+#[test]
+fn a_plan_of_nothing_but_mistakes_is_bounded() {
+    let keys: String = (0..50_000).map(|n| format!("key{n} = {n}\n")).collect();
+    let errors = Plan::parse(&keys, "mutant.toml").unwrap_err();
+    assert_eq!((errors.errors.len(), errors.left_out), (20, 50_000 + 2 - 20));
+    assert!(errors.to_string().ends_with("and 49982 more"));
+    let nested = format!("a = {}", "[".repeat(100_000));
+    assert!(Plan::parse(&nested, "mutant.toml").is_err());
+    let dotted = format!("a{} = 1", ".a".repeat(10_000));
+    assert!(Plan::parse(&dotted, "mutant.toml").is_err());
+}

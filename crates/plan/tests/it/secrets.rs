@@ -63,6 +63,9 @@ fn no_fault_shows_a_secret() {
         "url = 'http://h/'\nbearer = hunter2 hunter2",
         "url = 'http://h/'\nbearer = \"\"\"hunter2\nhunter2\n\"\"\" x",
         "url = 'http://me:hunter2@h/",
+        "url 'http://me:hunter2@h/'",
+        "url = 'http://h/'\nbasc 'me:hunter2'",
+        "url = 'http://h/'\n'http://me:hunter2@h/' = 5 6",
         "url = 'http://h/'\nheaders = { Cookie = 'hunter2', A = }",
         "url = 'http://h/'\nurls = { password = 'hunter2' }",
     ] {
