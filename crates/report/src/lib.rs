@@ -79,7 +79,7 @@ pub fn html(runs: &[Run], options: &Options) -> Result<String, ReportError> {
     for run in runs {
         views.push(View::read(run).map_err(named(run))?);
     }
-    page::tell_apart(&mut views);
+    page::give_letters(&mut views);
     let columns = (COLUMNS / views.len()).max(LEAST_COLUMNS);
     let end_s = views.iter().map(View::end_s).fold(0.0, f64::max);
     let axis = columns::time_axis(end_s, columns);

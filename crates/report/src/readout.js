@@ -87,6 +87,7 @@
     });
     plot.addEventListener('pointerleave', hide);
     plot.addEventListener('blur', hide);
+    window.addEventListener('resize', hide);
     plot.addEventListener('keydown', (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
       if (event.key === 'Escape') return hide();

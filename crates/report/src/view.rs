@@ -9,8 +9,10 @@ use crate::columns::column_of;
 
 /// One run, as far as the report needs it.
 pub(crate) struct View {
-    /// What it is called in this report; unique in it.
-    pub(crate) label: String,
+    /// The letter of one run among several; empty where it is the only one.
+    pub(crate) letter: String,
+    /// What it is called over its charts: letter and name.
+    pub(crate) heading: String,
     /// What was known before it started.
     pub(crate) meta: RunMeta,
     /// Its figures.
@@ -43,7 +45,8 @@ impl View {
         let least = [response.min(), warm_up.min()].into_iter().flatten().min();
         let most = [response.max(), warm_up.max()].into_iter().flatten().max();
         Ok(Self {
-            label: if meta.name.is_empty() { meta.id.clone() } else { meta.name.clone() },
+            letter: String::new(),
+            heading: if meta.name.is_empty() { meta.id.clone() } else { meta.name.clone() },
             plan: run.plan_text(),
             rows: run.intervals()?,
             host: run.host_series()?,

@@ -184,7 +184,7 @@ mod tests {
     fn columns_have_names() {
         assert_eq!(Axis::Time { columns: 10, column_s: 30.0 }.name(3), "1m30s");
         let value = Axis::Value { columns: 10, top: 100_000.0, unit: Unit::Micros };
-        assert_eq!(value.name(1), "10 ms to 20 ms");
+        assert_eq!(value.name(1), "10.0 ms to 20.0 ms");
         let nines = Axis::Nines { columns: 2, nines: 4.0 };
         assert_eq!(nines.name(0), "p90.00");
         assert_eq!(nines.name(1), "p99.9000");

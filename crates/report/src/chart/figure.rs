@@ -28,6 +28,28 @@ pub(crate) enum Choice {
     LogFirst,
 }
 
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stroke {
+    /// As lines are.
+    Plain,
+    /// Broken: not to be relied upon.
+    Dashed,
+    /// Broad and pale, behind the others: what was asked, against what came.
+    Broad,
+}
+
+impl Stroke {
+    /// What the style sheet calls it, with a space before it.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Dashed => " dash",
+            Self::Broad => " broad",
+        }
+    }
+}
+
 /// One series of values, one a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
@@ -35,8 +57,8 @@ pub(crate) struct Series {
     pub(crate) name: String,
     /// Its colour: a class of the style sheet (`c0` … `c7`, `ok`, `bad`, …).
     pub(crate) tone: &'static str,
-    /// Whether its line is broken: what was asked, against what came.
-    pub(crate) dashed: bool,
+    /// How its line is drawn.
+    pub(crate) stroke: Stroke,
     /// Values; `None` where there is none, which is not zero.
     pub(crate) values: Vec<Option<f64>>,
 }
@@ -44,12 +66,12 @@ pub(crate) struct Series {
 impl Series {
     /// A series with an unbroken line.
     pub(crate) fn new(name: &str, tone: &'static str, values: Vec<Option<f64>>) -> Self {
-        Self { name: name.to_owned(), tone, dashed: false, values }
+        Self { name: name.to_owned(), tone, stroke: Stroke::Plain, values }
     }
 
-    /// The same with a broken line.
-    pub(crate) fn dashed(self) -> Self {
-        Self { dashed: true, ..self }
+    /// The same with another line.
+    pub(crate) fn with(self, stroke: Stroke) -> Self {
+        Self { stroke, ..self }
     }
 
     /// Whether no column has a value above zero.
@@ -103,7 +125,7 @@ pub(crate) struct Figure {
     /// What the values are.
     pub(crate) unit: Unit,
     /// What the vertical axis counts.
-    pub(crate) measure: &'static str,
+    pub(crate) measure: String,
     /// How it is drawn.
     pub(crate) draw: Draw,
     /// The vertical scale.
@@ -127,7 +149,7 @@ impl Figure {
             note: String::new(),
             axis,
             unit,
-            measure: "",
+            measure: String::new(),
             draw: Draw::Lines,
             choice: Choice::Linear,
             marks: Vec::new(),
@@ -193,7 +215,7 @@ impl Figure {
 
     fn write_legend(&self, m: &mut Markup) {
         m.tag("div", &[("class", &"legend")], |m| {
-            m.leaf("span", &[("class", &"measure")], self.measure);
+            m.leaf("span", &[("class", &"measure")], &self.measure);
             if self.draw == Draw::Heat {
                 super::heat::write_legend(m, self.greatest());
                 return;
@@ -204,10 +226,10 @@ impl Figure {
                     continue;
                 }
                 seen.push(&series.name);
-                let dash = if series.dashed { " dash" } else { "" };
+                let stroke = series.stroke.class();
                 let shape = if self.draw == Draw::Lines { "line" } else { "block" };
                 m.tag("span", &[], |m| {
-                    let class = format!("key {shape} {}{dash}", series.tone);
+                    let class = format!("key {shape} {}{stroke}", series.tone);
                     m.leaf("i", &[("class", &class)], "");
                     m.text(&series.name);
                 });

@@ -5,6 +5,9 @@
 //! in an inner SVG whose view box is stretched to that box. Labels hang over the edge of the outer
 //! SVG, into the padding that the style sheet gives the box.
 
+use std::ops::Range;
+
+use super::axis::Axis;
 use super::figure::{Draw, Figure, Panel};
 use super::scale::Scale;
 use super::{heat, lines, stack};
@@ -52,7 +55,7 @@ pub(crate) fn write(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale
             Draw::Heat => heat::write(m, figure, panel),
         });
         write_ticks(m, figure, scale);
-        write_marks(m, figure, scale);
+        write_marks(m, figure, panel, scale);
     });
 }
 
@@ -121,26 +124,70 @@ fn write_ticks(m: &mut Markup, figure: &Figure, scale: Scale) {
     }
 }
 
-fn write_marks(m: &mut Markup, figure: &Figure, scale: Scale) {
+fn write_marks(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale) {
     for mark in &figure.marks {
         if !scale.holds(mark.value) {
             continue;
         }
-        let y = from_top(scale.at(mark.value));
+        let share = scale.at(mark.value);
+        let y = from_top(share);
         m.shape("line", &[("class", &"mark"), ("x2", &"100%"), ("y1", &y), ("y2", &y)]);
-        let below = scale.at(mark.value) > 0.92;
+        let below = share > 0.92;
         let shift = if below { "14" } else { "-5" };
+        let text = if below { share - LABEL..share } else { share..share + LABEL };
+        let (x, dx, anchor) = if is_clearer_left(figure.axis, panel, scale, &text) {
+            ("0", "4", "start")
+        } else {
+            ("100%", "-4", "end")
+        };
         m.leaf(
             "text",
             &[
                 ("class", &"mark-name"),
-                ("x", &"100%"),
+                ("x", &x),
                 ("y", &y),
-                ("dx", &"-4"),
+                ("dx", &dx),
                 ("dy", &shift),
-                ("text-anchor", &"end"),
+                ("text-anchor", &anchor),
             ],
             &mark.name,
         );
+    }
+}
+
+/// Height of a bound's label, as a share of the plot's.
+const LABEL: f64 = 0.09;
+
+/// Whether fewer points lie behind a label at the left end than behind one at the right end, for a
+/// label as high as `text`, in shares of the plot's height.
+fn is_clearer_left(axis: Axis, panel: &Panel, scale: Scale, text: &Range<f64>) -> bool {
+    // As wide as a label is in a narrow panel.
+    let columns = axis.columns() / 4;
+    let behind = |columns: Range<usize>| {
+        let values = panel.series.iter().filter_map(|one| one.values.get(columns.clone()));
+        values.flatten().flatten().filter(|&&value| text.contains(&scale.at(value))).count()
+    };
+    let end = panel.series.iter().map(|one| one.values.len()).max().unwrap_or(0);
+    behind(0..columns.min(end)) < behind(end.saturating_sub(columns)..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::figure::Series;
+
+    #[test]
+    fn a_bounds_label_stands_where_the_lines_are_not() {
+        let axis = Axis::Time { columns: 8, column_s: 1.0 };
+        let scale = Scale::Linear { top: 100.0, step: 10.0 };
+        let panel = |values: [f64; 8]| Panel {
+            series: vec![Series::new("", "", values.into_iter().map(Some).collect())],
+            ..Panel::default()
+        };
+        let text = 0.5..0.5 + LABEL;
+        let (rises, falls) = ([10.0, 10.0, 0.0, 0.0, 0.0, 0.0, 52.0, 55.0], [52.0; 8]);
+        assert!(is_clearer_left(axis, &panel(rises), scale, &text));
+        assert!(!is_clearer_left(axis, &panel(falls), scale, &text), "right where equal");
+        assert!(!is_clearer_left(axis, &Panel::default(), scale, &text));
     }
 }

@@ -12,7 +12,7 @@ use crate::markup::Markup;
 /// Writes the lines of a panel, the last series at the back: the first are the ones to be seen.
 pub(crate) fn write(m: &mut Markup, axis: Axis, series: &[Series], scale: Scale) {
     for one in series.iter().rev() {
-        let class = format!("l {}{}", one.tone, if one.dashed { " dash" } else { "" });
+        let class = format!("l {}{}", one.tone, one.stroke.class());
         let path = path(axis, &one.values, scale);
         if !path.is_empty() {
             m.shape("path", &[("class", &class), ("d", &path)]);

@@ -25,7 +25,7 @@ fn write_head(m: &mut Markup, figure: &Figure, panel: &Panel) {
     m.tag("tr", &[], |m| {
         m.leaf("th", &[("scope", &"col")], figure.axis.heading());
         for series in &panel.series {
-            let class = format!("{}{}", series.tone, if series.dashed { " dash" } else { "" });
+            let class = format!("{}{}", series.tone, series.stroke.class());
             m.leaf("th", &[("scope", &"col"), ("class", &class)], &series.name);
         }
     });

@@ -59,10 +59,19 @@ pub(crate) fn per_cent(share: f64) -> String {
     format!("{}%", significant(value))
 }
 
-/// A time in µs, to three significant digits: `870 ns`, `12.3 ms`, `1.02 s`.
+/// A time in µs, to three significant digits: `870 ns`, `12.3 ms`, `1.02 s`. Zeros at the end stay
+/// but of whole numbers of nanoseconds: they were measured.
 pub(crate) fn micros(value: f64) -> String {
+    if value <= 0.0 {
+        return "0".to_owned();
+    }
     let (divisor, name) = time_unit(value);
-    format!("{} {name}", significant(value / divisor))
+    let value = value / divisor;
+    match value {
+        v if v >= 99.95 || name == "ns" => format!("{} {name}", whole(v)),
+        v if v >= 9.995 => format!("{v:.1} {name}"),
+        v => format!("{v:.2} {name}"),
+    }
 }
 
 /// A whole number, thousands separated.
@@ -152,12 +161,13 @@ mod tests {
         let cases = [
             (0.25, "250 ns"),
             (870.0, "870 µs"),
-            (999.7, "1 ms"),
+            (999.7, "1.00 ms"),
+            (10_000.0, "10.0 ms"),
             (1234.0, "1.23 ms"),
             (99_960.0, "100 ms"),
             (1_020_000.0, "1.02 s"),
             (1_234_000_000.0, "1,234 s"),
-            (0.0, "0 ns"),
+            (0.0, "0"),
         ];
         for (value, text) in cases {
             assert_eq!(Unit::Micros.show(value), text, "{value}");

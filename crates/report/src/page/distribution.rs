@@ -4,9 +4,9 @@ use plimsoll_stats::Histogram;
 
 use super::Content;
 use crate::chart::axis::Axis;
-use crate::chart::figure::{Choice, Draw, Figure, Panel, Series};
+use crate::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
 use crate::chart::scale::Scale;
-use crate::chart::unit::{Unit, micros, whole};
+use crate::chart::unit::{Unit, micros, per_cent, whole};
 use crate::view::View;
 
 /// Bars of the linear histogram.
@@ -16,13 +16,19 @@ const COLUMNS_A_NINE: usize = 24;
 /// Fewer values than this beyond a percentile: it is not to be relied upon.
 const TO_RELY_ON: f64 = 10.0;
 
-/// The linear histogram, up to the 99th percentile of the slowest run and a bit.
+/// How far the bars reach for a run, µs: to its p99, but no further than thrice its p90, so that a
+/// stall does not press everything else into the first bar.
+fn reach(view: &View) -> f64 {
+    let at = |quantile| view.response.value_at_quantile(quantile).unwrap_or(0) as f64 / 1e3;
+    at(0.99).min(at(0.9) * 3.0)
+}
+
+/// The linear histogram.
 pub(crate) fn linear(content: &Content<'_>) -> Figure {
-    let reach = |view: &View| view.response.value_at_quantile(0.99).unwrap_or(0) as f64 / 1e3;
     let most = content.views.iter().map(reach).fold(0.0, f64::max);
     let axis = Axis::Value { columns: BARS, top: end_of_bars(most), unit: Unit::Micros };
     let mut figure = Figure::lines("distribution", "Distribution", axis, Unit::Count);
-    figure.measure = "answers per bar";
+    figure.measure = "answers per bar".to_owned();
     figure.draw = Draw::Stack;
     figure.note = beyond(content, axis);
     figure.panels = content
@@ -42,7 +48,7 @@ pub(crate) fn linear(content: &Content<'_>) -> Figure {
             let rest = all.iter().zip(&failed).map(|(n, failed)| Some((n - failed).max(0.0)));
             series[0].values = if view.response.is_empty() { Vec::new() } else { rest.collect() };
             Panel {
-                heading: content.several().then(|| view.label.clone()),
+                heading: content.several().then(|| view.heading.clone()),
                 series,
                 bands: Vec::new(),
             }
@@ -79,10 +85,11 @@ fn beyond(content: &Content<'_>, axis: Axis) -> String {
         let rest = view.response.count() as f64 - shown;
         if rest > 0.5 {
             let whose =
-                if content.several() { format!(" of {}", view.label) } else { String::new() };
+                if content.several() { format!(" of {}", view.letter) } else { String::new() };
             text.push_str(&format!(
-                " {} answers{whose} are slower than {} and not drawn.",
+                " {} answers{whose} ({}) are slower than {} and not drawn.",
                 whole(rest),
+                per_cent(rest / view.response.count() as f64),
                 micros(top)
             ));
         }
@@ -98,7 +105,7 @@ pub(crate) fn nines(content: &Content<'_>) -> Figure {
     let columns = COLUMNS_A_NINE * nines as usize;
     let axis = Axis::Nines { columns, nines };
     let mut figure = Figure::lines("nines", "Percentiles by number of nines", axis, Unit::Micros);
-    figure.measure = "response time at the percentile";
+    figure.measure = "response time at the percentile".to_owned();
     figure.choice = Choice::LogFirst;
     "Each step to the right is ten times rarer. Broken where fewer than ten answers lie beyond: \
      not to be relied upon."
@@ -107,7 +114,7 @@ pub(crate) fn nines(content: &Content<'_>) -> Figure {
     let mut series = Vec::new();
     for (index, view) in content.views.iter().enumerate() {
         let tone = tones[index % tones.len()];
-        let name = if content.several() { view.label.as_str() } else { "response" };
+        let name = if content.several() { view.heading.as_str() } else { "response" };
         series.extend(curve(name, tone, &view.response, axis));
     }
     if let [view] = content.views {
@@ -140,7 +147,7 @@ fn curve(name: &str, tone: &'static str, histogram: &Histogram, axis: Axis) -> V
     }
     let mut series = vec![Series::new(name, tone, sure)];
     if rest.iter().any(Option::is_some) {
-        series.push(Series::new(&format!("{name}, few answers"), tone, rest).dashed());
+        series.push(Series::new(&format!("{name}, few answers"), tone, rest).with(Stroke::Dashed));
     }
     series
 }
@@ -171,7 +178,7 @@ mod tests {
         assert_eq!(series.len(), 2);
         // Ten of a thousand lie beyond p99, which is two of three nines: column 20.
         assert_eq!(series[0].values.iter().flatten().count(), 20);
-        assert!(series[1].values[20].is_some() && series[1].dashed);
+        assert!(series[1].values[20].is_some() && series[1].stroke == Stroke::Dashed);
         let p50 = series[0].values[3].expect("a value");
         assert!((p50 - 1000.0 * axis.quantile(3)).abs() < 2.0);
     }

@@ -1,11 +1,15 @@
 //! The page: headline, figures in the order a person asks, the plan, and how it was counted.
 
+mod asked;
 mod counting;
 mod distribution;
 mod headline;
 mod objectives;
 mod over_time;
+mod sides;
 mod tables;
+mod tiles;
+mod verdict;
 
 use crate::Options;
 use crate::chart::axis::Axis;
@@ -38,11 +42,21 @@ impl Content<'_> {
     /// One panel a run, with the run's shaded stretches where the axis is time.
     pub(crate) fn panels(&self, series: impl Fn(&View) -> Vec<Series>) -> Vec<Panel> {
         let panel = |view: &View| Panel {
-            heading: self.several().then(|| view.label.clone()),
+            heading: self.several().then(|| view.heading.clone()),
             series: series(view),
             bands: view.bands(),
         };
         self.views.iter().map(panel).collect()
+    }
+
+    /// What a count over time is per, in words.
+    pub(crate) fn in_each(&self) -> String {
+        match self.axis {
+            Axis::Time { column_s, .. } if column_s > 1.0 => {
+                format!("in each {}", crate::chart::unit::moment(column_s))
+            }
+            _ => "in each second".to_owned(),
+        }
     }
 
     /// What a column of time holds, as the beginning of a sentence; empty where it is one second.
@@ -56,20 +70,33 @@ impl Content<'_> {
     }
 }
 
-/// Makes the labels of runs unique: the plan's name, and the folder's where names are equal.
-pub(crate) fn tell_apart(views: &mut [View]) {
-    let labels: Vec<String> = views.iter().map(|view| view.label.clone()).collect();
+/// Gives each of several runs a letter, by which the page speaks of it.
+pub(crate) fn give_letters(views: &mut [View]) {
+    if views.len() < 2 {
+        return;
+    }
     for (index, view) in views.iter_mut().enumerate() {
-        let twin = labels.iter().enumerate().any(|(i, label)| i != index && *label == view.label);
-        if !twin {
-            continue;
+        view.letter = match u8::try_from(index) {
+            Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
+            _ => format!("no. {}", index + 1),
+        };
+        view.heading = format!("{}: {}", view.letter, view.heading);
+    }
+}
+
+/// The title of a page that was given none: what the runs are called, each name once.
+fn title(views: &[View]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for view in views {
+        let name = if view.meta.name.is_empty() { &view.meta.id } else { &view.meta.name };
+        if !names.contains(&name.as_str()) {
+            names.push(name);
         }
-        if view.label != view.meta.id {
-            view.label = format!("{} · {}", view.label, view.meta.id);
-        }
-        if labels.iter().filter(|label| **label == view.meta.id).count() > 1 {
-            view.label = format!("{} (no. {})", view.label, index + 1);
-        }
+    }
+    match views.len() {
+        1 => names.concat(),
+        n if names.len() == 1 => format!("{}: {n} runs side by side", names.concat()),
+        _ => names.join(" · "),
     }
 }
 
@@ -88,8 +115,7 @@ pub(crate) fn heat_edges(views: &[View]) -> Vec<f64> {
 
 /// Writes the page.
 pub(crate) fn write(content: &Content<'_>, options: &Options) -> String {
-    let labels: Vec<&str> = content.views.iter().map(|view| view.label.as_str()).collect();
-    let title = options.title.clone().unwrap_or_else(|| labels.join(" · "));
+    let title = options.title.clone().unwrap_or_else(|| title(content.views));
     let mut m = Markup::default();
     m.verbatim("<!DOCTYPE html>\n");
     m.tag("html", &[("lang", &"en")], |m| {

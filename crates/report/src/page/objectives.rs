@@ -15,17 +15,24 @@ fn parts(expr: &str) -> Option<(&str, &str)> {
     Some((subject.trim(), rest.trim_start_matches(['<', '>', '=']).trim()))
 }
 
-/// The measured value of a clause, in its unit; `None` where there is none.
-pub(crate) fn value(verdict: &SloVerdict) -> Option<String> {
-    let value = verdict.value?;
-    let (subject, bound) = parts(&verdict.expr)?;
-    Some(match subject {
+/// The measured value of a clause, in its unit; in words where there is none.
+pub(crate) fn value(verdict: &SloVerdict) -> String {
+    let Some((value, (subject, bound))) = verdict.value.zip(parts(&verdict.expr)) else {
+        return if verdict.pass == Some(false) { "beyond every bound" } else { "–" }.to_owned();
+    };
+    match subject {
         "errors" | "availability" => per_cent(value),
         "lost" if bound.contains(['%', '.']) => per_cent(value),
         "lost" => Unit::Count.show(value),
         "rate" => format!("{}/s", Unit::PerSecond.show(value)),
         _ => Unit::Micros.show(value),
-    })
+    }
+}
+
+/// Whether a clause is about a percentile.
+pub(crate) fn is_percentile(expr: &str) -> bool {
+    let subject = expr.strip_prefix("service.").unwrap_or(expr);
+    subject.strip_prefix('p').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The verdict in a word, and the class that colours it.
@@ -42,7 +49,9 @@ pub(crate) fn marks(views: &[View]) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     for verdict in views.iter().flat_map(|view| &view.summary.slo) {
         let Some((subject, bound)) = parts(&verdict.expr) else { continue };
-        let about_response = subject.starts_with('p') || subject == "mean" || subject == "max";
+        let about_response = (is_percentile(subject) && !subject.starts_with("service"))
+            || subject == "mean"
+            || subject == "max";
         let Ok(bound) = units::duration(bound) else { continue };
         if about_response && !marks.iter().any(|mark| mark.name == verdict.expr) {
             marks.push(Mark { name: verdict.expr.clone(), value: bound.as_secs_f64() * 1e6 });
@@ -71,9 +80,11 @@ mod tests {
             ("rate>=500/s", 499.2, "499/s"),
         ];
         for (expr, measured, text) in cases {
-            assert_eq!(value(&verdict(expr, Some(measured))).as_deref(), Some(text), "{expr}");
+            assert_eq!(value(&verdict(expr, Some(measured))), text, "{expr}");
         }
-        assert_eq!(value(&verdict("p99<1s", None)), None);
-        assert_eq!(value(&verdict("nonsense", Some(1.0))), None);
+        assert_eq!(value(&verdict("p99<1s", None)), "–");
+        assert_eq!(value(&verdict("nonsense", Some(1.0))), "–");
+        let broken = SloVerdict { pass: Some(false), ..verdict("p99<1s", None) };
+        assert_eq!(value(&broken), "beyond every bound");
     }
 }

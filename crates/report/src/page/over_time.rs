@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_runs::{ErrorKind, IntervalRow};
 
 use super::{Content, objectives};
-use crate::chart::figure::{Choice, Draw, Figure, Panel, Series};
+use crate::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
 use crate::chart::unit::{Unit, moment, whole};
 use crate::columns::{highest, mean, per_second, total};
 use crate::view::View;
@@ -18,19 +18,26 @@ pub(crate) fn rate(content: &Content<'_>) -> Figure {
     let axis = content.axis;
     let of = |view: &View, count: fn(&IntervalRow) -> u64| per_second(axis, &view.rows, count);
     let mut figure = Figure::lines("rate", "Rate offered and achieved", axis, Unit::PerSecond);
-    figure.measure = "requests per second";
+    figure.measure = "requests per second".to_owned();
     figure.wide = true;
+    let all_well = |row: &IntervalRow| row.events.completed == row.events.succeeded;
+    let all_well = content.views.iter().flat_map(|view| &view.rows).all(all_well);
     figure.note = format!(
-        "Each counted in the second in which it happened: due, answered (any status), answered as \
-         expected. {}",
+        "Each counted in the second in which it happened: offered when due, completed when \
+         answered{}. {}",
+        if all_well { ", always as expected" } else { ", succeeded when that was as expected" },
         content.column_note("rates are means")
     );
     figure.panels = content.panels(|view| {
-        vec![
+        let mut series = vec![
             Series::new("succeeded", "c1", of(view, |row| row.events.succeeded)),
             Series::new("completed", "c0", of(view, |row| row.events.completed)),
-            Series::new("offered", "c7", of(view, |row| row.events.offered)).dashed(),
-        ]
+            Series::new("offered", "c7", of(view, |row| row.events.offered)).with(Stroke::Broad),
+        ];
+        if all_well {
+            series.remove(0);
+        }
+        series
     });
     figure
 }
@@ -40,7 +47,7 @@ pub(crate) fn percentiles(content: &Content<'_>) -> Figure {
     let axis = content.axis;
     let mut figure =
         Figure::lines("percentiles", "Percentiles of response time", axis, Unit::Micros);
-    figure.measure = "response time of answers completed in the second";
+    figure.measure = "response time of answers completed in the second".to_owned();
     figure.wide = true;
     figure.choice = Choice::LogFirst;
     figure.marks = objectives::marks(content.views);
@@ -63,7 +70,7 @@ pub(crate) fn percentiles(content: &Content<'_>) -> Figure {
 /// The heat map of response time.
 pub(crate) fn heat(content: &Content<'_>) -> Figure {
     let mut figure = Figure::lines("heat", "Heat map of response time", content.axis, Unit::Micros);
-    figure.measure = "answers per cell";
+    figure.measure = "answers per cell".to_owned();
     figure.wide = true;
     figure.draw = Draw::Heat;
     figure.edges.clone_from(&content.edges);
@@ -81,7 +88,7 @@ pub(crate) fn heat(content: &Content<'_>) -> Figure {
         .iter()
         .zip(&content.heat)
         .map(|(view, counts)| Panel {
-            heading: content.several().then(|| view.label.clone()),
+            heading: content.several().then(|| view.heading.clone()),
             series: counts
                 .iter()
                 .zip(content.edges.windows(2))
@@ -101,7 +108,7 @@ pub(crate) fn heat(content: &Content<'_>) -> Figure {
 pub(crate) fn waiting(content: &Content<'_>) -> Figure {
     let axis = content.axis;
     let mut figure = Figure::lines("waiting", "Waiting for a connection", axis, Unit::Micros);
-    figure.measure = "from due to a usable connection";
+    figure.measure = "from due to a usable connection".to_owned();
     figure.note = format!(
         "The target's doing, part of the response time. {}",
         content.column_note("the highest second")
@@ -116,7 +123,7 @@ pub(crate) fn waiting(content: &Content<'_>) -> Figure {
 pub(crate) fn lateness(content: &Content<'_>) -> Figure {
     let axis = content.axis;
     let mut figure = Figure::lines("lateness", "Lateness of the generator", axis, Unit::Micros);
-    figure.measure = "from usable connection (or due, if later) to sent";
+    figure.measure = "from usable connection (or due, if later) to sent".to_owned();
     figure.choice = Choice::LogFirst;
     figure.note = format!(
         "Our own doing. {}",
@@ -177,7 +184,7 @@ pub(crate) fn status(content: &Content<'_>) -> Figure {
     let (codes, others) = codes(content.views);
     let tones = tones(&codes);
     let mut figure = Figure::lines("status", "Answers by status", axis, Unit::Count);
-    figure.measure = "answers per column";
+    figure.measure = format!("answers {}", content.in_each());
     figure.draw = Draw::Stack;
     figure.note = content.column_note("sums");
     figure.panels = content.panels(|view| {
@@ -230,7 +237,7 @@ pub(crate) fn errors(content: &Content<'_>) -> Figure {
         })
         .collect();
     let mut figure = Figure::lines("errors", "Failures by kind", axis, Unit::Count);
-    figure.measure = "failures per column";
+    figure.measure = format!("failures {}", content.in_each());
     figure.draw = Draw::Stack;
     figure.note = blame(content);
     if happened.is_empty() {
@@ -257,7 +264,7 @@ fn blame(content: &Content<'_>) -> String {
             text.push_str("; ");
         }
         if content.several() {
-            text.push_str(&view.label);
+            text.push_str(&view.letter);
             text.push_str(": ");
         }
         let blame = &view.summary.blame;
@@ -277,13 +284,13 @@ fn blame(content: &Content<'_>) -> String {
 pub(crate) fn health(content: &Content<'_>) -> Vec<Figure> {
     let axis = content.axis;
     let mut busy = Figure::lines("busy", "Busy share", axis, Unit::Share);
-    busy.measure = "thread time spent on events";
+    busy.measure = "thread time spent on events".to_owned();
     busy.note = content.column_note("means");
     busy.panels = content
         .panels(|view| vec![Series::new("busy", "c0", mean(axis, &view.rows, |r| r.busy_share))]);
 
     let mut open = Figure::lines("outstanding", "In flight and waiting", axis, Unit::Count);
-    open.measure = "requests at the end of the second";
+    open.measure = "requests at the end of the second".to_owned();
     open.note = content.column_note("the highest second");
     open.panels = content.panels(|view| {
         let waiting = highest(axis, &view.rows, |r| Some(r.waiting as f64));
@@ -295,7 +302,7 @@ pub(crate) fn health(content: &Content<'_>) -> Vec<Figure> {
     });
 
     let mut connections = Figure::lines("connections", "Connections", axis, Unit::Count);
-    connections.measure = "connections";
+    connections.measure = "connections".to_owned();
     connections.note = content.column_note("usable: the highest second; the others: sums");
     connections.panels = content.panels(|view| {
         let usable = highest(axis, &view.rows, |r| Some(r.connections as f64));
@@ -317,19 +324,19 @@ pub(crate) fn health(content: &Content<'_>) -> Vec<Figure> {
 fn host(content: &Content<'_>) -> Vec<Figure> {
     let axis = content.axis;
     let mut rtt = Figure::lines("rtt", "TCP round trip", axis, Unit::Micros);
-    rtt.measure = "smoothed by the kernel, mean over sampled connections";
+    rtt.measure = "smoothed by the kernel, mean over sampled connections".to_owned();
     rtt.note = content.column_note("means");
     rtt.panels = content
         .panels(|view| vec![Series::new("round trip", "c0", mean(axis, &view.rows, |r| r.rtt_us))]);
 
     let mut steal = Figure::lines("steal", "Time stolen by the hypervisor", axis, Unit::Share);
-    steal.measure = "share of CPU time given to others";
+    steal.measure = "share of CPU time given to others".to_owned();
     steal.note = content.column_note("means");
     steal.panels = content
         .panels(|view| vec![Series::new("steal", "c4", mean(axis, &view.host, |r| r.steal_share))]);
 
     let mut timer = Figure::lines("timer", "How late an idle timer wakes", axis, Unit::Micros);
-    timer.measure = "noise of the host";
+    timer.measure = "noise of the host".to_owned();
     timer.choice = Choice::LogFirst;
     timer.note = content.column_note("p50 is a mean, p99 and the maximum the highest second");
     timer.panels = content.panels(|view| {

@@ -16,7 +16,7 @@ const DASH: &str = "–";
 pub(crate) fn write(m: &mut Markup, content: &Content<'_>) {
     for view in content.views {
         if content.several() {
-            m.leaf("h3", &[], &view.label);
+            m.leaf("h3", &[], &view.heading);
         }
         write_percentiles(m, &view.summary);
         m.tag("div", &[("class", &"lists")], |m| {
@@ -125,7 +125,11 @@ fn failures(s: &Summary) -> Facts {
 }
 
 fn spread(spread: &Spread) -> String {
-    let show = |value: Option<f64>| value.map_or_else(|| DASH.to_owned(), micros);
+    let show = |value: Option<f64>| match value {
+        // A number does not part from its unit at the end of a line.
+        Some(value) => micros(value).replace(' ', "\u{a0}"),
+        None => DASH.to_owned(),
+    };
     format!("{} / {} / {}", show(spread.p50), show(spread.p99), show(spread.max))
 }
 
@@ -172,7 +176,7 @@ fn events(view: &View) -> Facts {
 pub(crate) fn write_plans(m: &mut Markup, content: &Content<'_>) {
     for view in content.views {
         if content.several() {
-            m.leaf("h3", &[], &view.label);
+            m.leaf("h3", &[], &view.heading);
         }
         m.leaf("pre", &[("class", &"plan"), ("tabindex", &"0")], &view.plan);
         m.leaf("p", &[("class", &"note")], format_args!("SHA-256 {}", view.meta.plan_sha256));

@@ -10,6 +10,7 @@ use plimsoll_runs::{
 use plimsoll_stats::Histogram;
 
 const S: u64 = 1_000_000_000;
+const DRAIN_NS: u64 = 800_000_000;
 
 /// What a made-up run is like.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub(crate) struct Course {
     pub(crate) refusing: Option<(u64, u64, f64)>,
     /// How late the generator is, in the median.
     pub(crate) late_us: f64,
+    /// How many requests of the last second are answered only after it.
+    pub(crate) drained: u64,
     /// Only so many seconds are written, and no end.
     pub(crate) killed_after: Option<u64>,
     pub(crate) warnings: Vec<String>,
@@ -43,7 +46,9 @@ impl Course {
             id: id.to_owned(),
             name: String::new(),
             subject: "http://127.0.0.1:8080/".to_owned(),
-            plan: "[load]\nurl = \"http://127.0.0.1:8080/\"\n".to_owned(),
+            plan: "[target]\nurl = \"http://127.0.0.1:8080/\"\n\n[load]\nrate = \"20/s\"\n\
+                   for = \"10s\"\n"
+                .to_owned(),
             slo: None,
             warmup_s: 0,
             measured_s: 12,
@@ -52,6 +57,7 @@ impl Course {
             stall: None,
             refusing: None,
             late_us: 12.0,
+            drained: 0,
             killed_after: None,
             warnings: Vec::new(),
         }
@@ -63,10 +69,10 @@ impl Course {
             name: "shop, ramp to 600".to_owned(),
             subject: "http://shop.internal:8080/catalogue".to_owned(),
             plan: "# The catalogue under a ramp.\nname = \"shop, ramp to 600\"\nseed = 7\n\n\
-                   [load]\nurl = \"http://shop.internal:8080/catalogue\"\n\
+                   [target]\nurl = \"http://shop.internal:8080/catalogue\"\n\n[load]\n\
                    schedule = \"100/s for 10s, 100/s..600/s in 1m30s, 600/s for 20s\"\n\
-                   arrivals = \"poisson\"\nconnections = \"64..256\"\nwarm-up = \"10s\"\n\n\
-                   [slo]\nexpr = \"p99<250ms, p90<40ms, errors<1%, availability>=99%\"\n"
+                   arrivals = \"poisson\"\nconnections = \"64..256\"\nwarm_up = \"10s\"\n\n\
+                   [measure]\nslo = \"p99<250ms, p90<40ms, errors<1%, availability>=99%\"\n"
                 .to_owned(),
             slo: Some("p99<250ms, p90<40ms, errors<1%, availability>=99%".to_owned()),
             warmup_s: 10,
@@ -74,6 +80,7 @@ impl Course {
             rate: (100.0, 600.0),
             stall: Some((64, 3)),
             refusing: Some((92, 112, 0.04)),
+            drained: 9,
             warnings: vec![
                 "The host gave 0.8% of its time to others: figures below 1 ms are less certain."
                     .to_owned(),
@@ -99,10 +106,13 @@ impl Course {
             drop(writer);
             return Run::open(&path).unwrap();
         }
+        if self.drained > 0 {
+            writer.interval(&maker.drain(seconds)).unwrap();
+        }
         let text = "the schedule was offered to its end".to_owned();
         writer.event(&Event { at_ns: seconds * S, kind: "finished".to_owned(), text }).unwrap();
         let end = End {
-            drain_ns: 0,
+            drain_ns: if self.drained > 0 { DRAIN_NS } else { 0 },
             max_rss_bytes: Some(7_400_000),
             cpu_ns: seconds * 31_000_000,
             warnings: self.warnings.clone(),
@@ -214,7 +224,8 @@ impl Maker<'_> {
             for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
                 counters.offered += 1;
             }
-            if now {
+            let last = second + 1 == self.course.warmup_s + self.course.measured_s;
+            if now || (last && k + self.course.drained >= n) {
                 self.waiting.push(due_ns);
                 continue;
             }
@@ -224,6 +235,19 @@ impl Maker<'_> {
             self.answer(&mut interval, due_ns, took, 0, refused);
         }
         self.states(&mut interval, second, n);
+        interval
+    }
+
+    /// What comes after the schedule's end.
+    fn drain(&mut self, second: u64) -> Interval {
+        let mut interval =
+            Interval { start_ns: second * S, len_ns: DRAIN_NS, ..Interval::default() };
+        for due_ns in std::mem::take(&mut self.waiting) {
+            let done_ns = second * S + scaled(&mut self.seed, 300_000_000.0);
+            self.answer(&mut interval, due_ns, done_ns - due_ns, 0, 0.0);
+        }
+        self.states(&mut interval, second, 0);
+        interval.len_ns = DRAIN_NS;
         interval
     }
 

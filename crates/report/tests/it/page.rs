@@ -62,6 +62,8 @@ fn one_run_has_every_section() {
         "shop, ramp to 600",
         "warm-up",
         "p99<250ms",
+        "open loop, 100/s for 10s",
+        "drain",
         "schedule = \"100/s for 10s, 100/s..600/s in 1m30s, 600/s for 20s\"",
         "503",
         "The host gave 0.8% of its time to others",
@@ -79,14 +81,15 @@ fn runs_of_different_lengths_stand_side_by_side() {
     let rate: Vec<_> = parsed.values("data-table").filter(|t| t.starts_with("rate")).collect();
     assert_eq!(rate, ["rate-table-0", "rate-table-1"]);
     let columns: Vec<_> = parsed.values("data-columns").take(2).collect();
-    assert_eq!(columns, ["120", "120"], "on the same axis");
+    assert_eq!(columns, ["121", "121"], "on the same axis");
 }
 
 #[test]
 fn runs_of_one_name_are_told_apart() {
     let parsed = checked(&page_of(&[Course::ramp("a"), Course::ramp("b")]));
-    assert!(parsed.text.contains("shop, ramp to 600 · a"));
-    assert!(parsed.text.contains("shop, ramp to 600 · b"));
+    for text in ["2 runs side by side", "A: shop, ramp to 600", "B: shop, ramp to 600"] {
+        assert!(parsed.text.contains(text), "{text}");
+    }
 }
 
 #[test]

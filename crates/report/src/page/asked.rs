@@ -1,0 +1,57 @@
+//! What was asked, in words: read from the plan that the run keeps.
+
+use plimsoll_plan::{LoadShape, Plan, RateSource};
+use plimsoll_units as units;
+
+/// The load that a plan asks for, in a phrase. `None` where the text is no plan that this version
+/// reads: then the figures and the text itself must do.
+pub(crate) fn load(plan_text: &str) -> Option<String> {
+    let plan = Plan::parse(plan_text, "plan.toml").ok()?;
+    let load = &plan.load;
+    let shape = if let LoadShape::Open { source, arrivals } = &load.shape {
+        let rate = if let RateSource::Constant { rate_per_s, duration } = source {
+            format!("{} for {}", units::show_rate_exact(*rate_per_s), exact(*duration))
+        } else if let RateSource::Schedule(schedule) = source {
+            schedule.to_string()
+        } else if let RateSource::Trace(trace) = source {
+            format!("the trace {}", trace.file.display())
+        } else {
+            "the course that the plan names".to_owned()
+        };
+        format!("open loop, {rate}, {arrivals} arrivals")
+    } else if let LoadShape::Closed { users, duration, .. } = &load.shape {
+        format!(
+            "closed loop, {} users for {}: who waits for an answer asks nothing, so a slow target \
+             is asked less",
+            units::show_count(u64::from(*users)),
+            exact(*duration)
+        )
+    } else {
+        "open loop, the times of a log".to_owned()
+    };
+    let connections = &load.connections;
+    Some(format!("{shape}; {connections} connections"))
+}
+
+fn exact(duration: std::time::Duration) -> String {
+    units::show_duration_exact(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_and_closed_loads_are_told_in_words() {
+        let target = "[target]\nurl = \"http://127.0.0.1:8080/\"\n[load]\n";
+        let open = format!("{target}rate = \"500/s\"\nfor = \"30s\"\n");
+        assert_eq!(
+            load(&open).as_deref(),
+            Some("open loop, 500/s for 30s, even arrivals; 64 connections")
+        );
+        let closed = format!("{target}users = 8\nfor = \"1m\"\n");
+        let words = load(&closed).expect("words");
+        assert!(words.starts_with("closed loop, 8 users for 1m:"), "{words}");
+        assert_eq!(load("not a plan"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Whether to believe a run, and whether its objectives held: the first thing to be read.
+
+use plimsoll_runs::Summary;
+
+/// The judgement of a run.
+pub(crate) struct Verdict {
+    /// `good`, `poor` or `open`.
+    pub(crate) class: &'static str,
+    /// The judgement in a sentence or two.
+    pub(crate) says: String,
+}
+
+/// Judges a run by its validity, its end and its objectives.
+pub(crate) fn verdict(s: &Summary) -> Verdict {
+    let end = ending(s);
+    if !s.run.valid {
+        return Verdict {
+            class: "poor",
+            says: format!(
+                "Not valid: these figures are not the target's, and no objective was judged.{end}"
+            ),
+        };
+    }
+    let (class, objectives) = objectives(s);
+    let class = if class == "good" && s.run.ended != "complete" { "open" } else { class };
+    Verdict { class, says: format!("Valid. {objectives}{end}") }
+}
+
+/// What is to be said of a run that did not take its full course, with a space before it.
+fn ending(s: &Summary) -> String {
+    match s.run.ended.as_str() {
+        "complete" => String::new(),
+        "incomplete" => " The run was killed: these are its figures up to then.".to_owned(),
+        "interrupted" => " It was interrupted before its end.".to_owned(),
+        "stopped" => " It was stopped by its own rule.".to_owned(),
+        other => format!(" It did not take its full course: {other}."),
+    }
+}
+
+fn objectives(s: &Summary) -> (&'static str, String) {
+    let with = |pass| {
+        let clauses = s.slo.iter().filter(move |clause| clause.pass == pass);
+        clauses.map(|clause| clause.expr.as_str()).collect::<Vec<_>>()
+    };
+    let (held, broken, open) = (with(Some(true)), with(Some(false)), with(None));
+    match (s.slo.len(), broken.len(), open.len()) {
+        (0, _, _) => ("good", "No objective was set.".to_owned()),
+        (1, 0, 0) => ("good", format!("{} held.", held.concat())),
+        (n, 0, 0) => ("good", format!("All {n} objectives held.")),
+        (_, 0, _) => ("open", format!("Not judged: {}.", open.join(", "))),
+        (1, _, _) => ("poor", format!("{} was broken.", broken.concat())),
+        (all, n, _) => ("poor", format!("{n} of {all} objectives broken: {}.", broken.join(", "))),
+    }
+}
