@@ -20,7 +20,7 @@
 
 mod ziggurat;
 
-use ziggurat::{Draw, EXPONENTIAL, NORMAL};
+use ziggurat::{EXPONENTIAL, NORMAL, Table};
 
 /// A stream of random numbers: xoshiro256++, period 2^256 − 1.
 ///
@@ -88,14 +88,30 @@ impl Stream {
     /// Exponential with mean 1.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
-        let table = &*EXPONENTIAL;
+        let word = self.next_u64();
+        match EXPONENTIAL.read(word) {
+            Some(x) => x,
+            None => self.rare_exponential(word),
+        }
+    }
+
+    /// Goes on with a word that the table did not accept at once. Apart from the frequent path,
+    /// which then stays short enough to be inlined with the state in registers.
+    #[cold]
+    #[inline(never)]
+    fn rare_exponential(&mut self, mut word: u64) -> f64 {
         loop {
-            let word = self.next_u64();
-            match table.read(word, |x| libm::exp(-x), || self.uniform()) {
-                Draw::Value(x) => return x,
+            if Table::is_tail(word) {
                 // Without memory: beyond the tail's start lies the whole density again.
-                Draw::Tail => return table.tail - libm::log(1.0 - self.uniform()),
-                Draw::Again => {}
+                return EXPONENTIAL.tail - libm::log(1.0 - self.uniform());
+            }
+            let second = self.uniform();
+            if let Some(x) = EXPONENTIAL.decide(word, |x| libm::exp(-x), second) {
+                return x;
+            }
+            word = self.next_u64();
+            if let Some(x) = EXPONENTIAL.read(word) {
+                return x;
             }
         }
     }
@@ -103,15 +119,28 @@ impl Stream {
     /// Normal with mean 0 and standard deviation 1.
     #[inline]
     pub fn normal(&mut self) -> f64 {
-        let table = &*NORMAL;
+        let word = self.next_u64();
+        match NORMAL.read(word) {
+            Some(x) => signed(word, x),
+            None => self.rare_normal(word),
+        }
+    }
+
+    /// As [`Stream::rare_exponential`].
+    #[cold]
+    #[inline(never)]
+    fn rare_normal(&mut self, mut word: u64) -> f64 {
         loop {
-            let word = self.next_u64();
-            // Bit 8 is used neither for the strip (0 to 7) nor for the place in it (11 to 63).
-            let sign = if word & 0x100 == 0 { 1.0 } else { -1.0 };
-            match table.read(word, |x| libm::exp(-0.5 * x * x), || self.uniform()) {
-                Draw::Value(x) => return sign * x,
-                Draw::Tail => return sign * (table.tail + self.beyond(table.tail)),
-                Draw::Again => {}
+            if Table::is_tail(word) {
+                return signed(word, NORMAL.tail + self.beyond(NORMAL.tail));
+            }
+            let second = self.uniform();
+            if let Some(x) = NORMAL.decide(word, |x| libm::exp(-0.5 * x * x), second) {
+                return signed(word, x);
+            }
+            word = self.next_u64();
+            if let Some(x) = NORMAL.read(word) {
+                return signed(word, x);
             }
         }
     }
@@ -149,6 +178,13 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 #[inline]
 fn unit(word: u64) -> f64 {
     (word >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
+/// A value with a sign from bit 8 of its word, which is used neither for the strip (0 to 7) nor for
+/// the place in it (11 to 63).
+#[inline]
+fn signed(word: u64, x: f64) -> f64 {
+    if word & 0x100 == 0 { x } else { -x }
 }
 
 #[inline]

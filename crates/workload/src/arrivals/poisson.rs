@@ -70,19 +70,31 @@ impl Poisson {
     /// of the segment lies beyond it.
     fn fill_within(&mut self, out: &mut [u64], offset_ns: impl Fn(f64) -> u64) -> usize {
         let Present { start_ns, last_ns, area, .. } = self.present;
-        let mut point = self.point;
+        // Copies, so that the loop keeps them in registers.
+        let (mut stream, mut point) = (self.stream.clone(), self.point);
         let mut filled = 0;
-        while point < area && filled < out.len() {
-            if self.to_pass == 0 {
-                out[filled] = (start_ns + offset_ns(point)).min(last_ns);
+        if self.others == 0 {
+            for out in out {
+                if point >= area {
+                    break;
+                }
+                *out = (start_ns + offset_ns(point)).min(last_ns);
                 filled += 1;
-                self.to_pass = self.others;
-            } else {
-                self.to_pass -= 1;
+                point += stream.exponential();
             }
-            point += self.stream.exponential();
+        } else {
+            while point < area && filled < out.len() {
+                if self.to_pass == 0 {
+                    out[filled] = (start_ns + offset_ns(point)).min(last_ns);
+                    filled += 1;
+                    self.to_pass = self.others;
+                } else {
+                    self.to_pass -= 1;
+                }
+                point += stream.exponential();
+            }
         }
-        self.point = point;
+        (self.stream, self.point) = (stream, point);
         filled
     }
 

@@ -24,16 +24,6 @@ pub(super) struct Table {
     pub(super) tail: f64,
 }
 
-/// What a random word says in a table.
-pub(super) enum Draw {
-    /// A value, accepted.
-    Value(f64),
-    /// In the lowest strip, beyond the tail's start: draw from the tail.
-    Tail,
-    /// Outside the density: draw again.
-    Again,
-}
-
 pub(super) static EXPONENTIAL: LazyLock<Table> = LazyLock::new(|| {
     let r = EXPONENTIAL_TAIL;
     // Area of the lowest strip, tail included: r·e^-r + ∫_r^∞ e^-x dx.
@@ -64,25 +54,36 @@ impl Table {
         Self { height: edge.map(density), edge, tail }
     }
 
-    /// Reads a random word: the low byte chooses the strip, the high 53 bits the place in it.
-    /// `second` is asked for a uniform number in the one draw of a hundred that needs it.
+    /// Reads a random word: the low byte chooses the strip, the high 53 bits the place in it. None
+    /// in the one draw of a hundred that does not lie left of the next strip's edge.
     #[inline]
-    pub(super) fn read(
+    pub(super) fn read(&self, word: u64) -> Option<f64> {
+        let (strip, x) = self.place(word);
+        (x < self.edge[strip + 1]).then_some(x)
+    }
+
+    /// Decides on a word that [`Table::read`] did not accept, by the density itself. None: draw
+    /// again.
+    pub(super) fn decide(
         &self,
         word: u64,
-        density: impl FnOnce(f64) -> f64,
-        second: impl FnOnce() -> f64,
-    ) -> Draw {
+        density: impl Fn(f64) -> f64,
+        second: f64,
+    ) -> Option<f64> {
+        let (strip, x) = self.place(word);
+        let (low, high) = (self.height[strip], self.height[strip + 1]);
+        (low + second * (high - low) < density(x)).then_some(x)
+    }
+
+    /// Whether a word that was not accepted lies in the lowest strip.
+    pub(super) fn is_tail(word: u64) -> bool {
+        word & 0xff == 0
+    }
+
+    #[inline]
+    fn place(&self, word: u64) -> (usize, f64) {
         let strip = (word & 0xff) as usize;
-        let x = super::unit(word) * self.edge[strip];
-        if x < self.edge[strip + 1] {
-            Draw::Value(x)
-        } else if strip == 0 {
-            Draw::Tail
-        } else {
-            let (low, high) = (self.height[strip], self.height[strip + 1]);
-            if low + second() * (high - low) < density(x) { Draw::Value(x) } else { Draw::Again }
-        }
+        (strip, super::unit(word) * self.edge[strip])
     }
 }
 

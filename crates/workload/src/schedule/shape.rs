@@ -187,12 +187,13 @@ pub(crate) fn high(fixed: u128) -> u64 {
     (fixed >> 64) as u64
 }
 
-/// Rounds down to whole nanoseconds; below zero is zero.
+/// Rounds down to whole nanoseconds; below zero is zero. By way of a signed number, for which the
+/// processor has one instruction.
 #[inline]
 pub(crate) fn whole_ns(ns: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounding down is what is wanted")]
-    let whole = ns as u64;
-    whole
+    let whole = ns as i64;
+    whole.max(0) as u64
 }
 
 #[cfg(test)]
