@@ -45,6 +45,7 @@ fn main() {
         tls: None,
         protocol: Protocol::Http1,
         requests: Arc::new(requests),
+        sequence: None,
         head: http1::encode::Head { user_agent: "plimsoll".into(), host: None, close: false },
         connection_per_request: false,
         expected: Expected::default(),
@@ -61,8 +62,10 @@ fn main() {
     let ns = seconds * 1_000_000_000;
     let offer = if rate > 0.0 {
         Offer::Open {
-            schedules: vec![Arc::new(Schedule::constant(rate, ns).unwrap())],
-            arrivals: plimsoll_workload::arrivals::Arrivals::Even,
+            parts: vec![Times::Schedule(
+                Arc::new(Schedule::constant(rate, ns).unwrap()),
+                plimsoll_workload::arrivals::Arrivals::Even,
+            )],
             limit: None,
         }
     } else {

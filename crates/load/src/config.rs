@@ -102,6 +102,8 @@ pub struct Config {
     pub protocol: Protocol,
     /// What is asked.
     pub requests: Arc<Requests>,
+    /// The order of what is asked, as indices into the list, in place of the list's own.
+    pub sequence: Option<Arc<[u32]>>,
     /// How HTTP requests are headed.
     pub head: Head,
     /// A connection of its own for each request.

@@ -16,6 +16,7 @@ pub mod sys;
 
 mod connection;
 mod in_flight;
+mod pick;
 mod recorder;
 mod source;
 mod worker;
@@ -23,3 +24,4 @@ mod worker;
 pub use config::{Config, Endpoint, Expected, Pacing, Protocol, Tls};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};
+pub use source::Times;

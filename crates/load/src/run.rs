@@ -2,10 +2,8 @@
 
 use crate::config::Config;
 use crate::session::{Load, Session, SessionError};
+use crate::source::Times;
 use plimsoll_runs::{Event, Interval, Sink, SinkError};
-use plimsoll_workload::arrivals::Arrivals;
-use plimsoll_workload::schedule::Schedule;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// One second.
@@ -32,9 +30,7 @@ pub enum Offer {
     /// Schedules, one after the other.
     Open {
         /// Each begins where the one before ends.
-        schedules: Vec<Arc<Schedule>>,
-        /// How requests fall within them.
-        arrivals: Arrivals,
+        parts: Vec<Times>,
         /// How many requests at most.
         limit: Option<u64>,
     },
@@ -47,7 +43,7 @@ impl Offer {
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
         match self {
-            Self::Open { schedules, .. } => schedules.iter().map(|one| one.duration_ns()).sum(),
+            Self::Open { parts, .. } => parts.iter().map(Times::duration_ns).sum(),
             Self::Closed(_, duration_ns) => *duration_ns,
         }
     }
@@ -98,11 +94,11 @@ pub fn run(
         Offer::Closed(load, _) => load.clone(),
     };
     let mut session = Session::start(config, &load)?;
-    if let Offer::Open { schedules, arrivals, .. } = offer {
+    if let Offer::Open { parts, .. } = offer {
         let mut from = 0;
-        for schedule in schedules {
-            session.offer(from, schedule, *arrivals);
-            from += schedule.duration_ns();
+        for times in parts {
+            session.offer(from, times);
+            from += times.duration_ns();
         }
     }
     session.end_at(offer.duration_ns());

@@ -10,14 +10,13 @@ use crate::driver::Driver;
 use crate::http1::Http1;
 use crate::http1::encode::Encoder;
 use crate::recorder::{Recorder, Slice};
-use crate::source::{Closed, Open, Source};
+use crate::source::{Closed, Open, Source, Times};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
 use plimsoll_runs::ErrorKind;
-use plimsoll_workload::arrivals::{Arrivals, Share};
+use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::RenderState;
-use plimsoll_workload::schedule::Schedule;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -182,17 +181,12 @@ impl Session {
         self.clock
     }
 
-    /// From `from_ns` on, offers this schedule instead of the one before; connections and requests in
+    /// From `from_ns` on, offers requests at these times instead of those before; connections and requests in
     /// flight stay as they are, and what already waits is still sent.
-    pub fn offer(&mut self, from_ns: u64, schedule: &Arc<Schedule>, arrivals: Arrivals) {
+    pub fn offer(&mut self, from_ns: u64, times: &Times) {
         let number = self.offers;
         self.offers += 1;
-        self.tell(|| Command::Offer {
-            from: from_ns,
-            schedule: schedule.clone(),
-            arrivals,
-            number,
-        });
+        self.tell(|| Command::Offer { from: from_ns, times: times.clone(), number });
     }
 
     /// What waits for a connection is not sent any more: it is counted as cut.

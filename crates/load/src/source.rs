@@ -31,12 +31,69 @@ pub(crate) enum Source {
     Closed(Closed),
 }
 
+/// When requests of an open loop are due.
+#[derive(Debug, Clone)]
+pub enum Times {
+    /// As a schedule and its arrivals have it.
+    Schedule(Arc<Schedule>, Arrivals),
+    /// As listed, in order: a log's own times.
+    Listed(Arc<[u64]>),
+}
+
+impl Times {
+    /// How long they are offered.
+    #[must_use]
+    pub fn duration_ns(&self) -> u64 {
+        match self {
+            Self::Schedule(schedule, _) => schedule.duration_ns(),
+            Self::Listed(times) => times.last().map_or(0, |last| last + 1),
+        }
+    }
+
+    fn stream(&self, seed: u64, share: Share) -> Stretch {
+        match self {
+            Self::Schedule(schedule, arrivals) => {
+                Stretch::Drawn(DueTimes::new(schedule.clone(), *arrivals, seed, share))
+            }
+            Self::Listed(times) => Stretch::Listed {
+                times: times.clone(),
+                next: share.index as usize,
+                step: share.of.max(1) as usize,
+            },
+        }
+    }
+}
+
+/// One share of [`Times`], being read.
+#[derive(Clone)]
+enum Stretch {
+    Drawn(DueTimes),
+    Listed { times: Arc<[u64]>, next: usize, step: usize },
+}
+
+impl Stretch {
+    fn fill(&mut self, out: &mut [u64]) -> usize {
+        match self {
+            Self::Drawn(times) => times.fill(out),
+            Self::Listed { times, next, step } => {
+                let mut filled = 0;
+                while let (Some(slot), Some(time)) = (out.get_mut(filled), times.get(*next)) {
+                    *slot = *time;
+                    *next += *step;
+                    filled += 1;
+                }
+                filled
+            }
+        }
+    }
+}
+
 const BLOCK: usize = 128;
 
 /// Reads a stream of due times, some ahead.
 #[derive(Clone)]
 struct Cursor {
-    times: DueTimes,
+    times: Stretch,
     from: u64,
     until: u64,
     left: u64,
@@ -46,7 +103,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn new(times: DueTimes, from: u64, limit: u64) -> Self {
+    fn new(times: Stretch, from: u64, limit: u64) -> Self {
         Self { times, from, until: u64::MAX, left: limit, block: [0; BLOCK], at: 0, len: 0 }
     }
 
@@ -114,14 +171,8 @@ impl Open {
         }
     }
 
-    /// From `from` on this schedule holds, and none before it.
-    pub(crate) fn offer(
-        &mut self,
-        from: u64,
-        schedule: Arc<Schedule>,
-        arrivals: Arrivals,
-        number: u64,
-    ) {
+    /// From `from` on these times hold, and none before them.
+    pub(crate) fn offer(&mut self, from: u64, times: &Times, number: u64) {
         for segment in &mut self.segments {
             segment.count.until = segment.count.until.min(from);
             segment.start.until = segment.start.until.min(from);
@@ -129,8 +180,8 @@ impl Open {
         // Each segment draws from a stream of its own, so that it does not depend on how many
         // requests those before it had.
         let seed = self.seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let times = DueTimes::new(schedule, arrivals, seed, self.share);
-        let cursor = Cursor::new(times, from, self.limit.saturating_sub(self.counted));
+        let limit = self.limit.saturating_sub(self.counted);
+        let cursor = Cursor::new(times.stream(seed, self.share), from, limit);
         self.segments.push_back(Segment { count: cursor.clone(), start: cursor });
     }
 
@@ -366,7 +417,7 @@ mod tests {
     fn open(max_waiting: Option<u64>) -> Source {
         let mut open = Open::new(1, Share { index: 0, of: 1 }, max_waiting, None);
         let schedule = Arc::new(Schedule::constant(1000.0, 1_000_000_000).unwrap());
-        open.offer(0, schedule, Arrivals::Even, 0);
+        open.offer(0, &Times::Schedule(schedule, Arrivals::Even), 0);
         Source::Open(open)
     }
 
@@ -410,7 +461,7 @@ mod tests {
         assert_eq!(count(&mut source, 2_500_000), (3, 0));
         let Source::Open(inner) = &mut source else { unreachable!() };
         let slower = Arc::new(Schedule::constant(100.0, 1_000_000_000).unwrap());
-        inner.offer(5_000_000, slower, Arrivals::Even, 1);
+        inner.offer(5_000_000, &Times::Schedule(slower, Arrivals::Even), 1);
         assert_eq!(count(&mut source, 15_500_000), (4, 0));
         let dues: Vec<u64> = std::iter::from_fn(|| source.take()).map(|due| due.at).collect();
         assert_eq!(dues, [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000, 15_000_000]);

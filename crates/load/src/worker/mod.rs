@@ -15,13 +15,12 @@ use crate::config::{Config, Endpoint};
 use crate::connection::Connection;
 use crate::driver::{Driver, Event};
 use crate::in_flight::InFlight;
+use crate::pick::Pick;
 use crate::recorder::Recorder;
-use crate::source::Source;
+use crate::source::{Source, Times};
 use crate::sys;
 use plimsoll_runs::{ErrorKind, Phase};
-use plimsoll_workload::arrivals::{Arrivals, Share};
-use plimsoll_workload::request::Picker;
-use plimsoll_workload::schedule::Schedule;
+use plimsoll_workload::arrivals::Share;
 use rustix::event::epoll;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -33,14 +32,12 @@ use std::sync::mpsc::{Receiver, Sender};
 pub(crate) enum Command {
     /// All are connected: time begins.
     Go(Clock),
-    /// From an offset on, this schedule holds.
+    /// From an offset on, these times hold.
     Offer {
         /// The offset.
         from: u64,
-        /// The schedule, whose zero is that offset.
-        schedule: Arc<Schedule>,
-        /// How requests fall within it.
-        arrivals: Arrivals,
+        /// When they are due, from that offset on.
+        times: Times,
         /// Which offer this is.
         number: u64,
     },
@@ -94,7 +91,7 @@ pub(crate) struct Worker<D: Driver> {
     driver: D,
     recorder: Recorder,
     source: Source,
-    picker: Picker,
+    pick: Pick,
     clock: Clock,
     epoll: OwnedFd,
     connections: Vec<Connection<D::Connection>>,
@@ -157,13 +154,12 @@ impl<D: Driver> Worker<D> {
         let of = line.share.of;
         let part = |all: u32| all / of + u32::from(line.share.index < all % of);
         let (least, most) = (part(config.connections.0), part(config.connections.1).max(1));
-        let picker = Picker::new(&config.requests, config.seed, line.share)
-            .map_err(std::io::Error::other)?;
+        let pick = Pick::new(&config, line.share).map_err(std::io::Error::other)?;
         Ok(Self {
             driver,
             recorder,
             source,
-            picker,
+            pick,
             clock: Clock::start(),
             epoll,
             connections: (0..least).map(|_| Connection::closed()).collect(),
@@ -298,9 +294,9 @@ impl<D: Driver> Worker<D> {
         while let Ok(command) = self.line.commands.try_recv() {
             match command {
                 Command::Go(_) => {}
-                Command::Offer { from, schedule, arrivals, number } => {
+                Command::Offer { from, times, number } => {
                     if let Source::Open(open) = &mut self.source {
-                        open.offer(from, schedule, arrivals, number);
+                        open.offer(from, &times, number);
                     }
                 }
                 Command::DiscardWaiting => self.discard_waiting(),

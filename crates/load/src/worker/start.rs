@@ -16,7 +16,7 @@ impl<D: Driver> Worker<D> {
         while self.source.waiting() > 0 {
             let Some(at) = self.next_free() else { break };
             let Some(due) = self.source.take() else { break };
-            let Some(request) = self.picker.next() else {
+            let Some(request) = self.pick.next() else {
                 // The list has been gone through: there is nothing more to ask for.
                 self.source.stop();
                 let phase = self.phase(due.at);
