@@ -2,7 +2,6 @@
 //! `cargo run --release -p plimsoll-workload --example access_log_speed [LINES]`.
 #![expect(clippy::disallowed_methods, reason = "measuring is the purpose of this program")]
 #![expect(clippy::print_stdout, reason = "its result goes to the terminal")]
-#![expect(clippy::cast_possible_truncation, reason = "small numbers of a generator")]
 
 use std::error::Error;
 use std::fs::File;

@@ -74,9 +74,14 @@ impl Url {
     /// # Errors
     /// Names what was wanted at which byte; in an error nothing before an `@` is repeated.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
+        Self::parse_open(text).map_err(|error| hide(text, error))
+    }
+
+    /// [`Url::parse`], whose errors may repeat a password.
+    fn parse_open(text: &str) -> Result<Self, ParseError> {
         refuse_unfit(text)?;
         let Some(colon) = text.find("://") else { return Err(no_scheme(text)) };
-        let (scheme, over_unix) = scheme_of(text, &text[..colon])?;
+        let (scheme, over_unix) = scheme_of(&text[..colon])?;
         let start = colon + 3;
         let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
         let (credentials, at) = match text[start..end].rfind('@') {
@@ -85,7 +90,7 @@ impl Url {
             }
             None => (None, start),
         };
-        let authority = Authority { text, at, end, hidden: start..at };
+        let authority = Authority { text, at, end };
         let target = target_of(&text[end..]).map_err(|error| error.shifted(end))?;
         if over_unix {
             let unix = Some(authority.socket_path()?);
@@ -164,19 +169,31 @@ fn no_scheme(text: &str) -> ParseError {
     if text.is_empty() {
         return ParseError::new(WANTED, "", 0, 0);
     }
-    // What stands before an `@` may be a password: it is not repeated.
-    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
-    let start = text[..end].rfind('@').map_or(0, |at| at + 1);
-    let bare = &text[start..];
-    let error = ParseError::new(WANTED, bare, start, bare.len());
-    if bare.starts_with('/') {
-        return error.hint(format!("put the server before the path: http://localhost{bare}"));
+    let error = ParseError::new(WANTED, text, 0, text.len());
+    if text.contains('@') {
+        return error.hint("put the scheme first: http://user:password@host/");
     }
-    let slash = if end == text.len() { "/" } else { "" };
-    error.hint(format!("put the scheme first: http://{bare}{slash}"))
+    if text.starts_with('/') {
+        return error.hint(format!("put the server before the path: http://localhost{text}"));
+    }
+    let slash = if text.contains(['/', '?', '#']) { "" } else { "/" };
+    error.hint(format!("put the scheme first: http://{text}{slash}"))
 }
 
-fn scheme_of(text: &str, name: &str) -> Result<(Scheme, bool), ParseError> {
+/// What stands before an `@` may be a password, even one whose `/` was not percent-encoded, so
+/// that it looks like a port: errors do not repeat it. A scheme may be shown.
+fn hide(text: &str, mut error: ParseError) -> ParseError {
+    let Some(sign) = text.rfind('@') else { return error };
+    let is_scheme = error.at == 0 && error.found.bytes().all(|b| b.is_ascii_alphanumeric());
+    if error.at <= sign && !is_scheme && !error.found.is_empty() {
+        error.found = "…".to_owned();
+        let advice = "write / ? # and @ within a user or a password as %2F %3F %23 and %40";
+        error.hint.get_or_insert_with(|| advice.to_owned());
+    }
+    error
+}
+
+fn scheme_of(name: &str) -> Result<(Scheme, bool), ParseError> {
     match name.to_ascii_lowercase().as_str() {
         "http" => Ok((Scheme::Http, false)),
         "https" => Ok((Scheme::Https, false)),
@@ -186,10 +203,6 @@ fn scheme_of(text: &str, name: &str) -> Result<(Scheme, bool), ParseError> {
             let error = ParseError::new(wanted, name, 0, name.len());
             let known = ["http", "https", "http+unix"];
             Err(match plimsoll_units::nearest(other, known) {
-                // The rest may hold a password.
-                Some(near) if !text.contains('@') => {
-                    error.hint(format!("write {near}{}", &text[name.len()..]))
-                }
                 Some(near) => error.hint(format!("write {near}")),
                 None => error,
             })
@@ -202,7 +215,6 @@ struct Authority<'a> {
     text: &'a str,
     at: usize,
     end: usize,
-    hidden: std::ops::Range<usize>,
 }
 
 impl Authority<'_> {
@@ -292,7 +304,7 @@ impl Authority<'_> {
         let wrong = |found: &str| ParseError::new(wanted, found, self.at, len);
         if text.is_empty() {
             let error = ParseError::new(wanted, "", self.at, 0);
-            return Err(if self.hidden.is_empty() && self.text[self.end..].starts_with('/') {
+            return Err(if self.text[self.end..].starts_with('/') {
                 let path = self.text[self.end..].replace('/', "%2F");
                 error.hint(format!("write http+unix://{path}/"))
             } else {

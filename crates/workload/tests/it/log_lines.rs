@@ -1,6 +1,8 @@
 //! Access logs of any length that look like real ones and are the same each time: for the tests,
 //! and for `examples/access_log_speed.rs`.
 
+#![expect(clippy::cast_possible_truncation, reason = "small numbers of a generator")]
+
 use std::fmt::Write as _;
 
 use plimsoll_workload::access_log::Format;

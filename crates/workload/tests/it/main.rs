@@ -4,6 +4,7 @@ mod arrivals;
 mod distribution;
 mod profile;
 mod random;
+mod request;
 mod schedule;
 mod service_model;
 mod statistics;
