@@ -55,8 +55,8 @@ const NOTES: [(&str, &str); 10] = [
     (
         "Validity",
         "A run is not valid when its lateness is no longer small beside the response time (p99 \
-         above 1 ms and a tenth of it, or p50 above 0.1 ms and a tenth of it), or the generator was \
-         busy beyond 95% in three seconds while behind schedule.",
+         above 1 ms and a tenth of it, or p50 above 0.1 ms and a tenth of it), or the generator \
+         was busy beyond 95% in three seconds while behind schedule.",
     ),
 ];
 

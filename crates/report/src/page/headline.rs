@@ -78,7 +78,7 @@ pub(crate) fn asked(view: &View) -> String {
 /// A length of time: whole seconds in the plan's grammar, others with their digits.
 fn length(seconds: f64) -> String {
     let whole_s = (seconds - seconds.round()).abs() < 0.005 && seconds >= 1.0;
-    if whole_s { moment(seconds) } else { micros(seconds * 1e6) }
+    if whole_s || seconds <= 0.0 { moment(seconds) } else { micros(seconds * 1e6) }
 }
 
 /// The start for a person: `2026-10-26 07:33:20 UTC`.

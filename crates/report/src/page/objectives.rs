@@ -15,10 +15,14 @@ fn parts(expr: &str) -> Option<(&str, &str)> {
     Some((subject.trim(), rest.trim_start_matches(['<', '>', '=']).trim()))
 }
 
-/// The measured value of a clause, in its unit; in words where there is none.
+/// The measured value of a clause, in its unit; in words where there is none. A clause without a
+/// value that was broken although something was measured ranks beyond every bound; where nothing
+/// was, its note says so.
 pub(crate) fn value(verdict: &SloVerdict) -> String {
     let Some((value, (subject, bound))) = verdict.value.zip(parts(&verdict.expr)) else {
-        return if verdict.pass == Some(false) { "beyond every bound" } else { "–" }.to_owned();
+        let nothing = verdict.note.as_deref().is_some_and(|note| note.starts_with("no"));
+        let beyond = verdict.pass == Some(false) && !nothing;
+        return if beyond { "beyond every bound" } else { "–" }.to_owned();
     };
     match subject {
         "errors" | "availability" => per_cent(value),
@@ -86,5 +90,7 @@ mod tests {
         assert_eq!(value(&verdict("nonsense", Some(1.0))), "–");
         let broken = SloVerdict { pass: Some(false), ..verdict("p99<1s", None) };
         assert_eq!(value(&broken), "beyond every bound");
+        let nothing = SloVerdict { note: Some("no request was due".to_owned()), ..broken };
+        assert_eq!(value(&nothing), "–");
     }
 }
