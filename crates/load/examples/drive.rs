@@ -50,6 +50,7 @@ fn main() {
         connection_per_request: false,
         expected: Expected::default(),
         connections: (connections, connections),
+        streams_per_connection: 64,
         threads: 1,
         pacing,
         timeout_ns: 10_000_000_000,

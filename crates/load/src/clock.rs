@@ -53,6 +53,12 @@ pub fn thread_cpu_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
+/// CPU time of the whole process, in nanoseconds.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
+}
+
 /// A span as the kernel's waits take it.
 #[must_use]
 pub fn timespec(ns: u64) -> Timespec {

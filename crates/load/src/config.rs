@@ -112,6 +112,8 @@ pub struct Config {
     pub expected: Expected,
     /// Connections in all: opened before the start, and opened at most.
     pub connections: (u32, u32),
+    /// Requests at once on one HTTP/2 connection.
+    pub streams_per_connection: u32,
     /// Threads, at least 1 and at most the most connections.
     pub threads: u32,
     /// How threads wait.

@@ -113,7 +113,7 @@ struct Gathering {
 }
 
 /// Descriptors that a process needs besides the connections: files of the run, terminal, epoll.
-const OTHER_DESCRIPTORS: u64 = 64;
+pub const OTHER_DESCRIPTORS: u64 = 64;
 
 impl Session {
     /// Starts threads and opens the connections; time begins when all are open.
