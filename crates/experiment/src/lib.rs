@@ -1,1 +1,14 @@
-//! experiment
+//! Executes plans. Today a plan has one cell: [`prepare`] makes of it all that the engine needs, and
+//! [`execute()`] runs it into a run folder.
+//!
+//! Factors, replications in order, start-up and halt flows and fleets find their place here.
+
+pub mod check;
+pub mod error;
+pub mod execute;
+pub mod prepare;
+
+pub use check::Check;
+pub use error::ExperimentError;
+pub use execute::{Outcome, Progress, Setting, execute};
+pub use prepare::{Prepared, prepare};

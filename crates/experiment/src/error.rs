@@ -1,0 +1,127 @@
+//! Why a plan cannot be executed, or a run not be completed.
+
+use std::path::PathBuf;
+
+/// Why a plan cannot be executed, or a run not be completed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// The plan names no target.
+    #[error("find what to request: the plan has neither `target.url` nor URLs of its own")]
+    NoTarget,
+    /// Secrets were left out of a printed plan.
+    #[error("authenticate: the printed plan leaves out {keys}; put the secret or `…_env` back")]
+    Redacted {
+        /// The keys.
+        keys: String,
+    },
+    /// An environment variable that holds a secret is missing or not usable.
+    #[error("read the secret in the environment variable `{name}`: {why}")]
+    Secret {
+        /// The variable.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The URLs of one load must lead to one server.
+    #[error(
+        "put all URLs on one server: `{one}` and `{other}` differ; drive several servers by several \
+         runs"
+    )]
+    SeveralServers {
+        /// The first server.
+        one: String,
+        /// Another one.
+        other: String,
+    },
+    /// A name that cannot be resolved.
+    #[error("find the address of `{host}`")]
+    Name {
+        /// The name.
+        host: String,
+        /// What the resolver said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file that the plan names cannot be read.
+    #[error("read {path}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A body that is no template.
+    #[error("read the body in {path}")]
+    Body {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: plimsoll_units::ParseError,
+    },
+    /// A trace that cannot be used.
+    #[error(transparent)]
+    Trace(#[from] plimsoll_workload::trace::TraceError),
+    /// A list of URLs that cannot be used.
+    #[error(transparent)]
+    Requests(#[from] plimsoll_workload::request::RequestError),
+    /// A log that cannot be replayed.
+    #[error(transparent)]
+    Log(#[from] plimsoll_workload::access_log::LogError),
+    /// A schedule that cannot be made.
+    #[error(transparent)]
+    Schedule(#[from] plimsoll_workload::schedule::ScheduleError),
+    /// A schedule without a request.
+    #[error(
+        "find a request in the schedule: it offers {expected:.3} in all; offer more, or longer"
+    )]
+    Nothing {
+        /// The integral of the rate.
+        expected: f64,
+    },
+    /// Two parts of the plan that do not go together.
+    #[error("{0}")]
+    Conflict(String),
+    /// Certificates that cannot be used.
+    #[error("set up TLS: {0}")]
+    Tls(String),
+    /// The target did not agree on a protocol.
+    #[error("agree on a protocol with {endpoint}: {why}")]
+    Protocol {
+        /// Where.
+        endpoint: String,
+        /// Why not.
+        why: String,
+    },
+    /// The run could not be made or completed.
+    #[error(transparent)]
+    Load(#[from] plimsoll_load::run::RunError),
+    /// The run folder could not be made or finished.
+    #[error(transparent)]
+    Runs(#[from] plimsoll_runs::RunError),
+    /// The probe of the host could not start.
+    #[error(transparent)]
+    Timer(#[from] plimsoll_monitor::TimerError),
+}
+
+impl ExperimentError {
+    /// Whether the plan, or what it names, is at fault, rather than the execution.
+    #[must_use]
+    pub fn is_of_plan(&self) -> bool {
+        !matches!(
+            self,
+            Self::Name { .. }
+                | Self::Protocol { .. }
+                | Self::Load(_)
+                | Self::Runs(_)
+                | Self::Timer(_)
+        ) || matches!(
+            self,
+            Self::Load(plimsoll_load::run::RunError::Session(
+                plimsoll_load::SessionError::Descriptors { .. }
+            ))
+        )
+    }
+}

@@ -1,0 +1,235 @@
+//! Executes one cell: engine, host probes and run folder together.
+
+use crate::error::ExperimentError;
+use crate::prepare::Prepared;
+use plimsoll_load::run::{Watch, Wish, run};
+use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
+use plimsoll_runs::{
+    End, Ended, Event, HostSample, Interval, Run, RunMeta, RunWriter, Sample, Sink, SinkError, Tag,
+    World,
+};
+use plimsoll_stats::slo::{SecondInputs, StopRule};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often the idle timer is watched.
+const TIMER_PERIOD: Duration = Duration::from_millis(20);
+
+/// What a run is told about itself and its place.
+#[derive(Debug, Clone)]
+pub struct Setting<'a> {
+    /// The folder for runs.
+    pub root: &'a Path,
+    /// The run's id: the name of its folder.
+    pub id: String,
+    /// The plan's name.
+    pub name: String,
+    /// When it starts, by the wall clock, nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// The version of the program.
+    pub version: &'a str,
+    /// The complete plan.
+    pub plan_text: String,
+    /// How long without an answer makes a second count as down.
+    pub patience: Duration,
+    /// The SLO, as the plan has it.
+    pub slo: Option<String>,
+    /// When to end early.
+    pub stop_when: Option<StopRule>,
+    /// The root of the file system, below which `proc` lies.
+    pub system: &'a Path,
+}
+
+/// Watches a run; what it wishes is done.
+pub trait Progress {
+    /// Called four times a second with the present second so far; `complete` when it is whole.
+    fn second(&mut self, second: &Interval, complete: bool);
+    /// What the user wishes.
+    fn wish(&mut self) -> Wish;
+}
+
+/// How a cell went.
+pub struct Outcome {
+    /// The run, finished.
+    pub run: Run,
+    /// Why it could not be completed, if so.
+    pub failed: Option<ExperimentError>,
+}
+
+/// Runs a prepared plan into a folder.
+///
+/// # Errors
+/// Where nothing was sent, or the folder could not be made or finished. A run that broke off in the
+/// middle is an [`Outcome`] with its reason.
+pub fn execute(
+    prepared: &Prepared,
+    setting: &Setting<'_>,
+    progress: &mut dyn Progress,
+) -> Result<Outcome, ExperimentError> {
+    let writer = RunWriter::create(setting.root, &meta(prepared, setting))?;
+    let folder = writer.path().to_path_buf();
+    let probe = TimerProbe::start(TIMER_PERIOD)?;
+    let mut recording = Recording {
+        writer,
+        probe,
+        ticks: Ticks::read(setting.system),
+        system: setting.system,
+        cpu_ns: 0,
+    };
+    let mut steering = Steering {
+        progress,
+        rule: setting.stop_when.as_ref(),
+        figures: Vec::new(),
+        stopped: None,
+        wish: Wish::Continue,
+    };
+    let result = run(&prepared.config, &prepared.offer, &mut recording, &mut steering);
+    let stopped = steering.stopped.take();
+    let interrupted = steering.wish != Wish::Continue;
+    let (ended, drain_ns, failed) = match result {
+        Ok(run) => {
+            let ended = match stopped {
+                Some(reason) => Ended::Stopped(reason),
+                None if interrupted => Ended::Interrupted,
+                None => Ended::Complete,
+            };
+            (ended, run.drain_ns, None)
+        }
+        Err(error @ plimsoll_load::run::RunError::Session(_)) => {
+            // Nothing was sent: there is no run.
+            drop(recording);
+            let _ = std::fs::remove_dir_all(folder);
+            return Err(error.into());
+        }
+        Err(error) => (Ended::Failed(chain(&error)), 0, Some(error.into())),
+    };
+    let mut end = End::new(ended);
+    end.drain_ns = drain_ns;
+    end.cpu_ns = plimsoll_load::clock::process_cpu_ns();
+    end.max_rss_bytes = Memory::read(setting.system).map(|memory| memory.peak_bytes);
+    end.warnings.clone_from(&prepared.notes);
+    let finished = recording.writer.finish(end);
+    match (finished, failed) {
+        (Ok(run), failed) => Ok(Outcome { run, failed }),
+        // The cause of both is the first: a full disk fails every second and the end as well.
+        (Err(error), failed) => Err(failed.unwrap_or(error.into())),
+    }
+}
+
+/// An error and what lies beneath it, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let _ = write!(text, ": {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
+    let mut sha256 = String::new();
+    for byte in Sha256::digest(setting.plan_text.as_bytes()) {
+        let _ = write!(sha256, "{byte:02x}");
+    }
+    let config = &prepared.config;
+    RunMeta {
+        id: setting.id.clone(),
+        name: setting.name.clone(),
+        subject: prepared.subject.clone(),
+        started_unix_ns: setting.started_unix_ns,
+        version: setting.version.to_owned(),
+        seed: config.seed,
+        plan_text: setting.plan_text.clone(),
+        plan_sha256: sha256,
+        warmup_ns: prepared.warmup_ns,
+        duration_ns: prepared.duration_ns,
+        threads: config.threads,
+        pacing: config.pacing.name().to_owned(),
+        patience_ns: u64::try_from(setting.patience.as_nanos()).unwrap_or(u64::MAX),
+        slo: setting.slo.clone(),
+        samples: config.samples,
+        world: World::Live,
+        host: facts(setting.system),
+    }
+}
+
+/// The run folder, with the host's own figures beside the engine's.
+struct Recording<'a> {
+    writer: RunWriter,
+    probe: TimerProbe,
+    ticks: Option<Ticks>,
+    system: &'a Path,
+    cpu_ns: u64,
+}
+
+impl Sink for Recording<'_> {
+    fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
+        self.cpu_ns += interval.cpu_ns;
+        self.writer.interval(interval)?;
+        let now = Ticks::read(self.system);
+        let steal = match (&self.ticks, &now) {
+            (Some(before), Some(after)) => Some(steal_share(before, after)),
+            _ => None,
+        };
+        self.ticks = now.or(self.ticks.take());
+        let late = self.probe.take();
+        let sample = HostSample { steal_share: steal, timer_late: &late };
+        self.writer.host(interval.start_ns, &sample)
+    }
+
+    fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError> {
+        self.writer.samples(samples)
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.writer.event(event)
+    }
+}
+
+/// The stop rule and the user's wishes.
+struct Steering<'a> {
+    progress: &'a mut dyn Progress,
+    rule: Option<&'a StopRule>,
+    figures: Vec<Option<f64>>,
+    stopped: Option<String>,
+    wish: Wish,
+}
+
+impl Watch for Steering<'_> {
+    fn watch(&mut self, second: &Interval, complete: bool) -> Wish {
+        self.progress.second(second, complete);
+        if complete && let Some(rule) = self.rule {
+            self.figures.push(figure(rule, second));
+            let surplus = self.figures.len().saturating_sub(rule.seconds());
+            self.figures.drain(..surplus);
+            if self.stopped.is_none() && rule.holds(&self.figures) {
+                let at = (second.start_ns + second.len_ns) / 1_000_000_000;
+                self.stopped = Some(format!("{rule} held after {at} s"));
+            }
+        }
+        if self.stopped.is_some() { Wish::Stop } else { Wish::Continue }
+    }
+
+    fn wish(&mut self) -> Wish {
+        let wish = self.progress.wish();
+        if wish != Wish::Continue {
+            self.wish = wish;
+        }
+        wish
+    }
+}
+
+fn figure(rule: &StopRule, second: &Interval) -> Option<f64> {
+    let errors: u64 = second.events.errors.iter().sum();
+    let seconds = second.len_ns as f64 / 1e9;
+    rule.figure(&SecondInputs {
+        succeeded: second.events.succeeded,
+        failed: errors,
+        completed_rate_per_s: second.events.completed as f64 / seconds,
+        response: &second.all_phases(Tag::Response),
+        service: &second.all_phases(Tag::Service),
+    })
+}

@@ -1,0 +1,125 @@
+//! What is offered: the plan's rate as a schedule, its warm-up before it.
+
+use super::nanoseconds;
+use super::requests::Asked;
+use crate::error::ExperimentError;
+use plimsoll_load::Times;
+use plimsoll_load::run::Offer;
+use plimsoll_load::session::Load;
+use plimsoll_plan::{LoadShape, Plan, RateSource};
+use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::request::Order;
+use plimsoll_workload::schedule::Schedule;
+use plimsoll_workload::trace::{Notes, Trace};
+use std::sync::Arc;
+
+/// The greatest rate of due times, per second: of a list, in any of its seconds.
+#[must_use]
+pub fn peak(times: &Times) -> Option<f64> {
+    match times {
+        Times::Schedule(schedule, _) => Some(schedule.peak()),
+        Times::Listed(times) => {
+            let (mut most, mut from) = (0, 0);
+            for (at, time) in times.iter().enumerate() {
+                while times[from] + 1_000_000_000 <= *time {
+                    from += 1;
+                }
+                most = most.max(at + 1 - from);
+            }
+            Some(most as f64)
+        }
+    }
+}
+
+/// The offer of a plan.
+pub(super) fn make(
+    plan: &Plan,
+    asked: &Asked,
+    notes: &mut Vec<String>,
+) -> Result<Offer, ExperimentError> {
+    let warmup_ns = nanoseconds(plan.load.warm_up);
+    let limit = match (&asked.sequence, &asked.requests.order) {
+        (Some(sequence), _) => Some(sequence.len() as u64),
+        (None, Order::InOrder) => Some(asked.requests.list.len() as u64),
+        _ => None,
+    };
+    match &plan.load.shape {
+        LoadShape::Closed { users, think, duration } => {
+            let end_ns = warmup_ns + nanoseconds(*duration);
+            let load = Load::Closed { users: *users, think: *think, end_ns, limit };
+            Ok(Offer::Closed(load, end_ns))
+        }
+        LoadShape::Replay => {
+            let times = asked.times.clone().ok_or(ExperimentError::NoTarget)?;
+            if warmup_ns > 0 {
+                let text = "warm up before a replay: a log has no rate to warm up with; leave out \
+                            `load.warm_up`, or give `load.rate` or `load.trace`";
+                return Err(ExperimentError::Conflict(text.to_owned()));
+            }
+            Ok(Offer::Open { parts: vec![Times::Listed(times)], limit })
+        }
+        LoadShape::Open { source, arrivals } => {
+            let schedule = schedule(source, plan.seed, notes)?;
+            if schedule.total() == 0 && *arrivals != Arrivals::Poisson {
+                let expected = schedule.cumulative(schedule.duration_ns());
+                return Err(ExperimentError::Nothing { expected });
+            }
+            let mut parts = Vec::new();
+            if warmup_ns > 0 {
+                let warm = Schedule::constant(warm_rate(&schedule), warmup_ns)?;
+                parts.push(Times::Schedule(Arc::new(warm), *arrivals));
+            }
+            parts.push(Times::Schedule(Arc::new(schedule), *arrivals));
+            Ok(Offer::Open { parts, limit })
+        }
+    }
+}
+
+/// The rate to warm up with: that of the schedule's start, or its mean where it starts at nothing.
+fn warm_rate(schedule: &Schedule) -> f64 {
+    let start = schedule.rate_at(0);
+    if start > 0.0 {
+        return start;
+    }
+    schedule.cumulative(schedule.duration_ns()) / (schedule.duration_ns() as f64 / 1e9)
+}
+
+fn schedule(
+    source: &RateSource,
+    seed: u64,
+    notes: &mut Vec<String>,
+) -> Result<Schedule, ExperimentError> {
+    Ok(match source {
+        RateSource::Constant { rate_per_s, duration } => {
+            Schedule::constant(*rate_per_s, nanoseconds(*duration))?
+        }
+        RateSource::Schedule(schedule) => schedule.clone(),
+        RateSource::Trace(trace) => {
+            let read = Trace::read(&trace.file, trace.counts_per)?;
+            let (schedule, found) = read.schedule(&trace.options)?;
+            note(&trace.file.display().to_string(), &found, notes);
+            schedule
+        }
+        RateSource::Profile(profile) => {
+            let trace = profile.name.profile().trace(seed);
+            let (schedule, found) = trace.schedule(&profile.options)?;
+            note("the profile", &found, notes);
+            schedule
+        }
+    })
+}
+
+fn note(name: &str, found: &Notes, notes: &mut Vec<String>) {
+    if found.filled > 0 {
+        notes.push(format!(
+            "{name}: {} of {} intervals were drops, and were filled with the interval before",
+            found.filled, found.rows
+        ));
+    }
+    if found.missing > 0 {
+        notes.push(format!(
+            "{name}: {} intervals are missing, and the one before was held",
+            found.missing
+        ));
+    }
+}

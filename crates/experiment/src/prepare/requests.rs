@@ -1,0 +1,170 @@
+//! What is asked: one URL, a list, or a log's requests, with the plan's method, headers, body and
+//! authentication on each.
+
+use super::Place;
+use crate::error::ExperimentError;
+use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
+use plimsoll_workload::access_log::{Replay, ReplayOptions};
+use plimsoll_workload::arrivals::Share;
+use plimsoll_workload::request::{
+    Credentials, Order, Request, Requests, Template, Url, UrlListReader,
+};
+use std::sync::Arc;
+
+/// What is asked, and when where a log says so.
+pub(super) struct Asked {
+    /// What is asked.
+    pub(super) requests: Requests,
+    /// The order of a log, as indices into the list.
+    pub(super) sequence: Option<Arc<[u32]>>,
+    /// The log's own due times.
+    pub(super) times: Option<Arc<[u64]>>,
+}
+
+/// Reads what the plan's target names.
+pub(super) fn read(
+    plan: &Plan,
+    place: &Place<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Asked, ExperimentError> {
+    let target = &plan.target;
+    let mut asked = match &target.asked {
+        Way::Url => {
+            let url = target.url.clone().ok_or(ExperimentError::NoTarget)?;
+            let order = target.order.clone();
+            let order = if matches!(order, Order::Weighted(_)) { Order::RoundRobin } else { order };
+            let requests = Requests { list: vec![Request::new(url)], order };
+            Asked { requests, sequence: None, times: None }
+        }
+        Way::List(file) => {
+            let list = UrlListReader { base: target.url.as_ref() }.file(file)?;
+            let order = match &target.order {
+                Order::Weighted(_) => Order::Weighted(list.weights.ok_or_else(|| {
+                    let file = file.display();
+                    ExperimentError::Conflict(format!(
+                        "order the URLs by weight: {file} has no weights; add one behind each URL"
+                    ))
+                })?),
+                order => order.clone(),
+            };
+            let list = list.urls.into_iter().map(Request::new).collect();
+            Asked { requests: Requests { list, order }, sequence: None, times: None }
+        }
+        Way::Replay(replay) => read_log(replay, target, notes)?,
+    };
+    let body = read_body(&target.body)?;
+    let auth = read_auth(target.auth.as_ref(), place)?;
+    let given = matches!(target.asked, Way::Replay(_));
+    for request in &mut asked.requests.list {
+        // A log has methods of its own.
+        if !given {
+            request.method.clone_from(&target.method);
+        }
+        for header in &target.headers {
+            request.headers.push((header.name.clone(), header.value.clone()));
+        }
+        request.body.clone_from(&body);
+        if let Some((name, value)) = &auth {
+            request.headers.retain(|(known, _)| known != name);
+            request.headers.push((name.clone(), value.clone()));
+        }
+    }
+    one_server(&asked.requests)?;
+    Ok(asked)
+}
+
+fn read_log(
+    replay: &ReplayPlan,
+    target: &Target,
+    notes: &mut Vec<String>,
+) -> Result<Asked, ExperimentError> {
+    let base = target.url.as_ref().ok_or(ExperimentError::NoTarget)?;
+    let options = ReplayOptions {
+        format: replay.format,
+        max_urls: usize::try_from(replay.max_urls).unwrap_or(usize::MAX),
+        unsafe_methods: replay.unsafe_methods,
+    };
+    let log = Replay::open(&replay.file, &options)?;
+    if log.left_out() + log.unreadable() > 0 {
+        notes.push(format!(
+            "{}: {} requests are replayed, {} left out, {} lines cannot be read",
+            replay.file.display(),
+            log.total(),
+            log.left_out(),
+            log.unreadable()
+        ));
+    }
+    let (mut sequence, mut times) = (Vec::new(), Vec::new());
+    for request in log.due(Share { index: 0, of: 1 })? {
+        let request = request?;
+        sequence.push(request.index);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "offsets of a log are far below 2^53 ns, and the cast saturates"
+        )]
+        times.push((request.offset_ns as f64 / replay.speed) as u64);
+    }
+    let requests = log.requests(base)?;
+    Ok(Asked { requests, sequence: Some(sequence.into()), times: Some(times.into()) })
+}
+
+fn read_body(body: &Body) -> Result<Option<Template>, ExperimentError> {
+    match body {
+        Body::None => Ok(None),
+        Body::Text { template, .. } => Ok(Some(template.clone())),
+        Body::File(path) => {
+            let read = std::fs::read(path);
+            let bytes =
+                read.map_err(|source| ExperimentError::File { path: path.clone(), source })?;
+            Ok(Some(Template::literal(bytes)))
+        }
+    }
+}
+
+fn read_auth(
+    auth: Option<&Auth>,
+    place: &Place<'_>,
+) -> Result<Option<(String, Template)>, ExperimentError> {
+    let variable = |name: &str| {
+        (place.environment)(name).ok_or_else(|| ExperimentError::Secret {
+            name: name.to_owned(),
+            why: "it is not set".to_owned(),
+        })
+    };
+    let bearer = |token: &str, name: &str| {
+        plimsoll_workload::request::bearer(token).map_err(|error| ExperimentError::Secret {
+            name: name.to_owned(),
+            why: format!("expected {}", error.wanted),
+        })
+    };
+    Ok(match auth {
+        None | Some(Auth::Basic(None)) => None,
+        Some(Auth::Basic(Some(credentials))) => Some(credentials.header()),
+        Some(Auth::Bearer(token)) => {
+            token.reveal().map(|token| bearer(token, "target.bearer")).transpose()?
+        }
+        Some(Auth::BasicEnv(name)) => {
+            let credentials = Credentials::parse(&variable(name)?).map_err(|error| {
+                let why = format!("expected {}", error.wanted);
+                ExperimentError::Secret { name: name.clone(), why }
+            })?;
+            Some(credentials.header())
+        }
+        Some(Auth::BearerEnv(name)) => Some(bearer(&variable(name)?, name)?),
+    })
+}
+
+fn one_server(requests: &Requests) -> Result<(), ExperimentError> {
+    let server = |url: &Url| (url.scheme, url.host.clone(), url.port, url.unix.clone());
+    let Some(first) = requests.list.first() else { return Err(ExperimentError::NoTarget) };
+    let differs = |one: &&Request| server(&one.url) != server(&first.url);
+    match requests.list.iter().find(differs) {
+        None => Ok(()),
+        Some(other) => Err(ExperimentError::SeveralServers {
+            one: first.url.authority(),
+            other: other.url.authority(),
+        }),
+    }
+}

@@ -1,0 +1,173 @@
+//! TLS: which certificates are trusted, which name is asked for, which protocol is agreed on (ALPN,
+//! RFC 7301).
+
+use crate::error::ExperimentError;
+use plimsoll_load::{Endpoint, Protocol, Tls};
+use plimsoll_plan::{Http, Target};
+use plimsoll_workload::request::{Scheme, Url};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the target may take to agree on a protocol.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is settled
+/// by one handshake, otherwise HTTP/1.1 is assumed.
+pub(super) fn choose(
+    target: &Target,
+    url: &Url,
+    endpoint: &Endpoint,
+    ask: bool,
+) -> Result<(Option<Tls>, Protocol), ExperimentError> {
+    if url.scheme == Scheme::Http {
+        let protocol = if target.http == Http::Two { Protocol::Http2 } else { Protocol::Http1 };
+        return Ok((None, protocol));
+    }
+    let offered: &[&[u8]] = match target.http {
+        Http::One => &[b"http/1.1"],
+        Http::Two => &[b"h2"],
+        Http::Auto if ask => &[b"h2", b"http/1.1"],
+        Http::Auto => &[b"http/1.1"],
+    };
+    let name = target.sni.clone().unwrap_or_else(|| url.host.clone());
+    let name = ServerName::try_from(name.clone())
+        .map_err(|error| ExperimentError::Tls(format!("use `{name}` as a server name: {error}")))?;
+    let mut config = config(target)?;
+    config.alpn_protocols = offered.iter().map(|protocol| protocol.to_vec()).collect();
+    let protocol = match target.http {
+        Http::One => Protocol::Http1,
+        Http::Two => Protocol::Http2,
+        Http::Auto if ask => {
+            let agreed = agree(endpoint, Arc::new(config.clone()), name.clone())?;
+            config.alpn_protocols = vec![agreed.clone()];
+            if agreed == b"h2" { Protocol::Http2 } else { Protocol::Http1 }
+        }
+        Http::Auto => Protocol::Http1,
+    };
+    Ok((Some(Tls { config: Arc::new(config), name }), protocol))
+}
+
+fn config(target: &Target) -> Result<ClientConfig, ExperimentError> {
+    let tls = |error: rustls::Error| ExperimentError::Tls(error.to_string());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(tls)?;
+    if target.insecure {
+        let any = Arc::new(AnyCertificate(provider));
+        return Ok(builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth());
+    }
+    let mut roots = RootCertStore::empty();
+    match &target.ca {
+        Some(path) => {
+            let unreadable = |error| {
+                ExperimentError::Tls(format!("read certificates from {}: {error}", path.display()))
+            };
+            let certificates = CertificateDer::pem_file_iter(path).map_err(unreadable)?;
+            for certificate in certificates {
+                roots.add(certificate.map_err(unreadable)?).map_err(tls)?;
+            }
+            if roots.is_empty() {
+                let text = format!("read certificates from {}: there is none", path.display());
+                return Err(ExperimentError::Tls(text));
+            }
+        }
+        None => {
+            // Certificates that cannot be read are the system's affair, as long as some can.
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                let text = "find the system's certificates; name yours by `target.ca`, or accept \
+                            any by `target.insecure`";
+                return Err(ExperimentError::Tls(text.to_owned()));
+            }
+        }
+    }
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Makes one handshake and returns the protocol that was agreed on: HTTP/1.1 where none was.
+fn agree(
+    endpoint: &Endpoint,
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+) -> Result<Vec<u8>, ExperimentError> {
+    let failed = |why: String| ExperimentError::Protocol { endpoint: endpoint.to_string(), why };
+    let io = |error: std::io::Error| failed(error.to_string());
+    match endpoint {
+        Endpoint::Tcp(address) => {
+            let socket = TcpStream::connect_timeout(address, PATIENCE).map_err(io)?;
+            socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
+            shake_hands(socket, config, name).map_err(io)
+        }
+        Endpoint::Unix(path) => {
+            let socket = UnixStream::connect(path).map_err(io)?;
+            socket.set_read_timeout(Some(PATIENCE)).map_err(io)?;
+            shake_hands(socket, config, name).map_err(io)
+        }
+    }
+}
+
+fn shake_hands(
+    mut socket: impl Read + Write,
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+) -> std::io::Result<Vec<u8>> {
+    let mut client = rustls::ClientConnection::new(config, name).map_err(std::io::Error::other)?;
+    while client.is_handshaking() {
+        client.complete_io(&mut socket)?;
+    }
+    let agreed = client.alpn_protocol().unwrap_or(b"http/1.1").to_vec();
+    client.send_close_notify();
+    // The answer is known; how the connection ends does not matter.
+    let _ = client.complete_io(&mut socket);
+    Ok(agreed)
+}
+
+/// Accepts any certificate, for `target.insecure`; signatures are still checked.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
