@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -48,18 +48,14 @@ pub(crate) struct Workers {
 
 #[derive(Debug)]
 struct Shared {
-    todo: Mutex<Todo>,
+    todo: Mutex<VecDeque<Job>>,
     has_work: Condvar,
     done: Mutex<Vec<Done>>,
     /// Readable when `done` is not empty.
     bell: OwnedFd,
     burnt_ns: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Todo {
-    jobs: VecDeque<Job>,
-    is_over: bool,
+    /// Set at the end: work that nobody waits for any more is broken off.
+    is_over: AtomicBool,
 }
 
 impl Workers {
@@ -72,6 +68,7 @@ impl Workers {
             done: Mutex::default(),
             bell,
             burnt_ns: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
         });
         let mut workers = Self { shared, threads: Vec::new(), bound, in_system: 0, peak: 0 };
         for _ in 0..count.get() {
@@ -99,7 +96,7 @@ impl Workers {
     pub(crate) fn give(&mut self, job: Job) {
         self.in_system += 1;
         self.peak = self.peak.max(self.in_system);
-        lock(&self.shared.todo).jobs.push_back(job);
+        lock(&self.shared.todo).push_back(job);
         self.shared.has_work.notify_one();
     }
 
@@ -113,7 +110,7 @@ impl Workers {
         done
     }
 
-    /// Ends the threads, each after the job it is at; returns processor time used and the
+    /// Ends the threads; returns processor time used and the
     /// greatest number of jobs in the system.
     pub(crate) fn stop(mut self) -> (u64, u64) {
         self.end();
@@ -121,7 +118,11 @@ impl Workers {
     }
 
     fn end(&mut self) {
-        lock(&self.shared.todo).is_over = true;
+        {
+            // Under the lock, so that no worker misses it between looking and waiting.
+            let _todo = lock(&self.shared.todo);
+            self.shared.is_over.store(true, Ordering::Relaxed);
+        }
         self.shared.has_work.notify_all();
         for thread in self.threads.drain(..) {
             // A worker that panicked has said so already.
@@ -139,7 +140,7 @@ impl Drop for Workers {
 impl Shared {
     fn work(&self) {
         while let Some(job) = self.next_job() {
-            let used = burn(job.fate.service_ns);
+            let used = self.burn(job.fate.service_ns);
             self.burnt_ns.fetch_add(used, Ordering::Relaxed);
             lock(&self.done).push(Done { job, at_ns: clock::now_ns() });
             // It is full only after 2^64 − 1 rings that nobody heard.
@@ -150,27 +151,27 @@ impl Shared {
     fn next_job(&self) -> Option<Job> {
         let mut todo = lock(&self.todo);
         loop {
-            if todo.is_over {
+            if self.is_over.load(Ordering::Relaxed) {
                 return None;
             }
-            if let Some(job) = todo.jobs.pop_front() {
+            if let Some(job) = todo.pop_front() {
                 return Some(job);
             }
             todo = self.has_work.wait(todo).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
 
-/// Uses so much processor time, nanoseconds; returns how much it was.
-fn burn(service_ns: u64) -> u64 {
-    let start = clock::thread_cpu_ns();
-    loop {
-        let used = clock::thread_cpu_ns() - start;
-        if used >= service_ns {
-            return used;
-        }
-        for _ in 0..64 {
-            std::hint::spin_loop();
+    /// Uses so much processor time, nanoseconds, unless all is over; returns how much it was.
+    fn burn(&self, service_ns: u64) -> u64 {
+        let start = clock::thread_cpu_ns();
+        loop {
+            let used = clock::thread_cpu_ns() - start;
+            if used >= service_ns || self.is_over.load(Ordering::Relaxed) {
+                return used;
+            }
+            for _ in 0..64 {
+                std::hint::spin_loop();
+            }
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use std::num::NonZeroU32;
 
+use crate::log::Record;
 use crate::stall::Stall;
 
 /// One request as it came: arrival, and the service it needed.
@@ -17,6 +18,12 @@ pub struct Arrival {
     pub at_ns: u64,
     /// What it needed of one worker, nanoseconds.
     pub service_ns: u64,
+}
+
+impl From<&Record> for Arrival {
+    fn from(record: &Record) -> Self {
+        Self { at_ns: record.arrival_ns, service_ns: record.service_ns }
+    }
 }
 
 /// The server that the requests met.
@@ -40,7 +47,8 @@ impl System {
 
 /// When each request departs, in order of arrival; `None` where it was refused.
 ///
-/// *Shape*: one element an arrival; arrivals in order. *Cost*: O(n · (workers + waiting)).
+/// *Shape*: one element an arrival; arrivals in order. *Cost*: O(n · workers), with a
+/// bound O(n · (workers + bound)).
 #[must_use]
 pub fn departures(system: System, arrivals: &[Arrival]) -> Vec<Option<u64>> {
     let mut free_at = vec![0_u64; system.workers.get() as usize];
@@ -54,8 +62,8 @@ pub fn departures(system: System, arrivals: &[Arrival]) -> Vec<Option<u64>> {
         while starts.get(first_waiting).is_some_and(|&(start, _)| start <= arrival.at_ns) {
             first_waiting += 1;
         }
-        let waiting = starts[first_waiting..].iter().filter(|(_, waits)| *waits).count() as u64;
-        if must_wait && system.bound.is_some_and(|bound| waiting >= bound) {
+        let waiting = || starts[first_waiting..].iter().filter(|(_, waits)| *waits).count();
+        if must_wait && system.bound.is_some_and(|bound| waiting() as u64 >= bound) {
             departures.push(None);
             continue;
         }
@@ -111,6 +119,15 @@ impl Truth {
                 .zip(departures)
                 .map(|(arrival, departure)| Some(departure? - arrival.at_ns)),
         )
+    }
+
+    /// What the server computed, and wrote into its log: its truth while it ran. Requests without
+    /// an answer of their own (503) count as refused.
+    #[must_use]
+    pub fn logged(records: &[Record]) -> Self {
+        Self::from_responses(records.iter().map(|record| {
+            (record.status != 503).then_some(record.depart_ns.saturating_sub(record.arrival_ns))
+        }))
     }
 
     /// Of known response times; `None` for a refused request.

@@ -315,9 +315,11 @@ impl Loop {
         Ok(())
     }
 
-    /// Fires the timers that are due by the last reading of the clock.
+    /// Fires the timers that are due by the last reading of the clock. Those that come due
+    /// meanwhile have to wait for the next event, as events have to wait for these.
     fn fire_due(&mut self) {
-        while let Some(timer) = self.due.take(self.now_ns) {
+        let until_ns = self.now_ns;
+        while let Some(timer) = self.due.take(until_ns) {
             if self.connections.get_mut(timer.key).is_none() {
                 continue;
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plimsoll_target::draws::Draws;
 use plimsoll_target::log::{self, Record};
-use plimsoll_target::recursion::{Arrival, System, departures};
+use plimsoll_target::recursion::{Arrival, System, Truth, departures};
 use plimsoll_target::{BodySize, Options, SlowStart, Stall, Stats};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
@@ -46,12 +46,10 @@ fn logged(
 fn assert_is_the_recursion(options: &Options, records: &[Record]) {
     let system =
         System { workers: options.workers, bound: options.queue_bound, stall: options.stall };
-    let arrivals: Vec<Arrival> = records
-        .iter()
-        .map(|record| Arrival { at_ns: record.arrival_ns, service_ns: record.service_ns })
-        .collect();
+    let arrivals: Vec<Arrival> = records.iter().map(Arrival::from).collect();
     let logged: Vec<_> = records.iter().map(|r| (r.status != 503).then_some(r.depart_ns)).collect();
     assert_eq!(departures(system, &arrivals), logged);
+    assert_eq!(Truth::of(system, &arrivals), Truth::logged(records));
     let mut draws = Draws::new(options);
     assert!(records.iter().all(|r| draws.next(r.arrival_ns).service_ns == r.service_ns));
 }
@@ -195,6 +193,22 @@ fn burning_workers_use_the_processor_for_as_long_as_drawn() {
     drawn.sort_unstable();
     burnt.sort_unstable();
     assert_eq!(drawn, burnt);
+}
+
+#[test]
+fn burning_workers_are_not_waited_for_at_the_end() {
+    let options = Options {
+        service: service("const:1h"),
+        burn: true,
+        drain: Duration::ZERO,
+        ..Options::default()
+    };
+    let server = Running::new(options);
+    let mut client = server.connect();
+    client.send(&GET.repeat(3));
+    server.barrier();
+    assert_eq!(server.finish().requests, 3);
+    assert!(client.is_at_end());
 }
 
 #[test]
