@@ -175,12 +175,29 @@ impl RunWriter {
     /// Makes the folder `root/id`, with `plan.toml` and the files of a run without a second.
     ///
     /// # Errors
-    /// Where the folder exists already or cannot be made or written.
+    /// Where the folder exists already or cannot be made or written; no half of one is left.
     pub fn create(root: &Path, meta: &RunMeta) -> Result<Self, RunError> {
-        let path = make_folder(root, meta)?;
+        let path = root.join(&meta.id);
+        fs::create_dir_all(root).map_err(RunError::file("make", root))?;
+        fs::create_dir(&path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => RunError::Exists { path: path.clone() },
+            _ => RunError::file("make", &path)(source),
+        })?;
+        Self::begin(root, &path, meta).inspect_err(|_| {
+            // Best effort: the folder is ours and holds nothing yet.
+            let _ = fs::remove_dir_all(&path);
+        })
+    }
+
+    /// Fills the new folder.
+    fn begin(root: &Path, path: &Path, meta: &RunMeta) -> Result<Self, RunError> {
+        let artifacts = path.join(ARTIFACTS);
+        fs::create_dir(&artifacts).map_err(RunError::file("make", &artifacts))?;
+        let plan = path.join(PLAN);
+        fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
         let header = hlog::header(meta.started_unix_ns);
         let log = Appended::create(path.join(hlog::FILE), header.as_bytes())?;
-        let samples = meta.samples.then(|| Samples::create(&path)).transpose()?;
+        let samples = meta.samples.then(|| Samples::create(path)).transpose()?;
         let file = path.join(schema::FILE);
         let database = open_new(&file)
             .and_then(|database| {
@@ -191,7 +208,7 @@ impl RunWriter {
             .map_err(RunError::database("make", &file))?;
         Ok(Self {
             root: root.to_path_buf(),
-            path,
+            path: path.to_path_buf(),
             warmup_ns: meta.warmup_ns,
             world: meta.world,
             store: Store { database, path: file, statements: Statements::new(), log },
@@ -291,21 +308,6 @@ impl Sink for RunWriter {
         let place = self.place(event.at_ns);
         self.store.store("an event", "", |database, _| schema::insert_event(database, place, event))
     }
-}
-
-/// The folder, what it holds besides the run's data, and the root where that is missing too.
-fn make_folder(root: &Path, meta: &RunMeta) -> Result<PathBuf, RunError> {
-    let path = root.join(&meta.id);
-    fs::create_dir_all(root).map_err(RunError::file("make", root))?;
-    fs::create_dir(&path).map_err(|source| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => RunError::Exists { path: path.clone() },
-        _ => RunError::file("make", &path)(source),
-    })?;
-    let artifacts = path.join(ARTIFACTS);
-    fs::create_dir(&artifacts).map_err(RunError::file("make", &artifacts))?;
-    let plan = path.join(PLAN);
-    fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
-    Ok(path)
 }
 
 /// A new database with its tables, in WAL mode.

@@ -254,3 +254,79 @@ impl LogReader {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn seconds_parse_back_to_the_nanosecond(
+            ns in prop_oneof![0..4_000_000_000_u64, any::<u64>(), (0..9_000_u64).prop_map(|ms| ms * 1_000_000)],
+        ) {
+            let mut text = String::new();
+            push_seconds(&mut text, ns);
+            prop_assert_eq!(parse_seconds(&text), Some(ns), "{}", text);
+        }
+
+        #[test]
+        fn lines_parse_back(start_ns in any::<u64>(), len_ns in any::<u64>(), value in 0..1_u64 << 44) {
+            let mut histogram = Histogram::new();
+            histogram.record_n(value, 3);
+            let mut text = String::new();
+            push_line(&mut text, "warm-up.response", start_ns, len_ns, &histogram);
+            let line = Line::parse(text.trim_end()).unwrap();
+            prop_assert_eq!(
+                (line.tag, line.start_ns, line.len_ns),
+                ("warm-up.response", start_ns, len_ns)
+            );
+            let back = line.histogram(&mut Vec::new()).unwrap();
+            prop_assert!(back.buckets().eq(histogram.buckets()));
+        }
+
+        #[test]
+        fn no_bytes_break_the_reader(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    prop::collection::vec(any::<u8>(), 0..40),
+                    Just(b"Tag=response,0.000,1.000,2.000,".to_vec()),
+                    Just(b"HISTFAAAA".to_vec()),
+                    Just(b"\n".to_vec()),
+                ],
+                0..20,
+            ),
+            limit in 0..900_u64,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join(FILE);
+            std::fs::write(&file, parts.concat()).unwrap();
+            // Any outcome but a panic or an endless reading.
+            let _ = LogReader::open(&file, limit).unwrap().for_each(|_| true, |_, _| Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", ".", "x", "1.x", "-1.0", "1.0000000000", "99999999999999999999.0", "1.-5"]
+        {
+            assert_eq!(parse_seconds(text), None, "{text}");
+        }
+        assert_eq!(parse_seconds("12"), Some(12_000_000_000));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(FILE);
+        let mut bytes = vec![b'x'; usize::try_from(LONGEST_LINE).unwrap() + 5];
+        let read = |bytes: &[u8]| {
+            std::fs::write(&file, bytes).unwrap();
+            LogReader::open(&file, u64::MAX).unwrap().for_each(|_| true, |_, _| Ok(()))
+        };
+        assert!(read(&bytes).is_ok(), "nothing follows it: torn");
+        bytes.extend(b"\nTag=response\n");
+        assert!(matches!(read(&bytes), Err(RunError::Damaged { .. })), "lines follow it");
+    }
+}

@@ -111,8 +111,17 @@ impl Run {
             return Ok(kept);
         }
         let summary = summarise(self)?;
-        // A read-only place: the summary is none the worse for not being kept.
-        let _ = summary_file::write(&self.path, &summary);
+        // In a read-only place the summary is none the worse for not being kept.
+        let kept = summary_file::write(&self.path, &summary).is_ok();
+        // The run may have ended meanwhile, and ours have come to lie over its last summary. Its
+        // writer states the end before it writes that, so what we see now settles it.
+        if kept
+            && !self.is_complete()
+            && let Ok(now) = Self::open(&self.path)
+            && now.is_complete()
+        {
+            let _ = now.write_summary();
+        }
         Ok(summary)
     }
 

@@ -53,7 +53,8 @@ const DONE: u16 = 1 << 7;
 const SAME_STATUS: u16 = 1 << 8;
 const SAME_REQUEST: u16 = 1 << 9;
 
-/// FNV-1a over words of eight bytes, the last one filled up with zeros, then over the length.
+/// FNV-1a over little-endian words of eight bytes, the last one filled up with zeros, then over
+/// the length; after each word the upper half is folded into the lower.
 ///
 /// # Source
 /// G. Fowler, L. C. Noll, K.-P. Vo: FNV-1a, 64 bits; here over words for speed.
@@ -357,4 +358,63 @@ fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    prop_compose! {
+        fn any_sample()(
+            times in prop::array::uniform4(prop_oneof![Just(0), 0..u64::MAX, 0..10_000_000_000_u64]),
+            bytes in any::<u64>(),
+            request in any::<u32>(),
+            connection in any::<u32>(),
+            status in prop_oneof![Just(0), Just(200), any::<u16>()],
+            measured in any::<bool>(),
+            error in prop::option::of(0..ErrorKind::ALL.len()),
+        ) -> Sample {
+            let [due_ns, sent_ns, first_byte_ns, done_ns] = times;
+            Sample {
+                due_ns, sent_ns, first_byte_ns, done_ns, bytes, request, connection, status,
+                phase: if measured { Phase::Measured } else { Phase::WarmUp },
+                error: error.map(|kind| ErrorKind::ALL[kind]),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_goes_in_comes_out(
+            parts in prop::collection::vec(prop::collection::vec(any_sample(), 0..300), 0..9),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("samples.bin");
+            let mut bytes = Encoder::header().to_vec();
+            let mut encoder = Encoder::new();
+            for part in &parts {
+                encoder.push(part, &mut bytes).unwrap();
+                if part.len() % 2 == 0 {
+                    encoder.flush(&mut bytes).unwrap();
+                }
+            }
+            encoder.flush(&mut bytes).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+            let read: Result<Vec<Sample>, _> = SampleReader::open(&path).unwrap().collect();
+            prop_assert_eq!(read.unwrap(), parts.concat());
+        }
+    }
+
+    #[test]
+    fn the_checksum_is_the_one_stated() {
+        // By hand: one word, then the length.
+        const PRIME: u64 = 0x0100_0000_01b3;
+        let word =
+            (0xcbf2_9ce4_8422_2325 ^ u64::from_le_bytes(*b"abc\0\0\0\0\0")).wrapping_mul(PRIME);
+        let word = word ^ word >> 32;
+        assert_eq!(checksum(b"abc"), (word ^ 3).wrapping_mul(PRIME));
+        assert_ne!(checksum(b"abc"), checksum(b"abc\0"), "the length tells them apart");
+    }
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::RunError;
 use crate::summary::{SCHEMA, Summary};
@@ -17,8 +18,10 @@ pub(crate) fn write(folder: &Path, summary: &Summary) -> Result<(), RunError> {
     let error = |source| RunError::file("write", &path)(source);
     let mut text = serde_json::to_string_pretty(summary).map_err(|cause| error(cause.into()))?;
     text.push('\n');
-    // Two programs may rebuild it at once: each writes a file of its own.
-    let beside = folder.join(format!(".{FILE}.{}", std::process::id()));
+    // Several may rebuild it at once: each writes a file of its own.
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let (process, n) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let beside = folder.join(format!(".{FILE}.{process}-{n}"));
     let written = File::create(&beside)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&beside, &path))

@@ -178,11 +178,12 @@ fn runs_on_a_read_only_medium_can_be_read() {
     fs::remove_file(killed.join("run.sqlite-shm")).unwrap();
     drop(made::whole(disk.path(), "whole"));
     fs::remove_file(disk.path().join("whole/summary.json")).unwrap();
-    drop(made::steps(disk.path(), "dropped"));
+    // A name that a URI would take apart.
+    drop(made::steps(disk.path(), "dropped %3f?x#y"));
     disk.make_read_only();
 
     for (name, ended) in
-        [("killed", "incomplete"), ("dropped", "incomplete"), ("whole", "complete")]
+        [("killed", "incomplete"), ("dropped %3f?x#y", "incomplete"), ("whole", "complete")]
     {
         let run = Run::open(&disk.path().join(name)).unwrap();
         assert_eq!(run.intervals().unwrap().len(), 6, "{name}");
@@ -193,7 +194,7 @@ fn runs_on_a_read_only_medium_can_be_read() {
     let listing = plimsoll_runs::index::list(disk.path()).unwrap();
     assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
     let names: Vec<&str> = listing.runs.iter().map(|entry| entry.id.as_str()).collect();
-    assert_eq!(names, ["alive", "dropped", "killed", "whole"]);
+    assert_eq!(names, ["alive", "dropped %3f?x#y", "killed", "whole"]);
 }
 
 #[test]
@@ -234,14 +235,22 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
         assert_eq!(summary.run.ended, ended);
     };
     check(&path, "incomplete");
-    let failed = writer.finish(made::end(Ended::Failed("disk full".to_owned())));
-    let ended = if failed.is_ok() { "failed" } else { "incomplete" };
-    let moved = tempfile::tempdir().unwrap();
-    let copy = made::crashed(&path, &moved.path().join("a"));
-    let _ = fs::remove_file(copy.join("summary.json"));
-    let run = Run::open(&copy).unwrap();
-    let ended = if run.is_complete() { "failed" } else { ended };
+    // The end may find room or not; the seconds are there either way.
+    let _ = writer.finish(made::end(Ended::Failed("disk full".to_owned())));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let copy = made::crashed(&path, &elsewhere.path().join("a"));
+    let ended = if Run::open(&copy).unwrap().is_complete() { "failed" } else { "incomplete" };
     check(&copy, ended);
+}
+
+#[test]
+fn a_disk_too_full_to_begin_leaves_no_half_of_a_run() {
+    let test = "a_disk_too_full_to_begin_leaves_no_half_of_a_run";
+    let Some(disk) = Mounted::tmpfs(test, 64) else { return };
+    fs::write(disk.path().join("filler"), vec![1; 40 * 1024]).unwrap();
+    let error = RunWriter::create(disk.path(), &made::meta("a", 0, 1)).err().unwrap();
+    assert!(error.to_string().contains("/a/"), "{error}");
+    assert!(!disk.path().join("a").exists());
 }
 
 #[test]

@@ -118,6 +118,12 @@ fn several_runs_may_end_and_be_listed_at_once() {
         }
     });
     assert_eq!(ids(root.path()).len(), 12);
+    // Whoever summed up a run while it was written has not had the last word.
+    for id in ids(root.path()) {
+        let text = fs::read(root.path().join(id).join("summary.json")).unwrap();
+        let summary: plimsoll_runs::Summary = serde_json::from_slice(&text).unwrap();
+        assert_eq!(summary.run.ended, "complete");
+    }
     // All of them in the file, too.
     let index = rusqlite::Connection::open(root.path().join("index.sqlite")).unwrap();
     let rows: i64 = index.query_row("SELECT count(*) FROM run", [], |row| row.get(0)).unwrap();
