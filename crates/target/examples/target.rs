@@ -4,8 +4,8 @@
 //! cargo run -p plimsoll-target --release --example target -- ADDRESS SERVICE [NAME=VALUE]…
 //! ```
 //!
-//! Names: model (FILE), workers, bound, stall (EVERY:LENGTH), slow (FACTOR:OVER), errors, body, timers, log,
-//! seed, burn (yes), for (how long to run; default 1h).
+//! Names: model (FILE), workers, bound, stall (EVERY:LENGTH), slow (FACTOR:OVER), errors, body,
+//! timers (sleep or spin), log (FILE), seed, burn (yes), for (how long to run; default 1h).
 
 #![expect(clippy::print_stdout, reason = "a program for people")]
 

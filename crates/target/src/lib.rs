@@ -4,6 +4,30 @@
 //! Its queue is kept in computed time ([`queue`]), so that the truth about every request is known
 //! twice: by the formulas of queueing theory, and exactly, by [`recursion`] on the log that the
 //! server writes ([`log`]). [`server`] speaks HTTP/1.1 on TCP and Unix sockets, in one thread.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicBool, Ordering};
+//!
+//! use plimsoll_target::{Options, Server};
+//! use plimsoll_workload::distribution::Distribution;
+//! use plimsoll_workload::service_model::ServiceTime;
+//!
+//! let service = ServiceTime::Law(Distribution::parse("exp:5ms")?);
+//! let server = Server::bind(Options { service, ..Options::default() }, &"127.0.0.1:0".parse()?)?;
+//! let address = server.local_addr().clone(); // the port that the system chose
+//! let stop = Arc::new(AtomicBool::new(false));
+//! let running = {
+//!     let stop = Arc::clone(&stop);
+//!     std::thread::spawn(move || server.run(stop))
+//! };
+//! // … load is driven to `address` …
+//! stop.store(true, Ordering::Relaxed);
+//! let stats = running.join().unwrap()?;
+//! assert_eq!(stats.requests, 0);
+//! # let _ = address;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod body;
 pub mod draws;

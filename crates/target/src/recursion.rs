@@ -184,6 +184,21 @@ impl Truth {
 /// sent on time: the truth of `--stall` under an even schedule.
 ///
 /// `due_ns` counts from time zero of the server, the arrival of its first request.
+///
+/// ```
+/// use std::num::NonZeroU32;
+///
+/// use plimsoll_target::Stall;
+/// use plimsoll_target::recursion::{System, truth};
+///
+/// // Frozen for 1 s every 10 s, 0.1 ms a request, 1,000 requests a second for 20 s.
+/// let stall = Stall::new(10_000_000_000, 1_000_000_000);
+/// let system = System { stall, ..System::of(NonZeroU32::MIN) };
+/// let truth = truth(system, 100_000, (0..20_000).map(|request| request * 1_000_000));
+/// assert_eq!(truth.quantile_ns(0.5), Some(100_000));
+/// assert_eq!(truth.quantile_ns(0.99), Some(820_100_000));
+/// assert_eq!(truth.max_ns(), Some(1_000_100_000));
+/// ```
 #[must_use]
 pub fn truth(system: System, service_ns: u64, due_ns: impl IntoIterator<Item = u64>) -> Truth {
     let arrivals: Vec<Arrival> =
