@@ -264,7 +264,11 @@ mod tests {
     proptest! {
         #[test]
         fn seconds_parse_back_to_the_nanosecond(
-            ns in prop_oneof![0..4_000_000_000_u64, any::<u64>(), (0..9_000_u64).prop_map(|ms| ms * 1_000_000)],
+            ns in prop_oneof![
+                0..4_000_000_000_u64,
+                any::<u64>(),
+                (0..9_000_u64).prop_map(|ms| ms * 1_000_000),
+            ],
         ) {
             let mut text = String::new();
             push_seconds(&mut text, ns);
@@ -272,7 +276,11 @@ mod tests {
         }
 
         #[test]
-        fn lines_parse_back(start_ns in any::<u64>(), len_ns in any::<u64>(), value in 0..1_u64 << 44) {
+        fn lines_parse_back(
+            start_ns in any::<u64>(),
+            len_ns in any::<u64>(),
+            value in 0..1_u64 << 44,
+        ) {
             let mut histogram = Histogram::new();
             histogram.record_n(value, 3);
             let mut text = String::new();

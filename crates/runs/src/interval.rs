@@ -3,7 +3,8 @@
 //!
 //! Two ways of counting stand side by side and are never mixed (docs/counting.md):
 //!
-//! - *by event*: a counter of [`Interval`] counts its own event in the stretch in which it happened;
+//! - *by event*: a counter of [`Interval`] counts its own event in the stretch in which it
+//!   happened;
 //! - *by due phase*: a [`PhaseSlice`] counts requests by the phase in which they were **due**,
 //!   whenever the rest of their life took place.
 //!
@@ -269,7 +270,8 @@ impl PhaseSlice {
     }
 }
 
-/// One stretch of a run: 250 ms where a session is steered by slices, one second where it is stored.
+/// One stretch of a run: 250 ms where a session is steered by slices, one second where it is
+/// stored.
 ///
 /// Offsets are nanoseconds since the run's first due time (warm-up included).
 #[derive(Debug, Clone, Default)]

@@ -368,7 +368,9 @@ mod tests {
 
     prop_compose! {
         fn any_sample()(
-            times in prop::array::uniform4(prop_oneof![Just(0), 0..u64::MAX, 0..10_000_000_000_u64]),
+            times in prop::array::uniform4(
+                prop_oneof![Just(0), 0..u64::MAX, 0..10_000_000_000_u64],
+            ),
             bytes in any::<u64>(),
             request in any::<u32>(),
             connection in any::<u32>(),

@@ -1,9 +1,10 @@
 //! The summary of a run: what `--json` prints and `summary.json` holds.
 //!
 //! Field names, order and nesting are a contract with everyone who reads the JSON: change them
-//! only with [`SCHEMA`]. All times are in microseconds but those whose name ends in `_s`. The top-level figures are of the measured
-//! phase: of the requests that were *due* in it. [`Summary::warm_up`] has the few of the warm-up.
-//! How each figure comes about is stated in [`crate::summarise`].
+//! only with [`SCHEMA`]. All times are in microseconds but those whose name ends in `_s`. The
+//! top-level figures are of the measured phase: of the requests that were *due* in it.
+//! [`Summary::warm_up`] has the few of the warm-up. How each figure comes about is stated in
+//! [`crate::summarise`].
 
 use std::collections::BTreeMap;
 
