@@ -147,6 +147,7 @@ impl Replay {
             place: 0,
             last_ns: 0,
             number: 0,
+            ended: false,
             share: (u64::from(share.index), u64::from(share.of.max(1))),
             key: Vec::new(),
             scratch: Vec::new(),
@@ -227,6 +228,7 @@ pub struct ReplayRequests<'a> {
     last_ns: u64,
     /// The number of the next request in the whole replay.
     number: u64,
+    ended: bool,
     share: (u64, u64),
     key: Vec<u8>,
     scratch: Vec<u8>,
@@ -286,14 +288,17 @@ impl Replay {
 impl Iterator for ReplayRequests<'_> {
     type Item = Result<ReplayRequest, LogError>;
 
+    /// An error is the last item.
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
+        let (index, of) = self.share;
+        while !self.ended {
             let number = self.number;
-            let request = self.advance().transpose()?;
-            let (index, of) = self.share;
-            if request.is_err() || number % of == index {
-                return Some(request);
+            let request = self.advance();
+            self.ended = !matches!(request, Ok(Some(_)));
+            if self.ended || number % of == index {
+                return request.transpose();
             }
         }
+        None
     }
 }

@@ -1,7 +1,9 @@
 //! Tests of the crate's public face: oracles, properties, golden streams.
 
+mod access_log;
 mod arrivals;
 mod distribution;
+mod log_lines;
 mod profile;
 mod random;
 mod request;
