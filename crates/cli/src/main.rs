@@ -1,2 +1,40 @@
-//! plimsoll
-fn main() {}
+//! `plimsoll`: arguments, terminal output, progress, exit codes. What another program could want is in
+//! the libraries.
+
+mod args;
+mod commands;
+mod exit;
+mod flags;
+mod interrupt;
+mod place;
+mod terminal;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use exit::Exit;
+
+fn main() -> std::process::ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are no errors: clap prints them where they belong.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Held }.into();
+        }
+    };
+    let result = match arguments.command {
+        Command::Load(load) => commands::load::run(&load),
+        Command::Trace(trace) => commands::trace::run(&trace.command),
+        Command::Target(target) => commands::target::run(&target),
+        Command::Report(report) => commands::report::run(&report),
+        Command::Compare(compare) => commands::compare::run(&compare),
+        Command::Runs(runs) => commands::runs::run(&runs.command),
+        Command::Export(export) => commands::export::run(&export),
+        Command::Completions(completions) => commands::completions::run(&completions),
+    };
+    match result {
+        Ok(exit) => exit,
+        Err(error) => terminal::error::show(&error),
+    }
+    .into()
+}

@@ -1,0 +1,252 @@
+//! The command line: commands, options, help. Options that a plan has too are kept as text and read by
+//! the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
+
+use crate::flags::LoadFlags;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Finds the load line of a web application: how much it may be loaded, and what moves that line.
+#[derive(Parser)]
+#[command(name = "plimsoll", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Drive a web application with a load, and tell the truth about its latency
+    Load(Box<Load>),
+    /// Make traces from access logs, and look at traces
+    Trace(Trace),
+    /// Run a server of known behaviour
+    Target(Target),
+    /// Make one HTML page of a run, or of several side by side
+    Report(Report),
+    /// Compare two groups of replicated runs
+    Compare(Compare),
+    /// List and show runs
+    Runs(Runs),
+    /// Write a run for other tools
+    Export(Export),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll load http://127.0.0.1:8080/ --rate 500/s --for 30s
+  plimsoll load http://127.0.0.1:8080/ --users 64 --for 30s --think exp:1s
+  plimsoll load http://h/ --schedule '100/s for 1m, 100/s..600/s in 10m' --slo 'p99<200ms'
+  plimsoll load http://h/ --trace day.csv --scale 35/s..600/s --speed 60
+  plimsoll load plan.toml --repeat 5
+
+Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed,
+5 not valid (the generator was the limit).")]
+pub(crate) struct Load {
+    /// A URL, or a plan file
+    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: LoadFlags,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Say what the plan would do; send nothing
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Print the complete plan that the command line means; send nothing
+    #[arg(long)]
+    pub(crate) print_plan: bool,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Expose live figures for Prometheus at this address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) prometheus: Option<std::net::SocketAddr>,
+    /// Write the HTML report to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Trace {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Make a trace of an access log (Common, Combined, Squid, JSON lines; plain or gzip)
+    #[command(after_help = "\
+Example:
+  plimsoll trace from-log access.log.gz -o my-day.csv --urls my-urls.csv")]
+    FromLog {
+        /// The access log
+        log: PathBuf,
+        /// The trace: requests of each second
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// The distinct URLs with their counts
+        #[arg(long, value_name = "FILE")]
+        urls: Option<PathBuf>,
+        /// How many distinct URLs are kept; others are counted together
+        #[arg(long, value_name = "N", default_value = "200000")]
+        max_urls: String,
+        /// The log's format, where it is not told from its first lines
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<String>,
+        /// Print what was found as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what a trace is: length, rates, gaps
+    Info {
+        /// The trace: CSV or gzip
+        trace: PathBuf,
+        /// What each count is of, where the file does not say
+        #[arg(long, value_name = "DURATION")]
+        counts_per: Option<String>,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll target --listen 127.0.0.1:8080 --service-time exp:5ms --workers 4     # M/M/4
+  plimsoll target --service-time const:2ms --stall 5s:1s                         # freezes 1 s in 5
+  plimsoll target --errors 1% --body 10KiB --queue 100")]
+pub(crate) struct Target {
+    /// Where to listen: an address, or unix:/path
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: String,
+    /// Service time of a request: const:, uniform:, exp:, lognormal:, pareto:, none
+    #[arg(long, value_name = "DISTRIBUTION", default_value = "none")]
+    pub(crate) service_time: String,
+    /// Requests served at once
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) workers: String,
+    /// A measured service model in place of the service time and workers
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+    /// How many may wait; beyond it the answer is 503
+    #[arg(long, value_name = "N")]
+    pub(crate) queue: Option<String>,
+    /// Share of requests that are answered 500
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) errors: Option<String>,
+    /// Size of the answer's body: a size, or a distribution of sizes
+    #[arg(long, value_name = "SIZE", default_value = "1")]
+    pub(crate) body: String,
+    /// Freeze: every so often, for so long
+    #[arg(long, value_name = "EVERY:LENGTH")]
+    pub(crate) stall: Option<String>,
+    /// Slower at first: so many times, fading over so long
+    #[arg(long, value_name = "FACTOR:OVER")]
+    pub(crate) slow_start: Option<String>,
+    /// Use the processor for the service time instead of waiting
+    #[arg(long)]
+    pub(crate) burn: bool,
+    /// How departures are timed: sleep or spin
+    #[arg(long, value_name = "HOW", default_value = "sleep")]
+    pub(crate) timers: String,
+    /// Write arrival, service and departure of each request to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Seed of service times, sizes and errors
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: String,
+    /// End by itself after this time
+    #[arg(long = "for", value_name = "DURATION")]
+    pub(crate) run_for: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Report {
+    /// Run folders
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The page; the first run's folder otherwise
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The page's title
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+A and B are groups of replications, as `plimsoll load --repeat` makes them: the name of the group, or
+`--with` between the runs of both.
+
+Examples:
+  plimsoll compare runs/A runs/B
+  plimsoll compare runs/a1 runs/a2 runs/a3 --with runs/b1 runs/b2 runs/b3 --tolerance 5%")]
+pub(crate) struct Compare {
+    /// Run folders, or groups of them
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The other side, where both have several run folders
+    #[arg(long, num_args = 1.., value_name = "RUN")]
+    pub(crate) with: Vec<PathBuf>,
+    /// By how much B may be worse
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    pub(crate) tolerance: String,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Runs {
+    #[command(subcommand)]
+    pub(crate) command: RunsCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List the runs of a folder, the oldest first
+    List {
+        /// Folder for runs
+        #[arg(long, value_name = "FOLDER", default_value = "runs")]
+        out: PathBuf,
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a run's summary again
+    Show {
+        /// The run folder
+        run: PathBuf,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Export {
+    /// The run folder
+    pub(crate) run: PathBuf,
+    /// csv, json or hgrm
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub(crate) format: String,
+    /// The file; standard output otherwise
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// bash, zsh, fish, elvish or powershell
+    pub(crate) shell: clap_complete::Shell,
+}

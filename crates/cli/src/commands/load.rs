@@ -1,0 +1,203 @@
+//! `plimsoll load`: from flags and a plan file to runs.
+
+use crate::args::Load;
+use crate::commands::prometheus::Exporter;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::place::{VERSION, cores, environment, run_id, unix_ns};
+use crate::terminal::error::UsageError;
+use crate::terminal::live::Live;
+use crate::terminal::paint::Paint;
+use crate::terminal::table::{Uncertainty, render};
+use crate::terminal::{print, say, verdict};
+use anyhow::Result;
+use plimsoll_experiment::prepare::{Place, Prepared};
+use plimsoll_experiment::{Check, Setting as RunSetting, execute, prepare};
+use plimsoll_plan::{Plan, Setting};
+use plimsoll_runs::{Phase, Run, Tag};
+use plimsoll_stats::interval::QuantileBatches;
+use plimsoll_units::{show_count, show_duration, show_rate};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+pub(crate) fn run(args: &Load) -> Result<Exit> {
+    let plan = read_plan(args)?;
+    if args.print_plan {
+        print(&plan.to_toml())?;
+        return Ok(Exit::Held);
+    }
+    let place = Place { environment: &environment, cores: cores(), version: VERSION };
+    let prepared = prepare(&plan, &place, !args.check)?;
+    if args.check {
+        return check(&prepared, args.json);
+    }
+    let interrupts = Interrupts::watch()?;
+    let exporter = args.prometheus.map(Exporter::start).transpose()?;
+    let started = unix_ns();
+    let group = run_id(started);
+    let mut runs = Vec::new();
+    let mut exit = Exit::Held;
+    for number in 1..=plan.repeat {
+        let id = if plan.repeat == 1 { group.clone() } else { format!("{group}-{number}") };
+        let one = Once { args, plan: &plan, prepared: &prepared, interrupts: &interrupts };
+        let (run, ended) = one.run(id, exporter.clone())?;
+        exit = exit.and(ended);
+        runs.push(run);
+        if interrupts.count() > 0 {
+            break;
+        }
+    }
+    if runs.len() > 1 && !args.json {
+        print(&spread(&runs)?)?;
+    }
+    if let Some(path) = &args.report {
+        crate::commands::report::write(&runs, path, None)?;
+        say(&format!("report: {}", path.display()));
+    }
+    Ok(exit)
+}
+
+fn read_plan(args: &Load) -> Result<Plan> {
+    let mut settings = args.flags.settings();
+    for pair in &args.set {
+        let setting = Setting::from_pair(pair)
+            .map_err(|error| crate::terminal::error::FlagError::new("--set", pair, error))?;
+        settings.push(setting);
+    }
+    let Some(target) = &args.target else {
+        return Ok(Plan::assemble(&settings)?);
+    };
+    let file = Path::new(target);
+    let named_plan = file.extension().is_some_and(|extension| extension == "toml");
+    if named_plan || (!target.contains("://") && file.is_file()) {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| UsageError(format!("read the plan {target}: {error}")))?;
+        return Ok(Plan::parse_with(&text, target, &settings)?);
+    }
+    settings.insert(0, Setting::new("target.url", target.as_str(), "the URL"));
+    Ok(Plan::assemble(&settings)?)
+}
+
+fn check(prepared: &Prepared, json: bool) -> Result<Exit> {
+    let check = Check::of(prepared);
+    if json {
+        let value = serde_json::json!({
+            "schema": 1,
+            "requests": check.requests,
+            "duration_s": check.duration_s,
+            "peak_per_s": check.peak_per_s,
+            "connections": { "start": check.connections.0, "most": check.connections.1 },
+            "descriptors": check.descriptors,
+            "threads": check.threads,
+            "pacing": check.pacing,
+            "notes": check.notes,
+        });
+        print(&format!("{value:#}\n"))?;
+        return Ok(Exit::Held);
+    }
+    let mut out = String::new();
+    let seconds = std::time::Duration::from_secs_f64(check.duration_s);
+    let long = show_duration(u64::try_from(seconds.as_nanos()).unwrap_or(u64::MAX));
+    match (check.requests, check.peak_per_s) {
+        (Some(requests), Some(peak)) => {
+            let requests = show_count(requests);
+            let _ =
+                writeln!(out, "requests     {requests} in {long}, {} at the peak", show_rate(peak));
+        }
+        _ => {
+            let _ = writeln!(out, "requests     as many as the target answers, for {long}");
+        }
+    }
+    let (start, most) = check.connections;
+    let connections =
+        if start == most { show_count(u64::from(start)) } else { format!("{start} to {most}") };
+    let _ = writeln!(out, "connections  {connections}");
+    let _ = writeln!(out, "descriptors  {} at most", show_count(check.descriptors));
+    let _ = writeln!(out, "threads      {}, {}", check.threads, check.pacing);
+    for note in &check.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    print(&out)?;
+    Ok(Exit::Held)
+}
+
+/// One of the runs of a command.
+struct Once<'a> {
+    args: &'a Load,
+    plan: &'a Plan,
+    prepared: &'a Prepared,
+    interrupts: &'a Interrupts,
+}
+
+impl Once<'_> {
+    fn run(&self, id: String, exporter: Option<Exporter>) -> Result<(Run, Exit)> {
+        let plan = self.plan;
+        let here = std::env::current_dir()?;
+        let setting = RunSetting {
+            root: &self.args.out,
+            id,
+            name: plan.name.clone().unwrap_or_default(),
+            started_unix_ns: unix_ns(),
+            version: VERSION,
+            plan_text: plan.to_toml_from(&here),
+            patience: plan.load.patience,
+            slo: plan.measure.slo.as_ref().map(ToString::to_string),
+            stop_when: plan.load.stop_when.clone(),
+            system: Path::new("/"),
+        };
+        let prepared = self.prepared;
+        let total_ns = prepared.offer.duration_ns();
+        let quiet = self.args.quiet || self.args.json;
+        let interrupts = self.interrupts.clone();
+        let mut live = Live::new(total_ns, prepared.warmup_ns, quiet, interrupts, exporter);
+        let result = execute(prepared, &setting, &mut live);
+        live.finish();
+        let outcome = result?;
+        let run = outcome.run;
+        let summary = run.summary()?;
+        if self.args.json {
+            print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
+        } else {
+            let uncertainty = uncertainty(&run)?;
+            print(&render(&summary, uncertainty.as_ref(), Paint::stdout()))?;
+            print(&format!("\n  {:<14}{}\n", "run", run.path().display()))?;
+        }
+        let mut exit = verdict::exit(&summary);
+        if let Some(error) = outcome.failed {
+            exit = exit.and(crate::terminal::error::show(&anyhow::Error::from(error)));
+        }
+        Ok((run, exit))
+    }
+}
+
+/// The uncertainty of a run's 99th percentile.
+pub(crate) fn uncertainty(run: &Run) -> Result<Option<Uncertainty>> {
+    let mut batches = QuantileBatches::new();
+    for (_, _, second) in run.histograms_over_time(Phase::Measured, Tag::Response)? {
+        batches.push(&second);
+    }
+    Ok(Uncertainty::of(&batches))
+}
+
+/// Several replications together: means with their intervals.
+fn spread(runs: &[Run]) -> Result<String> {
+    let summaries = runs.iter().map(Run::summary).collect::<Result<Vec<_>, _>>()?;
+    let mut out = format!("\n{} replications, mean and 95% interval:\n", summaries.len());
+    for figure in crate::commands::compare::FIGURES {
+        let values: Vec<f64> = summaries.iter().filter_map(|one| (figure.of)(one)).collect();
+        if values.len() < summaries.len() {
+            continue;
+        }
+        if let Ok(mean) = plimsoll_stats::interval::mean(&values, 0.95) {
+            let show = figure.show;
+            let (value, low, high) = (show(mean.value), show(mean.low), show(mean.high));
+            let _ = writeln!(out, "  {:<16}{value:>12}   [{low}, {high}]", figure.name);
+        }
+    }
+    let folder = runs[0].path().parent().map(PathBuf::from).unwrap_or_default();
+    let id = &runs[0].meta().id;
+    let group = id.rsplit_once('-').map_or(id.as_str(), |(group, _)| group);
+    let _ = writeln!(out, "  {:<16}{}", "group", folder.join(group).display());
+    Ok(out)
+}

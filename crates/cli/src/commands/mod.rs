@@ -1,0 +1,11 @@
+//! The commands, one file each.
+
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod export;
+pub(crate) mod load;
+pub(crate) mod prometheus;
+pub(crate) mod report;
+pub(crate) mod runs;
+pub(crate) mod target;
+pub(crate) mod trace;

@@ -1,0 +1,113 @@
+//! `plimsoll target`: a server of known behaviour.
+
+use crate::args::Target;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::terminal::error::FlagError;
+use crate::terminal::{print, say};
+use anyhow::Result;
+use plimsoll_target::{Address, BodySize, Options, Server, SlowStart, Stall};
+use plimsoll_units::{ParseError, count, duration, share, show_count, show_duration, show_share};
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
+use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Runs the command.
+pub(crate) fn run(args: &Target) -> Result<Exit> {
+    let options = options(args)?;
+    let address: Address = read("--listen", &args.listen, str::parse)?;
+    let run_for = args.run_for.as_ref().map(|text| read("--for", text, duration)).transpose()?;
+    let server = Server::bind(options, &address)?;
+    print(&format!("listening on {}\n", server.local_addr()))?;
+    let stop = Interrupts::flag()?;
+    if let Some(time) = run_for {
+        let stop = stop.clone();
+        std::thread::Builder::new().name("end".into()).spawn(move || {
+            std::thread::park_timeout(time);
+            stop.store(true, Ordering::Relaxed);
+        })?;
+    }
+    let stats = server.run(stop)?;
+    let late = |q| show_duration(stats.late.value_at_quantile(q).unwrap_or(0));
+    say(&format!(
+        "{} requests in {}: {} succeeded, {} errors, {} refused; workers busy {}; at most {} at once; \
+         answers late by {} (p50), {} (p99)",
+        show_count(stats.requests),
+        show_duration(stats.elapsed_ns),
+        show_count(stats.succeeded),
+        show_count(stats.errors),
+        show_count(stats.refused),
+        show_share(stats.worker_busy_share),
+        show_count(stats.peak_in_system),
+        late(0.5),
+        late(0.99),
+    ));
+    Ok(Exit::Held)
+}
+
+fn read<T>(
+    flag: &str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, ParseError>,
+) -> Result<T, FlagError> {
+    parse(text).map_err(|error| FlagError::new(flag, text, error))
+}
+
+fn options(args: &Target) -> Result<Options> {
+    let workers = |text: &str| {
+        let wrong = || ParseError::new("1 worker or more", text, 0, text.len());
+        let number = u32::try_from(count(text)?).map_err(|_| wrong())?;
+        NonZeroU32::new(number).ok_or_else(wrong)
+    };
+    let service = read("--service-time", &args.service_time, Distribution::parse)?;
+    let mut options = Options {
+        service: ServiceTime::Law(service),
+        workers: read("--workers", &args.workers, workers)?,
+        body: read("--body", &args.body, BodySize::parse)?,
+        burn: args.burn,
+        timers: read("--timers", &args.timers, str::parse)?,
+        log: args.log.clone(),
+        seed: read("--seed", &args.seed, count)?,
+        ..Options::default()
+    };
+    if let Some(path) = &args.model {
+        options = options.with_model(&ServiceModel::read(path)?);
+    }
+    if let Some(text) = &args.queue {
+        options.queue_bound = Some(read("--queue", text, count)?);
+    }
+    if let Some(text) = &args.errors {
+        options.error_share = read("--errors", text, share)?;
+    }
+    if let Some(text) = &args.stall {
+        options.stall = Some(read("--stall", text, stall)?);
+    }
+    if let Some(text) = &args.slow_start {
+        options.slow_start = Some(read("--slow-start", text, slow_start)?);
+    }
+    Ok(options)
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn stall(text: &str) -> Result<Stall, ParseError> {
+    let wanted = "how often and how long, such as 5s:1s, the second below the first";
+    let wrong = || ParseError::new(wanted, text, 0, text.len());
+    let (every, length) = text.split_once(':').ok_or_else(wrong)?;
+    let every_ns = nanoseconds(duration(every)?);
+    let length = duration(length).map_err(|error| error.shifted(every.len() + 1))?;
+    Stall::new(every_ns, nanoseconds(length)).ok_or_else(wrong)
+}
+
+fn slow_start(text: &str) -> Result<SlowStart, ParseError> {
+    let wanted = "how many times slower at first, and over how long, such as 4:30s";
+    let wrong = || ParseError::new(wanted, text, 0, text.len());
+    let (factor, over) = text.split_once(':').ok_or_else(wrong)?;
+    let times: f64 = factor.parse().map_err(|_| wrong())?;
+    let over = duration(over).map_err(|error| error.shifted(factor.len() + 1))?;
+    SlowStart::new(times, nanoseconds(over)).ok_or_else(wrong)
+}

@@ -1,0 +1,143 @@
+//! `plimsoll trace`: traces from access logs, and what a trace is.
+
+use crate::args::TraceCommand;
+use crate::exit::Exit;
+use crate::terminal::error::FlagError;
+use crate::terminal::{print, say};
+use anyhow::{Context, Result};
+use plimsoll_units::{count, duration, show_count, show_duration, show_rate};
+use plimsoll_workload::access_log::{Format, ImportOptions, ImportedLog, import};
+use plimsoll_workload::trace::{Trace, TraceOptions};
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs the command.
+pub(crate) fn run(command: &TraceCommand) -> Result<Exit> {
+    match command {
+        TraceCommand::FromLog { log, output, urls, max_urls, format, json } => {
+            let max =
+                count(max_urls).map_err(|error| FlagError::new("--max-urls", max_urls, error))?;
+            let format = format
+                .as_ref()
+                .map(|text| {
+                    text.parse::<Format>().map_err(|error| FlagError::new("--format", text, error))
+                })
+                .transpose()?;
+            let max_urls = usize::try_from(max).unwrap_or(usize::MAX);
+            let imported = import(log, &ImportOptions { format, max_urls })?;
+            from_log(&imported, output.as_ref(), urls.as_ref(), *json)
+        }
+        TraceCommand::Info { trace, counts_per, json } => info(trace, counts_per.as_ref(), *json),
+    }
+}
+
+fn from_log(
+    log: &ImportedLog,
+    output: Option<&PathBuf>,
+    urls: Option<&PathBuf>,
+    json: bool,
+) -> Result<Exit> {
+    if let Some(path) = output {
+        write(path, |out| log.write_trace_csv(out))?;
+    }
+    if let Some(path) = urls {
+        write(path, |out| log.write_urls_csv(out))?;
+    }
+    if output.is_none() && urls.is_none() && !json {
+        let mut text = Vec::new();
+        log.write_trace_csv(&mut text)?;
+        print(&String::from_utf8_lossy(&text))?;
+    }
+    if json {
+        let value = serde_json::json!({
+            "schema": 1,
+            "warnings": [],
+            "format": log.format.name(),
+            "lines": log.lines,
+            "requests": log.requests,
+            "unreadable": log.unreadable,
+            "urls": log.urls.len(),
+            "other": log.other,
+            "duration_s": log.seconds.span_s(),
+        });
+        print(&format!("{value:#}\n"))?;
+        return Ok(Exit::Held);
+    }
+    say(&format!(
+        "{}: {} lines, {} requests in {}, {} distinct URLs",
+        log.format.name(),
+        show_count(log.lines),
+        show_count(log.requests),
+        show_duration(log.seconds.span_s() * 1_000_000_000),
+        show_count(log.urls.len() as u64),
+    ));
+    if log.other > 0 {
+        say(&format!(
+            "note: {} requests of URLs beyond --max-urls are counted as other",
+            show_count(log.other)
+        ));
+    }
+    if log.unreadable > 0 {
+        say(&format!("note: {} lines cannot be read, the first:", show_count(log.unreadable)));
+        for line in &log.examples {
+            say(&format!("  line {}: {} ({})", line.line, line.text, line.why));
+        }
+    }
+    Ok(Exit::Held)
+}
+
+fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<std::fs::File>) -> std::io::Result<()>,
+) -> Result<()> {
+    let write = || -> std::io::Result<()> {
+        let mut out = BufWriter::new(std::fs::File::create(path)?);
+        fill(&mut out)?;
+        out.flush()
+    };
+    write().with_context(|| format!("write {}", path.display()))
+}
+
+fn info(path: &Path, counts_per: Option<&String>, json: bool) -> Result<Exit> {
+    let interval = counts_per
+        .map(|text| duration(text).map_err(|error| FlagError::new("--counts-per", text, error)))
+        .transpose()?;
+    let trace = Trace::read(path, interval)?;
+    let (schedule, notes) = trace.schedule(&TraceOptions::default())?;
+    let seconds = schedule.duration_ns() as f64 / 1e9;
+    let mean = schedule.cumulative(schedule.duration_ns()) / seconds;
+    let rates = || trace.points().iter().map(|point| point.rate_per_s);
+    let least = rates().fold(f64::INFINITY, f64::min);
+    if json {
+        let value = serde_json::json!({
+            "schema": 1, "warnings": [], "rows": notes.rows, "interval_s": notes.interval_ns as f64 / 1e9,
+            "missing": notes.missing, "duration_s": seconds, "requests": schedule.total(),
+            "rate_per_s": { "min": least, "mean": mean, "max": schedule.peak() },
+        });
+        print(&format!("{value:#}\n"))?;
+        return Ok(Exit::Held);
+    }
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "rows      {} of {}",
+        show_count(notes.rows as u64),
+        show_duration(notes.interval_ns)
+    );
+    let _ = writeln!(out, "length    {}", show_duration(schedule.duration_ns()));
+    let _ = writeln!(out, "requests  {}", show_count(schedule.total()));
+    let _ = writeln!(
+        out,
+        "rate      {} least, {} mean, {} greatest",
+        show_rate(least),
+        show_rate(mean),
+        show_rate(schedule.peak())
+    );
+    if notes.missing > 0 {
+        let _ =
+            writeln!(out, "missing   {} intervals, where the one before is held", notes.missing);
+    }
+    print(&out)?;
+    Ok(Exit::Held)
+}

@@ -1,0 +1,232 @@
+//! The flags of `plimsoll load` that are keys of a plan: one table says which flag sets which key.
+
+use clap::Args;
+use plimsoll_plan::Setting;
+
+/// Flags as they were typed. Each is read by the plan's own reader.
+#[derive(Args, Default)]
+pub(crate) struct LoadFlags {
+    /// Constant rate, such as 500/s; needs --for
+    #[arg(long, value_name = "RATE", help_heading = "How much")]
+    rate: Option<String>,
+    /// So many users, each waiting for its answer; needs --for
+    #[arg(long, value_name = "N", help_heading = "How much")]
+    users: Option<String>,
+    /// Rate over time: 'RATE for D, RATE..RATE in D, RATE..RATE step RATE every D'
+    #[arg(long, value_name = "TEXT", help_heading = "How much")]
+    schedule: Option<String>,
+    /// Rate of a recorded trace, CSV or gzip
+    #[arg(long, value_name = "FILE", help_heading = "How much")]
+    trace: Option<String>,
+    /// Rate of a day that ships with the program: clarknet-day
+    #[arg(long, value_name = "NAME", help_heading = "How much")]
+    profile: Option<String>,
+    /// Ask for the requests of an access log again, at its own times
+    #[arg(long, value_name = "FILE", help_heading = "How much")]
+    replay: Option<String>,
+    /// How long, with --rate and --users
+    #[arg(long = "for", value_name = "DURATION", help_heading = "How much")]
+    run_for: Option<String>,
+    /// How single requests fall: even, random or poisson
+    #[arg(long, value_name = "HOW", help_heading = "How much")]
+    arrivals: Option<String>,
+    /// How long a user thinks: none, const:1s, uniform:1s..5s, exp:1s, lognormal:1s,0.8
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = "How much")]
+    think: Option<String>,
+    /// Map the trace's least and greatest rate to these
+    #[arg(long, value_name = "MIN..MAX", help_heading = "How much")]
+    scale: Option<String>,
+    /// Cut the trace before this
+    #[arg(long, value_name = "MOMENT", help_heading = "How much")]
+    from: Option<String>,
+    /// Cut the trace from here on
+    #[arg(long, value_name = "MOMENT", help_heading = "How much")]
+    to: Option<String>,
+    /// Run the trace's time so many times faster; rates stay
+    #[arg(long, value_name = "N", help_heading = "How much")]
+    speed: Option<String>,
+    /// Straight lines between the trace's points
+    #[arg(long, help_heading = "How much")]
+    interpolate: bool,
+    /// Replace an interval below this share of the one before by it
+    #[arg(long, value_name = "SHARE", help_heading = "How much")]
+    fill_drops: Option<String>,
+    /// What each count of the trace is of, where it does not say
+    #[arg(long, value_name = "DURATION", help_heading = "How much")]
+    counts_per: Option<String>,
+    /// A phase before the measured one, kept apart
+    #[arg(long, value_name = "DURATION", help_heading = "How much")]
+    warm_up: Option<String>,
+    /// How long answers are awaited after the last request
+    #[arg(long, value_name = "DURATION", help_heading = "How much")]
+    drain: Option<String>,
+    /// End early, such as 'errors>50% for 5s'
+    #[arg(long, value_name = "RULE", help_heading = "How much")]
+    stop_when: Option<String>,
+    /// Run the plan so many times
+    #[arg(long, value_name = "N", help_heading = "How much")]
+    repeat: Option<String>,
+    /// Where all randomness comes from
+    #[arg(long, value_name = "N", help_heading = "How much")]
+    seed: Option<String>,
+
+    /// A list of URLs or paths, with a weight each if wanted
+    #[arg(long, value_name = "FILE", help_heading = "What is asked")]
+    urls: Option<String>,
+    /// in-order, round-robin, uniform, weighted or zipf:EXPONENT
+    #[arg(long, value_name = "ORDER", help_heading = "What is asked")]
+    order: Option<String>,
+    /// The method
+    #[arg(long, short = 'X', value_name = "METHOD", help_heading = "What is asked")]
+    method: Option<String>,
+    /// A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}; may be repeated
+    #[arg(long, short = 'H', value_name = "HEADER", help_heading = "What is asked")]
+    header: Vec<String>,
+    /// The body, with the same placeholders
+    #[arg(long, value_name = "TEXT", help_heading = "What is asked")]
+    body: Option<String>,
+    /// A file that is sent as the body, as it is
+    #[arg(long, value_name = "FILE", help_heading = "What is asked")]
+    body_file: Option<String>,
+    /// Basic authentication
+    #[arg(long, value_name = "USER:PASSWORD", help_heading = "What is asked")]
+    basic: Option<String>,
+    /// Bearer authentication
+    #[arg(long, value_name = "TOKEN", help_heading = "What is asked")]
+    bearer: Option<String>,
+    /// The environment variable that holds user:password
+    #[arg(long, value_name = "VARIABLE", help_heading = "What is asked")]
+    basic_env: Option<String>,
+    /// The environment variable that holds the token
+    #[arg(long, value_name = "VARIABLE", help_heading = "What is asked")]
+    bearer_env: Option<String>,
+    /// The Host header
+    #[arg(long, value_name = "NAME", help_heading = "What is asked")]
+    host: Option<String>,
+    /// Connect to this address for a name; may be repeated
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = "What is asked")]
+    resolve: Vec<String>,
+    /// Statuses that count as success
+    #[arg(long, value_name = "STATUSES", help_heading = "What is asked")]
+    ok: Option<String>,
+
+    /// Connections in all; 64..2000 grows
+    #[arg(long, short = 'c', value_name = "N", help_heading = "How it is sent")]
+    connections: Option<String>,
+    /// keep-alive or per-request
+    #[arg(long, value_name = "LIFE", help_heading = "How it is sent")]
+    connection: Option<String>,
+    /// 1.1, 2 or auto
+    #[arg(long, value_name = "VERSION", help_heading = "How it is sent")]
+    http: Option<String>,
+    /// Requests at once on one HTTP/2 connection
+    #[arg(long, value_name = "N", help_heading = "How it is sent")]
+    streams: Option<String>,
+    /// Accept any certificate
+    #[arg(long, short = 'k', help_heading = "How it is sent")]
+    insecure: bool,
+    /// Certificates to trust instead of the system's, PEM
+    #[arg(long, value_name = "FILE", help_heading = "How it is sent")]
+    ca: Option<String>,
+    /// The server name that TLS asks for and checks
+    #[arg(long, value_name = "NAME", help_heading = "How it is sent")]
+    sni: Option<String>,
+    /// When a request is given up, from its sending
+    #[arg(long, value_name = "DURATION", help_heading = "How it is sent")]
+    timeout: Option<String>,
+    /// How many due requests may wait for a connection
+    #[arg(long, value_name = "N", help_heading = "How it is sent")]
+    max_waiting: Option<String>,
+    /// Threads that generate the load
+    #[arg(long, short = 't', value_name = "N", help_heading = "How it is sent")]
+    threads: Option<String>,
+    /// precise (spins) or thrifty (ticks of 1 ms)
+    #[arg(long, value_name = "HOW", help_heading = "How it is sent")]
+    pacing: Option<String>,
+
+    /// What must hold, such as 'p99<200ms, errors<0.1%'
+    #[arg(long, value_name = "SLO", help_heading = "What is measured")]
+    slo: Option<String>,
+    /// How long without an answer makes a second count as down
+    #[arg(long, value_name = "DURATION", help_heading = "What is measured")]
+    patience: Option<String>,
+    /// Keep every single request
+    #[arg(long, help_heading = "What is measured")]
+    samples: bool,
+    /// What reports call the run
+    #[arg(long, value_name = "TEXT", help_heading = "What is measured")]
+    name: Option<String>,
+}
+
+impl LoadFlags {
+    /// The settings that the flags mean.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        // A trace's options belong to whichever of the two the flags (or the plan) name; a replay has
+        // its own speed.
+        let curve = if self.profile.is_some() { "load.profile" } else { "load.trace" };
+        let speed = match (&self.replay, &self.trace, &self.profile) {
+            (Some(_), None, None) => "target.replay.speed".to_owned(),
+            _ => format!("{curve}.speed"),
+        };
+        let of_curve = |key: &str| format!("{curve}.{key}");
+        let mut settings = Vec::new();
+        let mut add = |flag: &str, key: &str, value: Option<&String>| {
+            settings.extend(value.map(|value| Setting::new(key, value, format!("--{flag}"))));
+        };
+        add("rate", "load.rate", self.rate.as_ref());
+        add("users", "load.users", self.users.as_ref());
+        add("schedule", "load.schedule", self.schedule.as_ref());
+        add("trace", "load.trace.file", self.trace.as_ref());
+        add("profile", "load.profile.name", self.profile.as_ref());
+        add("replay", "target.replay.file", self.replay.as_ref());
+        add("for", "load.for", self.run_for.as_ref());
+        add("arrivals", "load.arrivals", self.arrivals.as_ref());
+        add("think", "load.think", self.think.as_ref());
+        add("scale", &of_curve("scale"), self.scale.as_ref());
+        add("from", &of_curve("from"), self.from.as_ref());
+        add("to", &of_curve("to"), self.to.as_ref());
+        add("speed", &speed, self.speed.as_ref());
+        add("fill-drops", &of_curve("fill_drops"), self.fill_drops.as_ref());
+        add("counts-per", "load.trace.counts_per", self.counts_per.as_ref());
+        add("warm-up", "load.warm_up", self.warm_up.as_ref());
+        add("drain", "load.drain", self.drain.as_ref());
+        add("stop-when", "load.stop_when", self.stop_when.as_ref());
+        add("repeat", "repeat", self.repeat.as_ref());
+        add("seed", "seed", self.seed.as_ref());
+        add("urls", "target.urls", self.urls.as_ref());
+        add("order", "target.order", self.order.as_ref());
+        add("method", "target.method", self.method.as_ref());
+        add("body", "target.body", self.body.as_ref());
+        add("body-file", "target.body_file", self.body_file.as_ref());
+        add("basic", "target.basic", self.basic.as_ref());
+        add("bearer", "target.bearer", self.bearer.as_ref());
+        add("basic-env", "target.basic_env", self.basic_env.as_ref());
+        add("bearer-env", "target.bearer_env", self.bearer_env.as_ref());
+        add("host", "target.host", self.host.as_ref());
+        add("ok", "target.ok", self.ok.as_ref());
+        add("connections", "load.connections", self.connections.as_ref());
+        add("connection", "load.connection", self.connection.as_ref());
+        add("http", "target.http", self.http.as_ref());
+        add("streams", "load.streams", self.streams.as_ref());
+        add("ca", "target.ca", self.ca.as_ref());
+        add("sni", "target.sni", self.sni.as_ref());
+        add("timeout", "load.timeout", self.timeout.as_ref());
+        add("max-waiting", "load.max_waiting", self.max_waiting.as_ref());
+        add("threads", "load.threads", self.threads.as_ref());
+        add("pacing", "load.pacing", self.pacing.as_ref());
+        add("slo", "measure.slo", self.slo.as_ref());
+        add("patience", "load.patience", self.patience.as_ref());
+        add("name", "name", self.name.as_ref());
+        for header in &self.header {
+            add("header", "target.headers", Some(header));
+        }
+        for resolve in &self.resolve {
+            add("resolve", "target.resolve", Some(resolve));
+        }
+        let yes = "true".to_owned();
+        add("interpolate", &of_curve("interpolate"), self.interpolate.then_some(&yes));
+        add("insecure", "target.insecure", self.insecure.then_some(&yes));
+        add("samples", "measure.samples", self.samples.then_some(&yes));
+        settings
+    }
+}

@@ -1,0 +1,85 @@
+//! What the libraries are told of the place they run at: time, environment, cores.
+
+use plimsoll_experiment::prepare::Cores;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The version of the program.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Nanoseconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "the command line is where the wall clock is read")]
+pub(crate) fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// An environment variable.
+#[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The cores of this host, and those that this process may use.
+pub(crate) fn cores() -> Cores {
+    let allowed = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online")
+        .ok()
+        .and_then(|text| count_ranges(text.trim()))
+        .unwrap_or(allowed);
+    Cores { online, allowed }
+}
+
+/// Counts `0-3,5`.
+fn count_ranges(text: &str) -> Option<u32> {
+    text.split(',')
+        .map(|range| {
+            let (from, to) = range.split_once('-').unwrap_or((range, range));
+            let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+            Some(to.checked_sub(from)? + 1)
+        })
+        .sum()
+}
+
+/// The id of a run that starts at `unix_ns`: time to the second, and four letters that tell apart runs
+/// of one second.
+pub(crate) fn run_id(unix_ns: u64) -> String {
+    let seconds = unix_ns / 1_000_000_000;
+    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let mix = (unix_ns ^ u64::from(std::process::id()) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let short = mix >> 48;
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{short:04x}")
+}
+
+/// Year, month and day of a day since 1970 (H. Hinnant, chrono-compatible low-level date algorithms).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let z = days + 719_468;
+    let era = z / 146_097;
+    let of_era = z % 146_097;
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_runs_by_their_time() {
+        assert!(run_id(1_795_170_925_000_000_000).starts_with("20261120T095525Z-"));
+        assert!(run_id(951_782_400_000_000_000).starts_with("20000229T000000Z-"));
+    }
+
+    #[test]
+    fn counts_cores() {
+        assert_eq!(count_ranges("0-3,5"), Some(5));
+        assert_eq!(count_ranges("0"), Some(1));
+        assert_eq!(count_ranges("x"), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! Errors as a person reads them: what failed, its causes, `hint:`; and the exit code they mean.
+
+use super::paint::Paint;
+use super::say;
+use crate::exit::Exit;
+use plimsoll_experiment::ExperimentError;
+use plimsoll_load::run::RunError;
+use plimsoll_plan::PlanErrors;
+use std::fmt::Write;
+
+/// A mistake in how the program was called.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);
+
+/// A value of an option that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{flag}: {source}")]
+pub(crate) struct FlagError {
+    flag: String,
+    text: String,
+    source: Box<plimsoll_units::ParseError>,
+}
+
+impl FlagError {
+    pub(crate) fn new(flag: &str, text: &str, source: plimsoll_units::ParseError) -> Self {
+        Self { flag: flag.to_owned(), text: text.to_owned(), source: Box::new(source) }
+    }
+}
+
+/// Shows an error; returns the exit code it means.
+pub(crate) fn show(error: &anyhow::Error) -> Exit {
+    let paint = Paint::stderr();
+    let mut text = String::new();
+    if let Some(errors) = error.downcast_ref::<PlanErrors>() {
+        let _ = write!(text, "{} {errors}", paint.bad("error:"));
+    } else if let Some(flag) = error.downcast_ref::<FlagError>() {
+        let _ = write!(text, "{} {flag}", paint.bad("error:"));
+        let (before, len) = (flag.text.get(..flag.source.at).unwrap_or(""), flag.source.len.max(1));
+        let _ = write!(text, "\n  {}\n  ", flag.text);
+        let _ = write!(text, "{}{}", " ".repeat(before.chars().count()), "^".repeat(len));
+        if let Some(hint) = &flag.source.hint {
+            let _ = write!(text, "\nhint: {hint}");
+        }
+    } else {
+        let (chain, hint) = sentence(error);
+        let _ = write!(text, "{} failed to {chain}", paint.bad("error:"));
+        if let Some(hint) = hint {
+            let _ = write!(text, "\n{} {hint}", paint.bold("hint:"));
+        }
+    }
+    say(&text);
+    code(error)
+}
+
+/// The chain of causes in one line; what stands behind the last `; ` of the first is the hint.
+fn sentence(error: &anyhow::Error) -> (String, Option<String>) {
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let part = cause.to_string();
+        // An error that is transparent repeats the one beneath it.
+        if parts.last().is_none_or(|last| !last.ends_with(&part)) {
+            parts.push(part);
+        }
+    }
+    let hint = parts.first_mut().and_then(|first| {
+        let at = first.rfind("; ")?;
+        let hint = first[at + 2..].to_owned();
+        first.truncate(at);
+        Some(hint)
+    });
+    (parts.join(": "), hint.or_else(|| hint_for(error)))
+}
+
+fn hint_for(error: &anyhow::Error) -> Option<String> {
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>())?;
+    Some(
+        match io.kind() {
+            std::io::ErrorKind::ConnectionRefused => "is the server running, and on this port?",
+            std::io::ErrorKind::StorageFull => "free some space, or choose another folder by --out",
+            std::io::ErrorKind::PermissionDenied => "choose another folder by --out",
+            _ => return None,
+        }
+        .to_owned(),
+    )
+}
+
+fn code(error: &anyhow::Error) -> Exit {
+    if error.is::<PlanErrors>() || error.is::<UsageError>() || error.is::<FlagError>() {
+        return Exit::Usage;
+    }
+    if let Some(experiment) = error.downcast_ref::<ExperimentError>() {
+        return match experiment {
+            error if error.is_of_plan() => Exit::Usage,
+            ExperimentError::Load(RunError::Engine(_)) => Exit::Fault,
+            _ => Exit::Incomplete,
+        };
+    }
+    let usage = error.is::<plimsoll_workload::trace::TraceError>()
+        || error.is::<plimsoll_workload::access_log::LogError>()
+        || error.is::<plimsoll_stats::interval::IntervalError>()
+        || error.is::<plimsoll_units::ParseError>()
+        || error.is::<plimsoll_workload::service_model::ServiceModelError>();
+    if usage {
+        return Exit::Usage;
+    }
+    if error.is::<plimsoll_runs::RunError>()
+        || error.is::<plimsoll_target::TargetError>()
+        || error.chain().any(<dyn std::error::Error>::is::<std::io::Error>)
+    {
+        return Exit::Incomplete;
+    }
+    Exit::Fault
+}

@@ -1,0 +1,23 @@
+//! What a person sees: the live view, the table at the end, errors.
+
+pub(crate) mod error;
+pub(crate) mod live;
+pub(crate) mod paint;
+pub(crate) mod table;
+pub(crate) mod verdict;
+
+use std::io::{self, Write};
+
+/// Prints a text to standard output. A reader that has gone away (`| head`) is no fault.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Says something beside the result, on standard error.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

@@ -1,0 +1,222 @@
+//! The table at the end of a run: what a person reads in ten seconds.
+
+use super::paint::Paint;
+use plimsoll_runs::summary::{SloVerdict, Summary};
+use plimsoll_stats::Percentiles;
+use plimsoll_stats::interval::QuantileBatches;
+use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
+use std::fmt::Write;
+
+/// How sure the 99th percentile of a run is, from its own seconds.
+pub(crate) struct Uncertainty {
+    /// Half the width of the 95% interval, nanoseconds.
+    pub(crate) half_width_ns: f64,
+}
+
+impl Uncertainty {
+    /// From the seconds of a run; `None` where they are too few to tell.
+    pub(crate) fn of(batches: &QuantileBatches) -> Option<Self> {
+        let means = batches.uncertainty(0.99, 0.95).ok()?;
+        Some(Self { half_width_ns: means.half_width })
+    }
+}
+
+/// The table of one run.
+pub(crate) fn render(summary: &Summary, uncertainty: Option<&Uncertainty>, paint: Paint) -> String {
+    let mut out = String::new();
+    headline(&mut out, summary, paint);
+    counts(&mut out, summary, paint);
+    times(&mut out, summary, uncertainty, paint);
+    health(&mut out, summary, paint);
+    objectives(&mut out, &summary.slo, paint);
+    for reason in &summary.run.invalid_because {
+        let _ = writeln!(out, "{} {reason}", paint.bad("not valid:"));
+    }
+    for warning in &summary.warnings {
+        let _ = writeln!(out, "{} {warning}", paint.warn("note:"));
+    }
+    out
+}
+
+fn headline(out: &mut String, summary: &Summary, paint: Paint) {
+    let state = match (summary.run.ended.as_str(), summary.run.valid) {
+        ("complete", true) => paint.good("valid"),
+        ("complete", false) => paint.bad("not valid: the generator was the limit"),
+        (ended, true) => paint.warn(ended),
+        (ended, false) => paint.bad(&format!("{ended}, not valid")),
+    };
+    let name = if summary.run.name.is_empty() { &summary.run.id } else { &summary.run.name };
+    let _ = writeln!(out, "{}  {state}", paint.bold(name));
+}
+
+fn counts(out: &mut String, summary: &Summary, paint: Paint) {
+    let seconds = |s: f64| show_seconds(s);
+    let mut phases = format!("{} measured", seconds(summary.duration_s));
+    if summary.warmup_s > 0.0 {
+        let _ = write!(phases, ", {} warm-up before", seconds(summary.warmup_s));
+    }
+    if summary.drain_s >= 0.05 {
+        let _ = write!(phases, ", {} until the last answer", seconds(summary.drain_s));
+    }
+    let _ = writeln!(out, "  {:<14}{phases}", "time");
+    let offered = rate(summary.offered, summary.duration_s);
+    let _ = writeln!(
+        out,
+        "  {:<14}{} offered ({offered}), {} completed ({}), {} succeeded",
+        "requests",
+        show_count(summary.offered),
+        show_count(summary.completed),
+        show_rate(summary.rate_mean),
+        show_count(summary.succeeded),
+    );
+    let status: Vec<String> =
+        summary.status.iter().map(|(code, n)| format!("{code} × {}", show_count(*n))).collect();
+    if !status.is_empty() {
+        let _ = writeln!(out, "  {:<14}{}", "status", status.join(", "));
+    }
+    let failed = summary.offered.saturating_sub(summary.succeeded);
+    if failed > 0 {
+        let share = failed as f64 / summary.offered as f64;
+        let kinds: Vec<String> = summary
+            .errors
+            .iter()
+            .map(|(kind, n)| format!("{} × {}", kind.replace('_', " "), show_count(*n)))
+            .collect();
+        let text = format!("{} of offered: {}", show_share(share), kinds.join(", "));
+        let _ = writeln!(out, "  {:<14}{}", "errors", paint.bad(&text));
+    }
+    let availability = &summary.availability;
+    if let Some(ratio) = availability.ratio.filter(|_| availability.down_s > 0) {
+        let text = format!("{} ({} s down)", show_share(ratio), availability.down_s);
+        let _ = writeln!(out, "  {:<14}{}", "availability", paint.bad(&text));
+    }
+    let _ = writeln!(
+        out,
+        "  {:<14}{} in, {} out, over {} connections at once{}",
+        "traffic",
+        show_size(summary.bytes.received),
+        show_size(summary.bytes.sent),
+        show_count(summary.connections.peak),
+        match summary.connections.stale {
+            0 => String::new(),
+            stale => format!(" ({} found stale and replaced)", show_count(stale)),
+        }
+    );
+}
+
+fn times(out: &mut String, summary: &Summary, uncertainty: Option<&Uncertainty>, paint: Paint) {
+    let heads = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+    let _ = write!(out, "\n  {:<18}", "");
+    for head in heads {
+        let _ = write!(out, "{}", paint.dim(&format!("{head:>11}")));
+    }
+    out.push('\n');
+    let rows = [
+        ("response", &summary.response_us, "due to last byte"),
+        ("service", &summary.service_us, "sent to last byte"),
+        ("first byte", &summary.ttfb_us, "sent to first byte"),
+        ("connection wait", &summary.connection_wait_us, "due to a usable connection"),
+        ("connect", &summary.connect_us, "start to usable"),
+    ];
+    for (name, times, meaning) in rows {
+        let waits = name != "connection wait" || times.max.is_some_and(|max| max > 0.0);
+        if times.count == 0 || !waits {
+            continue;
+        }
+        let _ = write!(out, "  {name:<18}");
+        for value in figures(times) {
+            let _ = write!(out, "{:>11}", value.map_or_else(|| "–".to_owned(), us));
+        }
+        let _ = writeln!(out, "  {}", paint.dim(meaning));
+    }
+    if let (Some(uncertainty), Some(p99)) = (uncertainty, summary.response_us.p99) {
+        let share = uncertainty.half_width_ns / (p99 * 1000.0);
+        if share >= 0.02 {
+            let half = show_duration(to_ns(uncertainty.half_width_ns));
+            let _ = writeln!(
+                out,
+                "  {}",
+                paint.dim(&format!("p99 of response: ± {half} (95%, batch means of this run)"))
+            );
+        }
+    }
+}
+
+fn figures(times: &Percentiles) -> [Option<f64>; 6] {
+    [times.mean, times.p50, times.p90, times.p99, times.p999, times.max]
+}
+
+fn health(out: &mut String, summary: &Summary, paint: Paint) {
+    let generator = &summary.generator;
+    let late = &generator.lateness_us;
+    let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), us);
+    let threads = if generator.threads == 1 { "thread" } else { "threads" };
+    let text = format!(
+        "late by {} (p50), {} (p99), {} (max); busy {}; {} {threads}, {}",
+        show(late.p50),
+        show(late.p99),
+        show(late.max),
+        show_share(generator.busy_share),
+        generator.threads,
+        generator.pacing,
+    );
+    let _ = writeln!(out, "\n  {:<14}{}", "generator", paint.dim(&text));
+    let host = &summary.host;
+    let steal = host.steal_share.map_or_else(|| "–".to_owned(), show_share);
+    let text = format!("idle timers late by {} (p99); steal {steal}", show(host.timer_late_us.p99));
+    let _ = writeln!(out, "  {:<14}{}", "host", paint.dim(&text));
+}
+
+fn objectives(out: &mut String, slo: &[SloVerdict], paint: Paint) {
+    if !slo.is_empty() {
+        out.push('\n');
+    }
+    for clause in slo {
+        let verdict = match clause.pass {
+            Some(true) => paint.good("held  "),
+            Some(false) => paint.bad("broken"),
+            None => paint.warn("void  "),
+        };
+        let value = match clause.value {
+            Some(value) => measured(&clause.expr, value),
+            None => "beyond every bound".to_owned(),
+        };
+        let note = clause.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
+        let _ = writeln!(out, "  {verdict}  {:<22} {value}{note}", clause.expr);
+    }
+}
+
+/// A clause's figure in the unit of its bound.
+fn measured(expr: &str, value: f64) -> String {
+    if expr.starts_with("errors") || expr.starts_with("availability") || expr.ends_with('%') {
+        show_share(value)
+    } else if expr.starts_with("rate") {
+        show_rate(value)
+    } else if expr.starts_with("lost") {
+        format!("{value}")
+    } else {
+        us(value)
+    }
+}
+
+fn rate(count: u64, seconds: f64) -> String {
+    show_rate(if seconds > 0.0 { count as f64 / seconds } else { 0.0 })
+}
+
+fn show_seconds(seconds: f64) -> String {
+    show_duration(to_ns(seconds * 1e9))
+}
+
+/// Microseconds, for a person.
+pub(crate) fn us(value: f64) -> String {
+    show_duration(to_ns(value * 1000.0))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a time above zero; the cast saturates"
+)]
+fn to_ns(value: f64) -> u64 {
+    value.max(0.0).round() as u64
+}
