@@ -10,7 +10,7 @@ use super::input::{self, Input};
 use super::reading::{Log, Step, excerpt};
 use super::seconds::SecondCounts;
 use super::urls::{Refused, UrlCounts};
-use crate::request::{MAX_URL_BYTES, Url};
+use crate::request::{MAX_TARGET_BYTES, Url};
 
 /// How many unreadable lines are kept for showing.
 const EXAMPLES: usize = 10;
@@ -169,8 +169,8 @@ impl ImportedLog {
 /// Whether a URL seen for the first time can be asked for: a path always, a whole URL where it is
 /// one. (Once the list is full, whole URLs are not looked at and count as other.)
 pub(super) fn is_usable(url: &[u8]) -> bool {
-    if url.len() > MAX_URL_BYTES {
-        return false;
+    if url.starts_with(b"/") {
+        return url.len() <= MAX_TARGET_BYTES;
     }
-    url.starts_with(b"/") || std::str::from_utf8(url).is_ok_and(|url| Url::parse(url).is_ok())
+    std::str::from_utf8(url).is_ok_and(|url| Url::parse(url).is_ok())
 }

@@ -17,7 +17,7 @@
 use std::path::{Path, PathBuf};
 
 use super::date::Moment;
-use super::entry::{Entry, url_text};
+use super::entry::{Entry, is_method_byte, url_text};
 use super::error::LogError;
 use super::format::Format;
 use super::import::is_usable;
@@ -202,8 +202,9 @@ fn key_of(
     if entry.method.is_empty() || !is_safe && !options.unsafe_methods {
         return None;
     }
-    // A method in lower case or CONNECT asks for nothing that could be asked for again.
-    if entry.method == b"CONNECT" || entry.method.iter().any(u8::is_ascii_lowercase) {
+    // CONNECT, a method in lower case, and what is none ask for nothing that could be asked again.
+    let again = |&byte: &u8| is_method_byte(byte) && !byte.is_ascii_lowercase();
+    if entry.method == b"CONNECT" || !entry.method.iter().all(again) {
         return None;
     }
     let url = url_text(entry, scratch)?;

@@ -24,5 +24,5 @@ pub use message::{Request, Requests};
 pub use order::Order;
 pub use picker::Picker;
 pub use template::{RenderState, Template};
-pub use url::{MAX_URL_BYTES, Scheme, Url};
+pub use url::{MAX_TARGET_BYTES, MAX_URL_BYTES, Scheme, Url};
 pub use zipf::Zipf;

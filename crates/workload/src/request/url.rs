@@ -16,6 +16,9 @@ use super::auth::Credentials;
 /// The longest URL that is accepted, in bytes.
 pub const MAX_URL_BYTES: usize = 65_536;
 
+/// The longest request target, percent-encoded: what is left of a URL beside scheme and host.
+pub const MAX_TARGET_BYTES: usize = MAX_URL_BYTES - 512;
+
 /// The longest path of a Unix socket: `sun_path` of Linux less the final NUL.
 const MAX_SOCKET_PATH: usize = 107;
 
@@ -164,6 +167,9 @@ fn refuse_unfit(text: &str) -> Result<(), ParseError> {
     Err(if c == ' ' { error.hint("write %20 for a blank") } else { error })
 }
 
+/// A URL that is longer is not repeated in a hint.
+const LONGEST_IN_HINT: usize = 200;
+
 fn no_scheme(text: &str) -> ParseError {
     const WANTED: &str = "a URL such as http://localhost:8080/";
     if text.is_empty() {
@@ -172,6 +178,9 @@ fn no_scheme(text: &str) -> ParseError {
     let error = ParseError::new(WANTED, text, 0, text.len());
     if text.contains('@') {
         return error.hint("put the scheme first: http://user:password@host/");
+    }
+    if text.len() > LONGEST_IN_HINT {
+        return error;
     }
     if text.starts_with('/') {
         return error.hint(format!("put the server before the path: http://localhost{text}"));
@@ -304,8 +313,9 @@ impl Authority<'_> {
         let wrong = |found: &str| ParseError::new(wanted, found, self.at, len);
         if text.is_empty() {
             let error = ParseError::new(wanted, "", self.at, 0);
-            return Err(if self.text[self.end..].starts_with('/') {
-                let path = self.text[self.end..].replace('/', "%2F");
+            let path = &self.text[self.end..];
+            return Err(if path.starts_with('/') && path.len() <= LONGEST_IN_HINT {
+                let path = path.replace('/', "%2F");
                 error.hint(format!("write http+unix://{path}/"))
             } else {
                 error
@@ -347,6 +357,11 @@ fn target_of(text: &str) -> Result<String, ParseError> {
         } else {
             push_encoded(&mut target, c.encode_utf8(&mut [0; 4]).as_bytes());
         }
+    }
+    if target.len() > MAX_TARGET_BYTES {
+        let found = format!("{} bytes", target.len());
+        let wanted = "a path and query of at most 65024 bytes when percent-encoded";
+        return Err(ParseError::new(wanted, &found, 0, text.len()));
     }
     Ok(target)
 }

@@ -4,6 +4,7 @@ mod access_log;
 mod arrivals;
 mod distribution;
 mod log_lines;
+mod mutation;
 mod profile;
 mod random;
 mod request;
