@@ -17,6 +17,7 @@ const COUNT: [&str; 12] = [
     "count", "counts", "requests", "request", "hits", "calls", "queries", "messages", "value",
     "values", "n", "total",
 ];
+const SECOND_NS: u64 = 1_000_000_000;
 const WANTED: &str = "a header with a time and a rate or a count, such as time_s,rate or \
                       minute,requests";
 
@@ -36,7 +37,9 @@ pub(super) enum Value {
 pub(super) struct Columns {
     pub(super) time: usize,
     /// Nanoseconds of a time of 1.
-    pub(super) unit_ns: i128,
+    pub(super) unit_ns: u64,
+    /// Whether the name of the time column says so; `time` alone does not.
+    pub(super) names_unit: bool,
     pub(super) value: Value,
     pub(super) separator: char,
 }
@@ -69,7 +72,13 @@ impl Columns {
             }
         }
         let unit_ns = unit_ns(&names[time]);
-        Ok(Self { time, unit_ns, value: value.unwrap_or(Value::Request), separator })
+        Ok(Self {
+            time,
+            unit_ns: unit_ns.unwrap_or(SECOND_NS),
+            names_unit: unit_ns.is_some(),
+            value: value.unwrap_or(Value::Request),
+            separator,
+        })
     }
 }
 
@@ -104,15 +113,16 @@ fn rate_seconds(name: &str) -> Option<f64> {
     has(&["rpm"]).then_some(60.0).or(has(&["rate", "rates", "rps", "qps"]).then_some(1.0))
 }
 
-fn unit_ns(name: &str) -> i128 {
-    const S: i128 = 1_000_000_000;
+/// Nanoseconds of the unit that a name says, if it does.
+fn unit_ns(name: &str) -> Option<u64> {
     match name {
-        name if name.ends_with("_ns") => 1,
-        name if name.ends_with("_us") => 1_000,
-        name if name.ends_with("_ms") => 1_000_000,
-        name if name.starts_with("minute") || name.ends_with("_m") => 60 * S,
-        name if name.starts_with("hour") || name.ends_with("_h") => 3600 * S,
-        _ => S,
+        name if name.ends_with("_ns") => Some(1),
+        name if name.ends_with("_us") => Some(1_000),
+        name if name.ends_with("_ms") => Some(1_000_000),
+        name if name.starts_with("minute") || name.ends_with("_m") => Some(60 * SECOND_NS),
+        name if name.starts_with("hour") || name.ends_with("_h") => Some(3600 * SECOND_NS),
+        name if name.starts_with("second") || name.ends_with("_s") => Some(SECOND_NS),
+        _ => None,
     }
 }
 

@@ -22,7 +22,8 @@ const REQUESTS_PER_NS: u64 = 1_000_000_000;
 
 impl Trace {
     /// Reads a trace from a file, plain or gzip. `interval` is what each row of counts covers; in a
-    /// table it may be left out and is then the most frequent step between rows.
+    /// table it may be left out and is then the most frequent step between rows; of a single row,
+    /// the unit in the name of its time column.
     ///
     /// # Errors
     /// A file that cannot be read, and the first line that makes no sense: empty, unsorted,
@@ -103,7 +104,9 @@ fn read_lines(
             );
         }
     };
-    let Some(interval_ns) = interval_ns.or_else(|| most_frequent_step(rows.times())) else {
+    let named = columns.names_unit.then_some(columns.unit_ns);
+    let found = interval_ns.or_else(|| most_frequent_step(rows.times())).or(named);
+    let Some(interval_ns) = found else {
         return Err(TraceError::NoInterval { name, what: "its only row" });
     };
     build(&name, rows, origin, interval_ns)
@@ -169,7 +172,7 @@ fn read_row(
         |wanted: &str| ParseError::new(wanted, text, offset_of(text, line), text.len());
     let (ns, date) = match date_time(text) {
         Some(ns) => (ns, true),
-        None => match decimal(text, columns.unit_ns) {
+        None => match decimal(text, i128::from(columns.unit_ns)) {
             Some(ns) => (ns, false),
             None => {
                 let wanted = "a time as a number or as a date-time such as 1995-09-06 05:00";

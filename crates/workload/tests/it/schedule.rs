@@ -1,5 +1,8 @@
 //! Schedules against hand-computed values, numerical integration and their own inverse.
 
+use std::sync::Arc;
+
+use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
 use plimsoll_workload::schedule::{MAX_DURATION_NS, Piece, Schedule, ScheduleError, Shape};
 use proptest::prelude::*;
 
@@ -197,6 +200,10 @@ fn integrals_by_hand() {
 fn whole_totals_stay_whole() {
     for (text, total) in [
         ("7/h for 1h", 7),
+        // 64.99999999999999 and 57.00000000000001 in floating point.
+        ("65/h for 1h", 65),
+        ("57/h for 1h", 57),
+        ("22/m for 90s", 33),
         ("100/m for 3s", 5),
         ("0.1/s for 30s", 3),
         ("0.1/s for 10s, 0.7/s for 10s, 0.2/s for 10s", 10),
@@ -218,6 +225,21 @@ fn a_pause_belongs_to_no_request() {
     let due = [0.0, 1.0, 2.0, 3.0, 4.0, 1e30].map(|n| schedule.due_at(n));
     assert_eq!(due, [5 * S, 5_500_000_000, 16 * S, 16_500_000_000, 17 * S, 17 * S]);
     assert_eq!(schedule.due_at(-3.0), 5 * S);
+    // Integrals a hair above and below a whole number end no other way: the request that would
+    // complete there waits for the end of the pause.
+    for (text, n) in
+        [("6/h for 10m, 0/s for 1m, 1/s for 1s", 1), ("65/h for 1h, 0/s for 1m, 1/s for 1s", 65)]
+    {
+        let schedule = Arc::new(Schedule::parse(text).unwrap());
+        let after = schedule.duration_ns() - S;
+        assert_eq!(schedule.due_at(f64::from(n)), after, "{text}");
+        let mut due = DueTimes::new(schedule, Arrivals::Even, 1, Share { index: n, of: u32::MAX });
+        let mut block = [0; 2];
+        assert_eq!((due.fill(&mut block), block[0]), (1, after), "{text}");
+    }
+    // Nor does such a hair show in the piece after it.
+    let schedule = Schedule::parse("6/h for 10m, 1/s for 10s").unwrap();
+    assert_eq!([1.0, 2.0, 3.0].map(|n| schedule.due_at(n)), [600 * S, 601 * S, 602 * S]);
     assert_eq!(Schedule::parse("0/s for 5s").unwrap().due_at(0.0), 5 * S);
 }
 

@@ -82,6 +82,9 @@ fn one_count_a_line_needs_an_interval() {
     assert!(matches!(read(text), Err(TraceError::NoInterval { .. })));
     assert!(matches!(read("time,rate\n0,1\n"), Err(TraceError::NoInterval { .. })));
     assert!(Trace::from_reader("time,rate\n0,1\n".as_bytes(), "x", MINUTE).is_ok());
+    // A single row lasts the unit that its column names.
+    assert_eq!(points(&self::trace("minute,requests\n1995-08-28 00:00,30\n")), [(0, 0.5)]);
+    assert_eq!(self::trace("time_s,count\n0,7\n").duration_ns(), S);
     let none = Trace::from_reader(text.as_bytes(), "x", Some(Duration::ZERO));
     assert!(matches!(none, Err(TraceError::Option { .. })));
 }
