@@ -18,6 +18,8 @@ use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::RenderState;
 use rustix::event::{EventfdFlags, eventfd};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -90,10 +92,11 @@ pub struct Session {
     shared: Arc<Shared>,
     filled: Receiver<Box<Slice>>,
     /// Slices that some threads have not delivered yet, oldest first.
-    gathering: std::collections::BTreeMap<u64, Gathering>,
+    gathering: BTreeMap<u64, Gathering>,
     /// The number of the next slice that is handed out.
     next: u64,
-    current: Slice,
+    /// The slice that was handed out last.
+    current: Option<Box<Slice>>,
     offers: u64,
 }
 
@@ -106,9 +109,8 @@ struct Thread {
     last: Option<u64>,
 }
 
-#[derive(Default)]
 struct Gathering {
-    slice: Slice,
+    slice: Box<Slice>,
     delivered: usize,
 }
 
@@ -143,9 +145,9 @@ impl Session {
             threads,
             shared,
             filled,
-            gathering: std::collections::BTreeMap::new(),
+            gathering: BTreeMap::new(),
             next: 0,
-            current: Slice::default(),
+            current: None,
             offers: 0,
         };
         session.await_connections(config, &connected)?;
@@ -238,8 +240,10 @@ impl Session {
         }
         let gathered = self.gathering.remove(&self.next)?;
         self.next += 1;
-        self.current = gathered.slice;
-        Some(&self.current)
+        if let Some(before) = self.current.replace(gathered.slice) {
+            self.give_back(before);
+        }
+        self.current.as_deref()
     }
 
     /// Whether all threads have ended and all slices are taken.
@@ -257,23 +261,31 @@ impl Session {
     }
 
     fn gather(&mut self, mut slice: Box<Slice>) {
-        let thread = &mut self.threads[slice.thread as usize];
         if slice.last {
-            thread.last = Some(slice.number);
+            self.threads[slice.thread as usize].last = Some(slice.number);
         }
-        let gathering = self.gathering.entry(slice.number).or_default();
-        if gathering.delivered == 0 {
-            // The common case of one thread: nothing is added up, the two change places.
-            std::mem::swap(&mut gathering.slice, &mut slice);
-        } else {
-            let whole = &mut gathering.slice;
-            whole.interval.merge(&slice.interval);
-            whole.interval.len_ns = whole.interval.len_ns.max(slice.interval.len_ns);
-            whole.samples.append(&mut slice.samples);
-            whole.fault = whole.fault.take().or(slice.fault.take());
+        match self.gathering.entry(slice.number) {
+            Entry::Vacant(entry) => {
+                entry.insert(Gathering { slice, delivered: 1 });
+            }
+            Entry::Occupied(mut entry) => {
+                let gathering = entry.get_mut();
+                let whole = &mut gathering.slice;
+                whole.interval.merge(&slice.interval);
+                whole.interval.len_ns = whole.interval.len_ns.max(slice.interval.len_ns);
+                whole.samples.append(&mut slice.samples);
+                whole.fault = whole.fault.take().or(slice.fault.take());
+                gathering.delivered += 1;
+                self.give_back(slice);
+            }
         }
-        gathering.delivered += 1;
-        let _ = thread.empty.send(slice);
+    }
+
+    /// Lets a thread fill a slice again: after the first seconds nothing is allocated any more.
+    fn give_back(&self, slice: Box<Slice>) {
+        if let Some(thread) = self.threads.get(slice.thread as usize) {
+            let _ = thread.empty.send(slice);
+        }
     }
 }
 

@@ -100,9 +100,11 @@ pub fn encode_v2(histogram: &Histogram) -> Vec<u8> {
     bytes.extend_from_slice(&MAX_VALUE.to_be_bytes());
     bytes.extend_from_slice(&1.0_f64.to_be_bytes());
     let occupied = histogram.occupied();
-    push_empty(occupied.start, &mut bytes);
+    if !histogram.is_empty() {
+        push_empty(occupied.start, &mut bytes);
+    }
     let mut empty = 0;
-    for &count in &histogram.counts[occupied] {
+    for &count in histogram.occupied_counts() {
         if count == 0 {
             empty += 1;
             continue;
@@ -211,9 +213,12 @@ fn decode_counts(mut payload: &[u8]) -> Result<Histogram, DecodeError> {
         let (number, rest) = number(payload)?;
         payload = rest;
         if number > 0 {
-            let slot = histogram.counts.get_mut(index).ok_or(DecodeError::Range)?;
-            *slot = number.unsigned_abs();
-            total = total.checked_add(*slot).ok_or(DecodeError::Sum)?;
+            if index >= LEN {
+                return Err(DecodeError::Range);
+            }
+            let count = number.unsigned_abs();
+            *histogram.slot(index) = count;
+            total = total.checked_add(count).ok_or(DecodeError::Sum)?;
             first = first.or(Some(index));
             last = index;
         }

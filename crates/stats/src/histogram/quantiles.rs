@@ -48,7 +48,7 @@ impl Histogram {
     pub fn values_at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [Option<u64>; N] {
         debug_assert!(ranks.is_sorted(), "ranks ascend: {ranks:?}");
         let range = self.occupied();
-        let counts = &self.counts[range.clone()];
+        let counts = self.occupied_counts();
         let (mut at, mut seen) = (0, 0);
         ranks.map(|rank| {
             while seen < rank {
@@ -66,8 +66,8 @@ impl Histogram {
         match (self.min(), self.max()) {
             (Some(min), _) if value < min => self.count(),
             (_, Some(max)) if value < max => {
-                let range = index_of(value) + 1..self.occupied().end;
-                self.counts.get(range).map_or(0, |counts| counts.iter().sum())
+                let range = index_of(value) + 1 - self.occupied().start..;
+                self.occupied_counts().get(range).map_or(0, |counts| counts.iter().sum())
             }
             _ => 0,
         }
@@ -85,19 +85,20 @@ impl Histogram {
         }
         let before = self.occupied();
         for index in range.start.max(before.start)..range.end.min(before.end) {
-            let taken = other.counts[index].min(self.counts[index]);
-            self.counts[index] -= taken;
-            self.total -= taken;
+            let taken = other.count_at(index).min(self.count_at(index));
+            if taken > 0 {
+                *self.slot(index) -= taken;
+                self.total -= taken;
+            }
         }
-        let counts = &self.counts;
-        let Some(first) = before.clone().find(|&index| counts[index] > 0) else {
+        let Some(first) = before.clone().find(|&index| self.count_at(index) > 0) else {
             return self.clear();
         };
-        let last = before.rev().find(|&index| counts[index] > 0).unwrap_or(first);
-        if other.counts[first] > 0 || first != index_of(self.min) {
+        let last = before.rev().find(|&index| self.count_at(index) > 0).unwrap_or(first);
+        if other.count_at(first) > 0 || first != index_of(self.min) {
             self.min = lowest_at(first);
         }
-        if other.counts[last] > 0 || last != index_of(self.max) {
+        if other.count_at(last) > 0 || last != index_of(self.max) {
             self.max = highest_at(last);
         }
     }
