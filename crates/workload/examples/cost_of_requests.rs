@@ -8,7 +8,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use plimsoll_workload::arrivals::Share;
-use plimsoll_workload::request::{Order, Picker, RenderState, Request, Requests, Template, Url};
+use plimsoll_workload::random::Stream;
+use plimsoll_workload::request::{
+    Order, Picker, RenderState, Request, Requests, Template, Url, Zipf,
+};
 
 const ROUNDS: usize = 7;
 const DRAWS: u32 = 2_000_000;
@@ -35,6 +38,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             });
             println!("{:<14} of {len:>6}: {ns:>6.1} ns a pick", requests.order.to_string());
         }
+    }
+    for exponent in [0.5, 1.0, 1.5] {
+        let zipf = Zipf::new(1_000_000_000, exponent)?;
+        let mut stream = Stream::named(1, "cost");
+        let ns = best_ns(|| {
+            black_box(zipf.sample(&mut stream));
+        });
+        println!("zipf:{exponent:<9} of a billion, without a table: {ns:>6.1} ns a rank");
     }
     for text in ["static", "{{counter}}", "{{random:1..100}}", "{{uuid}}"] {
         let template = Template::parse(text)?;

@@ -26,7 +26,7 @@ use super::reading::{Log, Step};
 use super::seconds::SecondCounts;
 use super::urls::UrlCounts;
 use crate::arrivals::Share;
-use crate::request::{Order, Request, Requests, Url};
+use crate::request::{Order, Request, Requests};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -40,11 +40,15 @@ pub struct ReplayOptions {
     /// Whether methods that change something (POST, DELETE, …) are sent too, without a body, as a
     /// log has none. Otherwise only GET, HEAD and OPTIONS are: RFC 9110 section 9.2.1, less TRACE.
     pub unsafe_methods: bool,
+    /// Whether whole URLs, as the log of a proxy has them, are asked of the servers they name.
+    /// Otherwise their paths are asked of the server under load: nobody else's server gets load
+    /// by mistake.
+    pub other_servers: bool,
 }
 
 impl Default for ReplayOptions {
     fn default() -> Self {
-        Self { format: None, max_urls: 200_000, unsafe_methods: false }
+        Self { format: None, max_urls: 200_000, unsafe_methods: false, other_servers: false }
     }
 }
 
@@ -112,17 +116,21 @@ impl Replay {
         }
     }
 
-    /// The distinct requests of the log, asked of `base` where the log has paths only. The order
-    /// is that of [`Replay::due`], which gives indices into this list.
+    /// The distinct requests of the log, made like `like` but for method and URL; paths belong to
+    /// its server. The order is that of [`Replay::due`], which gives indices into this list.
     ///
     /// # Errors
     /// A URL that cannot be asked for.
-    pub fn requests(&self, base: &Url) -> Result<Requests, LogError> {
+    pub fn requests(&self, like: &Request) -> Result<Requests, LogError> {
         let mut list = Vec::with_capacity(self.table.len());
         for key in self.table.by_index() {
             let text = String::from_utf8_lossy(key);
             let (method, url) = text.split_once(' ').unwrap_or(("GET", &text));
-            let request = base.join(url).and_then(|url| Request::new(url).method(method));
+            let whole = like.url.join(url);
+            let here = whole.and_then(|whole| {
+                if self.options.other_servers { Ok(whole) } else { like.url.join(&whole.target) }
+            });
+            let request = here.and_then(|here| like.at(here).method(method));
             list.push(request.map_err(|error| {
                 let origin = self.path.display().to_string();
                 LogError::Url { origin, url: url.to_owned(), error: Box::new(error) }

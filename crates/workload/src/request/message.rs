@@ -75,7 +75,21 @@ impl Request {
         self
     }
 
-    /// The value of the `host` header: the one given, else what the URL says.
+    /// The same request of another URL: method, headers and body stay. Credentials are those of
+    /// the new URL: what one server may know is not told to another. An authorization that was
+    /// given as a header or a token stays.
+    #[must_use]
+    pub fn at(&self, url: Url) -> Self {
+        let own = self.url.credentials.as_ref().map(Credentials::header);
+        let mut headers = self.headers.clone();
+        headers.retain(|header| Some(header) != own.as_ref());
+        if !headers.iter().any(|(name, _)| name == "authorization") {
+            headers.extend(url.credentials.as_ref().map(Credentials::header));
+        }
+        Self { method: self.method.clone(), url, headers, body: self.body.clone() }
+    }
+
+    /// The `host` header the user gave; without one the driver sends the URL's authority.
     #[must_use]
     pub fn host_given(&self) -> Option<&Template> {
         self.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value)

@@ -44,13 +44,6 @@ impl Draws {
         mix(self.0)
     }
 
-    /// In (0, 1], with 53 bits.
-    pub(super) fn positive_uniform(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-        let bits = ((self.next_u64() >> 11) + 1) as f64;
-        bits * (1.0 / 9_007_199_254_740_992.0)
-    }
-
     /// Between two bounds, both included, without bias: Lemire, Fast random integer generation in
     /// an interval, ACM TOMACS 29(1), 2019, algorithm 5.
     pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
@@ -96,7 +89,6 @@ enum Choice {
     },
     Uniform,
     Weighted(Alias),
-    Zipf(Zipf),
 }
 
 impl Picker {
@@ -121,7 +113,10 @@ impl Picker {
                 return Err(RequestError::WeightCount { wanted, found });
             }
             Order::Weighted(weights) => Choice::Weighted(Alias::new(weights)?),
-            Order::Zipf(exponent) => Choice::Zipf(Zipf::new(u64::from(len), *exponent)?),
+            Order::Zipf(exponent) => {
+                let weights: Vec<f64> = Zipf::new(u64::from(len), *exponent)?.weights().collect();
+                Choice::Weighted(Alias::new(&weights)?)
+            }
         };
         let key = Draws::key(seed, "request.order");
         Ok(Self { number: u64::from(share.index), step: u64::from(of), len, key, choice })
@@ -132,7 +127,7 @@ impl Picker {
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
         let number = self.number;
-        let mut draws = Draws::of_request(self.key, number);
+        let draws = || Draws::of_request(self.key, number);
         let index = match &mut self.choice {
             Choice::InOrder => u32::try_from(number).ok().filter(|&index| index < self.len)?,
             Choice::RoundRobin { at, step } => {
@@ -141,9 +136,8 @@ impl Picker {
                 *at = if step < room { index + step } else { step - room };
                 index
             }
-            Choice::Uniform => narrow(draws.between(0, u64::from(self.len - 1))),
-            Choice::Weighted(alias) => alias.pick(draws.next_u64()),
-            Choice::Zipf(zipf) => narrow(zipf.rank_from(|| draws.positive_uniform()) - 1),
+            Choice::Uniform => narrow(draws().between(0, u64::from(self.len - 1))),
+            Choice::Weighted(alias) => alias.pick(draws().next_u64()),
         };
         self.number = number.wrapping_add(self.step);
         Some(index)

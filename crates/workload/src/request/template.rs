@@ -108,8 +108,11 @@ impl Template {
             match part {
                 Part::Literal(text) => out.extend_from_slice(text),
                 Part::Counter => push_decimal(out, state.number),
-                Part::Uuid => push_uuid(out, state.draws.next_u64(), state.draws.next_u64()),
-                Part::Random(low, high) => push_decimal(out, state.draws.between(*low, *high)),
+                Part::Uuid => {
+                    let draws = state.draws();
+                    push_uuid(out, draws.next_u64(), draws.next_u64());
+                }
+                Part::Random(low, high) => push_decimal(out, state.draws().between(*low, *high)),
             }
         }
     }
@@ -170,7 +173,8 @@ pub struct RenderState {
     number: u64,
     step: u64,
     key: u64,
-    draws: Draws,
+    /// Those of the present request, once it has drawn.
+    draws: Option<Draws>,
 }
 
 impl RenderState {
@@ -179,14 +183,17 @@ impl RenderState {
     pub fn new(seed: u64, share: Share) -> Self {
         let key = Draws::key(seed, "request.template");
         let number = u64::from(share.index);
-        let draws = Draws::of_request(key, number);
-        Self { number, step: u64::from(share.of.max(1)), key, draws }
+        Self { number, step: u64::from(share.of.max(1)), key, draws: None }
     }
 
     /// Moves to the next request of this share: to be called once after each request.
     pub fn next_request(&mut self) {
         self.number = self.number.wrapping_add(self.step);
-        self.draws = Draws::of_request(self.key, self.number);
+        self.draws = None;
+    }
+
+    fn draws(&mut self) -> &mut Draws {
+        self.draws.get_or_insert_with(|| Draws::of_request(self.key, self.number))
     }
 
     /// The number of the present request in the whole load: what `{{counter}}` shows.

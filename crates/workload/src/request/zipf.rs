@@ -4,6 +4,10 @@
 //! monotone discrete distributions, ACM TOMACS 6(3), 1996, pages 169–184. The hat is the integral
 //! H of x^(−s); constant memory, less than 1.1 draws a variate. H and its inverse are written with
 //! log1p and expm1 quotients, so that they hold near s = 1 too.
+//!
+//! For populations too great for a table. A [`Picker`](super::Picker), whose list is in memory
+//! anyway, draws from an [`Alias`](super::Alias) table of the [`weights`](Zipf::weights),
+//! several times as fast.
 
 use super::error::RequestError;
 use crate::random::Stream;
@@ -45,25 +49,35 @@ impl Zipf {
     /// A rank between 1 and n.
     #[must_use]
     pub fn sample(&self, stream: &mut Stream) -> u64 {
-        self.rank_from(|| 1.0 - stream.uniform())
-    }
-
-    /// A rank between 1 and n from uniform draws in (0, 1].
-    pub(super) fn rank_from(&self, mut uniform: impl FnMut() -> f64) -> u64 {
         let hat = Hat { exponent: self.exponent };
         loop {
-            let u = self.bottom + uniform() * (self.top - self.bottom);
+            // 1 − uniform lies in (0, 1].
+            let u = self.bottom + (1.0 - stream.uniform()) * (self.top - self.bottom);
             let x = hat.inverse(u);
-            let k = libm::floor(x + 0.5).clamp(1.0, self.n);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "between 1 and n; the cast rounds down"
+            )]
+            let (rank, k) = {
+                let rank = (x + 0.5).clamp(1.0, self.n) as u64;
+                (rank, rank as f64)
+            };
             if k - x <= self.sure || u >= hat.integral(k + 0.5) - hat.density(k) {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a whole number between 1 and n"
-                )]
-                return k as u64;
+                return rank;
             }
         }
+    }
+}
+
+impl Zipf {
+    /// P(k) / P(1) for k from 1 to n, with as many bits on every machine.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "n was a u64")]
+    pub fn weights(&self) -> impl Iterator<Item = f64> + use<> {
+        let hat = Hat { exponent: self.exponent };
+        #[expect(clippy::cast_precision_loss, reason = "ranks beyond 2^53 are not told apart")]
+        (1..=self.n as u64).map(move |k| hat.density(k as f64))
     }
 }
 

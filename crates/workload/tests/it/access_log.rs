@@ -11,7 +11,7 @@ use plimsoll_workload::access_log::{
     import, import_from,
 };
 use plimsoll_workload::arrivals::Share;
-use plimsoll_workload::request::{Url, UrlListReader};
+use plimsoll_workload::request::{Request, Url, UrlListReader};
 use plimsoll_workload::trace::Trace;
 
 use crate::log_lines::{LogLines, START};
@@ -264,7 +264,9 @@ fn a_replay_asks_in_the_order_of_the_file_at_the_rate_of_the_log() {
     assert_eq!(ms, [(0, 0), (500, 1), (1000, 2), (3000, 0), (3500, 3)]);
     assert_eq!((replay.total(), replay.left_out(), replay.unreadable()), (5, 2, 1));
     assert_eq!(replay.duration_ns(), 4_000_000_000);
-    let list = replay.requests(&base()).expect("sound requests").list;
+    let like = Request::new(base()).header("X-Test: 1").expect("a sound header");
+    let list = replay.requests(&like).expect("sound requests").list;
+    assert!(list.iter().all(|request| request.headers == like.headers));
     let shown: Vec<String> =
         list.iter().map(|request| format!("{} {}", request.method, request.url)).collect();
     assert_eq!(shown, ["GET http://h/a", "GET http://h/b", "HEAD http://h/a", "GET http://h/c"]);
@@ -273,6 +275,22 @@ fn a_replay_asks_in_the_order_of_the_file_at_the_rate_of_the_log() {
     let post = file(&folder, "post", clf(13, "POST /a HTTP/1.0"));
     let nothing = Replay::open(&post, &ReplayOptions::default()).expect_err("nothing");
     assert!(matches!(nothing, LogError::NothingToReplay { left_out: 1, .. }));
+}
+
+#[test]
+fn the_log_of_a_proxy_puts_load_on_no_other_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = "1000000000.000 5 192.0.2.1 TCP_HIT/200 9 GET http://elsewhere.example/a?b - x x";
+    let path = file(&folder, "log", line);
+    let asked = |other_servers| {
+        let options = ReplayOptions { other_servers, ..ReplayOptions::default() };
+        let replay = Replay::open(&path, &options).expect("a replay");
+        let like = Request::new(Url::parse("http://me:pw@h:81/").expect("a sound URL"));
+        let request = replay.requests(&like).expect("sound requests").list.remove(0);
+        (request.url.to_string(), request.headers.len())
+    };
+    assert_eq!(asked(false), ("http://h:81/a?b".to_owned(), 1));
+    assert_eq!(asked(true), ("http://elsewhere.example/a?b".to_owned(), 0));
 }
 
 #[test]

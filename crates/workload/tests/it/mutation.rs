@@ -14,7 +14,7 @@ use plimsoll_workload::access_log::{
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::{
-    Credentials, Order, RenderState, RequestError, Template, Url, UrlListReader, bearer,
+    Credentials, Order, RenderState, Request, RequestError, Template, Url, UrlListReader, bearer,
     parse_header, parse_method,
 };
 
@@ -263,10 +263,11 @@ fn log(stream: &mut Stream) -> Result<(), String> {
 fn replay(text: &[u8]) -> Result<(), String> {
     let mut file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     file.write_all(text).map_err(|error| error.to_string())?;
-    let options = ReplayOptions { unsafe_methods: true, ..ReplayOptions::default() };
+    let options =
+        ReplayOptions { unsafe_methods: true, other_servers: true, ..ReplayOptions::default() };
     let Ok(replay) = Replay::open(file.path(), &options) else { return Ok(()) };
     let base = Url::parse("http://h/").map_err(|error| error.to_string())?;
-    let requests = replay.requests(&base).map_err(|error| error.to_string())?;
+    let requests = replay.requests(&Request::new(base)).map_err(|error| error.to_string())?;
     let (mut count, mut last_ns) = (0, 0);
     for request in replay.due(Share::WHOLE).map_err(|error| error.to_string())? {
         let request = request.map_err(|error| error.to_string())?;

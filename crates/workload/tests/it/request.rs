@@ -146,6 +146,20 @@ fn credentials_become_a_header_and_are_never_shown() {
 }
 
 #[test]
+fn credentials_of_one_server_are_not_told_to_another() {
+    let names = |request: &Request| -> Vec<String> {
+        request.headers.iter().map(|(name, _)| name.clone()).collect()
+    };
+    let like = Request::new(url("http://me:pw@h/")).header("a: b").expect("a sound header");
+    assert_eq!(names(&like), ["authorization", "a"]);
+    assert_eq!(names(&like.at(url("http://i/"))), ["a"]);
+    assert_eq!(names(&like.at(like.url.join("/x").expect("a path"))), ["a", "authorization"]);
+    let token = like.bearer("t").expect("a sound token");
+    let other = token.at(url("http://you:pw@i/"));
+    assert_eq!(other.headers, token.headers, "what was given explicitly stays");
+}
+
+#[test]
 fn nothing_that_could_start_another_header_passes() {
     let (name, value) = parse_header("X-Trace:  a b\t ").expect("a sound header");
     assert_eq!((name.as_str(), value.as_static()), ("x-trace", Some(&b"a b"[..])));
@@ -479,7 +493,7 @@ fn picks_are_the_same_on_every_machine() {
     let golden = [
         [652, 128, 907, 203, 683, 597, 585, 324],
         [652, 835, 906, 902, 682, 596, 584, 968],
-        [28, 589, 1, 421, 22, 43, 47, 232],
+        [652, 128, 54, 203, 10, 5, 5, 0],
     ];
     assert_eq!(found.map(|picks| <[u32; 8]>::try_from(picks).expect("eight")), golden);
 }
