@@ -34,6 +34,15 @@ pub struct Tls {
     pub name: rustls::pki_types::ServerName<'static>,
 }
 
+impl Tls {
+    /// Offers one application protocol and no other (ALPN, RFC 7301).
+    pub(crate) fn offer_only(&mut self, protocol: &[u8]) {
+        let mut config = (*self.config).clone();
+        config.alpn_protocols = vec![protocol.to_vec()];
+        self.config = Arc::new(config);
+    }
+}
+
 /// Which driver speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {

@@ -36,6 +36,8 @@ pub(crate) struct Connection<C> {
     /// The driver's state.
     pub(crate) protocol: Option<C>,
     tls: Option<Box<rustls::ClientConnection>>,
+    /// Whether TLS has to agree on HTTP/2, which was offered alone.
+    needs_http2: bool,
     /// What the socket did not take yet.
     out: Vec<u8>,
     /// Plain bytes that go out together at the end of the turn.
@@ -72,6 +74,7 @@ impl<C> Connection<C> {
             serial: 0,
             protocol: None,
             tls: None,
+            needs_http2: false,
             out: Vec::new(),
             gathered: Vec::new(),
             watches_write: false,
@@ -110,6 +113,7 @@ impl<C> Connection<C> {
         let mut client = rustls::ClientConnection::new(tls.config.clone(), tls.name.clone())?;
         client.set_buffer_limit(None);
         self.tls = Some(Box::new(client));
+        self.needs_http2 = tls.config.alpn_protocols == [crate::http2::ALPN];
         self.state = State::Handshaking;
         Ok(())
     }
@@ -185,6 +189,9 @@ impl<C> Connection<C> {
             }
         }
         let completed = handshaking && !tls.is_handshaking();
+        if completed && self.needs_http2 {
+            agreed_on_http2(tls.alpn_protocol())?;
+        }
         if tls.wants_write() {
             self.flush()?;
         }
@@ -207,6 +214,21 @@ impl<C> Connection<C> {
         self.in_use = 0;
         self.dirty = false;
     }
+}
+
+/// HTTP/1.1 may be spoken where nothing was agreed on, HTTP/2 may not (RFC 9113, section 3.3).
+fn agreed_on_http2(protocol: Option<&[u8]>) -> io::Result<()> {
+    if protocol == Some(crate::http2::ALPN) {
+        return Ok(());
+    }
+    let found = match protocol {
+        Some(other) => format!("`{}`", other.escape_ascii()),
+        None => "none".to_owned(),
+    };
+    Err(io::Error::other(format!(
+        "agree on HTTP/2: wanted the application protocol `h2` (ALPN), found {found}; ask for \
+         HTTP/1.1, or let the server offer HTTP/2"
+    )))
 }
 
 /// Begins to connect; the socket is non-blocking and sends small writes at once.

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod driver;
 pub mod http1;
+pub mod http2;
 pub mod run;
 pub mod session;
 pub mod sys;

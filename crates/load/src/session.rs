@@ -9,6 +9,7 @@ use crate::config::{Config, Endpoint, Protocol};
 use crate::driver::Driver;
 use crate::http1::Http1;
 use crate::http1::encode::Encoder;
+use crate::http2::{self, Http2};
 use crate::recorder::{Recorder, Slice};
 use crate::source::{Closed, Open, Source, Times};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
@@ -344,11 +345,18 @@ fn spawn(
     let source = source(config, load, share);
     let render = RenderState::new(config.seed, share);
     let requests = config.requests.clone();
-    let config = config.clone();
+    let mut config = config.clone();
+    let (head, once) = (config.head.clone(), config.connection_per_request);
     let handle = match config.protocol {
-        Protocol::Http1 | Protocol::Http2 => {
-            let encoder = Encoder::new(requests, config.head.clone(), render);
-            let driver = Http1::new(encoder, config.connection_per_request);
+        Protocol::Http1 => {
+            let driver = Http1::new(Encoder::new(requests, head, render), once);
+            start(config, line, driver, source, recorder)?
+        }
+        Protocol::Http2 => {
+            if let Some(tls) = &mut config.tls {
+                tls.offer_only(http2::ALPN);
+            }
+            let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
             start(config, line, driver, source, recorder)?
         }
     };

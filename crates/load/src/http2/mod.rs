@@ -1,0 +1,266 @@
+//! HTTP/2 (RFC 9113) with header compression (RFC 7541): many requests at once on a connection, as
+//! streams.
+//!
+//! # What an answer counts
+//!
+//! The bytes of an answer are those of its frames: HEADERS, CONTINUATION and DATA with their heads of
+//! nine bytes and their padding, interim answers and trailers included.
+//!
+//! # What ends a stream, and what ends the connection
+//!
+//! A message that is malformed (RFC 9113, section 8.1.1: no `:status`, a field that no answer may
+//! have, another length than the one announced) ends its stream, which is reset. A frame that may not
+//! come, or a header block that cannot be read, ends the connection: everything on it fails as
+//! [`ErrorKind::Protocol`](plimsoll_runs::ErrorKind::Protocol). The engine closes the socket then, so
+//! that no GOAWAY is sent.
+//!
+//! After GOAWAY nothing more is sent on a connection; it is closed as soon as the rest is answered.
+//!
+//! # Flow control
+//!
+//! Bodies are not kept, so there is nothing to protect: windows are as good as open, and are given
+//! back by halves. Bodies of requests keep to the peer's windows.
+
+mod frame;
+mod hpack;
+mod receive;
+mod request;
+mod send;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+use crate::driver::{Driver, Event, Fate, Slot};
+use crate::http1::encode::Head;
+use frame::{code, kind, setting};
+use hpack::decode::Decoder;
+use plimsoll_workload::request::{RenderState, Requests};
+use request::{Encoder, Table};
+use send::Sending;
+use std::sync::Arc;
+use streams::Streams;
+
+/// What is agreed on by TLS (section 3.2).
+pub const ALPN: &[u8] = b"h2";
+
+/// The windows that we offer for answers, and for a whole connection.
+const WINDOW: u32 = 1 << 30;
+
+/// The driver: what can be asked, and how it is asked.
+pub struct Http2 {
+    encoder: Encoder,
+    /// Requests at once on a connection.
+    streams: u32,
+    /// The last number that a stream may have.
+    last_id: u32,
+    /// For a header block and strings on their way.
+    block: Vec<u8>,
+    text: Vec<u8>,
+    /// Streams on which an answer has begun in the bytes that are being received.
+    begun: Vec<u32>,
+}
+
+/// A connection's state.
+pub struct Connection {
+    streams: Streams,
+    /// The number of the next stream.
+    next_id: u32,
+    /// What the peer allows at once.
+    peer_streams: u32,
+    /// Whether the peer has sent its first SETTINGS.
+    settled: bool,
+    /// No more requests: the peer is going away.
+    leaving: bool,
+    /// Whether we have reset a stream, on which frames may then still come.
+    has_reset: bool,
+    /// What the peer's table holds, the size it may have, and whether that is still to be said.
+    table: Table,
+    table_size: usize,
+    resize: bool,
+    decoder: Decoder,
+    /// Frames that are no part of an answer since the last that was one.
+    idle_frames: u32,
+    /// A frame that is not whole, unless it is DATA.
+    partial: Vec<u8>,
+    /// Bytes of DATA that are still to come, and the stream that they end, or 0.
+    skip: usize,
+    skip_ends: u32,
+    /// A header block that is not whole, its stream (0: none) and what came with it.
+    block: Vec<u8>,
+    block_of: u32,
+    block_ends: bool,
+    block_bytes: u64,
+    /// Bytes of DATA that the connection's window has not been given back.
+    taken: u32,
+    sending: Sending,
+}
+
+impl Http2 {
+    /// A driver for these requests, `streams` of them at once on a connection. With `once`, each
+    /// request gets a connection of its own.
+    #[must_use]
+    pub fn new(
+        requests: Arc<Requests>,
+        head: Head,
+        render: RenderState,
+        streams: u32,
+        once: bool,
+    ) -> Self {
+        Self {
+            encoder: Encoder::new(requests, head, render),
+            streams: streams.max(1),
+            last_id: if once { 1 } else { frame::MOST },
+            block: Vec::new(),
+            text: Vec::new(),
+            begun: Vec::new(),
+        }
+    }
+
+    /// Whether nothing is or will be under way on a connection.
+    fn is_over(&self, connection: &Connection) -> bool {
+        connection.streams.len() == 0 && (connection.leaving || connection.next_id > self.last_id)
+    }
+}
+
+impl Connection {
+    /// Says that the table is to be smaller if the peer wants it so, before the next header block.
+    fn resize(&mut self, block: &mut Vec<u8>) {
+        if std::mem::take(&mut self.resize) {
+            hpack::encode::resize(self.table_size, block);
+        }
+    }
+
+    /// The peer allows a table of this size.
+    fn allow_table(&mut self, size: usize, needed: usize) {
+        if size < self.table_size {
+            self.table_size = size;
+            self.resize = true;
+            if size < needed {
+                self.table = Table::None;
+            }
+        }
+    }
+
+    /// Ends a stream on our side.
+    fn reset(&mut self, id: u32, code: u32, out: &mut Vec<u8>) {
+        self.has_reset = true;
+        frame::number(kind::RST_STREAM, id, code, out);
+    }
+}
+
+impl Driver for Http2 {
+    type Connection = Connection;
+
+    const GATHERS: bool = true;
+    const READ: usize = 64 * 1024;
+
+    fn open(&mut self, out: &mut Vec<u8>) -> Connection {
+        out.extend_from_slice(frame::PREFACE);
+        let settings = [(setting::ENABLE_PUSH, 0), (setting::INITIAL_WINDOW_SIZE, WINDOW)];
+        frame::settings(&settings, out);
+        frame::number(kind::WINDOW_UPDATE, 0, WINDOW - frame::FIRST_WINDOW, out);
+        Connection {
+            streams: Streams::default(),
+            next_id: 1,
+            peer_streams: u32::MAX,
+            settled: false,
+            leaving: false,
+            has_reset: false,
+            table: Table::Empty,
+            table_size: hpack::TABLE_SIZE,
+            resize: false,
+            decoder: Decoder::default(),
+            idle_frames: 0,
+            partial: Vec::new(),
+            skip: 0,
+            skip_ends: 0,
+            block: Vec::new(),
+            block_of: 0,
+            block_ends: false,
+            block_bytes: 0,
+            taken: 0,
+            sending: Sending::default(),
+        }
+    }
+
+    #[inline]
+    fn room(&self, connection: &Connection) -> u32 {
+        if connection.leaving || connection.next_id > self.last_id {
+            return 0;
+        }
+        let numbers = (self.last_id - connection.next_id) / 2 + 1;
+        let at_once = self.streams.min(connection.peer_streams);
+        at_once.saturating_sub(connection.streams.len()).min(numbers)
+    }
+
+    #[inline]
+    fn request<'a>(
+        &'a mut self,
+        connection: &mut Connection,
+        slot: Slot,
+        index: u32,
+        out: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        let id = connection.next_id;
+        connection.next_id = id.saturating_add(2);
+        connection.streams.add(id, slot, self.encoder.is_head(index));
+        let table = connection.table;
+        if table == Table::Empty {
+            connection.table = Table::Filled;
+        }
+        if self.encoder.is_made(index) && !connection.resize {
+            let (frame, body) = self.encoder.made(index, table, id);
+            let Some(body) = body else { return frame };
+            out.extend_from_slice(frame);
+            connection.send_body(id, body, out);
+            return out;
+        }
+        self.block.clear();
+        connection.resize(&mut self.block);
+        let body = self.encoder.make_now(index, table, &mut self.block);
+        self.encoder.next();
+        frame::headers(&self.block, body.is_none(), id, out);
+        if let Some(body) = body {
+            connection.send_body(id, body, out);
+        }
+        out
+    }
+
+    fn receive(
+        &mut self,
+        connection: &mut Connection,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Fate {
+        let mut receiving = receive::Receiving {
+            connection,
+            text: &mut self.text,
+            begun: &mut self.begun,
+            table_needed: self.encoder.table_size(),
+            out,
+            events,
+        };
+        let result = receiving.all(bytes);
+        receiving.announce();
+        if result.is_err() {
+            receiving.fail();
+            return Fate::Close;
+        }
+        if self.is_over(connection) { Fate::Close } else { Fate::Keep }
+    }
+
+    /// No answer ends with the connection: what is not whole has failed.
+    fn end(&mut self, _: &mut Connection, _: &mut Vec<Event>) {}
+
+    fn abandon(&mut self, connection: &mut Connection, slot: Slot, out: &mut Vec<u8>) -> Fate {
+        if let Some(id) = connection.streams.with_slot(slot)
+            && let Some(at) = connection.streams.find(id)
+        {
+            connection.streams.remove(at);
+            connection.sending.forget(id);
+            connection.reset(id, code::CANCEL, out);
+        }
+        if self.is_over(connection) { Fate::Close } else { Fate::Keep }
+    }
+}
