@@ -26,7 +26,8 @@ fn main() -> ExitCode {
         // Release builds abort on a panic; so the seed is known before it runs.
         let replay = move || {
             println!(
-                "replay: cargo run --release -p plimsoll-workload --example access_log_mutate 0 {seed}"
+                "replay: cargo run --release -p plimsoll-workload \
+                 --example access_log_mutate 0 {seed}"
             );
         };
         std::panic::set_hook(Box::new(move |panic| {

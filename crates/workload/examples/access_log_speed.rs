@@ -62,7 +62,8 @@ fn measure(
     let mb = bytes as f64 / 1e6;
     let kind = if gzip { "gzip" } else { "plain" };
     println!(
-        "{:<10}{kind:<7}{mb:>9.1}{wall_s:>9.3}{cpu_s:>9.3}{:>9.0}{resident:>13.1}{urls:>9}{other:>9}",
+        "{:<10}{kind:<7}{mb:>9.1}{wall_s:>9.3}{cpu_s:>9.3}{:>9.0}{resident:>13.1}\
+         {urls:>9}{other:>9}",
         format.name(),
         mb / cpu_s
     );

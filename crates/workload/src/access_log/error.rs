@@ -9,7 +9,10 @@ use plimsoll_units::ParseError;
 #[non_exhaustive]
 pub enum LogError {
     /// The file cannot be opened.
-    #[error("open the access log {path}: check that the file is there and readable", path = path.display())]
+    #[error(
+        "open the access log {path}: check that the file is there and readable",
+        path = path.display()
+    )]
     Open {
         /// The file.
         path: PathBuf,

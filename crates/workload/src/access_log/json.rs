@@ -389,11 +389,20 @@ mod tests {
 
     #[test]
     fn the_usual_loggers() {
-        let nginx = r#"{"time_local":"10/Oct/2000:13:55:36 -0700","uri":"/a","request":"GET /a?b=1 HTTP/1.1","status":200}"#;
+        let nginx = concat!(
+            r#"{"time_local":"10/Oct/2000:13:55:36 -0700","uri":"/a","#,
+            r#""request":"GET /a?b=1 HTTP/1.1","status":200}"#
+        );
         assert_eq!(parsed(nginx), is(971_211_336, "GET", "/a?b=1"));
-        let caddy = r#"{"level":"info","ts":971211336.25,"request":{"proto":"HTTP/2.0","method":"PUT","uri":"/x\u0026y","headers":{"A":["}",{"b":"\"{"}]}},"status":200}"#;
+        let caddy = concat!(
+            r#"{"level":"info","ts":971211336.25,"request":{"proto":"HTTP/2.0","method":"PUT","#,
+            r#""uri":"/x\u0026y","headers":{"A":["}",{"b":"\"{"}]}},"status":200}"#
+        );
         assert_eq!(parsed(caddy), is(971_211_336, "PUT", "/x&y"));
-        let other = r#" { "method" : "POST" , "time" : 0.003, "@timestamp" : "2000-10-10T20:55:36Z" , "url" : "http:\/\/h\/\ud83d\ude00" } "#;
+        let other = concat!(
+            r#" { "method" : "POST" , "time" : 0.003, "@timestamp" : "2000-10-10T20:55:36Z" , "#,
+            r#""url" : "http:\/\/h\/\ud83d\ude00" } "#
+        );
         assert_eq!(parsed(other), is(971_211_336, "POST", "http://h/\u{1f600}"));
         let bare = r#"{"path":"/p","timestamp":971211336000}"#;
         assert_eq!(parsed(bare), is(971_211_336, "GET", "/p"));
@@ -403,7 +412,10 @@ mod tests {
 
     #[test]
     fn names_within_other_values_do_not_count() {
-        let line = r#"{"tags":["uri",{"uri":"/no","ts":1}],"x":{"url":"/no"},"ts":971211336,"path":"/yes","n":null,"t":true}"#;
+        let line = concat!(
+            r#"{"tags":["uri",{"uri":"/no","ts":1}],"x":{"url":"/no"},"ts":971211336,"#,
+            r#""path":"/yes","n":null,"t":true}"#
+        );
         assert_eq!(parsed(line), is(971_211_336, "GET", "/yes"));
     }
 

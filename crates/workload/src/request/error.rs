@@ -31,7 +31,10 @@ pub enum RequestError {
         error: ParseError,
     },
     /// A list could not be read.
-    #[error("read the URL list {path}: check that the file is there and readable", path = path.display())]
+    #[error(
+        "read the URL list {path}: check that the file is there and readable",
+        path = path.display()
+    )]
     Read {
         /// The file.
         path: PathBuf,

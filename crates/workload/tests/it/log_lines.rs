@@ -16,8 +16,10 @@ pub(crate) const START: i64 = 1_782_864_000;
 const PAGES: u64 = 150_000;
 
 const AGENTS: [&str; 4] = [
-    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/137.0.0.0 Safari/537.36",
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1",
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/137.0.0.0 \
+     Safari/537.36",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like \
+     Gecko) Version/18.5 Mobile/15E148 Safari/604.1",
     "Mozilla/5.0 (compatible; Examplebot/2.1; +http://example.com/bot.html)",
     "curl/8.14.1",
 ];
@@ -93,7 +95,8 @@ impl LogLines {
                     "{{\"remote_addr\":\"{host}\",\"time_iso8601\":\"{y}-{mo:02}-{d:02}T{h:02}:\
                      {mi:02}:{s:02}.{millis:03}+00:00\",\"request_method\":\"{method}\",\
                      \"request_uri\":\"{url}\",\"status\":200,\"body_bytes_sent\":{size},\
-                     \"request_time\":0.{millis:03},\"tls\":{{\"version\":\"1.3\",\"ciphers\":[1,2]}},\
+                     \"request_time\":0.{millis:03},\
+                     \"tls\":{{\"version\":\"1.3\",\"ciphers\":[1,2]}},\
                      \"http_user_agent\":\"{agent}\"}}"
                 )
             }

@@ -345,6 +345,10 @@ fn what_cannot_be_picked_from_is_refused() {
     }
 }
 
+fn weight() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 1e-9..1e9_f64, 0.1..10.0_f64]
+}
+
 proptest! {
     #[test]
     fn the_shares_together_are_the_whole(
@@ -375,7 +379,7 @@ proptest! {
 
     #[test]
     fn an_alias_table_gives_each_index_its_share(
-        weights in prop::collection::vec(prop_oneof![Just(0.0), 1e-9..1e9_f64, 0.1..10.0_f64], 1..40)
+        weights in prop::collection::vec(weight(), 1..40)
             .prop_filter("a weight", |weights| weights.iter().any(|w| *w > 0.0)),
     ) {
         // The table read at evenly spread points is the integral of what it draws.
