@@ -43,7 +43,7 @@ pub struct Setting<'a> {
 }
 
 /// Watches a run; what it wishes is done.
-pub trait Progress {
+pub trait Progress: Send {
     /// Called four times a second with the present second so far; `complete` when it is whole.
     fn second(&mut self, second: &Interval, complete: bool);
     /// What the user wishes.
@@ -85,7 +85,12 @@ pub fn execute(
         stopped: None,
         wish: Wish::Continue,
     };
-    let result = run(&prepared.config, &prepared.offer, &mut recording, &mut steering);
+    // A thread of its own, as it gives way to the engine's threads.
+    let result = std::thread::scope(|scope| {
+        let (recording, steering) = (&mut recording, &mut steering);
+        let thread = scope.spawn(|| run(&prepared.config, &prepared.offer, recording, steering));
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
     let stopped = steering.stopped.take();
     let interrupted = steering.wish != Wish::Continue;
     let (ended, drain_ns, failed) = match result {

@@ -60,8 +60,8 @@ pub enum Wish {
     Abort,
 }
 
-/// Watches a run while it goes on.
-pub trait Watch {
+/// Watches a run while it goes on, on the thread that [`run`] was called on.
+pub trait Watch: Send {
     /// Called after every slice with the second so far, and with `complete` when it is whole.
     fn watch(&mut self, second: &Interval, complete: bool) -> Wish;
     /// Called several times a second, also while nothing comes.
@@ -81,6 +81,9 @@ pub struct Ended {
 
 /// Offers a load and stores what is observed, second by second.
 ///
+/// The calling thread gives way to the engine's threads for good, as it may have to share a core with
+/// one of them: call it on a thread of its own.
+///
 /// # Errors
 /// [`RunError`]; everything observed before it has been given to the sink.
 pub fn run(
@@ -94,6 +97,7 @@ pub fn run(
         Offer::Closed(load, _) => load.clone(),
     };
     let mut session = Session::start(config, &load)?;
+    crate::sys::give_way();
     if let Offer::Open { parts, .. } = offer {
         let mut from = 0;
         for times in parts {

@@ -116,6 +116,14 @@ pub fn set_timer_slack(ns: u64) {
     let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns, 0, 0, 0) };
 }
 
+/// Makes the calling thread give way to others (`setpriority(2)`, nice 10): storing a second must not
+/// make a request late, where both share a core.
+pub fn give_way() {
+    let thread = Some(rustix::thread::gettid());
+    // Where it is refused, all threads have the same right to the core, as before.
+    let _ = rustix::process::setpriority_process(thread, 10);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
