@@ -93,14 +93,14 @@ pub fn execute(
     });
     let stopped = steering.stopped.take();
     let interrupted = steering.wish != Wish::Continue;
-    let (ended, drain_ns, failed) = match result {
+    let (ended, times, failed) = match result {
         Ok(run) => {
             let ended = match stopped {
                 Some(reason) => Ended::Stopped(reason),
                 None if interrupted => Ended::Interrupted,
                 None => Ended::Complete,
             };
-            (ended, run.drain_ns, None)
+            (ended, Some(run), None)
         }
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {
             // Nothing was sent: there is no run.
@@ -108,10 +108,13 @@ pub fn execute(
             let _ = std::fs::remove_dir_all(folder);
             return Err(error.into());
         }
-        Err(error) => (Ended::Failed(chain(&error)), 0, Some(error.into())),
+        Err(error) => (Ended::Failed(chain(&error)), None, Some(error.into())),
     };
     let mut end = End::new(ended);
-    end.drain_ns = drain_ns;
+    if let Some(times) = times {
+        end.measured_ns = Some(times.offered_ns.saturating_sub(prepared.warmup_ns));
+        end.drain_ns = times.drain_ns;
+    }
     end.cpu_ns = plimsoll_load::clock::process_cpu_ns();
     end.max_rss_bytes = Memory::read(setting.system).map(|memory| memory.peak_bytes);
     end.warnings.clone_from(&prepared.notes);

@@ -73,7 +73,10 @@ pub trait Watch: Send {
 /// How a run went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Time from the end of the schedule to the end of the run.
+    /// How long requests were offered, warm-up included: the schedule's length, or less where the run
+    /// was stopped, or its list of requests came to an end.
+    pub offered_ns: u64,
+    /// Time from there to the end of the run.
     pub drain_ns: u64,
     /// Whether it was stopped or aborted on a wish.
     pub stopped: bool,
@@ -107,12 +110,13 @@ pub fn run(
     }
     session.end_at(offer.duration_ns());
     sink.event(&Event { at_ns: 0, kind: "started".into(), text: "the load began".into() })?;
-    let mut fold = Fold { second: Interval::default(), slices: 0, end_ns: 0, sink, watch };
-    let result = fold.all(&mut session);
-    let end_ns = fold.end_ns;
-    let stopped = result?;
-    let drain_ns = end_ns.saturating_sub(offer.duration_ns());
-    Ok(Ended { drain_ns, stopped })
+    let mut fold =
+        Fold { second: Interval::default(), slices: 0, end_ns: 0, stopped_ns: None, sink, watch };
+    fold.all(&mut session)?;
+    let (end_ns, stopped_ns) = (fold.end_ns, fold.stopped_ns);
+    let offered_ns = offer.duration_ns().min(stopped_ns.unwrap_or(end_ns));
+    let drain_ns = end_ns.saturating_sub(offered_ns);
+    Ok(Ended { offered_ns, drain_ns, stopped: stopped_ns.is_some() })
 }
 
 /// Folds slices into seconds.
@@ -120,12 +124,14 @@ struct Fold<'a> {
     second: Interval,
     slices: u32,
     end_ns: u64,
+    /// When it was first wished to stop.
+    stopped_ns: Option<u64>,
     sink: &'a mut dyn Sink,
     watch: &'a mut dyn Watch,
 }
 
 impl Fold<'_> {
-    fn all(&mut self, session: &mut Session) -> Result<bool, RunError> {
+    fn all(&mut self, session: &mut Session) -> Result<(), RunError> {
         let mut wish = Wish::Continue;
         let mut fault = None;
         loop {
@@ -151,7 +157,7 @@ impl Fold<'_> {
         self.flush()?;
         match fault {
             Some(fault) => Err(RunError::Engine(fault)),
-            None => Ok(wish != Wish::Continue),
+            None => Ok(()),
         }
     }
 
@@ -194,6 +200,7 @@ impl Fold<'_> {
             }
         };
         let at_ns = session.clock().now();
+        self.stopped_ns.get_or_insert(at_ns);
         self.sink.event(&Event { at_ns, kind: kind.into(), text: text.into() })?;
         Ok(())
     }

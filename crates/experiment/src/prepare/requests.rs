@@ -83,6 +83,7 @@ fn read_log(
         format: replay.format,
         max_urls: usize::try_from(replay.max_urls).unwrap_or(usize::MAX),
         unsafe_methods: replay.unsafe_methods,
+        other_servers: false,
     };
     let log = Replay::open(&replay.file, &options)?;
     if log.left_out() + log.unreadable() > 0 {
@@ -106,7 +107,7 @@ fn read_log(
         )]
         times.push((request.offset_ns as f64 / replay.speed) as u64);
     }
-    let requests = log.requests(base)?;
+    let requests = log.requests(&Request::new(base.clone()))?;
     Ok(Asked { requests, sequence: Some(sequence.into()), times: Some(times.into()) })
 }
 
