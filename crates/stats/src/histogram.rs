@@ -11,11 +11,11 @@
 //!
 //! # Memory
 //!
-//! An empty histogram owns nothing. Counts are kept for a window of the layout, which grows by whole
-//! half buckets (8 KiB) to hold what is recorded and is kept when the histogram is cleared: the times
-//! of one service lie within a few doublings, so a histogram takes 50 to 150 KiB instead of the
-//! layout's 280, and one that is filled again and again soon allocates no more. Clearing, merging and
-//! reading visit the occupied range only.
+//! An empty histogram owns nothing. Counts are kept for a window of the layout, which grows by
+//! whole half buckets (8 KiB) to hold what is recorded and is kept when the histogram is cleared:
+//! the times of one service lie within a few doublings, so a histogram takes 50 to 150 KiB instead
+//! of the layout's 280, and one that is filled again and again soon allocates no more. Clearing,
+//! merging and reading visit the occupied range only.
 
 pub mod codec;
 mod quantiles;

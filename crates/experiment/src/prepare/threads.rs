@@ -27,8 +27,8 @@ pub(super) fn count(plan: &Plan, peak_per_s: f64, cores: Cores) -> u32 {
     plan.load.threads.unwrap_or(auto).clamp(1, plan.load.connections.most.max(1))
 }
 
-/// How threads wait: they spin only where they own their cores, which is where the process was given
-/// cores of its own, or where cores are left for everything else.
+/// How threads wait: they spin only where they own their cores, which is where the process was
+/// given cores of its own, or where cores are left for everything else.
 pub(super) fn pacing(plan: &Plan, threads: u32, cores: Cores) -> Engine {
     let pinned = cores.allowed < cores.online && threads <= cores.allowed;
     match plan.load.pacing {

@@ -19,8 +19,8 @@ use std::time::Duration;
 /// How long the target may take to agree on a protocol.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is settled
-/// by one handshake, otherwise HTTP/1.1 is assumed.
+/// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is
+/// settled by one handshake, otherwise HTTP/1.1 is assumed.
 pub(super) fn choose(
     target: &Target,
     url: &Url,
