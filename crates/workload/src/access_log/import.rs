@@ -86,7 +86,7 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<ImportedLog, LogEr
 /// # Errors
 /// As for [`import`].
 pub fn import_from(
-    reader: impl Read,
+    reader: impl Read + Send,
     origin: &str,
     options: &ImportOptions,
 ) -> Result<ImportedLog, LogError> {

@@ -19,7 +19,7 @@ const OTHERS: [(&[u8], &str, &str); 4] = [
     (b"PK\x03\x04", "zip", "unzip -p"),
 ];
 
-pub(super) type Input<'a> = Box<dyn Read + 'a>;
+pub(super) type Input<'a> = Box<dyn Read + Send + 'a>;
 
 pub(super) fn open(path: &Path) -> Result<Input<'static>, LogError> {
     let failed = |source| LogError::Open { path: path.to_owned(), source };
@@ -31,7 +31,7 @@ pub(super) fn open(path: &Path) -> Result<Input<'static>, LogError> {
 }
 
 pub(super) fn unpacked<'a>(
-    mut reader: impl Read + 'a,
+    mut reader: impl Read + Send + 'a,
     origin: &str,
 ) -> Result<Input<'a>, LogError> {
     let mut first = Vec::with_capacity(8);

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use plimsoll_workload::access_log::{
     Format, ImportOptions, ImportedLog, LogError, MAX_SPAN_S, Replay, ReplayOptions, ReplayRequest,
-    import, import_from,
+    ReplayRequests, import, import_from,
 };
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{Request, Url, UrlListReader};
@@ -329,6 +329,14 @@ fn shares_of_a_replay_are_the_whole_and_never_go_back() {
         }
         assert!(joined.into_iter().eq(whole.into_iter().map(Some)));
     }
+}
+
+#[test]
+fn each_thread_can_have_its_share() {
+    fn may_move<T: Send>() {}
+    fn may_be_shared<T: Sync>() {}
+    may_move::<ReplayRequests<'static>>();
+    may_be_shared::<Replay>();
 }
 
 #[test]
