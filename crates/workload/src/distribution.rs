@@ -4,8 +4,8 @@
 //! The bounded Pareto is that of Jain, *The Art of Computer Systems Performance Analysis* (1991),
 //! chapter 29, cut at both ends and scaled to area one: density ∝ x^(−shape−1) on `low..high`.
 //!
-//! Units: texts have units of their own, [`Distribution::sample`] and [`Distribution::mean`] are
-//! in seconds. Determinism: as [`Stream`]; every draw takes its numbers from the stream it is given.
+//! Units: texts have units of their own, [`Distribution::sample`] and [`Distribution::mean`] are in
+//! seconds. Determinism: as [`Stream`]; every draw takes its numbers from the stream it is given.
 
 use std::fmt;
 use std::str::FromStr;

@@ -143,8 +143,8 @@ impl Profile {
         &self.means_per_s
     }
 
-    /// The rates with their noise, as a trace that can be cut, scaled and compressed. The draws come
-    /// from the stream named `profile`.
+    /// The rates with their noise, as a trace that can be cut, scaled and compressed. The draws
+    /// come from the stream named `profile`.
     #[must_use]
     pub fn trace(&self, seed: u64) -> Trace {
         let mut stream = Stream::named(seed, "profile");

@@ -101,7 +101,7 @@ pub enum ServiceModelError {
         source: serde_json::Error,
     },
     /// A value out of its bounds.
-    #[error("{name}, `{key}`: {error}{}", error.hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}")))]
+    #[error("{name}, `{key}`: {error}{}", hint_of(error))]
     Value {
         /// The file.
         name: String,
@@ -363,4 +363,9 @@ impl OnFile {
             speed: self.speed,
         })
     }
+}
+
+/// A hint as the end of a sentence.
+fn hint_of(error: &plimsoll_units::ParseError) -> String {
+    error.hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"))
 }

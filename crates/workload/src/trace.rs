@@ -63,7 +63,8 @@ pub struct Trace {
 /// What is made of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOptions {
-    /// Maps the least and the greatest rate to these, per second, and what is between in proportion.
+    /// Maps the least and the greatest rate to these, per second, and what is between in
+    /// proportion.
     pub scale: Option<(f64, f64)>,
     /// What is before is cut off.
     pub from: Option<Moment>,

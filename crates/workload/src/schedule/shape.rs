@@ -1,4 +1,5 @@
-//! One shape of rate over time: its rate, its integral Λ and the inverse Λ⁻¹, relative to its start.
+//! One shape of rate over time: its rate, its integral Λ and the inverse Λ⁻¹, relative to its
+//! start.
 //!
 //! With r the rate at the start, D the length and x the time since the start:
 //!

@@ -7,8 +7,8 @@
 //! | count | `count`, `requests`, `hits`, `calls`, `queries`, `messages`, `value`, `n` |
 //!
 //! A date-time needs no unit. A time in numbers has that of its name: `time_ms`, `time_us`,
-//! `time_ns`, `minute…`, `hour…`; else seconds. A time column without a rate or a count: each row is
-//! one request. Other columns are left alone.
+//! `time_ns`, `minute…`, `hour…`; else seconds. A time column without a rate or a count: each row
+//! is one request. Other columns are left alone.
 
 use plimsoll_units::{ParseError, nearest};
 
@@ -98,7 +98,7 @@ fn is_time(name: &str) -> bool {
 }
 
 /// The seconds of a rate's unit; none where the name is no rate. Whole words count: the tokens of
-/// a language model are generated, and no rate.
+/// text are generated, and no rate.
 fn rate_seconds(name: &str) -> Option<f64> {
     let name = name.replace('/', " per ");
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();

@@ -74,7 +74,10 @@ proptest! {
 
     /// In every window the number due is within one of the integral.
     #[test]
-    fn even_keeps_every_window(schedule in schedule(), windows in prop::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 32)) {
+    fn even_keeps_every_window(
+        schedule in schedule(),
+        windows in prop::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 32),
+    ) {
         let schedule = Arc::new(schedule);
         let times = whole(&schedule, Arrivals::Even, 1);
         prop_assert!(times.is_sorted());
@@ -89,7 +92,8 @@ proptest! {
             let expected = integral(b) - integral(a);
             // Rounding down to the nanosecond can bring a request into a window: 1 ns of rate.
             let slack = 1.0 + 2e-9 * schedule.peak() + 1e-6;
-            prop_assert!((due - expected).abs() < slack, "{} due in {}..{}, {} expected", due, a, b, expected);
+            let found = format!("{due} due in {a}..{b}, {expected} expected");
+            prop_assert!((due - expected).abs() < slack, "{}", found);
         }
     }
 
@@ -105,7 +109,8 @@ proptest! {
             let floor = |t: u64| (schedule.cumulative(t) + 1e-6).floor();
             let expected = floor((second + 1) * S) - floor(second * S);
             let due = before(&times, (second + 1) * S) - before(&times, second * S);
-            prop_assert!((due - expected).abs() < 0.5, "second {}: {} of {}", second, due, expected);
+            let found = format!("second {second}: {due} of {expected}");
+            prop_assert!((due - expected).abs() < 0.5, "{}", found);
         }
     }
 
@@ -144,7 +149,11 @@ proptest! {
     }
 
     #[test]
-    fn blocks_and_clones_change_nothing(schedule in schedule(), seed: u64, sizes in prop::collection::vec(1..300_usize, 1..20)) {
+    fn blocks_and_clones_change_nothing(
+        schedule in schedule(),
+        seed: u64,
+        sizes in prop::collection::vec(1..300_usize, 1..20),
+    ) {
         let schedule = Arc::new(schedule);
         for arrivals in Arrivals::ALL {
             let expected = whole(&schedule, arrivals, seed);

@@ -121,7 +121,12 @@ fn bounds_hold_and_whole_nanoseconds_are_the_samples_rounded() {
 
 proptest! {
     #[test]
-    fn the_text_reads_back_to_the_same(kind in 0..5, low in 1..1u64 << 50, more in 1..1u64 << 50, x in 0.01..10.0) {
+    fn the_text_reads_back_to_the_same(
+        kind in 0..5,
+        low in 1..1u64 << 50,
+        more in 1..1u64 << 50,
+        x in 0.01..10.0,
+    ) {
         let distribution = match kind {
             0 => Distribution::Constant { ns: low },
             1 => Distribution::Uniform { low_ns: low, high_ns: low + more },

@@ -271,7 +271,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_within_itself(text in "[0-9./smhforinexpstepevery ,-]{0,60}|\\PC{0,40}") {
+    fn any_text_is_read_or_refused_within_itself(
+        text in "[0-9./smhforinexpstepevery ,-]{0,60}|\\PC{0,40}",
+    ) {
         if let Err(error) = Schedule::parse(&text) {
             prop_assert!(error.at + error.len <= text.len(), "{:?}", error);
         }
@@ -292,7 +294,10 @@ proptest! {
     }
 
     #[test]
-    fn the_integral_never_falls_and_ends_at_the_total(schedule in schedule(), shares in prop::collection::vec(0.0..1.0_f64, 8)) {
+    fn the_integral_never_falls_and_ends_at_the_total(
+        schedule in schedule(),
+        shares in prop::collection::vec(0.0..1.0_f64, 8),
+    ) {
         let mut instants: Vec<u64> =
             shares.iter().map(|share| instant(*share, schedule.duration_ns())).collect();
         instants.extend([0, schedule.duration_ns(), schedule.duration_ns() + 5]);
@@ -313,14 +318,18 @@ proptest! {
         let due = schedule.due_at(n);
         prop_assert!(due <= schedule.duration_ns());
         let slack = 1e-6 + 1e-12 * end;
-        prop_assert!(schedule.cumulative(due) <= n + slack, "early: {} > {}", schedule.cumulative(due), n);
+        let at = schedule.cumulative(due);
+        prop_assert!(at <= n + slack, "early: {} > {}", at, n);
         // Two nanoseconds later it has been reached.
         let reached = schedule.cumulative(due + 2);
         prop_assert!(reached >= n - slack, "late: {} < {}", reached, n);
     }
 
     #[test]
-    fn the_inverse_never_falls(schedule in schedule(), mut shares in prop::collection::vec(0.0..1.0_f64, 16)) {
+    fn the_inverse_never_falls(
+        schedule in schedule(),
+        mut shares in prop::collection::vec(0.0..1.0_f64, 16),
+    ) {
         shares.sort_unstable_by(f64::total_cmp);
         let end = schedule.cumulative(schedule.duration_ns());
         let due: Vec<u64> = shares.iter().map(|share| schedule.due_at(share * end)).collect();

@@ -56,8 +56,10 @@ fn rates_and_counts_in_every_unit_of_time() {
         "time_s,count\n1000,600\n1060,1200\n1120,300\n",
         "minute,requests\n7,600\n8,1200\n9,300",
         "hour_of_day,hits\n0,600\n0.016666666666666666667,1200\n0.033333333333333333334,300",
-        "minute_local,requests,imputed\n1995-08-28 00:00,600,0\n1995-08-28 00:01,1200,0\n1995-08-28 00:02,300,1\n",
-        "\u{feff}requests;timestamp\r\n# a comment\r\n\r\n600;1995-08-28T23:59:00Z\r\n1200;1995-08-29T00:00:00Z\r\n300;1995-08-29T00:01:00Z",
+        "minute_local,requests,imputed\n1995-08-28 00:00,600,0\n1995-08-28 00:01,1200,0\n\
+         1995-08-28 00:02,300,1\n",
+        "\u{feff}requests;timestamp\r\n# a comment\r\n\r\n600;1995-08-28T23:59:00Z\r\n\
+         1200;1995-08-29T00:00:00Z\r\n300;1995-08-29T00:01:00Z",
         "time_ms\trequests_per_min\n0\t600\n60000\t1200\n120000\t300\n",
         "\"time\",\"rps\"\n\"0\",\"10\"\n\"60\",\"20\"\n\"120\",\"5\"\n",
     ] {
@@ -328,7 +330,10 @@ fn other_real_traces_are_read() {
 proptest! {
     /// Any bytes are a trace or an error, never a panic; plain and packed.
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), text in "(time|minute),(rate|requests)\n([0-9.,:\n -]|1995-09-0){0,80}") {
+    fn any_bytes_are_read_or_refused(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        text in "(time|minute),(rate|requests)\n([0-9.,:\n -]|1995-09-0){0,80}",
+    ) {
         for input in [bytes.as_slice(), text.as_bytes(), &[&[0x1f, 0x8b, 8][..], &bytes].concat()] {
             if let Ok(trace) = Trace::from_reader(input, "x", MINUTE) {
                 let _ = trace.schedule(&TraceOptions { speed: 3.0, ..TraceOptions::default() });
@@ -338,12 +343,19 @@ proptest! {
 
     /// Counts in, as many requests out, however the intervals lie.
     #[test]
-    fn the_schedule_holds_the_counts(counts in prop::collection::vec(0..10_000_u32, 2..50), interval in 1..4_000_u32) {
+    fn the_schedule_holds_the_counts(
+        counts in prop::collection::vec(0..10_000_u32, 2..50),
+        interval in 1..4_000_u32,
+    ) {
         let rows: String =
-            (0_u32..).zip(&counts).map(|(n, count)| format!("{},{count}\n", n * interval)).collect();
+            (0_u32..)
+                .zip(&counts)
+                .map(|(n, count)| format!("{},{count}\n", n * interval))
+                .collect();
         let trace = read(&format!("time,count\n{rows}")).unwrap();
         let schedule = made(&trace, &TraceOptions::default());
-        prop_assert_eq!(schedule.total(), counts.iter().map(|&count| u64::from(count)).sum::<u64>());
+        let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        prop_assert_eq!(schedule.total(), sum);
         prop_assert_eq!(schedule.duration_ns(), counts.len() as u64 * u64::from(interval) * S);
     }
 }
