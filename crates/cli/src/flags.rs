@@ -1,19 +1,19 @@
 //! The flags of `plimsoll load` that are keys of a plan: one table says which flag sets which key.
 
 use clap::Args;
-use plimsoll_plan::Setting;
+use plimsoll_plan::{LoadShape, Plan, RateSource, Setting};
 
 /// Flags as they were typed. Each is read by the plan's own reader.
 #[derive(Args, Default)]
 pub(crate) struct LoadFlags {
     /// Constant rate, such as 500/s; needs --for
-    #[arg(long, value_name = "RATE", help_heading = "How much")]
+    #[arg(long, value_name = "RATE", help_heading = "How much", allow_hyphen_values = true)]
     rate: Option<String>,
     /// So many users, each waiting for its answer; needs --for
     #[arg(long, value_name = "N", help_heading = "How much")]
     users: Option<String>,
     /// Rate over time: 'RATE for D, RATE..RATE in D, RATE..RATE step RATE every D'
-    #[arg(long, value_name = "TEXT", help_heading = "How much")]
+    #[arg(long, value_name = "TEXT", help_heading = "How much", allow_hyphen_values = true)]
     schedule: Option<String>,
     /// Rate of a recorded trace, CSV or gzip
     #[arg(long, value_name = "FILE", help_heading = "How much")]
@@ -25,7 +25,12 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "FILE", help_heading = "How much")]
     replay: Option<String>,
     /// How long, with --rate and --users
-    #[arg(long = "for", value_name = "DURATION", help_heading = "How much")]
+    #[arg(
+        long = "for",
+        value_name = "DURATION",
+        help_heading = "How much",
+        allow_hyphen_values = true
+    )]
     run_for: Option<String>,
     /// How single requests fall: even, random or poisson
     #[arg(long, value_name = "HOW", help_heading = "How much")]
@@ -34,7 +39,7 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "DISTRIBUTION", help_heading = "How much")]
     think: Option<String>,
     /// Map the trace's least and greatest rate to these
-    #[arg(long, value_name = "MIN..MAX", help_heading = "How much")]
+    #[arg(long, value_name = "MIN..MAX", help_heading = "How much", allow_hyphen_values = true)]
     scale: Option<String>,
     /// Cut the trace before this
     #[arg(long, value_name = "MOMENT", help_heading = "How much")]
@@ -83,16 +88,21 @@ pub(crate) struct LoadFlags {
     #[arg(long, short = 'H', value_name = "HEADER", help_heading = "What is asked")]
     header: Vec<String>,
     /// The body, with the same placeholders
-    #[arg(long, value_name = "TEXT", help_heading = "What is asked")]
+    #[arg(long, value_name = "TEXT", help_heading = "What is asked", allow_hyphen_values = true)]
     body: Option<String>,
     /// A file that is sent as the body, as it is
     #[arg(long, value_name = "FILE", help_heading = "What is asked")]
     body_file: Option<String>,
     /// Basic authentication
-    #[arg(long, value_name = "USER:PASSWORD", help_heading = "What is asked")]
+    #[arg(
+        long,
+        value_name = "USER:PASSWORD",
+        help_heading = "What is asked",
+        allow_hyphen_values = true
+    )]
     basic: Option<String>,
     /// Bearer authentication
-    #[arg(long, value_name = "TOKEN", help_heading = "What is asked")]
+    #[arg(long, value_name = "TOKEN", help_heading = "What is asked", allow_hyphen_values = true)]
     bearer: Option<String>,
     /// The environment variable that holds user:password
     #[arg(long, value_name = "VARIABLE", help_heading = "What is asked")]
@@ -159,15 +169,27 @@ pub(crate) struct LoadFlags {
 }
 
 impl LoadFlags {
-    /// The settings that the flags mean.
-    pub(crate) fn settings(&self) -> Vec<Setting> {
-        // A trace's options belong to whichever of the two the flags (or the plan) name; a replay has
-        // its own speed.
-        let curve = if self.profile.is_some() { "load.profile" } else { "load.trace" };
-        let speed = match (&self.replay, &self.trace, &self.profile) {
-            (Some(_), None, None) => "target.replay.speed".to_owned(),
-            _ => format!("{curve}.speed"),
-        };
+    /// The key that a trace's options belong to, and that of the speed: a trace, a profile or a replay
+    /// that the flags name, else what the plan has.
+    fn curve(&self, plan: Option<&Plan>) -> (&'static str, &'static str) {
+        const TRACE: (&str, &str) = ("load.trace", "load.trace.speed");
+        const PROFILE: (&str, &str) = ("load.profile", "load.profile.speed");
+        const REPLAY: (&str, &str) = ("load.trace", "target.replay.speed");
+        match (&self.profile, &self.trace, &self.replay) {
+            (Some(_), _, _) => PROFILE,
+            (None, Some(_), _) => TRACE,
+            (None, None, Some(_)) => REPLAY,
+            (None, None, None) => match plan.map(|plan| &plan.load.shape) {
+                Some(LoadShape::Open { source: RateSource::Profile(_), .. }) => PROFILE,
+                Some(LoadShape::Replay) => REPLAY,
+                _ => TRACE,
+            },
+        }
+    }
+
+    /// The settings that the flags mean, beside a plan where there is one.
+    pub(crate) fn settings(&self, plan: Option<&Plan>) -> Vec<Setting> {
+        let (curve, speed) = self.curve(plan);
         let of_curve = |key: &str| format!("{curve}.{key}");
         let mut settings = Vec::new();
         let mut add = |flag: &str, key: &str, value: Option<&String>| {
@@ -185,7 +207,7 @@ impl LoadFlags {
         add("scale", &of_curve("scale"), self.scale.as_ref());
         add("from", &of_curve("from"), self.from.as_ref());
         add("to", &of_curve("to"), self.to.as_ref());
-        add("speed", &speed, self.speed.as_ref());
+        add("speed", speed, self.speed.as_ref());
         add("fill-drops", &of_curve("fill_drops"), self.fill_drops.as_ref());
         add("counts-per", "load.trace.counts_per", self.counts_per.as_ref());
         add("warm-up", "load.warm_up", self.warm_up.as_ref());
@@ -228,5 +250,30 @@ impl LoadFlags {
         add("insecure", "target.insecure", self.insecure.then_some(&yes));
         add("samples", "measure.samples", self.samples.then_some(&yes));
         settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speed_key(flags: &LoadFlags, load: &str) -> String {
+        let text = format!("[target]\nurl = \"http://127.0.0.1:1/\"\n[load]\n{load}\n");
+        let plan = Plan::parse(&text, "plan.toml").expect("the plan is whole");
+        let settings = flags.settings(Some(&plan));
+        let with = Plan::parse_with(&text, "plan.toml", &settings).expect("the flags fit the plan");
+        with.to_toml().lines().find(|line| line.contains("speed = 60")).unwrap_or("none").to_owned()
+    }
+
+    #[test]
+    fn a_speed_belongs_to_what_the_plan_has_unless_a_flag_names_another() {
+        let flags = LoadFlags { speed: Some("60".into()), ..LoadFlags::default() };
+        let profile = "profile = \"clarknet-day\"";
+        assert!(speed_key(&flags, profile).starts_with("profile = "));
+        assert!(speed_key(&flags, "trace = \"day.csv\"").starts_with("trace = "));
+        let flags = LoadFlags { trace: Some("day.csv".into()), ..flags };
+        assert!(speed_key(&flags, profile).starts_with("trace = "));
+        let flags = LoadFlags { profile: Some("clarknet-day".into()), trace: None, ..flags };
+        assert!(speed_key(&flags, "rate = \"5/s\"\nfor = \"1s\"").starts_with("profile = "));
     }
 }

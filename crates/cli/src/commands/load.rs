@@ -59,24 +59,27 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {
-    let mut settings = args.flags.settings();
+    let mut pairs = Vec::new();
     for pair in &args.set {
         let setting = Setting::from_pair(pair)
             .map_err(|error| crate::terminal::error::FlagError::new("--set", pair, error))?;
-        settings.push(setting);
+        pairs.push(setting);
     }
+    let settings = |plan: Option<&Plan>| [args.flags.settings(plan), pairs.clone()].concat();
     let Some(target) = &args.target else {
-        return Ok(Plan::assemble(&settings)?);
+        return Ok(Plan::assemble(&settings(None))?);
     };
     let file = Path::new(target);
     let named_plan = file.extension().is_some_and(|extension| extension == "toml");
     if named_plan || (!target.contains("://") && file.is_file()) {
         let text = std::fs::read_to_string(file)
             .map_err(|error| UsageError(format!("read the plan {target}: {error}")))?;
-        return Ok(Plan::parse_with(&text, target, &settings)?);
+        // A plan that is whole only with the flags says nothing of its own trace.
+        let plan = Plan::parse(&text, target).ok();
+        return Ok(Plan::parse_with(&text, target, &settings(plan.as_ref()))?);
     }
-    settings.insert(0, Setting::new("target.url", target.as_str(), "the URL"));
-    Ok(Plan::assemble(&settings)?)
+    let url = Setting::new("target.url", target.as_str(), "the URL");
+    Ok(Plan::assemble(&[vec![url], settings(None)].concat())?)
 }
 
 fn check(prepared: &Prepared, json: bool) -> Result<Exit> {

@@ -44,13 +44,22 @@ pub(crate) fn show(error: &anyhow::Error) -> Exit {
         }
     } else {
         let (chain, hint) = sentence(error);
-        let _ = write!(text, "{} failed to {chain}", paint.bad("error:"));
+        let failed = if names_a_deed(&chain) { "failed to " } else { "" };
+        let _ = write!(text, "{} {failed}{chain}", paint.bad("error:"));
         if let Some(hint) = hint {
             let _ = write!(text, "\n{} {hint}", paint.bold("hint:"));
         }
     }
     say(&text);
     code(error)
+}
+
+/// Whether a message completes "failed to …": it begins with a verb, rather than with what was wanted
+/// or with the name of a file.
+fn names_a_deed(message: &str) -> bool {
+    let first = message.split(' ').next().unwrap_or("");
+    let others = ["cannot", "expected", "the", "wanted"];
+    first.bytes().all(|byte| byte.is_ascii_lowercase()) && !others.contains(&first)
 }
 
 /// The chain of causes in one line; what stands behind the last `; ` of the first is the hint.
@@ -100,8 +109,12 @@ fn code(error: &anyhow::Error) -> Exit {
         || error.is::<plimsoll_workload::access_log::LogError>()
         || error.is::<plimsoll_stats::interval::IntervalError>()
         || error.is::<plimsoll_units::ParseError>()
-        || error.is::<plimsoll_workload::service_model::ServiceModelError>();
+        || error.is::<plimsoll_workload::service_model::ServiceModelError>()
+        || matches!(error.downcast_ref(), Some(plimsoll_target::TargetError::Options(_)));
     if usage {
+        return Exit::Usage;
+    }
+    if let Some(plimsoll_runs::RunError::NotARun { .. }) = error.downcast_ref() {
         return Exit::Usage;
     }
     if error.is::<plimsoll_runs::RunError>()
@@ -111,4 +124,20 @@ fn code(error: &anyhow::Error) -> Exit {
         return Exit::Incomplete;
     }
     Exit::Fault
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_deeds_fail() {
+        assert!(names_a_deed("connect to 127.0.0.1:1: Connection refused"));
+        assert!(names_a_deed("find a run in nope: it has no run.sqlite"));
+        assert!(!names_a_deed("cannot open the trace day.csv: check the path"));
+        assert!(!names_a_deed("wanted an access log, found no lines in a"));
+        assert!(!names_a_deed("expected at least 2 replications of A, found 1"));
+        assert!(!names_a_deed("day.csv, line 3: expected a number, found `x`"));
+        assert!(!names_a_deed("/logs/day has no rows: a trace needs a header"));
+    }
 }
