@@ -7,6 +7,9 @@ use crate::chart::axis::Axis;
 use crate::chart::figure::Band;
 use crate::columns::column_of;
 
+/// From this share of the run on, its drain is shaded.
+const LEAST_DRAIN: f64 = 0.005;
+
 /// One run, as far as the report needs it.
 pub(crate) struct View {
     /// The letter of one run among several; empty where it is the only one.
@@ -73,7 +76,8 @@ impl View {
         if warm_up > 0.0 {
             bands.push(Band { name: "warm-up", from_s: 0.0, to_s: warm_up.min(end) });
         }
-        if self.summary.duration_s > 0.0 && end > measured {
+        // A drain of no visible length would only be a word without a place.
+        if self.summary.duration_s > 0.0 && end - measured > end * LEAST_DRAIN {
             bands.push(Band { name: "drain", from_s: measured, to_s: end });
         }
         bands

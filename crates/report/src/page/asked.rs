@@ -1,6 +1,6 @@
 //! What was asked, in words: read from the plan that the run keeps.
 
-use plimsoll_plan::{LoadShape, Plan, RateSource};
+use plimsoll_plan::{LoadShape, Plan, ProfileName, RateSource};
 use plimsoll_units as units;
 
 /// The load that a plan asks for, in a phrase. `None` where the text is no plan that this version
@@ -14,9 +14,12 @@ pub(crate) fn load(plan_text: &str) -> Option<String> {
         } else if let RateSource::Schedule(schedule) = source {
             schedule.to_string()
         } else if let RateSource::Trace(trace) = source {
-            format!("the trace {}", trace.file.display())
+            format!("the trace {}{}", trace.file.display(), faster(trace.options.speed))
+        } else if let RateSource::Profile(profile) = source {
+            let ProfileName::ClarknetDay = profile.name;
+            format!("the profile clarknet-day{}", faster(profile.options.speed))
         } else {
-            "the course that the plan names".to_owned()
+            "the rates that the plan names".to_owned()
         };
         format!("open loop, {rate}, {arrivals} arrivals")
     } else if let LoadShape::Closed { users, duration, .. } = &load.shape {
@@ -31,6 +34,10 @@ pub(crate) fn load(plan_text: &str) -> Option<String> {
     };
     let connections = &load.connections;
     Some(format!("{shape}; {connections} connections"))
+}
+
+fn faster(speed: f64) -> String {
+    if (speed - 1.0).abs() < 1e-9 { String::new() } else { format!(", {speed} times faster") }
 }
 
 fn exact(duration: std::time::Duration) -> String {
@@ -48,6 +55,14 @@ mod tests {
         assert_eq!(
             load(&open).as_deref(),
             Some("open loop, 500/s for 30s, even arrivals; 64 connections")
+        );
+        let day = format!("{target}profile = {{ name = \"clarknet-day\", speed = 720 }}\n");
+        assert_eq!(
+            load(&day).as_deref(),
+            Some(
+                "open loop, the profile clarknet-day, 720 times faster, even arrivals; \
+                 64 connections"
+            )
         );
         let closed = format!("{target}users = 8\nfor = \"1m\"\n");
         let words = load(&closed).expect("words");

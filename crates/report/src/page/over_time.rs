@@ -25,7 +25,11 @@ pub(crate) fn rate(content: &Content<'_>) -> Figure {
     figure.note = format!(
         "Each counted in the second in which it happened: offered when due, completed when \
          answered{}. {}",
-        if all_well { ", always as expected" } else { ", succeeded when that was as expected" },
+        if all_well {
+            "; every answer was as expected"
+        } else {
+            ", succeeded when that was as expected"
+        },
         content.column_note("rates are means")
     );
     figure.panels = content.panels(|view| {
