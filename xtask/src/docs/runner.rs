@@ -1,6 +1,7 @@
 //! Runs the blocks of one page and says, by line, what did not do as the page says.
 
 use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -16,6 +17,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How often a server in the background is asked, and how many times.
 const ASK_EVERY: Duration = Duration::from_millis(20);
 const ASK_TIMES: u32 = 500;
+/// What `plimsoll` ends with where the generator was the limit: the word of a busy host, not of the
+/// page. Such a command is run once more, and then left unjudged.
+const NOT_VALID: i32 = 5;
 /// How much of a failed command's output is shown.
 const SHOWN_LINES: usize = 20;
 
@@ -25,7 +29,7 @@ pub(super) struct Outcome {
     pub(super) commands: usize,
     /// `page:line: what happened`, with the end of the output.
     pub(super) faults: Vec<String>,
-    /// `page:line: skipped: …`.
+    /// `page:line: skipped: …` and `page:line: not judged: …`.
     pub(super) skipped: Vec<String>,
 }
 
@@ -100,7 +104,8 @@ impl<'a> Page<'a> {
         } else {
             command.script.clone()
         };
-        let mut running = Running::bash(&script, &self.folder, &self.search_path, &output)?;
+        let start = || Running::bash(&script, &self.folder, &self.search_path, &output);
+        let mut running = start()?;
         if command.in_background {
             if let Some(address) = command.listens_on() {
                 self.wait_until_it_answers(command, &mut running, address, &output)?;
@@ -108,7 +113,16 @@ impl<'a> Page<'a> {
             self.servers.push((command, running, output));
             return Ok(());
         }
-        match running.wait(LIMIT)? {
+        let mut ended_with = running.wait(LIMIT)?;
+        if is_unjudged(command, ended_with) {
+            ended_with = start()?.wait(LIMIT)?;
+        }
+        match ended_with {
+            _ if is_unjudged(command, ended_with) => {
+                let why = "not judged: this host was too busy, twice";
+                let line = format!("{}:{}: {why}", self.name, command.line);
+                self.outcome.skipped.push(line);
+            }
             None => self.fault(command, &format!("ran longer than {} s", LIMIT.as_secs()), &output),
             Some(status) if status.code() == Some(command.exit_code) => {}
             Some(status) => {
@@ -127,7 +141,7 @@ impl<'a> Page<'a> {
         output: &Path,
     ) -> anyhow::Result<()> {
         for _ in 0..ASK_TIMES {
-            if answers(address) {
+            if answers(address, &self.folder) {
                 return Ok(());
             }
             // Waiting for the server's end is also the pause between two questions.
@@ -164,6 +178,11 @@ impl<'a> Page<'a> {
     }
 }
 
+fn is_unjudged(command: &ShownCommand, status: Option<ExitStatus>) -> bool {
+    let code = status.and_then(|status| status.code());
+    code == Some(NOT_VALID) && command.exit_code != NOT_VALID
+}
+
 fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with {code}"),
@@ -171,7 +190,11 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-fn answers(address: &str) -> bool {
+/// Whether something listens there: `host:port`, or `unix:path` below the page's folder.
+fn answers(address: &str, folder: &Path) -> bool {
+    if let Some(path) = address.strip_prefix("unix:") {
+        return UnixStream::connect(folder.join(path)).is_ok();
+    }
     let mut found = address.to_socket_addrs().into_iter().flatten();
     found.any(|address| TcpStream::connect_timeout(&address, ASK_EVERY).is_ok())
 }
@@ -225,10 +248,33 @@ mod tests {
     }
 
     #[test]
+    fn a_busy_host_is_asked_twice_and_fails_no_page() {
+        let page = "```sh\necho x >> a; exit 5\ntest \"$(wc -l < a)\" = 2\n\
+                    echo x >> b; test -e c || { touch c; exit 5; }\nexit 3  # exits 5\n```\n";
+        let outcome = run("busy.md", page);
+        assert_eq!(outcome.skipped, ["busy.md:2: not judged: this host was too busy, twice"]);
+        let expected = "busy.md:5: `exit 3  # exits 5` ended with 3, not with 5";
+        assert_eq!((outcome.commands, &*outcome.faults), (4, &[expected.to_owned()][..]));
+    }
+
+    #[test]
     fn a_server_that_ends_by_itself_is_a_fault() {
         let outcome = run("server.md", "```sh\nfalse --listen 127.0.0.1:1 &\n```\n");
         assert_eq!(outcome.faults.len(), 2, "{outcome:?}");
         assert!(outcome.faults[0].contains("nothing answers on 127.0.0.1:1"), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_unix_socket_is_waited_for_in_the_pages_folder() {
+        let outcome = run("socket.md", "```sh\nfalse --listen unix:a.sock &\n```\n");
+        assert!(outcome.faults[0].contains("nothing answers on unix:a.sock"), "{outcome:?}");
+        let folder = std::env::temp_dir().join(format!("plimsoll-docs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for a socket");
+        let listener = std::os::unix::net::UnixListener::bind(folder.join("a.sock"));
+        assert!(answers("unix:a.sock", &folder));
+        drop(listener);
+        assert!(!answers("unix:a.sock", &folder));
+        std::fs::remove_dir_all(&folder).expect("the folder was made above");
     }
 
     #[test]
