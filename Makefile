@@ -13,7 +13,7 @@ export PLIMSOLL := $(TARGET_DIR)/release/plimsoll
 # Runs one step under its name and says how long it took.
 define step
 	@printf '\n== %s\n' '$(1)'; start=$$(date +%s); $(2) \
-		&& printf '== %s: %s s\n' '$(1)' "$$(( $$(date +%s) - start ))"
+		&& printf '== %s: passed in %s s\n' '$(1)' "$$(( $$(date +%s) - start ))"
 endef
 
 .PHONY: help
@@ -25,11 +25,11 @@ build: toolchain ## build the program: target/release/plimsoll
 	$(CARGO) build --release --package plimsoll $(CARGO_FLAGS)
 
 .PHONY: test
-test: toolchain test-tools fmt-check clippy tidy unit rustdoc docs deny ## check everything
+test: toolchain test-tools fmt-check tidy clippy unit docs examples rustdoc deny ## check everything
 	@printf '\nall checks passed\n'
 
 .PHONY: demo
-demo: build ## a short tour against a server of known behaviour
+demo: build ## a day of a web server in two minutes, and its report (TRACE=FILE: your own day)
 	bash examples/demo.sh
 
 .PHONY: bench-load
@@ -73,6 +73,11 @@ rustdoc: toolchain
 .PHONY: docs
 docs: toolchain ## run the commands that the manual shows (cargo xtask docs)
 	$(call step,docs,$(CARGO) xtask docs)
+
+.PHONY: examples
+examples: toolchain ## check the plans of examples/, and give the demonstration in short
+	$(call step,examples,$(CARGO) build --quiet --package plimsoll $(CARGO_FLAGS) \
+		&& .ci/examples $(TARGET_DIR)/debug/plimsoll)
 
 .PHONY: deny
 deny: toolchain
