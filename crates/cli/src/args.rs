@@ -1,5 +1,5 @@
-//! The command line: commands, options, help. Options that a plan has too are kept as text and read by
-//! the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
+//! The command line: commands, options, help. Options that a plan has too are kept as text and read
+//! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
 use crate::flags::LoadFlags;
 use clap::{Args, Parser, Subcommand};
@@ -185,8 +185,8 @@ pub(crate) struct Report {
 
 #[derive(Args)]
 #[command(after_help = "\
-A and B are groups of replications, as `plimsoll load --repeat` makes them: the name of the group, or
-`--with` between the runs of both.
+A and B are groups of replications, as `plimsoll load --repeat` makes them: the name of the
+group, or `--with` between the runs of both.
 
 Examples:
   plimsoll compare runs/A runs/B

@@ -169,8 +169,8 @@ pub(crate) struct LoadFlags {
 }
 
 impl LoadFlags {
-    /// The key that a trace's options belong to, and that of the speed: a trace, a profile or a replay
-    /// that the flags name, else what the plan has.
+    /// The key that a trace's options belong to, and that of the speed: a trace, a profile or a
+    /// replay that the flags name, else what the plan has.
     fn curve(&self, plan: Option<&Plan>) -> (&'static str, &'static str) {
         const TRACE: (&str, &str) = ("load.trace", "load.trace.speed");
         const PROFILE: (&str, &str) = ("load.profile", "load.profile.speed");

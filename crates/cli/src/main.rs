@@ -1,5 +1,5 @@
-//! `plimsoll`: arguments, terminal output, progress, exit codes. What another program could want is in
-//! the libraries.
+//! `plimsoll`: arguments, terminal output, progress, exit codes. What another program could want is
+//! in the libraries.
 
 mod args;
 mod commands;

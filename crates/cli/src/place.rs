@@ -40,8 +40,8 @@ fn count_ranges(text: &str) -> Option<u32> {
         .sum()
 }
 
-/// The id of a run that starts at `unix_ns`: time to the second, and four letters that tell apart runs
-/// of one second.
+/// The id of a run that starts at `unix_ns`: time to the second, and four letters that tell apart
+/// runs of one second.
 pub(crate) fn run_id(unix_ns: u64) -> String {
     let seconds = unix_ns / 1_000_000_000;
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
@@ -52,7 +52,8 @@ pub(crate) fn run_id(unix_ns: u64) -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{short:04x}")
 }
 
-/// Year, month and day of a day since 1970 (H. Hinnant, chrono-compatible low-level date algorithms).
+/// Year, month and day of a day since 1970 (H. Hinnant, chrono-compatible low-level date
+/// algorithms).
 fn civil(days: u64) -> (u64, u64, u64) {
     let z = days + 719_468;
     let era = z / 146_097;

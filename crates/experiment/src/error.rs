@@ -25,8 +25,8 @@ pub enum ExperimentError {
     },
     /// The URLs of one load must lead to one server.
     #[error(
-        "put all URLs on one server: `{one}` and `{other}` differ; drive several servers by several \
-         runs"
+        "put all URLs on one server: `{one}` and `{other}` differ; drive several servers by \
+         several runs"
     )]
     SeveralServers {
         /// The first server.

@@ -1,5 +1,5 @@
-//! `plimsoll compare`: is B worse than A? Intervals come from replications, never from the correlated
-//! seconds of one run.
+//! `plimsoll compare`: is B worse than A? Intervals come from replications, never from the
+//! correlated seconds of one run.
 
 use crate::args::Compare;
 use crate::exit::Exit;

@@ -32,8 +32,8 @@ pub(crate) fn run(args: &Target) -> Result<Exit> {
     let stats = server.run(stop)?;
     let late = |q| show_duration(stats.late.value_at_quantile(q).unwrap_or(0));
     say(&format!(
-        "{} requests in {}: {} succeeded, {} errors, {} refused; workers busy {}; at most {} at once; \
-         answers late by {} (p50), {} (p99)",
+        "{} requests in {}: {} succeeded, {} errors, {} refused; workers busy {}; at most {} at \
+         once; answers late by {} (p50), {} (p99)",
         show_count(stats.requests),
         show_duration(stats.elapsed_ns),
         show_count(stats.succeeded),

@@ -111,7 +111,8 @@ fn info(path: &Path, counts_per: Option<&String>, json: bool) -> Result<Exit> {
     let least = rates().fold(f64::INFINITY, f64::min);
     if json {
         let value = serde_json::json!({
-            "schema": 1, "warnings": [], "rows": notes.rows, "interval_s": notes.interval_ns as f64 / 1e9,
+            "schema": 1, "warnings": [],
+            "rows": notes.rows, "interval_s": notes.interval_ns as f64 / 1e9,
             "missing": notes.missing, "duration_s": seconds, "requests": schedule.total(),
             "rate_per_s": { "min": least, "mean": mean, "max": schedule.peak() },
         });

@@ -54,8 +54,8 @@ pub(crate) fn show(error: &anyhow::Error) -> Exit {
     code(error)
 }
 
-/// Whether a message completes "failed to …": it begins with a verb, rather than with what was wanted
-/// or with the name of a file.
+/// Whether a message completes "failed to …": it begins with a verb, rather than with what was
+/// wanted or with the name of a file.
 fn names_a_deed(message: &str) -> bool {
     let first = message.split(' ').next().unwrap_or("");
     let others = ["cannot", "expected", "the", "wanted"];

@@ -1,4 +1,5 @@
-//! The view while a run goes on: a few lines that change on a terminal, a line now and then elsewhere.
+//! The view while a run goes on: a few lines that change on a terminal, a line now and then
+//! elsewhere.
 
 use super::paint::Paint;
 use super::say;
