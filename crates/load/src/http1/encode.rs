@@ -3,7 +3,7 @@
 //! A request without templates is encoded once; with more than [`MADE_BEFORE`] of them (a list of
 //! URLs may hold 200,000) each is put together when it is sent, which costs a copy of its head.
 
-use plimsoll_workload::request::{RenderState, Request, Requests, Template};
+use plimsoll_workload::request::{RenderState, Request, Requests};
 use std::sync::Arc;
 
 /// Lists up to this length are encoded before the run.
@@ -25,6 +25,8 @@ pub struct Encoder {
     requests: Arc<Requests>,
     head: Head,
     made: Vec<Option<Vec<u8>>>,
+    /// Whether any request has templates, so that requests have to be numbered.
+    numbered: bool,
     render: RenderState,
     body: Vec<u8>,
 }
@@ -33,7 +35,9 @@ impl Encoder {
     /// An encoder for a list; `render` carries what templates count and draw.
     #[must_use]
     pub fn new(requests: Arc<Requests>, head: Head, render: RenderState) -> Self {
-        let mut encoder = Self { requests, head, made: Vec::new(), render, body: Vec::new() };
+        let numbered = !requests.list.iter().all(Request::is_static);
+        let mut encoder =
+            Self { requests, head, made: Vec::new(), numbered, render, body: Vec::new() };
         if encoder.requests.list.len() <= MADE_BEFORE {
             encoder.made = (0..encoder.requests.list.len()).map(|at| encoder.make(at)).collect();
         }
@@ -49,18 +53,22 @@ impl Encoder {
     /// The bytes of one request: made before, or appended to `out`, which is empty.
     pub fn encode<'a>(&'a mut self, index: u32, out: &'a mut Vec<u8>) -> &'a [u8] {
         let index = index as usize;
-        if let Some(Some(made)) = self.made.get(index) {
-            return made;
+        let made = matches!(self.made.get(index), Some(Some(_)));
+        if !made {
+            write(&self.requests.list[index], &self.head, &mut self.render, &mut self.body, out);
         }
-        write(&self.requests.list[index], &self.head, &mut self.render, &mut self.body, out);
-        out
+        if self.numbered {
+            self.render.next_request();
+        }
+        match self.made.get(index) {
+            Some(Some(made)) => made,
+            _ => out,
+        }
     }
 
     fn make(&mut self, index: usize) -> Option<Vec<u8>> {
         let request = &self.requests.list[index];
-        let still = request.headers.iter().all(|(_, value)| value.is_static())
-            && request.body.as_ref().is_none_or(Template::is_static);
-        still.then(|| {
+        request.is_static().then(|| {
             let mut out = Vec::new();
             write(request, &self.head, &mut self.render, &mut self.body, &mut out);
             out

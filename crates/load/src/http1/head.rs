@@ -1,13 +1,15 @@
 //! Reading the head of an HTTP/1.x response (RFC 9112, sections 2 to 6), bounded and strict where a
 //! lenient reading could count a wrong answer as a right one.
 //!
-//! Two things are accepted that the RFC lets a client accept: a bare LF as line end (section 2.2) and
-//! any amount of white space around a field value (section 5). Refused: a head above [`MAX_HEAD`]
-//! bytes, a status line that is not `HTTP/1.x NNN`, a header line without a colon or that begins with
-//! white space (obsolete folding, section 5.2), two different Content-Length values, a transfer
-//! coding other than `chunked` in last place (section 6.3).
+//! Two things are accepted that the RFC lets a client accept: a bare LF as line end (section 2.2)
+//! and any amount of white space around a field value (section 5). Refused: a head above
+//! [`MAX_HEAD`] bytes, a status line that is not `HTTP/1.x NNN`, a header line without a colon or
+//! that begins with white space (obsolete folding, section 5.2), two different Content-Length
+//! values. A body whose last transfer coding is not `chunked` ends with the connection (section
+//! 6.3).
 
-/// The longest head that is read, in bytes.
+/// The longest head that is read, in bytes; interim answers before the final one count as part of
+/// it.
 pub const MAX_HEAD: usize = 64 * 1024;
 
 /// How the end of a body is found (RFC 9112, section 6.3).
@@ -43,19 +45,24 @@ pub struct Malformed;
 /// # Errors
 /// [`Malformed`] as soon as a complete line breaks a rule, or [`MAX_HEAD`] is exceeded.
 pub fn read(bytes: &[u8]) -> Result<Option<Head>, Malformed> {
+    read_within(bytes, MAX_HEAD)
+}
+
+/// The same for a head of at most `most` bytes.
+pub(super) fn read_within(bytes: &[u8], most: usize) -> Result<Option<Head>, Malformed> {
     let Some((line, mut at)) = next_line(bytes, 0) else {
-        return if bytes.len() > MAX_HEAD { Err(Malformed) } else { early(bytes) };
+        return if bytes.len() > most { Err(Malformed) } else { early(bytes) };
     };
     let (status, minor) = status_line(line)?;
     let mut fields = Fields { length: None, chunked: None, keep: minor >= 1 };
     loop {
-        if at > MAX_HEAD {
-            return Err(Malformed);
-        }
         let Some((line, next)) = next_line(bytes, at) else {
-            return if bytes.len() > MAX_HEAD { Err(Malformed) } else { Ok(None) };
+            return if bytes.len() > most { Err(Malformed) } else { Ok(None) };
         };
         at = next;
+        if at > most {
+            return Err(Malformed);
+        }
         if line.is_empty() {
             break;
         }

@@ -1,9 +1,9 @@
 //! HTTP/1.1 (RFC 9112): one request at a time on a connection, kept alive or not.
 //!
-//! Nothing is copied where nothing has to be: a request without templates is made once and sent as it
-//! stands; an answer whose head and body arrive together is counted where it was received; the rest of
-//! a long body need not be copied out of the kernel at all ([`Driver::disinterest`]). Only a head that
-//! arrives in pieces is kept between two reads.
+//! Nothing is copied where nothing has to be: a request without templates is made once and sent as
+//! it stands; an answer whose head and body arrive together is counted where it was received; the
+//! rest of a long body need not be copied out of the kernel at all ([`Driver::disinterest`]). Only
+//! a head that arrives in pieces is kept between two reads.
 
 pub mod chunked;
 pub mod encode;
@@ -30,7 +30,10 @@ pub struct Connection {
     head_only: bool,
     status: u16,
     keep_alive: bool,
+    /// Bytes of the answer so far, but for those in `partial`.
     bytes: u64,
+    /// Whether the engine has been told of the answer's first byte.
+    announced: bool,
     /// Bytes of a head that is not complete. Empty nearly always.
     partial: Vec<u8>,
 }
@@ -54,6 +57,12 @@ impl Http1 {
 }
 
 impl Connection {
+    /// How many received bytes it keeps.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.partial.len()
+    }
+
     fn fail(&mut self, kind: ErrorKind, events: &mut Vec<Event>) -> Fate {
         if !matches!(self.state, State::Idle | State::Closed) {
             events.push(Event::Failed { slot: self.slot, kind });
@@ -73,11 +82,15 @@ impl Connection {
         }
     }
 
-    /// Reads heads from `bytes` until one is final; returns what follows it, `None` if it is not
-    /// complete yet. Interim answers (1xx) are passed over (RFC 9110, section 15.2).
-    fn read_head<'a>(&mut self, mut bytes: &'a [u8]) -> Result<Option<&'a [u8]>, head::Malformed> {
+    /// Reads heads from `bytes` until one is final. Interim answers (1xx) are passed over (RFC
+    /// 9110, section 15.2), and bounded together with the final head: there may be no end to them.
+    fn read_head<'a>(&mut self, mut bytes: &'a [u8]) -> Result<Found<'a>, head::Malformed> {
         loop {
-            let Some(head) = head::read(bytes)? else { return Ok(None) };
+            let before = usize::try_from(self.bytes).map_err(|_| head::Malformed)?;
+            let most = head::MAX_HEAD.saturating_sub(before);
+            let Some(head) = head::read_within(bytes, most)? else {
+                return Ok(Found::Part(bytes));
+            };
             self.bytes += head.len as u64;
             bytes = &bytes[head.len..];
             // 101 would hand the connection to another protocol, which was not asked for.
@@ -93,7 +106,7 @@ impl Connection {
                     Length::Chunked => State::Chunks(Chunked::START),
                     Length::UntilClose => State::UntilClose,
                 };
-                return Ok(Some(bytes));
+                return Ok(Found::Body(bytes));
             }
         }
     }
@@ -119,55 +132,59 @@ impl Connection {
     }
 
     fn receive(&mut self, bytes: &[u8], once: bool, events: &mut Vec<Event>) -> Fate {
-        let body = match self.state {
-            State::Idle | State::Closed => return self.fail(ErrorKind::Protocol, events),
+        match self.state {
+            State::Idle | State::Closed => self.fail(ErrorKind::Protocol, events),
             State::Head if self.partial.is_empty() => match self.read_head(bytes) {
-                Ok(Some(body)) => body,
-                Ok(None) => {
-                    self.bytes = 0;
-                    self.partial.extend_from_slice(bytes);
-                    events.push(Event::FirstByte(self.slot));
-                    return Fate::Keep;
+                Ok(Found::Body(body)) => self.receive_body(body, once, events),
+                Ok(Found::Part(part)) => {
+                    self.partial.extend_from_slice(part);
+                    self.announce(events)
                 }
-                Err(head::Malformed) => return self.fail(ErrorKind::Protocol, events),
+                Err(head::Malformed) => self.fail(ErrorKind::Protocol, events),
             },
             State::Head => {
                 let mut joined = std::mem::take(&mut self.partial);
                 joined.extend_from_slice(bytes);
-                self.bytes = 0;
-                return match self.read_head(&joined) {
-                    Ok(Some(body)) => self.receive_body(body, once, events, true),
-                    Ok(None) => {
-                        self.bytes = 0;
+                match self.read_head(&joined) {
+                    Ok(Found::Body(body)) => self.receive_body(body, once, events),
+                    Ok(Found::Part(part)) => {
+                        let read = joined.len() - part.len();
+                        joined.drain(..read);
                         self.partial = joined;
                         Fate::Keep
                     }
                     Err(head::Malformed) => self.fail(ErrorKind::Protocol, events),
-                };
+                }
             }
-            _ => return self.receive_body(bytes, once, events, true),
-        };
-        self.receive_body(body, once, events, false)
+            State::Body { .. } | State::Chunks(_) | State::UntilClose => {
+                self.receive_body(bytes, once, events)
+            }
+        }
     }
 
-    fn receive_body(
-        &mut self,
-        body: &[u8],
-        once: bool,
-        events: &mut Vec<Event>,
-        announced: bool,
-    ) -> Fate {
+    fn receive_body(&mut self, body: &[u8], once: bool, events: &mut Vec<Event>) -> Fate {
         match self.read_body(body) {
             Ok(true) => self.done(events, once),
-            Ok(false) => {
-                if !announced {
-                    events.push(Event::FirstByte(self.slot));
-                }
-                Fate::Keep
-            }
+            Ok(false) => self.announce(events),
             Err(kind) => self.fail(kind, events),
         }
     }
+
+    /// Says that the answer has begun, once.
+    fn announce(&mut self, events: &mut Vec<Event>) -> Fate {
+        if !std::mem::replace(&mut self.announced, true) {
+            events.push(Event::FirstByte(self.slot));
+        }
+        Fate::Keep
+    }
+}
+
+/// What reading heads has come to.
+enum Found<'a> {
+    /// The final head is complete; this follows it.
+    Body(&'a [u8]),
+    /// It is not; this is what there is of it.
+    Part(&'a [u8]),
 }
 
 impl Driver for Http1 {
@@ -181,6 +198,7 @@ impl Driver for Http1 {
             status: 0,
             keep_alive: true,
             bytes: 0,
+            announced: false,
             partial: Vec::new(),
         }
     }
@@ -199,6 +217,7 @@ impl Driver for Http1 {
         connection.state = State::Head;
         connection.slot = slot;
         connection.bytes = 0;
+        connection.announced = false;
         connection.head_only = self.encoder.is_head(index);
         self.encoder.encode(index, out)
     }
