@@ -1,4 +1,7 @@
 //! Drives a server by the bare engine and prints what it counted: for profiles and quick looks.
+//!
+//! `drive URL RATE SECONDS precise|thrifty [CONNECTIONS [STREAMS]]`: a rate of 0 is a closed loop with
+//! as many users as there are connections, or with STREAMS, which means HTTP/2, as there are streams.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 use plimsoll_load::run::{Offer, Watch, Wish, run};
 use plimsoll_load::session::Load;
@@ -38,19 +41,21 @@ fn main() {
     let seconds: u64 = args[3].parse().unwrap();
     let pacing = if args[4] == "precise" { Pacing::Precise } else { Pacing::Thrifty };
     let connections: u32 = args.get(5).map_or(64, |c| c.parse().unwrap());
+    let streams: Option<u32> = args.get(6).map(|streams| streams.parse().unwrap());
+    let protocol = if streams.is_some() { Protocol::Http2 } else { Protocol::Http1 };
     let endpoint = Endpoint::Tcp(format!("{}:{}", url.host, url.port).parse().unwrap());
     let requests = Requests::one(Request::new(url));
     let config = Config {
         endpoint,
         tls: None,
-        protocol: Protocol::Http1,
+        protocol,
         requests: Arc::new(requests),
         sequence: None,
         head: http1::encode::Head { user_agent: "plimsoll".into(), host: None, close: false },
         connection_per_request: false,
         expected: Expected::default(),
         connections: (connections, connections),
-        streams_per_connection: 64,
+        streams_per_connection: streams.unwrap_or(1),
         threads: 1,
         pacing,
         timeout_ns: 10_000_000_000,
@@ -72,7 +77,7 @@ fn main() {
     } else {
         Offer::Closed(
             Load::Closed {
-                users: connections,
+                users: connections * streams.unwrap_or(1),
                 think: Distribution::parse("const:0ms").unwrap(),
                 end_ns: ns,
                 limit: None,

@@ -123,6 +123,17 @@ impl Http2 {
 }
 
 impl Connection {
+    /// Bytes it holds on the heap, but for bodies of requests, which it shares: what 18,000 of them
+    /// cost, and what a peer can make of it.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.partial.capacity()
+            + self.block.capacity()
+            + self.streams.held()
+            + self.decoder.held()
+            + self.sending.held()
+    }
+
     /// Says that the table is to be smaller if the peer wants it so, before the next header block.
     fn resize(&mut self, block: &mut Vec<u8>) {
         if std::mem::take(&mut self.resize) {
@@ -189,7 +200,9 @@ impl Driver for Http2 {
             return 0;
         }
         let numbers = (self.last_id - connection.next_id) / 2 + 1;
-        let at_once = self.streams.min(connection.peer_streams);
+        // Until the peer has said what it allows, one request asks it: more could be refused.
+        let allowed = if connection.settled { connection.peer_streams } else { 1 };
+        let at_once = self.streams.min(allowed);
         at_once.saturating_sub(connection.streams.len()).min(numbers)
     }
 

@@ -56,6 +56,11 @@ impl Sending {
         }
     }
 
+    /// Bytes on the heap, without the bodies.
+    pub(super) fn held(&self) -> usize {
+        self.waiting.capacity() * size_of::<Waiting>()
+    }
+
     /// Whether a body waits for a window.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()

@@ -58,6 +58,11 @@ impl Streams {
         self.count
     }
 
+    /// Bytes on the heap.
+    pub(super) fn held(&self) -> usize {
+        self.places.capacity() * size_of::<Stream>()
+    }
+
     /// Adds a stream, whose number is new.
     #[inline]
     pub(super) fn add(&mut self, id: u32, slot: Slot, head_only: bool) {

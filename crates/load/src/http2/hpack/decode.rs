@@ -85,6 +85,11 @@ impl Section {
 }
 
 impl Decoder {
+    /// Bytes on the heap.
+    pub(in crate::http2) fn held(&self) -> usize {
+        self.entries.capacity() * size_of::<Field>() + self.same.capacity()
+    }
+
     /// Reads a whole block. `text` is for strings on their way, and is left with what was last in it.
     ///
     /// # Errors
@@ -124,8 +129,7 @@ impl Decoder {
                 self.at(index)?
             } else if first & 0x40 != 0 {
                 let field = self.literal(&mut input, 6)?;
-                self.add(field);
-                changed = true;
+                changed |= self.add(field);
                 field
             } else {
                 self.literal(&mut input, 4)?
@@ -162,14 +166,17 @@ impl Decoder {
         }
     }
 
-    /// RFC 7541, section 4.4: a field that is larger than the table empties it.
-    fn add(&mut self, field: Field) {
-        let size = field.size();
+    /// RFC 7541, section 4.4: a field that is larger than the table empties it. Returns whether the
+    /// table is another now: nginx "adds" to one that it has made as small as can be.
+    fn add(&mut self, field: Field) -> bool {
+        let (size, before) = (field.size(), self.entries.len());
         self.evict(size);
-        if size <= TABLE_SIZE - self.shrunk {
+        let fits = size <= TABLE_SIZE - self.shrunk;
+        if fits {
             self.size += size;
             self.entries.push_front(field);
         }
+        fits || before > 0
     }
 
     /// Removes the oldest fields until there is room for so many bytes more, or none is left.

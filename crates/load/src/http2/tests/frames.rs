@@ -293,6 +293,13 @@ fn what_is_given_up_is_reset_and_its_answer_passed_over() {
 
 #[test]
 fn room_is_what_both_sides_allow() {
+    let mut early = driver(vec![get("/")], 8, false);
+    let mut connection = early.open(&mut Vec::new());
+    assert_eq!(early.room(&connection), 1, "before the peer has said anything");
+    early.request(&mut connection, Slot(0), 0, &mut Vec::new());
+    assert_eq!(early.room(&connection), 0);
+    early.receive(&mut connection, &settings(&[]), &mut Vec::new(), &mut Vec::new());
+    assert_eq!(early.room(&connection), 7);
     let mut peer = Peer::with(driver(vec![get("/")], 8, false), &[]);
     assert_eq!(peer.room(), 8);
     peer.receive(&settings(&[(setting::MAX_CONCURRENT_STREAMS, 2)]));

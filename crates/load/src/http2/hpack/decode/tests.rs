@@ -149,6 +149,26 @@ fn an_equal_block_means_the_same_only_while_the_table_does() {
     assert_eq!(read(&mut decoder, &youngest), Err(Malformed), "the table has been emptied");
 }
 
+#[test]
+fn what_is_added_to_a_table_that_is_too_small_changes_nothing_but_empties_it() {
+    let mut decoder = Decoder::default();
+    let mut block = vec![0x88];
+    encode::field("server", b"nginx", Literal::Added, &mut block);
+    read(&mut decoder, &block).unwrap();
+    assert_eq!((decoder.entries.len(), decoder.same.len()), (1, 0));
+    // 5000 bytes are more than the table: it is empty then.
+    let mut large = vec![0x88];
+    encode::field("x", &[b'!'; 5000], Literal::Added, &mut large);
+    read(&mut decoder, &large).unwrap();
+    assert_eq!((decoder.entries.len(), decoder.size), (0, 0));
+    read(&mut decoder, &[&[0x20], &block[..]].concat()).unwrap();
+    assert!(decoder.same.is_empty(), "a new size is not the same twice");
+    for _ in 0..2 {
+        assert_eq!(read(&mut decoder, &block).unwrap().status, Some(200));
+        assert_eq!((decoder.entries.len(), &decoder.same), (0, &block));
+    }
+}
+
 /// The table as section 4 describes it, with its texts.
 #[derive(Default)]
 struct Plain {
