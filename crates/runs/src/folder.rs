@@ -130,7 +130,7 @@ impl Store {
         self.transaction(rows).map_err(|source| {
             self.log.len = before;
             self.log.undo();
-            SinkError { what: what.to_owned(), path: self.path.clone(), source: source.into() }
+            SinkError { what: what.to_owned(), path: self.path.clone(), source: cause(source) }
         })
     }
 
@@ -307,6 +307,17 @@ impl Sink for RunWriter {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         let place = self.place(event.at_ns);
         self.store.store("an event", "", |database, _| schema::insert_event(database, place, event))
+    }
+}
+
+/// What SQLite says of a full disk, as the system would say it; everything else as it is.
+fn cause(error: rusqlite::Error) -> Box<dyn std::error::Error + Send + Sync> {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            let full = std::io::ErrorKind::StorageFull;
+            std::io::Error::new(full, "No space left on device").into()
+        }
+        _ => error.into(),
     }
 }
 

@@ -9,8 +9,8 @@
 //!   the measured schedule: in the drain nothing is offered. Availability counts by event, and
 //!   not what only the end of the run cut off.
 //! - Connections are of the whole run: those of the warm-up stay in use.
-//! - In a run that was killed, what was unsent or unanswered in its last second counts as `cut` and
-//!   `in_flight_at_end`, so that the sums hold as in every other run.
+//! - In a run that was killed or failed, what was unsent or unanswered in its last second counts as
+//!   `cut` and `in_flight_at_end`, so that the sums hold as in every other run.
 //! - The generator's reasons for invalidity and the blame: [`crate::validity`]. The SLO has values
 //!   but no verdicts where the run is not valid.
 
@@ -218,11 +218,11 @@ fn availability(run: &Run, span: &Range<u64>) -> Result<Availability, RunError> 
     Ok(Availability::new(up_s, down_s))
 }
 
-/// Makes the sums hold: a killed run's by counting what it left behind, every other one's hold by
-/// themselves, or it is said that they do not.
+/// Makes the sums hold: those of a run that was killed or failed by counting what it left behind;
+/// every other one's hold by themselves, or it is said that they do not.
 fn settle(counters: &mut Counters, ended: Option<&Ended>, warnings: &mut Vec<String>) {
     let (unsent, unanswered) = validity::unaccounted(counters);
-    if ended.is_none() {
+    if matches!(ended, None | Some(Ended::Failed(_))) {
         for (kind, missing) in [(ErrorKind::Cut, unsent), (ErrorKind::InFlightAtEnd, unanswered)] {
             counters.errors[kind as usize] += u64::try_from(missing).unwrap_or(0);
         }

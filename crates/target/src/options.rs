@@ -109,8 +109,8 @@ impl Options {
             return wrong(format!("expected a share of errors from 0 to 1, found {share}"));
         }
         if self.burn && self.stall.is_some() {
-            let text = "burn and stall exclude each other: a stall is computed, and work that is \
-                        really done cannot be; leave one of them out";
+            let text = "expected either burn or stall, found both: a stall is computed, and work \
+                        that is really done cannot be; leave one of them out";
             return wrong(text.to_owned());
         }
         Ok(())

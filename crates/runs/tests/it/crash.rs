@@ -49,7 +49,7 @@ fn a_writer_that_is_dropped_leaves_what_a_killed_one_does() {
 }
 
 #[test]
-fn a_killed_run_accounts_for_every_request_due() {
+fn a_killed_or_failed_run_accounts_for_every_request_due() {
     let root = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::create(root.path(), &made::meta("a", 0, 30)).unwrap();
     let mut interval = made::second(0);
@@ -66,6 +66,13 @@ fn a_killed_run_accounts_for_every_request_due() {
     assert_eq!((summary.errors["cut"], summary.in_flight_at_end), (1, 2));
     assert_eq!((summary.blame.target, summary.blame.environment), (2, 3));
     assert!((summary.duration_s - 1.0).abs() < 1e-12);
+
+    // As when the disk is full: the engine is dropped, and what was under way with it.
+    let run = writer.finish(made::end(Ended::Failed("the disk is full".to_owned()))).unwrap();
+    let summary = run.summary().unwrap();
+    assert_eq!((summary.offered, summary.sent, summary.completed), (15, 14, 10));
+    assert_eq!((summary.errors["cut"], summary.in_flight_at_end), (1, 2));
+    assert_eq!(summary.warnings, ["failed: the disk is full"]);
 }
 
 #[test]
