@@ -1,0 +1,140 @@
+//! The exit codes (docs/exit-codes.md), but 5, which [`crate::quota`] has.
+
+use crate::place::Place;
+use serde_json::Value;
+
+#[test]
+fn all_held() {
+    let place = Place::alone();
+    let target = place.calm();
+    let slo = "p50<30s, p90<30s, errors<1%, lost<1, rate>=10/s, availability>=50%";
+    let done = place.load(&[&target.url(), "--rate", "20/s", "--for", "2s", "--slo", slo]);
+    if done.code() == Some(5) {
+        println!("skipped: a verdict needs a machine that is less busy");
+        return;
+    }
+    let done = done.ended_with(0);
+    assert_eq!(done.out.matches("held  ").count(), 6, "{}", done.out);
+    assert!(done.out.contains("valid"), "{}", done.out);
+    let said = target.end().ended_with(0).err;
+    let requests = said.split(' ').next().and_then(|n| n.parse::<u32>().ok()).unwrap();
+    assert!([40, 80, 120].contains(&requests), "forty for each attempt: {said}");
+}
+
+#[test]
+fn an_slo_that_does_not_hold() {
+    let place = Place::alone();
+    let target = place.calm();
+    let done = place.load(&[
+        &target.url(),
+        "--rate",
+        "20/s",
+        "--for",
+        "2s",
+        "--json",
+        "--slo",
+        "p50<1ms, errors<1%",
+    ]);
+    let summary = done.json();
+    let pass = |clause: usize| &summary["slo"][clause]["pass"];
+    if done.code() == Some(5) {
+        assert_eq!((pass(0), pass(1)), (&Value::Null, &Value::Null), "void where not valid");
+        println!("skipped: a verdict needs a machine that is less busy");
+        return;
+    }
+    done.ended_with(3);
+    assert_eq!((pass(0), pass(1)), (&Value::Bool(false), &Value::Bool(true)), "{summary}");
+    assert!(summary["slo"][0]["value"].as_f64().unwrap() >= 20_000.0, "{summary}");
+}
+
+#[test]
+fn failed_requests_rank_slower_than_every_bound() {
+    let place = Place::alone();
+    let target =
+        place.target(&["--service-time", "const:20ms", "--workers", "1000", "--errors", "30%"]);
+    let done =
+        place.load(&[&target.url(), "--rate", "50/s", "--for", "2s", "--json", "--slo", "p90<1h"]);
+    let summary = done.json();
+    if done.code() == Some(5) {
+        println!("skipped: a verdict needs a machine that is less busy");
+        return;
+    }
+    done.ended_with(3);
+    assert_eq!(summary["slo"][0]["value"], Value::Null, "{summary}");
+    assert!(summary["response_us"]["p90"].is_null() || summary["response_us"]["p90"].is_number());
+}
+
+#[test]
+fn a_stop_rule_ends_with_4_whatever_the_slo_says() {
+    let place = Place::new();
+    let target = place.target(&["--errors", "100%"]);
+    let done = place.load(&[
+        &target.url(),
+        "--rate",
+        "50/s",
+        "--for",
+        "30s",
+        "--json",
+        "--stop-when",
+        "errors>50% for 2s",
+        "--slo",
+        "errors<1%",
+    ]);
+    let summary = done.ended_with(4).json();
+    assert_eq!(summary["run"]["ended"], "stopped", "{summary}");
+    let duration = summary["duration_s"].as_f64().unwrap();
+    assert!((2.0..20.0).contains(&duration), "{summary}");
+    let warnings = summary["warnings"].to_string();
+    assert!(warnings.contains("stopped: errors>50% for 2s held after "), "{warnings}");
+    crate::json::assert_sums(&summary);
+}
+
+#[test]
+fn no_answer_at_all_ends_with_4() {
+    let place = Place::new();
+    // Answers nothing, but takes connections.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    let done = place.load(&[
+        &url,
+        "--rate",
+        "10/s",
+        "--for",
+        "1s",
+        "--timeout",
+        "300ms",
+        "--slo",
+        "p50<1s",
+        "--json",
+    ]);
+    let summary = done.ended_with(4).json();
+    assert_eq!(summary["errors"]["timeout"], 10, "{summary}");
+    assert_eq!(summary["run"]["ended"], "complete");
+}
+
+#[test]
+fn a_wrong_plan_counts_before_all() {
+    let place = Place::new();
+    // Both the unit is wrong (2) and nobody listens (4).
+    let arguments = ["http://127.0.0.1:1/", "--rate", "5", "--for", "1s", "--slo", "p50<1us"];
+    place.load(&arguments).ended_with(2);
+}
+
+#[test]
+fn wrong_use_of_the_target() {
+    let place = Place::new();
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["--service-time", "exp:5"], &["--service-time: ", "`5`", "ms"]),
+        (&["--workers", "0"], &["--workers: ", "1 worker or more"]),
+        (&["--errors", "120%"], &["--errors: "]),
+        (&["--stall", "1s:2s"], &["--stall: ", "5s:1s"]),
+        (&["--listen", "nowhere"], &["--listen: ", "127.0.0.1:8080"]),
+        (&["--body", "lots"], &["--body: "]),
+        (&["--model", "missing.json"], &["missing.json", "No such file"]),
+    ];
+    for (arguments, parts) in cases {
+        place.plimsoll(&[&["target"], arguments].concat()).ended_with(2).says(parts);
+    }
+    let burn = ["target", "--burn", "--stall", "5s:1s", "--service-time", "const:1ms"];
+    place.plimsoll(&burn).ended_with(2).says(&["error: expected either burn or stall"]);
+}

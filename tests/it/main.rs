@@ -1,0 +1,31 @@
+//! The program as its users meet it: the built binary, driven against `plimsoll target` on ports of
+//! its own, each test in a folder of its own.
+//!
+//! Nothing here asserts how fast anything is. Where a machine is too busy to measure on, a run ends
+//! with 5 (not valid), which is right: such a run is tried again up to three times, and said so;
+//! tests about something else then go on with it, tests about a verdict skip by name.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails")]
+#![expect(clippy::disallowed_methods, reason = "tests start processes and wait for them")]
+
+mod asked;
+mod bad_input;
+mod checks;
+mod comparing;
+mod crash;
+mod exit_codes;
+mod full_disk;
+mod hlog;
+mod interrupt;
+mod json;
+mod path_truth;
+mod place;
+mod plans;
+mod program;
+mod prometheus;
+mod quota;
+mod reading;
+mod recording;
+mod secrets;
+mod server_limit;
+mod transport;

@@ -1,0 +1,161 @@
+//! Where a test takes place: a folder of its own, a turn on the machine, servers of known behaviour.
+
+use crate::program::{Done, Going, PLIMSOLL, wait_for};
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Tests that look at time have the machine to themselves, as far as this suite goes.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+#[expect(dead_code, reason = "guards, held until the test ends")]
+enum Turn {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
+/// A test's folder and its turn.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+    started: AtomicU32,
+    _turn: Turn,
+}
+
+impl Place {
+    /// Beside other tests.
+    pub(crate) fn new() -> Self {
+        Self::at(Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// While no other test of this suite runs.
+    pub(crate) fn alone() -> Self {
+        Self::at(Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn at(turn: Turn) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder, started: AtomicU32::new(0), _turn: turn }
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file into the folder.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A command that runs in the folder.
+    pub(crate) fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder.path()).env_remove("NO_COLOR");
+        command
+    }
+
+    /// Starts a command.
+    pub(crate) fn start(&self, command: Command) -> Going {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let files = self.path(".output");
+        std::fs::create_dir_all(&files).unwrap();
+        Going::start(command, &files, &number.to_string())
+    }
+
+    /// Runs the program.
+    pub(crate) fn plimsoll(&self, arguments: &[&str]) -> Done {
+        self.start(self.command(PLIMSOLL, arguments)).wait()
+    }
+
+    /// Runs `plimsoll load` quietly, again where the machine was too busy for a verdict.
+    pub(crate) fn load(&self, arguments: &[&str]) -> Done {
+        self.again(|| {
+            let mut command = self.command(PLIMSOLL, &["load", "--quiet"]);
+            command.args(arguments);
+            self.start(command).wait()
+        })
+    }
+
+    /// Runs something that ends with 5 where the machine is too busy, up to three times.
+    pub(crate) fn again(&self, run: impl Fn() -> Done) -> Done {
+        for attempt in 1..3 {
+            let done = run();
+            if done.code() != Some(5) {
+                return done;
+            }
+            println!("attempt {attempt}: the machine was too busy to measure; once more");
+        }
+        run()
+    }
+
+    /// The only run folder in `runs`.
+    pub(crate) fn run(&self) -> PathBuf {
+        let runs = self.runs("runs");
+        assert!(!runs.is_empty(), "no run");
+        runs.last().unwrap().clone()
+    }
+
+    /// The run folders in a folder for runs, the oldest first.
+    pub(crate) fn runs(&self, name: &str) -> Vec<PathBuf> {
+        run_folders(&self.path(name))
+    }
+
+    /// A server of known behaviour.
+    pub(crate) fn target(&self, arguments: &[&str]) -> Target {
+        Target::start(self, "127.0.0.1:0", arguments)
+    }
+
+    /// One that answers after 20 ms, whatever the load.
+    pub(crate) fn calm(&self) -> Target {
+        self.target(&["--service-time", "const:20ms", "--workers", "1000"])
+    }
+}
+
+/// The run folders in a folder for runs, the oldest first.
+pub(crate) fn run_folders(root: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|e| e.path()).filter(|path| path.is_dir()).collect();
+    runs.sort();
+    runs
+}
+
+/// A `plimsoll target` child; told to end when dropped.
+pub(crate) struct Target {
+    going: Going,
+    address: String,
+}
+
+impl Target {
+    /// Listens at an address, or at a port that the system chooses.
+    pub(crate) fn start(place: &Place, listen: &str, arguments: &[&str]) -> Self {
+        let mut command = place.command(PLIMSOLL, &["target", "--listen", listen]);
+        command.args(arguments);
+        let mut going = place.start(command);
+        let address = wait_for("the target to listen", || {
+            let out = going.out();
+            assert!(!going.has_ended(), "{}", going.err());
+            Some(out.strip_prefix("listening on ")?.strip_suffix('\n')?.to_owned())
+        });
+        Self { going, address }
+    }
+
+    /// Host and port, or the socket's path.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The URL of its root.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Ends it; returns what it said.
+    pub(crate) fn end(self) -> Done {
+        self.going.signal(Signal::TERM);
+        self.going.wait()
+    }
+}

@@ -1,0 +1,131 @@
+//! A process of the program: started, bounded in time, ended by its own id.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The binary under test.
+pub(crate) const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
+/// No process of a test lives longer.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How often something awaited is looked for.
+const STEP: Duration = Duration::from_millis(10);
+
+/// Waits until something is there; fails after a time that no busy machine explains.
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < LONGEST, "waited {LONGEST:?} for {what}");
+        std::thread::sleep(STEP);
+    }
+}
+
+/// A process that goes on; killed when dropped.
+pub(crate) struct Going {
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Going {
+    /// Starts a command with its output in files named after `name`.
+    pub(crate) fn start(mut command: Command, folder: &Path, name: &str) -> Self {
+        let (out, err) = (folder.join(format!("{name}.out")), folder.join(format!("{name}.err")));
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).unwrap())
+            .stderr(File::create(&err).unwrap())
+            .spawn()
+            .unwrap();
+        Self { child, out, err }
+    }
+
+    /// What it has printed so far.
+    pub(crate) fn out(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.out).unwrap()).into_owned()
+    }
+
+    /// What it has said so far.
+    pub(crate) fn err(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.err).unwrap()).into_owned()
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Sends it a signal, by its id.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        // It may just have ended by itself.
+        let _ = kill_process(pid, signal);
+    }
+
+    /// Awaits its end.
+    pub(crate) fn wait(mut self) -> Done {
+        let status = wait_for("a process to end", || self.child.try_wait().unwrap());
+        Done { status, out: self.out(), err: self.err() }
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A process that has ended.
+pub(crate) struct Done {
+    status: ExitStatus,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) err: String,
+}
+
+impl Done {
+    /// The exit code; `None` where a signal ended it.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// Fails unless it ended with this code.
+    #[track_caller]
+    pub(crate) fn ended_with(self, code: i32) -> Self {
+        let found = self.status;
+        assert_eq!(self.code(), Some(code), "{found}\n{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Fails unless all held, or the machine was too busy for a verdict.
+    #[track_caller]
+    pub(crate) fn went_well(self) -> Self {
+        let found = self.status;
+        assert!(matches!(self.code(), Some(0 | 5)), "{found}\n{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Fails unless each of these is part of what it said.
+    #[track_caller]
+    pub(crate) fn says(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.err.contains(part), "`{part}` is not in:\n{}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+    }
+
+    /// What it printed, as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+}

@@ -1,0 +1,78 @@
+//! `--prometheus`: figures of a run while it goes on.
+
+use crate::place::Place;
+use crate::program::{PLIMSOLL, wait_for};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+/// What a server answers to a request for a path; `None` while nobody listens.
+fn get(address: &str, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+/// Reads the text format, version 0.0.4: every sample by name and labels.
+fn parse(body: &str) -> BTreeMap<String, f64> {
+    let (mut samples, mut kinds) = (BTreeMap::new(), BTreeMap::new());
+    for line in body.lines() {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = rest.split_once(' ').unwrap();
+            assert!(["counter", "gauge", "summary"].contains(&kind), "{line}");
+            assert!(kinds.insert(name.to_owned(), kind).is_none(), "{name} is there twice");
+        } else if !line.starts_with('#') {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            let bare = name.split('{').next().unwrap();
+            let family = bare.trim_end_matches("_sum").trim_end_matches("_count");
+            assert!(kinds.contains_key(bare) || kinds.contains_key(family), "{line} has no type");
+            assert!(bare.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{line}");
+            let value: f64 = value.parse().unwrap();
+            assert!(samples.insert(name.to_owned(), value).is_none(), "{name} is there twice");
+        }
+    }
+    samples
+}
+
+#[test]
+fn figures_grow_while_a_run_goes_on() {
+    let place = Place::new();
+    let target =
+        place.target(&["--service-time", "const:20ms", "--workers", "50", "--errors", "50%"]);
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let url = target.url();
+    let load = ["load", &url, "--quiet", "--rate", "40/s", "--for", "5s", "--prometheus", &address];
+    let going = place.start(place.command(PLIMSOLL, &load));
+    let scrape = |more_than: f64| {
+        wait_for("a scrape", || {
+            let answer = get(&address, "/metrics")?;
+            assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+            assert!(answer.contains("text/plain; version=0.0.4"), "{answer}");
+            let samples = parse(answer.split_once("\r\n\r\n").unwrap().1);
+            (samples["plimsoll_completed_total"] > more_than).then_some(samples)
+        })
+    };
+    let first = scrape(0.0);
+    let second = scrape(first["plimsoll_completed_total"]);
+    let missing = get(&address, "/nothing");
+    going.wait().went_well();
+    for (name, before) in &first {
+        if name.split('{').next().unwrap().ends_with("_total") {
+            assert!(second[name] >= *before, "{name} shrank");
+        }
+    }
+    assert!(second["plimsoll_offered_total"] <= 200.0);
+    let of = |name: &str| second.get(name).copied().unwrap_or(0.0);
+    let by_code =
+        of("plimsoll_status_total{code=\"200\"}") + of("plimsoll_status_total{code=\"500\"}");
+    assert!((by_code - of("plimsoll_completed_total")).abs() < 0.5, "{second:?}");
+    assert!(of("plimsoll_errors_total{kind=\"status\"}") > 0.0, "{second:?}");
+    assert!(of("plimsoll_response_seconds{quantile=\"0.5\"}") >= 0.02, "{second:?}");
+    let mean = of("plimsoll_response_seconds_sum") / of("plimsoll_response_seconds_count");
+    assert!(mean >= 0.019, "{second:?}");
+    assert!(missing.is_none_or(|answer| answer.starts_with("HTTP/1.1 404 ")));
+}
