@@ -1,4 +1,5 @@
-//! A run that is killed in the middle, at any moment, leaves a folder that opens and whose sums hold.
+//! A run that is killed in the middle, at any moment, leaves a folder that opens and whose sums
+//! hold.
 
 use crate::full_disk::Mounted;
 use crate::json::assert_sums;

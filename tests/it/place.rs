@@ -1,4 +1,5 @@
-//! Where a test takes place: a folder of its own, a turn on the machine, servers of known behaviour.
+//! Where a test takes place: a folder of its own, a turn on the machine, servers of known
+//! behaviour.
 
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
 use rustix::process::Signal;

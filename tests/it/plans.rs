@@ -82,7 +82,8 @@ fn flags_and_settings_override_a_plan() {
     let server = Recording::start();
     let url = server.url();
     let plan = format!(
-        "name = \"file\"\nseed = 5\n[target]\nurl = \"{url}\"\n[load]\nrate = \"1/s\"\nfor = \"60s\"\n"
+        "name = \"file\"\nseed = 5\n[target]\nurl = \"{url}\"\n\
+         [load]\nrate = \"1/s\"\nfor = \"60s\"\n"
     );
     place.write("plan.toml", plan);
     let arguments = ["plan.toml", "--rate", "20/s", "--set", "load.for=1s", "--set", "name=flag"];

@@ -1,5 +1,5 @@
-//! The generator is the limit: held to 30% of a core and asked for far more than that can do, it says
-//! so, and gives no verdict.
+//! The generator is the limit: held to 30% of a core and asked for far more than that can do, it
+//! says so, and gives no verdict.
 
 use crate::place::Place;
 use crate::program::PLIMSOLL;
@@ -13,7 +13,8 @@ struct Group {
 }
 
 impl Group {
-    /// Version 1 or 2 of control groups, whichever lets us; `None`, and said so, where neither does.
+    /// Version 1 or 2 of control groups, whichever lets us; `None`, and said so, where neither
+    /// does.
     fn make() -> Option<Self> {
         let name = format!("plimsoll-test-{}", std::process::id());
         let first = || {

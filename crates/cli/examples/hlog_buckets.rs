@@ -1,5 +1,5 @@
-//! Prints what this program reads in a run's `latency.hlog`, for `tests/python/hlog.py` to compare: a
-//! line for each bucket that holds something, `TAG LOWEST COUNT`.
+//! Prints what this program reads in a run's `latency.hlog`, for `tests/python/hlog.py` to compare:
+//! a line for each bucket that holds something, `TAG LOWEST COUNT`.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 

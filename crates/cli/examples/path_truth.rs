@@ -1,14 +1,15 @@
-//! Path truth, the long form: M/M/1 and M/M/4 queues at 50, 80 and 90% of their capacity, each driven
-//! by a run, and three answers to the same question side by side: what the run says of the response
-//! time, what the queue made of the very same requests (recursion on the target's log, exact), and
-//! what queueing theory expects (formulas, in the long run).
+//! Path truth, the long form: M/M/1 and M/M/4 queues at 50, 80 and 90% of their capacity, each
+//! driven by a run, and three answers to the same question side by side: what the run says of the
+//! response time, what the queue made of the very same requests (recursion on the target's log,
+//! exact), and what queueing theory expects (formulas, in the long run).
 //!
-//! `path_truth PLIMSOLL [SECONDS]`, or `bash benches/load/path-truth.sh [SECONDS]`. A figure is out of
-//! tolerance where run and recursion differ by more than 1% and 0.1 ms; the formulas differ from both
-//! by chance, within the half-widths of the batch means (95%) 19 times in 20.
+//! `path_truth PLIMSOLL [SECONDS]`, or `bash benches/load/path-truth.sh [SECONDS]`. A figure is out
+//! of tolerance where run and recursion differ by more than 1% and 0.1 ms together; the formulas
+//! differ from both by chance, within the half-widths of the batch means (95%) 19 times in 20.
 //!
-//! Formulas: the share of requests that wait is Erlang's C; a wait is exponential of rate cμ − λ; the
-//! response is wait and service (L. Kleinrock, *Queueing Systems* 1, 1975, sections 3.2 and 3.5).
+//! Formulas: the share of requests that wait is Erlang's C; a wait is exponential, of rate
+//! cμ − λ; the response is wait and service (L. Kleinrock, *Queueing Systems* 1, 1975, sections
+//! 3.2 and 3.5).
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 #![expect(clippy::disallowed_methods, reason = "it starts the program")]
@@ -58,7 +59,7 @@ impl Queue {
     /// The share of responses longer than `t` seconds.
     fn beyond(self, t: f64) -> f64 {
         let (waits, wait, service) = (self.share_that_waits(), self.wait_rate(), 1.0 / SERVICE_S);
-        // Wait and service together, where one waits: two exponentials, of different rates or equal.
+        // Wait and service together, where one waits: two exponentials, of rates that may be equal.
         let both = if (wait / service - 1.0).abs() < 1e-9 {
             (1.0 + service * t) * (-service * t).exp()
         } else {
@@ -150,14 +151,13 @@ fn print(queue: Queue, measured: &Measured) -> bool {
     ];
     let mut all = true;
     for (figure, run_us, truth_ms, formula_s, half_width_s) in rows {
-        let Some(run_ms) = run_us.map(|us| us / 1e3) else {
-            println!("| M/M/{} | {figure} | too few requests |", queue.workers);
-            continue;
-        };
+        // Too few requests: the run states no such figure.
+        let Some(run_ms) = run_us.map(|us| us / 1e3) else { continue };
         let within = (run_ms - truth_ms).abs() <= 0.01 * truth_ms + 0.1;
         all &= within;
         println!(
-            "| M/M/{} | {:.0}% | {figure} | {run_ms:.3} | {truth_ms:.3} | {:+.3} | {:+.2}%{} | {:.3} | {} |",
+            "| M/M/{} | {:.0}% | {figure} | {run_ms:.3} | {truth_ms:.3} | {:+.3} | {:+.2}%{} \
+             | {:.3} | {} |",
             queue.workers,
             queue.load * 100.0,
             run_ms - truth_ms,
@@ -193,8 +193,8 @@ fn main() -> ExitCode {
             let summary = &measured.summary;
             let late = |us: Option<f64>| us.unwrap_or(f64::NAN);
             notes.push(format!(
-                "M/M/{workers} at {:.0}%: {} requests, {}; generator late by {:.1} µs (p50), {:.1} µs \
-                 (p99), idle timers by {:.0} µs (p99)",
+                "M/M/{workers} at {:.0}%: {} requests, {}; generator late by {:.1} µs (p50), \
+                 {:.1} µs (p99), idle timers by {:.0} µs (p99)",
                 load * 100.0,
                 summary.completed,
                 if summary.run.valid { "valid" } else { "not valid" },
