@@ -329,7 +329,11 @@ fn host(content: &Content<'_>) -> Vec<Figure> {
     let axis = content.axis;
     let mut rtt = Figure::lines("rtt", "TCP round trip", axis, Unit::Micros);
     rtt.measure = "smoothed by the kernel, mean over sampled connections".to_owned();
-    rtt.note = content.column_note("means");
+    rtt.note = format!(
+        "A server that acknowledges a request together with its answer makes this as long as its \
+         service. {}",
+        content.column_note("means")
+    );
     rtt.panels = content
         .panels(|view| vec![Series::new("round trip", "c0", mean(axis, &view.rows, |r| r.rtt_us))]);
 

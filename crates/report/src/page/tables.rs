@@ -158,8 +158,16 @@ fn host(view: &View) -> Facts {
         fact("stolen time", h.steal_share.map_or_else(|| DASH.to_owned(), per_cent)),
         fact("timer late p50 / p99 / max", spread(&h.timer_late_us)),
     ];
-    facts.extend(view.meta.host.iter().cloned());
+    facts.extend(view.meta.host.iter().map(|(name, value)| told(name, value)));
     facts
+}
+
+/// A fact of the host as a person reads it: `memory_bytes` is a size.
+fn told(name: &str, value: &str) -> (String, String) {
+    let bytes = name.strip_suffix("_bytes").zip(value.parse().ok());
+    let (name, value) =
+        bytes.map_or((name, value.to_owned()), |(name, bytes)| (name, units::show_size(bytes)));
+    (name.replace('_', " "), value)
 }
 
 fn events(view: &View) -> Facts {
