@@ -172,12 +172,17 @@ impl<C> Connection<C> {
         result
     }
 
-    /// Takes received TLS bytes; whole records become plain bytes in `plain`. `Ok(true)` when the
-    /// handshake has been completed by them.
-    pub(crate) fn decrypt(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> io::Result<bool> {
-        let Some(tls) = &mut self.tls else { return Ok(false) };
+    /// Takes received TLS bytes; whole records become plain bytes in `plain`.
+    pub(crate) fn decrypt(
+        &mut self,
+        mut bytes: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> io::Result<Decrypted> {
+        let mut ended = false;
+        let Some(tls) = &mut self.tls else { return Ok(Decrypted { completed: false, ended }) };
         let handshaking = tls.is_handshaking();
-        while !bytes.is_empty() {
+        // What follows the peer's `close_notify` is not read, and means nothing.
+        while !bytes.is_empty() && !ended {
             tls.read_tls(&mut bytes)?;
             let state = tls
                 .process_new_packets()
@@ -187,6 +192,7 @@ impl<C> Connection<C> {
             if plain.len() > from {
                 tls.reader().read_exact(&mut plain[from..])?;
             }
+            ended = state.peer_has_closed();
         }
         let completed = handshaking && !tls.is_handshaking();
         if completed && self.needs_http2 {
@@ -195,7 +201,7 @@ impl<C> Connection<C> {
         if tls.wants_write() {
             self.flush()?;
         }
-        Ok(completed)
+        Ok(Decrypted { completed, ended })
     }
 
     /// Closes the socket and forgets everything about it. The kernel takes it out of epoll.
@@ -214,6 +220,14 @@ impl<C> Connection<C> {
         self.in_use = 0;
         self.dirty = false;
     }
+}
+
+/// What received TLS bytes have done besides becoming plain ones.
+pub(crate) struct Decrypted {
+    /// Completed the handshake.
+    pub(crate) completed: bool,
+    /// Said that no more will come (`close_notify`).
+    pub(crate) ended: bool,
 }
 
 /// HTTP/1.1 may be spoken where nothing was agreed on, HTTP/2 may not (RFC 9113, section 3.3).

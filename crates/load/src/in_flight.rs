@@ -1,8 +1,8 @@
 //! The requests that are on their way.
 //!
-//! A table with a list through it, in the order in which they were sent: adding, removing and finding
-//! the oldest cost the same whatever their number, and nothing is allocated once the table has its
-//! size. As the time-out is one for all, the oldest is also the next to run out of time.
+//! A table with a list through it, in the order in which they were sent: adding, removing and
+//! finding the oldest cost the same whatever their number, and nothing is allocated once the table
+//! has its size. As the time-out is one for all, the oldest is also the next to run out of time.
 
 use crate::driver::Slot;
 use plimsoll_runs::Phase;
@@ -36,16 +36,22 @@ pub(crate) struct InFlight {
 
 struct Entry {
     sent: Sent,
-    /// The worker's own number of the connection, and the user of a closed loop.
+    /// The worker's own number of the connection ([`NOBODY`] while it waits to be sent again), and
+    /// the user of a closed loop.
     holder: u32,
     user: u32,
     retried: bool,
+    refusals: u8,
     live: bool,
     before: u32,
     after: u32,
 }
 
 const NONE: u32 = u32::MAX;
+/// How often a peer may refuse a request before it has failed.
+const MAX_REFUSALS: u8 = 16;
+/// In place of the connection of a request that has none at the moment.
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl InFlight {
     /// An empty table.
@@ -62,8 +68,16 @@ impl InFlight {
 
     /// Adds one as the youngest.
     pub(crate) fn add(&mut self, sent: Sent, holder: u32, user: u32) -> Slot {
-        let entry =
-            Entry { sent, holder, user, retried: false, live: true, before: NONE, after: NONE };
+        let entry = Entry {
+            sent,
+            holder,
+            user,
+            retried: false,
+            refusals: 0,
+            live: true,
+            before: NONE,
+            after: NONE,
+        };
         let at = if let Some(at) = self.free.pop() {
             self.entries[at as usize] = entry;
             at
@@ -95,10 +109,35 @@ impl InFlight {
         self.link_last(slot.0);
     }
 
-    /// Whether it may be sent once more; from now on it may not.
+    /// Whether it may be sent once more; from now on it may not, and until then it has no
+    /// connection: another one may take its former one's place.
     pub(crate) fn may_retry(&mut self, slot: Slot) -> bool {
         let entry = &mut self.entries[slot.0 as usize];
-        entry.live && entry.sent.first_byte == 0 && !std::mem::replace(&mut entry.retried, true)
+        let may = entry.live
+            && entry.sent.first_byte == 0
+            && !std::mem::replace(&mut entry.retried, true);
+        if may {
+            entry.holder = NOBODY;
+        }
+        may
+    }
+
+    /// Takes it off its connection, which is returned: it waits to be sent again. `None` where it has
+    /// ended, or has been refused too often.
+    pub(crate) fn take_back(&mut self, slot: Slot) -> Option<u32> {
+        let entry = self.entries.get_mut(slot.0 as usize).filter(|entry| entry.live)?;
+        if entry.refusals == MAX_REFUSALS {
+            return None;
+        }
+        entry.refusals += 1;
+        Some(std::mem::replace(&mut entry.holder, NOBODY))
+    }
+
+    /// Whether it waits to be sent again. It may have ended meanwhile, and its slot be another's.
+    #[must_use]
+    pub(crate) fn awaits_retry(&self, slot: Slot) -> bool {
+        let entry = self.entries.get(slot.0 as usize);
+        entry.is_some_and(|entry| entry.live && entry.holder == NOBODY)
     }
 
     /// Its figures and its connection, while it is on its way.

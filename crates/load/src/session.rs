@@ -166,6 +166,9 @@ impl Session {
         let (mut open, mut failed) = (0, None);
         for _ in &self.threads {
             let Ok(thread) = connected.recv() else { break };
+            if let Some(fault) = thread.fault {
+                return Err(SessionError::System(fault));
+            }
             open += thread.open;
             failed = failed.or(thread.failed);
         }
@@ -376,8 +379,7 @@ fn start<D: Driver + 'static>(
             Ok(worker) => worker.run(),
             // The session hears of it in place of the connections.
             Err(error) => {
-                let failed = Some((ErrorKind::Connect, error));
-                let _ = connected.send(Connected { open: 0, failed });
+                let _ = connected.send(Connected { open: 0, failed: None, fault: Some(error) });
             }
         }
     })

@@ -2,9 +2,9 @@
 //!
 //! # Waiting costs no memory
 //!
-//! An open source holds two cursors over the same stream of due times: one counts what has become due,
-//! the other says which request is next to start. Between them lie the waiting requests, as a number
-//! only; a server that stalls for an hour costs nothing but that number.
+//! An open source holds two cursors over the same stream of due times: one counts what has become
+//! due, the other says which request is next to start. Between them lie the waiting requests, as a
+//! number only; a server that stalls for an hour costs nothing but that number.
 
 use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
 use plimsoll_workload::distribution::Distribution;
@@ -96,15 +96,14 @@ struct Cursor {
     times: Stretch,
     from: u64,
     until: u64,
-    left: u64,
     block: [u64; BLOCK],
     at: usize,
     len: usize,
 }
 
 impl Cursor {
-    fn new(times: Stretch, from: u64, limit: u64) -> Self {
-        Self { times, from, until: u64::MAX, left: limit, block: [0; BLOCK], at: 0, len: 0 }
+    fn new(times: Stretch, from: u64) -> Self {
+        Self { times, from, until: u64::MAX, block: [0; BLOCK], at: 0, len: 0 }
     }
 
     #[inline]
@@ -117,19 +116,20 @@ impl Cursor {
             }
         }
         let due = self.from + self.block[self.at];
-        (self.left > 0 && due < self.until).then_some(due)
+        (due < self.until).then_some(due)
     }
 
     #[inline]
     fn advance(&mut self) {
         self.at += 1;
-        self.left -= 1;
     }
 }
 
 struct Segment {
     count: Cursor,
     start: Cursor,
+    /// How many lie between the two.
+    counted: u64,
 }
 
 /// The open loop: what is due is due, whatever the server does.
@@ -142,6 +142,8 @@ pub(crate) struct Open {
     dropped: VecDeque<(u64, u64)>,
     counted: u64,
     started: u64,
+    /// Nothing is due from here on.
+    end_ns: u64,
     max_waiting: u64,
     limit: u64,
     share: Share,
@@ -164,6 +166,7 @@ impl Open {
             dropped: VecDeque::new(),
             counted: 0,
             started: 0,
+            end_ns: u64::MAX,
             max_waiting: max_waiting.unwrap_or(u64::MAX),
             limit: limit.unwrap_or(u64::MAX),
             share,
@@ -171,26 +174,29 @@ impl Open {
         }
     }
 
-    /// From `from` on these times hold, and none before them.
+    /// From `from` on these times hold, and none before them; what has been counted stays.
     pub(crate) fn offer(&mut self, from: u64, times: &Times, number: u64) {
         for segment in &mut self.segments {
             segment.count.until = segment.count.until.min(from);
-            segment.start.until = segment.start.until.min(from);
         }
         // Each segment draws from a stream of its own, so that it does not depend on how many
         // requests those before it had.
         let seed = self.seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let limit = self.limit.saturating_sub(self.counted);
-        let cursor = Cursor::new(times.stream(seed, self.share), from, limit);
-        self.segments.push_back(Segment { count: cursor.clone(), start: cursor });
+        let cursor = Cursor::new(times.stream(seed, self.share), from);
+        self.segments.push_back(Segment { count: cursor.clone(), start: cursor, counted: 0 });
     }
 
-    fn poll(&mut self, now: u64, mut each: impl FnMut(u64, bool)) {
+    fn poll(&mut self, now: u64, spare: impl Fn() -> u64, mut each: impl FnMut(u64, bool)) {
+        let mut bound = None;
         while let Some(segment) = self.segments.get_mut(self.counting) {
             match segment.count.peek() {
-                Some(due) if due <= now => {
+                Some(due) if due <= now && due < self.end_ns && self.counted < self.limit => {
                     segment.count.advance();
-                    let dropped = self.waiting >= self.max_waiting;
+                    segment.counted += 1;
+                    let dropped = self.waiting >= self.max_waiting
+                        && self.waiting
+                            >= *bound
+                                .get_or_insert_with(|| self.max_waiting.saturating_add(spare()));
                     if dropped {
                         match self.dropped.back_mut() {
                             Some((_, end)) if *end == self.counted => *end += 1,
@@ -209,7 +215,11 @@ impl Open {
     }
 
     fn next_due(&mut self) -> Option<u64> {
-        self.segments.get_mut(self.counting)?.count.peek()
+        if self.counted >= self.limit {
+            return None;
+        }
+        let due = self.segments.get_mut(self.counting)?.count.peek();
+        due.filter(|due| *due < self.end_ns)
     }
 
     /// The next one to start, stepping over what was dropped and segments that are used up.
@@ -219,7 +229,9 @@ impl Open {
         }
         loop {
             let segment = self.segments.front_mut()?;
-            let Some(due) = segment.start.peek() else {
+            let next = segment.start.peek().filter(|_| segment.counted > 0);
+            let Some(due) = next else {
+                // As some wait, they are further on: this one is counted to its end.
                 self.segments.pop_front();
                 self.counting = self.counting.saturating_sub(1);
                 continue;
@@ -227,6 +239,7 @@ impl Open {
             match self.dropped.front() {
                 Some(&(from, _)) if from == self.started => {
                     segment.start.advance();
+                    segment.counted -= 1;
                     self.started += 1;
                     if let Some((from, end)) = self.dropped.front_mut() {
                         *from += 1;
@@ -242,7 +255,9 @@ impl Open {
 
     fn take(&mut self) -> Option<Due> {
         let at = self.peek_start()?;
-        self.segments.front_mut()?.start.advance();
+        let segment = self.segments.front_mut()?;
+        segment.start.advance();
+        segment.counted -= 1;
         self.started += 1;
         self.waiting -= 1;
         Some(Due { at, user: 0 })
@@ -345,11 +360,12 @@ impl Closed {
 
 impl Source {
     /// Counts what has become due by `now`: `each` gets its due time, and whether it is dropped
-    /// because too many are waiting.
+    /// because too many are waiting. `spare` says how many more requests the connections could take
+    /// at once: so many are due without having to wait.
     #[inline]
-    pub(crate) fn poll(&mut self, now: u64, each: impl FnMut(u64, bool)) {
+    pub(crate) fn poll(&mut self, now: u64, spare: impl Fn() -> u64, each: impl FnMut(u64, bool)) {
         match self {
-            Self::Open(open) => open.poll(now, each),
+            Self::Open(open) => open.poll(now, spare, each),
             Self::Closed(closed) => closed.poll(now, each),
         }
     }
@@ -401,6 +417,23 @@ impl Source {
         }
     }
 
+    /// Nothing becomes due from `at` on.
+    pub(crate) fn end_at(&mut self, at: u64) {
+        match self {
+            Self::Open(open) => open.end_ns = at,
+            Self::Closed(closed) => closed.end_ns = closed.end_ns.min(at),
+        }
+    }
+
+    /// Whether all that may ever become due has.
+    #[must_use]
+    pub(crate) fn is_used_up(&self) -> bool {
+        match self {
+            Self::Open(open) => open.counted >= open.limit,
+            Self::Closed(closed) => closed.left == 0,
+        }
+    }
+
     /// Nothing becomes due any more; what waits is still there.
     pub(crate) fn stop(&mut self) {
         match self {
@@ -411,76 +444,6 @@ impl Source {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn open(max_waiting: Option<u64>) -> Source {
-        let mut open = Open::new(1, Share { index: 0, of: 1 }, max_waiting, None);
-        let schedule = Arc::new(Schedule::constant(1000.0, 1_000_000_000).unwrap());
-        open.offer(0, &Times::Schedule(schedule, Arrivals::Even), 0);
-        Source::Open(open)
-    }
-
-    fn count(source: &mut Source, now: u64) -> (u64, u64) {
-        let (mut offered, mut dropped) = (0, 0);
-        source.poll(now, |_, drop| {
-            offered += 1;
-            dropped += u64::from(drop);
-        });
-        (offered, dropped)
-    }
-
-    #[test]
-    fn waiting_requests_start_in_order_with_their_own_due_times() {
-        let mut source = open(None);
-        assert_eq!(count(&mut source, 9_500_000), (10, 0));
-        assert_eq!(source.next_due(), Some(10_000_000));
-        for n in 0..10 {
-            assert_eq!(source.oldest_waiting(), Some(n * 1_000_000));
-            assert_eq!(source.take(), Some(Due { at: n * 1_000_000, user: 0 }));
-        }
-        assert_eq!(source.take(), None);
-        assert_eq!(count(&mut source, u64::MAX), (990, 0));
-        assert_eq!(source.next_due(), None);
-        assert_eq!(source.waiting(), 990);
-    }
-
-    #[test]
-    fn who_finds_too_many_waiting_is_dropped_and_those_who_wait_stay() {
-        let mut source = open(Some(3));
-        assert_eq!(count(&mut source, 4_500_000), (5, 2));
-        assert_eq!(source.take().unwrap().at, 0);
-        assert_eq!(count(&mut source, 6_500_000), (2, 1));
-        let rest: Vec<u64> = std::iter::from_fn(|| source.take()).map(|due| due.at).collect();
-        assert_eq!(rest, [1_000_000, 2_000_000, 5_000_000]);
-    }
-
-    #[test]
-    fn a_new_segment_replaces_what_was_not_due_and_keeps_what_waits() {
-        let mut source = open(None);
-        assert_eq!(count(&mut source, 2_500_000), (3, 0));
-        let Source::Open(inner) = &mut source else { unreachable!() };
-        let slower = Arc::new(Schedule::constant(100.0, 1_000_000_000).unwrap());
-        inner.offer(5_000_000, &Times::Schedule(slower, Arrivals::Even), 1);
-        assert_eq!(count(&mut source, 15_500_000), (4, 0));
-        let dues: Vec<u64> = std::iter::from_fn(|| source.take()).map(|due| due.at).collect();
-        assert_eq!(dues, [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000, 15_000_000]);
-        source.stop();
-        assert_eq!(count(&mut source, u64::MAX), (0, 0));
-    }
-
-    #[test]
-    fn users_are_due_when_they_have_thought() {
-        let think = Distribution::parse("const:2ms").unwrap();
-        let random = Stream::named(1, "think");
-        let mut source = Source::Closed(Closed::new(2, think, random, 10_000_000, None));
-        assert_eq!(count(&mut source, 0), (0, 0));
-        assert_eq!(source.next_due(), Some(2_000_000));
-        assert_eq!(count(&mut source, 2_000_000), (2, 0));
-        let due = source.take().unwrap();
-        source.finished(due.user, 3_000_000);
-        assert_eq!(source.next_due(), Some(5_000_000));
-        source.finished(due.user, 9_000_000);
-        assert_eq!(count(&mut source, 20_000_000), (1, 0));
-    }
-}
+mod model;
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,12 @@
-//! Opening connections: all before the start, more when none is free, one more for a request that was
-//! sent in vain on a stale one.
+//! Opening connections: all before the start, more when none is free, one more for a request that
+//! was sent in vain on a stale one.
 //!
 //! # When the target cannot be connected to
 //!
 //! A failed attempt fails every request that waits, provided that no connection is open and none is
-//! being opened: each of them would have been refused as well. Then nobody tries again for a moment
+//! being opened: each of them would have been refused as well. While others are being opened, it
+//! fails those that have waited for as long as an attempt may take: where a target takes no notice
+//! of any attempt, there is always another one under way. Then nobody tries again for a moment
 //! (10 ms, doubling to 100 ms), so that a dead target costs the generator nothing and each request
 //! still learns of it soon. While any connection is open, a failed attempt is only counted.
 
@@ -61,7 +63,8 @@ impl<D: Driver> Worker<D> {
         }
         let pending = (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize;
         let waiting = usize::try_from(self.source.waiting()).unwrap_or(usize::MAX);
-        while self.opening.len() < waiting.min(pending) {
+        let waiting = waiting.saturating_add(self.again.len());
+        while self.opening.len().saturating_sub(self.reserved) < waiting.min(pending) {
             let Some(at) = self.vacant() else { return };
             self.begin_to_open(at);
             if self.now < self.back_off_until {
@@ -75,6 +78,7 @@ impl<D: Driver> Worker<D> {
         match self.vacant() {
             Some(at) => {
                 self.connections[at as usize].reserved = Some(slot);
+                self.reserved += 1;
                 self.begin_to_open(at);
             }
             None => self.end_request(slot, None, 0, Some(ErrorKind::Reset)),
@@ -160,16 +164,18 @@ impl<D: Driver> Worker<D> {
         connection.protocol = Some(self.driver.open(&mut greeting));
         let took = self.now.saturating_sub(connection.began);
         self.open += 1;
+        self.free_closed -= u32::from(connection.queued);
         self.back_off_ns = 0;
         self.back_off_until = 0;
         let interval = self.recorder.interval();
         interval.opened += 1;
         interval.phases[phase as usize].histograms[Tag::Connect as usize].record(took);
         let reserved = connection.reserved.take();
+        self.reserved -= usize::from(reserved.is_some());
         let result = if greeting.is_empty() { Ok(()) } else { connection.send(&greeting) };
         self.after_write(at, result);
         match reserved {
-            Some(slot) if self.in_flight.get_mut(slot).is_some() => self.start_again(at, slot),
+            Some(slot) if self.in_flight.awaits_retry(slot) => self.start_again(at, slot),
             _ => self.offer_room(at),
         }
     }
@@ -180,10 +186,11 @@ impl<D: Driver> Worker<D> {
         self.forget_opening(at);
         let connection = &mut self.connections[at as usize];
         let reserved = connection.reserved.take();
+        self.reserved -= usize::from(reserved.is_some());
         connection.close();
         self.failures += 1;
         self.recorder.interval().connect_failed += 1;
-        if let Some(slot) = reserved {
+        if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
             self.end_request(slot, None, 0, Some(ErrorKind::Reset));
         }
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
@@ -192,12 +199,18 @@ impl<D: Driver> Worker<D> {
             self.first_failure = Some((kind, error));
         }
         if self.open == 0 && self.opening.is_empty() {
-            self.fail_waiting(kind);
+            self.fail_waiting(kind, u64::MAX);
+        } else if self.open == 0
+            && let Some(before) = self.now.checked_sub(self.config.timeout_ns)
+        {
+            self.fail_waiting(kind, before);
         }
     }
 
-    fn fail_waiting(&mut self, kind: ErrorKind) {
-        while let Some(due) = self.source.take() {
+    /// Fails what has been waiting since then or for longer.
+    fn fail_waiting(&mut self, kind: ErrorKind, since: u64) {
+        while self.source.oldest_waiting().is_some_and(|due| due <= since) {
+            let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
             self.recorder.never_sent(due.at, self.now, phase, kind);
             self.source.finished(due.user, self.now);

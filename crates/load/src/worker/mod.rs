@@ -1,9 +1,9 @@
-//! One thread of the engine: its own epoll, connections, share of the schedule and recorder. Nothing is
-//! shared on the hot path but one number a thread, which tells the others whether it has a free
-//! connection.
+//! One thread of the engine: its own epoll, connections, share of the schedule and recorder.
+//! Nothing is shared on the hot path but one number a thread, which tells the others whether it has
+//! a free connection.
 //!
-//! A *turn* is: poll; take events; count what has become due; start what is due while a connection is
-//! free; look for time-outs; hand over slices that have ended.
+//! A *turn* is: poll; take events; count what has become due; start what is due while a connection
+//! is free; look for time-outs; hand over slices that have ended.
 
 mod connect;
 mod pace;
@@ -13,7 +13,7 @@ mod start;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::config::{Config, Endpoint};
 use crate::connection::Connection;
-use crate::driver::{Driver, Event};
+use crate::driver::{Driver, Event, Slot};
 use crate::in_flight::InFlight;
 use crate::pick::Pick;
 use crate::recorder::Recorder;
@@ -58,6 +58,8 @@ pub(crate) struct Connected {
     pub(crate) open: u32,
     /// Why one could not be opened.
     pub(crate) failed: Option<(ErrorKind, std::io::Error)>,
+    /// Why there is no such thread.
+    pub(crate) fault: Option<std::io::Error>,
 }
 
 /// What the threads of a session share.
@@ -97,9 +99,15 @@ pub(crate) struct Worker<D: Driver> {
     connections: Vec<Connection<D::Connection>>,
     /// Connections that can take a request, the one free for longest first.
     free: VecDeque<u32>,
+    /// How many of these have been closed since.
+    free_closed: u32,
     /// Those that are being opened, in order.
     opening: VecDeque<(u64, u32, u32)>,
+    /// How many of these are opened for a request that has to be sent again.
+    reserved: usize,
     in_flight: InFlight,
+    /// Requests that wait to be sent again on any connection, oldest first.
+    again: VecDeque<Slot>,
     buffer: Vec<u8>,
     plain: Vec<u8>,
     scratch: Vec<u8>,
@@ -164,8 +172,11 @@ impl<D: Driver> Worker<D> {
             epoll,
             connections: (0..least).map(|_| Connection::closed()).collect(),
             free: VecDeque::new(),
+            free_closed: 0,
             opening: VecDeque::new(),
+            reserved: 0,
             in_flight: InFlight::new(),
+            again: VecDeque::new(),
             buffer: vec![0; D::READ],
             plain: Vec::new(),
             scratch: Vec::new(),
@@ -201,7 +212,7 @@ impl<D: Driver> Worker<D> {
         sys::set_timer_slack(1);
         let failed = self.connect_all();
         let open = self.open;
-        if self.line.connected.send(Connected { open, failed }).is_err() {
+        if self.line.connected.send(Connected { open, failed, fault: None }).is_err() {
             return;
         }
         match self.line.commands.recv() {
@@ -211,6 +222,8 @@ impl<D: Driver> Worker<D> {
         for connection in &mut self.connections {
             connection.free_since = 0;
         }
+        // It was counted in a time of its own.
+        (self.back_off_until, self.back_off_ns) = (0, 0);
         self.now = self.clock.now();
         self.begin_turn = self.now;
         while !self.is_over() {
@@ -227,7 +240,8 @@ impl<D: Driver> Worker<D> {
         }
         let idle = self.in_flight.len() == 0 && self.source.waiting() == 0;
         let drained = self.now >= self.end_at.saturating_add(self.config.drain_ns);
-        (self.stopping || self.now >= self.end_at) && (idle || drained)
+        let offered = self.stopping || self.now >= self.end_at || self.source.is_used_up();
+        offered && (idle || drained)
     }
 
     /// One turn; `false` when nobody listens any more.
@@ -300,7 +314,10 @@ impl<D: Driver> Worker<D> {
                     }
                 }
                 Command::DiscardWaiting => self.discard_waiting(),
-                Command::EndAt(at) => self.end_at = at,
+                Command::EndAt(at) => {
+                    self.end_at = at;
+                    self.source.end_at(at);
+                }
                 Command::Stop => {
                     self.count_due();
                     self.source.stop();
@@ -321,7 +338,13 @@ impl<D: Driver> Worker<D> {
         let measured_from = self.config.measured_from_ns;
         let recorder = &mut self.recorder;
         let now = self.now;
-        self.source.poll(now, |due, dropped| {
+        let (free, connections, driver) = (&self.free, &self.connections, &self.driver);
+        let unopened = u64::from(self.most.saturating_sub(self.open));
+        let spare = || {
+            let open = free.iter().filter_map(|at| connections[*at as usize].protocol.as_ref());
+            unopened + open.map(|protocol| u64::from(driver.room(protocol))).sum::<u64>()
+        };
+        self.source.poll(now, spare, |due, dropped| {
             let phase = if due < measured_from { Phase::WarmUp } else { Phase::Measured };
             recorder.offered(phase, 1);
             if dropped {
@@ -334,13 +357,15 @@ impl<D: Driver> Worker<D> {
         while let Some(due) = self.source.take() {
             let phase = self.phase(due.at);
             self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
+            self.source.finished(due.user, self.now);
         }
     }
 
     /// Tells the other threads how many connections are free here.
     #[inline]
     fn publish_free(&mut self) {
-        let free = u32::try_from(self.free.len()).unwrap_or(u32::MAX);
+        let queued = u32::try_from(self.free.len()).unwrap_or(u32::MAX);
+        let free = queued.saturating_sub(self.free_closed);
         if free != self.published_free {
             self.published_free = free;
             let index = self.line.share.index as usize;
@@ -370,7 +395,8 @@ impl<D: Driver> Worker<D> {
         for slot in slots {
             self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
         }
-        let end = self.now.max(self.slice_from);
+        // An interval has a length, however soon after another it ends.
+        let end = self.now.max(self.slice_from + 1);
         self.sum_up(end);
         let fault = self.fault.take();
         let _ = self.recorder.rotate(end, Some(fault));

@@ -1,9 +1,9 @@
 //! How a thread waits: for events, and for the next due request.
 //!
-//! `precise` polls without blocking while a request is due within [`SPIN_NS`], or while answers are on
-//! their way and less than [`SPINS`] polls in a row were empty: a thread that falls asleep makes the
-//! server's next send pay for waking it, and wakes late. `thrifty` sleeps, and starts requests at
-//! ticks of one millisecond.
+//! `precise` polls without blocking while a request is due within [`SPIN_NS`], or while answers are
+//! on their way and less than [`SPINS`] polls in a row were empty: a thread that falls asleep makes
+//! the server's next send pay for waking it, and wakes late. `thrifty` sleeps, and starts requests
+//! at ticks of one millisecond.
 
 use super::Worker;
 use crate::clock::timespec;
@@ -44,7 +44,8 @@ impl<D: Driver> Worker<D> {
             return Poll { events: 0, at_once: false };
         }
         if self.sleeps_to_tick() {
-            self.sleep_to_tick(wait);
+            let next = (self.now / TICK_NS + 1) * TICK_NS;
+            let _ = nanosleep(&timespec(next - self.now));
         } else {
             let mut waited_for = [PollFd::new(&self.epoll, PollFlags::IN)];
             // An interrupted wait is a short wait.
@@ -59,21 +60,15 @@ impl<D: Driver> Worker<D> {
         Poll { events, at_once: false }
     }
 
-    /// Whether a thrifty thread may let answers lie until the next tick: nobody waits for a connection
-    /// that they would free, and the kernel stamps when they arrived.
+    /// Whether a thrifty thread may let answers lie until the next tick: nobody waits for a
+    /// connection that they would free, and the kernel stamps when they arrived. Where no answers
+    /// are on their way, it waits in a way in which it hears of commands.
     fn sleeps_to_tick(&self) -> bool {
         self.config.pacing == Pacing::Thrifty
+            && self.in_flight.len() > 0
             && self.source.waiting() == 0
             && self.stamps.is_some()
             && matches!(self.config.endpoint, Endpoint::Tcp(_))
-    }
-
-    /// Sleeps until a tick at which something is to be done, which is the next one while answers are
-    /// on their way.
-    fn sleep_to_tick(&mut self, wait: u64) {
-        let next = (self.now / TICK_NS + 1) * TICK_NS;
-        let until = if self.in_flight.len() > 0 { next } else { (self.now + wait).max(next) };
-        let _ = nanosleep(&timespec(until.saturating_sub(self.now)));
     }
 
     fn ready(&mut self) -> usize {

@@ -2,16 +2,16 @@
 //!
 //! # Answers in parts
 //!
-//! Where a server sends head and body by two calls, reading the head at once costs a second read, and
-//! slows the server down, whose second call meets ours on the socket's lock. A connection on which an
-//! answer has come in parts is therefore read one turn after it has become readable, some
+//! Where a server sends head and body by two calls, reading the head at once costs a second read,
+//! and slows the server down, whose second call meets ours on the socket's lock. A connection on
+//! which an answer has come in parts is therefore read one turn after it has become readable, some
 //! microseconds later, when the rest is there as well: 1.16 times the rate against nginx without
 //! `tcp_nopush` (benches/load/RESULTS.md).
 //!
 //! # Arrival times
 //!
-//! A thrifty thread reads late by choice: up to a tick after an answer has arrived. It lets the kernel
-//! stamp what arrives (`SO_TIMESTAMPNS`, socket(7)) and counts from that.
+//! A thrifty thread reads late by choice: up to a tick after an answer has arrived. It lets the
+//! kernel stamp what arrives (`SO_TIMESTAMPNS`, socket(7)) and counts from that.
 
 use super::{WAKE, Worker};
 use crate::clock::Clock;
@@ -147,7 +147,11 @@ impl<D: Driver> Worker<D> {
                 .map_err(io::Error::from)
         };
         let n = match received {
-            Ok((0, _)) => return self.ended(at, None),
+            // TLS says when no more will come; an end without that may have cut the answer off.
+            Ok((0, _)) => {
+                let error = (!connection.is_plain()).then(|| io::ErrorKind::UnexpectedEof.into());
+                return self.ended(at, error);
+            }
             Ok((n, stamp)) => {
                 self.now = arrival(&self.clock, self.stamps, stamp);
                 n
@@ -157,38 +161,53 @@ impl<D: Driver> Worker<D> {
             Err(error) => return self.ended(at, Some(error)),
         };
         let full = n == self.buffer.len();
-        let fate = if connection.is_plain() {
+        let read = if connection.is_plain() {
             let Some(protocol) = &mut connection.protocol else { return Read::Closed };
             let bytes = &self.buffer[..n];
-            self.driver.receive(protocol, bytes, &mut connection.gathered, &mut self.events)
+            let out = &mut connection.gathered;
+            let fate = self.driver.receive(protocol, bytes, out, &mut self.events);
+            self.settle(at, fate)
         } else {
             match self.decrypt(at, n) {
-                Ok(fate) => fate,
-                Err(error) => return self.ended(at, Some(error)),
+                Ok(read) => read,
+                Err(error) => self.ended(at, Some(error)),
             }
         };
-        match self.settle(at, fate) {
+        match read {
             Read::More if !full => Read::Blocked,
             read => read,
         }
     }
 
     /// Passes received bytes through TLS, and what comes out of it to the driver.
-    fn decrypt(&mut self, at: u32, n: usize) -> io::Result<Fate> {
+    fn decrypt(&mut self, at: u32, n: usize) -> io::Result<Read> {
         let connection = &mut self.connections[at as usize];
+        let generation = connection.generation;
         self.plain.clear();
-        let completed = connection.decrypt(&self.buffer[..n], &mut self.plain)?;
-        if completed {
+        let decrypted = connection.decrypt(&self.buffer[..n], &mut self.plain)?;
+        if decrypted.completed {
             self.opened(at);
         }
         let connection = &mut self.connections[at as usize];
-        match &mut connection.protocol {
+        let fate = match &mut connection.protocol {
             Some(protocol) if !self.plain.is_empty() => {
                 let out = &mut connection.gathered;
-                Ok(self.driver.receive(protocol, &self.plain, out, &mut self.events))
+                self.driver.receive(protocol, &self.plain, out, &mut self.events)
             }
-            _ => Ok(Fate::Keep),
+            _ => Fate::Keep,
+        };
+        let read = self.settle(at, fate);
+        let connection = &self.connections[at as usize];
+        if connection.generation != generation {
+            return Ok(Read::Closed);
         }
+        if decrypted.ended {
+            return Ok(self.ended(at, None));
+        }
+        if !connection.is_flushed() {
+            self.after_write(at, Ok(()));
+        }
+        Ok(read)
     }
 
     /// Deals with what a driver made of received bytes.
@@ -216,7 +235,7 @@ impl<D: Driver> Worker<D> {
                     if let Some((sent, holder)) = self.in_flight.get_mut(slot)
                         && sent.first_byte == 0
                     {
-                        sent.first_byte = now;
+                        sent.first_byte = now.max(sent.sent);
                         self.connections[holder as usize].in_parts = true;
                     }
                 }
@@ -226,7 +245,7 @@ impl<D: Driver> Worker<D> {
                     self.end_request(slot, Some(code), bytes, error);
                 }
                 Event::Failed { slot, kind } => self.end_request(slot, None, 0, Some(kind)),
-                Event::Refused(slot) => self.again_or_fail(slot, ErrorKind::Reset),
+                Event::Refused(slot) => self.refused(slot),
             }
         }
         self.events = events;
@@ -255,10 +274,12 @@ impl<D: Driver> Worker<D> {
         error: Option<ErrorKind>,
     ) {
         let Some((sent, holder, user)) = self.in_flight.remove(slot) else { return };
-        let at = self.now.max(sent.sent);
+        // The kernel's stamps and our clock may differ by less than they take to read.
+        let at = self.now.max(sent.sent).max(sent.first_byte);
         self.recorder.ended(&sent, &Ended { at, code, bytes, error });
-        let connection = &mut self.connections[holder as usize];
-        if connection.serial == sent.connection {
+        if let Some(connection) = self.connections.get_mut(holder as usize)
+            && connection.serial == sent.connection
+        {
             connection.in_use = connection.in_use.saturating_sub(1);
             connection.answered += u32::from(code.is_some());
         }
@@ -274,8 +295,9 @@ impl<D: Driver> Worker<D> {
             self.not_opened(at, ErrorKind::Tls, error);
             return Read::Closed;
         }
+        // What was sent can no longer fail to be connected: bad records are bad answers.
         let kind = match error.as_ref().map(io::Error::kind) {
-            Some(io::ErrorKind::InvalidData) => ErrorKind::Tls,
+            Some(io::ErrorKind::InvalidData) => ErrorKind::Protocol,
             _ => ErrorKind::Reset,
         };
         if error.is_none()
@@ -316,6 +338,7 @@ impl<D: Driver> Worker<D> {
         }
         let (reused, in_use) = (connection.answered > 0, connection.in_use);
         self.open -= u32::from(connection.state == State::Open);
+        self.free_closed += u32::from(connection.queued);
         connection.close();
         if in_use == 0 {
             return;
@@ -333,10 +356,27 @@ impl<D: Driver> Worker<D> {
     fn again_or_fail(&mut self, slot: Slot, kind: ErrorKind) {
         if kind == ErrorKind::Reset && self.in_flight.may_retry(slot) {
             self.recorder.interval().stale += 1;
-            self.open_for(slot);
+            if D::GATHERS {
+                // Many may have been on it: any connection with room will do.
+                self.again.push_back(slot);
+            } else {
+                self.open_for(slot);
+            }
         } else {
             self.end_request(slot, None, 0, Some(kind));
         }
+    }
+
+    /// The peer will not work on a request and says so: it is sent again where there is room. It
+    /// keeps its one retry, as nothing of it was done.
+    fn refused(&mut self, slot: Slot) {
+        let Some(holder) = self.in_flight.take_back(slot) else {
+            return self.end_request(slot, None, 0, Some(ErrorKind::Reset));
+        };
+        if let Some(connection) = self.connections.get_mut(holder as usize) {
+            connection.in_use = connection.in_use.saturating_sub(1);
+        }
+        self.again.push_back(slot);
     }
 
     /// Gives up on requests and connections that have taken too long.
@@ -346,7 +386,11 @@ impl<D: Driver> Worker<D> {
             if self.now < sent.sent.saturating_add(timeout) {
                 break;
             }
-            let connection = &mut self.connections[holder as usize];
+            let Some(connection) = self.connections.get_mut(holder as usize) else {
+                // It waits to be sent again.
+                self.end_request(slot, None, 0, Some(ErrorKind::Timeout));
+                continue;
+            };
             let fate = match &mut connection.protocol {
                 Some(protocol) if connection.state == State::Open => {
                     self.driver.abandon(protocol, slot, &mut connection.gathered)

@@ -5,28 +5,25 @@ use crate::connection::State;
 use crate::driver::{Driver, Slot};
 use crate::in_flight::Sent;
 use crate::source::Due;
-use plimsoll_runs::ErrorKind;
+use plimsoll_runs::{ErrorKind, Phase};
 use std::sync::atomic::Ordering;
 
 impl<D: Driver> Worker<D> {
-    /// Starts what is due while connections are free, opens connections for the rest. Returns whether
-    /// anything was started.
+    /// Starts what is due while connections are free, opens connections for the rest. Returns
+    /// whether anything was started.
     pub(super) fn start_due(&mut self) -> bool {
-        let mut started = false;
+        let mut started = self.start_refused();
         while self.source.waiting() > 0 {
             let Some(at) = self.next_free() else { break };
             let Some(due) = self.source.take() else { break };
             let Some(request) = self.pick.next() else {
-                // The list has been gone through: there is nothing more to ask for.
-                self.source.stop();
-                let phase = self.phase(due.at);
-                self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
-                continue;
+                self.end_of_list(at, due);
+                break;
             };
             self.start(at, due, request);
             started = true;
         }
-        if self.source.waiting() > 0 {
+        if self.source.waiting() > 0 || !self.again.is_empty() {
             self.open_more();
             self.note_free_elsewhere();
         } else {
@@ -34,6 +31,31 @@ impl<D: Driver> Worker<D> {
         }
         self.send_gathered();
         started
+    }
+
+    /// Sends again what was refused, before anything younger.
+    fn start_refused(&mut self) -> bool {
+        let mut started = false;
+        while let Some(&slot) = self.again.front() {
+            if self.in_flight.awaits_retry(slot) {
+                let Some(at) = self.next_free() else { break };
+                self.start_again(at, slot);
+                started = true;
+            }
+            self.again.pop_front();
+        }
+        started
+    }
+
+    /// The list has been gone through: there is nothing more to ask for, and the load ends.
+    fn end_of_list(&mut self, at: u32, due: Due) {
+        let phase = self.phase(due.at);
+        self.recorder.never_sent(due.at, self.now, phase, ErrorKind::Cut);
+        self.source.stop();
+        self.discard_waiting();
+        self.stopping = true;
+        self.end_at = self.end_at.min(self.now);
+        self.offer_room(at);
     }
 
     /// The connection that has been free for longest.
@@ -44,6 +66,7 @@ impl<D: Driver> Worker<D> {
                 Some(protocol) if connection.state == State::Open => self.driver.room(protocol),
                 _ => 0,
             };
+            self.free_closed -= u32::from(connection.state != State::Open);
             self.free.pop_front();
             if room > 1 {
                 self.free.push_back(at);
@@ -60,7 +83,6 @@ impl<D: Driver> Worker<D> {
     fn start(&mut self, at: u32, due: Due, request: u32) {
         let phase = self.phase(due.at);
         let connection = &mut self.connections[at as usize];
-        let Some(protocol) = &mut connection.protocol else { return };
         let now = self.clock.now();
         let usable = due.at.max(match self.free_elsewhere_since {
             Some(since) => connection.free_since.min(since),
@@ -77,6 +99,25 @@ impl<D: Driver> Worker<D> {
             phase,
         };
         let slot = self.in_flight.add(sent, at, due.user);
+        self.send_request(at, slot, request, phase);
+    }
+
+    /// Sends a request once more, on the connection that was opened for it.
+    pub(super) fn start_again(&mut self, at: u32, slot: Slot) {
+        let connection = &mut self.connections[at as usize];
+        let Some((sent, _)) = self.in_flight.get_mut(slot) else { return };
+        let (request, phase) = (sent.request, sent.phase);
+        connection.in_use += 1;
+        let serial = connection.serial;
+        let now = self.clock.now();
+        self.in_flight.resend(slot, now, serial, at);
+        self.send_request(at, slot, request, phase);
+    }
+
+    /// Gives a request to its connection, which sends it now, or with others at the turn's end.
+    fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase) {
+        let connection = &mut self.connections[at as usize];
+        let Some(protocol) = &mut connection.protocol else { return };
         self.scratch.clear();
         let bytes = self.driver.request(protocol, slot, request, &mut self.scratch);
         self.recorder.bytes_out(phase, bytes.len() as u64);
@@ -89,26 +130,6 @@ impl<D: Driver> Worker<D> {
         } else {
             connection.send(bytes)
         };
-        self.after_write(at, result);
-    }
-
-    /// Sends a request once more, on the connection that was opened for it.
-    pub(super) fn start_again(&mut self, at: u32, slot: Slot) {
-        let connection = &mut self.connections[at as usize];
-        let (Some(protocol), Some((sent, _))) =
-            (&mut connection.protocol, self.in_flight.get_mut(slot))
-        else {
-            return;
-        };
-        let (request, phase) = (sent.request, sent.phase);
-        connection.in_use += 1;
-        let serial = connection.serial;
-        let now = self.clock.now();
-        self.in_flight.resend(slot, now, serial, at);
-        self.scratch.clear();
-        let bytes = self.driver.request(protocol, slot, request, &mut self.scratch);
-        self.recorder.bytes_out(phase, bytes.len() as u64);
-        let result = connection.send(bytes);
         self.after_write(at, result);
     }
 

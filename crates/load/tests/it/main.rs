@@ -1,4 +1,25 @@
-//! What the engine does on the wire.
+//! The engine over real sockets: every test drives servers of its own on the loopback, and every
+//! run has its books balanced by [`books`].
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod answers;
+mod books;
+mod connections;
+mod drive;
+mod endpoints;
+mod gone;
 mod http1;
+mod http2;
+mod pacing;
+mod phases;
 mod play;
+mod retry;
+mod server;
+mod session;
+mod stale;
+mod stall;
+mod threads;
+mod timeout;
+mod tls;
+mod waiting;

@@ -1,0 +1,138 @@
+//! The books of a run: what has to add up, whatever has happened.
+//!
+//! - offered = sent + connect + dns + tls + client_saturated + cut, and
+//!   sent = completed + timeout + reset + protocol + in_flight_at_end, by phase and in all;
+//! - every interval's events and phases sum to the same;
+//! - every counter and histogram is that of the samples.
+
+use plimsoll_load::Config;
+use plimsoll_runs::{Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
+use plimsoll_stats::Histogram;
+use std::collections::BTreeMap;
+
+/// Checks all of it.
+pub(crate) fn balance(intervals: &[Interval], samples: &[Sample], config: &Config) {
+    contiguous(intervals);
+    let mut events = Counters::default();
+    let mut phases = [PhaseSlice::default(), PhaseSlice::default()];
+    for interval in intervals {
+        events.add(&interval.events);
+        for (sum, phase) in phases.iter_mut().zip(&interval.phases) {
+            sum.add(phase);
+        }
+    }
+    let mut all = Counters::default();
+    for phase in &phases {
+        identities(&phase.counters);
+        all.add(&phase.counters);
+    }
+    identities(&events);
+    assert_eq!(comparable(&all), comparable(&events), "phases and events sum to the same");
+    if config.samples {
+        for phase in Phase::ALL {
+            let of_phase: Vec<Sample> =
+                samples.iter().filter(|sample| sample.phase == phase).copied().collect();
+            agree(&phases[phase as usize], &of_phase);
+        }
+        samples.iter().for_each(|sample| possible(sample, config));
+    }
+}
+
+fn contiguous(intervals: &[Interval]) {
+    let mut end = 0;
+    for interval in intervals {
+        assert_eq!(interval.start_ns, end, "intervals follow one another");
+        assert!(interval.len_ns > 0, "an interval has a length");
+        end += interval.len_ns;
+    }
+    if let Some(last) = intervals.last() {
+        assert_eq!((last.in_flight, last.waiting), (0, 0), "nothing is left at the end");
+    }
+}
+
+fn identities(counters: &Counters) {
+    let sum = |kinds: &[ErrorKind]| kinds.iter().map(|&kind| counters.errors_of(kind)).sum::<u64>();
+    use ErrorKind::{
+        Check, ClientSaturated, Connect, Cut, Dns, InFlightAtEnd, Protocol, Reset, Status, Timeout,
+        Tls,
+    };
+    let never_sent = sum(&[Connect, Dns, Tls, ClientSaturated, Cut]);
+    assert_eq!(counters.offered, counters.sent + never_sent, "{counters:?}");
+    let unanswered = sum(&[Timeout, Reset, Protocol, InFlightAtEnd]);
+    assert_eq!(counters.sent, counters.completed + unanswered, "{counters:?}");
+    assert_eq!(counters.completed, counters.succeeded + sum(&[Status, Check]), "{counters:?}");
+    let codes: u64 = counters.status.iter().map(|(_, n)| n).sum();
+    assert_eq!(counters.completed, codes, "{counters:?}");
+}
+
+fn comparable(counters: &Counters) -> (Counters, BTreeMap<u16, u64>) {
+    let mut counters = counters.clone();
+    let status = std::mem::take(&mut counters.status).into_iter().collect();
+    (counters, status)
+}
+
+/// Whether counters and histograms are what the samples say.
+fn agree(phase: &PhaseSlice, samples: &[Sample]) {
+    let mut told = Counters::default();
+    let mut histograms: [Histogram; Tag::ALL.len()] = Default::default();
+    for sample in samples {
+        told.offered += 1;
+        told.sent += u64::from(was_sent(sample));
+        if sample.status > 0 {
+            told.completed += 1;
+            told.status(sample.status);
+            told.bytes_in += sample.bytes;
+            histograms[Tag::Ttfb as usize].record(sample.first_byte_ns - sample.sent_ns);
+        }
+        match sample.error {
+            None => told.succeeded += 1,
+            Some(kind) => told.error(kind),
+        }
+        if sample.status > 0 || sample.error == Some(ErrorKind::Timeout) {
+            let (response, service) =
+                (sample.done_ns - sample.due_ns, sample.done_ns - sample.sent_ns);
+            histograms[Tag::Response as usize].record(response);
+            histograms[Tag::Service as usize].record(service);
+            if sample.error.is_some() {
+                histograms[Tag::FailedResponse as usize].record(response);
+                histograms[Tag::FailedService as usize].record(service);
+            }
+        }
+    }
+    told.bytes_out = phase.counters.bytes_out;
+    assert_eq!(comparable(&phase.counters), comparable(&told), "counters and samples agree");
+    for tag in [Tag::Response, Tag::Service, Tag::Ttfb, Tag::FailedResponse, Tag::FailedService] {
+        let buckets = |histogram: &Histogram| histogram.buckets().collect::<Vec<_>>();
+        let counted = buckets(phase.histogram(tag));
+        assert_eq!(counted, buckets(&histograms[tag as usize]), "{}", tag.name());
+    }
+    for tag in [Tag::Lateness, Tag::ConnectionWait] {
+        assert_eq!(phase.histogram(tag).count(), told.sent, "{}", tag.name());
+    }
+}
+
+/// Whether a request was ever sent.
+pub(crate) fn was_sent(sample: &Sample) -> bool {
+    use ErrorKind::{ClientSaturated, Connect, Cut, Dns, Tls};
+    !matches!(sample.error, Some(Connect | Dns | Tls | ClientSaturated | Cut))
+}
+
+/// Whether a request's times and outcome can be: due ≤ sent ≤ first byte ≤ done.
+fn possible(sample: &Sample, config: &Config) {
+    let due = sample.due_ns;
+    let measured = due >= config.measured_from_ns;
+    assert_eq!(sample.phase == Phase::Measured, measured, "{sample:?}");
+    assert!(due <= sample.done_ns, "{sample:?}");
+    if was_sent(sample) {
+        assert!(due <= sample.sent_ns && sample.sent_ns <= sample.done_ns, "{sample:?}");
+    } else {
+        let zeros = (sample.sent_ns, sample.first_byte_ns, sample.status, sample.bytes);
+        assert_eq!(zeros, (0, 0, 0, 0), "{sample:?}");
+    }
+    if sample.status > 0 || sample.first_byte_ns > 0 {
+        let first = sample.first_byte_ns;
+        assert!(sample.sent_ns <= first && first <= sample.done_ns, "{sample:?}");
+    }
+    let answered = matches!(sample.error, None | Some(ErrorKind::Status | ErrorKind::Check));
+    assert_eq!(sample.status > 0, answered, "{sample:?}");
+}
