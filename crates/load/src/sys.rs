@@ -1,5 +1,5 @@
-//! The system calls that rustix does not offer: reading a body's bytes without copying them, when bytes
-//! arrived, and the kernel's own measurement of a connection's round trip.
+//! The system calls that rustix does not offer: reading a body's bytes without copying them, when
+//! bytes arrived, and the kernel's own measurement of a connection's round trip.
 
 #![allow(unsafe_code)]
 
@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Takes up to `most` received bytes off a TCP socket without copying them (`MSG_TRUNC`, tcp(7)).
 ///
-/// Returns how many were taken (0 means that the peer has closed), and when the last of them arrived
-/// where that was asked for and [`stamp_arrivals`] is on.
+/// Returns how many were taken (0 means that the peer has closed), and when the last of them
+/// arrived where that was asked for and [`stamp_arrivals`] is on.
 ///
 /// # Errors
 /// As `recv(2)`; `WouldBlock` where nothing has arrived.
@@ -28,8 +28,8 @@ pub fn discard(
     usize::try_from(taken).map(|taken| (taken, None)).map_err(|_| io::Error::last_os_error())
 }
 
-/// Has the kernel note when bytes arrive on a socket (`SO_TIMESTAMPNS`, socket(7)); `false` where it
-/// does not.
+/// Has the kernel note when bytes arrive on a socket (`SO_TIMESTAMPNS`, socket(7)); `false` where
+/// it does not.
 pub fn stamp_arrivals(socket: BorrowedFd<'_>) -> bool {
     let on: libc::c_int = 1;
     let Ok(len) = libc::socklen_t::try_from(size_of_val(&on)) else { return false };
@@ -72,12 +72,12 @@ fn receive(
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of_val(&control) as _;
-    // SAFETY: the header points at one part and one control buffer that outlive the call. The part is
-    // the caller's buffer, or, with MSG_TRUNC on TCP, is never written to and may be null.
+    // SAFETY: the header points at one part and one control buffer that outlive the call. The part
+    // is the caller's buffer, or, with MSG_TRUNC on TCP, is never written to and may be null.
     let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
     let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-    // SAFETY: the kernel has filled `control` as far as msg_controllen says, which these macros keep
-    // to; a timespec is read unaligned from the data of a message of its kind.
+    // SAFETY: the kernel has filled `control` as far as msg_controllen says, which these macros
+    // keep to; a timespec is read unaligned from the data of a message of its kind.
     let stamp = unsafe {
         let first = libc::CMSG_FIRSTHDR(&raw const message);
         (!first.is_null()
@@ -95,8 +95,8 @@ pub fn round_trip_ns(socket: BorrowedFd<'_>) -> Option<u64> {
     // SAFETY: tcp_info is plain data, for which all bytes zero is a valid value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut len = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
-    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel writes
-    // at most `len` bytes and any bytes are a valid tcp_info.
+    // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel
+    // writes at most `len` bytes and any bytes are a valid tcp_info.
     let code = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -116,8 +116,8 @@ pub fn set_timer_slack(ns: u64) {
     let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns, 0, 0, 0) };
 }
 
-/// Makes the calling thread give way to others (`setpriority(2)`, nice 10): storing a second must not
-/// make a request late, where both share a core.
+/// Makes the calling thread give way to others (`setpriority(2)`, nice 10): storing a second must
+/// not make a request late, where both share a core.
 pub fn give_way() {
     let thread = Some(rustix::thread::gettid());
     // Where it is refused, all threads have the same right to the core, as before.
