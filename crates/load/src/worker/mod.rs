@@ -10,7 +10,7 @@ mod pace;
 mod receive;
 mod start;
 
-use crate::clock::{Clock, thread_cpu_ns};
+use crate::clock::{Clock, Denied, thread_cpu_ns};
 use crate::config::{Config, Endpoint};
 use crate::connection::Connection;
 use crate::driver::{Driver, Event, Slot};
@@ -136,12 +136,17 @@ pub(crate) struct Worker<D: Driver> {
     stopping: bool,
     aborted: bool,
     cpu_ns: u64,
+    denied: Denied,
+    denied_ns: u64,
     slice_from: u64,
     fault: Option<String>,
 }
 
 /// What epoll says of the eventfd that wakes the thread.
 const WAKE: u64 = u64::MAX;
+/// A turn without work that took longer was not idle: the thread was kept from its core, by a quota
+/// or a neighbour, and what it could not do meanwhile is not the target's doing.
+const LONGEST_IDLE_NS: u64 = 100_000;
 /// Events taken at once.
 const EVENTS: usize = 256;
 
@@ -200,6 +205,8 @@ impl<D: Driver> Worker<D> {
             stopping: false,
             aborted: false,
             cpu_ns: thread_cpu_ns(),
+            denied: Denied::of_this_thread(),
+            denied_ns: 0,
             slice_from: 0,
             fault: None,
             config,
@@ -210,6 +217,7 @@ impl<D: Driver> Worker<D> {
     /// Connects, waits for the others, and works until the end.
     pub(crate) fn run(mut self) {
         sys::set_timer_slack(1);
+        sys::map_large_blocks();
         let failed = self.connect_all();
         let open = self.open;
         if self.line.connected.send(Connected { open, failed, fault: None }).is_err() {
@@ -226,6 +234,7 @@ impl<D: Driver> Worker<D> {
         (self.back_off_until, self.back_off_ns) = (0, 0);
         self.now = self.clock.now();
         self.begin_turn = self.now;
+        self.denied_ns = self.denied.total_ns();
         while !self.is_over() {
             if !self.turn() {
                 return;
@@ -246,10 +255,8 @@ impl<D: Driver> Worker<D> {
 
     /// One turn; `false` when nobody listens any more.
     fn turn(&mut self) -> bool {
-        let began = self.begin_turn;
         let poll = self.poll();
         let mut work = poll.events > 0;
-        let busy_from = if poll.at_once { began } else { self.now };
         self.take_events(poll.events);
         if self.stamps.is_some() {
             // The events' own times lie in the past.
@@ -263,10 +270,11 @@ impl<D: Driver> Worker<D> {
         self.expire();
         self.publish_free();
         let end = self.clock.now();
-        if work {
+        let took = end.saturating_sub(poll.idle_until);
+        if work || took > LONGEST_IDLE_NS {
             let interval = self.recorder.interval();
-            interval.busy_ns += end - busy_from.min(end);
-            interval.turn.record(end - busy_from.min(end));
+            interval.busy_ns += took;
+            interval.turn.record(took);
         }
         self.now = end;
         self.begin_turn = end;
@@ -283,6 +291,7 @@ impl<D: Driver> Worker<D> {
     /// Fills in what a slice says about its end.
     fn sum_up(&mut self, end: u64) {
         let cpu = thread_cpu_ns();
+        let denied = self.denied.total_ns();
         let waiting = self.source.waiting();
         let oldest_waiting = self.source.oldest_waiting();
         let oldest_sent = self.in_flight.oldest().map(|(_, sent, _)| sent.due);
@@ -290,6 +299,7 @@ impl<D: Driver> Worker<D> {
         let (open, in_flight) = (self.open, self.in_flight.len());
         let interval = self.recorder.interval();
         interval.cpu_ns = cpu - self.cpu_ns;
+        interval.denied_ns = denied.saturating_sub(self.denied_ns);
         interval.thread_ns = end.saturating_sub(self.slice_from);
         // A turn that crossed the slice's end was counted where it ended.
         interval.waiting = waiting;
@@ -300,6 +310,7 @@ impl<D: Driver> Worker<D> {
         interval.oldest_outstanding_ns = late(oldest_waiting).max(late(oldest_sent));
         interval.behind = late(oldest_waiting) > 1_000_000;
         self.cpu_ns = cpu;
+        self.denied_ns = denied;
         self.slice_from = end;
     }
 

@@ -25,8 +25,9 @@ const LONGEST_NS: u64 = 50_000_000;
 pub(super) struct Poll {
     /// How many events.
     pub(super) events: usize,
-    /// Whether they were there without waiting.
-    pub(super) at_once: bool,
+    /// Until when the thread was idle by its own wish: when it began to poll, or woke from sleep, or
+    /// was to wake.
+    pub(super) idle_until: u64,
 }
 
 impl<D: Driver> Worker<D> {
@@ -36,16 +37,17 @@ impl<D: Driver> Worker<D> {
         if events > 0 {
             self.spins = 0;
             self.now = self.clock.now();
-            return Poll { events, at_once: true };
+            return Poll { events, idle_until: self.begin_turn };
         }
         let wait = self.how_long();
         if wait == 0 {
             self.now = self.clock.now();
-            return Poll { events: 0, at_once: false };
+            return Poll { events: 0, idle_until: self.begin_turn };
         }
+        let mut until = self.now + wait;
         if self.sleeps_to_tick() {
-            let next = (self.now / TICK_NS + 1) * TICK_NS;
-            let _ = nanosleep(&timespec(next - self.now));
+            until = (self.now / TICK_NS + 1) * TICK_NS;
+            let _ = nanosleep(&timespec(until - self.now));
         } else {
             let mut waited_for = [PollFd::new(&self.epoll, PollFlags::IN)];
             // An interrupted wait is a short wait.
@@ -57,7 +59,7 @@ impl<D: Driver> Worker<D> {
         if self.config.pacing == Pacing::Thrifty {
             self.stamps = Some(self.clock.wall_offset());
         }
-        Poll { events, at_once: false }
+        Poll { events, idle_until: self.now.min(until) }
     }
 
     /// Whether a thrifty thread may let answers lie until the next tick: nobody waits for a
