@@ -56,7 +56,6 @@ impl Drop for Group {
 }
 
 #[test]
-#[ignore = "a generator that is denied its CPU does not yet know it: it blames the target"]
 fn a_generator_that_is_the_limit_says_so() {
     let place = Place::alone();
     let Some(group) = Group::make() else { return };

@@ -1,7 +1,10 @@
 //! The engine's clock: monotonic nanoseconds since the start of a session.
 //!
-//! The one place of this crate that reads time. `CLOCK_MONOTONIC` comes from the vDSO (about 25 ns),
-//! is the same for all threads, and is what the kernel's timers sleep by.
+//! The one place of this crate that reads time. `CLOCK_MONOTONIC` comes from the vDSO (about 25
+//! ns), is the same for all threads, and is what the kernel's timers sleep by.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -51,6 +54,30 @@ impl Clock {
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// How long a thread has wanted to run and was not let: what the scheduler counts as waiting on a
+/// run queue, throttling by a quota included (proc(5), `/proc/PID/task/TID/schedstat`).
+#[derive(Debug)]
+pub struct Denied {
+    schedstat: Option<File>,
+}
+
+impl Denied {
+    /// That of the calling thread.
+    #[must_use]
+    pub fn of_this_thread() -> Self {
+        Self { schedstat: File::open("/proc/thread-self/schedstat").ok() }
+    }
+
+    /// Nanoseconds since the thread's start; 0 where the kernel does not tell.
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        let mut text = [0; 96];
+        let read = self.schedstat.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
+        let text = std::str::from_utf8(&text[..read.unwrap_or(0)]).unwrap_or("");
+        text.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0)
+    }
 }
 
 /// CPU time of the whole process, in nanoseconds.

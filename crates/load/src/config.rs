@@ -1,5 +1,5 @@
-//! What a session of the engine needs to know. Everything is resolved: names are addresses, texts are
-//! types; nothing here is read from a file.
+//! What a session of the engine needs to know. Everything is resolved: names are addresses, texts
+//! are types; nothing here is read from a file.
 
 use crate::http1::encode::Head;
 use plimsoll_workload::request::Requests;

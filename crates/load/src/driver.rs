@@ -1,9 +1,9 @@
 //! What a protocol has to do to be driven: bytes in, bytes out, nothing else.
 //!
 //! The engine owns sockets, TLS, pacing, time-outs, retries and recording. A driver turns a request
-//! into bytes and received bytes into [`Event`]s; it has no clock, no socket and no retry, so each is
-//! tested on plain byte strings. The trait assumes neither an HTTP status nor one request at a time on
-//! a connection: an outcome is a code and a number of bytes.
+//! into bytes and received bytes into [`Event`]s; it has no clock, no socket and no retry, so each
+//! is tested on plain byte strings. The trait assumes neither an HTTP status nor one request at a
+//! time on a connection: an outcome is a code and a number of bytes.
 //!
 //! Adding a protocol: one file that implements [`Driver`], one line in `session::spawn`
 //! (docs/extending.md).
@@ -53,8 +53,8 @@ pub trait Driver: Send {
     /// A connection's state. Kept small: there may be 18,000 of them.
     type Connection: Send;
 
-    /// Whether several requests go out on one connection together, so that it pays to gather the bytes
-    /// of a turn and send them at once.
+    /// Whether several requests go out on one connection together, so that it pays to gather the
+    /// bytes of a turn and send them at once.
     const GATHERS: bool = false;
     /// How many bytes are read at once.
     const READ: usize = 16 * 1024;

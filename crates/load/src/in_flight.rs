@@ -122,8 +122,8 @@ impl InFlight {
         may
     }
 
-    /// Takes it off its connection, which is returned: it waits to be sent again. `None` where it has
-    /// ended, or has been refused too often.
+    /// Takes it off its connection, which is returned: it waits to be sent again. `None` where it
+    /// has ended, or has been refused too often.
     pub(crate) fn take_back(&mut self, slot: Slot) -> Option<u32> {
         let entry = self.entries.get_mut(slot.0 as usize).filter(|entry| entry.live)?;
         if entry.refusals == MAX_REFUSALS {

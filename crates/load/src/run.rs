@@ -73,8 +73,8 @@ pub trait Watch: Send {
 /// How a run went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// How long requests were offered, warm-up included: the schedule's length, or less where the run
-    /// was stopped, or its list of requests came to an end.
+    /// How long requests were offered, warm-up included: the schedule's length, or less where the
+    /// run was stopped, or its list of requests came to an end.
     pub offered_ns: u64,
     /// Time from there to the end of the run.
     pub drain_ns: u64,
@@ -84,8 +84,8 @@ pub struct Ended {
 
 /// Offers a load and stores what is observed, second by second.
 ///
-/// The calling thread gives way to the engine's threads for good, as it may have to share a core with
-/// one of them: call it on a thread of its own.
+/// The calling thread gives way to the engine's threads for good, as it may have to share a core
+/// with one of them: call it on a thread of its own.
 ///
 /// # Errors
 /// [`RunError`]; everything observed before it has been given to the sink.

@@ -1,8 +1,8 @@
-//! A session: threads that hold connections, a rate that can change without draining them, and what is
-//! observed, in slices of 250 ms.
+//! A session: threads that hold connections, a rate that can change without draining them, and what
+//! is observed, in slices of 250 ms.
 //!
-//! A run is one use of it ([`crate::run`]); the search for a capacity and the control of live servers
-//! are others.
+//! A run is one use of it ([`crate::run`]); the search for a capacity and the control of live
+//! servers are others.
 
 use crate::clock::Clock;
 use crate::config::{Config, Endpoint, Protocol};
@@ -46,8 +46,8 @@ pub enum SessionError {
     },
     /// The process may not open as many descriptors as the session needs.
     #[error(
-        "open {needed} descriptors ({connections} connections and {others} of our own): this process \
-         may have {allowed}; ask for fewer connections, or raise the hard limit (ulimit -Hn, \
+        "open {needed} descriptors ({connections} connections and {others} of our own): this \
+         process may have {allowed}; ask for fewer connections, or raise the hard limit (ulimit -Hn, \
          LimitNOFILE= in a systemd unit, /etc/security/limits.conf)"
     )]
     Descriptors {
@@ -187,8 +187,8 @@ impl Session {
         self.clock
     }
 
-    /// From `from_ns` on, offers requests at these times instead of those before; connections and requests in
-    /// flight stay as they are, and what already waits is still sent.
+    /// From `from_ns` on, offers requests at these times instead of those before; connections and
+    /// requests in flight stay as they are, and what already waits is still sent.
     pub fn offer(&mut self, from_ns: u64, times: &Times) {
         let number = self.offers;
         self.offers += 1;
@@ -225,8 +225,8 @@ impl Session {
         }
     }
 
-    /// The next slice over all threads, in order of time, waiting for it up to `patience`; `None` when
-    /// the session has ended, or the time is over ([`Session::has_ended`] tells).
+    /// The next slice over all threads, in order of time, waiting for it up to `patience`; `None`
+    /// when the session has ended, or the time is over ([`Session::has_ended`] tells).
     pub fn next_slice(&mut self, patience: Duration) -> Option<&Slice> {
         while !self.is_complete() {
             match self.filled.recv_timeout(patience) {

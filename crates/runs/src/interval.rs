@@ -308,7 +308,10 @@ pub struct Interval {
     pub thread_ns: u64,
     /// CPU time of the worker threads in the stretch, spinning included.
     pub cpu_ns: u64,
-    /// Whether at its end a request was late by our own doing.
+    /// Thread time in which a thread wanted to run and was not let (another process, a CPU quota),
+    /// summed over threads; 0 where the kernel does not tell.
+    pub denied_ns: u64,
+    /// Whether at its end a request was due and had waited for more than a millisecond.
     pub behind: bool,
 }
 
@@ -353,6 +356,7 @@ impl Interval {
         self.busy_ns += other.busy_ns;
         self.thread_ns += other.thread_ns;
         self.cpu_ns += other.cpu_ns;
+        self.denied_ns += other.denied_ns;
     }
 
     /// Makes it an empty stretch that starts at `start_ns`, keeping allocations.
@@ -373,6 +377,7 @@ impl Interval {
         self.busy_ns = 0;
         self.thread_ns = 0;
         self.cpu_ns = 0;
+        self.denied_ns = 0;
         self.behind = false;
     }
 

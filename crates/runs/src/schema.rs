@@ -23,7 +23,7 @@ pub(crate) const FILE: &str = "run.sqlite";
 pub(crate) const FORMAT: i64 = 1;
 
 /// Columns of an interval after those of its counters.
-pub(crate) const STATES: [&str; 25] = [
+pub(crate) const STATES: [&str; 26] = [
     "in_flight",
     "waiting",
     "oldest_outstanding_ns",
@@ -35,6 +35,7 @@ pub(crate) const STATES: [&str; 25] = [
     "busy_ns",
     "thread_ns",
     "cpu_ns",
+    "denied_ns",
     "behind",
     "response_mean_ns",
     "response_p50_ns",
@@ -202,7 +203,8 @@ fn push_states(values: &mut Vec<Value>, interval: &Interval) {
     ];
     values.extend(counts.map(|count| Value::Integer(int(count))));
     values.push(optional((interval.rtt_ns > 0).then_some(interval.rtt_ns)));
-    for time in [interval.busy_ns, interval.thread_ns, interval.cpu_ns] {
+    let times = [interval.busy_ns, interval.thread_ns, interval.cpu_ns, interval.denied_ns];
+    for time in times {
         values.push(Value::Integer(int(time)));
     }
     values.push(Value::Integer(i64::from(interval.behind)));

@@ -34,7 +34,7 @@ use crate::summary::{
     seconds,
 };
 use crate::time::iso8601;
-use crate::validity::{self, BUSY_SHARE, Health};
+use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::{Counters, ErrorKind, Phase, Tag};
 
 /// A host that gives more of its CPU time away is worth a word.
@@ -59,8 +59,9 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
 
     let response = log.measured(Tag::Response);
     let lateness = log.measured(Tag::Lateness);
-    let busy_behind_s = seconds_of.busy_behind_s;
-    let mut invalid_because = Health { lateness, response, busy_behind_s }.complaints();
+    let Seconds { busy_behind_s, denied_behind_s, .. } = seconds_of;
+    let health = Health { lateness, response, busy_behind_s, denied_behind_s };
+    let mut invalid_because = health.complaints();
     let healthy = invalid_because.is_empty();
     invalid_because.extend(run.end().iter().flat_map(|end| end.invalid_because.clone()));
     let valid = invalid_because.is_empty();
@@ -157,6 +158,7 @@ impl Log {
 struct Seconds {
     availability: Availability,
     busy_behind_s: u64,
+    denied_behind_s: u64,
     busy_share: f64,
     cpu_ns: u64,
     connections: Connections,
@@ -186,11 +188,17 @@ impl Seconds {
             &[&start, &BUSY_SHARE],
             |row| row.get(0).map(uint),
         )?;
+        let denied_behind_s = run.query(
+            "SELECT count(*) FROM interval WHERE start_ns >= ? AND behind
+             AND denied_ns > ? * thread_ns",
+            &[&start, &DENIED_SHARE],
+            |row| row.get(0).map(uint),
+        )?;
         let cpu_ns = run.query("SELECT coalesce(sum(cpu_ns), 0) FROM interval", &[], |row| {
             row.get(0).map(uint)
         })?;
         let availability = availability(run, span)?;
-        Ok(Self { availability, busy_behind_s, busy_share, cpu_ns, connections })
+        Ok(Self { availability, busy_behind_s, denied_behind_s, busy_share, cpu_ns, connections })
     }
 }
 

@@ -8,7 +8,10 @@
 //! 1. lateness p99 > max(1 ms, 10% of response p99);
 //! 2. lateness p50 > max(0.1 ms, 10% of response p50);
 //! 3. busy share > 95% in three seconds, from the start of the measured schedule on, at whose ends
-//!    the generator was behind.
+//!    the generator was behind;
+//! 4. denied its cores for more than half of its thread time in three such seconds: what it could
+//!    not do then, it cannot blame on the target. Answers lie unread meanwhile, so that neither
+//!    lateness nor busy share shows it.
 //!
 //! Lateness is what a request was late by our own doing; waiting for the target's connections is
 //! none. CPU is never the criterion: spinning makes it 1. The percentiles are HdrHistogram's,
@@ -33,6 +36,8 @@ use crate::{Blame, Counters, ErrorKind};
 
 /// So many seconds busy and behind make a run invalid.
 pub(crate) const BUSY_SECONDS: u64 = 3;
+/// A second is denied above this share of its thread time.
+pub(crate) const DENIED_SHARE: f64 = 0.5;
 /// A second is busy above this share of its thread time.
 pub(crate) const BUSY_SHARE: f64 = 0.95;
 
@@ -42,6 +47,8 @@ pub(crate) struct Health<'a> {
     pub(crate) response: &'a Histogram,
     /// Seconds busy beyond [`BUSY_SHARE`] while behind schedule.
     pub(crate) busy_behind_s: u64,
+    /// Seconds denied beyond [`DENIED_SHARE`] while behind schedule.
+    pub(crate) denied_behind_s: u64,
 }
 
 impl Health<'_> {
@@ -57,6 +64,14 @@ impl Health<'_> {
                 "the generator was busy for more than 95% of the time and behind schedule in {} \
                  seconds; {BUSY_SECONDS} are too many",
                 self.busy_behind_s
+            ));
+        }
+        if self.denied_behind_s >= BUSY_SECONDS {
+            complaints.push(format!(
+                "the generator was denied its cores for more than half of the time, by other \
+                 processes or a CPU quota, and behind schedule in {} seconds; {BUSY_SECONDS} are \
+                 too many",
+                self.denied_behind_s
             ));
         }
         complaints
@@ -149,7 +164,7 @@ mod tests {
     }
 
     fn complaints(lateness: &Histogram, response: &Histogram, busy_behind_s: u64) -> Vec<String> {
-        Health { lateness, response, busy_behind_s }.complaints()
+        Health { lateness, response, busy_behind_s, denied_behind_s: 0 }.complaints()
     }
 
     #[test]
@@ -158,6 +173,15 @@ mod tests {
         assert!(complaints(&Histogram::new(), &Histogram::new(), 0).is_empty());
         // 9 ms late where answers take 100 ms is within ten percent.
         assert!(complaints(&all(9 * MS), &all(100 * MS), 0).is_empty());
+    }
+
+    #[test]
+    fn a_generator_that_is_denied_its_cores_complains() {
+        let (lateness, response) = (&all(50_000), &all(200_000));
+        let health =
+            |denied_behind_s| Health { lateness, response, busy_behind_s: 0, denied_behind_s };
+        assert!(health(2).complaints().is_empty());
+        assert!(health(3).complaints()[0].contains("denied its cores"));
     }
 
     #[test]

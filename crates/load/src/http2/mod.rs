@@ -3,16 +3,16 @@
 //!
 //! # What an answer counts
 //!
-//! The bytes of an answer are those of its frames: HEADERS, CONTINUATION and DATA with their heads of
-//! nine bytes and their padding, interim answers and trailers included.
+//! The bytes of an answer are those of its frames: HEADERS, CONTINUATION and DATA with their heads
+//! of nine bytes and their padding, interim answers and trailers included.
 //!
 //! # What ends a stream, and what ends the connection
 //!
 //! A message that is malformed (RFC 9113, section 8.1.1: no `:status`, a field that no answer may
-//! have, another length than the one announced) ends its stream, which is reset. A frame that may not
-//! come, or a header block that cannot be read, ends the connection: everything on it fails as
-//! [`ErrorKind::Protocol`](plimsoll_runs::ErrorKind::Protocol). The engine closes the socket then, so
-//! that no GOAWAY is sent.
+//! have, another length than the one announced) ends its stream, which is reset. A frame that may
+//! not come, or a header block that cannot be read, ends the connection: everything on it fails as
+//! [`ErrorKind::Protocol`](plimsoll_runs::ErrorKind::Protocol). The engine closes the socket then,
+//! so that no GOAWAY is sent.
 //!
 //! After GOAWAY nothing more is sent on a connection; it is closed as soon as the rest is answered.
 //!

@@ -1,7 +1,7 @@
 //! Received bytes: frames, and what they mean for the streams (RFC 9113, sections 5 and 6).
 //!
-//! Frames are read where they were received. Only one that came in pieces is put together, and never
-//! DATA: its bytes are of no interest but for their number.
+//! Frames are read where they were received. Only one that came in pieces is put together, and
+//! never DATA: its bytes are of no interest but for their number.
 
 use super::frame::{self, Head, code, flag, kind, setting};
 use super::streams::UNKNOWN;

@@ -1,9 +1,10 @@
 //! The streams of one connection that are not finished, found by their number.
 //!
-//! Numbers ascend by two, so a stream's place is its number modulo the table's length; one that lives
-//! so long that the place comes round again makes the newer ones stand a place further on (linear
-//! probing). The table is at least twice as long as it is full: every operation takes a few steps,
-//! and memory depends on how many streams there are at once, not on how long the oldest lives.
+//! Numbers ascend by two, so a stream's place is its number modulo the table's length; one that
+//! lives so long that the place comes round again makes the newer ones stand a place further on
+//! (linear probing). The table is at least twice as long as it is full: every operation takes a few
+//! steps, and memory depends on how many streams there are at once, not on how long the oldest
+//! lives.
 
 use crate::driver::Slot;
 
@@ -179,7 +180,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn does_what_a_map_does(steps in proptest::collection::vec((any::<bool>(), any::<u16>()), 0..600)) {
+        fn does_what_a_map_does(
+            steps in proptest::collection::vec((any::<bool>(), any::<u16>()), 0..600),
+        ) {
             let (mut streams, mut map, mut next) = (Streams::default(), BTreeMap::new(), 1u32);
             for (add, pick) in steps {
                 if add || map.is_empty() {

@@ -1,8 +1,8 @@
 //! Header blocks of answers: everything is checked, next to nothing is kept.
 //!
 //! A load generator wants the status of an answer and the length it announces. Of a field that the
-//! peer puts into the table it is therefore enough to remember what kind of field it is and how long
-//! name and value are, for the table's size counts them: no text outlives its block.
+//! peer puts into the table it is therefore enough to remember what kind of field it is and how
+//! long name and value are, for the table's size counts them: no text outlives its block.
 //!
 //! Answers of one server are alike: a block that is equal, byte for byte, to the one before it and
 //! that changes nothing in the table means the same, and is not decoded again.
@@ -90,7 +90,8 @@ impl Decoder {
         self.entries.capacity() * size_of::<Field>() + self.same.capacity()
     }
 
-    /// Reads a whole block. `text` is for strings on their way, and is left with what was last in it.
+    /// Reads a whole block. `text` is for strings on their way, and is left with what was last in
+    /// it.
     ///
     /// # Errors
     /// [`Malformed`]: the table may be in disorder, nothing more can be read.
@@ -269,8 +270,8 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// An integer below 2^21 + 2^8, whose first byte begins with other bits (RFC 7541, section 5.1).
-    /// Blocks are shorter than that, so that no length or index is greater.
+    /// An integer below 2^21 + 2^8, whose first byte begins with other bits (RFC 7541, section
+    /// 5.1). Blocks are shorter than that, so that no length or index is greater.
     fn integer(&mut self, prefix: u32) -> Result<usize, Malformed> {
         let most = (1usize << prefix) - 1;
         let (&first, mut rest) = self.bytes.split_first().ok_or(Malformed)?;

@@ -227,7 +227,9 @@ mod tests {
         }
 
         #[test]
-        fn what_reads_is_what_would_be_coded(coded in proptest::collection::vec(any::<u8>(), 0..24)) {
+        fn what_reads_is_what_would_be_coded(
+            coded in proptest::collection::vec(any::<u8>(), 0..24),
+        ) {
             if let Ok(text) = decoded(&coded) {
                 let mut again = Vec::new();
                 encode(&text, &mut again);

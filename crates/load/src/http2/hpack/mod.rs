@@ -9,7 +9,8 @@ mod known;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// The size of the table that each side keeps unless it is told otherwise (RFC 9113, section 6.5.2).
+/// The size of the table that each side keeps unless it is told otherwise (RFC 9113, section
+/// 6.5.2).
 pub(super) const TABLE_SIZE: usize = 4096;
 
 /// What an entry of the table counts beyond its name and its value (RFC 7541, section 4.1).

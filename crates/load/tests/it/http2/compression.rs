@@ -14,8 +14,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 type Fields = Vec<(String, Vec<u8>)>;
 
-/// Sends the requests in turn, each answered by a status and fields; gives what the server read, and
-/// what was made of its answers.
+/// Sends the requests in turn, each answered by a status and fields; gives what the server read,
+/// and what was made of its answers.
 async fn exchange(
     list: Vec<Request>,
     answers: Vec<(u16, Fields)>,

@@ -1,8 +1,8 @@
 //! A server made with the `h2` crate, on a thread of its own.
 //!
 //! What it does with a request depends on the path: `/large` is answered with 200,000 bytes, `/404`
-//! with that status, `/trailers` with trailers, `/echo` with as many bytes as the request had, `/reset`
-//! by a reset, `/never` not at all, anything else with `hello`.
+//! with that status, `/trailers` with trailers, `/echo` with as many bytes as the request had,
+//! `/reset` by a reset, `/never` not at all, anything else with `hello`.
 
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};

@@ -1,3 +1,5 @@
+//! Header blocks as RFC 7541, appendix C, gives them, and what breaks its rules.
+
 use super::*;
 use crate::http2::hpack::encode::{self, Literal};
 use proptest::prelude::*;
