@@ -47,8 +47,8 @@ pub enum SessionError {
     /// The process may not open as many descriptors as the session needs.
     #[error(
         "open {needed} descriptors ({connections} connections and {others} of our own): this \
-         process may have {allowed}; ask for fewer connections, or raise the hard limit (ulimit -Hn, \
-         LimitNOFILE= in a systemd unit, /etc/security/limits.conf)"
+         process may have {allowed}; ask for fewer connections, or raise the hard limit (ulimit \
+         -Hn, LimitNOFILE= in a systemd unit, /etc/security/limits.conf)"
     )]
     Descriptors {
         /// How many it needs.

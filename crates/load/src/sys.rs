@@ -124,11 +124,12 @@ pub fn give_way() {
     let _ = rustix::process::setpriority_process(thread, 10);
 }
 
-/// Has the allocator map blocks from 32 KiB on by themselves instead of cutting them from its heaps.
+/// Has the allocator map blocks from 32 KiB on by themselves instead of cutting them from its
+/// heaps.
 ///
-/// Histograms grow, and go from one thread to another: cut from heaps they leave holes of which only
-/// smaller ones can be made. Mapped, they grow in place and give back what they do not need: 12 MB
-/// resident at 20,000/s instead of 16 (benches/load/RESULTS.md). Only glibc has the setting.
+/// Histograms grow, and go from one thread to another: cut from heaps they leave holes of which
+/// only smaller ones can be made. Mapped, they grow in place and give back what they do not need:
+/// 12 MB resident at 20,000/s instead of 16 (benches/load/RESULTS.md). Only glibc has the setting.
 pub fn map_large_blocks() {
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt takes two integers, and this setting may change while other threads allocate:

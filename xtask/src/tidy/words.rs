@@ -3,7 +3,8 @@
 //! `words.txt` holds them, a line each: `word | where | what to use`. *Where* is `text` (names,
 //! comments, messages and pages), `names` (identifiers and file names) or `modules` (file names
 //! only). An identifier is compared word by word: `PoolThing`, `pool_thing` and `pool-thing` all
-//! contain `thing`. An entry of several words matches them in a row on one line.
+//! contain `thing`. An entry of several words matches them in a row on one line. Options such as
+//! `--thing` are passed over: they are named by the program that has them.
 
 use super::rust::words_with_place;
 use super::{File, Found, Tree};
@@ -66,6 +67,10 @@ fn rows_of(line: &str) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut end = 0;
     for (at, word) in words_with_place(line) {
+        let begin = line[..at].rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
+        if line[begin..].trim_start_matches(['`', '"', '\'', '(', '[']).starts_with("--") {
+            continue;
+        }
         let joined = line[end..at].chars().all(|c| c == ' ' || c == '-');
         if !joined || rows.is_empty() {
             rows.push(Vec::new());

@@ -25,8 +25,8 @@ const LONGEST_NS: u64 = 50_000_000;
 pub(super) struct Poll {
     /// How many events.
     pub(super) events: usize,
-    /// Until when the thread was idle by its own wish: when it began to poll, or woke from sleep, or
-    /// was to wake.
+    /// Until when the thread was idle by its own wish: when it began to poll, or woke from sleep,
+    /// or was to wake.
     pub(super) idle_until: u64,
 }
 
