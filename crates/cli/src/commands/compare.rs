@@ -3,7 +3,7 @@
 
 use crate::args::Compare;
 use crate::exit::Exit;
-use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::error::{FlagError, NotValid, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use crate::terminal::table::us;
@@ -70,9 +70,8 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
     for (side, summaries) in [("A", &a), ("B", &b)] {
         if let Some(one) = summaries.iter().find(|one| !one.run.valid) {
             let (id, why) = (&one.run.id, one.run.invalid_because.join("; "));
-            return Err(
-                UsageError(format!("compare run {id} of {side}: it is not valid: {why}")).into()
-            );
+            let text = format!("compare run {id} of {side}: it is not valid: {why}");
+            return Err(NotValid(text).into());
         }
         if summaries.len() < 2 {
             let found = summaries.len();

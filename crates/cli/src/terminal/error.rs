@@ -13,6 +13,11 @@ use std::fmt::Write;
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
+/// A result that would rest on a run that is not valid.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotValid(pub(crate) String);
+
 /// A value of an option that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{flag}: {source}")]
@@ -113,6 +118,9 @@ fn code(error: &anyhow::Error) -> Exit {
         || matches!(error.downcast_ref(), Some(plimsoll_target::TargetError::Options(_)));
     if usage {
         return Exit::Usage;
+    }
+    if error.is::<NotValid>() {
+        return Exit::Invalid;
     }
     if let Some(plimsoll_runs::RunError::NotARun { .. }) = error.downcast_ref() {
         return Exit::Usage;
