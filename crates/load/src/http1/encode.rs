@@ -1,6 +1,6 @@
 //! Requests as HTTP/1.1 bytes (RFC 9112, section 3).
 //!
-//! A request without templates is encoded once; with more than [`MADE_BEFORE`] of them (a list of
+//! A request without templates is encoded once; with more than `MADE_BEFORE` of them (a list of
 //! URLs may hold 200,000) each is put together when it is sent, which costs a copy of its head.
 
 use plimsoll_workload::request::{RenderState, Request, Requests};
