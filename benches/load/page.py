@@ -86,6 +86,8 @@ def plain_command(command, place):
     words = []
     for word in command:
         word = word.replace(os.environ["PLIMSOLL"], "plimsoll").replace(place, "/tmp/bench")
+        if os.environ.get("SERVERS"):
+            word = word.replace(os.environ["SERVERS"] + "/", "")
         word = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8080", word)
         if word.startswith("/") and os.access(word, os.X_OK) and not os.path.isdir(word):
             word = os.path.basename(word)

@@ -1,5 +1,6 @@
 """How much load a core makes: closed and open loop, HTTP/2, and what recording costs."""
 
+import os
 import statistics
 
 import page
@@ -78,7 +79,9 @@ def trivial(bench):
     )
     bench.section(
         "Closed loop, trivial server",
-        f"{servers.TRIVIAL} For plimsoll its core was {busy:.0%} busy.\n\n"
+        f"The server answers one byte at once (`{os.path.basename(server.command[0])}"
+        f"{' target' if 'target' in server.command else ''}`). For plimsoll its core was "
+        f"{busy:.0%} busy.\n\n"
         + page.loads(loads, "wrk") + "\n" + _cross_checked(loads),
     )
 
@@ -208,7 +211,10 @@ def http2(bench):
         raise Absent("h2load is not installed")
     _versions(bench, h2load, [])
     parts, ratios, built = [], {}, True
-    for name, start in (("nghttpd", servers.nghttpd), ("nginx", servers.nginx)):
+    starts = [
+        ("trivial", servers.http2_answer), ("nghttpd", servers.nghttpd), ("nginx", servers.nginx),
+    ]
+    for name, start in starts:
         try:
             server = start(bench.host, bench.place)
         except Absent as absent:
@@ -226,7 +232,8 @@ def http2(bench):
                 loads = _http2_loads(bench, server, h2load, url, name)
         ratios[name] = _ratios(loads, "plimsoll", "h2load")
         parts.append(f"### {name}\n\n" + page.loads(loads, "h2load"))
-    rates = {name: ratio[0] for name, ratio in ratios.items() if ratio[0]}
+    rates = [ratios[name][0] for name, _ in starts if ratios.get(name, [None])[0]]
+    judged = rates[0] if rates else None
     said = "; ".join(
         f"{ratio[0]:.2f} × h2load, CPU {ratio[1]:.2f} × ({name})"
         for name, ratio in ratios.items() if ratio[0]
@@ -234,10 +241,13 @@ def http2(bench):
     bench.row(
         "HTTP/2, 64 streams over 4 connections, trivial server", "0.7 × h2load", "1.0 ×",
         said or "not built",
-        met=bench.met(min(rates.values(), default=None), least=0.7),
-        goal_met=bench.met(min(rates.values(), default=None), least=1.0),
+        met=bench.met(judged, least=0.7), goal_met=bench.met(judged, least=1.0),
     )
-    bench.section("HTTP/2", "One byte, without TLS, by prior knowledge.\n\n" + "\n".join(parts))
+    text = (
+        "One byte, without TLS, by prior knowledge. The first server decides; where it is the "
+        "limit, as nginx is here, the generators can only be alike.\n\n"
+    )
+    bench.section("HTTP/2", text + "\n".join(parts))
 
 
 def _http2_loads(bench, server, tools, url, name):

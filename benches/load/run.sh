@@ -44,6 +44,17 @@ install_oha() {
         || echo 'could not be installed: oha'
 }
 
+# The bare servers that generators are measured against, beside the program.
+build_servers() {
+    local release
+    release=$(dirname "$PLIMSOLL")
+    export SERVERS="${SERVERS:-$release/examples}"
+    [ "$(basename "$release")" = release ] && command -v cargo >/dev/null || return
+    CARGO_TARGET_DIR=$(dirname "$release") cargo build --release --package plimsoll-load \
+        --example trivial --example http2_answer \
+        || echo 'the bare servers could not be built; plimsoll target and nghttpd stand in'
+}
+
 if ! command -v python3 >/dev/null; then
     echo 'missing: python3, which runs the measurements; install it: apt-get install python3' >&2
     exit 2
@@ -51,5 +62,6 @@ fi
 if ! wants_help "$@"; then
     install_packages
     install_oha
+    build_servers
 fi
 exec python3 benches/load/bench.py "$@"

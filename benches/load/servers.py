@@ -8,8 +8,6 @@ import time
 
 from host import Absent
 
-TRIVIAL = "The server is `plimsoll target` without service time: one byte, at once."
-
 NGINX = """\
 daemon off;
 master_process off;
@@ -94,9 +92,28 @@ class Server:
         return f"http://127.0.0.1:{self.port}{path}"
 
 
+def bare(name):
+    """The path of one of the servers of crates/load/examples, where it has been built."""
+    path = os.path.join(os.environ.get("SERVERS", ""), name)
+    return path if os.access(path, os.X_OK) else None
+
+
 def trivial(host, place):
-    """A server so fast that generators are the limit."""
-    return target(host, place)
+    """A server so fast that generators are the limit: ours without service time, if need be."""
+    program = bare("trivial")
+    if not program:
+        return target(host, place)
+    port = free_port()
+    return Server(host, [program, f"127.0.0.1:{port}"], port, os.path.join(place, "trivial.log"))
+
+
+def http2_answer(host, place):
+    """A server of HTTP/2 that looks at nothing but the heads of frames."""
+    program = bare("http2_answer")
+    if not program:
+        raise Absent("crates/load/examples/http2_answer.rs was not built")
+    port = free_port()
+    return Server(host, [program, f"127.0.0.1:{port}"], port, os.path.join(place, "answer.log"))
 
 
 def target(host, place, *options):

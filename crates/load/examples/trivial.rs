@@ -10,7 +10,8 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+// HTTP/1.0 asks to be told that the connection stays.
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\nx";
 /// Requests that came together and are answered by one send, at most.
 const MOST: usize = 64;
 
