@@ -1,4 +1,4 @@
-//! Executes plans. Today a plan has one cell: [`prepare`] makes of it all that the engine needs,
+//! Executes plans. Today a plan has one cell: [`prepare()`] makes of it all that the engine needs,
 //! and [`execute()`] runs it into a run folder.
 //!
 //! Factors, replications in order, start-up and halt flows and fleets find their place here.
