@@ -218,7 +218,9 @@ impl Open {
         if self.counted >= self.limit {
             return None;
         }
-        let due = self.segments.get_mut(self.counting)?.count.peek();
+        // A segment that is used up is passed over: the next one may be due already.
+        let mut ahead = self.segments.iter_mut().skip(self.counting);
+        let due = ahead.find_map(|segment| segment.count.peek());
         due.filter(|due| *due < self.end_ns)
     }
 

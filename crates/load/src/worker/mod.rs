@@ -243,11 +243,13 @@ impl<D: Driver> Worker<D> {
         self.finish();
     }
 
-    fn is_over(&self) -> bool {
+    fn is_over(&mut self) -> bool {
         if self.aborted || self.fault.is_some() {
             return true;
         }
-        let idle = self.in_flight.len() == 0 && self.source.waiting() == 0;
+        // What became due since it was last counted is not to be forgotten.
+        let counted = self.source.next_due().is_none_or(|due| due > self.now);
+        let idle = counted && self.in_flight.len() == 0 && self.source.waiting() == 0;
         let drained = self.now >= self.end_at.saturating_add(self.config.drain_ns);
         let offered = self.stopping || self.now >= self.end_at || self.source.is_used_up();
         offered && (idle || drained)
