@@ -156,13 +156,15 @@ def stall(bench):
     scale = 2 if bench.quick else 1
     every, length, seconds, rate = 10 * SECOND // scale, SECOND // scale, 30 // scale, 1_000
     log = os.path.join(bench.place, "stall.csv")
-    options = ["--stall", f"{every // 1_000_000}ms:{length // 1_000_000}ms", "--log", log]
-    with servers.target(bench.host, bench.place, *options) as server:
+    stalls = ["--stall", f"{every // 1_000_000}ms:{length // 1_000_000}ms"]
+    with servers.target(bench.host, bench.place, *stalls, "--log", log) as server:
         bench.command("stall: server", server.command)
         command = bench.ours.open(server.url(), 64, seconds, rate)
         bench.command("stall", command)
         load = bench.ours.read(bench.host.run(command, server))
-    with servers.trivial(bench.host, bench.place) as server:
+    # The same server, which only does not stall.
+    options = ["--log", os.path.join(bench.place, "quiet.csv")]
+    with servers.target(bench.host, bench.place, *options) as server:
         command = bench.ours.open(server.url(), 64, 5, rate)
         quiet = bench.ours.read(bench.host.run(command, server)).figures["summary"]
     summary = load.figures["summary"]
@@ -190,7 +192,7 @@ def stall(bench):
         goal_met=abs(off["p99"]) <= 0.01 and abs(formula) <= 0.01 and p50 <= 2 * unloaded,
     )
     bench.section("Stall", (
-        f"`{' '.join(options[:2])}` at {rate:,}/s for {seconds} s, in ms. *Formula*: a request due "
+        f"`{' '.join(stalls)}` at {rate:,}/s for {seconds} s, in ms. *Formula*: a request due "
         "in a stall is answered at its end, any other at once, as with connections without end. "
         "*Log*: the departures in the server's log less the due times, in order; they were "
         f"computed again from its arrivals, and {wrong or 'none'} differed. The "
