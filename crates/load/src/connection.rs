@@ -2,6 +2,7 @@
 
 use crate::config::{Endpoint, Tls};
 use crate::driver::Slot;
+use crate::sys;
 use rustix::event::epoll;
 use rustix::net::{
     AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, send,
@@ -51,6 +52,8 @@ pub(crate) struct Connection<C> {
     /// Whether an answer has come in several reads, and whether the next has been seen to arrive.
     pub(crate) in_parts: bool,
     pub(crate) seen: bool,
+    /// Whether the kernel stamps what arrives.
+    pub(crate) stamped: bool,
     /// Requests it has answered.
     pub(crate) answered: u32,
     /// Requests on it.
@@ -82,6 +85,7 @@ impl<C> Connection<C> {
             free_since: 0,
             in_parts: false,
             seen: false,
+            stamped: false,
             answered: 0,
             in_use: 0,
             queued: false,
@@ -116,6 +120,15 @@ impl<C> Connection<C> {
         self.needs_http2 = tls.config.alpn_protocols == [crate::http2::ALPN];
         self.state = State::Handshaking;
         Ok(())
+    }
+
+    /// Has the kernel note when bytes arrive; where it does not, they arrive when they are read.
+    #[cold]
+    pub(crate) fn stamp_arrivals(&mut self) {
+        self.stamped = true;
+        if let Some(socket) = &self.socket {
+            sys::stamp_arrivals(socket.as_fd());
+        }
     }
 
     /// Sends bytes, or keeps what the socket does not take.

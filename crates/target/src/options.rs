@@ -124,7 +124,8 @@ pub enum Timers {
     /// than a tenth of the time; what exceeds it is late by the kernel's wake-up.
     #[default]
     Sleep,
-    /// The same without that limit: from some thousand departures a second on it always polls.
+    /// It never sleeps: departures are on time and requests are read the moment they arrive, for a
+    /// core of its own.
     Spin,
 }
 

@@ -11,15 +11,13 @@
 //! still learns of it soon. While any connection is open, a failed attempt is only counted.
 
 use super::Worker;
-use crate::config::{Config, Endpoint, Pacing};
+use crate::config::Config;
 use crate::connection::{Connection, State, begin, interest};
 use crate::driver::{Driver, Slot};
-use crate::sys;
 use plimsoll_runs::{ErrorKind, Phase, Tag};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::sockopt;
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 const FIRST_BACK_OFF_NS: u64 = 10_000_000;
@@ -108,15 +106,12 @@ impl<D: Driver> Worker<D> {
         let began = self.clock.now();
         match begin(&self.config.endpoint) {
             Ok(socket) => {
-                let tcp = matches!(self.config.endpoint, Endpoint::Tcp(_));
-                if self.config.pacing == Pacing::Thrifty && tcp {
-                    sys::stamp_arrivals(socket.as_fd());
-                }
                 let connection = &mut self.connections[at as usize];
                 let data = u64::from(connection.generation) << 32 | u64::from(at);
                 let data = epoll::EventData::new_u64(data);
                 let result = epoll::add(&self.epoll, &socket, data, EventFlags::OUT);
                 connection.socket = Some(socket);
+                connection.stamped = false;
                 connection.state = State::Connecting;
                 connection.began = began;
                 connection.serial = self.line.shared.serial.fetch_add(1, Ordering::Relaxed);

@@ -11,7 +11,7 @@ mod receive;
 mod start;
 
 use crate::clock::{Clock, Denied, thread_cpu_ns};
-use crate::config::{Config, Endpoint};
+use crate::config::{Config, Endpoint, Pacing};
 use crate::connection::Connection;
 use crate::driver::{Driver, Event, Slot};
 use crate::in_flight::InFlight;
@@ -122,6 +122,8 @@ pub(crate) struct Worker<D: Driver> {
     now: u64,
     /// Where the kernel stamps arrivals: its wall clock less our clock, in nanoseconds.
     stamps: Option<i64>,
+    /// Whether it has slept while answers were on their way: their stamps are wanted then.
+    sleeps: bool,
     open: u32,
     most: u32,
     /// No new connection before this, after one has failed.
@@ -193,6 +195,7 @@ impl<D: Driver> Worker<D> {
             first_failure: None,
             now: 0,
             stamps: None,
+            sleeps: config.pacing == Pacing::Thrifty,
             open: 0,
             most,
             back_off_until: 0,

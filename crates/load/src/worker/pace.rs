@@ -2,8 +2,8 @@
 //!
 //! `precise` polls without blocking while a request is due within [`SPIN_NS`], or while answers are
 //! on their way and less than [`SPINS`] polls in a row were empty: a thread that falls asleep makes
-//! the server's next send pay for waking it, and wakes late. `thrifty` sleeps, and starts requests
-//! at ticks of one millisecond.
+//! the server's next send pay for waking it, and wakes late. What has arrived while it slept counts
+//! from the kernel's stamp. `thrifty` sleeps, and starts requests at ticks of one millisecond.
 
 use super::Worker;
 use crate::clock::timespec;
@@ -33,6 +33,9 @@ pub(super) struct Poll {
 impl<D: Driver> Worker<D> {
     /// Polls, waiting as the pacing says. Sets `now` to the time after it.
     pub(super) fn poll(&mut self) -> Poll {
+        if self.config.pacing == Pacing::Precise {
+            self.stamps = None;
+        }
         let events = self.ready();
         if events > 0 {
             self.spins = 0;
@@ -56,7 +59,8 @@ impl<D: Driver> Worker<D> {
         let events = self.ready();
         self.spins = 0;
         self.now = self.clock.now();
-        if self.config.pacing == Pacing::Thrifty {
+        if matches!(self.config.endpoint, Endpoint::Tcp(_)) {
+            self.sleeps |= self.in_flight.len() > 0;
             self.stamps = Some(self.clock.wall_offset());
         }
         Poll { events, idle_until: self.now.min(until) }
@@ -70,7 +74,6 @@ impl<D: Driver> Worker<D> {
             && self.in_flight.len() > 0
             && self.source.waiting() == 0
             && self.stamps.is_some()
-            && matches!(self.config.endpoint, Endpoint::Tcp(_))
     }
 
     fn ready(&mut self) -> usize {

@@ -10,8 +10,9 @@
 //!
 //! # Arrival times
 //!
-//! A thrifty thread reads late by choice: up to a tick after an answer has arrived. It lets the
-//! kernel stamp what arrives (`SO_TIMESTAMPNS`, socket(7)) and counts from that.
+//! A thrifty thread reads late by choice: up to a tick after an answer has arrived; a precise one
+//! that slept meanwhile reads as late as it was woken. Both let the kernel stamp what arrives
+//! (`SO_TIMESTAMPNS`, socket(7)) and count from that.
 
 use super::{WAKE, Worker};
 use crate::clock::Clock;

@@ -117,6 +117,9 @@ impl<D: Driver> Worker<D> {
     /// Gives a request to its connection, which sends it now, or with others at the turn's end.
     fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase) {
         let connection = &mut self.connections[at as usize];
+        if self.sleeps && !connection.stamped {
+            connection.stamp_arrivals();
+        }
         let Some(protocol) = &mut connection.protocol else { return };
         self.scratch.clear();
         let bytes = self.driver.request(protocol, slot, request, &mut self.scratch);
