@@ -1,7 +1,7 @@
 //! The command line: commands, options, help. Options that a plan has too are kept as text and read
 //! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
-use crate::flags::LoadFlags;
+use crate::flags::{LoadFlags, RequestFlags};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -17,6 +17,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Drive a web application with a load, and tell the truth about its latency
     Load(Box<Load>),
+    /// Find the highest rate that a server sustains under an SLO, from outside
+    Capacity(Box<Capacity>),
     /// Make traces from access logs, and look at traces
     Trace(Trace),
     /// Run a server of known behaviour
@@ -73,6 +75,64 @@ pub(crate) struct Load {
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll capacity http://127.0.0.1:8080/ --slo 'p90<150ms'
+  plimsoll capacity http://h/ --slo 'p95<80ms' --precision 5% --max-rate 5000/s --max-time 10m
+  plimsoll capacity http://h/ --slo 'p90<150ms' --search ladder --start 50/s
+
+Exit codes: 0 found, 2 wrong use or plan, 3 the SLO holds at no rate, 4 not completed (target lost,
+network not steady, a limit reached), 5 not valid (the generator was the limit).")]
+pub(crate) struct Capacity {
+    /// A URL, or a plan file
+    pub(crate) target: String,
+    /// adaptive, or ladder: the published method
+    #[arg(long, value_name = "METHOD", default_value = "adaptive", help_heading = "How to search")]
+    pub(crate) search: String,
+    /// Half the width of the 95% interval at which it ends (adaptive)
+    #[arg(long, value_name = "SHARE", default_value = "5%", help_heading = "How to search")]
+    pub(crate) precision: String,
+    /// The first rate
+    #[arg(long, value_name = "RATE", default_value = "1/s", help_heading = "How to search")]
+    pub(crate) start: String,
+    /// Never offer more than this
+    #[arg(long, value_name = "RATE", help_heading = "How to search")]
+    pub(crate) max_rate: Option<String>,
+    /// End after so much load time, with what is known
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    pub(crate) max_time: Option<String>,
+    /// End after so long at rates that were too much
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    pub(crate) max_overload: Option<String>,
+    /// The length of a window (ladder)
+    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "How to search")]
+    pub(crate) window: String,
+    /// The fine-tuning rate (ladder)
+    #[arg(long, value_name = "SHARE", default_value = "20%", help_heading = "How to search")]
+    pub(crate) tuning: String,
+    /// How far the median may exceed the round trip in the ramp, or off (ladder)
+    #[arg(long, value_name = "DURATION", default_value = "10ms", help_heading = "How to search")]
+    pub(crate) near_rtt: String,
+    /// What a step is a share of: gap or half (ladder)
+    #[arg(long, value_name = "WHAT", default_value = "gap", help_heading = "How to search")]
+    pub(crate) step_of: String,
+    #[command(flatten)]
+    pub(crate) request: RequestFlags,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]

@@ -71,8 +71,15 @@ pub(crate) struct LoadFlags {
     /// Run the plan so many times
     #[arg(long, value_name = "N", help_heading = "How much")]
     repeat: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RequestFlags,
+}
+
+/// The flags that say what is asked and how it is sent, whatever the load.
+#[derive(Args, Default)]
+pub(crate) struct RequestFlags {
     /// Where all randomness comes from
-    #[arg(long, value_name = "N", help_heading = "How much")]
+    #[arg(long, value_name = "N", help_heading = "How it is sent")]
     seed: Option<String>,
 
     /// A list of URLs or paths, with a weight each if wanted
@@ -214,6 +221,20 @@ impl LoadFlags {
         add("drain", "load.drain", self.drain.as_ref());
         add("stop-when", "load.stop_when", self.stop_when.as_ref());
         add("repeat", "repeat", self.repeat.as_ref());
+        let yes = "true".to_owned();
+        add("interpolate", &of_curve("interpolate"), self.interpolate.then_some(&yes));
+        settings.extend(self.request.settings());
+        settings
+    }
+}
+
+impl RequestFlags {
+    /// The settings that the flags mean.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        let mut add = |flag: &str, key: &str, value: Option<&String>| {
+            settings.extend(value.map(|value| Setting::new(key, value, format!("--{flag}"))));
+        };
         add("seed", "seed", self.seed.as_ref());
         add("urls", "target.urls", self.urls.as_ref());
         add("order", "target.order", self.order.as_ref());
@@ -246,7 +267,6 @@ impl LoadFlags {
             add("resolve", "target.resolve", Some(resolve));
         }
         let yes = "true".to_owned();
-        add("interpolate", &of_curve("interpolate"), self.interpolate.then_some(&yes));
         add("insecure", "target.insecure", self.insecure.then_some(&yes));
         add("samples", "measure.samples", self.samples.then_some(&yes));
         settings

@@ -98,6 +98,18 @@ pub enum ExperimentError {
     /// The run could not be made or completed.
     #[error(transparent)]
     Load(#[from] plimsoll_load::run::RunError),
+    /// The search for a capacity could not be made or completed.
+    #[error(transparent)]
+    Capacity(#[from] plimsoll_capacity::live::LiveError),
+    /// A file of the run folder could not be written.
+    #[error("write {path}")]
+    Artifact {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// The run folder could not be made or finished.
     #[error(transparent)]
     Runs(#[from] plimsoll_runs::RunError),
@@ -116,6 +128,8 @@ impl ExperimentError {
                 | Self::Protocol { .. }
                 | Self::Load(_)
                 | Self::Runs(_)
+                | Self::Capacity(_)
+                | Self::Artifact { .. }
                 | Self::Timer(_)
         ) || matches!(
             self,

@@ -70,21 +70,8 @@ pub fn execute(
 ) -> Result<Outcome, ExperimentError> {
     let writer = RunWriter::create(setting.root, &meta(prepared, setting))?;
     let folder = writer.path().to_path_buf();
-    let probe = TimerProbe::start(TIMER_PERIOD)?;
-    let mut recording = Recording {
-        writer,
-        probe,
-        ticks: Ticks::read(setting.system),
-        system: setting.system,
-        cpu_ns: 0,
-    };
-    let mut steering = Steering {
-        progress,
-        rule: setting.stop_when.as_ref(),
-        figures: Vec::new(),
-        stopped: None,
-        wish: Wish::Continue,
-    };
+    let mut recording = Recording::start(writer, setting)?;
+    let mut steering = Steering::new(progress, setting.stop_when.as_ref());
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
@@ -115,10 +102,8 @@ pub fn execute(
         end.measured_ns = Some(times.offered_ns.saturating_sub(prepared.warmup_ns));
         end.drain_ns = times.drain_ns;
     }
-    end.cpu_ns = plimsoll_load::clock::process_cpu_ns();
-    end.max_rss_bytes = Memory::read(setting.system).map(|memory| memory.peak_bytes);
     end.warnings.clone_from(&prepared.notes);
-    let finished = recording.writer.finish(end);
+    let finished = recording.finish(end, setting);
     match (finished, failed) {
         (Ok(run), failed) => Ok(Outcome { run, failed }),
         // The cause of both is the first: a full disk fails every second and the end as well.
@@ -137,7 +122,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
+pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
     let mut sha256 = String::new();
     for byte in Sha256::digest(setting.plan_text.as_bytes()) {
         let _ = write!(sha256, "{byte:02x}");
@@ -165,12 +150,31 @@ fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
 }
 
 /// The run folder, with the host's own figures beside the engine's.
-struct Recording<'a> {
+pub(crate) struct Recording<'a> {
     writer: RunWriter,
     probe: TimerProbe,
     ticks: Option<Ticks>,
     system: &'a Path,
     cpu_ns: u64,
+}
+
+impl<'a> Recording<'a> {
+    /// Begins with a folder that was made.
+    pub(crate) fn start(writer: RunWriter, setting: &Setting<'a>) -> Result<Self, ExperimentError> {
+        let (probe, system) = (TimerProbe::start(TIMER_PERIOD)?, setting.system);
+        Ok(Self { writer, probe, ticks: Ticks::read(system), system, cpu_ns: 0 })
+    }
+
+    /// Ends the run, with what this process has used.
+    pub(crate) fn finish(
+        self,
+        mut end: End,
+        setting: &Setting<'_>,
+    ) -> Result<Run, plimsoll_runs::RunError> {
+        end.cpu_ns = plimsoll_load::clock::process_cpu_ns();
+        end.max_rss_bytes = Memory::read(setting.system).map(|memory| memory.peak_bytes);
+        self.writer.finish(end)
+    }
 }
 
 impl Sink for Recording<'_> {
@@ -198,12 +202,18 @@ impl Sink for Recording<'_> {
 }
 
 /// The stop rule and the user's wishes.
-struct Steering<'a> {
+pub(crate) struct Steering<'a> {
     progress: &'a mut dyn Progress,
     rule: Option<&'a StopRule>,
     figures: Vec<Option<f64>>,
     stopped: Option<String>,
-    wish: Wish,
+    pub(crate) wish: Wish,
+}
+
+impl<'a> Steering<'a> {
+    pub(crate) fn new(progress: &'a mut dyn Progress, rule: Option<&'a StopRule>) -> Self {
+        Self { progress, rule, figures: Vec::new(), stopped: None, wish: Wish::Continue }
+    }
 }
 
 impl Watch for Steering<'_> {

@@ -7,6 +7,7 @@ pub mod check;
 pub mod error;
 pub mod execute;
 pub mod prepare;
+pub mod search;
 
 pub use check::Check;
 pub use error::ExperimentError;

@@ -135,6 +135,9 @@ pub struct Config {
     pub max_waiting: Option<u64>,
     /// Requests due from here on are measured; those before are warm-up.
     pub measured_from_ns: u64,
+    /// How often each thread opens one of its free connections anew, so that the network's round
+    /// trip can be told from what the server adds; `None`: never.
+    pub renew_ns: Option<u64>,
     /// Seeds every random stream.
     pub seed: u64,
     /// Whether every request is kept as a sample.

@@ -110,20 +110,66 @@ pub fn run(
     }
     session.end_at(offer.duration_ns());
     sink.event(&Event { at_ns: 0, kind: "started".into(), text: "the load began".into() })?;
-    let mut fold =
-        Fold { second: Interval::default(), slices: 0, end_ns: 0, stopped_ns: None, sink, watch };
+    let mut fold = Fold { seconds: Seconds::default(), stopped_ns: None, sink, watch };
     fold.all(&mut session)?;
-    let (end_ns, stopped_ns) = (fold.end_ns, fold.stopped_ns);
+    let (end_ns, stopped_ns) = (fold.seconds.end_ns, fold.stopped_ns);
     let offered_ns = offer.duration_ns().min(stopped_ns.unwrap_or(end_ns));
     let drain_ns = end_ns.saturating_sub(offered_ns);
     Ok(Ended { offered_ns, drain_ns, stopped: stopped_ns.is_some() })
 }
 
-/// Folds slices into seconds.
-struct Fold<'a> {
+/// Folds slices into seconds, for a sink and whoever watches.
+#[derive(Debug, Default)]
+pub struct Seconds {
     second: Interval,
     slices: u32,
     end_ns: u64,
+}
+
+impl Seconds {
+    /// Adds a slice; a second that is whole goes to the sink. Returns what the watcher wishes.
+    ///
+    /// # Errors
+    /// The sink's.
+    pub fn add(
+        &mut self,
+        slice: &Interval,
+        sink: &mut dyn Sink,
+        watch: &mut dyn Watch,
+    ) -> Result<Wish, SinkError> {
+        if self.slices == 0 {
+            self.second.reset(slice.start_ns);
+        }
+        self.second.append(slice);
+        self.slices += 1;
+        self.end_ns = slice.start_ns + slice.len_ns;
+        let complete = self.end_ns.is_multiple_of(SECOND_NS);
+        let wish = watch.watch(&self.second, complete);
+        if complete {
+            self.flush(sink)?;
+        }
+        Ok(match wish {
+            Wish::Continue => watch.wish(),
+            wish => wish,
+        })
+    }
+
+    /// Gives the sink what there is of a second.
+    ///
+    /// # Errors
+    /// The sink's.
+    pub fn flush(&mut self, sink: &mut dyn Sink) -> Result<(), SinkError> {
+        if self.slices > 0 && self.second.len_ns > 0 {
+            sink.interval(&self.second)?;
+        }
+        self.slices = 0;
+        Ok(())
+    }
+}
+
+/// Takes a session's slices to its end.
+struct Fold<'a> {
+    seconds: Seconds,
     /// When it was first wished to stop.
     stopped_ns: Option<u64>,
     sink: &'a mut dyn Sink,
@@ -141,8 +187,7 @@ impl Fold<'_> {
                     if !slice.samples.is_empty() {
                         self.sink.samples(&slice.samples)?;
                     }
-                    let interval = &slice.interval;
-                    self.slice(interval)?
+                    self.seconds.add(&slice.interval, self.sink, self.watch)?
                 }
                 None => self.watch.wish(),
             };
@@ -154,37 +199,11 @@ impl Fold<'_> {
                 self.obey(session, wish)?;
             }
         }
-        self.flush()?;
+        self.seconds.flush(self.sink)?;
         match fault {
             Some(fault) => Err(RunError::Engine(fault)),
             None => Ok(()),
         }
-    }
-
-    fn slice(&mut self, slice: &Interval) -> Result<Wish, RunError> {
-        if self.slices == 0 {
-            self.second.reset(slice.start_ns);
-        }
-        self.second.append(slice);
-        self.slices += 1;
-        self.end_ns = slice.start_ns + slice.len_ns;
-        let complete = self.end_ns.is_multiple_of(SECOND_NS);
-        let wish = self.watch.watch(&self.second, complete);
-        if complete {
-            self.flush()?;
-        }
-        Ok(match wish {
-            Wish::Continue => self.watch.wish(),
-            wish => wish,
-        })
-    }
-
-    fn flush(&mut self) -> Result<(), RunError> {
-        if self.slices > 0 && self.second.len_ns > 0 {
-            self.sink.interval(&self.second)?;
-        }
-        self.slices = 0;
-        Ok(())
     }
 
     fn obey(&mut self, session: &mut Session, wish: Wish) -> Result<(), RunError> {

@@ -88,15 +88,28 @@ fn receive(
     Ok((received, stamp.map(|time| time.tv_sec * 1_000_000_000 + time.tv_nsec)))
 }
 
-/// The smoothed round trip of a TCP connection in nanoseconds, as the kernel keeps it (`TCP_INFO`);
-/// `None` where the socket is no TCP connection or has no estimate yet.
+/// What the kernel knows of the round trip of a TCP connection, nanoseconds; 0 where it does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RoundTrip {
+    /// The smoothed one. Right after the handshake it is the handshake's; later an acknowledgement
+    /// that waits for the answer (RFC 9293, 3.8.6.3) makes it as long as the server takes.
+    pub smoothed_ns: u64,
+    /// The least of the last minutes.
+    pub least_ns: u64,
+}
+
+/// Where struct tcp_info (linux/tcp.h) has its figures, in microseconds of 32 bits each.
+const SMOOTHED_AT: usize = 68;
+const LEAST_AT: usize = 148;
+
+/// The round trip of a TCP connection, as the kernel keeps it (`TCP_INFO`); `None` where the socket
+/// is no TCP connection.
 #[must_use]
-pub fn round_trip_ns(socket: BorrowedFd<'_>) -> Option<u64> {
-    // SAFETY: tcp_info is plain data, for which all bytes zero is a valid value.
-    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut len = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
+pub fn round_trip(socket: BorrowedFd<'_>) -> Option<RoundTrip> {
+    let mut info = [0u8; 256];
+    let mut len = libc::socklen_t::try_from(info.len()).ok()?;
     // SAFETY: the pointer and the length describe `info`, which outlives the call; the kernel
-    // writes at most `len` bytes and any bytes are a valid tcp_info.
+    // writes at most `len` bytes of plain data.
     let code = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),
@@ -106,7 +119,13 @@ pub fn round_trip_ns(socket: BorrowedFd<'_>) -> Option<u64> {
             &raw mut len,
         )
     };
-    (code == 0 && info.tcpi_rtt > 0).then(|| u64::from(info.tcpi_rtt) * 1000)
+    let at = |from: usize| {
+        let bytes = info.get(from..from + 4).and_then(|bytes| bytes.try_into().ok());
+        u64::from(bytes.map_or(0, u32::from_ne_bytes))
+    };
+    // Kernels from 2016 on fill in the least; it is all ones before there is one.
+    let least = Some(at(LEAST_AT)).filter(|&us| us < u64::from(u32::MAX)).unwrap_or(0);
+    (code == 0).then(|| RoundTrip { smoothed_ns: at(SMOOTHED_AT) * 1000, least_ns: least * 1000 })
 }
 
 /// Asks the kernel to wake this thread's timed waits within `ns` instead of the usual 50 µs.

@@ -298,7 +298,8 @@ pub struct Interval {
     pub stale: u64,
     /// Attempts to connect that failed in it, whether or not a request failed with them.
     pub connect_failed: u64,
-    /// Smoothed TCP round trip, mean over sampled connections; 0 where none was sampled.
+    /// Round trip of the network: mean over the handshakes in the stretch, else the least that the
+    /// kernel remembers of sampled connections; 0 where neither is known.
     pub rtt_ns: u64,
     /// Time between two polls of a worker thread, over all threads.
     pub turn: Histogram,

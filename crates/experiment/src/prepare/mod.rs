@@ -92,6 +92,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         drain_ns: nanoseconds(plan.load.drain),
         max_waiting: plan.load.max_waiting,
         measured_from_ns: warmup_ns,
+        renew_ns: None,
         seed: plan.seed,
         samples: plan.measure.samples,
     };

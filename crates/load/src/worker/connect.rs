@@ -14,6 +14,7 @@ use super::Worker;
 use crate::config::Config;
 use crate::connection::{Connection, State, begin, interest};
 use crate::driver::{Driver, Slot};
+use crate::sys;
 use plimsoll_runs::{ErrorKind, Phase, Tag};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::sockopt;
@@ -69,6 +70,25 @@ impl<D: Driver> Worker<D> {
                 return;
             }
         }
+    }
+
+    /// Closes a free connection and opens another in its place, so that the round trip of the
+    /// network is measured anew by a handshake.
+    pub(super) fn renew(&mut self) {
+        let Some(every) = self.config.renew_ns.filter(|_| self.now >= self.renew_at) else {
+            return;
+        };
+        self.renew_at = self.now + every;
+        if self.source.waiting() > 0 {
+            return;
+        }
+        let Some(at) = self.next_free() else { return };
+        if self.connections[at as usize].in_use > 0 {
+            self.offer_room(at);
+            return;
+        }
+        self.close(at, ErrorKind::Reset);
+        self.begin_to_open(at);
     }
 
     /// Opens a connection for one request that has to be sent again.
@@ -138,6 +158,10 @@ impl<D: Driver> Worker<D> {
         let data = epoll::EventData::new_u64(data);
         if let Ok(socket) = connection.socket() {
             let _ = epoll::modify(&self.epoll, socket, data, interest(false));
+            if let Some(trip) = sys::round_trip(socket) {
+                self.handshakes.0 += trip.smoothed_ns;
+                self.handshakes.1 += u64::from(trip.smoothed_ns > 0);
+            }
         }
         let Some(tls) = &self.config.tls else { return self.opened(at) };
         let begun = connection.begin_tls(tls).map_err(io::Error::other);

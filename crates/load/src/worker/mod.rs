@@ -122,6 +122,10 @@ pub(crate) struct Worker<D: Driver> {
     now: u64,
     /// Where the kernel stamps arrivals: its wall clock less our clock, in nanoseconds.
     stamps: Option<i64>,
+    /// Round trips of handshakes since the last slice: their sum, and how many.
+    handshakes: (u64, u64),
+    /// When a connection is renewed next.
+    renew_at: u64,
     /// Whether it has slept while answers were on their way: their stamps are wanted then.
     sleeps: bool,
     open: u32,
@@ -195,6 +199,8 @@ impl<D: Driver> Worker<D> {
             first_failure: None,
             now: 0,
             stamps: None,
+            handshakes: (0, 0),
+            renew_at: 0,
             sleeps: config.pacing == Pacing::Thrifty,
             open: 0,
             most,
@@ -273,6 +279,7 @@ impl<D: Driver> Worker<D> {
         self.count_due();
         work |= self.start_due();
         self.expire();
+        self.renew();
         self.publish_free();
         let end = self.clock.now();
         let took = end.saturating_sub(poll.idle_until);
@@ -389,18 +396,19 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// The mean of the kernel's round trips over a few connections.
-    fn round_trip(&self) -> u64 {
+    /// The network's round trip: the mean over the handshakes of the slice; where there was none,
+    /// the least that the kernel remembers of a few connections.
+    fn round_trip(&mut self) -> u64 {
+        let (sum, count) = std::mem::take(&mut self.handshakes);
+        if let Some(mean) = sum.checked_div(count) {
+            return mean;
+        }
         if matches!(self.config.endpoint, Endpoint::Unix(_)) {
             return 0;
         }
         let open = self.connections.iter().filter_map(|connection| connection.socket().ok());
-        let (mut sum, mut count) = (0u64, 0);
-        for rtt in open.take(8).filter_map(sys::round_trip_ns) {
-            sum += rtt;
-            count += 1;
-        }
-        sum.checked_div(count).unwrap_or(0)
+        let least = open.take(8).filter_map(sys::round_trip).map(|trip| trip.least_ns);
+        least.filter(|&ns| ns > 0).min().unwrap_or(0)
     }
 
     /// Cuts what was not sent, leaves what was not answered, hands over the last slice.

@@ -59,7 +59,7 @@ impl<D: Driver> Worker<D> {
     }
 
     /// The connection that has been free for longest.
-    fn next_free(&mut self) -> Option<u32> {
+    pub(super) fn next_free(&mut self) -> Option<u32> {
         while let Some(&at) = self.free.front() {
             let connection = &self.connections[at as usize];
             let room = match &connection.protocol {

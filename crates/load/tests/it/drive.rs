@@ -42,6 +42,7 @@ pub(crate) fn config(endpoint: Endpoint) -> Config {
         drain_ns: 20_000 * MS,
         max_waiting: None,
         measured_from_ns: 0,
+        renew_ns: None,
         seed: 7,
         samples: true,
     }

@@ -328,10 +328,10 @@ pub(crate) fn health(content: &Content<'_>) -> Vec<Figure> {
 fn host(content: &Content<'_>) -> Vec<Figure> {
     let axis = content.axis;
     let mut rtt = Figure::lines("rtt", "TCP round trip", axis, Unit::Micros);
-    rtt.measure = "smoothed by the kernel, mean over sampled connections".to_owned();
+    rtt.measure = "of handshakes, else the least the kernel remembers".to_owned();
     rtt.note = format!(
-        "A server that acknowledges a request together with its answer makes this as long as its \
-         service. {}",
+        "By the kernel's handshakes of new connections; where none was opened, the least it \
+         remembers of the last minutes. {}",
         content.column_note("means")
     );
     rtt.panels = content

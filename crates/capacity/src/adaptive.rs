@@ -1,0 +1,316 @@
+//! The adaptive method: what is offered next is what tells most about the load line while staying
+//! below it.
+//!
+//! 1. *Ramp.* The rate doubles in short windows until one is clearly too much.
+//! 2. *Search.* A curve is fitted to all that was seen ([`fit`]); the next window is offered so far
+//!    below the curve's load line as that is unsure: the escalation with overdose control of
+//!    clinical trials (J. Babb, A. Rogatko, S. Zacks, *Cancer phase I clinical trials*, Statistics
+//!    in Medicine 17, 1998), where a dose is the highest that is harmful with a small probability.
+//! 3. *Check.* When the line is known as precisely as asked, longer windows just below and above it.
+//!
+//! Whenever a window was cut, the server is let recover before anything else is measured.
+
+pub mod fit;
+
+use crate::search::{Check, Found, Search, Step};
+use crate::window::{Offer, Phase, Verdict, Window};
+use fit::{Evidence, Fit};
+use plimsoll_stats::interval::student;
+
+/// How the search goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// The SLO: a quantile of the response time, and its bound in nanoseconds.
+    pub slo: (f64, u64),
+    /// The first rate, per second.
+    pub start_per_s: f64,
+    /// Half the width of the 95% interval, as a share of the estimate, at which it ends.
+    pub precision: f64,
+    /// The highest rate that may be offered.
+    pub max_rate_per_s: Option<f64>,
+}
+
+/// So many of the shortest windows may be spent above the line by misjudgement, in the mean.
+const OVERLOADS: f64 = 1.5;
+/// And at least so far below it.
+const LEAST_DISTANCE: f64 = 0.01;
+/// Of that rate, the shares that are considered.
+const SHARES: [f64; 6] = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35];
+/// Recovery is given up after so many windows.
+const MOST_RECOVERIES: u32 = 60;
+/// A search that has not become precise by then ends with what it has.
+const MOST_SECONDS: f64 = 900.0;
+/// So many requests make a window of use, and so many units it may take for them.
+const FEW: f64 = 2.0;
+const LONGEST_RAMP: f64 = 4.0;
+/// Rates below this are not tried, per second.
+const LEAST_RATE: f64 = 0.05;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Ramp {
+        rate: f64,
+    },
+    /// The first rate was too much already.
+    Down {
+        rate: f64,
+    },
+    Recover {
+        tries: u32,
+    },
+    Search,
+    CheckBelow,
+    CheckAbove,
+    Done,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub struct Adaptive {
+    settings: Settings,
+    state: State,
+    windows: Vec<Window>,
+    /// The least rate that was clearly too much.
+    too_much: f64,
+    fit: Option<Fit>,
+    base_p50_ns: u64,
+    verdict: Verdict,
+    check: (Option<Check>, Option<Check>),
+    seconds: f64,
+    /// Whether a window has kept the SLO.
+    has_kept: bool,
+}
+
+impl Adaptive {
+    /// A search at its beginning.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            state: State::Ramp { rate: settings.start_per_s },
+            windows: Vec::new(),
+            too_much: f64::INFINITY,
+            fit: None,
+            base_p50_ns: 0,
+            verdict: Verdict::Within,
+            check: (None, None),
+            seconds: 0.0,
+            has_kept: false,
+        }
+    }
+
+    /// The last fit, if there is one.
+    #[must_use]
+    pub fn fit(&self) -> Option<&Fit> {
+        self.fit.as_ref()
+    }
+
+    fn share(&self) -> f64 {
+        1.0 - self.settings.slo.0
+    }
+
+    fn bound_s(&self) -> f64 {
+        self.settings.slo.1 as f64 / 1e9
+    }
+
+    /// The shortest window of use: several times the bound, and whole seconds.
+    fn unit_s(&self) -> f64 {
+        (4.0 * self.bound_s()).max(1.0).ceil()
+    }
+
+    fn refit(&mut self) {
+        let evidence = Evidence::of(&self.windows);
+        let slo = (self.settings.slo.0, self.bound_s());
+        let fit = evidence.fit(slo, self.too_much, self.fit.as_ref());
+        self.fit = fit.or(self.fit.take());
+    }
+
+    fn offer(&self) -> Step {
+        let unit = self.unit_s();
+        let offer = |rate: f64, seconds: f64, settle_s: f64, phase| {
+            Step::Offer(Offer { rate_per_s: rate, seconds, settle_s, phase, may_cut: true })
+        };
+        match self.state {
+            State::Ramp { rate } | State::Down { rate } => {
+                // Slow servers: some requests are needed to say anything.
+                let seconds = unit.max((FEW / rate).min(LONGEST_RAMP * unit));
+                offer(rate, seconds, 0.1 * unit, Phase::Ramp)
+            }
+            State::Recover { .. } => {
+                let usual = self.fit.as_ref().map_or(self.too_much, |fit| fit.line_per_s);
+                offer((0.05 * usual).max(LEAST_RATE), 0.5 * unit, 0.0, Phase::Recover)
+            }
+            State::Search => {
+                let (rate, seconds) = self.next_window();
+                offer(rate, seconds, self.settle(rate, seconds), Phase::Search)
+            }
+            State::CheckBelow => {
+                let line = self.fit.as_ref().map_or(0.0, |fit| fit.line_per_s);
+                let rate = line * (1.0 - self.settings.precision);
+                offer(rate, 6.0 * unit, self.settle(rate, 6.0 * unit), Phase::Check)
+            }
+            State::CheckAbove => {
+                let line = self.fit.as_ref().map_or(0.0, |fit| fit.line_per_s);
+                let rate = line * (1.0 + self.settings.precision);
+                offer(rate, unit, 0.25 * unit, Phase::Check)
+            }
+            State::Done => Step::Done(self.found()),
+        }
+    }
+
+    fn settle(&self, rate: f64, seconds: f64) -> f64 {
+        let relaxation = self.fit.as_ref().map_or(0.0, |fit| fit.relaxation_s(rate));
+        (2.0 * relaxation).clamp(0.1 * self.unit_s(), 0.25 * seconds)
+    }
+
+    /// The next rate and for how long.
+    fn next_window(&self) -> (f64, f64) {
+        let Some(fit) = &self.fit else { return (self.settings.start_per_s, self.unit_s()) };
+        let half = fit.half_width();
+        let distance = (self.caution(fit) * fit.error).clamp(LEAST_DISTANCE, 1.0);
+        let mut rate = fit.line_per_s * libm::exp(-distance);
+        rate = rate.min(0.98 * self.too_much);
+        if let Some(most) = self.settings.max_rate_per_s {
+            rate = rate.min(most);
+        }
+        let units = if half > 0.25 {
+            1.0
+        } else if half > 0.12 {
+            2.0
+        } else {
+            4.0
+        };
+        let seconds = units * self.unit_s();
+        let (mut best, mut most) = (rate, 0.0);
+        for share in SHARES {
+            let candidate = share * rate;
+            let gain = fit.gain(candidate, 0.75 * seconds);
+            if gain > most {
+                (best, most) = (candidate, gain);
+            }
+        }
+        (best.max(LEAST_RATE), seconds)
+    }
+
+    /// How many standard errors below the line the next window is: so that over the time that the
+    /// search will probably take, what is spent above the line stays within what is allowed.
+    fn caution(&self, fit: &Fit) -> f64 {
+        let wanted = 0.9 * self.settings.precision;
+        let whole = self.seconds * (fit.half_width() / wanted).powi(2).max(1.0);
+        let risk = (OVERLOADS * self.unit_s() / whole).clamp(0.003, 0.1);
+        student::quantile(1.0 - risk, fit.freedom)
+    }
+
+    fn judge(&mut self, window: &Window) {
+        self.seconds += window.seconds;
+        let share = window.beyond_share().unwrap_or(0.0);
+        let beyond = share > self.share();
+        self.verdict = match (window.was_cut, beyond) {
+            (true, _) => Verdict::Cut,
+            (_, true) => Verdict::Beyond,
+            _ => Verdict::Within,
+        };
+        if self.base_p50_ns == 0 && window.counted() >= 1 {
+            self.base_p50_ns = window.response.quantile_ns(0.5).unwrap_or(0);
+        }
+        self.has_kept |= !beyond && window.counted() > 0;
+        self.windows.push(window.clone());
+        let clearly = window.was_cut || (share > 0.5 && window.counted() >= 10);
+        if clearly && window.phase != Phase::Recover {
+            self.too_much = self.too_much.min(window.rate_per_s);
+        }
+        self.state = match self.state {
+            State::Ramp { rate } => {
+                if clearly && !self.has_kept {
+                    State::Down { rate: rate / 4.0 }
+                } else if clearly {
+                    self.refit();
+                    State::Recover { tries: 0 }
+                } else {
+                    self.higher(rate)
+                }
+            }
+            State::Down { rate } if !beyond && window.counted() > 0 => State::Ramp { rate },
+            State::Down { rate } if rate / 4.0 >= LEAST_RATE => State::Down { rate: rate / 4.0 },
+            State::Down { .. } => State::Done,
+            State::Recover { tries } => self.recovering(window, tries),
+            State::Search => {
+                self.refit();
+                if clearly { State::Recover { tries: 0 } } else { self.search_on() }
+            }
+            State::CheckBelow => {
+                self.refit();
+                self.check.0 = Some(if beyond { Check::Broken } else { Check::Held });
+                State::CheckAbove
+            }
+            State::CheckAbove => {
+                self.refit();
+                self.check.1 = Some(if beyond { Check::Broken } else { Check::Held });
+                State::Done
+            }
+            State::Done => State::Done,
+        };
+    }
+
+    fn higher(&mut self, rate: f64) -> State {
+        let next = 2.0 * rate;
+        match self.settings.max_rate_per_s {
+            Some(most) if rate >= most => {
+                self.refit();
+                State::Done
+            }
+            Some(most) => State::Ramp { rate: next.min(most) },
+            None => State::Ramp { rate: next },
+        }
+    }
+
+    fn recovering(&mut self, window: &Window, tries: u32) -> State {
+        let p50 = window.response.quantile_ns(0.5);
+        // Too few requests to tell: one that was answered at once tells enough.
+        let usual = 2 * self.base_p50_ns.max(1);
+        let recovered = match p50 {
+            Some(p50) => p50 <= usual.max(self.settings.slo.1 / 4),
+            None => window.counted() == 0 && tries > 0,
+        };
+        if recovered || tries >= MOST_RECOVERIES {
+            self.refit();
+            return State::Search;
+        }
+        State::Recover { tries: tries + 1 }
+    }
+
+    fn search_on(&self) -> State {
+        let precise =
+            self.fit.as_ref().is_some_and(|fit| fit.half_width() <= 0.9 * self.settings.precision);
+        if precise || self.seconds >= MOST_SECONDS { State::CheckBelow } else { State::Search }
+    }
+
+    fn found(&self) -> Found {
+        let Some(fit) = &self.fit else { return Found::default() };
+        Found {
+            estimate_per_s: Some(fit.line_per_s),
+            ci95: Some(fit.ci95()),
+            knee_per_s: Some(fit.curve.knee()),
+            saturation_per_s: Some(fit.curve.saturation),
+            check: self.check,
+            ..Found::default()
+        }
+    }
+}
+
+impl Search for Adaptive {
+    fn next(&mut self, result: Option<&Window>) -> Step {
+        if let Some(window) = result {
+            self.judge(window);
+        }
+        self.offer()
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    fn so_far(&self) -> Found {
+        self.found()
+    }
+}

@@ -1,0 +1,207 @@
+//! Conducts a search in a world: guards it against the network, the generator and its own limits,
+//! and keeps all windows.
+
+use crate::guard::{Guard, Ruling};
+use crate::search::{Found, Search, Step};
+use crate::window::{Offer, Verdict, Window};
+
+/// What can offer windows: a simulation, or the load engine.
+pub trait World {
+    /// Why a window could not be offered.
+    type Error;
+
+    /// Offers a window, warm from the one before, and tells what was observed.
+    ///
+    /// # Errors
+    /// When the world itself has failed: the search ends without a result.
+    fn window(&mut self, offer: &Offer) -> Result<Window, Self::Error>;
+
+    /// What became of the requests of each window in the end, in the order of the windows: how many
+    /// succeeded, and how many failed by the target's fault. Called once, at the end.
+    ///
+    /// # Errors
+    /// As for a window.
+    fn settle(&mut self) -> Result<Vec<(u64, u64)>, Self::Error>;
+
+    /// Whether the user wants it to end.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With an estimate.
+    Found,
+    /// The SLO does not hold at any rate.
+    SloUnreachable,
+    /// The generator was the limit.
+    GeneratorLimited,
+    /// The network was not steady.
+    UnstableNetwork,
+    /// The target went away.
+    TargetLost,
+    /// A limit of the search was reached first, or the user ended it.
+    Budget,
+}
+
+impl Ended {
+    /// The name in files and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::SloUnreachable => "slo_unreachable",
+            Self::GeneratorLimited => "generator_limited",
+            Self::UnstableNetwork => "unstable_network",
+            Self::TargetLost => "target_lost",
+            Self::Budget => "budget",
+        }
+    }
+}
+
+/// What a search may use up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Load time, seconds.
+    pub seconds: f64,
+    /// Seconds at rates that were seen to be too much.
+    pub overload_s: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { seconds: f64::INFINITY, overload_s: f64::INFINITY }
+    }
+}
+
+/// A window, and what became of it.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// What was observed.
+    pub window: Window,
+    /// What the search, or a guard, made of it.
+    pub verdict: Verdict,
+}
+
+/// What a search came to.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// What was found, as far as it was.
+    pub found: Found,
+    /// All windows.
+    pub windows: Vec<Judged>,
+    /// The round trip's baseline, nanoseconds.
+    pub rtt_baseline_ns: Option<u64>,
+}
+
+impl Outcome {
+    /// Load time, seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.windows.iter().map(|judged| judged.window.seconds).sum()
+    }
+
+    /// Seconds offered above a rate.
+    #[must_use]
+    pub fn seconds_above(&self, rate_per_s: f64) -> f64 {
+        let above = self.windows.iter().filter(|judged| judged.window.rate_per_s > rate_per_s);
+        above.map(|judged| judged.window.seconds).sum()
+    }
+}
+
+/// So many windows in a row that the generator could not keep up with end the search.
+const MOST_LIMITED: u32 = 3;
+/// So many windows in a row without an answer end it.
+const MOST_LOST: u32 = 4;
+
+/// Conducts a search to its end. `watch` is shown every window as it is judged.
+///
+/// # Errors
+/// The world's own.
+pub fn conduct<W: World>(
+    search: &mut dyn Search,
+    world: &mut W,
+    limits: Limits,
+    watch: &mut dyn FnMut(&Judged),
+) -> Result<Outcome, W::Error> {
+    let mut conductor = Conductor { guard: Guard::default(), limited: 0, lost: 0, windows: vec![] };
+    let mut step = search.next(None);
+    let ended = loop {
+        let offer = match &step {
+            Step::Done(found) if found.estimate_per_s.is_some() => break Ended::Found,
+            Step::Done(_) => break Ended::SloUnreachable,
+            Step::Offer(offer) => *offer,
+        };
+        let window = world.window(&offer)?;
+        if world.is_stopped() {
+            break Ended::Budget;
+        }
+        let (verdict, ended) = match conductor.rule(&window) {
+            Ok(true) => {
+                step = search.next(Some(&window));
+                (search.verdict(), None)
+            }
+            Ok(false) => (Verdict::Discarded, None),
+            Err(ended) => (Verdict::Discarded, Some(ended)),
+        };
+        conductor.windows.push(Judged { window, verdict });
+        if let Some(judged) = conductor.windows.last() {
+            watch(judged);
+        }
+        if let Some(ended) = ended {
+            break ended;
+        }
+        if matches!(step, Step::Offer(_)) && conductor.is_over(limits) {
+            break Ended::Budget;
+        }
+    };
+    let found = match step {
+        Step::Done(found) => found,
+        Step::Offer(_) => search.so_far(),
+    };
+    let Conductor { guard, mut windows, .. } = conductor;
+    for (judged, (succeeded, failed)) in windows.iter_mut().zip(world.settle()?) {
+        (judged.window.succeeded, judged.window.failed) = (succeeded, failed);
+    }
+    Ok(Outcome { ended, found, windows, rtt_baseline_ns: guard.baseline_ns() })
+}
+
+struct Conductor {
+    guard: Guard,
+    limited: u32,
+    lost: u32,
+    windows: Vec<Judged>,
+}
+
+impl Conductor {
+    /// Whether a window counts, or why the search ends with it.
+    fn rule(&mut self, window: &Window) -> Result<bool, Ended> {
+        self.lost = if window.target_lost { self.lost + 1 } else { 0 };
+        if self.lost >= MOST_LOST {
+            return Err(Ended::TargetLost);
+        }
+        self.limited = if window.generator_limited { self.limited + 1 } else { 0 };
+        if self.limited >= MOST_LIMITED {
+            return Err(Ended::GeneratorLimited);
+        }
+        match self.guard.rule(window) {
+            Ruling::Unstable => Err(Ended::UnstableNetwork),
+            Ruling::Repeat => Ok(false),
+            Ruling::Steady => Ok(!window.generator_limited),
+        }
+    }
+
+    fn is_over(&self, limits: Limits) -> bool {
+        let seconds: f64 = self.windows.iter().map(|judged| judged.window.seconds).sum();
+        let too_much = |judged: &&Judged| {
+            matches!(judged.verdict, Verdict::Beyond | Verdict::Cut | Verdict::Refused)
+        };
+        let overloaded: f64 =
+            self.windows.iter().filter(too_much).map(|judged| judged.window.seconds).sum();
+        seconds >= limits.seconds || overloaded >= limits.overload_s
+    }
+}

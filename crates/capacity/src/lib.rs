@@ -1,0 +1,16 @@
+//! Finds how much load a server sustains under a latency SLO, from outside, as a black box.
+//!
+//! Methods are pure state machines ([`search::Search`]): they are shown windows and ask for the
+//! next one. Two worlds offer those: [`simulated`], and live sessions of the load engine.
+
+pub mod adaptive;
+pub mod conduct;
+pub mod curve;
+pub mod guard;
+pub mod ladder;
+pub mod live;
+pub mod ranked;
+pub mod result;
+pub mod search;
+pub mod simulated;
+pub mod window;

@@ -1,0 +1,366 @@
+//! The live world: windows on one session of the load engine.
+//!
+//! The session keeps its connections and goes on from window to window without draining. Windows
+//! begin and end with slices of the engine; the requests of a window are those *due* in it, whenever
+//! they are answered. What waits for a connection when a window is cut is not sent any more.
+
+use crate::conduct::World;
+use crate::ranked::Ranked;
+use crate::window::{Offer, Saturated, Second, Watch as Overload, Window};
+use plimsoll_load::run::{Seconds, Watch, Wish};
+use plimsoll_load::session::Load;
+use plimsoll_load::{Config, SLICE_NS, Session, SessionError, Slice, Times};
+use plimsoll_runs::{ErrorKind, Interval, Sample, Sink, SinkError, Tag};
+use plimsoll_stats::Histogram;
+use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::schedule::{Schedule, ScheduleError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Load goes on for so long after a window while nothing new is offered: deciding takes
+/// milliseconds; a search that hangs ends its load with this.
+const MARGIN_NS: u64 = 2_000_000_000;
+/// How long a slice is waited for before the user's wishes are looked at.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Lateness up to this is never the generator's limit, nanoseconds.
+const LATENESS_NS: u64 = 1_000_000;
+/// Above this share of its time a thread is busy, or denied its core.
+const BUSY_SHARE: f64 = 0.95;
+const DENIED_SHARE: f64 = 0.5;
+
+/// Why the live world failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// The session could not start: nothing was sent.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// What was observed could not be stored.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// A rate that no schedule can have.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// The engine could not go on.
+    #[error("generate load: {0}")]
+    Engine(String),
+}
+
+/// Windows on a session.
+pub struct Live<'a> {
+    session: Session,
+    seconds: Seconds,
+    sink: &'a mut dyn Sink,
+    watch: &'a mut dyn Watch,
+    overload: Overload,
+    bound_ns: u64,
+    /// The end of the last slice.
+    now_ns: u64,
+    /// All windows so far: when each began, how many succeeded, how many failed.
+    windows: Vec<(u64, u64, u64)>,
+    stopped: bool,
+    answered: bool,
+}
+
+impl<'a> Live<'a> {
+    /// Starts a session; `config` has samples on. The calling thread gives way to the engine's.
+    ///
+    /// # Errors
+    /// When the session cannot start: nothing has been sent then.
+    pub fn start(
+        config: &Config,
+        bound_ns: u64,
+        sink: &'a mut dyn Sink,
+        watch: &'a mut dyn Watch,
+    ) -> Result<Self, LiveError> {
+        let session = Session::start(config, &Load::Open { limit: None })?;
+        plimsoll_load::sys::give_way();
+        Ok(Self {
+            session,
+            seconds: Seconds::default(),
+            sink,
+            watch,
+            overload: Overload::new(bound_ns as f64 / 1e9),
+            bound_ns,
+            now_ns: 0,
+            windows: Vec::new(),
+            stopped: false,
+            answered: false,
+        })
+    }
+
+    /// The next slice; `None` when the user wants it to end.
+    fn slice(&mut self) -> Result<Option<Taken>, LiveError> {
+        loop {
+            let taken = self.session.next_slice(PATIENCE).map(Taken::of).transpose()?;
+            let taken = match taken {
+                Some(taken) => taken,
+                None if self.session.has_ended() => return Ok(None),
+                None => {
+                    if self.watch.wish() != Wish::Continue {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+            };
+            for sample in &taken.samples {
+                self.count(sample);
+            }
+            self.now_ns = taken.interval.start_ns + taken.interval.len_ns;
+            let wish = self.seconds.add(&taken.interval, self.sink, self.watch)?;
+            return Ok((wish == Wish::Continue).then_some(taken));
+        }
+    }
+
+    /// Counts a request for the window in which it was due.
+    fn count(&mut self, sample: &Sample) {
+        let after = self.windows.partition_point(|window| window.0 <= sample.due_ns);
+        let Some(window) = after.checked_sub(1).and_then(|at| self.windows.get_mut(at)) else {
+            return;
+        };
+        match sample.error {
+            None => window.1 += 1,
+            Some(kind) => window.2 += u64::from(is_targets(kind)),
+        }
+        self.answered |= sample.error.is_none();
+    }
+
+    fn offer(&mut self, offer: &Offer) -> Result<Window, LiveError> {
+        let length_ns = whole_slices(offer.seconds);
+        let schedule = Schedule::constant(offer.rate_per_s, length_ns + MARGIN_NS)?;
+        let start = self.now_ns;
+        self.session.offer(start, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
+        self.windows.push((start, 0, 0));
+        self.overload.begin();
+        let mut seen = Seen::new(offer, start, length_ns, self.bound_ns);
+        while self.now_ns < seen.end_ns {
+            let Some(taken) = self.slice()? else {
+                self.stopped = true;
+                break;
+            };
+            let clear = seen.slice(&taken, &mut self.overload);
+            if clear && offer.may_cut {
+                seen.window.was_cut = true;
+                self.session.discard_waiting();
+                break;
+            }
+        }
+        Ok(seen.finish(self.now_ns, self.answered))
+    }
+}
+
+impl World for Live<'_> {
+    type Error = LiveError;
+
+    fn window(&mut self, offer: &Offer) -> Result<Window, LiveError> {
+        self.offer(offer)
+    }
+
+    fn settle(&mut self) -> Result<Vec<(u64, u64)>, LiveError> {
+        if self.stopped {
+            self.session.discard_waiting();
+        }
+        self.session.stop();
+        // What is in flight is still counted; an engine that has ended says so.
+        while !self.session.has_ended() {
+            let Some(slice) = self.session.next_slice(PATIENCE) else {
+                if self.watch.wish() == Wish::Abort {
+                    self.session.abort();
+                }
+                continue;
+            };
+            let taken = Taken::of(slice)?;
+            for sample in &taken.samples {
+                self.count(sample);
+            }
+            let wish = self.seconds.add(&taken.interval, self.sink, self.watch)?;
+            if wish == Wish::Abort {
+                self.session.abort();
+            }
+        }
+        self.seconds.flush(self.sink)?;
+        Ok(self.windows.iter().map(|&(_, succeeded, failed)| (succeeded, failed)).collect())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+}
+
+/// What is taken out of a slice, which goes back to its thread.
+struct Taken {
+    interval: Interval,
+    samples: Vec<Sample>,
+}
+
+impl Taken {
+    fn of(slice: &Slice) -> Result<Self, LiveError> {
+        if let Some(fault) = &slice.fault {
+            return Err(LiveError::Engine(fault.clone()));
+        }
+        Ok(Self { interval: slice.interval.clone(), samples: slice.samples.clone() })
+    }
+}
+
+fn whole_slices(seconds: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a search's hours")]
+    let slices = (seconds * 1e9 / SLICE_NS as f64).ceil() as u64;
+    slices.max(1) * SLICE_NS
+}
+
+/// Whether a failure is the target's, and not that of what was not sent any more.
+fn is_targets(kind: ErrorKind) -> bool {
+    !matches!(kind, ErrorKind::Cut | ErrorKind::Dns | ErrorKind::InFlightAtEnd)
+}
+
+/// A window that is being observed.
+struct Seen {
+    window: Window,
+    start_ns: u64,
+    end_ns: u64,
+    counted_from_ns: u64,
+    bound_ns: u64,
+    /// Those that have ended: due, and the response time of those that were answered.
+    ended: Vec<(u64, Option<u64>)>,
+    /// Round trips of its slices: their start, and nanoseconds.
+    trips: Vec<(u64, u64)>,
+    lateness: Histogram,
+    /// Slices at whose ends the generator was behind, and had no time or no core.
+    limited: u32,
+    slices: u32,
+    /// Unanswered at the end of the last slice, sent or waiting.
+    outstanding: u64,
+    oldest_ns: u64,
+}
+
+impl Seen {
+    fn new(offer: &Offer, start_ns: u64, length_ns: u64, bound_ns: u64) -> Self {
+        let window = Window {
+            start_s: start_ns as f64 / 1e9,
+            seconds: 0.0,
+            phase: offer.phase,
+            rate_per_s: offer.rate_per_s,
+            due: 0,
+            succeeded: 0,
+            failed: 0,
+            counted_s: 0.0,
+            response: Ranked::default(),
+            beyond: 0,
+            each_second: Vec::new(),
+            saturated: Saturated::default(),
+            was_cut: false,
+            generator_limited: false,
+            target_lost: false,
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
+        let settle_ns = (offer.settle_s * 1e9) as u64;
+        Self {
+            window,
+            start_ns,
+            end_ns: start_ns + length_ns,
+            counted_from_ns: start_ns + settle_ns,
+            bound_ns,
+            ended: Vec::new(),
+            trips: Vec::new(),
+            lateness: Histogram::new(),
+            limited: 0,
+            slices: 0,
+            outstanding: 0,
+            oldest_ns: 0,
+        }
+    }
+
+    /// Takes a slice; whether the server is clearly overloaded.
+    fn slice(&mut self, taken: &Taken, overload: &mut Overload) -> bool {
+        let interval = &taken.interval;
+        for sample in taken.samples.iter().filter(|sample| sample.due_ns >= self.start_ns) {
+            let response = sample.done_ns.saturating_sub(sample.due_ns);
+            self.ended.push((sample.due_ns, sample.error.is_none().then_some(response)));
+        }
+        self.window.due += interval.events.offered;
+        self.trips.push((interval.start_ns, interval.rtt_ns));
+        self.lateness.add(&interval.all_phases(Tag::Lateness));
+        let share = |ns: u64| ns as f64 / interval.thread_ns.max(1) as f64;
+        let kept = share(interval.busy_ns) > BUSY_SHARE || share(interval.denied_ns) > DENIED_SHARE;
+        self.limited += u32::from(kept && interval.behind);
+        self.slices += 1;
+        self.outstanding = interval.in_flight + interval.waiting;
+        self.oldest_ns = interval.oldest_outstanding_ns;
+        let seconds = (interval.len_ns as f64 / 1e9).max(1e-3);
+        let answers = interval.events.completed;
+        let (saturated, clear) =
+            overload.slice(seconds, self.window.rate_per_s, answers, self.outstanding);
+        self.window.saturated.add(saturated);
+        clear
+    }
+
+    fn finish(mut self, now_ns: u64, answered: bool) -> Window {
+        let until_ns = now_ns.saturating_sub(self.bound_ns);
+        let (from, bound) = (self.counted_from_ns, self.bound_ns);
+        let counted = |due: u64| from <= due && due < until_ns;
+        let (mut succeeded, mut failed, mut recent) = (0, 0, 0);
+        for &(due, response) in &self.ended {
+            match response {
+                Some(_) => succeeded += 1,
+                None => failed += 1,
+            }
+            recent += u64::from(due >= until_ns);
+            if counted(due) {
+                match response {
+                    Some(ns) => self.window.response.times.record(ns),
+                    None => self.window.response.unanswered += 1,
+                }
+                self.window.beyond += u64::from(response.is_none_or(|ns| ns > bound));
+            }
+        }
+        if until_ns > from && self.oldest_ns >= bound {
+            // What is unanswered for longer than the bound, less what is due too recently to tell.
+            let due_recently = self.window.rate_per_s * bound as f64 / 1e9;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
+            let young = (due_recently as u64).saturating_sub(recent);
+            let old = self.outstanding.saturating_sub(young).max(1);
+            self.window.response.unanswered += old;
+            self.window.beyond += old;
+        }
+        self.window.seconds = now_ns.saturating_sub(self.start_ns) as f64 / 1e9;
+        self.window.counted_s = until_ns.saturating_sub(from) as f64 / 1e9;
+        (self.window.succeeded, self.window.failed) = (succeeded, failed);
+        self.window.each_second = self.each_second(now_ns);
+        self.window.generator_limited = self.is_limited();
+        self.window.target_lost = succeeded == 0 && failed > 0 && answered;
+        self.window
+    }
+
+    /// Whether the generator was late for more than chance, or had no core half of the time.
+    fn is_limited(&self) -> bool {
+        let late = self.lateness.value_at_quantile(0.99).unwrap_or(0);
+        late > LATENESS_NS.max(self.bound_ns / 10) || 2 * self.limited > self.slices
+    }
+
+    fn each_second(&self, now_ns: u64) -> Vec<Second> {
+        const SECOND_NS: u64 = 1_000_000_000;
+        let count = now_ns.saturating_sub(self.start_ns).div_ceil(SECOND_NS);
+        let second = |number: u64| {
+            let from = self.start_ns + number * SECOND_NS;
+            let within = |at: u64| from <= at && at < from + SECOND_NS;
+            // What has no answer ranks last.
+            let mut times: Vec<u64> = self
+                .ended
+                .iter()
+                .filter(|(due, _)| within(*due))
+                .map(|(_, response)| response.unwrap_or(u64::MAX))
+                .collect();
+            times.sort_unstable();
+            let p50 = times.get(times.len().saturating_sub(1) / 2).copied();
+            let trips = self.trips.iter().filter(|(at, ns)| within(*at) && *ns > 0);
+            let (sum, n) = trips.fold((0, 0), |(sum, n), (_, ns)| (sum + ns, n + 1));
+            Second {
+                p50_ns: p50.filter(|&ns| ns < u64::MAX),
+                due: times.len() as u64,
+                beyond: times.iter().filter(|&&ns| ns > self.bound_ns).count() as u64,
+                rtt_ns: sum.checked_div(n).unwrap_or(0),
+            }
+        };
+        (0..count).map(second).collect()
+    }
+}

@@ -1,0 +1,170 @@
+//! What `plimsoll capacity --json` says: one object a search, times in microseconds.
+
+use crate::conduct::{Judged, Outcome};
+use plimsoll_stats::Percentiles;
+use plimsoll_stats::histogram::rank;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the format.
+pub const SCHEMA: u32 = 1;
+
+/// A search for a capacity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CapacityResult {
+    /// The version of the format.
+    pub schema: u32,
+    /// What a reader has to know, one sentence each.
+    pub warnings: Vec<String>,
+    /// `adaptive` or `ladder`.
+    pub method: String,
+    /// The SLO.
+    pub slo: String,
+    /// `found`, `slo_unreachable`, `generator_limited`, `unstable_network`, `target_lost` or
+    /// `budget`.
+    pub ended: String,
+    /// The highest rate that keeps the SLO.
+    pub estimate_per_s: Option<f64>,
+    /// Where it lies with 95% confidence.
+    pub ci95: Option<(f64, f64)>,
+    /// A rate that was seen to keep the SLO.
+    pub lower_bound_per_s: Option<f64>,
+    /// The rate with the greatest ratio of rate to mean response time.
+    pub knee_per_s: Option<f64>,
+    /// What the target completes at most.
+    pub saturation_per_s: Option<f64>,
+    /// Load time.
+    pub seconds: f64,
+    /// Requests that were due.
+    pub requests: u64,
+    /// Of these, how many the SLO's bound was not kept for.
+    pub requests_beyond_slo: u64,
+    /// Load time at rates above the estimate; `None` without one.
+    pub seconds_above_estimate: Option<f64>,
+    /// The windows just below and above the estimate.
+    pub check: CheckResult,
+    /// The network's round trip.
+    pub rtt_us: RoundTrips,
+    /// All windows, in order.
+    pub windows: Vec<WindowResult>,
+}
+
+/// `held` or `broken`; `None` where there was no such window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Just below the estimate.
+    pub below: Option<String>,
+    /// Just above it.
+    pub above: Option<String>,
+}
+
+/// The network's round trip over the seconds of all windows; `None` where none was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundTrips {
+    /// The least median of a steady window.
+    pub baseline: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// One window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WindowResult {
+    /// When it began, since the search's first request.
+    pub start_s: f64,
+    /// How long it lasted.
+    pub seconds: f64,
+    /// `ramp`, `tune`, `search`, `recover` or `check`.
+    pub phase: String,
+    /// The rate that was offered.
+    pub offered_per_s: f64,
+    /// Succeeded of those due in it, over its seconds.
+    pub achieved_per_s: f64,
+    /// The network's round trip, median over its seconds.
+    pub rtt_us: Option<f64>,
+    /// Response times of its counted requests that were answered.
+    pub response_us: Percentiles,
+    /// Percentiles 1 to 99 over all counted requests; `None` where it falls to one that was not
+    /// answered.
+    pub percentiles_us: BTreeMap<u32, Option<f64>>,
+    /// Requests due in it that failed by the target's fault.
+    pub errors: u64,
+    /// `accepted`, `refused`, `discarded`, `within`, `beyond` or `cut`.
+    pub verdict: String,
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+impl CapacityResult {
+    /// The result of a search by `method` for `slo`.
+    #[must_use]
+    pub fn of(outcome: &Outcome, method: &str, slo: &str) -> Self {
+        let found = &outcome.found;
+        let windows = || outcome.windows.iter().map(|judged| &judged.window);
+        let seconds = || windows().flat_map(|window| &window.each_second);
+        let mut trips: Vec<u64> = seconds().map(|s| s.rtt_ns).filter(|&ns| ns > 0).collect();
+        trips.sort_unstable();
+        let check =
+            |check: Option<crate::search::Check>| check.map(|check| check.name().to_owned());
+        Self {
+            schema: SCHEMA,
+            warnings: found.notes.clone(),
+            method: method.to_owned(),
+            slo: slo.to_owned(),
+            ended: outcome.ended.name().to_owned(),
+            estimate_per_s: found.estimate_per_s,
+            ci95: found.ci95,
+            lower_bound_per_s: found.lower_bound_per_s,
+            knee_per_s: found.knee_per_s,
+            saturation_per_s: found.saturation_per_s,
+            seconds: outcome.seconds(),
+            requests: windows().map(|window| window.due).sum(),
+            requests_beyond_slo: seconds().map(|second| second.beyond).sum(),
+            seconds_above_estimate: found.estimate_per_s.map(|rate| outcome.seconds_above(rate)),
+            check: CheckResult { below: check(found.check.0), above: check(found.check.1) },
+            rtt_us: RoundTrips {
+                baseline: outcome.rtt_baseline_ns.map(us),
+                p50: at(&trips, 0.5).map(us),
+                p99: at(&trips, 0.99).map(us),
+            },
+            windows: outcome.windows.iter().map(WindowResult::of).collect(),
+        }
+    }
+}
+
+impl WindowResult {
+    /// What is said of a window that was judged.
+    #[must_use]
+    pub fn of(judged: &Judged) -> Self {
+        let window = &judged.window;
+        let percentile = |p: u32| {
+            let ns = window.response.quantile_ns(f64::from(p) / 100.0);
+            (p, ns.map(us))
+        };
+        let mut trips: Vec<u64> =
+            window.each_second.iter().map(|s| s.rtt_ns).filter(|&ns| ns > 0).collect();
+        trips.sort_unstable();
+        Self {
+            start_s: window.start_s,
+            seconds: window.seconds,
+            phase: window.phase.name().to_owned(),
+            offered_per_s: window.rate_per_s,
+            achieved_per_s: window.achieved_per_s(),
+            rtt_us: at(&trips, 0.5).map(us),
+            response_us: Percentiles::of(&window.response.times),
+            percentiles_us: (1..=99).map(percentile).collect(),
+            errors: window.failed,
+            verdict: judged.verdict.name().to_owned(),
+        }
+    }
+}
+
+/// A quantile of sorted values.
+fn at(sorted: &[u64], q: f64) -> Option<u64> {
+    let rank = usize::try_from(rank(q, sorted.len() as u64)).ok()?;
+    sorted.get(rank.checked_sub(1)?).copied()
+}

@@ -1,0 +1,66 @@
+//! What every method of search is: a state machine that is shown windows and asks for the next one.
+
+use crate::window::{Offer, Verdict, Window};
+
+/// What a search says next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// It wants a window.
+    Offer(Offer),
+    /// It has ended.
+    Done(Found),
+}
+
+/// A method of search. Deterministic: the same windows give the same answers. It reads no clock,
+/// opens no socket and draws no random numbers.
+pub trait Search {
+    /// Judges the window that was asked for last (`None` at the start), and says what is next.
+    fn next(&mut self, result: Option<&Window>) -> Step;
+
+    /// What became of the last window it was shown.
+    fn verdict(&self) -> Verdict;
+
+    /// What is known where it has to end before its time.
+    fn so_far(&self) -> Found;
+}
+
+/// What a check showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// The SLO held.
+    Held,
+    /// It did not.
+    Broken,
+}
+
+impl Check {
+    /// The name in files and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+/// What a search has found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// The highest rate that keeps the SLO, per second; `None` where there is none.
+    pub estimate_per_s: Option<f64>,
+    /// Where it lies with 95% confidence.
+    pub ci95: Option<(f64, f64)>,
+    /// A rate that was seen to keep the SLO.
+    pub lower_bound_per_s: Option<f64>,
+    /// Whether the estimate is no more than a bound: the search could not go beyond it.
+    pub is_bound: bool,
+    /// The rate at which a little more load begins to cost more latency than it brings throughput.
+    pub knee_per_s: Option<f64>,
+    /// What the server completes at most.
+    pub saturation_per_s: Option<f64>,
+    /// The check below the estimate, and above it.
+    pub check: (Option<Check>, Option<Check>),
+    /// What a reader has to know, one sentence each.
+    pub notes: Vec<String>,
+}

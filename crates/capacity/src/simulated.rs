@@ -1,0 +1,214 @@
+//! The simulated world: a queue of known behaviour that answers a search's offers in no time.
+//!
+//! M/G/c, first come first served, Poisson arrivals; load goes on from window to window as it does
+//! in the live world, and what a search is shown is what it would be shown there: nothing of a
+//! request before its answer, or the SLO's bound, has passed.
+
+use crate::conduct::World;
+use crate::ranked::Ranked;
+use crate::window::{Offer, SLICE_S, Saturated, Second, Watch, Window};
+use plimsoll_workload::random::Stream;
+use plimsoll_workload::service_model::ServiceModel;
+use std::convert::Infallible;
+
+/// A simulated server and its Poisson clients.
+#[derive(Debug, Clone)]
+pub struct Simulated {
+    model: ServiceModel,
+    /// When each worker is free, seconds.
+    free_s: Vec<f64>,
+    now_s: f64,
+    next_arrival: f64,
+    /// Completions by slice since the start.
+    completions: Vec<u32>,
+    in_system: u64,
+    bound_s: f64,
+    watch: Watch,
+    succeeded: Vec<(u64, u64)>,
+    gaps: Stream,
+    services: Stream,
+}
+
+impl Simulated {
+    /// A server, and an SLO's bound in nanoseconds.
+    #[must_use]
+    pub fn new(model: ServiceModel, bound_ns: u64, seed: u64) -> Self {
+        let bound_s = bound_ns as f64 / 1e9;
+        let mut gaps = Stream::named(seed, "capacity/arrivals");
+        Self {
+            free_s: vec![0.0; model.cores.get() as usize],
+            model,
+            now_s: 0.0,
+            next_arrival: gaps.exponential(),
+            completions: Vec::new(),
+            in_system: 0,
+            bound_s,
+            watch: Watch::new(bound_s),
+            succeeded: Vec::new(),
+            gaps,
+            services: Stream::named(seed, "capacity/service"),
+        }
+    }
+
+    /// Seconds since the start.
+    #[must_use]
+    pub fn now_s(&self) -> f64 {
+        self.now_s
+    }
+
+    /// Serves a request that arrives now; its response time, seconds.
+    #[inline]
+    fn serve(&mut self, at: f64) -> f64 {
+        let mut first = 0;
+        for worker in 1..self.free_s.len() {
+            if self.free_s[worker] < self.free_s[first] {
+                first = worker;
+            }
+        }
+        let departs = self.free_s[first].max(at) + self.model.sample(&mut self.services);
+        self.free_s[first] = departs;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a simulation of hours has some thousand slices"
+        )]
+        let slice = (departs / SLICE_S) as usize;
+        if slice >= self.completions.len() {
+            self.completions.resize(slice + 64, 0);
+        }
+        self.completions[slice] += 1;
+        departs - at
+    }
+
+    fn offer(&mut self, offer: &Offer) -> Window {
+        let start = self.now_s;
+        let mut seen = Seen::new(offer, self.bound_s, start);
+        self.watch.begin();
+        let gap = 1.0 / offer.rate_per_s;
+        // What is left of a gap of mean one is memoryless: a new rate stretches it.
+        let mut next = start + self.next_arrival * gap;
+        loop {
+            let slice_end = ((self.now_s / SLICE_S).round() + 1.0) * SLICE_S;
+            let end = slice_end.min(seen.end_s);
+            while next < end {
+                let response = self.serve(next);
+                self.in_system += 1;
+                seen.record(next, response);
+                next += self.gaps.exponential() * gap;
+            }
+            self.now_s = end;
+            let slice = (end / SLICE_S).round() as usize;
+            let done = u64::from(self.completions.get(slice.wrapping_sub(1)).copied().unwrap_or(0));
+            self.in_system = self.in_system.saturating_sub(done);
+            let (saturated, clear) =
+                self.watch.slice(SLICE_S, offer.rate_per_s, done, self.in_system);
+            seen.window.saturated.add(saturated);
+            if clear && offer.may_cut {
+                seen.window.was_cut = true;
+            }
+            if seen.window.was_cut || end >= seen.end_s - 1e-9 {
+                break;
+            }
+        }
+        self.next_arrival = (next - self.now_s) / gap;
+        seen.finish(self.now_s)
+    }
+}
+
+/// A window that is being observed.
+struct Seen {
+    window: Window,
+    end_s: f64,
+    from_s: f64,
+    bound_s: f64,
+    /// Due and response time of all requests of the window.
+    requests: Vec<(f64, f64)>,
+}
+
+impl Seen {
+    fn new(offer: &Offer, bound_s: f64, start_s: f64) -> Self {
+        // Windows consist of whole slices, so that both worlds look at the same ones.
+        let seconds = (offer.seconds / SLICE_S).ceil() * SLICE_S;
+        let window = Window {
+            start_s,
+            seconds,
+            phase: offer.phase,
+            rate_per_s: offer.rate_per_s,
+            due: 0,
+            succeeded: 0,
+            failed: 0,
+            counted_s: 0.0,
+            response: Ranked::default(),
+            beyond: 0,
+            each_second: Vec::new(),
+            saturated: Saturated::default(),
+            was_cut: false,
+            generator_limited: false,
+            target_lost: false,
+        };
+        let (end_s, from_s) = (start_s + seconds, start_s + offer.settle_s);
+        Self { window, end_s, from_s, bound_s, requests: Vec::new() }
+    }
+
+    #[inline]
+    fn record(&mut self, due: f64, response: f64) {
+        self.requests.push((due, response));
+    }
+
+    fn finish(mut self, now_s: f64) -> Window {
+        let mut window = self.window;
+        window.seconds = now_s - window.start_s;
+        window.due = self.requests.len() as u64;
+        window.succeeded = window.due;
+        let until = now_s - self.bound_s;
+        window.counted_s = (until - self.from_s).max(0.0);
+        let mut second: Vec<f64> = Vec::new();
+        let mut number = 0.0;
+        let mut beyond = 0;
+        self.requests.push((f64::INFINITY, 0.0));
+        for (due, response) in self.requests {
+            while due - window.start_s >= number + 1.0 && number < window.seconds {
+                window.each_second.push(summed(&mut second, beyond));
+                (second, beyond) = (Vec::new(), 0);
+                number += 1.0;
+            }
+            if due.is_infinite() {
+                break;
+            }
+            // What is unanswered now has taken at least so long.
+            let known = response.min(now_s - due);
+            second.push(known);
+            beyond += u64::from(response > self.bound_s);
+            if due >= self.from_s && due < until {
+                window.response.times.record(nanoseconds(known));
+                window.beyond += u64::from(known > self.bound_s);
+            }
+        }
+        window
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^63 ns")]
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+fn summed(times: &mut [f64], beyond: u64) -> Second {
+    times.sort_by(f64::total_cmp);
+    let p50_ns = times.get(times.len().saturating_sub(1) / 2).map(|&s| nanoseconds(s));
+    Second { p50_ns, due: times.len() as u64, beyond, rtt_ns: 0 }
+}
+
+impl World for Simulated {
+    type Error = Infallible;
+
+    fn window(&mut self, offer: &Offer) -> Result<Window, Infallible> {
+        let window = self.offer(offer);
+        self.succeeded.push((window.succeeded, 0));
+        Ok(window)
+    }
+
+    fn settle(&mut self) -> Result<Vec<(u64, u64)>, Infallible> {
+        Ok(std::mem::take(&mut self.succeeded))
+    }
+}

@@ -1,0 +1,291 @@
+//! `plimsoll capacity`: finds the highest rate that a server sustains under an SLO.
+
+use crate::args::Capacity;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::place::{VERSION, cores, environment, run_id, unix_ns};
+use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::{print, say};
+use anyhow::Result;
+use plimsoll_capacity::conduct::{Judged, Limits};
+use plimsoll_capacity::ladder::StepOf;
+use plimsoll_capacity::result::CapacityResult;
+use plimsoll_capacity::{adaptive, ladder};
+use plimsoll_experiment::prepare::Place;
+use plimsoll_experiment::search::{Method, search};
+use plimsoll_experiment::{Progress, Setting as RunSetting, prepare};
+use plimsoll_load::run::Wish;
+use plimsoll_plan::{Plan, Setting};
+use plimsoll_runs::Interval;
+use plimsoll_stats::slo::{Clause, Comparison, Slo};
+use plimsoll_units::{
+    ParseError, duration, rate, share, show_count, show_duration, show_rate, show_share,
+};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// The SLO where none is given: the published one.
+const USUAL_SLO: &str = "p90<150ms";
+
+/// Runs the command.
+pub(crate) fn run(args: &Capacity) -> Result<Exit> {
+    let plan = read_plan(args)?;
+    let usual = Slo::parse(USUAL_SLO);
+    let slo = plan.measure.slo.clone().map_or(usual, Ok).map_err(anyhow::Error::from)?;
+    let method = method(args, &slo)?;
+    let limits = limits(args)?;
+    let place = Place { environment: &environment, cores: cores(), version: VERSION };
+    let prepared = prepare(&plan, &place, true)?;
+    let interrupts = Interrupts::watch()?;
+    let started = unix_ns();
+    let here = std::env::current_dir()?;
+    let setting = RunSetting {
+        root: &args.out,
+        id: run_id(started),
+        name: plan.name.clone().unwrap_or_default(),
+        started_unix_ns: started,
+        version: VERSION,
+        plan_text: plan.to_toml_from(&here),
+        patience: plan.load.patience,
+        slo: Some(slo.to_string()),
+        stop_when: None,
+        system: Path::new("/"),
+    };
+    let quiet = args.quiet || args.json;
+    let mut wishes = Wishes { interrupts, said: 0 };
+    let (quantile, _) = slo.response_bound().unwrap_or((0.9, 0));
+    let mut show = |judged: &Judged| {
+        if !quiet {
+            say(&line(judged, quantile));
+        }
+    };
+    let searched = search(&prepared, &method, limits, &setting, &mut wishes, &mut show)?;
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&searched.result)?))?;
+    } else {
+        print(&render(&searched.result))?;
+        print(&format!("  {:<14}{}\n", "run", searched.run.path().display()))?;
+    }
+    Ok(exit(&searched.result))
+}
+
+/// Hands on what the user wishes: a search shows its windows, not its seconds.
+struct Wishes {
+    interrupts: Interrupts,
+    said: usize,
+}
+
+impl Progress for Wishes {
+    fn second(&mut self, _: &Interval, _: bool) {}
+
+    fn wish(&mut self) -> Wish {
+        let count = self.interrupts.count();
+        if count > self.said {
+            self.said = count;
+            say("ending; what was measured is kept");
+        }
+        match count {
+            0 => Wish::Continue,
+            1 => Wish::Stop,
+            _ => Wish::Abort,
+        }
+    }
+}
+
+fn read_plan(args: &Capacity) -> Result<Plan> {
+    let mut settings = args.request.settings();
+    for pair in &args.set {
+        let setting =
+            Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?;
+        settings.push(setting);
+    }
+    // A search makes its own load: what stands in a plan is only how it is sent.
+    settings.push(Setting::new("load.rate", &args.start, "--start"));
+    settings.push(Setting::new("load.for", "1h", "the search"));
+    settings.push(Setting::new("load.arrivals", "poisson", "the search"));
+    let file = Path::new(&args.target);
+    if !args.target.contains("://") && file.is_file() {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| UsageError(format!("read the plan {}: {error}", args.target)))?;
+        return Ok(Plan::parse_with(&text, &args.target, &settings)?);
+    }
+    settings.push(Setting::new("target.url", args.target.as_str(), "the URL"));
+    Ok(Plan::assemble(&settings)?)
+}
+
+fn read<T>(
+    flag: &str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, ParseError>,
+) -> Result<T, FlagError> {
+    parse(text).map_err(|error| FlagError::new(flag, text, error))
+}
+
+/// The clause that a search steers by: the one percentile of response time in the SLO.
+fn steering(slo: &Slo) -> Result<(&Clause, (f64, u64))> {
+    let [clause] = slo.clauses() else {
+        let text = format!("search for one SLO: `{slo}` has several clauses; give the one to find");
+        return Err(UsageError(text).into());
+    };
+    let bound = slo.response_bound().ok_or_else(|| {
+        UsageError(format!(
+            "search for a percentile of the response time: `{slo}` is none; write it as p90<150ms"
+        ))
+    })?;
+    Ok((clause, bound))
+}
+
+fn method(args: &Capacity, slo: &Slo) -> Result<Method> {
+    let (clause, bound) = steering(slo)?;
+    let above_zero = |text: &str| {
+        let value = rate(text)?;
+        let wrong = || ParseError::new("a rate above zero", text, 0, text.len());
+        if value > 0.0 { Ok(value) } else { Err(wrong()) }
+    };
+    let start_per_s = read("--start", &args.start, above_zero)?;
+    let max_rate_per_s =
+        args.max_rate.as_ref().map(|text| read("--max-rate", text, above_zero)).transpose()?;
+    match args.search.as_str() {
+        "adaptive" => {
+            let precision = read("--precision", &args.precision, |text| {
+                let value = share(text)?;
+                let wrong = || ParseError::new("a share from 1% to 50%", text, 0, text.len());
+                if (0.01..=0.5).contains(&value) { Ok(value) } else { Err(wrong()) }
+            })?;
+            let settings =
+                adaptive::Settings { slo: bound, start_per_s, precision, max_rate_per_s };
+            Ok(Method::Adaptive(settings))
+        }
+        "ladder" => ladder_settings(args, bound, clause.comparison, start_per_s, max_rate_per_s),
+        other => {
+            let wanted = "adaptive or ladder";
+            Err(FlagError::new("--search", other, ParseError::new(wanted, other, 0, other.len()))
+                .into())
+        }
+    }
+}
+
+fn ladder_settings(
+    args: &Capacity,
+    slo: (f64, u64),
+    comparison: Comparison,
+    start_per_s: f64,
+    max_rate_per_s: Option<f64>,
+) -> Result<Method> {
+    let near_rtt_ns = match args.near_rtt.as_str() {
+        "off" => None,
+        text => Some(nanoseconds(read("--near-rtt", text, duration)?)),
+    };
+    let step_of = match args.step_of.as_str() {
+        "gap" => StepOf::Gap,
+        "half" => StepOf::Half,
+        text => {
+            let error = ParseError::new("gap or half", text, 0, text.len());
+            return Err(FlagError::new("--step-of", text, error).into());
+        }
+    };
+    let window = read("--window", &args.window, |text| {
+        let value = duration(text)?;
+        let wrong = || ParseError::new("1 s or more", text, 0, text.len());
+        if value >= Duration::from_secs(1) { Ok(value) } else { Err(wrong()) }
+    })?;
+    Ok(Method::Ladder(ladder::Settings {
+        slo,
+        comparison,
+        start_per_s,
+        window_s: window.as_secs_f64(),
+        tuning: read("--tuning", &args.tuning, share)?,
+        near_rtt_ns,
+        step_of,
+        max_rate_per_s,
+    }))
+}
+
+fn limits(args: &Capacity) -> Result<Limits> {
+    let mut limits = Limits::default();
+    if let Some(text) = &args.max_time {
+        limits.seconds = read("--max-time", text, duration)?.as_secs_f64();
+    }
+    if let Some(text) = &args.max_overload {
+        limits.overload_s = read("--max-overload", text, duration)?.as_secs_f64();
+    }
+    Ok(limits)
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A window in one line.
+fn line(judged: &Judged, quantile: f64) -> String {
+    let window = &judged.window;
+    let at = window.response.quantile_ns(quantile).map_or_else(|| "–".to_owned(), show_duration);
+    format!(
+        "{:>7.1} s  {:<7} {:>12}  for {:>5.2} s  p{} {:>9}  {}",
+        window.start_s,
+        window.phase.name(),
+        show_rate(window.rate_per_s),
+        window.seconds,
+        quantile * 100.0,
+        at,
+        judged.verdict.name(),
+    )
+}
+
+/// The result for a person.
+fn render(result: &CapacityResult) -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, text: String| {
+        let _ = writeln!(out, "  {name:<14}{text}");
+    };
+    match (result.estimate_per_s, result.ci95) {
+        (Some(estimate), Some((low, high))) => row(
+            "capacity",
+            format!(
+                "{} under {} (95%: {} to {})",
+                show_rate(estimate),
+                result.slo,
+                show_rate(low),
+                show_rate(high)
+            ),
+        ),
+        (Some(estimate), None) => {
+            row("capacity", format!("{} under {}", show_rate(estimate), result.slo));
+        }
+        _ => row("capacity", format!("none found under {}", result.slo)),
+    }
+    row("ended", result.ended.replace('_', " "));
+    let optional = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), show_rate);
+    row("knee", optional(result.knee_per_s));
+    row("saturation", optional(result.saturation_per_s));
+    let said = |check: &Option<String>| check.clone().unwrap_or_else(|| "–".to_owned());
+    row(
+        "check",
+        format!("below: {}, above: {}", said(&result.check.below), said(&result.check.above)),
+    );
+    let beyond = result.requests_beyond_slo as f64 / result.requests.max(1) as f64;
+    row(
+        "cost",
+        format!(
+            "{:.1} s of load, {:.1} s of it above the estimate; {} requests, {} beyond the bound",
+            result.seconds,
+            result.seconds_above_estimate.unwrap_or(0.0),
+            show_count(result.requests),
+            show_share(beyond),
+        ),
+    );
+    for warning in &result.warnings {
+        row("note", warning.clone());
+    }
+    out
+}
+
+fn exit(result: &CapacityResult) -> Exit {
+    match result.ended.as_str() {
+        "found" => Exit::Held,
+        "slo_unreachable" => Exit::Broken,
+        "generator_limited" => Exit::Invalid,
+        _ => Exit::Incomplete,
+    }
+}

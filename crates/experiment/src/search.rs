@@ -1,0 +1,174 @@
+//! Executes a search for a capacity: the live world and its run folder together.
+//!
+//! A search is a run like any other: its seconds stand in the run folder. Its windows stand in
+//! `artifacts/windows.jsonl`, a line each as soon as it is judged, and its result in
+//! `artifacts/capacity.json`.
+
+use crate::error::ExperimentError;
+use crate::execute::{Progress, Recording, Setting, Steering, meta};
+use crate::prepare::Prepared;
+use plimsoll_capacity::adaptive::{self, Adaptive};
+use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
+use plimsoll_capacity::ladder::{self, Ladder};
+use plimsoll_capacity::live::{Live, LiveError};
+use plimsoll_capacity::result::{CapacityResult, WindowResult};
+use plimsoll_capacity::search::Search;
+use plimsoll_load::Config;
+use plimsoll_load::run::Wish;
+use plimsoll_runs::{End, Ended, Run, RunWriter};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The result's place in a run folder.
+pub const RESULT: &str = "artifacts/capacity.json";
+/// That of the windows.
+pub const WINDOWS: &str = "artifacts/windows.jsonl";
+/// How often a connection is opened anew, for its handshake, nanoseconds.
+const RENEW_NS: u64 = 200_000_000;
+
+/// How to search.
+#[derive(Debug, Clone)]
+pub enum Method {
+    /// The published one.
+    Ladder(ladder::Settings),
+    /// Ours.
+    Adaptive(adaptive::Settings),
+}
+
+impl Method {
+    /// The name in JSON and on the command line.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ladder(_) => "ladder",
+            Self::Adaptive(_) => "adaptive",
+        }
+    }
+
+    fn slo(&self) -> (f64, u64) {
+        match self {
+            Self::Ladder(settings) => settings.slo,
+            Self::Adaptive(settings) => settings.slo,
+        }
+    }
+
+    fn start(&self) -> Box<dyn Search> {
+        match self {
+            Self::Ladder(settings) => Box::new(Ladder::new(*settings)),
+            Self::Adaptive(settings) => Box::new(Adaptive::new(*settings)),
+        }
+    }
+}
+
+/// How a search went.
+pub struct Searched {
+    /// The run it is kept in.
+    pub run: Run,
+    /// Its result.
+    pub result: CapacityResult,
+}
+
+/// Searches for a capacity in a run folder. What the plan says of load is not used but for how it
+/// is sent.
+///
+/// # Errors
+/// Where nothing was sent, or the folder could not be made or finished.
+pub fn search(
+    prepared: &Prepared,
+    method: &Method,
+    limits: Limits,
+    setting: &Setting<'_>,
+    progress: &mut dyn Progress,
+    on_window: &mut (dyn FnMut(&Judged) + Send),
+) -> Result<Searched, ExperimentError> {
+    let config = Config { samples: true, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
+    let mut run_meta = meta(prepared, setting);
+    run_meta.samples = false;
+    let writer = RunWriter::create(setting.root, &run_meta)?;
+    let folder = writer.path().to_path_buf();
+    let mut recording = Recording::start(writer, setting)?;
+    let mut steering = Steering::new(progress, None);
+    let conducted = std::thread::scope(|scope| {
+        let (recording, steering) = (&mut recording, &mut steering);
+        let (windows, config) = (folder.join(WINDOWS), &config);
+        // A thread of its own, as it gives way to the engine's threads.
+        let thread = scope.spawn(move || {
+            let mut lines = Lines::create(&windows)?;
+            run(config, method, limits, recording, steering, &mut |judged| {
+                lines.write(judged);
+                on_window(judged);
+            })
+            .and_then(|outcome| lines.fault.map_or(Ok(outcome), Err))
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    let interrupted = steering.wish != Wish::Continue;
+    let outcome = match conducted {
+        Ok(outcome) => outcome,
+        Err(error @ ExperimentError::Capacity(LiveError::Session(_))) => {
+            // Nothing was sent: there is no run.
+            drop(recording);
+            let _ = std::fs::remove_dir_all(folder);
+            return Err(error);
+        }
+        Err(error) => {
+            let _ = recording.finish(End::new(Ended::Failed(error.to_string())), setting);
+            return Err(error);
+        }
+    };
+    let slo = setting.slo.clone().unwrap_or_default();
+    let result = CapacityResult::of(&outcome, method.name(), &slo);
+    write_result(&folder.join(RESULT), &result)?;
+    let mut end = End::new(if interrupted { Ended::Interrupted } else { Ended::Complete });
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
+    let measured_ns = (result.seconds * 1e9) as u64;
+    end.measured_ns = Some(measured_ns);
+    end.warnings.clone_from(&prepared.notes);
+    let run = recording.finish(end, setting)?;
+    Ok(Searched { run, result })
+}
+
+fn run(
+    config: &Config,
+    method: &Method,
+    limits: Limits,
+    recording: &mut Recording<'_>,
+    steering: &mut Steering<'_>,
+    on_window: &mut dyn FnMut(&Judged),
+) -> Result<Outcome, ExperimentError> {
+    let mut search = method.start();
+    let mut world = Live::start(config, method.slo().1, recording, steering)?;
+    Ok(conduct(search.as_mut(), &mut world, limits, on_window)?)
+}
+
+/// A line for each window, as soon as it is judged.
+struct Lines {
+    file: File,
+    path: PathBuf,
+    fault: Option<ExperimentError>,
+}
+
+impl Lines {
+    fn create(path: &Path) -> Result<Self, ExperimentError> {
+        let made = File::create(path);
+        let file =
+            made.map_err(|source| ExperimentError::Artifact { path: path.into(), source })?;
+        Ok(Self { file, path: path.into(), fault: None })
+    }
+
+    fn write(&mut self, judged: &Judged) {
+        let line = serde_json::to_string(&WindowResult::of(judged)).map_err(std::io::Error::other);
+        let written = line.and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
+        if let Err(source) = written {
+            let path = self.path.clone();
+            self.fault.get_or_insert(ExperimentError::Artifact { path, source });
+        }
+    }
+}
+
+fn write_result(path: &Path, result: &CapacityResult) -> Result<(), ExperimentError> {
+    let failed = |source| ExperimentError::Artifact { path: path.into(), source };
+    let text = serde_json::to_string_pretty(result).map_err(std::io::Error::other);
+    text.and_then(|text| std::fs::write(path, text)).map_err(failed)
+}
