@@ -40,6 +40,10 @@ const SHARES: [f64; 6] = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35];
 const MOST_RECOVERIES: u32 = 60;
 /// A search that has not become precise by then ends with what it has.
 const MOST_SECONDS: f64 = 900.0;
+/// So many requests show that a rate keeps the SLO.
+const ENOUGH: u64 = 50;
+/// So many windows that no curve fits to end the search.
+const MOST_BLIND: u32 = 8;
 /// So many requests make a window of use, and so many units it may take for them.
 const FEW: f64 = 2.0;
 const LONGEST_RAMP: f64 = 4.0;
@@ -77,8 +81,13 @@ pub struct Adaptive {
     verdict: Verdict,
     check: (Option<Check>, Option<Check>),
     seconds: f64,
-    /// Whether a window has kept the SLO.
+    /// The highest rate that was seen to keep the SLO, by more than a few requests or by any.
+    kept: Option<f64>,
     has_kept: bool,
+    /// Windows of the search that no curve could be fitted to.
+    blind: u32,
+    /// Whether the highest rate allowed keeps the SLO.
+    reached_most: bool,
 }
 
 impl Adaptive {
@@ -95,7 +104,10 @@ impl Adaptive {
             verdict: Verdict::Within,
             check: (None, None),
             seconds: 0.0,
+            kept: None,
             has_kept: false,
+            blind: 0,
+            reached_most: false,
         }
     }
 
@@ -214,6 +226,9 @@ impl Adaptive {
             self.base_p50_ns = window.response.quantile_ns(0.5).unwrap_or(0);
         }
         self.has_kept |= !beyond && window.counted() > 0;
+        if !beyond && window.counted() >= ENOUGH && window.phase != Phase::Recover {
+            self.kept = Some(self.kept.unwrap_or(0.0).max(window.rate_per_s));
+        }
         self.windows.push(window.clone());
         let clearly = window.was_cut || (share > 0.5 && window.counted() >= 10);
         if clearly && window.phase != Phase::Recover {
@@ -236,6 +251,7 @@ impl Adaptive {
             State::Recover { tries } => self.recovering(window, tries),
             State::Search => {
                 self.refit();
+                self.blind += u32::from(self.fit.is_none());
                 if clearly { State::Recover { tries: 0 } } else { self.search_on() }
             }
             State::CheckBelow => {
@@ -256,7 +272,7 @@ impl Adaptive {
         let next = 2.0 * rate;
         match self.settings.max_rate_per_s {
             Some(most) if rate >= most => {
-                self.refit();
+                self.reached_most = true;
                 State::Done
             }
             Some(most) => State::Ramp { rate: next.min(most) },
@@ -282,19 +298,38 @@ impl Adaptive {
     fn search_on(&self) -> State {
         let precise =
             self.fit.as_ref().is_some_and(|fit| fit.half_width() <= 0.9 * self.settings.precision);
-        if precise || self.seconds >= MOST_SECONDS { State::CheckBelow } else { State::Search }
+        match () {
+            () if self.blind >= MOST_BLIND => State::Done,
+            () if precise || self.seconds >= MOST_SECONDS => State::CheckBelow,
+            () => State::Search,
+        }
     }
 
     fn found(&self) -> Found {
-        let Some(fit) = &self.fit else { return Found::default() };
-        Found {
-            estimate_per_s: Some(fit.line_per_s),
-            ci95: Some(fit.ci95()),
-            knee_per_s: Some(fit.curve.knee()),
-            saturation_per_s: Some(fit.curve.saturation),
-            check: self.check,
-            ..Found::default()
+        let mut found = Found { lower_bound_per_s: self.kept, ..Found::default() };
+        if self.reached_most {
+            found.estimate_per_s = self.settings.max_rate_per_s;
+            found.lower_bound_per_s = self.settings.max_rate_per_s;
+            found.is_bound = true;
+            found.notes.push(
+                "the SLO held at the highest rate allowed: the capacity is at least that"
+                    .to_owned(),
+            );
+            return found;
         }
+        let Some(fit) = &self.fit else { return found };
+        found.estimate_per_s = Some(fit.line_per_s);
+        found.ci95 = Some(fit.ci95());
+        found.knee_per_s = Some(fit.curve.knee());
+        found.saturation_per_s = Some(fit.curve.saturation);
+        found.check = self.check;
+        if fit.half_width() > self.settings.precision {
+            found.notes.push(format!(
+                "the interval is {:.1}% to each side, wider than asked for",
+                100.0 * fit.half_width()
+            ));
+        }
+        found
     }
 }
 

@@ -146,3 +146,71 @@ impl Curve {
         f64::midpoint(low, high)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An exponential service time of mean 1 as points of equal weight.
+    fn exponential() -> Vec<f64> {
+        (0..400).map(|k| -libm::log(1.0 - (f64::from(k) + 0.5) / 400.0)).collect()
+    }
+
+    fn mm1() -> Curve {
+        Curve { service_s: exponential(), saturation: 1.0, variability: 1.0, pooling: 1.0 }
+    }
+
+    /// M/M/1: the response time is exponential of rate 1 − λ (Kleinrock 1975, 3.2).
+    #[test]
+    fn a_single_exponential_server_is_exact() {
+        let curve = mm1();
+        for rate in [0.1, 0.5, 0.9] {
+            for t in [0.5, 2.0, 8.0] {
+                let exact = libm::exp(-(1.0 - rate) * t);
+                let off = curve.beyond(t, rate) - exact;
+                assert!(off.abs() < 0.003, "{off} at rate {rate}, t {t}");
+            }
+            let mean = curve.mean(rate) * (1.0 - rate);
+            assert!((mean - 1.0).abs() < 0.005, "{mean} at rate {rate}");
+        }
+        // 0.1 = exp(−(1 − λ) t).
+        let line = curve.rate_at(20.0, 0.1).expect("there is one");
+        assert!((line - (1.0 - libm::log(10.0) / 20.0)).abs() < 0.001, "{line}");
+    }
+
+    #[test]
+    fn quantile_and_rate_are_each_others_inverse() {
+        let curve = Curve { pooling: 2.2, variability: 1.7, ..mm1() };
+        for rate in [0.3, 0.7, 0.95] {
+            let t = curve.quantile(0.95, rate);
+            let back = curve.rate_at(t, 0.05).expect("there is one");
+            assert!((back - rate).abs() < 1e-3, "{back} for {rate}");
+        }
+    }
+
+    #[test]
+    fn the_share_beyond_rises_with_the_rate_and_falls_with_time() {
+        let curve = Curve { pooling: 3.0, ..mm1() };
+        let mut before = 0.0;
+        for step in 0..100 {
+            let share = curve.beyond(3.0, f64::from(step) / 100.0);
+            assert!(share >= before);
+            before = share;
+        }
+        assert_eq!(curve.beyond(3.0, 1.0).to_bits(), 1.0_f64.to_bits());
+        let shares: Vec<f64> = (0..200).map(|t| curve.beyond(f64::from(t) / 10.0, 0.8)).collect();
+        assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+    }
+
+    /// The greatest power of M/M/1 is at half its saturation (Kleinrock 1979).
+    #[test]
+    fn the_knee_of_a_single_exponential_server_is_at_half_load() {
+        let knee = mm1().knee();
+        assert!((knee - 0.5).abs() < 0.01, "{knee}");
+    }
+
+    #[test]
+    fn what_is_slow_without_load_has_no_line() {
+        assert_eq!(mm1().rate_at(1.0, 0.1), None);
+    }
+}

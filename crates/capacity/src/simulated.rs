@@ -56,6 +56,13 @@ impl Simulated {
         self.now_s
     }
 
+    /// How many requests complete in the slice that ends at a time.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as in serve")]
+    fn completed_before(&self, end_s: f64) -> u64 {
+        let slice = (end_s / SLICE_S).round() as usize;
+        slice.checked_sub(1).and_then(|at| self.completions.get(at)).map_or(0, |&n| u64::from(n))
+    }
+
     /// Serves a request that arrives now; its response time, seconds.
     #[inline]
     fn serve(&mut self, at: f64) -> f64 {
@@ -97,8 +104,7 @@ impl Simulated {
                 next += self.gaps.exponential() * gap;
             }
             self.now_s = end;
-            let slice = (end / SLICE_S).round() as usize;
-            let done = u64::from(self.completions.get(slice.wrapping_sub(1)).copied().unwrap_or(0));
+            let done = self.completed_before(end);
             self.in_system = self.in_system.saturating_sub(done);
             let (saturated, clear) =
                 self.watch.slice(SLICE_S, offer.rate_per_s, done, self.in_system);

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// Points of the service time.
 const POINTS: usize = 20;
 /// Standard deviations of what is expected before anything is seen: of ln v and ln g.
-const PRIOR: [f64; 2] = [0.5, 0.5];
+const PRIOR: [f64; 2] = [0.22, 0.22];
 /// Relative error of a service time that was measured at low load, and of a saturation, apart from
 /// chance.
 const SERVICE_ERROR: f64 = 0.05;
@@ -221,18 +221,6 @@ impl<'a> Evidence<'a> {
             }
         }
         let error = (variance * scatter).sqrt();
-        if std::env::var_os("TRACE").is_some() {
-            let sd: Vec<f64> = (0..N).map(|k: usize| covariance[k][k].sqrt()).collect();
-            println!(
-                "  fit line {line:.1} err {error:.4} scatter {scatter:.2} df {freedom:.0} X {:.1} v {:.3} g {:.3} sd {sd:.3?} grad {gradient:.3?} S {:.3}ms prior v {:.2} g {:.2}",
-                curve.saturation,
-                curve.variability,
-                curve.pooling,
-                1e3 * curve.mean_service(),
-                prior.mean[1].exp(),
-                prior.mean[2].exp()
-            );
-        }
         let levels = self.levels.iter().map(|l| (l.rate, l.response.count() as f64)).collect();
         Some(Fit { curve, line_per_s: line, error, freedom, z, covariance, gradient, slo, levels })
     }

@@ -1,0 +1,181 @@
+//! Methods of search against queues whose capacity is known: the table of
+//! `benches/capacity/RESULTS.md`.
+//!
+//! `bench_capacity [REPETITIONS [CASE]]`, or `make bench-capacity`. Seeds are fixed: the same
+//! program prints the same table. Bisection is given the load time that the adaptive method took.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
+
+mod bisection;
+mod cases;
+
+use bisection::Bisection;
+use cases::{Case, SLO_QUANTILE};
+use plimsoll_capacity::adaptive::{self, Adaptive};
+use plimsoll_capacity::conduct::{Limits, Outcome, conduct};
+use plimsoll_capacity::ladder::{self, Ladder, StepOf};
+use plimsoll_capacity::search::Search;
+use plimsoll_capacity::simulated::Simulated;
+use plimsoll_stats::slo::Comparison;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const START_PER_S: f64 = 1.0;
+
+/// What many searches of one kind came to.
+#[derive(Debug, Default)]
+struct Summary {
+    bias: f64,
+    rmse: f64,
+    covered: f64,
+    load_s: f64,
+    above_s: f64,
+}
+
+fn ladder(case: &Case) -> Box<dyn Search> {
+    Box::new(Ladder::new(ladder::Settings {
+        slo: (SLO_QUANTILE, case.bound_ns),
+        comparison: Comparison::Below,
+        start_per_s: START_PER_S,
+        window_s: 10.0,
+        tuning: 0.2,
+        near_rtt_ns: Some(10_000_000),
+        step_of: StepOf::Gap,
+        max_rate_per_s: None,
+    }))
+}
+
+fn adaptive(case: &Case) -> Box<dyn Search> {
+    Box::new(Adaptive::new(adaptive::Settings {
+        slo: (SLO_QUANTILE, case.bound_ns),
+        start_per_s: START_PER_S,
+        precision: 0.05,
+        max_rate_per_s: None,
+    }))
+}
+
+/// Runs a search so many times, on both cores.
+fn repeat(case: &Case, times: u64, method: &(dyn Fn(&Case) -> Box<dyn Search> + Sync)) -> Summary {
+    let next = AtomicU64::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let one = || {
+        let mut all = Vec::new();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= times {
+                return all;
+            }
+            let mut world = Simulated::new(case.model(), case.bound_ns, seed);
+            let mut search = method(case);
+            let Ok(outcome) = conduct(search.as_mut(), &mut world, Limits::default(), &mut |_| {});
+            all.push((seed, outcome));
+        }
+    };
+    let mut outcomes: Vec<(u64, Outcome)> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    outcomes.sort_by_key(|(seed, _)| *seed);
+    summarise(case.capacity_per_s, outcomes.iter().map(|(_, outcome)| outcome))
+}
+
+fn summarise<'a>(truth: f64, outcomes: impl Iterator<Item = &'a Outcome>) -> Summary {
+    let (mut sum, mut n) = (Summary::default(), 0.0);
+    for outcome in outcomes {
+        let off = outcome.found.estimate_per_s.unwrap_or(0.0) / truth - 1.0;
+        n += 1.0;
+        sum.bias += off;
+        sum.rmse += off * off;
+        let covers = |(low, high): (f64, f64)| low <= truth && truth <= high;
+        sum.covered += f64::from(u8::from(outcome.found.ci95.is_some_and(covers)));
+        sum.load_s += outcome.seconds();
+        sum.above_s += outcome.seconds_above(truth);
+    }
+    Summary {
+        bias: sum.bias / n,
+        rmse: (sum.rmse / n).sqrt(),
+        covered: sum.covered / n,
+        load_s: sum.load_s / n,
+        above_s: sum.above_s / n,
+    }
+}
+
+/// A figure and whether it is within its bound.
+fn judged(text: String, within: bool, misses: &mut Vec<String>, what: &str) -> String {
+    if within {
+        return text;
+    }
+    misses.push(what.to_owned());
+    format!("**{text}**")
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let times: u64 = arguments.first().map_or(1000, |text| text.parse().unwrap());
+    let only = arguments.get(1);
+    println!("{times} repetitions a case; bold: beyond its bound");
+    println!();
+    println!(
+        "| case | capacity | method | bias | rmse | covered | load time | (bound) | above | (bound) |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    let mut misses = Vec::new();
+    for case in cases::all().iter().filter(|case| only.is_none_or(|only| *only == case.name)) {
+        let published = repeat(case, times, &ladder);
+        let ours = repeat(case, times, &adaptive);
+        let until_s = ours.load_s;
+        let bisecting = repeat(case, times, &|case| {
+            Box::new(Bisection::new((SLO_QUANTILE, case.bound_ns), START_PER_S, until_s))
+        });
+        row(case, &published, "ladder");
+        mark(case, &ours, &published, &bisecting, &mut misses);
+        row(case, &bisecting, "bisection");
+    }
+    println!();
+    println!(
+        "beyond their bounds: {}",
+        if misses.is_empty() { "none".into() } else { misses.join(", ") }
+    );
+    ExitCode::from(u8::from(!misses.is_empty()))
+}
+
+fn row(case: &Case, one: &Summary, method: &str) {
+    println!(
+        "| {} | {:.1}/s | {method} | {:+.2}% | {:.2}% | – | {:.1} s | – | {:.1} s | – |",
+        case.name,
+        case.capacity_per_s,
+        one.bias * 100.0,
+        one.rmse * 100.0,
+        one.load_s,
+        one.above_s,
+    );
+}
+
+/// The adaptive method's row, with its bounds.
+fn mark(
+    case: &Case,
+    ours: &Summary,
+    published: &Summary,
+    bisecting: &Summary,
+    misses: &mut Vec<String>,
+) {
+    let most_load = (0.5 * published.load_s).max(3.0 * case.ideal_s);
+    let most_above = 0.3 * published.above_s;
+    let name = case.name;
+    let mut cell = |text: String, within: bool, what: &str| {
+        judged(text, within, misses, &format!("{name} {what}"))
+    };
+    let bias =
+        cell(format!("{:+.2}%", ours.bias * 100.0), ours.bias.abs() <= case.most_bias, "bias");
+    let better = ours.rmse <= case.most_rmse && ours.rmse <= bisecting.rmse;
+    let rmse = cell(format!("{:.2}%", ours.rmse * 100.0), better, "rmse");
+    let in_band = (0.92..=0.98).contains(&ours.covered);
+    let covered = cell(format!("{:.1}%", ours.covered * 100.0), in_band, "coverage");
+    let load = cell(format!("{:.1} s", ours.load_s), ours.load_s <= most_load, "load time");
+    let above = cell(format!("{:.1} s", ours.above_s), ours.above_s <= most_above, "time above");
+    println!(
+        "| {name} | {:.1}/s | adaptive | {bias} | {rmse} | {covered} | {load} | {most_load:.0} s \
+         | {above} | {most_above:.1} s |",
+        case.capacity_per_s,
+    );
+}

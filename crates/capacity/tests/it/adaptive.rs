@@ -1,0 +1,56 @@
+//! The adaptive search on simulated queues: a small form of `make bench-capacity`.
+
+use plimsoll_capacity::adaptive::{Adaptive, Settings};
+use plimsoll_capacity::conduct::{Limits, Outcome, conduct};
+use plimsoll_capacity::simulated::Simulated;
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
+use std::num::NonZeroU32;
+
+fn search(workers: u32, service: &str, bound_ms: u64, seed: u64) -> Outcome {
+    let mut model = ServiceModel::new(ServiceTime::Law(Distribution::parse(service).unwrap()));
+    model.cores = NonZeroU32::new(workers).unwrap();
+    let bound_ns = bound_ms * 1_000_000;
+    let mut world = Simulated::new(model, bound_ns, seed);
+    let slo = (0.9, bound_ns);
+    let settings = Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+    let Ok(outcome) =
+        conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
+    outcome
+}
+
+/// Ten searches each on four queues whose capacities are known exactly.
+#[test]
+fn estimates_are_near_the_truth_and_intervals_cover_it() {
+    let cases = [(2, 30, 419.2), (4, 30, 916.3), (8, 20, 1857.7), (8, 150, 1984.4)];
+    let mut covered = 0;
+    for (workers, bound_ms, truth) in cases {
+        for seed in 0..10 {
+            let found = search(workers, "exp:4ms", bound_ms, 1000 + seed).found;
+            let estimate = found.estimate_per_s.unwrap();
+            let (low, high) = found.ci95.unwrap();
+            let off = estimate / truth - 1.0;
+            assert!(off.abs() < 0.1, "{estimate} for {truth}, seed {seed}");
+            covered += u32::from(low <= truth && truth <= high);
+        }
+    }
+    // 40 intervals of 95%: fewer than 33 happens once in 30,000 times.
+    assert!(covered >= 33, "{covered} of 40 intervals cover");
+}
+
+#[test]
+fn it_is_deterministic() {
+    let (one, two) = (search(4, "exp:4ms", 30, 5), search(4, "exp:4ms", 30, 5));
+    assert_eq!(one.found, two.found);
+    assert_eq!(one.windows.len(), two.windows.len());
+}
+
+/// One second of overload is enough to see it; the server is let recover then.
+#[test]
+fn overload_is_cut_short_and_recovered_from() {
+    let outcome = search(1, "exp:4ms", 30, 2);
+    for judged in outcome.windows.iter().filter(|judged| judged.window.was_cut) {
+        assert!(judged.window.seconds <= 1.0, "{}", judged.window.seconds);
+    }
+    assert!(outcome.seconds_above(1.2 * 173.2) <= 4.0);
+}
