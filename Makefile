@@ -36,6 +36,10 @@ demo: build ## a day of a web server in two minutes, and its report (TRACE=FILE:
 bench-load: build ## compare the load engine with its peers (benches/load)
 	bash benches/load/run.sh
 
+.PHONY: bench-capacity
+bench-capacity: toolchain ## compare methods of search on queues of known capacity (benches/capacity)
+	bash benches/capacity/run.sh
+
 .PHONY: clean
 clean: ## remove what was built; runs are kept
 	$(CARGO) clean

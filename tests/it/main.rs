@@ -10,6 +10,7 @@
 
 mod asked;
 mod bad_input;
+mod capacity;
 mod checks;
 mod comparing;
 mod crash;

@@ -5,8 +5,9 @@
 //! 2. *Search.* A curve is fitted to all that was seen ([`fit`]); the next window is offered so far
 //!    below the curve's load line as that is unsure: the escalation with overdose control of
 //!    clinical trials (J. Babb, A. Rogatko, S. Zacks, *Cancer phase I clinical trials*, Statistics
-//!    in Medicine 17, 1998), where a dose is the highest that is harmful with a small probability.
-//! 3. *Check.* When the line is known as precisely as asked, longer windows just below and above it.
+//!    in Medicine 17, 1998), where a dose is the highest one that harms with a small probability.
+//! 3. *Check.* When the line is known as precisely as asked, longer windows just below and above
+//! it.
 //!
 //! Whenever a window was cut, the server is let recover before anything else is measured.
 

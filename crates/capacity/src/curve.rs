@@ -11,8 +11,8 @@
 //! ```
 //!
 //! For M/M/c this is exact but for C, where it is Sakasegawa's approximation of Erlang's C with
-//! g = √(2(c + 1)) − 1 (H. Sakasegawa, *An approximation formula*, Ann. Inst. Stat. Math. 29, 1977).
-//! For other service times the wait is that of the heavy-traffic limit, whose variability is
+//! g = √(2(c + 1)) − 1 (H. Sakasegawa, *An approximation formula*, Ann. Inst. Stat. Math. 29,
+//! 1977). For other service times the wait is that of the heavy-traffic limit, whose variability is
 //! v = (c_a² + c_s²)/2 (J. F. C. Kingman, 1961). So near saturation the curve has the right shape
 //! for every queue, and away from it g and v are only what fits.
 //!

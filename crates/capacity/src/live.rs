@@ -1,8 +1,9 @@
 //! The live world: windows on one session of the load engine.
 //!
 //! The session keeps its connections and goes on from window to window without draining. Windows
-//! begin and end with slices of the engine; the requests of a window are those *due* in it, whenever
-//! they are answered. What waits for a connection when a window is cut is not sent any more.
+//! begin and end with slices of the engine; the requests of a window are those *due* in it,
+//! whenever they are answered. What waits for a connection when a window is cut is not sent any
+//! more.
 
 use crate::conduct::World;
 use crate::ranked::Ranked;
@@ -53,7 +54,7 @@ pub struct Live<'a> {
     sink: &'a mut dyn Sink,
     watch: &'a mut dyn Watch,
     overload: Overload,
-    bound_ns: u64,
+    slo: (f64, u64),
     /// The end of the last slice.
     now_ns: u64,
     /// All windows so far: when each began, how many succeeded, how many failed.
@@ -63,13 +64,14 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Starts a session; `config` has samples on. The calling thread gives way to the engine's.
+    /// Starts a session; `config` has samples on, and `slo` is a quantile of the response time and
+    /// its bound in nanoseconds. The calling thread gives way to the engine's.
     ///
     /// # Errors
     /// When the session cannot start: nothing has been sent then.
     pub fn start(
         config: &Config,
-        bound_ns: u64,
+        slo: (f64, u64),
         sink: &'a mut dyn Sink,
         watch: &'a mut dyn Watch,
     ) -> Result<Self, LiveError> {
@@ -80,8 +82,8 @@ impl<'a> Live<'a> {
             seconds: Seconds::default(),
             sink,
             watch,
-            overload: Overload::new(bound_ns as f64 / 1e9),
-            bound_ns,
+            overload: Overload::new(slo.1 as f64 / 1e9),
+            slo,
             now_ns: 0,
             windows: Vec::new(),
             stopped: false,
@@ -132,7 +134,7 @@ impl<'a> Live<'a> {
         self.session.offer(start, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
         self.windows.push((start, 0, 0));
         self.overload.begin();
-        let mut seen = Seen::new(offer, start, length_ns, self.bound_ns);
+        let mut seen = Seen::new(offer, start, length_ns, self.slo);
         while self.now_ns < seen.end_ns {
             let Some(taken) = self.slice()? else {
                 self.stopped = true;
@@ -220,6 +222,7 @@ struct Seen {
     end_ns: u64,
     counted_from_ns: u64,
     bound_ns: u64,
+    quantile: f64,
     /// Those that have ended: due, and the response time of those that were answered.
     ended: Vec<(u64, Option<u64>)>,
     /// Round trips of its slices: their start, and nanoseconds.
@@ -234,7 +237,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(offer: &Offer, start_ns: u64, length_ns: u64, bound_ns: u64) -> Self {
+    fn new(offer: &Offer, start_ns: u64, length_ns: u64, slo: (f64, u64)) -> Self {
         let window = Window {
             start_s: start_ns as f64 / 1e9,
             seconds: 0.0,
@@ -259,7 +262,8 @@ impl Seen {
             start_ns,
             end_ns: start_ns + length_ns,
             counted_from_ns: start_ns + settle_ns,
-            bound_ns,
+            bound_ns: slo.1,
+            quantile: slo.0,
             ended: Vec::new(),
             trips: Vec::new(),
             lateness: Histogram::new(),
@@ -331,9 +335,10 @@ impl Seen {
         self.window
     }
 
-    /// Whether the generator was late for more than chance, or had no core half of the time.
+    /// Whether the generator's own lateness could decide on the SLO, or it had no core half of the
+    /// time.
     fn is_limited(&self) -> bool {
-        let late = self.lateness.value_at_quantile(0.99).unwrap_or(0);
+        let late = self.lateness.value_at_quantile(self.quantile).unwrap_or(0);
         late > LATENESS_NS.max(self.bound_ns / 10) || 2 * self.limited > self.slices
     }
 

@@ -138,7 +138,7 @@ fn run(
     on_window: &mut dyn FnMut(&Judged),
 ) -> Result<Outcome, ExperimentError> {
     let mut search = method.start();
-    let mut world = Live::start(config, method.slo().1, recording, steering)?;
+    let mut world = Live::start(config, method.slo(), recording, steering)?;
     Ok(conduct(search.as_mut(), &mut world, limits, on_window)?)
 }
 

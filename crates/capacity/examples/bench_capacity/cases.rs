@@ -18,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) bound_ns: u64,
     /// The true capacity.
     pub(crate) capacity_per_s: f64,
-    /// Seconds at the capacity that an error of 2.5% costs, whatever the method; 0: not bounded by it.
+    /// Seconds at the capacity that an error of 2.5% costs, whatever the method.
     pub(crate) ideal_s: f64,
     pub(crate) most_bias: f64,
     pub(crate) most_rmse: f64,

@@ -115,9 +115,7 @@ fn main() -> ExitCode {
     let only = arguments.get(1);
     println!("{times} repetitions a case; bold: beyond its bound");
     println!();
-    println!(
-        "| case | capacity | method | bias | rmse | covered | load time | (bound) | above | (bound) |"
-    );
+    println!("| case | capacity | method | bias | rmse | covered | load | most | above | most |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut misses = Vec::new();
     for case in cases::all().iter().filter(|case| only.is_none_or(|only| *only == case.name)) {

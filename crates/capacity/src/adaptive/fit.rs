@@ -1,8 +1,8 @@
 //! Fits a [`Curve`] to windows, and tells where it crosses the SLO and how sure that is.
 //!
 //! Each window says which share of its requests exceeded a threshold; the curve says which share
-//! should have. Thresholds are where the curve expects the SLO's share (at most the SLO's bound), so
-//! that every window says something: a window far below the load line has no request beyond the
+//! should have. Thresholds are where the curve expects the SLO's share (at most the SLO's bound),
+//! so that every window says something: a window far below the load line has no request beyond the
 //! bound, but a tenth of them beyond *some* time. The squared differences over their variances are
 //! minimised by Gauss and Newton's method over the logarithms of saturation, variability and
 //! pooling (quasi-likelihood: R. W. M. Wedderburn, Biometrika 61, 1974).

@@ -1,0 +1,130 @@
+//! `plimsoll capacity`: two short searches, and every way to end that can be had in seconds.
+
+use crate::place::Place;
+use serde_json::Value;
+
+/// A search's result, and that it ended with `code`; tried again where the machine was too busy, and
+/// `None`, said so, where it stayed that.
+fn search(place: &Place, url: &str, code: i32, args: &[&str]) -> Option<Value> {
+    let done = place.again(|| place.plimsoll(&[&["capacity", url, "--json"], args].concat()));
+    if done.code() == Some(5) && code != 5 {
+        println!("skipped: the machine is too busy to search for a capacity");
+        return None;
+    }
+    Some(done.ended_with(code).json())
+}
+
+#[test]
+fn it_finds_the_capacity_of_a_queue_and_keeps_it_as_a_run() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "exp:4ms", "--workers", "8"]);
+    let url = target.url();
+    let args = ["--slo", "p90<30ms", "--start", "250/s", "--precision", "15%"];
+    let Some(result) = search(&place, &url, 0, &args) else { return };
+    assert_eq!((&result["schema"], &result["ended"]), (&1.into(), &"found".into()), "{result}");
+    // It is 1,914/s; a busy machine makes it less.
+    let estimate = result["estimate_per_s"].as_f64().unwrap();
+    assert!((1200.0..2300.0).contains(&estimate), "{estimate}");
+    let (low, high) = (result["ci95"][0].as_f64().unwrap(), result["ci95"][1].as_f64().unwrap());
+    assert!(low < estimate && estimate < high, "{result}");
+    let windows = result["windows"].as_array().unwrap();
+    let due: f64 = windows
+        .iter()
+        .map(|w| w["offered_per_s"].as_f64().unwrap() * w["seconds"].as_f64().unwrap())
+        .sum();
+    let requests = result["requests"].as_f64().unwrap();
+    assert!((requests / due - 1.0).abs() < 0.05, "{requests} requests, {due} expected");
+    assert_eq!(windows[0]["percentiles_us"].as_object().unwrap().len(), 99);
+    assert!(result["rtt_us"]["baseline"].as_f64().unwrap() > 0.0, "{result}");
+
+    let run = place.run();
+    let lines = std::fs::read_to_string(run.join("artifacts/windows.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), windows.len());
+    let kept = std::fs::read_to_string(run.join("artifacts/capacity.json")).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&kept).unwrap(), result);
+}
+
+#[test]
+fn the_ladder_climbs_in_windows_of_its_own_length() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "const:2ms", "--workers", "1"]);
+    let url = target.url();
+    let args = ["--search", "ladder", "--slo", "p90<20ms", "--start", "100/s", "--window", "1s"];
+    let Some(result) = search(&place, &url, 0, &args) else { return };
+    assert_eq!(result["method"], "ladder");
+    assert!(result["ci95"].is_null());
+    let windows = result["windows"].as_array().unwrap();
+    let rates: Vec<f64> = windows.iter().map(|w| w["offered_per_s"].as_f64().unwrap()).collect();
+    assert_eq!(&rates[..3], &[100.0, 200.0, 400.0], "{result}");
+    assert!(windows.iter().all(|window| window["seconds"] == 1.0), "{result}");
+}
+
+#[test]
+fn a_server_slower_than_the_slo_ends_with_3() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "const:50ms"]);
+    let args = ["--slo", "p90<10ms"];
+    let Some(result) = search(&place, &target.url(), 3, &args) else { return };
+    assert_eq!(result["ended"], "slo_unreachable");
+    assert!(result["estimate_per_s"].is_null());
+}
+
+#[test]
+fn a_server_that_answers_only_errors_ends_with_3() {
+    let place = Place::alone();
+    let target = place.target(&["--errors", "100%"]);
+    let args = ["--slo", "p90<100ms", "--start", "50/s"];
+    let Some(result) = search(&place, &target.url(), 3, &args) else { return };
+    assert_eq!(result["ended"], "slo_unreachable");
+}
+
+#[test]
+fn a_server_that_goes_away_ends_with_4_and_keeps_what_was_seen() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "exp:4ms", "--for", "4s"]);
+    let args = ["--slo", "p90<100ms", "--json", "--start", "20/s"];
+    let done = place.plimsoll(&[&["capacity", target.url().as_str()], &args[..]].concat());
+    let result = done.ended_with(4).json();
+    assert_eq!(result["ended"], "target_lost", "{result}");
+    assert!(result["windows"].as_array().unwrap().len() >= 4);
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_with_4() {
+    let place = Place::alone();
+    let done = place.plimsoll(&["capacity", "http://127.0.0.1:9/"]);
+    done.ended_with(4);
+}
+
+#[test]
+fn limits_end_it_with_what_is_known() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "exp:4ms"]);
+    let url = target.url();
+    let limit = ["--slo", "p90<30ms", "--max-time", "3s", "--start", "20/s"];
+    let Some(result) = search(&place, &url, 4, &limit) else { return };
+    assert_eq!(result["ended"], "budget");
+
+    let most = ["--slo", "p90<100ms", "--max-rate", "50/s", "--start", "20/s"];
+    let Some(result) = search(&place, &url, 0, &most) else { return };
+    assert_eq!(result["estimate_per_s"], 50.0);
+    assert!(!result["warnings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn wrong_use_says_what_is_wrong() {
+    let place = Place::alone();
+    let url = "http://127.0.0.1:9/";
+    for (args, said) in [
+        (vec!["--slo", "errors<1%"], "a percentile of the response time"),
+        (vec!["--slo", "p90<1s,p99<2s"], "several clauses"),
+        (vec!["--search", "binary"], "adaptive or ladder"),
+        (vec!["--precision", "90%"], "a share from 1% to 50%"),
+        (vec!["--start", "0/s"], "a rate above zero"),
+        (vec!["--search", "ladder", "--window", "10ms"], "1 s or more"),
+    ] {
+        let done = place.plimsoll(&[&["capacity", url], &args[..]].concat());
+        let stderr = done.ended_with(2).err;
+        assert!(stderr.contains(said), "{args:?}: {stderr}");
+    }
+}
