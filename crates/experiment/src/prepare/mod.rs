@@ -76,6 +76,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         protocol,
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
+        store: None,
         head: plimsoll_load::http1::encode::Head {
             user_agent: format!("plimsoll/{}", place.version),
             host: plan.target.host.clone(),

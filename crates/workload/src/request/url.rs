@@ -1,4 +1,5 @@
-//! URLs of the servers under load: `http`, `https`, and HTTP over a Unix socket.
+//! URLs of the servers under load: `http`, `https`, the stores `redis` and `memcached`, and each
+//! without TLS over a Unix socket.
 //!
 //! A URL is read as RFC 3986 splits it (section 3), and kept in the form a driver needs: where to
 //! connect, and the request target (RFC 9112 section 3.2.1). Bytes beyond ASCII in the path or the
@@ -22,13 +23,17 @@ pub const MAX_TARGET_BYTES: usize = MAX_URL_BYTES - 512;
 /// The longest path of a Unix socket: `sun_path` of Linux less the final NUL.
 const MAX_SOCKET_PATH: usize = 107;
 
-/// What the connection speaks beneath HTTP.
+/// What the connection speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// Plain TCP, or a Unix socket.
+    /// HTTP over plain TCP, or a Unix socket.
     Http,
-    /// TLS.
+    /// HTTP over TLS.
     Https,
+    /// The protocol of Redis, RESP2.
+    Redis,
+    /// The text protocol of memcached.
+    Memcached,
 }
 
 impl Scheme {
@@ -38,16 +43,26 @@ impl Scheme {
         match self {
             Self::Http => 80,
             Self::Https => 443,
+            Self::Redis => 6379,
+            Self::Memcached => 11211,
         }
     }
 
-    /// `http` or `https`.
+    /// The scheme as it stands in a URL.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::Redis => "redis",
+            Self::Memcached => "memcached",
         }
+    }
+
+    /// Whether it is that of a key-value store, which has records instead of paths.
+    #[must_use]
+    pub fn is_store(self) -> bool {
+        matches!(self, Self::Redis | Self::Memcached)
     }
 }
 
@@ -98,7 +113,8 @@ impl Url {
         if over_unix {
             let unix = Some(authority.socket_path()?);
             let host = "localhost".to_owned();
-            return Ok(Self { scheme, host, port: 80, target, unix, credentials });
+            let port = scheme.default_port();
+            return Ok(Self { scheme, host, port, target, unix, credentials });
         }
         let (host, port) = authority.host_and_port()?;
         let port = port.unwrap_or(scheme.default_port());
@@ -207,10 +223,18 @@ fn scheme_of(name: &str) -> Result<(Scheme, bool), ParseError> {
         "http" => Ok((Scheme::Http, false)),
         "https" => Ok((Scheme::Https, false)),
         "http+unix" => Ok((Scheme::Http, true)),
+        "redis" => Ok((Scheme::Redis, false)),
+        "redis+unix" => Ok((Scheme::Redis, true)),
+        "memcached" => Ok((Scheme::Memcached, false)),
+        "memcached+unix" => Ok((Scheme::Memcached, true)),
+        "rediss" => {
+            let error = ParseError::new("a scheme without TLS", name, 0, name.len());
+            Err(error.hint("redis:// is spoken without TLS only: put a TLS proxy beside us"))
+        }
         other => {
-            let wanted = "the scheme http, https or http+unix";
+            let wanted = "the scheme http, https, http+unix, redis or memcached";
             let error = ParseError::new(wanted, name, 0, name.len());
-            let known = ["http", "https", "http+unix"];
+            let known = ["http", "https", "http+unix", "redis", "memcached"];
             Err(match plimsoll_units::nearest(other, known) {
                 Some(near) => error.hint(format!("write {near}")),
                 None => error,
