@@ -59,6 +59,12 @@ impl Scheme {
         }
     }
 
+    /// Whether its protocol has no way to authenticate.
+    #[must_use]
+    pub fn credentials_are_refused(self) -> bool {
+        self == Self::Memcached
+    }
+
     /// Whether it is that of a key-value store, which has records instead of paths.
     #[must_use]
     pub fn is_store(self) -> bool {
@@ -132,6 +138,26 @@ impl Url {
         }
         refuse_unfit(text)?;
         Ok(Self { target: target_of(text)?, ..self.clone() })
+    }
+
+    /// The number of the database that the path of a store's URL names: `/3`; 0 where it names
+    /// none.
+    ///
+    /// # Errors
+    /// A path that is no number below a million, or any path where the store has one database only.
+    pub fn database(&self) -> Result<u32, ParseError> {
+        let number = self.target.strip_prefix('/').unwrap_or(&self.target);
+        if number.is_empty() {
+            return Ok(0);
+        }
+        let wrong = |wanted: &str| ParseError::new(wanted, &self.target, 0, self.target.len());
+        if self.scheme != Scheme::Redis {
+            return Err(wrong("no path behind the server: it has no databases"));
+        }
+        let digits = number.len() <= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
+        number.parse().ok().filter(|_| digits).ok_or_else(|| {
+            wrong("the number of a database as the path").hint("write redis://127.0.0.1:6379/0")
+        })
     }
 
     /// The value of the `host` header and of `:authority`: the host, an IPv6 address in its

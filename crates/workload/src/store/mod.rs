@@ -13,7 +13,7 @@ mod operations;
 
 pub use keys::{Keys, THETA};
 pub use mix::{Mix, Named};
-pub use operations::{Kind, MOST_KEY, Operation, Operations, Wanted};
+pub use operations::{Kind, LAG, MOST_KEY, Operation, Operations, Wanted};
 
 use std::ops::RangeInclusive;
 

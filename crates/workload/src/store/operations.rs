@@ -6,6 +6,9 @@
 //! it, without asking the threads that made them. Insertions are therefore stratified: with share s
 //! the j-th is one of the requests from ⌈j / s⌉ to ⌈(j + 1) / s⌉ − 1, drawn at random. The share is
 //! exact, and the count before any request follows from its number alone.
+//!
+//! A read asks only for records whose insertion is [`LAG`] requests old, so that it does not overtake
+//! it: with fewer than so many on their way at once, what was inserted is there.
 
 use super::keys::Chooser;
 use super::{Mix, VALUE_BYTES, Workload};
@@ -20,6 +23,9 @@ const DIGITS: usize = 12;
 pub const MOST_KEY: usize = PREFIX.len() + DIGITS;
 /// Random bytes beyond the greatest value: values begin anywhere in them.
 const SPARE_BYTES: usize = 64 * 1024;
+
+/// How many requests old an insertion is before reads ask for its record.
+pub const LAG: u64 = 1024;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +115,8 @@ impl Operations {
         }
         let others = u64::from(self.mix.read() + self.mix.update()).max(1);
         let is_read = stream.below(others) < u64::from(self.mix.read());
-        let record = self.chooser.draw(stream, inserted);
+        let (_, settled) = self.insertions(number.saturating_sub(LAG));
+        let record = self.chooser.draw(stream, settled);
         (if is_read { Kind::Read } else { Kind::Update }, record)
     }
 
