@@ -28,4 +28,5 @@ mod reading;
 mod recording;
 mod secrets;
 mod server_limit;
+mod stores;
 mod transport;

@@ -3,12 +3,12 @@
 //! response time, what the queue made of the very same requests (recursion on the target's log,
 //! exact), and what queueing theory expects (formulas, in the long run).
 //!
-//! `path_truth PLIMSOLL [SECONDS [REQUESTS [QUEUE]]]`, or `bash benches/load/path-truth.sh …`, where
-//! QUEUE is one of them, such as `M/M/4:50%`. A figure is
-//! out of tolerance where run and recursion differ by more than 1% and 0.1 ms together. The formulas
-//! differ from both by chance: within the half-widths of the batch means (95%) 19 times in 20, and
-//! within three of them all but always. REQUESTS is how many the queues at 50% have at least: from
-//! 200,000 on, mean and p99 must be within 3% of the formula there.
+//! `path_truth PLIMSOLL [SECONDS [REQUESTS [QUEUE]]]`, or `bash benches/load/path-truth.sh …`,
+//! where QUEUE is one of them, such as `M/M/4:50%`. A figure is out of tolerance where run and
+//! recursion differ by more than 1% and 0.1 ms together. The formulas differ from both by chance:
+//! within the half-widths of the batch means (95%) 19 times in 20, and within three of them all but
+//! always. REQUESTS is how many the queues at 50% have at least: from 200,000 on, mean and p99 must
+//! be within 3% of the formula there.
 //!
 //! Generator and target each have a core of their own (`taskset`) and poll it, so that what is left
 //! of the difference is the path between them: two system calls, loopback and back.
@@ -159,7 +159,7 @@ fn agrees(
 ) -> Option<bool> {
     let apart = (run_ms - formula_s * 1e3).abs();
     if queue.load < 0.6 {
-        return (requests >= MANY).then(|| apart <= 0.03 * formula_s * 1e3);
+        return (requests >= MANY).then_some(apart <= 0.03 * formula_s * 1e3);
     }
     half.map(|half| apart <= 3.0 * half * 1e3)
 }

@@ -1,7 +1,8 @@
 //! Redis: RESP2, the protocol of its clients (Redis serialization protocol specification, version
 //! 2). A read is `GET`, a write `SET`; a connection begins with `AUTH` and `SELECT` where the URL
 //! says so. The first requests follow these without awaiting their answers: that the store lets us
-//! in has been asked before ([`crate::store::check`]). Commands are arrays of bulk strings, so keys and values may hold any byte.
+//! in has been asked before ([`crate::store::check`]). Commands are arrays of bulk strings, so keys
+//! and values may hold any byte.
 //!
 //! Answers to these are `+OK`, `$N` and a block, `$-1` for no such record, and `-CODE text`;
 //! anything else is refused.

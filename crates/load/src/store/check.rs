@@ -1,6 +1,7 @@
 //! One question before a load: does the store let us in, and is a record of the data set there?
 //!
-//! Blocking, on a connection of its own, with the dialect's own bytes; the engine has no part in it.
+//! Blocking, on a connection of its own, with the dialect's own bytes; the engine has no part in
+//! it.
 
 use super::frames::Frames;
 use super::{Asked, Dialect, Reply, Store, code, take};

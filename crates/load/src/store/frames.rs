@@ -1,8 +1,8 @@
 //! Dividing what a store sends into lines and blocks: lines end in CR LF, a block has a length that
 //! a line has told, and CR LF behind it. RESP2 and memcached's text protocol both are made so.
 //!
-//! Bounded: a line has at most [`MAX_LINE`] bytes and is kept until the next one begins; a block has
-//! at most [`MAX_BLOCK`] and is only counted. A line end without CR is refused.
+//! Bounded: a line has at most [`MAX_LINE`] bytes and is kept until the next one begins; a block
+//! has at most [`MAX_BLOCK`] and is only counted. A line end without CR is refused.
 
 /// The longest line, CR LF included.
 pub const MAX_LINE: usize = 8 * 1024;

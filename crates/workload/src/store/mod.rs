@@ -2,8 +2,8 @@
 //! Ramakrishnan, Sears: Benchmarking cloud serving systems with YCSB, SoCC 2010).
 //!
 //! A [`Workload`] says how many records there are, how large their values are, which operations
-//! come in which shares, and how popular each record is. [`Operations`] makes of it the operation of
-//! each request, a function of the seed and of the request's number alone: several threads that
+//! come in which shares, and how popular each record is. [`Operations`] makes of it the operation
+//! of each request, a function of the seed and of the request's number alone: several threads that
 //! share a load ask together for exactly what one would have asked for, and a request that is sent
 //! once more asks for the same again.
 

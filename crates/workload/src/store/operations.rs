@@ -7,8 +7,8 @@
 //! the j-th is one of the requests from ⌈j / s⌉ to ⌈(j + 1) / s⌉ − 1, drawn at random. The share is
 //! exact, and the count before any request follows from its number alone.
 //!
-//! A read asks only for records whose insertion is [`LAG`] requests old, so that it does not overtake
-//! it: with fewer than so many on their way at once, what was inserted is there.
+//! A read asks only for records whose insertion is [`LAG`] requests old, so that it does not
+//! overtake it: with fewer than so many on their way at once, what was inserted is there.
 
 use super::keys::Chooser;
 use super::{Mix, VALUE_BYTES, Workload};

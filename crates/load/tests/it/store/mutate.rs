@@ -1,5 +1,5 @@
-//! Answers of a store, right ones and mutated ones, played through its driver: whatever comes, every
-//! request ends at most once, in any pieces the same way, and what is kept stays within bounds.
+//! Answers of a store, right ones and mutated ones, played through its driver: whatever comes,
+//! every request ends at most once, in any pieces the same way, and what is kept stays bounded.
 //!
 //! Shared with `examples/store_mutate.rs`, which looks for trouble as long as one likes.
 

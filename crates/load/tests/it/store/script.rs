@@ -3,7 +3,7 @@
 use crate::server::Peer;
 use plimsoll_load::Protocol;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::sync::Mutex;
 
 /// Which protocol a script speaks.
