@@ -16,9 +16,9 @@ fn workload(named: Named, records: u64) -> Workload {
 /// How often each record was asked for in `draws` operations.
 fn tally(workload: &Workload, seed: u64, draws: u64) -> Vec<u64> {
     let operations = Operations::new(workload, seed, Wanted::Mixed);
-    let mut counts = vec![0; usize::try_from(workload.records).unwrap()];
+    let mut counts = vec![0; usize::try_from(workload.records).expect("a small number")];
     for number in 0..draws {
-        counts[usize::try_from(operations.at(number).record).unwrap()] += 1;
+        counts[usize::try_from(operations.at(number).record).expect("a small number")] += 1;
     }
     counts
 }
