@@ -181,6 +181,10 @@ fn redis_counts_the_same() {
     assert_eq!(server.redis_says(&[&login[..], &[&get]].concat()), data.value(&one));
 
     let run = place.run();
+    let shown = place.plimsoll(&["runs", "show", run.to_str().unwrap()]).ended_with(0);
+    let line =
+        "read-heavy: read:95%,update:5% of 2,000 records, keys zipf, values uniform:1B..2048B";
+    assert!(shown.out.contains(line), "{}", shown.out);
     place.plimsoll(&["report", run.to_str().unwrap()]).ended_with(0);
     assert_nowhere(&place, &[PASSWORD]);
 }
