@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::Availability;
 use plimsoll_stats::percentiles::Percentiles;
+use plimsoll_units::show_count;
 use serde::{Deserialize, Serialize};
 
 /// The version of the summary's form.
@@ -115,6 +116,14 @@ pub struct StoreWorkload {
     pub records: u64,
     /// How large a value was.
     pub value_size: String,
+}
+
+impl std::fmt::Display for StoreWorkload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, mix, keys, records, value_size } = self;
+        let records = show_count(*records);
+        write!(f, "{name}: {mix} of {records} records, keys {keys}, values {value_size}")
+    }
 }
 
 /// Failed requests by who is answerable.

@@ -60,13 +60,7 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
     }
     let _ = writeln!(out, "  {:<14}{phases}", "time");
     if let Some(asked) = &summary.workload {
-        let records = show_count(asked.records);
-        let size = &asked.value_size;
-        let _ = writeln!(
-            out,
-            "  {:<14}{}: {} of {records} records, keys {}, values {size}",
-            "workload", asked.name, asked.mix, asked.keys
-        );
+        let _ = writeln!(out, "  {:<14}{asked}", "workload");
     }
     let offered = rate(summary.offered, summary.duration_s);
     let _ = writeln!(

@@ -3,8 +3,9 @@
 //! Blocking, on a connection of its own, with the dialect's own bytes; the engine has no part in
 //! it.
 
-use super::frames::Frames;
+use super::frames::{Frames, Malformed};
 use super::{Asked, Dialect, Reply, Store, code, take};
+use crate::clock::Clock;
 use crate::config::{Config, Endpoint, Protocol};
 use crate::memcached::Memcached;
 use crate::redis::Redis;
@@ -60,22 +61,29 @@ pub fn check(config: &Config, store: &Store, patience: Duration) -> Result<bool,
             let socket = TcpStream::connect_timeout(address, patience).map_err(unreachable)?;
             socket.set_read_timeout(Some(patience)).map_err(unreachable)?;
             socket.set_write_timeout(Some(patience)).map_err(unreachable)?;
-            speak(config, store, socket)
+            speak(config, store, patience, socket)
         }
         Endpoint::Unix(path) => {
             let socket = UnixStream::connect(path).map_err(unreachable)?;
             socket.set_read_timeout(Some(patience)).map_err(unreachable)?;
             socket.set_write_timeout(Some(patience)).map_err(unreachable)?;
-            speak(config, store, socket)
+            speak(config, store, patience, socket)
         }
     }
 }
 
-fn speak(config: &Config, store: &Store, socket: impl Read + Write) -> Result<bool, CheckError> {
+fn speak(
+    config: &Config,
+    store: &Store,
+    patience: Duration,
+    socket: impl Read + Write,
+) -> Result<bool, CheckError> {
     let operation = Operation::read(store.operations.records().saturating_sub(1));
     let (asked, protocol) = match config.protocol {
-        Protocol::Memcached => (ask(&Memcached, &operation, socket), "memcached's text protocol"),
-        _ => (ask(&Redis::new(store.login.clone()), &operation, socket), "RESP2"),
+        Protocol::Memcached => {
+            (ask(&Memcached, &operation, patience, socket), "memcached's text protocol")
+        }
+        _ => (ask(&Redis::new(store.login.clone()), &operation, patience, socket), "RESP2"),
     };
     let endpoint = config.endpoint.clone();
     match asked {
@@ -95,42 +103,46 @@ enum Failed {
 fn ask<D: Dialect>(
     dialect: &D,
     operation: &Operation,
+    patience: Duration,
     mut socket: impl Read + Write,
 ) -> Result<bool, Failed> {
+    let clock = Clock::start();
     let mut out = Vec::new();
-    let mut awaited = vec![Asked::Greeting; dialect.greet(&mut out) as usize];
-    awaited.push(Asked::Read);
+    let mut greetings = dialect.greet(&mut out);
     D::command(operation, &[], &mut out);
     socket.write_all(&out).map_err(Failed::Io)?;
     let (mut frames, mut state) = (Frames::default(), D::State::default());
-    let mut awaited = awaited.into_iter();
     let mut buffer = [0; 4096];
-    let mut asked = Asked::Read;
-    if let Some(first) = awaited.next() {
-        asked = first;
-    }
-    loop {
-        let n = socket.read(&mut buffer).map_err(Failed::Io)?;
+    // A server that sends a byte now and then does not hold us up either.
+    while u128::from(clock.now()) <= patience.as_nanos() {
+        let n = socket.read(&mut buffer).map_err(|error| {
+            // What a socket says whose patience has ended.
+            let late = error.kind() == io::ErrorKind::WouldBlock;
+            Failed::Io(if late { io::ErrorKind::TimedOut.into() } else { error })
+        })?;
         if n == 0 {
             return Err(Failed::Io(io::ErrorKind::UnexpectedEof.into()));
         }
         let mut bytes = &buffer[..n];
         while !bytes.is_empty() {
-            let taken = take::<D>(&mut frames, &mut state, bytes).map_err(|_| Failed::Malformed)?;
-            bytes = &bytes[taken.0..];
-            let Some(reply) = taken.1 else { break };
+            let taken = take::<D>(&mut frames, &mut state, bytes);
+            let (n, reply) = taken.map_err(|Malformed| Failed::Malformed)?;
+            bytes = &bytes[n..];
+            let Some(reply) = reply else { break };
             if let Reply::Error(_) = reply {
                 return Err(Failed::Said(shown(frames.line())));
             }
+            let asked = if greetings > 0 { Asked::Greeting } else { Asked::Read };
             if code(asked, reply).is_none() {
                 return Err(Failed::Malformed);
             }
-            match awaited.next() {
-                Some(next) => asked = next,
-                None => return Ok(reply == Reply::Found),
+            if asked == Asked::Read {
+                return Ok(reply == Reply::Found);
             }
+            greetings -= 1;
         }
     }
+    Err(Failed::Io(io::ErrorKind::TimedOut.into()))
 }
 
 /// What was said, as text of one line.

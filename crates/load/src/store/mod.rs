@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a store is asked for, and who asks.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Store {
     /// The operation of each request, by its number.
     pub operations: Arc<Operations>,

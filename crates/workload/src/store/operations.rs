@@ -59,7 +59,6 @@ pub enum Wanted {
 }
 
 /// The operations of a load. Made once, and shared by its threads.
-#[derive(Debug)]
 pub struct Operations {
     wanted: Wanted,
     mix: Mix,
