@@ -335,3 +335,23 @@ fn a_store_that_dies_fails_what_it_did_not_answer() {
     assert!((100..600).contains(&succeeded), "{summary}");
     assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
 }
+
+#[test]
+fn an_interrupted_data_set_says_how_much_of_it_is_there() {
+    let place = Place::new();
+    let test = "an_interrupted_data_set_says_how_much_of_it_is_there";
+    let Some(server) = Server::redis(test, &place, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let all = ["prepare", &url, "--records", "100M", "--value-size", "1", "--json"];
+    let going = place.start(place.command(crate::program::PLIMSOLL, &all));
+    let written = || server.redis_says(&["DBSIZE"]);
+    wait_for("some records", || (written().len() > ":1000".len()).then_some(()));
+    going.signal(rustix::process::Signal::INT);
+    let filled = going.wait().ended_with(4).json();
+    assert_eq!(filled["stopped"], true, "{filled}");
+    let counted = format!(":{}", filled["written"]);
+    assert_eq!(written(), counted.as_bytes(), "{filled}");
+    // The next of each user was due and is not sent any more; nothing else went wrong.
+    let errors = filled["errors"].as_object().unwrap();
+    assert!(errors.keys().all(|kind| kind == "cut"), "{filled}");
+}

@@ -113,7 +113,8 @@ fn shown(filled: &Filled) -> String {
             .map(|(kind, n)| format!("{} × {}", kind.replace('_', " "), show_count(*n)))
             .chain(counters.status.iter().map(|(code, n)| format!("{code} × {}", show_count(*n))))
             .collect();
-        out.push_str(&format!("not whole: {}\n", kinds.join(", ")));
+        let why = if filled.stopped { "interrupted" } else { "not whole" };
+        out.push_str(&format!("{why}: {}\n", kinds.join(", ")));
     }
     out
 }
