@@ -29,4 +29,5 @@ mod reading;
 mod recording;
 mod secrets;
 mod server_limit;
+mod stores;
 mod transport;

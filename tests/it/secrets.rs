@@ -22,7 +22,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Fails where a secret, or the header made of it, stands in any file of the test's folder, the
 /// output of the processes included.
 #[track_caller]
-fn assert_nowhere(place: &Place, secrets: &[&str]) {
+pub(crate) fn assert_nowhere(place: &Place, secrets: &[&str]) {
     let mut found = Vec::new();
     files(&place.path(""), &mut found);
     assert!(found.iter().any(|path| path.ends_with("run.sqlite")), "no run: {found:?}");

@@ -6,8 +6,7 @@
 //!    below the curve's load line as that is unsure: the escalation with overdose control of
 //!    clinical trials (J. Babb, A. Rogatko, S. Zacks, *Cancer phase I clinical trials*, Statistics
 //!    in Medicine 17, 1998), where a dose is the highest one that harms with a small probability.
-//! 3. *Check.* When the line is known as precisely as asked, longer windows just below and above
-//! it.
+//! 3. *Check.* When the line is known as precisely as asked: windows just below and above it.
 //!
 //! Whenever a window was cut, the server is let recover before anything else is measured.
 

@@ -159,7 +159,7 @@ fn agrees(
 ) -> Option<bool> {
     let apart = (run_ms - formula_s * 1e3).abs();
     if queue.load < 0.6 {
-        return (requests >= MANY).then(|| apart <= 0.03 * formula_s * 1e3);
+        return (requests >= MANY).then_some(apart <= 0.03 * formula_s * 1e3);
     }
     half.map(|half| apart <= 3.0 * half * 1e3)
 }

@@ -17,6 +17,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Drive a web application with a load, and tell the truth about its latency
     Load(Box<Load>),
+    /// Load the data set of a key-value store, before a load reads it
+    Prepare(Box<Prepare>),
     /// Find the highest rate that a server sustains under an SLO, from outside
     Capacity(Box<Capacity>),
     /// Make traces from access logs, and look at traces
@@ -42,6 +44,7 @@ Examples:
   plimsoll load http://127.0.0.1:8080/ --users 64 --for 30s --think exp:1s
   plimsoll load http://h/ --schedule '100/s for 1m, 100/s..600/s in 10m' --slo 'p99<200ms'
   plimsoll load http://h/ --trace day.csv --scale 35/s..600/s --speed 60
+  plimsoll load redis://127.0.0.1:6379 --workload read-heavy --rate 5000/s --for 10s
   plimsoll load plan.toml --repeat 5
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed,
@@ -75,6 +78,54 @@ pub(crate) struct Load {
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll prepare redis://127.0.0.1:6379 --records 100k --value-size 1KiB
+  plimsoll prepare memcached://127.0.0.1:11211
+
+Exit codes: 0 every record is written, 2 wrong use or plan, 4 not every record is.")]
+pub(crate) struct Prepare {
+    /// A redis:// or memcached:// URL, or a plan file
+    pub(crate) target: String,
+    /// Records of the data set
+    #[arg(long, value_name = "N")]
+    pub(crate) records: Option<String>,
+    /// Size of a value: 100B, or a distribution such as uniform:100B..9KiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) value_size: Option<String>,
+    /// Where the sizes and the bytes of the values come from
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<String>,
+    /// The store's user and password
+    #[arg(long, value_name = "USER:PASSWORD", allow_hyphen_values = true)]
+    pub(crate) basic: Option<String>,
+    /// The environment variable that holds user:password
+    #[arg(long, value_name = "VARIABLE")]
+    pub(crate) basic_env: Option<String>,
+    /// Connect to this address for a name; may be repeated
+    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
+    pub(crate) resolve: Vec<String>,
+    /// Connections
+    #[arg(long, short = 'c', value_name = "N", default_value = "4")]
+    pub(crate) connections: String,
+    /// Records on their way at once on one connection
+    #[arg(long, value_name = "N", default_value = "64")]
+    pub(crate) streams: String,
+    /// When a record is given up, from its sending
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) timeout: Option<String>,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print what was done as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Args)]

@@ -127,6 +127,19 @@ pub(crate) struct RequestFlags {
     #[arg(long, value_name = "STATUSES", help_heading = "What is asked")]
     ok: Option<String>,
 
+    /// What a store is asked for: write-only, read-only, read-heavy, balanced, read-latest
+    #[arg(long, value_name = "NAME", help_heading = "What a store is asked")]
+    workload: Option<String>,
+    /// Records of its data set
+    #[arg(long, value_name = "N", help_heading = "What a store is asked")]
+    records: Option<String>,
+    /// Size of a value: 100B, or a distribution such as uniform:100B..9KiB
+    #[arg(long, value_name = "SIZE", help_heading = "What a store is asked")]
+    value_size: Option<String>,
+    /// How popular records are: zipf, zipf-plain, uniform, latest, hotset:20%,80%
+    #[arg(long, value_name = "HOW", help_heading = "What a store is asked")]
+    keys: Option<String>,
+
     /// Connections in all; 64..2000 grows
     #[arg(long, short = 'c', value_name = "N", help_heading = "How it is sent")]
     connections: Option<String>,
@@ -136,7 +149,7 @@ pub(crate) struct RequestFlags {
     /// 1.1, 2 or auto
     #[arg(long, value_name = "VERSION", help_heading = "How it is sent")]
     http: Option<String>,
-    /// Requests at once on one HTTP/2 connection
+    /// Requests at once on one connection of HTTP/2, or of a store
     #[arg(long, value_name = "N", help_heading = "How it is sent")]
     streams: Option<String>,
     /// Accept any certificate
@@ -247,6 +260,10 @@ impl RequestFlags {
         add("bearer-env", "target.bearer_env", self.bearer_env.as_ref());
         add("host", "target.host", self.host.as_ref());
         add("ok", "target.ok", self.ok.as_ref());
+        add("workload", "store.workload", self.workload.as_ref());
+        add("records", "store.records", self.records.as_ref());
+        add("value-size", "store.value_size", self.value_size.as_ref());
+        add("keys", "store.keys", self.keys.as_ref());
         add("connections", "load.connections", self.connections.as_ref());
         add("connection", "load.connection", self.connection.as_ref());
         add("http", "target.http", self.http.as_ref());

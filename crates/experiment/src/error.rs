@@ -95,6 +95,9 @@ pub enum ExperimentError {
         /// Why not.
         why: String,
     },
+    /// A store did not let us in, or is none.
+    #[error(transparent)]
+    Store(#[from] plimsoll_load::store::CheckError),
     /// The run could not be made or completed.
     #[error(transparent)]
     Load(#[from] plimsoll_load::run::RunError),
@@ -126,6 +129,7 @@ impl ExperimentError {
             self,
             Self::Name { .. }
                 | Self::Protocol { .. }
+                | Self::Store(_)
                 | Self::Load(_)
                 | Self::Runs(_)
                 | Self::Capacity(_)

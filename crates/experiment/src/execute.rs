@@ -132,6 +132,7 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
         id: setting.id.clone(),
         name: setting.name.clone(),
         subject: prepared.subject.clone(),
+        workload: prepared.workload.clone(),
         started_unix_ns: setting.started_unix_ns,
         version: setting.version.to_owned(),
         seed: config.seed,

@@ -6,10 +6,12 @@
 pub mod check;
 pub mod error;
 pub mod execute;
+pub mod fill;
 pub mod prepare;
 pub mod search;
 
 pub use check::Check;
 pub use error::ExperimentError;
 pub use execute::{Outcome, Progress, Setting, execute};
+pub use fill::{Filled, Filling, fill};
 pub use prepare::{Prepared, prepare};

@@ -2,6 +2,7 @@
 //! are types; nothing here is read from a file.
 
 use crate::http1::encode::Head;
+use crate::store::Store;
 use plimsoll_workload::request::Requests;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -50,6 +51,10 @@ pub enum Protocol {
     Http1,
     /// HTTP/2, by ALPN over TLS and by prior knowledge without.
     Http2,
+    /// Redis, RESP2.
+    Redis,
+    /// memcached's text protocol.
+    Memcached,
 }
 
 /// How a thread waits for the next due request.
@@ -113,6 +118,8 @@ pub struct Config {
     pub requests: Arc<Requests>,
     /// The order of what is asked, as indices into the list, in place of the list's own.
     pub sequence: Option<Arc<[u32]>>,
+    /// What a store is asked for, in place of the list.
+    pub store: Option<Store>,
     /// How HTTP requests are headed.
     pub head: Head,
     /// A connection of its own for each request.
@@ -121,7 +128,7 @@ pub struct Config {
     pub expected: Expected,
     /// Connections in all: opened before the start, and opened at most.
     pub connections: (u32, u32),
-    /// Requests at once on one HTTP/2 connection.
+    /// Requests at once on one connection, where the protocol lets several share it.
     pub streams_per_connection: u32,
     /// Threads, at least 1 and at most the most connections.
     pub threads: u32,

@@ -11,8 +11,11 @@ pub mod config;
 pub mod driver;
 pub mod http1;
 pub mod http2;
+pub mod memcached;
+pub mod redis;
 pub mod run;
 pub mod session;
+pub mod store;
 pub mod sys;
 
 mod connection;

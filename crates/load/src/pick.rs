@@ -1,4 +1,5 @@
-//! Which request of the list comes next: as its order has it, or as a log has it.
+//! Which request comes next: of the list as its order has it, or as a log has it; of a store by its
+//! number.
 
 use crate::config::Config;
 use plimsoll_workload::arrivals::Share;
@@ -18,6 +19,14 @@ pub(crate) enum Pick {
         /// How many shares there are.
         step: usize,
     },
+    /// The number of the request in the whole load, from which a store's operation follows. After
+    /// 2³² of them they begin anew.
+    Number {
+        /// The next of this share.
+        next: u32,
+        /// How many shares there are.
+        step: u32,
+    },
 }
 
 impl Pick {
@@ -26,6 +35,9 @@ impl Pick {
     /// # Errors
     /// A list without requests, or weights that do not fit it.
     pub(crate) fn new(config: &Config, share: Share) -> Result<Self, RequestError> {
+        if config.store.is_some() {
+            return Ok(Self::Number { next: share.index, step: share.of.max(1) });
+        }
         Ok(match &config.sequence {
             None => Self::Order(Picker::new(&config.requests, config.seed, share)?),
             Some(sequence) => Self::Sequence {
@@ -45,6 +57,11 @@ impl Pick {
                 let index = sequence.get(*next).copied()?;
                 *next += *step;
                 Some(index)
+            }
+            Self::Number { next, step } => {
+                let number = *next;
+                *next = number.wrapping_add(*step);
+                Some(number)
             }
         }
     }

@@ -10,8 +10,11 @@ use crate::driver::Driver;
 use crate::http1::Http1;
 use crate::http1::encode::Encoder;
 use crate::http2::{self, Http2};
+use crate::memcached::Memcached;
 use crate::recorder::{Recorder, Slice};
+use crate::redis::Redis;
 use crate::source::{Closed, Open, Source, Times};
+use crate::store::{Pipeline, Store};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::arrivals::Share;
@@ -362,8 +365,24 @@ fn spawn(
             let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
             start(config, line, driver, source, recorder)?
         }
+        Protocol::Redis => {
+            let Store { operations, login } = store_of(&config)?;
+            let depth = config.streams_per_connection;
+            let driver = Pipeline::new(Redis::new(login), operations, depth, once);
+            start(config, line, driver, source, recorder)?
+        }
+        Protocol::Memcached => {
+            let depth = config.streams_per_connection;
+            let driver = Pipeline::new(Memcached, store_of(&config)?.operations, depth, once);
+            start(config, line, driver, source, recorder)?
+        }
     };
     Ok(Thread { handle: Some(handle), commands, wake, empty, last: None })
+}
+
+fn store_of(config: &Config) -> io::Result<Store> {
+    let none = || io::Error::other("ask a store: the configuration has no operations for it");
+    config.store.clone().ok_or_else(none)
 }
 
 fn start<D: Driver + 'static>(

@@ -94,7 +94,13 @@ pub(crate) static LOAD: SectionKeys = SectionKeys {
             r#""per-request""#,
             "How long a connection lives.",
         ),
-        key("streams", "count", "64", "16", "Requests at once on one HTTP/2 connection."),
+        key(
+            "streams",
+            "count",
+            "64; a store: 1",
+            "16",
+            "Requests at once on one connection: of HTTP/2, or of a store.",
+        ),
         key(
             "timeout",
             "duration",
@@ -145,7 +151,7 @@ pub struct Load {
     pub connections: Connections,
     /// How long a connection lives.
     pub connection: ConnectionLife,
-    /// Requests at once on one HTTP/2 connection; at least 1.
+    /// Requests at once on one connection, where the protocol has several; at least 1.
     pub streams: u32,
     /// When a request is given up, counted from its sending; above zero.
     pub timeout: Duration,

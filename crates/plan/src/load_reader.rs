@@ -33,7 +33,7 @@ impl Load {
         let timeout = section.positive_duration("timeout").unwrap_or(Target::TIMEOUT);
         let connections = read_connections(section);
         let streams = section.small("streams", 1..=100_000);
-        if section.has("streams") && target.http == Http::One {
+        if section.has("streams") && !target.shares_connections() {
             let hint = "set http = \"2\" in [target], or leave `streams` out";
             section.fault("streams", "`streams` goes with HTTP/2, found http 1.1", Some(hint));
         }
@@ -48,6 +48,8 @@ impl Load {
             patience: section.positive_duration("patience").unwrap_or(Duration::from_secs(1)),
         };
         let shape = shape?;
+        // A store is asked as its clients ask: the next command when the answer is there.
+        let one_by_one = target.http == Http::One;
         let default = match shape {
             LoadShape::Closed { users, .. } => users,
             LoadShape::Open { .. } | LoadShape::Replay => CONNECTIONS,
@@ -64,7 +66,7 @@ impl Load {
             drain: rest.drain,
             connections,
             connection: rest.connection,
-            streams: streams.unwrap_or(if target.http == Http::One { 1 } else { STREAMS }),
+            streams: streams.unwrap_or(if one_by_one { 1 } else { STREAMS }),
             timeout,
             max_waiting: rest.max_waiting,
             threads: rest.threads,
@@ -74,7 +76,7 @@ impl Load {
         })
     }
 
-    pub(crate) fn write(&self, out: &mut Writer, http: Http) {
+    pub(crate) fn write(&self, out: &mut Writer, target: &Target) {
         out.section(LOAD.path);
         self.shape.write(out);
         out.duration("warm_up", self.warm_up);
@@ -87,7 +89,7 @@ impl Load {
         for (word, _) in LIVES.iter().filter(|(_, life)| *life == self.connection) {
             out.text("connection", word);
         }
-        if http != Http::One {
+        if target.shares_connections() {
             out.whole("streams", u64::from(self.streams));
         }
         out.duration("timeout", self.timeout);

@@ -9,6 +9,7 @@ use crate::measure::{MEASURE, Measure};
 use crate::section::{Reading, Section};
 use crate::setting::{Setting, lay_over, write_out};
 use crate::source::Source;
+use crate::store::{STORE, Store};
 use crate::target::{TARGET, Target};
 use crate::target_reader::file;
 use crate::tree::{Table, read};
@@ -29,6 +30,13 @@ pub(crate) static TOP: SectionKeys = SectionKeys::plain(
             "Where the files that the plan names are.",
         ),
         key("target", "table", "–", "", "What is asked: the section `[target]`."),
+        key(
+            "store",
+            "table",
+            "{}",
+            "",
+            "What a key-value store is asked for: the section `[store]`.",
+        ),
         key("load", "table", "–", "", "How much is asked, and when: the section `[load]`."),
         key("measure", "table", "{}", "", "What the run is judged by: the section `[measure]`."),
     ],
@@ -45,6 +53,8 @@ pub struct Plan {
     pub repeat: u32,
     /// What is asked, of whom.
     pub target: Target,
+    /// What a store is asked for; `None` where the target is none.
+    pub store: Option<Store>,
     /// How much is asked, and when.
     pub load: Load,
     /// What the run is judged by.
@@ -107,9 +117,10 @@ impl Plan {
         let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
         let repeat = top.small("repeat", 1..=1_000_000).unwrap_or(1);
         let target = Target::read(&Section::open(reading, root, &TARGET), &folder);
+        let store = Store::read(&Section::open(reading, root, &STORE), &target);
         let load = Load::read(&Section::open(reading, root, &LOAD), &folder, &target);
         let measure = Measure::read(&Section::open(reading, root, &MEASURE));
-        Some(Self { name, seed, repeat, target, load: load?, measure })
+        Some(Self { name, seed, repeat, target, store, load: load?, measure })
     }
 
     /// The plan as a complete text: defaults filled in, secrets left out. Read again from the
@@ -137,7 +148,10 @@ impl Plan {
             out.text("folder", folder.display());
         }
         self.target.write(&mut out);
-        self.load.write(&mut out, self.target.http);
+        if let Some(store) = &self.store {
+            store.write(&mut out);
+        }
+        self.load.write(&mut out, &self.target);
         self.measure.write(&mut out);
         out.finish()
     }

@@ -5,12 +5,13 @@ use crate::key::{Key, SectionKeys};
 use crate::load::LOAD;
 use crate::measure::MEASURE;
 use crate::plan::TOP;
+use crate::store::STORE;
 use crate::target::{REPLAY, TARGET};
 use crate::trace::{PROFILE, TRACE};
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 7] =
-    [&TOP, &TARGET, &REPLAY, &LOAD, &TRACE, &PROFILE, &MEASURE];
+pub(crate) static SECTIONS: [&SectionKeys; 8] =
+    [&TOP, &TARGET, &REPLAY, &STORE, &LOAD, &TRACE, &PROFILE, &MEASURE];
 
 pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {
     SECTIONS.iter().find(|section| section.path == path).copied()

@@ -39,7 +39,7 @@ pub(crate) static TARGET: SectionKeys = SectionKeys {
             "URL",
             "–",
             r#""http://127.0.0.1:8080/""#,
-            "What to ask for; with `urls` or `replay`, the server of their paths.",
+            "What to ask for; with `urls` or `replay`, the server of their paths; or a store.",
         ),
         key(
             "urls",
@@ -314,6 +314,17 @@ pub(crate) const HTTP: [(&str, Http); 3] =
 impl Target {
     /// How long a request may take where the plan does not say.
     pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+
+    /// Whether the URL is that of a key-value store.
+    #[must_use]
+    pub fn is_store(&self) -> bool {
+        self.url.as_ref().is_some_and(|url| url.scheme.is_store())
+    }
+
+    /// Whether several requests may be on one connection.
+    pub(crate) fn shares_connections(&self) -> bool {
+        self.http != Http::One || self.is_store()
+    }
 
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {

@@ -12,6 +12,7 @@ use crate::header::Header;
 use crate::secret::key_is_secret;
 use crate::section::Section;
 use crate::status::Statuses;
+use crate::store::check_target;
 use crate::target::{
     ASKED, AUTH, Asked, Auth, BODY, Body, HTTP, Http, REPLAY, Replay, Resolve, TARGET, Target,
 };
@@ -31,7 +32,7 @@ impl Target {
         }
         let asked = asked.unwrap_or(Asked::Url);
         let host = section.line("host").map(str::to_owned);
-        Self {
+        let target = Self {
             url,
             order: read_order(section, &asked),
             asked,
@@ -50,7 +51,9 @@ impl Target {
             insecure: section.switch("insecure").unwrap_or(false),
             ca: file(section, "ca", folder),
             sni: section.line("sni").map(str::to_owned),
-        }
+        };
+        check_target(section, &target);
+        target
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
@@ -76,10 +79,12 @@ impl Target {
         if let Asked::List(_) = self.asked {
             out.text("order", &self.order);
         }
-        if !matches!(self.asked, Asked::Replay(_)) {
+        if !matches!(self.asked, Asked::Replay(_)) && !self.is_store() {
             out.text("method", &self.method);
         }
-        write_headers(&self.headers, out);
+        if !self.is_store() {
+            write_headers(&self.headers, out);
+        }
         match &self.body {
             Body::None => {}
             Body::Text { written, .. } => out.text("body", written),
@@ -97,10 +102,12 @@ impl Target {
         }
         out.list("resolve", self.resolve.iter().map(ToString::to_string));
         out.text("ok", &self.ok);
-        for (word, _) in HTTP.iter().filter(|(_, http)| *http == self.http) {
-            out.text("http", word);
+        if !self.is_store() {
+            for (word, _) in HTTP.iter().filter(|(_, http)| *http == self.http) {
+                out.text("http", word);
+            }
+            out.switch("insecure", self.insecure);
         }
-        out.switch("insecure", self.insecure);
         if let Some(ca) = &self.ca {
             out.text("ca", ca.display());
         }

@@ -32,6 +32,7 @@ pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
         ("host", json(&meta.host)),
     ];
     facts.extend(meta.slo.iter().map(|slo| ("slo", slo.clone())));
+    facts.extend(meta.workload.iter().map(|workload| ("workload", json(workload))));
     facts
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn of_end(end: &End) -> Vec<(&'static str, String)> {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| unreachable!("strings in vectors serialise"))
+    serde_json::to_string(value).unwrap_or_else(|_| unreachable!("texts and numbers serialise"))
 }
 
 /// The table's rows, read.
@@ -96,6 +97,8 @@ impl Facts {
             id: text("id")?,
             name: text("name")?,
             subject: text("subject")?,
+            // Runs of HTTP have none, nor have those of former versions.
+            workload: self.0.contains_key("workload").then(|| self.json("workload")).transpose()?,
             started_unix_ns: self.parsed("started_unix_ns")?,
             version: text("version")?,
             seed: self.parsed("seed")?,

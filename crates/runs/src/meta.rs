@@ -3,6 +3,8 @@
 
 use plimsoll_stats::Histogram;
 
+use crate::summary::StoreWorkload;
+
 /// Where a run took place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum World {
@@ -38,6 +40,8 @@ pub struct RunMeta {
     pub name: String,
     /// What the load is put on, for lists: a URL, or a few words.
     pub subject: String,
+    /// What a key-value store is asked for; `None` where the target is none.
+    pub workload: Option<StoreWorkload>,
     /// Start by the wall clock, nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
     /// The version of this program.

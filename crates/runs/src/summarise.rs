@@ -76,6 +76,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         schema: SCHEMA,
         warnings,
         run: identity(run, valid, invalid_because),
+        workload: run.meta().workload.clone(),
         duration_s,
         warmup_s: seconds(span.start),
         drain_s: drain_s(run, &span)?,

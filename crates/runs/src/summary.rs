@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::Availability;
 use plimsoll_stats::percentiles::Percentiles;
+use plimsoll_units::show_count;
 use serde::{Deserialize, Serialize};
 
 /// The version of the summary's form.
@@ -25,6 +26,9 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Which run, and whether to believe it.
     pub run: RunIdentity,
+    /// What a key-value store was asked for; left out where the target was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<StoreWorkload>,
     /// Length of the measured schedule as far as it was offered, seconds.
     pub duration_s: f64,
     /// Length of the warm-up, seconds.
@@ -97,6 +101,29 @@ pub struct RunIdentity {
     /// `complete`, `interrupted`, `stopped`, `failed`, or `incomplete` where the run was killed
     /// (or is still going on).
     pub ended: String,
+}
+
+/// What a key-value store was asked for: texts as a plan has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreWorkload {
+    /// The workload's name.
+    pub name: String,
+    /// The shares of its operations.
+    pub mix: String,
+    /// How popular each record was.
+    pub keys: String,
+    /// Records of the data set.
+    pub records: u64,
+    /// How large a value was.
+    pub value_size: String,
+}
+
+impl std::fmt::Display for StoreWorkload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, mix, keys, records, value_size } = self;
+        let records = show_count(*records);
+        write!(f, "{name}: {mix} of {records} records, keys {keys}, values {value_size}")
+    }
 }
 
 /// Failed requests by who is answerable.

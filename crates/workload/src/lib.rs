@@ -12,4 +12,6 @@ pub mod random;
 pub mod request;
 pub mod schedule;
 pub mod service_model;
+pub mod size;
+pub mod store;
 pub mod trace;

@@ -50,6 +50,19 @@ impl Stream {
         Self { state }
     }
 
+    /// The stream of one number under a key, which is itself a draw of a named stream. What is
+    /// drawn for request n is then a function of n alone, whoever draws for the requests before it.
+    #[inline]
+    #[must_use]
+    pub fn numbered(key: u64, number: u64) -> Self {
+        let mut split = split_mix(key ^ split_mix(number.wrapping_mul(GOLDEN)));
+        let state = std::array::from_fn(|_| {
+            split = split.wrapping_add(GOLDEN);
+            split_mix(split)
+        });
+        Self { state }
+    }
+
     /// 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
@@ -168,7 +181,7 @@ fn split_mix(mut z: u64) -> u64 {
 }
 
 /// FNV-1a, 64 bits.
-fn fnv_1a(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv_1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

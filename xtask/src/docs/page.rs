@@ -22,10 +22,11 @@ pub(super) struct ShownCommand {
 }
 
 impl ShownCommand {
-    /// The address after `--listen`, which a server in the background answers on.
+    /// The address after `--listen`, which a server in the background answers on; or the port after
+    /// `--port` (Redis) or `-p` (memcached).
     pub(super) fn listens_on(&self) -> Option<&str> {
         let mut words = self.script.split_ascii_whitespace();
-        words.find(|word| *word == "--listen")?;
+        words.find(|word| ["--listen", "--port", "-p"].contains(word))?;
         words.next()
     }
 }
@@ -162,13 +163,20 @@ mod tests {
 
     #[test]
     fn servers_run_in_the_background() {
-        let found =
-            commands("serve --listen 127.0.0.1:1 &\nserve & # until the end\na && b\nc # d &");
+        let found = commands(
+            "serve --listen 127.0.0.1:1 &\nserve & # until the end\na && b\nc # d &\ne -p 7 &",
+        );
         let shown: Vec<(bool, Option<&str>)> =
             found.iter().map(|command| (command.in_background, command.listens_on())).collect();
         assert_eq!(
             shown,
-            [(true, Some("127.0.0.1:1")), (true, None), (false, None), (false, None)]
+            [
+                (true, Some("127.0.0.1:1")),
+                (true, None),
+                (false, None),
+                (false, None),
+                (true, Some("7"))
+            ]
         );
     }
 }

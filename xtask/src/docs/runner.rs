@@ -190,11 +190,16 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// Whether something listens there: `host:port`, or `unix:path` below the page's folder.
+/// Whether something listens there: `host:port`, a port of this host, or `unix:path` below the
+/// page's folder.
 fn answers(address: &str, folder: &Path) -> bool {
     if let Some(path) = address.strip_prefix("unix:") {
         return UnixStream::connect(folder.join(path)).is_ok();
     }
+    let address = match address.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => address.to_owned(),
+    };
     let mut found = address.to_socket_addrs().into_iter().flatten();
     found.any(|address| TcpStream::connect_timeout(&address, ASK_EVERY).is_ok())
 }

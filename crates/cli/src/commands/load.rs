@@ -59,14 +59,24 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {
+    read_plan_of(args.target.as_ref(), &args.set, |plan| args.flags.settings(plan))
+}
+
+/// The plan that a command line means: a URL or a plan file, with flags laid over it, and the pairs
+/// of `--set` over these.
+pub(crate) fn read_plan_of(
+    target: Option<&String>,
+    set: &[String],
+    flags: impl Fn(Option<&Plan>) -> Vec<Setting>,
+) -> Result<Plan> {
     let mut pairs = Vec::new();
-    for pair in &args.set {
+    for pair in set {
         let setting = Setting::from_pair(pair)
             .map_err(|error| crate::terminal::error::FlagError::new("--set", pair, error))?;
         pairs.push(setting);
     }
-    let settings = |plan: Option<&Plan>| [args.flags.settings(plan), pairs.clone()].concat();
-    let Some(target) = &args.target else {
+    let settings = |plan: Option<&Plan>| [flags(plan), pairs.clone()].concat();
+    let Some(target) = target else {
         return Ok(Plan::assemble(&settings(None))?);
     };
     let file = Path::new(target);

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod export;
 pub(crate) mod load;
+pub(crate) mod prepare;
 pub(crate) mod prometheus;
 pub(crate) mod report;
 pub(crate) mod runs;

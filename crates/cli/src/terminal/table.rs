@@ -59,6 +59,9 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         let _ = write!(phases, ", {} until the last answer", seconds(summary.drain_s));
     }
     let _ = writeln!(out, "  {:<14}{phases}", "time");
+    if let Some(asked) = &summary.workload {
+        let _ = writeln!(out, "  {:<14}{asked}", "workload");
+    }
     let offered = rate(summary.offered, summary.duration_s);
     let _ = writeln!(
         out,

@@ -4,6 +4,7 @@
 mod endpoint;
 mod offer;
 mod requests;
+mod store;
 mod threads;
 pub mod tls;
 
@@ -11,6 +12,7 @@ use crate::error::ExperimentError;
 use plimsoll_load::run::Offer;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
+use plimsoll_runs::summary::StoreWorkload;
 use plimsoll_workload::request::Scheme;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +32,8 @@ pub struct Prepared {
     pub duration_ns: u64,
     /// What the load is put on, in a few words.
     pub subject: String,
+    /// What a key-value store is asked for; `None` where the target is none.
+    pub workload: Option<StoreWorkload>,
     /// What a reader should know: drops that were filled, lines that were left out.
     pub notes: Vec<String>,
 }
@@ -44,8 +48,8 @@ pub struct Place<'a> {
     pub version: &'a str,
 }
 
-/// Makes a plan ready: reads the files it names, resolves its names. Where the plan leaves the
-/// protocol to the target, and `ask` is set, one TLS handshake is made to ask it.
+/// Makes a plan ready: reads the files it names, resolves its names. With `ask` the target is asked
+/// first: by one TLS handshake where the plan leaves the protocol to it, a store for one record.
 ///
 /// # Errors
 /// [`ExperimentError`]: nothing has been sent.
@@ -61,7 +65,11 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let endpoint = endpoint::resolve(&plan.target, &url)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme == Scheme::Https;
-    let (tls, protocol) = tls::choose(&plan.target, &url, &endpoint, secure && ask)?;
+    let store = store::read(plan, &url, place)?;
+    let (tls, protocol) = match store::protocol(url.scheme) {
+        Some(protocol) => (None, protocol),
+        None => tls::choose(&plan.target, &url, &endpoint, secure && ask)?,
+    };
     let warmup_ns = nanoseconds(plan.load.warm_up);
     let peak_per_s = match &offer {
         Offer::Open { parts, .. } => parts.iter().filter_map(peak).fold(0.0, f64::max),
@@ -76,6 +84,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         protocol,
         requests: Arc::new(asked.requests),
         sequence: asked.sequence,
+        store,
         head: plimsoll_load::http1::encode::Head {
             user_agent: format!("plimsoll/{}", place.version),
             host: plan.target.host.clone(),
@@ -96,9 +105,12 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         seed: plan.seed,
         samples: plan.measure.samples,
     };
+    if ask {
+        store::ask(plan, &config, &mut notes)?;
+    }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
-    let subject = url.to_string();
-    Ok(Prepared { config, offer, warmup_ns, duration_ns, subject, notes })
+    let (subject, workload) = (url.to_string(), store::described(plan));
+    Ok(Prepared { config, offer, warmup_ns, duration_ns, subject, workload, notes })
 }
 
 /// A span in nanoseconds.

@@ -53,7 +53,8 @@ pub(super) fn read(
         Way::Replay(replay) => read_log(replay, target, notes)?,
     };
     let body = read_body(&target.body)?;
-    let auth = read_auth(target.auth.as_ref(), place)?;
+    // A store is told by its own commands who asks.
+    let auth = if target.is_store() { None } else { read_auth(target.auth.as_ref(), place)? };
     let given = matches!(target.asked, Way::Replay(_));
     for request in &mut asked.requests.list {
         // A log has methods of its own.
@@ -124,16 +125,35 @@ fn read_body(body: &Body) -> Result<Option<Template>, ExperimentError> {
     }
 }
 
+fn variable(name: &str, place: &Place<'_>) -> Result<String, ExperimentError> {
+    (place.environment)(name).ok_or_else(|| ExperimentError::Secret {
+        name: name.to_owned(),
+        why: "it is not set".to_owned(),
+    })
+}
+
+/// User and password, where the plan has them.
+pub(super) fn credentials(
+    auth: Option<&Auth>,
+    place: &Place<'_>,
+) -> Result<Option<Credentials>, ExperimentError> {
+    match auth {
+        Some(Auth::Basic(credentials)) => Ok(credentials.clone()),
+        Some(Auth::BasicEnv(name)) => {
+            let credentials = Credentials::parse(&variable(name, place)?);
+            credentials.map(Some).map_err(|error| {
+                let why = format!("expected {}", error.wanted);
+                ExperimentError::Secret { name: name.clone(), why }
+            })
+        }
+        None | Some(Auth::Bearer(_) | Auth::BearerEnv(_)) => Ok(None),
+    }
+}
+
 fn read_auth(
     auth: Option<&Auth>,
     place: &Place<'_>,
 ) -> Result<Option<(String, Template)>, ExperimentError> {
-    let variable = |name: &str| {
-        (place.environment)(name).ok_or_else(|| ExperimentError::Secret {
-            name: name.to_owned(),
-            why: "it is not set".to_owned(),
-        })
-    };
     let bearer = |token: &str, name: &str| {
         plimsoll_workload::request::bearer(token).map_err(|error| ExperimentError::Secret {
             name: name.to_owned(),
@@ -141,19 +161,11 @@ fn read_auth(
         })
     };
     Ok(match auth {
-        None | Some(Auth::Basic(None)) => None,
-        Some(Auth::Basic(Some(credentials))) => Some(credentials.header()),
         Some(Auth::Bearer(token)) => {
             token.reveal().map(|token| bearer(token, "target.bearer")).transpose()?
         }
-        Some(Auth::BasicEnv(name)) => {
-            let credentials = Credentials::parse(&variable(name)?).map_err(|error| {
-                let why = format!("expected {}", error.wanted);
-                ExperimentError::Secret { name: name.clone(), why }
-            })?;
-            Some(credentials.header())
-        }
-        Some(Auth::BearerEnv(name)) => Some(bearer(&variable(name)?, name)?),
+        Some(Auth::BearerEnv(name)) => Some(bearer(&variable(name, place)?, name)?),
+        other => credentials(other, place)?.as_ref().map(Credentials::header),
     })
 }
 

@@ -19,6 +19,7 @@ mod server;
 mod session;
 mod stale;
 mod stall;
+mod store;
 mod threads;
 mod timeout;
 mod tls;

@@ -169,3 +169,30 @@ fn what_is_missing_is_missing_from_the_command_line() {
     let error = &errors.errors[0];
     assert_eq!((error.at.line, error.at.column), (None, None));
 }
+
+#[test]
+fn flags_of_a_store_say_what_a_text_says() {
+    let settings: Vec<_> = [
+        ("target.url", "redis://127.0.0.1/3"),
+        ("store.workload", "update-heavy"),
+        ("store.records", "100k"),
+        ("store.value_size", "exp:1KiB"),
+        ("store.keys", "hotset:20%,80%"),
+        ("load.rate", "5k/s"),
+        ("load.for", "10s"),
+    ]
+    .map(|(key, value)| flag(key, value))
+    .into();
+    let text = "[target]\nurl = 'redis://127.0.0.1:6379/3'\n[store]\nworkload = 'balanced'\n\
+                records = 100000\nvalue_size = 'exp:1024B'\nkeys = 'hotset:0.2,0.8'\n\
+                [load]\nrate = '5000/s'\nfor = '10s'\n";
+    let plan = Plan::assemble(&settings).unwrap();
+    assert_eq!(plan, Plan::parse(text, "plan.toml").unwrap());
+    assert_eq!(plan.load.streams, 1, "one command at a time, unless one says so");
+    let workload = plan.store.unwrap().workload;
+    assert_eq!((workload.records, workload.mix.read()), (100_000, 500_000));
+    // What a store has no use for is not printed, and a store's own is.
+    let printed = Plan::parse(text, "plan.toml").unwrap().to_toml();
+    assert!(printed.contains("[store]\nworkload = \"balanced\"\n"), "{printed}");
+    assert!(!printed.contains("http = ") && !printed.contains("method = "), "{printed}");
+}

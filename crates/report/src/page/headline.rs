@@ -67,6 +67,9 @@ pub(crate) fn asked(view: &View) -> String {
         Some(load) => format!("{load}. "),
         None => String::new(),
     };
+    if let Some(workload) = &s.workload {
+        text.push_str(&format!("{workload}. "));
+    }
     text.push_str(&format!("{} requests due in {}", whole(s.offered as f64), length(s.duration_s)));
     if s.warmup_s > 0.0 {
         text.push_str(&format!(", after {} of warm-up", length(s.warmup_s)));

@@ -126,6 +126,7 @@ impl Course {
             id: self.id.clone(),
             name: self.name.clone(),
             subject: self.subject.clone(),
+            workload: None,
             started_unix_ns: 1_793_000_000 * S,
             version: "0.1.0".to_owned(),
             seed: 7,

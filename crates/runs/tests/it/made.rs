@@ -17,6 +17,7 @@ pub(crate) fn meta(id: &str, warmup_s: u64, duration_s: u64) -> RunMeta {
         id: id.to_owned(),
         name: "by hand".to_owned(),
         subject: "http://127.0.0.1:8080/".to_owned(),
+        workload: None,
         started_unix_ns: 1_772_366_400_250_000_000,
         version: "0.1.0".to_owned(),
         seed: u64::MAX,

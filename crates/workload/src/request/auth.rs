@@ -54,6 +54,12 @@ impl Credentials {
         }
     }
 
+    /// User and password, to be sent and nothing else; the user may be empty.
+    #[must_use]
+    pub fn reveal(&self) -> (&[u8], &[u8]) {
+        (&self.user, &self.password)
+    }
+
     /// The header: `authorization: Basic …`.
     #[must_use]
     pub fn header(&self) -> (String, Template) {

@@ -1,4 +1,5 @@
-//! URLs of the servers under load: `http`, `https`, and HTTP over a Unix socket.
+//! URLs of the servers under load: `http`, `https`, the stores `redis` and `memcached`, and each
+//! without TLS over a Unix socket.
 //!
 //! A URL is read as RFC 3986 splits it (section 3), and kept in the form a driver needs: where to
 //! connect, and the request target (RFC 9112 section 3.2.1). Bytes beyond ASCII in the path or the
@@ -22,13 +23,17 @@ pub const MAX_TARGET_BYTES: usize = MAX_URL_BYTES - 512;
 /// The longest path of a Unix socket: `sun_path` of Linux less the final NUL.
 const MAX_SOCKET_PATH: usize = 107;
 
-/// What the connection speaks beneath HTTP.
+/// What the connection speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// Plain TCP, or a Unix socket.
+    /// HTTP over plain TCP, or a Unix socket.
     Http,
-    /// TLS.
+    /// HTTP over TLS.
     Https,
+    /// The protocol of Redis, RESP2.
+    Redis,
+    /// The text protocol of memcached.
+    Memcached,
 }
 
 impl Scheme {
@@ -38,16 +43,32 @@ impl Scheme {
         match self {
             Self::Http => 80,
             Self::Https => 443,
+            Self::Redis => 6379,
+            Self::Memcached => 11211,
         }
     }
 
-    /// `http` or `https`.
+    /// The scheme as it stands in a URL.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::Redis => "redis",
+            Self::Memcached => "memcached",
         }
+    }
+
+    /// Whether its protocol has no way to authenticate.
+    #[must_use]
+    pub fn credentials_are_refused(self) -> bool {
+        self == Self::Memcached
+    }
+
+    /// Whether it is that of a key-value store, which has records instead of paths.
+    #[must_use]
+    pub fn is_store(self) -> bool {
+        matches!(self, Self::Redis | Self::Memcached)
     }
 }
 
@@ -98,7 +119,8 @@ impl Url {
         if over_unix {
             let unix = Some(authority.socket_path()?);
             let host = "localhost".to_owned();
-            return Ok(Self { scheme, host, port: 80, target, unix, credentials });
+            let port = scheme.default_port();
+            return Ok(Self { scheme, host, port, target, unix, credentials });
         }
         let (host, port) = authority.host_and_port()?;
         let port = port.unwrap_or(scheme.default_port());
@@ -116,6 +138,26 @@ impl Url {
         }
         refuse_unfit(text)?;
         Ok(Self { target: target_of(text)?, ..self.clone() })
+    }
+
+    /// The number of the database that the path of a store's URL names: `/3`; 0 where it names
+    /// none.
+    ///
+    /// # Errors
+    /// A path that is no number below a million, or any path where the store has one database only.
+    pub fn database(&self) -> Result<u32, ParseError> {
+        let number = self.target.strip_prefix('/').unwrap_or(&self.target);
+        if number.is_empty() {
+            return Ok(0);
+        }
+        let wrong = |wanted: &str| ParseError::new(wanted, &self.target, 0, self.target.len());
+        if self.scheme != Scheme::Redis {
+            return Err(wrong("no path behind the server: it has no databases"));
+        }
+        let digits = number.len() <= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
+        number.parse().ok().filter(|_| digits).ok_or_else(|| {
+            wrong("the number of a database as the path").hint("write redis://127.0.0.1:6379/0")
+        })
     }
 
     /// The value of the `host` header and of `:authority`: the host, an IPv6 address in its
@@ -207,10 +249,18 @@ fn scheme_of(name: &str) -> Result<(Scheme, bool), ParseError> {
         "http" => Ok((Scheme::Http, false)),
         "https" => Ok((Scheme::Https, false)),
         "http+unix" => Ok((Scheme::Http, true)),
+        "redis" => Ok((Scheme::Redis, false)),
+        "redis+unix" => Ok((Scheme::Redis, true)),
+        "memcached" => Ok((Scheme::Memcached, false)),
+        "memcached+unix" => Ok((Scheme::Memcached, true)),
+        "rediss" => {
+            let error = ParseError::new("a scheme without TLS", name, 0, name.len());
+            Err(error.hint("redis:// is spoken without TLS only: put a TLS proxy beside us"))
+        }
         other => {
-            let wanted = "the scheme http, https or http+unix";
+            let wanted = "the scheme http, https, http+unix, redis or memcached";
             let error = ParseError::new(wanted, name, 0, name.len());
-            let known = ["http", "https", "http+unix"];
+            let known = ["http", "https", "http+unix", "redis", "memcached"];
             Err(match plimsoll_units::nearest(other, known) {
                 Some(near) => error.hint(format!("write {near}")),
                 None => error,

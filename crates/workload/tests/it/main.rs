@@ -11,4 +11,5 @@ mod request;
 mod schedule;
 mod service_model;
 mod statistics;
+mod store;
 mod trace;

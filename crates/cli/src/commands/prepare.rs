@@ -1,0 +1,172 @@
+//! `plimsoll prepare`: loads the data set that a workload reads.
+
+use crate::args::Prepare;
+use crate::commands::load::read_plan_of;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::place::{VERSION, cores, environment};
+use crate::terminal::{print, say};
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use plimsoll_experiment::prepare::Place;
+use plimsoll_experiment::{Filled, Filling, fill};
+use plimsoll_load::run::Wish;
+use plimsoll_plan::{Plan, Setting};
+use plimsoll_runs::ErrorKind;
+use plimsoll_units::{show_count, show_duration, show_rate, show_size};
+use serde_json::{Map, Value, json};
+use std::io::IsTerminal;
+
+/// How much more is written before a line says so, where there is no terminal: a tenth.
+const LINES: u64 = 10;
+
+/// Runs the command.
+pub(crate) fn run(args: &Prepare) -> Result<Exit> {
+    let mut plan = read_plan(args, None)?;
+    if plan.store.is_some() {
+        plan = read_plan(args, Some(&args.streams))?;
+    }
+    let place = Place { environment: &environment, cores: cores(), version: VERSION };
+    let records = plan.store.as_ref().map_or(0, |store| store.workload.records);
+    let quiet = args.quiet || args.json;
+    let mut progress = Progress::new(records, quiet, Interrupts::watch()?);
+    let filled = fill(&plan, &place, &mut progress);
+    progress.finish();
+    let filled = filled?;
+    print(&if args.json { format!("{:#}\n", as_json(&filled)) } else { shown(&filled) })?;
+    let whole = filled.counters.succeeded == filled.records;
+    Ok(if whole { Exit::Held } else { Exit::Incomplete })
+}
+
+/// The plan of the command line. How its load goes does not matter to a data set: it is written by
+/// as many users as there is room for. Only a store has `streams`: what else the target may be is
+/// refused later, in words that fit.
+fn read_plan(args: &Prepare, streams: Option<&String>) -> Result<Plan> {
+    let mut settings = Vec::new();
+    let mut add = |flag: &str, key: &str, value: Option<&String>| {
+        settings.extend(value.map(|value| Setting::new(key, value, format!("--{flag}"))));
+    };
+    add("records", "store.records", args.records.as_ref());
+    add("value-size", "store.value_size", args.value_size.as_ref());
+    add("seed", "seed", args.seed.as_ref());
+    add("basic", "target.basic", args.basic.as_ref());
+    add("basic-env", "target.basic_env", args.basic_env.as_ref());
+    add("connections", "load.connections", Some(&args.connections));
+    add("streams", "load.streams", streams);
+    add("timeout", "load.timeout", args.timeout.as_ref());
+    for resolve in &args.resolve {
+        add("resolve", "target.resolve", Some(resolve));
+    }
+    add("users", "load.users", Some(&"1".to_owned()));
+    add("for", "load.for", Some(&"1s".to_owned()));
+    read_plan_of(Some(&args.target), &args.set, |_| settings.clone())
+}
+
+fn as_json(filled: &Filled) -> Value {
+    let counters = &filled.counters;
+    let status: Map<String, Value> =
+        counters.status.iter().map(|(code, n)| (code.to_string(), json!(n))).collect();
+    json!({
+        "schema": 1,
+        "subject": filled.subject,
+        "records": filled.records,
+        "value_size": filled.value_size,
+        "written": counters.succeeded,
+        "stopped": filled.stopped,
+        "seconds": filled.seconds,
+        "rate_mean": rate(filled),
+        "bytes_out": counters.bytes_out,
+        "status": status,
+        "errors": errors(filled).into_iter().map(|(kind, n)| (kind.to_owned(), json!(n)))
+            .collect::<Map<String, Value>>(),
+    })
+}
+
+fn rate(filled: &Filled) -> f64 {
+    filled.counters.succeeded as f64 / filled.seconds.max(1e-9)
+}
+
+fn errors(filled: &Filled) -> Vec<(&'static str, u64)> {
+    let counted = ErrorKind::ALL.map(|kind| (kind.name(), filled.counters.errors_of(kind)));
+    counted.into_iter().filter(|(_, n)| *n > 0).collect()
+}
+
+fn shown(filled: &Filled) -> String {
+    let counters = &filled.counters;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "seconds of at most a day"
+    )]
+    let took = show_duration((filled.seconds * 1e9) as u64);
+    let mut out = format!(
+        "{} of {} records written to {} in {took} ({}, {})\n",
+        show_count(counters.succeeded),
+        show_count(filled.records),
+        filled.subject,
+        show_rate(rate(filled)),
+        show_size(counters.bytes_out),
+    );
+    if counters.succeeded < filled.records {
+        let kinds: Vec<String> = errors(filled)
+            .iter()
+            .map(|(kind, n)| format!("{} × {}", kind.replace('_', " "), show_count(*n)))
+            .chain(counters.status.iter().map(|(code, n)| format!("{code} × {}", show_count(*n))))
+            .collect();
+        let why = if filled.stopped { "interrupted" } else { "not whole" };
+        out.push_str(&format!("{why}: {}\n", kinds.join(", ")));
+    }
+    out
+}
+
+/// Shows how far it is, and says what the user wishes.
+struct Progress {
+    bar: Option<ProgressBar>,
+    lines: bool,
+    records: u64,
+    said: u64,
+    interrupts: Interrupts,
+}
+
+impl Progress {
+    fn new(records: u64, quiet: bool, interrupts: Interrupts) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = (terminal && !quiet).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(records), ProgressDrawTarget::stderr());
+            let template = "{wide_bar} {human_pos} of {human_len} records, {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("━━─"));
+            }
+            bar
+        });
+        Self { bar, lines: !terminal && !quiet, records, said: 0, interrupts }
+    }
+
+    fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Filling for Progress {
+    fn written(&mut self, records: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(records);
+        }
+        let tenths = records * LINES / self.records.max(1);
+        if self.lines && tenths > self.said && records < self.records {
+            self.said = tenths;
+            let (so_far, all) = (show_count(records), show_count(self.records));
+            say(&format!("{so_far} of {all} records written"));
+        }
+    }
+
+    fn wish(&mut self) -> Wish {
+        match self.interrupts.count() {
+            0 => Wish::Continue,
+            1 => Wish::Stop,
+            _ => Wish::Abort,
+        }
+    }
+}

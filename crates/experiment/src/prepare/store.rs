@@ -1,0 +1,78 @@
+//! Key-value stores: which of them speaks, how a connection begins, what is asked for.
+
+use super::Place;
+use super::requests::credentials;
+use crate::error::ExperimentError;
+use plimsoll_load::store::{Login, Store};
+use plimsoll_load::{Config, Protocol};
+use plimsoll_plan::Plan;
+use plimsoll_runs::summary::StoreWorkload;
+use plimsoll_units::show_count;
+use plimsoll_workload::request::{Scheme, Url};
+use plimsoll_workload::store::{Operations, Wanted};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The driver of a URL's scheme, where that is a store's.
+pub(super) fn protocol(scheme: Scheme) -> Option<Protocol> {
+    match scheme {
+        Scheme::Redis => Some(Protocol::Redis),
+        Scheme::Memcached => Some(Protocol::Memcached),
+        Scheme::Http | Scheme::Https => None,
+    }
+}
+
+/// What the plan asks of a store; `None` where its target is none.
+pub(super) fn read(
+    plan: &Plan,
+    url: &Url,
+    place: &Place<'_>,
+) -> Result<Option<Store>, ExperimentError> {
+    let Some(store) = &plan.store else {
+        if url.scheme.is_store() {
+            let text = "ask a store by a list: lists of URLs are for HTTP; give its URL as \
+                        `target.url`, and what is asked in `[store]`";
+            return Err(ExperimentError::Conflict(text.to_owned()));
+        }
+        return Ok(None);
+    };
+    let credentials = credentials(plan.target.auth.as_ref(), place)?.map(|credentials| {
+        let (user, password) = credentials.reveal();
+        (user.to_vec(), password.to_vec())
+    });
+    let database = url.database().map_err(|error| ExperimentError::Conflict(error.to_string()))?;
+    let operations = Operations::new(&store.workload, plan.seed, Wanted::Mixed);
+    let login = Login { credentials, database };
+    Ok(Some(Store { operations: Arc::new(operations), login }))
+}
+
+/// Asks the store for the last record of the data set, where the plan reads any.
+pub(super) fn ask(
+    plan: &Plan,
+    config: &Config,
+    notes: &mut Vec<String>,
+) -> Result<(), ExperimentError> {
+    let (Some(asked), Some(store)) = (&plan.store, &config.store) else { return Ok(()) };
+    let patience = Duration::from_nanos(config.timeout_ns);
+    let is_there = plimsoll_load::store::check(config, store, patience)?;
+    if !is_there && asked.workload.mix.read() > 0 {
+        notes.push(format!(
+            "the last of {} records is not in the store: load the data set by `plimsoll prepare`, \
+             or count misses",
+            show_count(asked.workload.records)
+        ));
+    }
+    Ok(())
+}
+
+/// What the summary says of the workload.
+pub(super) fn described(plan: &Plan) -> Option<StoreWorkload> {
+    let store = plan.store.as_ref()?;
+    Some(StoreWorkload {
+        name: store.named.to_string(),
+        mix: store.workload.mix.to_string(),
+        keys: store.workload.keys.to_string(),
+        records: store.workload.records,
+        value_size: store.workload.value_size.to_string(),
+    })
+}

@@ -1,0 +1,142 @@
+//! `[store]`: what a key-value store is asked for, where the target's URL is `redis://` or
+//! `memcached://`.
+
+use plimsoll_units::{ParseError, count};
+use plimsoll_workload::size::Sizes;
+use plimsoll_workload::store::{Keys, Mix, Named, RECORDS, VALUE_BYTES, Workload};
+
+use crate::key::{SectionKeys, key};
+use crate::section::Section;
+use crate::target::Target;
+use crate::write::Writer;
+
+/// The keys of `[store]`.
+pub(crate) static STORE: SectionKeys = SectionKeys::plain(
+    "store",
+    &[
+        key(
+            "workload",
+            "name",
+            "read-heavy",
+            r#""balanced""#,
+            "A named workload: write-only, read-only, read-heavy, balanced or read-latest.",
+        ),
+        key(
+            "mix",
+            "shares",
+            "the workload's",
+            r#""read:80%,update:20%""#,
+            "The shares of reads, updates and insertions.",
+        ),
+        key(
+            "keys",
+            "popularity",
+            "the workload's",
+            r#""hotset:20%,80%""#,
+            "How popular each record is: zipf, zipf-plain, uniform, latest, hotset.",
+        ),
+        key("records", "count", "1000", r#""100k""#, "How many records the data set has."),
+        key(
+            "value_size",
+            "size",
+            "100B",
+            r#""uniform:100B..9KiB""#,
+            "How large a value is: a size, or a distribution of sizes.",
+        ),
+    ],
+);
+
+/// Records of a data set where the plan does not say.
+const RECORDS_DEFAULT: u64 = 1000;
+/// The size of a value where the plan does not say, bytes.
+const VALUE_DEFAULT: u64 = 100;
+
+/// What a key-value store is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Store {
+    /// The workload's name.
+    pub named: Named,
+    /// What it comes to, with what the plan changes of it.
+    pub workload: Workload,
+}
+
+impl Store {
+    /// Reads the section for a target; `None` where that is no store.
+    pub(crate) fn read(section: &Section<'_>, target: &Target) -> Option<Self> {
+        if !target.is_store() {
+            if let Some(key) = STORE.keys.iter().find(|key| section.has(key.name)) {
+                let message = format!("`{}` goes with a store, found an HTTP target", key.name);
+                let hint = "set url = \"redis://127.0.0.1:6379\" in [target], or memcached://…";
+                section.fault(key.name, message, Some(hint));
+            }
+            return None;
+        }
+        let named = section.parsed("workload", "a workload such as read-heavy", Named::parse);
+        let named = named.unwrap_or(Named::ReadHeavy);
+        let mix = section.parsed("mix", "shares such as read:95%,update:5%", Mix::parse);
+        let keys = section.parsed("keys", "a popularity such as zipf", Keys::parse);
+        let size = section
+            .parsed("value_size", "a size such as 100B", |text| Sizes::parse(text, VALUE_BYTES));
+        let workload = Workload {
+            mix: mix.unwrap_or(named.mix()),
+            keys: keys.unwrap_or(named.keys()),
+            records: section
+                .parsed("records", "a count such as 100k", records)
+                .unwrap_or(RECORDS_DEFAULT),
+            value_size: size.unwrap_or(Sizes::Fixed(VALUE_DEFAULT)),
+        };
+        Some(Self { named, workload })
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.section(STORE.path);
+        out.text("workload", self.named);
+        out.text("mix", self.workload.mix);
+        out.text("keys", self.workload.keys);
+        out.whole("records", self.workload.records);
+        out.text("value_size", self.workload.value_size);
+    }
+}
+
+fn records(text: &str) -> Result<u64, ParseError> {
+    let number = count(text)?;
+    if RECORDS.contains(&number) {
+        return Ok(number);
+    }
+    Err(ParseError::new("1 to 1000000000 records", text, 0, text.len()))
+}
+
+/// What of `[target]` a store has no use for.
+const OF_HTTP: [&str; 14] = [
+    "urls",
+    "replay",
+    "order",
+    "method",
+    "headers",
+    "body",
+    "body_file",
+    "bearer",
+    "bearer_env",
+    "host",
+    "http",
+    "insecure",
+    "ca",
+    "sni",
+];
+
+/// Notes what of `[target]` goes with HTTP only, and a path that names no database.
+pub(crate) fn check_target(section: &Section<'_>, target: &Target) {
+    let Some(url) = target.url.as_ref().filter(|url| url.scheme.is_store()) else { return };
+    for key in OF_HTTP.into_iter().filter(|key| section.has(key)) {
+        let message = format!("`{key}` goes with HTTP, not with {}://", url.scheme.name());
+        section.fault_beside(key, "url", message, Some("what is asked stands in [store]"));
+    }
+    if let Err(error) = url.database() {
+        let hint = error.hint.as_deref();
+        section.fault("url", error.to_string(), hint);
+    }
+    if target.auth.is_some() && url.scheme.credentials_are_refused() {
+        let hint = "leave the user and the password out: its text protocol has none";
+        section.fault("url", "memcached takes no password", Some(hint));
+    }
+}

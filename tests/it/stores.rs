@@ -1,0 +1,357 @@
+//! Key-value stores: Debian's Redis and memcached, on ports and in folders of their own, and what
+//! they count themselves.
+
+use crate::json::assert_sums;
+use crate::place::Place;
+use crate::program::{Going, wait_for};
+use crate::secrets::assert_nowhere;
+use plimsoll_plan::Plan;
+use plimsoll_workload::store::{Kind, Operation, Operations, Wanted};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PASSWORD: &str = "pa55-Rd7KvQx3";
+
+/// A store that runs, ended by its id when dropped.
+struct Server {
+    going: Going,
+    port: u16,
+}
+
+/// Where a program is installed; `None`, and said so, where it is not.
+fn installed(test: &str, program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .chain([PathBuf::from("/usr/sbin")])
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        println!("skipped: {test} needs {program}");
+    }
+    found
+}
+
+impl Server {
+    /// Starts a store on a free port; the folder is the place's own.
+    fn start(place: &Place, program: &Path, arguments: impl Fn(u16) -> Vec<String>) -> Self {
+        for _ in 0..10 {
+            // Free a moment ago: another one may be quicker.
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let mut command = Command::new(program);
+            command.args(arguments(port)).current_dir(place.path(""));
+            let mut server = Self { going: place.start(command), port };
+            let up = wait_for("the store to listen", || {
+                let ended = server.going.has_ended();
+                let up = TcpStream::connect(("127.0.0.1", port)).is_ok();
+                (up || ended).then_some(up && !ended)
+            });
+            if up {
+                return server;
+            }
+        }
+        panic!("no port is free");
+    }
+
+    /// A Redis that keeps nothing.
+    fn redis(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
+        let program = installed(test, "redis-server")?;
+        let arguments = |port: u16| {
+            let port = port.to_string();
+            let own = ["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+            own.iter().chain(more).map(|&word| word.to_owned()).collect()
+        };
+        Some(Self::start(place, &program, arguments))
+    }
+
+    fn memcached(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
+        let program = installed(test, "memcached")?;
+        let arguments = |port: u16| {
+            let port = port.to_string();
+            let own = ["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "root"];
+            own.iter().chain(more).map(|&word| word.to_owned()).collect()
+        };
+        Some(Self::start(place, &program, arguments))
+    }
+
+    fn say(&self, text: &str) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        BufReader::new(stream)
+    }
+
+    /// What a Redis answers to the last of some commands: a line, or a value.
+    fn redis_says(&self, commands: &[&str]) -> Vec<u8> {
+        let mut stream = self.say(&commands.iter().map(|c| format!("{c}\r\n")).collect::<String>());
+        let mut said = Vec::new();
+        for _ in commands {
+            said.clear();
+            stream.read_until(b'\n', &mut said).unwrap();
+            said.truncate(said.len() - 2);
+            if let Some(len) = said.strip_prefix(b"$") {
+                let len: usize = std::str::from_utf8(len).unwrap().parse().unwrap();
+                said = vec![0; len + 2];
+                stream.read_exact(&mut said).unwrap();
+                said.truncate(len);
+            }
+        }
+        said
+    }
+
+    /// How often a command was called, and failed (`INFO commandstats`).
+    fn redis_calls(&self, login: &[&str], command: &str) -> (u64, u64) {
+        let said = self.redis_says(&[login, &["INFO commandstats"]].concat());
+        let text = String::from_utf8(said).unwrap();
+        let line = text.lines().find(|line| line.starts_with(&format!("cmdstat_{command}:")));
+        let figure = |name: &str| {
+            let rest = line?.split(&format!("{name}=")).nth(1)?;
+            rest.split(',').next()?.parse().ok()
+        };
+        (figure("calls").unwrap_or(0), figure("failed_calls").unwrap_or(0))
+    }
+
+    /// One of memcached's own figures.
+    fn memcached_stat(&self, name: &str) -> u64 {
+        let wanted = format!("STAT {name} ");
+        let lines = self.say("stats\r\nquit\r\n").lines();
+        let line = lines.map(Result::unwrap).find(|line| line.starts_with(&wanted));
+        line.unwrap()[wanted.len()..].trim().parse().unwrap()
+    }
+}
+
+/// The operations of the plan that a run keeps.
+fn operations(place: &Place, wanted: Wanted) -> Operations {
+    let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
+    let plan = Plan::parse(&plan, "plan.toml").unwrap();
+    Operations::new(&plan.store.unwrap().workload, plan.seed, wanted)
+}
+
+fn count(operations: &Operations, requests: u64, kind: Kind) -> u64 {
+    (0..requests).filter(|n| operations.at(*n).kind == kind).count() as u64
+}
+
+/// A load of 800 requests; one attempt, so that it can be compared with the server's own count.
+fn eight_hundred(place: &Place, url: &str, arguments: &[&str]) -> Value {
+    let load = ["load", "--quiet", "--json", url, "--rate", "400/s", "--for", "2s"];
+    let summary = place.plimsoll(&[&load[..], arguments].concat()).went_well().json();
+    assert_sums(&summary);
+    assert_eq!(summary["offered"], 800, "{summary}");
+    assert_eq!(summary["completed"], 800, "{summary}");
+    summary
+}
+
+#[test]
+fn redis_counts_the_same() {
+    let place = Place::new();
+    let secret = ["--requirepass", PASSWORD];
+    let Some(server) = Server::redis("redis_counts_the_same", &place, &secret) else { return };
+    let url = format!("redis://:{PASSWORD}@127.0.0.1:{}/3", server.port);
+    let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
+    let prepare = [&["prepare", &url, "--json"], &data[..]].concat();
+    let filled = place.plimsoll(&prepare).ended_with(0).json();
+    assert_eq!((&filled["written"], &filled["status"]["200"]), (&2000.into(), &2000.into()));
+    let login = [format!("AUTH {PASSWORD}"), "SELECT 3".to_owned()];
+    let login: Vec<&str> = login.iter().map(String::as_str).collect();
+    assert_eq!(server.redis_says(&[&login[..], &["DBSIZE"]].concat()), b":2000");
+    assert_eq!(server.redis_calls(&login, "set"), (2000, 0));
+    server.redis_says(&[&login[..], &["CONFIG RESETSTAT"]].concat());
+
+    let workload = [&["--workload", "read-heavy", "--samples"], &data[..]].concat();
+    let summary = eight_hundred(&place, &url, &workload);
+    assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
+    let asked = operations(&place, Wanted::Mixed);
+    let reads = count(&asked, 800, Kind::Read);
+    // And the last record, asked for before the load.
+    assert_eq!(server.redis_calls(&login, "get"), (reads + 1, 0), "{summary}");
+    assert_eq!(server.redis_calls(&login, "set"), (800 - reads, 0), "{summary}");
+    let told = &summary["workload"];
+    assert_eq!((&told["name"], &told["records"]), (&"read-heavy".into(), &2000.into()));
+    assert_eq!(told["value_size"], "uniform:1B..2048B", "{told}");
+
+    // A value that no update has changed is the data set's own, byte for byte.
+    let data = operations(&place, Wanted::DataSet);
+    let updated: Vec<Operation> =
+        (0..800).map(|n| asked.at(n)).filter(|one| one.kind == Kind::Update).collect();
+    let kept = (0..2000).rev().find(|n| updated.iter().all(|one| one.record != *n)).unwrap();
+    let one = data.at(kept);
+    let get = format!("GET {}", String::from_utf8(one.key().to_vec()).unwrap());
+    assert!(!data.value(&one).is_empty());
+    assert_eq!(server.redis_says(&[&login[..], &[&get]].concat()), data.value(&one));
+
+    let run = place.run();
+    let shown = place.plimsoll(&["runs", "show", run.to_str().unwrap()]).ended_with(0);
+    let line =
+        "read-heavy: read:95%,update:5% of 2,000 records, keys zipf, values uniform:1B..2048B";
+    assert!(shown.out.contains(line), "{}", shown.out);
+    place.plimsoll(&["report", run.to_str().unwrap()]).ended_with(0);
+    assert_nowhere(&place, &[PASSWORD]);
+}
+
+#[test]
+fn memcached_counts_the_same() {
+    let place = Place::new();
+    let Some(server) = Server::memcached("memcached_counts_the_same", &place, &[]) else { return };
+    let url = format!("memcached://127.0.0.1:{}", server.port);
+    let data = ["--records", "2k", "--value-size", "3KiB"];
+    let done = place.plimsoll(&[&["prepare", &url], &data[..]].concat()).ended_with(0);
+    assert!(done.out.starts_with("2,000 of 2,000 records written to memcached://"), "{}", done.out);
+    assert_eq!(server.memcached_stat("curr_items"), 2000);
+    assert_eq!(server.memcached_stat("cmd_set"), 2000);
+
+    let workload = [&["--workload", "balanced", "--keys", "hotset:20%,80%"], &data[..]].concat();
+    let summary = eight_hundred(&place, &url, &workload);
+    assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
+    let reads = count(&operations(&place, Wanted::Mixed), 800, Kind::Read);
+    // And the last record, asked for before the load, and in vain before there was any.
+    assert_eq!(server.memcached_stat("get_hits"), reads + 1, "{summary}");
+    assert_eq!(server.memcached_stat("get_misses"), 1, "{summary}");
+    assert_eq!(server.memcached_stat("cmd_set"), 2000 + 800 - reads, "{summary}");
+    assert_eq!(server.memcached_stat("curr_items"), 2000);
+    let bytes_in = summary["bytes"]["in"].as_u64().unwrap();
+    assert!(bytes_in > reads * 3072, "{summary}");
+}
+
+#[test]
+fn what_is_not_there_is_a_miss() {
+    let place = Place::new();
+    let Some(server) = Server::redis("what_is_not_there_is_a_miss", &place, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let summary = eight_hundred(&place, &url, &["--workload", "read-only"]);
+    assert_eq!(summary["status"]["204"], 800, "{summary}");
+    let warnings = summary["warnings"].to_string();
+    assert!(warnings.contains("load the data set by `plimsoll prepare`"), "{warnings}");
+    let summary = eight_hundred(&place, &url, &["--workload", "read-only", "--ok", "200"]);
+    assert_eq!(summary["errors"]["status"], 800, "{summary}");
+    // Several at once on a connection, and what is new is found.
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let latest = ["--workload", "read-latest", "--streams", "8", "--connections", "2"];
+    let summary = eight_hundred(&place, &url, &latest);
+    assert_eq!(summary["status"]["200"], 800, "{summary}");
+    assert_eq!(summary["connections"]["opened"], 2, "{summary}");
+    assert_eq!(server.redis_says(&["DBSIZE"]), b":1040", "40 were inserted");
+}
+
+#[test]
+fn an_error_of_the_store_is_a_failure() {
+    let place = Place::new();
+    let test = "an_error_of_the_store_is_a_failure";
+    let full = ["--maxmemory", "3mb", "--maxmemory-policy", "noeviction"];
+    if let Some(server) = Server::redis(test, &place, &full) {
+        let url = format!("redis://127.0.0.1:{}", server.port);
+        let large = ["prepare", &url, "--records", "5000", "--value-size", "1KiB"];
+        let done = place.plimsoll(&[&large[..], &["--json"]].concat()).ended_with(4);
+        let filled = done.json();
+        let refused = filled["status"]["507"].as_u64().unwrap();
+        assert_eq!(filled["written"], 5000 - refused, "{filled}");
+        assert_eq!(server.redis_calls(&[], "set").0, 5000 - refused, "{filled}");
+        let done = place.plimsoll(&large).ended_with(4);
+        assert!(done.out.contains("not whole: status ×"), "{}", done.out);
+    }
+    let small = ["-I", "16k", "-o", "slab_chunk_max=8"];
+    if let Some(server) = Server::memcached(test, &place, &small) {
+        let url = format!("memcached://127.0.0.1:{}", server.port);
+        let large = ["--workload", "write-only", "--value-size", "20KiB"];
+        let summary = eight_hundred(&place, &url, &large);
+        assert_eq!(summary["status"]["413"], 800, "{summary}");
+        assert_eq!(summary["errors"]["status"], 800, "{summary}");
+    }
+}
+
+#[test]
+fn who_is_not_let_in_learns_why() {
+    let place = Place::new();
+    let secret = ["--requirepass", PASSWORD];
+    let Some(server) = Server::redis("who_is_not_let_in_learns_why", &place, &secret) else {
+        return;
+    };
+    let at = format!("127.0.0.1:{}", server.port);
+    let load = |url: &str, more: &[&str]| {
+        let load = [&["load", "--quiet", url, "--rate", "10/s", "--for", "1s"], more].concat();
+        place.plimsoll(&load)
+    };
+    let none = load(&format!("redis://{at}"), &[]).ended_with(4);
+    none.says(&["it answers `-NOAUTH", "hint: check the password"]);
+    let wrong = load(&format!("redis://:guess@{at}"), &[]).ended_with(4);
+    wrong.says(&["it answers `-WRONGPASS"]);
+    let beyond = load(&format!("redis://:{PASSWORD}@{at}/99"), &[]).ended_with(4);
+    beyond.says(&["-ERR DB index is out of range"]);
+    let stranger = place.plimsoll(&["prepare", &format!("memcached://{at}")]).ended_with(4);
+    stranger.says(&["it does not speak memcached's text protocol"]);
+    let page = place.plimsoll(&["prepare", &format!("http://{at}/")]).ended_with(2);
+    page.says(&["the target is no key-value store", "redis://"]);
+    let path = load(&format!("redis://{at}/catalogue"), &[]).ended_with(2);
+    path.says(&["the number of a database as the path"]);
+    let name = load(&format!("redis://{at}"), &["--workload", "read-havy"]).ended_with(2);
+    name.says(&["--workload: expected a workload", "did you mean `read-heavy`?"]);
+    let both = load(&format!("redis://{at}"), &["--method", "POST"]).ended_with(2);
+    both.says(&["`method` goes with HTTP"]);
+    let http = load(&format!("http://{at}/"), &["--records", "5"]).ended_with(2);
+    http.says(&["`records` goes with a store"]);
+    // A variable keeps the password off the command line.
+    let url = format!("redis://{at}");
+    let mut command = place
+        .command(crate::program::PLIMSOLL, &["prepare", &url, "--basic-env", "PLIMSOLL_TEST_PAIR"]);
+    command.env("PLIMSOLL_TEST_PAIR", format!("default:{PASSWORD}"));
+    place.start(command).wait().ended_with(0);
+}
+
+#[test]
+fn a_store_on_a_unix_socket() {
+    let place = Place::new();
+    let Some(program) = installed("a_store_on_a_unix_socket", "redis-server") else { return };
+    let socket = place.path("redis.sock");
+    let mut command = Command::new(program);
+    command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&socket);
+    command.current_dir(place.path(""));
+    let _server = place.start(command);
+    wait_for("the socket", || socket.exists().then_some(()));
+    let url = format!("redis+unix://{}/1", socket.to_str().unwrap().replace('/', "%2F"));
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let summary = eight_hundred(&place, &url, &["--connection", "per-request"]);
+    assert_eq!(summary["status"]["200"], 800, "{summary}");
+    assert_eq!(summary["connections"]["opened"], 800, "{summary}");
+}
+
+#[test]
+fn a_store_that_dies_fails_what_it_did_not_answer() {
+    let place = Place::new();
+    let test = "a_store_that_dies_fails_what_it_did_not_answer";
+    let Some(mut server) = Server::redis(test, &place, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let load = ["load", "--quiet", "--json", &url, "--rate", "200/s", "--for", "3s"];
+    let going = place.start(place.command(crate::program::PLIMSOLL, &load));
+    wait_for("the load to begin", || (server.redis_calls(&[], "get").0 > 100).then_some(()));
+    server.going.signal(rustix::process::Signal::KILL);
+    wait_for("the end of the store", || server.going.has_ended().then_some(()));
+    let summary = going.wait().went_well().json();
+    assert_sums(&summary);
+    let errors = &summary["errors"];
+    let refused = errors["connect"].as_u64().unwrap_or(0) + errors["reset"].as_u64().unwrap_or(0);
+    assert!(refused > 0, "{summary}");
+    let succeeded = summary["succeeded"].as_u64().unwrap();
+    assert!((100..600).contains(&succeeded), "{summary}");
+    assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
+}
+
+#[test]
+fn an_interrupted_data_set_says_how_much_of_it_is_there() {
+    let place = Place::new();
+    let test = "an_interrupted_data_set_says_how_much_of_it_is_there";
+    let Some(server) = Server::redis(test, &place, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let all = ["prepare", &url, "--records", "100M", "--value-size", "1", "--json"];
+    let going = place.start(place.command(crate::program::PLIMSOLL, &all));
+    let written = || server.redis_says(&["DBSIZE"]);
+    wait_for("some records", || (written().len() > ":1000".len()).then_some(()));
+    going.signal(rustix::process::Signal::INT);
+    let filled = going.wait().ended_with(4).json();
+    assert_eq!(filled["stopped"], true, "{filled}");
+    let counted = format!(":{}", filled["written"]);
+    assert_eq!(written(), counted.as_bytes(), "{filled}");
+    // The next of each user was due and is not sent any more; nothing else went wrong.
+    let errors = filled["errors"].as_object().unwrap();
+    assert!(errors.keys().all(|kind| kind == "cut"), "{filled}");
+}
