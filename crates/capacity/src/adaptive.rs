@@ -31,7 +31,7 @@ pub struct Settings {
 }
 
 /// So many of the shortest windows may be spent above the line by misjudgement, in the mean.
-const OVERLOADS: f64 = 1.5;
+const OVERLOADS: f64 = 1.2;
 /// And at least so far below it.
 const LEAST_DISTANCE: f64 = 0.01;
 /// Of that rate, the shares that are considered.
