@@ -62,6 +62,8 @@ enum State {
     Down {
         rate: f64,
     },
+    /// The ramp came to the highest rate allowed, which is looked at for longer.
+    AtMost,
     Recover {
         tries: u32,
     },
@@ -159,13 +161,11 @@ impl Adaptive {
                 offer(rate, seconds, self.settle(rate, seconds), Phase::Search)
             }
             State::CheckBelow => {
-                let rate = self.line() * (1.0 - self.settings.precision);
+                let rate = (self.line() * (1.0 - self.settings.precision)).min(self.most());
                 offer(rate, 6.0 * unit, self.settle(rate, 6.0 * unit), Phase::Check)
             }
-            State::CheckAbove => {
-                let rate = self.line() * (1.0 + self.settings.precision);
-                offer(rate, unit, 0.25 * unit, Phase::Check)
-            }
+            State::CheckAbove => offer(self.above(), unit, 0.25 * unit, Phase::Check),
+            State::AtMost => offer(self.most(), 6.0 * unit, unit, Phase::Check),
             State::Done => Step::Done(self.found()),
         }
     }
@@ -175,6 +175,16 @@ impl Adaptive {
         let fitted = self.fit.as_ref().map_or(f64::INFINITY, |fit| fit.line_per_s);
         let line = fitted.min(self.too_much);
         if line.is_finite() { line } else { self.kept.unwrap_or(self.settings.start_per_s) }
+    }
+
+    /// The rate just above the line, for the check.
+    fn above(&self) -> f64 {
+        self.line() * (1.0 + self.settings.precision)
+    }
+
+    /// The highest rate that may be offered.
+    fn most(&self) -> f64 {
+        self.settings.max_rate_per_s.unwrap_or(f64::INFINITY)
     }
 
     fn settle(&self, rate: f64, seconds: f64) -> f64 {
@@ -190,9 +200,7 @@ impl Adaptive {
         let mut rate = fit.line_per_s * libm::exp(-distance);
         // Whatever a curve says: below what was too much, and no leap beyond what was kept.
         rate = rate.min(0.98 * self.too_much).min(2.0 * self.kept.unwrap_or(f64::INFINITY));
-        if let Some(most) = self.settings.max_rate_per_s {
-            rate = rate.min(most);
-        }
+        rate = rate.min(self.most());
         let units = if half > 0.25 {
             1.0
         } else if half > 0.12 {
@@ -250,12 +258,21 @@ impl Adaptive {
                     self.refit();
                     State::Recover { tries: 0 }
                 } else {
-                    self.higher(rate)
+                    self.higher(rate, beyond)
                 }
             }
             State::Down { rate } if !beyond && window.counted() > 0 => State::Ramp { rate },
             State::Down { rate } if rate / 4.0 >= LEAST_RATE => State::Down { rate: rate / 4.0 },
             State::Down { .. } => State::Done,
+            State::AtMost if beyond => {
+                self.refit();
+                if clearly { State::Recover { tries: 0 } } else { State::Search }
+            }
+            State::AtMost => {
+                self.reached_most = true;
+                self.check.0 = Some(Check::Held);
+                State::Done
+            }
             State::Recover { tries } => self.recovering(window, tries),
             State::Search => {
                 self.refit();
@@ -265,7 +282,7 @@ impl Adaptive {
             State::CheckBelow => {
                 self.refit();
                 self.check.0 = Some(if beyond { Check::Broken } else { Check::Held });
-                State::CheckAbove
+                if self.above() > self.most() { State::Done } else { State::CheckAbove }
             }
             State::CheckAbove => {
                 self.refit();
@@ -276,13 +293,14 @@ impl Adaptive {
         };
     }
 
-    fn higher(&mut self, rate: f64) -> State {
+    fn higher(&mut self, rate: f64, beyond: bool) -> State {
         let next = 2.0 * rate;
         match self.settings.max_rate_per_s {
-            Some(most) if rate >= most => {
-                self.reached_most = true;
-                State::Done
+            Some(most) if rate >= most && beyond => {
+                self.refit();
+                State::Search
             }
+            Some(most) if rate >= most => State::AtMost,
             Some(most) => State::Ramp { rate: next.min(most) },
             None => State::Ramp { rate: next },
         }
@@ -319,6 +337,7 @@ impl Adaptive {
             found.estimate_per_s = self.settings.max_rate_per_s;
             found.lower_bound_per_s = self.settings.max_rate_per_s;
             found.is_bound = true;
+            found.check = self.check;
             found.notes.push(
                 "the SLO held at the highest rate allowed: the capacity is at least that"
                     .to_owned(),

@@ -119,3 +119,16 @@ fn at_the_highest_rate_allowed() {
     assert!(outcome.found.is_bound && !outcome.found.notes.is_empty());
     assert!(outcome.windows.iter().all(|judged| judged.window.rate_per_s <= 100.0));
 }
+
+/// The capacity is 234.6/s: just below it nothing may be offered above, and just above it the
+/// highest rate is no estimate.
+#[test]
+fn the_highest_rate_allowed_is_never_exceeded_near_the_capacity() {
+    for most in [225.0, 240.0, 260.0] {
+        let outcome = searching("exp:4ms", Limits::default(), Some(most), nothing);
+        assert_eq!(outcome.ended, Ended::Found);
+        assert!(outcome.windows.iter().all(|judged| judged.window.rate_per_s <= most));
+        let estimate = outcome.found.estimate_per_s.unwrap();
+        assert!((215.0..=252.0).contains(&estimate), "{estimate} with at most {most}");
+    }
+}
