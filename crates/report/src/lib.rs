@@ -23,6 +23,7 @@ mod chart;
 mod columns;
 mod markup;
 mod page;
+mod searched;
 mod view;
 
 use plimsoll_runs::{Run, RunError};

@@ -5,7 +5,7 @@ use plimsoll_runs::Summary;
 
 use super::tiles::tiles;
 use super::verdict::verdict;
-use super::{Content, asked, objectives, sides};
+use super::{Content, asked, capacity, objectives, sides};
 use crate::chart::unit::{micros, moment, whole};
 use crate::markup::Markup;
 use crate::view::View;
@@ -22,7 +22,7 @@ pub(crate) fn write(m: &mut Markup, content: &Content<'_>, title: &str) {
             [view] => write_one(m, view),
             _ => sides::write(m, content),
         }
-        write_navigation(m);
+        write_navigation(m, content);
     });
 }
 
@@ -48,12 +48,7 @@ fn write_one(m: &mut Markup, view: &View) {
     });
     m.tag("dl", &[("class", &"tiles")], |m| {
         for tile in tiles(&view.summary) {
-            m.tag("div", &[("class", &format!("tile {}", tile.class))], |m| {
-                m.leaf("dt", &[], tile.name);
-                m.leaf("dd", &[("class", &"figure")], &tile.value);
-                let small = if tile.detail.is_empty() { tile.meaning } else { &tile.detail };
-                m.leaf("dd", &[("class", &"detail")], small);
-            });
+            tile.write(m);
         }
     });
     write_objectives(m, &view.summary);
@@ -166,8 +161,11 @@ fn write_warnings(m: &mut Markup, view: &View) {
     });
 }
 
-fn write_navigation(m: &mut Markup) {
+fn write_navigation(m: &mut Markup, content: &Content<'_>) {
     m.tag("nav", &[("aria-label", &"Sections")], |m| {
+        if capacity::is_any(content) {
+            m.leaf("a", &[("href", &"#capacity")], "Capacity");
+        }
         for (id, name) in [
             ("#load", "Load"),
             ("#response", "Response time"),
