@@ -7,7 +7,7 @@
 //! # Numbers
 //!
 //! Nothing is measured here. Figures come from [`plimsoll_runs::Summary`], courses from the run's
-//! seconds, distributions from its histograms. Where a long run is drawn in fewer columns than it
+//! seconds, distributions from its histograms, those of a search for a capacity from its result. Where a long run is drawn in fewer columns than it
 //! has seconds, the chart says what a column holds (`columns`).
 //!
 //! # Untrusted text

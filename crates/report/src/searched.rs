@@ -13,6 +13,11 @@ use plimsoll_stats::slo::Slo;
 const MOST_BYTES: u64 = 16 << 20;
 /// The most windows that are shown; more could not be told apart in a chart.
 const MOST_WINDOWS: usize = 600;
+/// The most characters of a reason that are told: it may quote the file.
+const MOST_REASON: usize = 200;
+/// The most bytes of a text in the files, and of warnings.
+const MOST_TEXT: usize = 4096;
+const MOST_WARNINGS: usize = 100;
 /// No time, rate or count of a search is greater; it also keeps sums finite.
 const GREATEST: f64 = 1e15;
 
@@ -117,7 +122,7 @@ fn read_text(path: &Path) -> Result<Option<String>, String> {
 }
 
 fn parse_result(text: &str) -> Result<CapacityResult, String> {
-    let result: CapacityResult = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let result: CapacityResult = serde_json::from_str(text).map_err(reason)?;
     if result.schema != SCHEMA {
         return Err(format!("its schema is {}, and this program knows {SCHEMA}", result.schema));
     }
@@ -128,8 +133,21 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     if !all.into_iter().all(is_possible) || ends.is_some_and(|[low, high]| low > high) {
         return Err("a figure of it is impossible".to_owned());
     }
+    let check = [&result.check.below, &result.check.above].into_iter().flatten();
+    let texts = [&result.method, &result.slo, &result.ended].into_iter().chain(check);
+    if result.warnings.len() > MOST_WARNINGS
+        || !texts.chain(&result.warnings).all(|text| text.len() <= MOST_TEXT)
+    {
+        return Err("a text of it is too long".to_owned());
+    }
     check_order(&result.windows)?;
     Ok(result)
+}
+
+/// Why a text is not understood, shortened.
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
+fn reason(error: serde_json::Error) -> String {
+    error.to_string().chars().take(MOST_REASON).collect()
 }
 
 /// Reads the windows of a search that has no result: as far as they can be read.
@@ -144,17 +162,14 @@ fn read_windows(path: &Path, faults: &mut Vec<String>) -> Vec<WindowResult> {
     let mut windows: Vec<WindowResult> = Vec::new();
     let mut lines = text.split_inclusive('\n').enumerate();
     while let Some((index, line)) = lines.next() {
-        let parsed = serde_json::from_str::<WindowResult>(line).map_err(|error| error.to_string());
+        let parsed = serde_json::from_str::<WindowResult>(line).map_err(reason);
         let after = windows.last();
         match parsed.and_then(|window| check_window(&window, after).map(|()| window)) {
             Ok(window) => windows.push(window),
             // The last line may be half written: that is what a kill leaves.
             Err(_) if !line.ends_with('\n') && lines.next().is_none() => break,
             Err(why) => {
-                faults.push(format!(
-                    "{WINDOWS} cannot be read from line {} on: {why}.",
-                    index + 1
-                ));
+                faults.push(format!("{WINDOWS} cannot be read from line {} on: {why}.", index + 1));
                 break;
             }
         }
@@ -177,6 +192,9 @@ fn check_window(window: &WindowResult, after: Option<&WindowResult>) -> Result<(
     let times = window.percentiles_us.values().flatten().chain(&window.rtt_us);
     if !figures.iter().chain(times).copied().all(is_possible) {
         return Err("a figure of it is impossible".to_owned());
+    }
+    if window.phase.len().max(window.verdict.len()) > MOST_TEXT {
+        return Err("a text of it is too long".to_owned());
     }
     if after.is_some_and(|after| window.start_s < after.start_s) {
         return Err("it begins before the one before it".to_owned());

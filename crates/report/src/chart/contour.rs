@@ -51,9 +51,12 @@ impl Contour {
     fn path(&self, wanted: usize, extent: (f64, f64), end: f64) -> String {
         let mut path = String::new();
         let width = (self.to - self.from) / self.columns.len().max(1) as f64 / end * WIDTH;
+        // Rounded at the edges, so that no gap opens between two columns.
+        let edge = |n: usize| ((self.from / end * WIDTH + n as f64 * width) * 10.0).round() / 10.0;
         let row = HEIGHT / 100.0;
         for (column, values) in self.columns.iter().enumerate() {
-            let x = self.from / end * WIDTH + column as f64 * width;
+            let x = edge(column);
+            let width = edge(column + 1) - x;
             let has = |index: usize| {
                 let value = values.get(index).copied().flatten();
                 value.is_some_and(|value| level(value, extent) == wanted)
@@ -68,7 +71,7 @@ impl Contour {
                     // The cell of percentile p reaches from p − 0.5 to p + 0.5.
                     let top = HEIGHT - (index as f64 + 0.5) * row;
                     let height = (index - first) as f64 * row;
-                    let _ = write!(path, "M{x:.1} {top:.1}h{width:.2}v{height:.1}h-{width:.2}z");
+                    let _ = write!(path, "M{x:.1} {top:.1}h{width:.1}v{height:.1}h-{width:.1}z");
                 } else {
                     index += 1;
                 }
@@ -161,7 +164,7 @@ mod tests {
     fn cells_of_a_level_are_one_rectangle() {
         let contour = plane(vec![vec![Some(5.0); PERCENTILES], vec![None; PERCENTILES]]);
         let path = contour.path(0, contour.extent(), 20.0);
-        assert_eq!(path, "M500.0 1.1h250.00v217.8h-250.00z");
+        assert_eq!(path, "M500.0 1.1h250.0v217.8h-250.0z");
     }
 
     #[test]

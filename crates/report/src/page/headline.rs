@@ -4,7 +4,7 @@
 use plimsoll_runs::Summary;
 
 use super::tiles::tiles;
-use super::verdict::verdict;
+use super::verdict::{verdict, verdict_of_search};
 use super::{Content, asked, capacity, objectives, sides};
 use crate::chart::unit::{micros, moment, whole};
 use crate::markup::Markup;
@@ -39,7 +39,9 @@ fn write_one(m: &mut Markup, view: &View) {
         m.text(asked(view));
     });
     write_identity(m, view);
-    let verdict = verdict(&view.summary);
+    let searched = view.searched.is_some();
+    let judge = if searched { verdict_of_search } else { verdict };
+    let verdict = judge(&view.summary);
     m.tag("div", &[("class", &format!("verdict {}", verdict.class))], |m| {
         m.leaf("p", &[("class", &"says")], &verdict.says);
         for reason in &view.summary.run.invalid_because {
@@ -51,16 +53,20 @@ fn write_one(m: &mut Markup, view: &View) {
             tile.write(m);
         }
     });
-    write_objectives(m, &view.summary);
+    if !searched {
+        write_objectives(m, &view.summary);
+    }
     write_warnings(m, view);
 }
 
 /// What was asked, in a sentence.
 pub(crate) fn asked(view: &View) -> String {
     let s = &view.summary;
-    let mut text = match asked::load(&view.plan) {
-        Some(load) => format!("{load}. "),
-        None => String::new(),
+    let mut text = match (&view.searched, asked::load(&view.plan)) {
+        // Of the load itself a search uses nothing of the plan.
+        (Some(searched), _) => format!("search for the capacity under {}. ", searched.slo),
+        (None, Some(load)) => format!("{load}. "),
+        (None, None) => String::new(),
     };
     if let Some(workload) = &s.workload {
         text.push_str(&format!("{workload}. "));

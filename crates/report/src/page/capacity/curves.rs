@@ -10,7 +10,7 @@ use crate::chart::unit::{Unit, micros, significant, whole};
 use crate::searched::Searched;
 
 /// The curves, with their colours.
-const CURVES: [(usize, &str); 5] = [(10, "c5"), (50, "c0"), (90, "c1"), (95, "c8"), (99, "c2")];
+const CURVES: [(usize, &str); 5] = [(10, "c7"), (50, "c0"), (90, "c1"), (95, "c8"), (99, "c2")];
 /// Columns of the contour's table, and of its picture for each of them.
 const COLUMNS: usize = 30;
 const FINER: usize = 4;
@@ -63,6 +63,8 @@ pub(crate) fn percentiles(
     plot.across.extend(bound(searched));
     for (percentile, tone) in CURVES {
         let pieces = pieces(joined, percentile);
+        let points = pieces.iter().flatten().map(|&point| vec![point]).collect();
+        plot.lines.push(Line { class: format!("{tone} dots"), pieces: points });
         plot.lines.push(Line { class: tone.to_owned(), pieces });
         plot.keys.push(Key::Line(format!("line {tone}"), format!("p{percentile}")));
     }
@@ -118,9 +120,8 @@ pub(crate) fn contour(
     if to <= from {
         return None;
     }
-    let at = |column: usize, columns: usize| {
-        from + (to - from) * (column as f64 + 0.5) / columns as f64
-    };
+    let at =
+        |column: usize, columns: usize| from + (to - from) * (column as f64 + 0.5) / columns as f64;
     let fine = COLUMNS * FINER;
     let columns = (0..fine).map(|column| between(joined, at(column, fine))).collect();
     let contour = Contour { from, to, columns, rows: ROWS };

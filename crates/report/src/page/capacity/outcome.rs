@@ -74,9 +74,7 @@ fn ending(ended: &str) -> (&'static str, String) {
             ("open", "The round trip was far above its baseline in five windows in a row.")
         }
         "target_lost" => ("poor", "The server stopped answering."),
-        "budget" => {
-            ("open", "The search was ended before it was done: by a limit, or by hand.")
-        }
+        "budget" => ("open", "The search was ended before it was done: by a limit, or by hand."),
         other => return ("open", format!("It ended: {}.", other.replace('_', " "))),
     };
     (known.0, known.1.to_owned())
@@ -120,7 +118,9 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
             name: "Above capacity",
             meaning: "no capacity was found",
             value: above.map_or_else(|| DASH.to_owned(), seconds),
-            detail: above.map(|s| format!("{} of the time", per_cent(share(s)))).unwrap_or_default(),
+            detail: above
+                .map(|s| format!("{} of the time", per_cent(share(s))))
+                .unwrap_or_default(),
             class: "",
         },
         Tile {
@@ -157,8 +157,7 @@ mod tests {
 
     #[test]
     fn every_ending_has_its_sentence() {
-        for ended in
-            ["found", "slo_unreachable", "generator_limited", "unstable_network", "budget"]
+        for ended in ["found", "slo_unreachable", "generator_limited", "unstable_network", "budget"]
         {
             assert!(!ending(ended).1.starts_with("It ended"), "{ended}");
         }
