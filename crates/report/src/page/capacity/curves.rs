@@ -125,9 +125,7 @@ pub(crate) fn contour(
     let fine = COLUMNS * FINER;
     let columns = (0..fine).map(|column| between(joined, at(column, fine))).collect();
     let contour = Contour { from, to, columns, rows: ROWS };
-    if contour.columns.iter().flatten().flatten().next().is_none() {
-        return None;
-    }
+    contour.columns.iter().flatten().flatten().next()?;
     let scale = Scale::Linear { top: 100.0, step: 10.0 };
     let mut plot = over_rate(searched, joined, scale, Unit::Percentile);
     plot.id = format!("contour-{index}");
