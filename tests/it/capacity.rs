@@ -3,8 +3,8 @@
 use crate::place::Place;
 use serde_json::Value;
 
-/// A search's result, and that it ended with `code`; tried again where the machine was too busy, and
-/// `None`, said so, where it stayed that.
+/// A search's result, and that it ended with `code`; tried again where the machine was too busy,
+/// and `None`, said so, where it stayed that.
 fn search(place: &Place, url: &str, code: i32, args: &[&str]) -> Option<Value> {
     let done = place.again(|| place.plimsoll(&[&["capacity", url, "--json"], args].concat()));
     if done.code() == Some(5) && code != 5 {

@@ -10,11 +10,14 @@
 //!
 //! Whenever a window was cut, the server is let recover before anything else is measured.
 
+pub mod evidence;
 pub mod fit;
+mod least_squares;
 
 use crate::search::{Check, Found, Search, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
-use fit::{Evidence, Fit};
+use evidence::Evidence;
+use fit::Fit;
 use plimsoll_stats::interval::student;
 
 /// How the search goes.
@@ -31,7 +34,7 @@ pub struct Settings {
 }
 
 /// So many of the shortest windows may be spent above the line by misjudgement, in the mean.
-const OVERLOADS: f64 = 1.5;
+const OVERLOADS: f64 = 1.2;
 /// And at least so far below it.
 const LEAST_DISTANCE: f64 = 0.01;
 /// Of that rate, the shares that are considered.
@@ -149,25 +152,29 @@ impl Adaptive {
                 offer(rate, seconds, 0.1 * unit, Phase::Ramp)
             }
             State::Recover { .. } => {
-                let usual = self.fit.as_ref().map_or(self.too_much, |fit| fit.line_per_s);
-                offer((0.05 * usual).max(LEAST_RATE), 0.5 * unit, 0.0, Phase::Recover)
+                offer((0.05 * self.line()).max(LEAST_RATE), 0.5 * unit, 0.0, Phase::Recover)
             }
             State::Search => {
                 let (rate, seconds) = self.next_window();
                 offer(rate, seconds, self.settle(rate, seconds), Phase::Search)
             }
             State::CheckBelow => {
-                let line = self.fit.as_ref().map_or(0.0, |fit| fit.line_per_s);
-                let rate = line * (1.0 - self.settings.precision);
+                let rate = self.line() * (1.0 - self.settings.precision);
                 offer(rate, 6.0 * unit, self.settle(rate, 6.0 * unit), Phase::Check)
             }
             State::CheckAbove => {
-                let line = self.fit.as_ref().map_or(0.0, |fit| fit.line_per_s);
-                let rate = line * (1.0 + self.settings.precision);
+                let rate = self.line() * (1.0 + self.settings.precision);
                 offer(rate, unit, 0.25 * unit, Phase::Check)
             }
             State::Done => Step::Done(self.found()),
         }
+    }
+
+    /// The load line as far as it is known: never above what was clearly too much.
+    fn line(&self) -> f64 {
+        let fitted = self.fit.as_ref().map_or(f64::INFINITY, |fit| fit.line_per_s);
+        let line = fitted.min(self.too_much);
+        if line.is_finite() { line } else { self.kept.unwrap_or(self.settings.start_per_s) }
     }
 
     fn settle(&self, rate: f64, seconds: f64) -> f64 {
@@ -181,7 +188,8 @@ impl Adaptive {
         let half = fit.half_width();
         let distance = (self.caution(fit) * fit.error).clamp(LEAST_DISTANCE, 1.0);
         let mut rate = fit.line_per_s * libm::exp(-distance);
-        rate = rate.min(0.98 * self.too_much);
+        // Whatever a curve says: below what was too much, and no leap beyond what was kept.
+        rate = rate.min(0.98 * self.too_much).min(2.0 * self.kept.unwrap_or(f64::INFINITY));
         if let Some(most) = self.settings.max_rate_per_s {
             rate = rate.min(most);
         }
@@ -322,6 +330,7 @@ impl Adaptive {
         found.ci95 = Some(fit.ci95());
         found.knee_per_s = Some(fit.curve.knee());
         found.saturation_per_s = Some(fit.curve.saturation);
+        found.model = fit.model();
         found.check = self.check;
         if fit.half_width() > self.settings.precision {
             found.notes.push(format!(

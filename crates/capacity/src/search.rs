@@ -1,6 +1,7 @@
 //! What every method of search is: a state machine that is shown windows and asks for the next one.
 
 use crate::window::{Offer, Verdict, Window};
+use plimsoll_workload::service_model::ServiceModel;
 
 /// What a search says next.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +62,8 @@ pub struct Found {
     pub saturation_per_s: Option<f64>,
     /// The check below the estimate, and above it.
     pub check: (Option<Check>, Option<Check>),
+    /// A server of the same service time and saturation.
+    pub model: Option<ServiceModel>,
     /// What a reader has to know, one sentence each.
     pub notes: Vec<String>,
 }

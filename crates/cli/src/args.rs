@@ -170,6 +170,9 @@ pub(crate) struct Capacity {
     /// What a step is a share of: gap or half (ladder)
     #[arg(long, value_name = "WHAT", default_value = "gap", help_heading = "How to search")]
     pub(crate) step_of: String,
+    /// Write the service model that was found, for `plimsoll target --model` (adaptive)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model_out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestFlags,
     /// Set any value of the plan

@@ -16,6 +16,7 @@ use plimsoll_capacity::search::Search;
 use plimsoll_load::Config;
 use plimsoll_load::run::Wish;
 use plimsoll_runs::{End, Ended, Run, RunWriter};
+use plimsoll_workload::service_model::ServiceModel;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,8 @@ pub struct Searched {
     pub run: Run,
     /// Its result.
     pub result: CapacityResult,
+    /// A server that would give the same, where the search found one.
+    pub model: Option<ServiceModel>,
 }
 
 /// Searches for a capacity in a run folder. What the plan says of load is not used but for how it
@@ -122,7 +125,7 @@ pub fn search(
     end.measured_ns = Some(measured_ns);
     end.warnings.clone_from(&prepared.notes);
     let run = recording.finish(end, setting)?;
-    Ok(Searched { run, result })
+    Ok(Searched { run, result, model: outcome.found.model })
 }
 
 fn run(

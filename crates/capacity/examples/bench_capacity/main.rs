@@ -30,7 +30,12 @@ struct Summary {
     covered: f64,
     load_s: f64,
     above_s: f64,
+    /// Seeds of searches that were far off, and by how much.
+    far: Vec<(u64, f64)>,
 }
+
+/// An error beyond this is far off.
+const FAR: f64 = 0.15;
 
 fn ladder(case: &Case) -> Box<dyn Search> {
     Box::new(Ladder::new(ladder::Settings {
@@ -76,14 +81,17 @@ fn repeat(case: &Case, times: u64, method: &(dyn Fn(&Case) -> Box<dyn Search> + 
         running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     outcomes.sort_by_key(|(seed, _)| *seed);
-    summarise(case.capacity_per_s, outcomes.iter().map(|(_, outcome)| outcome))
+    summarise(case.capacity_per_s, &outcomes)
 }
 
-fn summarise<'a>(truth: f64, outcomes: impl Iterator<Item = &'a Outcome>) -> Summary {
+fn summarise(truth: f64, outcomes: &[(u64, Outcome)]) -> Summary {
     let (mut sum, mut n) = (Summary::default(), 0.0);
-    for outcome in outcomes {
+    for (seed, outcome) in outcomes {
         let off = outcome.found.estimate_per_s.unwrap_or(0.0) / truth - 1.0;
         n += 1.0;
+        if off.abs() > FAR {
+            sum.far.push((*seed, off));
+        }
         sum.bias += off;
         sum.rmse += off * off;
         let covers = |(low, high): (f64, f64)| low <= truth && truth <= high;
@@ -97,6 +105,7 @@ fn summarise<'a>(truth: f64, outcomes: impl Iterator<Item = &'a Outcome>) -> Sum
         covered: sum.covered / n,
         load_s: sum.load_s / n,
         above_s: sum.above_s / n,
+        far: sum.far,
     }
 }
 
@@ -117,7 +126,7 @@ fn main() -> ExitCode {
     println!();
     println!("| case | capacity | method | bias | rmse | covered | load | most | above | most |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let mut misses = Vec::new();
+    let (mut misses, mut far) = (Vec::new(), Vec::new());
     for case in cases::all().iter().filter(|case| only.is_none_or(|only| *only == case.name)) {
         let published = repeat(case, times, &ladder);
         let ours = repeat(case, times, &adaptive);
@@ -125,11 +134,15 @@ fn main() -> ExitCode {
         let bisecting = repeat(case, times, &|case| {
             Box::new(Bisection::new((SLO_QUANTILE, case.bound_ns), START_PER_S, until_s))
         });
+        far.extend(ours.far.iter().map(|&(seed, off)| (case.name, seed, off)));
         row(case, &published, "ladder");
         mark(case, &ours, &published, &bisecting, &mut misses);
         row(case, &bisecting, "bisection");
     }
     println!();
+    for (name, seed, off) in far {
+        println!("far off: {name}, seed {seed}: {:+.1}%", off * 100.0);
+    }
     println!(
         "beyond their bounds: {}",
         if misses.is_empty() { "none".into() } else { misses.join(", ") }

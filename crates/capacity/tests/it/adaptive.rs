@@ -54,3 +54,41 @@ fn overload_is_cut_short_and_recovered_from() {
     }
     assert!(outcome.seconds_above(1.2 * 173.2) <= 4.0);
 }
+
+/// The model of what was found, searched in its turn, has about the same capacity.
+#[test]
+fn the_model_that_is_found_has_the_capacity_that_was_found() {
+    for (workers, service) in [(1, "exp:4ms"), (4, "lognormal:4ms,0.8"), (8, "exp:4ms")] {
+        let found = search(workers, service, 30, 77).found;
+        let model = found.model.unwrap();
+        let bound_ns = 30_000_000;
+        let slo = (0.9, bound_ns);
+        let settings = Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+        let mut world = Simulated::new(model, bound_ns, 78);
+        let Ok(again) =
+            conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
+        let ratio = again.found.estimate_per_s.unwrap() / found.estimate_per_s.unwrap();
+        assert!((0.85..1.15).contains(&ratio), "{ratio} with {workers} workers, {service}");
+    }
+}
+
+/// Whatever is fitted to little evidence, no window is offered far beyond what was seen. (A first
+/// fit for seed 118 once put the saturation at eleven million a second.)
+#[test]
+fn no_window_leaps_beyond_twice_what_the_server_kept() {
+    for (workers, bound_ms) in [(1, 20), (2, 150), (4, 30), (8, 20)] {
+        for seed in 112..120 {
+            let outcome = search(workers, "exp:4ms", bound_ms, seed);
+            let mut kept: f64 = 1.0;
+            for judged in &outcome.windows {
+                let rate = judged.window.rate_per_s;
+                assert!(rate <= 2.01 * kept, "{rate} after {kept}, seed {seed}");
+                if judged.verdict == plimsoll_capacity::window::Verdict::Within
+                    || judged.window.phase == plimsoll_capacity::window::Phase::Ramp
+                {
+                    kept = kept.max(rate);
+                }
+            }
+        }
+    }
+}

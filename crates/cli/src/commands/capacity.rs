@@ -61,6 +61,13 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         }
     };
     let searched = search(&prepared, &method, limits, &setting, &mut wishes, &mut show)?;
+    match (&args.model_out, &searched.model) {
+        (Some(path), Some(model)) => model.write(path)?,
+        (Some(path), None) => {
+            say(&format!("no service model was found: {} is not written", path.display()));
+        }
+        (None, _) => {}
+    }
     if args.json {
         print(&format!("{}\n", serde_json::to_string_pretty(&searched.result)?))?;
     } else {

@@ -1,0 +1,80 @@
+//! What windows say, made ready for fitting: those at nearly one rate taken together as a level,
+//! the service time at the lowest rates, and the completions of a saturated server.
+
+use crate::ranked::Ranked;
+use crate::window::{Phase, Saturated, Window};
+use plimsoll_stats::Histogram;
+use std::collections::BTreeMap;
+
+/// What has been seen, made ready for fitting.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    pub(super) levels: Vec<Level<'a>>,
+    pub(super) saturated: Saturated,
+    pub(super) service: Histogram,
+    /// The mean rate at which `service` was measured.
+    pub(super) service_rate: f64,
+}
+
+/// Windows at nearly the same rate, taken together.
+#[derive(Debug, Default)]
+pub(super) struct Level<'a> {
+    /// Mean rate of the counted requests.
+    pub(super) rate: f64,
+    pub(super) response: Ranked,
+    pub(super) windows: Vec<&'a Window>,
+}
+
+/// Rates that differ by less than this share are one level.
+pub(super) const SAME: f64 = 0.01;
+
+impl<'a> Evidence<'a> {
+    /// Takes what is of use from all windows.
+    #[must_use]
+    pub fn of(windows: &'a [Window]) -> Self {
+        let mut saturated = Saturated::default();
+        windows.iter().for_each(|window| saturated.add(window.saturated));
+        let usable = |window: &&Window| window.phase != Phase::Recover && window.counted() > 0;
+        let mut levels: BTreeMap<i64, Level> = BTreeMap::new();
+        for window in windows.iter().filter(usable) {
+            #[expect(clippy::cast_possible_truncation, reason = "some thousands at most")]
+            let number = (window.rate_per_s.ln() / SAME).round() as i64;
+            let level = levels.entry(number).or_default();
+            let (before, more) = (level.response.count() as f64, window.counted() as f64);
+            level.rate = (level.rate * before + window.rate_per_s * more) / (before + more);
+            level.response.add(&window.response);
+            level.windows.push(window);
+        }
+        let levels: Vec<Level> = levels.into_values().collect();
+        let (service, service_rate) = service(&levels);
+        Self { levels, saturated, service, service_rate }
+    }
+
+    /// A first guess of the saturation.
+    pub(super) fn first_saturation(&self, most: f64) -> f64 {
+        let highest = self.levels.last().map_or(0.0, |level| level.rate);
+        if self.saturated.completions >= 20 {
+            let seen = self.saturated.completions as f64 / self.saturated.seconds;
+            return seen.max(1.02 * highest);
+        }
+        if most.is_finite() { (1.05 * highest).max(0.9 * most) } else { 1.5 * highest }
+    }
+}
+
+/// The response times at the lowest rates, and their mean rate.
+fn service(levels: &[Level<'_>]) -> (Histogram, f64) {
+    let highest = levels.last().map_or(0.0, |level| level.rate);
+    let (mut sum, mut weighted) = (Histogram::new(), 0.0);
+    for level in levels {
+        if sum.count() >= ENOUGH_SERVICE && level.rate > 0.15 * highest {
+            break;
+        }
+        sum.add(&level.response.times);
+        weighted += level.rate * level.response.times.count() as f64;
+    }
+    let rate = weighted / (sum.count().max(1)) as f64;
+    (sum, rate)
+}
+
+/// So many requests tell the service time well enough.
+const ENOUGH_SERVICE: u64 = 100;
