@@ -1,7 +1,7 @@
 //! Response time over the rate: the curves of some percentiles, and the contour of all.
 
 use super::joined::{Joined, between};
-use super::staircase::{bound, estimate, log_scale};
+use super::staircase::{bound, estimate, log_scale, shaded};
 use crate::chart::axis::Axis;
 use crate::chart::contour::Contour;
 use crate::chart::plot::{Key, Line, Plot, Table};
@@ -56,9 +56,11 @@ pub(crate) fn percentiles(
     let mut plot = over_rate(searched, joined, scale, Unit::Micros);
     plot.id = format!("curves-{index}");
     "Response time over the rate offered".clone_into(&mut plot.title);
-    "Windows whose rates are within 2% are one point, the mean by their answers. Windows of \
-     recovery and discarded ones are left out. Shaded: the 95% interval of the capacity."
-        .clone_into(&mut plot.note);
+    plot.note = format!(
+        "Windows whose rates are within 2% are one point, the mean by their answers. Windows of \
+         recovery and discarded ones are left out.{}",
+        shaded(searched)
+    );
     "response time at requests per second".clone_into(&mut plot.measure);
     plot.across.extend(bound(searched));
     for (percentile, tone) in CURVES {

@@ -25,6 +25,14 @@ pub(crate) fn estimate(searched: &Searched) -> Option<Level> {
     Some(Level { name, class: "capacity", value, interval: searched.interval() })
 }
 
+/// What is shaded, as a sentence with a space before it; empty where nothing is.
+pub(crate) fn shaded(searched: &Searched) -> &'static str {
+    match searched.estimate().and(searched.interval()) {
+        Some(_) => " Shaded: the 95% interval of the capacity.",
+        None => "",
+    }
+}
+
 /// The SLO's bound as a level of a chart.
 pub(crate) fn bound(searched: &Searched) -> Option<Level> {
     let (_, value) = searched.bound?;
@@ -82,9 +90,11 @@ pub(crate) fn rates(searched: &Searched, table: &Table, index: usize) -> Plot {
     let mut plot = over_time(searched, scale, Unit::PerSecond);
     plot.id = format!("staircase-{index}");
     "Staircase of the search".clone_into(&mut plot.title);
-    "Each step is a window of constant rate; its colour and symbol are the verdict on it. A window \
-     that was cut or discarded is broken. Shaded: the 95% interval of the capacity."
-        .clone_into(&mut plot.note);
+    plot.note = format!(
+        "Each step is a window of constant rate; its colour and symbol are the verdict on it. A \
+         window that was cut or discarded is broken.{}",
+        shaded(searched)
+    );
     "requests per second".clone_into(&mut plot.measure);
     plot.across.extend(estimate(searched));
     plot.lines.push(Line {
