@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
 
+/// The result's place in a run folder.
+pub const RESULT: &str = "artifacts/capacity.json";
+/// That of the windows, a line each.
+pub const WINDOWS: &str = "artifacts/windows.jsonl";
+
 /// A search for a capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityResult {

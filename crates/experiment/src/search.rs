@@ -11,7 +11,7 @@ use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
 use plimsoll_capacity::ladder::{self, Ladder};
 use plimsoll_capacity::live::{Live, LiveError};
-use plimsoll_capacity::result::{CapacityResult, WindowResult};
+use plimsoll_capacity::result::{CapacityResult, RESULT, WINDOWS, WindowResult};
 use plimsoll_capacity::search::Search;
 use plimsoll_load::Config;
 use plimsoll_load::run::Wish;
@@ -21,10 +21,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The result's place in a run folder.
-pub const RESULT: &str = "artifacts/capacity.json";
-/// That of the windows.
-pub const WINDOWS: &str = "artifacts/windows.jsonl";
 /// How often a connection is opened anew, for its handshake, nanoseconds.
 const RENEW_NS: u64 = 200_000_000;
 

@@ -7,8 +7,9 @@
 //! # Numbers
 //!
 //! Nothing is measured here. Figures come from [`plimsoll_runs::Summary`], courses from the run's
-//! seconds, distributions from its histograms. Where a long run is drawn in fewer columns than it
-//! has seconds, the chart says what a column holds (`columns`).
+//! seconds, distributions from its histograms, and those of a search for a capacity from its result
+//! and its windows. Where a long run is drawn in fewer columns than it has seconds, the chart says
+//! what a column holds (`columns`).
 //!
 //! # Untrusted text
 //!
@@ -23,6 +24,7 @@ mod chart;
 mod columns;
 mod markup;
 mod page;
+mod searched;
 mod view;
 
 use plimsoll_runs::{Run, RunError};

@@ -9,6 +9,13 @@
     if (!table) return;
     const columns = Number(plot.dataset.columns);
     const buckets = Number(plot.dataset.heat);
+    // Where the columns are not of one width: the left end, the line's place, the right end of
+    // each; and which of the table's columns are read out.
+    const shares = (text) => text && text.split(' ').map(Number);
+    const from = shares(plot.dataset.from);
+    const places = shares(plot.dataset.at);
+    const to = shares(plot.dataset.to);
+    const wanted = shares(plot.dataset.show);
     const heads = Array.from(table.tHead.rows[0].cells);
     const rows = table.tBodies[0].rows;
     const line = document.createElement('div');
@@ -44,7 +51,7 @@
     // The series whose values are shown: of a heat map, the bucket at the height of the pointer.
     function chosen(row, height) {
       const all = heads.map((head, index) => index).slice(1);
-      if (!buckets) return all;
+      if (!buckets) return wanted || all;
       if (height === null) return all.filter((index) => row.cells[index].textContent);
       const bucket = Math.floor((1 - height) * buckets);
       return [Math.min(Math.max(bucket, 0), buckets - 1) + 1];
@@ -65,7 +72,8 @@
       }
       const inside = area();
       const outside = plot.getBoundingClientRect();
-      const x = inside.left - outside.left + ((column + 0.5) / columns) * inside.width;
+      const place = places ? places[column] : (column + 0.5) / columns;
+      const x = inside.left - outside.left + place * inside.width;
       line.hidden = box.hidden = false;
       line.style.left = x + 'px';
       line.style.top = inside.top - outside.top + 'px';
@@ -83,7 +91,10 @@
       const share = (event.clientX - inside.left) / inside.width;
       if (share < 0 || share >= 1) return hide();
       const height = (event.clientY - inside.top) / PLOT_HEIGHT;
-      show(Math.floor(share * columns), Math.min(Math.max(height, 0), 0.9999));
+      const column = from
+        ? from.findIndex((left, index) => share >= left && share < to[index])
+        : Math.floor(share * columns);
+      show(column, Math.min(Math.max(height, 0), 0.9999));
     });
     plot.addEventListener('pointerleave', hide);
     plot.addEventListener('blur', hide);

@@ -6,6 +6,7 @@ use plimsoll_stats::Histogram;
 use crate::chart::axis::Axis;
 use crate::chart::figure::Band;
 use crate::columns::column_of;
+use crate::searched::Searched;
 
 /// From this share of the run on, its drain is shaded.
 const LEAST_DRAIN: f64 = 0.005;
@@ -36,6 +37,8 @@ pub(crate) struct View {
     pub(crate) service: Histogram,
     /// Least and greatest response time of every phase, ns.
     pub(crate) extent_ns: Option<(u64, u64)>,
+    /// The search for a capacity that the run was; `None` for any other run.
+    pub(crate) searched: Option<Searched>,
 }
 
 impl View {
@@ -57,6 +60,7 @@ impl View {
             failed: run.histogram(Phase::Measured, Tag::FailedResponse)?,
             service: run.histogram(Phase::Measured, Tag::Service)?,
             extent_ns: least.zip(most),
+            searched: Searched::read(run),
             response,
             meta,
             summary,

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::axis::Axis;
 use super::figure::{Draw, Figure, Panel};
 use super::scale::Scale;
+use super::unit::Unit;
 use super::{heat, lines, stack};
 use crate::markup::Markup;
 
@@ -54,19 +55,19 @@ pub(crate) fn write(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale
             Draw::Stack => stack::write(m, figure.axis, &panel.series, scale),
             Draw::Heat => heat::write(m, figure, panel),
         });
-        write_ticks(m, figure, scale);
+        write_ticks(m, figure.axis, figure.unit, scale);
         write_marks(m, figure, panel, scale);
     });
 }
 
 /// A share of the width, as SVG takes it.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// The distance from the plot's upper edge, in pixels.
-fn from_top(share: f64) -> String {
+pub(super) fn from_top(share: f64) -> String {
     format!("{:.1}", (1.0 - share) * HEIGHT)
 }
 
@@ -95,7 +96,7 @@ fn write_bands(m: &mut Markup, figure: &Figure, panel: &Panel) {
     }
 }
 
-fn write_grid(m: &mut Markup, scale: Scale) {
+pub(super) fn write_grid(m: &mut Markup, scale: Scale) {
     for value in scale.ticks() {
         let y = from_top(scale.at(value));
         let class = if scale.at(value) <= 0.0 { "base" } else { "grid" };
@@ -103,16 +104,16 @@ fn write_grid(m: &mut Markup, scale: Scale) {
     }
 }
 
-fn write_ticks(m: &mut Markup, figure: &Figure, scale: Scale) {
+pub(super) fn write_ticks(m: &mut Markup, axis: Axis, unit: Unit, scale: Scale) {
     for value in scale.ticks() {
         let y = from_top(scale.at(value));
         // On a logarithmic axis each tick is in the unit that suits it.
         let top = if matches!(scale, Scale::Log { .. }) { value } else { scale.top() };
-        let label = figure.unit.tick(value, top);
+        let label = unit.tick(value, top);
         m.leaf("text", &[("class", &"y"), ("x", &"-8"), ("y", &y), ("dy", &".32em")], label);
     }
     let base = HEIGHT + 18.0;
-    for (index, (at, label)) in figure.axis.ticks().into_iter().enumerate() {
+    for (index, (at, label)) in axis.ticks().into_iter().enumerate() {
         let x = percent(at);
         // Every second label gives way where the panel is narrow.
         let class = if index % 2 == 0 { "x" } else { "x odd" };

@@ -14,7 +14,7 @@ use crate::markup::Markup;
 pub(crate) const LEVELS: usize = 12;
 
 /// The classes of the levels, least first.
-const CLASSES: [&str; LEVELS] =
+pub(super) const CLASSES: [&str; LEVELS] =
     ["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9", "h10", "h11"];
 
 /// The level of a count, where `greatest` has the last.

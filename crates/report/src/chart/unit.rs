@@ -13,6 +13,8 @@ pub(crate) enum Unit {
     Count,
     /// A share of one, shown in per cent.
     Share,
+    /// A percentile, from 0 to 100.
+    Percentile,
 }
 
 impl Unit {
@@ -31,6 +33,7 @@ impl Unit {
             }
             Self::PerSecond | Self::Count => grouped(value),
             Self::Share => format!("{}%", trimmed(value * 100.0)),
+            Self::Percentile => format!("p{}", trimmed(value)),
         }
     }
 
@@ -41,6 +44,7 @@ impl Unit {
             Self::PerSecond => significant(value),
             Self::Count => whole(value),
             Self::Share => per_cent(value),
+            Self::Percentile => format!("p{}", significant(value)),
         }
     }
 }

@@ -4,8 +4,8 @@
 use plimsoll_runs::Summary;
 
 use super::tiles::tiles;
-use super::verdict::verdict;
-use super::{Content, asked, objectives, sides};
+use super::verdict::{verdict, verdict_of_search};
+use super::{Content, asked, capacity, objectives, sides};
 use crate::chart::unit::{micros, moment, whole};
 use crate::markup::Markup;
 use crate::view::View;
@@ -22,7 +22,7 @@ pub(crate) fn write(m: &mut Markup, content: &Content<'_>, title: &str) {
             [view] => write_one(m, view),
             _ => sides::write(m, content),
         }
-        write_navigation(m);
+        write_navigation(m, content);
     });
 }
 
@@ -39,7 +39,9 @@ fn write_one(m: &mut Markup, view: &View) {
         m.text(asked(view));
     });
     write_identity(m, view);
-    let verdict = verdict(&view.summary);
+    let searched = view.searched.is_some();
+    let judge = if searched { verdict_of_search } else { verdict };
+    let verdict = judge(&view.summary);
     m.tag("div", &[("class", &format!("verdict {}", verdict.class))], |m| {
         m.leaf("p", &[("class", &"says")], &verdict.says);
         for reason in &view.summary.run.invalid_because {
@@ -48,24 +50,23 @@ fn write_one(m: &mut Markup, view: &View) {
     });
     m.tag("dl", &[("class", &"tiles")], |m| {
         for tile in tiles(&view.summary) {
-            m.tag("div", &[("class", &format!("tile {}", tile.class))], |m| {
-                m.leaf("dt", &[], tile.name);
-                m.leaf("dd", &[("class", &"figure")], &tile.value);
-                let small = if tile.detail.is_empty() { tile.meaning } else { &tile.detail };
-                m.leaf("dd", &[("class", &"detail")], small);
-            });
+            tile.write(m);
         }
     });
-    write_objectives(m, &view.summary);
+    if !searched {
+        write_objectives(m, &view.summary);
+    }
     write_warnings(m, view);
 }
 
 /// What was asked, in a sentence.
 pub(crate) fn asked(view: &View) -> String {
     let s = &view.summary;
-    let mut text = match asked::load(&view.plan) {
-        Some(load) => format!("{load}. "),
-        None => String::new(),
+    let mut text = match (&view.searched, asked::load(&view.plan)) {
+        // Of the load itself a search uses nothing of the plan.
+        (Some(searched), _) => format!("search for the capacity under {}. ", searched.slo),
+        (None, Some(load)) => format!("{load}. "),
+        (None, None) => String::new(),
     };
     if let Some(workload) = &s.workload {
         text.push_str(&format!("{workload}. "));
@@ -166,8 +167,11 @@ fn write_warnings(m: &mut Markup, view: &View) {
     });
 }
 
-fn write_navigation(m: &mut Markup) {
+fn write_navigation(m: &mut Markup, content: &Content<'_>) {
     m.tag("nav", &[("aria-label", &"Sections")], |m| {
+        if capacity::is_any(content) {
+            m.leaf("a", &[("href", &"#capacity")], "Capacity");
+        }
         for (id, name) in [
             ("#load", "Load"),
             ("#response", "Response time"),

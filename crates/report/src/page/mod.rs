@@ -1,6 +1,7 @@
 //! The page: headline, figures in the order a person asks, the plan, and how it was counted.
 
 mod asked;
+mod capacity;
 mod counting;
 mod distribution;
 mod headline;
@@ -140,6 +141,7 @@ pub(crate) fn write(content: &Content<'_>, options: &Options) -> String {
 }
 
 fn write_sections(m: &mut Markup, content: &Content<'_>) {
+    capacity::write(m, content);
     figures(m, "load", "Load", None, &[over_time::rate(content)]);
     let response = [
         over_time::percentiles(content),

@@ -3,6 +3,7 @@
 use plimsoll_runs::Summary;
 
 use crate::chart::unit::{micros, per_cent, significant, whole};
+use crate::markup::Markup;
 
 /// A figure of the headline.
 pub(crate) struct Tile {
@@ -16,6 +17,18 @@ pub(crate) struct Tile {
     pub(crate) detail: String,
     /// Whether something is wrong with it: `poor`, or empty.
     pub(crate) class: &'static str,
+}
+
+impl Tile {
+    /// Writes the tile, into a list of them.
+    pub(crate) fn write(&self, m: &mut Markup) {
+        m.tag("div", &[("class", &format!("tile {}", self.class))], |m| {
+            m.leaf("dt", &[], self.name);
+            m.leaf("dd", &[("class", &"figure")], &self.value);
+            let small = if self.detail.is_empty() { self.meaning } else { &self.detail };
+            m.leaf("dd", &[("class", &"detail")], small);
+        });
+    }
 }
 
 /// The figures of the headline, in order; the same for every run.

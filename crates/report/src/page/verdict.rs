@@ -26,6 +26,17 @@ pub(crate) fn verdict(s: &Summary) -> Verdict {
     Verdict { class, says: format!("Valid. {objectives}{end}") }
 }
 
+/// Judges the run of a search. Its objective was judged window by window; over the whole run,
+/// which was meant to go beyond it, it says nothing.
+pub(crate) fn verdict_of_search(s: &Summary) -> Verdict {
+    if !s.run.valid {
+        return verdict(s);
+    }
+    let class = if s.run.ended == "complete" { "good" } else { "open" };
+    let says = format!("Valid. A search: the SLO was judged window by window.{}", ending(s));
+    Verdict { class, says }
+}
+
 /// What is to be said of a run that did not take its full course, with a space before it.
 fn ending(s: &Summary) -> String {
     match s.run.ended.as_str() {

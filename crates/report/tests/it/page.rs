@@ -14,7 +14,7 @@ fn page_of(courses: &[Course]) -> String {
 }
 
 /// Checks what holds of every page, and gives it back in parts.
-fn checked(page: &str) -> Page {
+pub(crate) fn checked(page: &str) -> Page {
     let parsed = parse(page);
     for key in ["src", "srcset", "xlink:href", "action", "data", "poster", "style"] {
         assert_eq!(parsed.values(key).count(), 0, "an attribute {key}");
@@ -120,7 +120,7 @@ fn the_generators_limit_is_the_headline() {
     assert!(parsed.text.contains("not judged"));
 }
 
-const HOSTILE: &str = "</title></script></style></pre><script>alert(1)</script>\
+pub(crate) const HOSTILE: &str = "</title></script></style></pre><script>alert(1)</script>\
      <img src=x onerror=alert(1)>\"' onload='x' &amp; &lt; \u{202e}evil\0 http://evil.example/";
 
 #[test]

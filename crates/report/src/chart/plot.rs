@@ -1,0 +1,303 @@
+//! A plot on which every value stands at its own place, not in one of equal columns: steps of
+//! uneven length, curves over a rate. Frame, colours and read-outs are those of the other charts.
+
+use std::fmt::Write;
+
+use super::axis::Axis;
+use super::contour::Contour;
+use super::frame::{self, HEIGHT, WIDTH};
+use super::scale::Scale;
+use super::symbol::Symbol;
+use super::unit::Unit;
+use crate::markup::{Attribute, Markup};
+
+/// One entry of the legend.
+#[derive(Debug, Clone)]
+pub(crate) enum Key {
+    /// A line or a block: its classes, its name.
+    Line(String, String),
+    /// A symbol, its colour, its name.
+    Symbol(Symbol, &'static str, &'static str),
+}
+
+/// A line of pieces; each piece is a row of points, horizontal value first.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    /// Its classes: tone and stroke.
+    pub(crate) class: String,
+    /// Its pieces.
+    pub(crate) pieces: Vec<Vec<(f64, f64)>>,
+}
+
+/// A value with its interval, across the plot or upright in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Level {
+    /// What it is called, beside its line.
+    pub(crate) name: String,
+    /// Its classes.
+    pub(crate) class: &'static str,
+    /// The value.
+    pub(crate) value: f64,
+    /// Its interval, shaded.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+/// The table behind a plot.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    /// Its id, by which a plot finds it.
+    pub(crate) id: String,
+    /// What opens it.
+    pub(crate) summary: &'static str,
+    /// The heads: text, and the classes of the line they belong to.
+    pub(crate) heads: Vec<(String, String)>,
+    /// The cells, row by row.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// A plot.
+#[derive(Debug, Clone)]
+pub(crate) struct Plot {
+    /// Unique in the page; a letter first.
+    pub(crate) id: String,
+    /// What it shows.
+    pub(crate) title: String,
+    /// How to read it.
+    pub(crate) note: String,
+    /// What the vertical axis counts.
+    pub(crate) measure: String,
+    /// The horizontal axis, for its ticks.
+    pub(crate) axis: Axis,
+    /// The horizontal value at the right end; the left end is 0.
+    pub(crate) end: f64,
+    /// The vertical axis.
+    pub(crate) scale: Scale,
+    /// What the vertical values are.
+    pub(crate) unit: Unit,
+    /// The legend.
+    pub(crate) keys: Vec<Key>,
+    /// Levels across the plot.
+    pub(crate) across: Vec<Level>,
+    /// Levels upright in the plot.
+    pub(crate) upright: Vec<Level>,
+    /// Filled cells behind the lines.
+    pub(crate) contour: Option<Contour>,
+    /// Lines, the last at the back.
+    pub(crate) lines: Vec<Line>,
+    /// Symbols with their colours, at their places.
+    pub(crate) symbols: Vec<(Symbol, &'static str, (f64, f64))>,
+    /// For the read-out: the table, and which of its columns.
+    pub(crate) readout: (String, Vec<usize>),
+    /// For the read-out: where each row of the table begins, stands and ends.
+    pub(crate) rows: Vec<(f64, f64, f64)>,
+}
+
+impl Plot {
+    /// The share of the width at which a value stands.
+    fn at(&self, value: f64) -> f64 {
+        let share = value / self.end;
+        if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Writes the plot as a figure, with the tables given below it.
+    pub(crate) fn write(&self, m: &mut Markup, tables: &[&Table]) {
+        m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
+            m.tag("figcaption", &[], |m| {
+                m.leaf("h3", &[], &self.title);
+                m.leaf("p", &[("class", &"note")], &self.note);
+            });
+            self.write_legend(m);
+            m.tag("div", &[("class", &"panels n1")], |m| {
+                m.tag("div", &[("class", &"panel")], |m| {
+                    self.write_box(m);
+                    for table in tables {
+                        table.write(m);
+                    }
+                });
+            });
+        });
+    }
+
+    fn write_legend(&self, m: &mut Markup) {
+        m.tag("div", &[("class", &"legend")], |m| {
+            m.leaf("span", &[("class", &"measure")], &self.measure);
+            for key in &self.keys {
+                m.tag("span", &[], |m| match key {
+                    Key::Line(class, name) => {
+                        m.leaf("i", &[("class", &format!("key {class}"))], "");
+                        m.text(name);
+                    }
+                    Key::Symbol(symbol, tone, name) => {
+                        symbol.write_key(m, tone);
+                        m.text(name);
+                    }
+                });
+            }
+            if let Some(contour) = &self.contour {
+                contour.write_legend(m);
+            }
+        });
+    }
+
+    /// The box of the chart, with what the read-out needs to know.
+    fn write_box(&self, m: &mut Markup) {
+        let shares = |of: fn(&(f64, f64, f64)) -> f64| {
+            let shares = self.rows.iter().map(|row| format!("{:.4}", self.at(of(row))));
+            shares.collect::<Vec<_>>().join(" ")
+        };
+        let (from, at, to) = (shares(|row| row.0), shares(|row| row.1), shares(|row| row.2));
+        let shown: Vec<String> = self.readout.1.iter().map(ToString::to_string).collect();
+        let shown = shown.join(" ");
+        let heat = self.contour.as_ref().map_or(0, Contour::rows);
+        let attributes: [Attribute<'_>; 8] = [
+            ("class", &"plot"),
+            ("data-table", &self.readout.0),
+            ("data-columns", &self.rows.len()),
+            ("data-heat", &heat),
+            ("data-from", &from),
+            ("data-at", &at),
+            ("data-to", &to),
+            ("data-show", &shown),
+        ];
+        m.tag("div", &attributes, |m| {
+            let label = format!("{}. The values are in the table.", self.title);
+            let attributes: &[Attribute<'_>] = &[
+                ("class", &"chart"),
+                ("role", &"img"),
+                ("aria-label", &label),
+                ("width", &"100%"),
+                ("height", &HEIGHT),
+            ];
+            m.tag("svg", attributes, |m| self.write_layers(m));
+        });
+    }
+
+    fn write_layers(&self, m: &mut Markup) {
+        self.write_intervals(m);
+        if self.contour.is_none() {
+            frame::write_grid(m, self.scale);
+        }
+        let view = format!("0 0 {WIDTH} {HEIGHT}");
+        let inner: &[Attribute<'_>] = &[
+            ("class", &"data"),
+            ("viewBox", &view),
+            ("preserveAspectRatio", &"none"),
+            ("width", &"100%"),
+            ("height", &HEIGHT),
+        ];
+        m.tag("svg", inner, |m| {
+            if let Some(contour) = &self.contour {
+                contour.write(m, self.end);
+            }
+            for line in self.lines.iter().rev() {
+                let path = self.path(line);
+                if !path.is_empty() {
+                    let class = format!("l {}", line.class);
+                    m.shape("path", &[("class", &class), ("d", &path)]);
+                }
+            }
+        });
+        frame::write_ticks(m, self.axis, self.unit, self.scale);
+        self.write_levels(m);
+        for (symbol, tone, (x, y)) in &self.symbols {
+            let (x, y) = (frame::percent(self.at(*x)), frame::from_top(self.scale.at(*y)));
+            symbol.write(m, tone, &x, &y);
+        }
+    }
+
+    fn path(&self, line: &Line) -> String {
+        let mut path = String::new();
+        for piece in &line.pieces {
+            for (index, &(x, y)) in piece.iter().enumerate() {
+                let x = self.at(x) * WIDTH;
+                let y = (1.0 - self.scale.at(y)) * HEIGHT;
+                let _ = write!(path, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
+            }
+            if piece.len() == 1 {
+                // The round line caps make a dot of it.
+                path.push_str("h.01");
+            }
+        }
+        path
+    }
+
+    fn write_intervals(&self, m: &mut Markup) {
+        for level in &self.across {
+            let Some((low, high)) = level.interval else { continue };
+            let (low, high) = (self.scale.at(low), self.scale.at(high));
+            let (y, height) = (frame::from_top(high), format!("{:.1}", (high - low) * HEIGHT));
+            let class = format!("interval {}", level.class);
+            m.shape(
+                "rect",
+                &[("class", &class), ("width", &"100%"), ("y", &y), ("height", &height)],
+            );
+        }
+        for level in &self.upright {
+            let Some((low, high)) = level.interval else { continue };
+            let (low, high) = (self.at(low), self.at(high));
+            let (x, width) = (frame::percent(low), frame::percent(high - low));
+            let class = format!("interval {}", level.class);
+            m.shape(
+                "rect",
+                &[("class", &class), ("x", &x), ("width", &width), ("height", &HEIGHT)],
+            );
+        }
+    }
+
+    fn write_levels(&self, m: &mut Markup) {
+        for level in &self.across {
+            if !self.scale.holds(level.value) {
+                continue;
+            }
+            let share = self.scale.at(level.value);
+            let y = frame::from_top(share);
+            let class = format!("mark {}", level.class);
+            m.shape("line", &[("class", &class), ("x2", &"100%"), ("y1", &y), ("y2", &y)]);
+            let shift = if share > 0.92 { "14" } else { "-5" };
+            let class = format!("mark-name {}", level.class);
+            let attributes: &[Attribute<'_>] =
+                &[("class", &class), ("y", &y), ("dx", &"4"), ("dy", &shift)];
+            m.leaf("text", attributes, &level.name);
+        }
+        for level in &self.upright {
+            let share = self.at(level.value);
+            let x = frame::percent(share);
+            let class = format!("mark {}", level.class);
+            m.shape("line", &[("class", &class), ("x1", &x), ("x2", &x), ("y2", &HEIGHT)]);
+            let anchor = if share < 0.5 { "start" } else { "end" };
+            let class = format!("mark-name {}", level.class);
+            let attributes: &[Attribute<'_>] =
+                &[("class", &class), ("x", &x), ("y", &"-6"), ("text-anchor", &anchor)];
+            m.leaf("text", attributes, &level.name);
+        }
+    }
+}
+
+impl Table {
+    /// Writes the table, closed.
+    fn write(&self, m: &mut Markup) {
+        m.tag("details", &[], |m| {
+            m.leaf("summary", &[], self.summary);
+            m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
+                m.tag("table", &[("id", &self.id)], |m| {
+                    m.tag("thead", &[], |m| {
+                        m.tag("tr", &[], |m| {
+                            for (head, class) in &self.heads {
+                                m.leaf("th", &[("scope", &"col"), ("class", class)], head);
+                            }
+                        });
+                    });
+                    m.tag("tbody", &[], |m| {
+                        for row in &self.rows {
+                            m.tag("tr", &[], |m| {
+                                for (column, cell) in row.iter().enumerate() {
+                                    m.leaf(if column == 0 { "th" } else { "td" }, &[], cell);
+                                }
+                            });
+                        }
+                    });
+                });
+            });
+        });
+    }
+}

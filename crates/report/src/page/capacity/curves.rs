@@ -1,0 +1,175 @@
+//! Response time over the rate: the curves of some percentiles, and the contour of all.
+
+use super::joined::{Joined, between};
+use super::staircase::{bound, estimate, log_scale, shaded};
+use crate::chart::axis::Axis;
+use crate::chart::contour::Contour;
+use crate::chart::plot::{Key, Line, Plot, Table};
+use crate::chart::scale::Scale;
+use crate::chart::unit::{Unit, micros, significant, whole};
+use crate::searched::Searched;
+
+/// The curves, with their colours.
+const CURVES: [(usize, &str); 5] = [(10, "c7"), (50, "c0"), (90, "c1"), (95, "c8"), (99, "c2")];
+/// Columns of the contour's table, and of its picture for each of them.
+const COLUMNS: usize = 30;
+const FINER: usize = 4;
+/// The percentiles of the contour's table: every third.
+const ROWS: usize = 33;
+
+/// A chart over the rate, without its lines.
+fn over_rate(searched: &Searched, joined: &[Joined], scale: Scale, unit: Unit) -> Plot {
+    let rates = joined.iter().map(|point| point.rate);
+    let ends = searched.estimate().into_iter().chain(searched.interval().map(|(_, high)| high));
+    let end = Scale::linear(rates.chain(ends).fold(0.0, f64::max), 0.0).top();
+    Plot {
+        id: String::new(),
+        title: String::new(),
+        note: String::new(),
+        measure: String::new(),
+        axis: Axis::Value { columns: 1, top: end, unit: Unit::PerSecond },
+        end,
+        scale,
+        unit,
+        keys: Vec::new(),
+        across: Vec::new(),
+        upright: estimate(searched).into_iter().collect(),
+        contour: None,
+        lines: Vec::new(),
+        symbols: Vec::new(),
+        readout: (String::new(), Vec::new()),
+        rows: Vec::new(),
+    }
+}
+
+/// The curves of some percentiles; `None` where no window says anything.
+pub(crate) fn percentiles(
+    searched: &Searched,
+    joined: &[Joined],
+    index: usize,
+) -> Option<(Plot, Table)> {
+    if joined.is_empty() {
+        return None;
+    }
+    let values = joined.iter().flat_map(|point| CURVES.iter().filter_map(|&(p, _)| point.at(p)));
+    let scale = log_scale(values, searched);
+    let mut plot = over_rate(searched, joined, scale, Unit::Micros);
+    plot.id = format!("curves-{index}");
+    "Response time over the rate offered".clone_into(&mut plot.title);
+    plot.note = format!(
+        "Windows whose rates are within 2% are one point, the mean by their answers. Windows of \
+         recovery and discarded ones are left out.{}",
+        shaded(searched)
+    );
+    "response time at requests per second".clone_into(&mut plot.measure);
+    plot.across.extend(bound(searched));
+    for (percentile, tone) in CURVES {
+        let pieces = pieces(joined, percentile);
+        let points = pieces.iter().flatten().map(|&point| vec![point]).collect();
+        plot.lines.push(Line { class: format!("{tone} dots"), pieces: points });
+        plot.lines.push(Line { class: tone.to_owned(), pieces });
+        plot.keys.push(Key::Line(format!("line {tone}"), format!("p{percentile}")));
+    }
+    plot.rows = places(joined, plot.end);
+    let table = curve_table(joined, index);
+    plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
+    Some((plot, table))
+}
+
+/// A percentile's curve, broken where a point has no value.
+fn pieces(joined: &[Joined], percentile: usize) -> Vec<Vec<(f64, f64)>> {
+    let value = |point: &Joined| point.at(percentile).map(|us| (point.rate, us));
+    let pieces = joined.split(|point| value(point).is_none());
+    pieces.filter(|piece| !piece.is_empty()).map(|p| p.iter().filter_map(value).collect()).collect()
+}
+
+/// Where the read-out finds each point: half way to its neighbours.
+fn places(joined: &[Joined], end: f64) -> Vec<(f64, f64, f64)> {
+    let half_way = |a: usize| (joined[a].rate + joined[a + 1].rate) / 2.0;
+    let place = |(index, point): (usize, &Joined)| {
+        let from = if index == 0 { 0.0 } else { half_way(index - 1) };
+        let to = if index + 1 == joined.len() { end } else { half_way(index) };
+        (from, point.rate, to)
+    };
+    joined.iter().enumerate().map(place).collect()
+}
+
+fn show(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), micros)
+}
+
+fn curve_table(joined: &[Joined], index: usize) -> Table {
+    let mut heads = vec![("offered".to_owned(), String::new())];
+    heads.extend(CURVES.map(|(p, tone)| (format!("p{p}"), tone.to_owned())));
+    heads.extend(["windows", "answers"].map(|head| (head.to_owned(), String::new())));
+    let row = |point: &Joined| {
+        let mut cells = vec![format!("{}/s", significant(point.rate))];
+        cells.extend(CURVES.map(|(p, _)| show(point.at(p))));
+        cells.extend([point.windows as f64, point.answers as f64].map(whole));
+        cells
+    };
+    let rows = joined.iter().map(row).collect();
+    Table { id: format!("curves-table-{index}"), summary: "Table", heads, rows }
+}
+
+/// The contour of all percentiles; `None` where there are not two rates to go between.
+pub(crate) fn contour(
+    searched: &Searched,
+    joined: &[Joined],
+    index: usize,
+) -> Option<(Plot, Table)> {
+    let (from, to) = (joined.first()?.rate, joined.last()?.rate);
+    if to <= from {
+        return None;
+    }
+    let at =
+        |column: usize, columns: usize| from + (to - from) * (column as f64 + 0.5) / columns as f64;
+    let fine = COLUMNS * FINER;
+    let columns = (0..fine).map(|column| between(joined, at(column, fine))).collect();
+    let contour = Contour { from, to, columns, rows: ROWS };
+    contour.columns.iter().flatten().flatten().next()?;
+    let scale = Scale::Linear { top: 100.0, step: 10.0 };
+    let mut plot = over_rate(searched, joined, scale, Unit::Percentile);
+    plot.id = format!("contour-{index}");
+    "Response time over percentile and rate".clone_into(&mut plot.title);
+    plot.note = format!(
+        "The colour is the response time on a logarithmic scale, between the rates that were \
+         offered by its logarithm.{} Empty where requests were not answered.",
+        if searched.bound.is_some() {
+            " On the broken line it is the SLO's bound: below the line a share of the requests \
+             keeps it."
+        } else {
+            ""
+        }
+    );
+    "percentile at requests per second".clone_into(&mut plot.measure);
+    if let Some((_, bound)) = searched.bound {
+        plot.lines.push(Line { class: "bound".to_owned(), pieces: contour.isoline(bound) });
+        plot.keys.push(Key::Line("line bound".to_owned(), micros(bound)));
+    }
+    let width = (to - from) / COLUMNS as f64;
+    plot.rows = (0..COLUMNS)
+        .map(|column| (at(column, COLUMNS) - width / 2.0, at(column, COLUMNS)))
+        .map(|(left, middle)| (left, middle, left + width))
+        .collect();
+    plot.contour = Some(contour);
+    let table = contour_table(joined, &plot.rows, index);
+    plot.readout = (table.id.clone(), Vec::new());
+    Some((plot, table))
+}
+
+/// Every third percentile at thirty rates.
+fn contour_table(joined: &[Joined], places: &[(f64, f64, f64)], index: usize) -> Table {
+    let percentile = |row: usize| 3 * row + 2;
+    let mut heads = vec![("offered".to_owned(), String::new())];
+    heads.extend((0..ROWS).map(|row| (format!("p{}", percentile(row)), String::new())));
+    let cells = |&(_, rate, _): &(f64, f64, f64)| {
+        let values = between(joined, rate);
+        let mut cells = vec![format!("{}/s", significant(rate))];
+        let value = |row: usize| values.get(percentile(row) - 1).copied().flatten();
+        cells.extend((0..ROWS).map(|row| show(value(row))));
+        cells
+    };
+    let rows = places.iter().map(cells).collect();
+    Table { id: format!("contour-table-{index}"), summary: "Table", heads, rows }
+}

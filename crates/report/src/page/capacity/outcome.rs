@@ -1,0 +1,166 @@
+//! What a search found, how it ended and what it cost: the headline of the section.
+
+use plimsoll_capacity::result::CapacityResult;
+
+use crate::chart::unit::{micros, per_cent, significant, whole};
+use crate::markup::Markup;
+use crate::page::tiles::Tile;
+use crate::searched::Searched;
+
+const DASH: &str = "–";
+
+/// Writes the headline of a search.
+pub(crate) fn write(m: &mut Markup, searched: &Searched) {
+    if let Some(result) = &searched.result {
+        write_verdict(m, result);
+        m.tag("dl", &[("class", &"tiles")], |m| {
+            for tile in tiles(result) {
+                tile.write(m);
+            }
+        });
+        m.leaf("p", &[("class", &"note after")], cost(result));
+    }
+    let warnings = searched.result.iter().flat_map(|result| &result.warnings);
+    let warnings: Vec<&String> = searched.faults.iter().chain(warnings).collect();
+    if warnings.is_empty() {
+        return;
+    }
+    m.tag("div", &[("class", &"warnings after")], |m| {
+        m.leaf("p", &[("class", &"says")], if warnings.len() == 1 { "Note" } else { "Notes" });
+        m.tag("ul", &[], |m| {
+            for warning in warnings {
+                m.leaf("li", &[], warning);
+            }
+        });
+    });
+}
+
+fn per_second(rate: f64) -> String {
+    format!("{}/s", significant(rate))
+}
+
+/// Where the estimate lies, in words; empty where no interval is known.
+fn interval(result: &CapacityResult) -> String {
+    let show = |(low, high)| format!("95%: {} to {}", per_second(low), per_second(high));
+    result.ci95.map(show).unwrap_or_default()
+}
+
+fn write_verdict(m: &mut Markup, result: &CapacityResult) {
+    let (class, how) = ending(&result.ended);
+    let slo = if result.slo.is_empty() { "the SLO" } else { &result.slo };
+    let says = match result.estimate_per_s {
+        Some(rate) => format!("{} under {slo}", per_second(rate)),
+        None => format!("No capacity was found under {slo}"),
+    };
+    let interval = interval(result);
+    let interval = if interval.is_empty() { interval } else { format!(" ({interval})") };
+    m.tag("div", &[("class", &format!("verdict {class}"))], |m| {
+        m.leaf("p", &[("class", &"says")], format_args!("{says}{interval}"));
+        m.leaf("p", &[], how);
+    });
+}
+
+/// How a search ended: the class of the verdict, and a sentence.
+fn ending(ended: &str) -> (&'static str, String) {
+    let known = match ended {
+        "found" => ("good", "The search came to its end."),
+        "slo_unreachable" => {
+            ("poor", "The SLO holds at no rate, not even at the least that was tried.")
+        }
+        "generator_limited" => {
+            ("poor", "The generator could not keep up with the rate: use more threads or hosts.")
+        }
+        "unstable_network" => {
+            ("open", "The round trip was far above its baseline in five windows in a row.")
+        }
+        "target_lost" => ("poor", "The server stopped answering."),
+        "budget" => ("open", "The search was ended before it was done: by a limit, or by hand."),
+        other => return ("open", format!("It ended: {}.", other.replace('_', " "))),
+    };
+    (known.0, known.1.to_owned())
+}
+
+fn rate_tile(name: &'static str, meaning: &'static str, rate: Option<f64>) -> Tile {
+    let value = rate.map_or_else(|| DASH.to_owned(), per_second);
+    Tile { name, meaning, value, detail: String::new(), class: "" }
+}
+
+fn check_tile(name: &'static str, meaning: &'static str, check: Option<&String>) -> Tile {
+    let value = check.map_or(DASH, String::as_str).to_owned();
+    let detail = if check.is_none() { "no such window" } else { "" }.to_owned();
+    Tile { name, meaning, value, detail, class: "" }
+}
+
+fn tiles(result: &CapacityResult) -> Vec<Tile> {
+    let mut capacity = rate_tile("Capacity", "", result.estimate_per_s);
+    capacity.detail = match (result.estimate_per_s, result.lower_bound_per_s) {
+        (None, Some(rate)) => format!("at least {}", per_second(rate)),
+        _ => interval(result),
+    };
+    let above = result.seconds_above_estimate;
+    let share = |s: f64| if result.seconds > 0.0 { s / result.seconds } else { 0.0 };
+    let beyond = result.requests_beyond_slo as f64;
+    let requests = result.requests as f64;
+    vec![
+        capacity,
+        rate_tile("Knee", "most rate for its mean response time", result.knee_per_s),
+        rate_tile("Saturation", "completed at most", result.saturation_per_s),
+        check_tile("Check below", "just below the capacity", result.check.below.as_ref()),
+        check_tile("Check above", "just above the capacity", result.check.above.as_ref()),
+        Tile {
+            name: "Load time",
+            meaning: "",
+            value: seconds(result.seconds),
+            detail: format!("{} requests", whole(requests)),
+            class: "",
+        },
+        Tile {
+            name: "Above capacity",
+            meaning: "no capacity was found",
+            value: above.map_or_else(|| DASH.to_owned(), seconds),
+            detail: above
+                .map(|s| format!("{} of the time", per_cent(share(s))))
+                .unwrap_or_default(),
+            class: "",
+        },
+        Tile {
+            name: "Beyond bound",
+            meaning: "",
+            value: per_cent(beyond / requests.max(1.0)),
+            detail: format!("{} requests", whole(beyond)),
+            class: "",
+        },
+    ]
+}
+
+fn seconds(seconds: f64) -> String {
+    format!("{} s", significant(seconds))
+}
+
+/// Method and round trips, in a sentence or two.
+fn cost(result: &CapacityResult) -> String {
+    let show = |value: Option<f64>| value.map_or_else(|| DASH.to_owned(), micros);
+    let trips = &result.rtt_us;
+    format!(
+        "Method: {}. Round trip of the network: baseline {}, p50 {}, p99 {} over the seconds of \
+         all windows.",
+        result.method,
+        show(trips.baseline),
+        show(trips.p50),
+        show(trips.p99)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ending_has_its_sentence() {
+        for ended in ["found", "slo_unreachable", "generator_limited", "unstable_network", "budget"]
+        {
+            assert!(!ending(ended).1.starts_with("It ended"), "{ended}");
+        }
+        assert_eq!(ending("power_cut").1, "It ended: power cut.");
+    }
+}

@@ -1,0 +1,278 @@
+//! The page of a search for a capacity: its charts, and what it says where the files of the search
+//! are missing, half written or not to be believed.
+
+use std::fs;
+
+use plimsoll_capacity::result::{
+    CapacityResult, CheckResult, RESULT, RoundTrips, SCHEMA, WINDOWS, WindowResult,
+};
+use plimsoll_report::{Options, html};
+use plimsoll_runs::Run;
+use plimsoll_stats::Percentiles;
+
+use crate::made::Course;
+use crate::page::{HOSTILE, checked};
+use crate::parser::Page;
+
+/// A window at a rate, as a queue that saturates at 1,000/s would give it.
+fn window(start_s: f64, seconds: f64, rate: f64, phase: &str, verdict: &str) -> WindowResult {
+    let mean_us = 4000.0 / (1.0 - (rate / 1000.0).min(0.98));
+    let percentile = |p: u32| {
+        let lost = verdict == "cut" && p > 60;
+        let share = f64::from(p) / 100.0;
+        (p, (!lost).then_some((mean_us * (0.2 + 2.0 * share * share)).round()))
+    };
+    WindowResult {
+        start_s,
+        seconds,
+        phase: phase.to_owned(),
+        offered_per_s: rate,
+        achieved_per_s: rate.min(980.0),
+        rtt_us: Some(120.0),
+        response_us: Percentiles {
+            count: (rate * seconds) as u64,
+            min: Some(300.0),
+            mean: Some(mean_us),
+            max: Some(mean_us * 4.0),
+            ..Percentiles::default()
+        },
+        percentiles_us: (1..=99).map(percentile).collect(),
+        errors: u64::from(verdict == "cut") * 40,
+        verdict: verdict.to_owned(),
+    }
+}
+
+/// A search with a window of each kind.
+fn result() -> CapacityResult {
+    CapacityResult {
+        schema: SCHEMA,
+        warnings: vec!["the host was noisy".to_owned()],
+        method: "adaptive".to_owned(),
+        slo: "p95<30ms".to_owned(),
+        ended: "found".to_owned(),
+        estimate_per_s: Some(750.0),
+        ci95: Some((730.0, 768.0)),
+        lower_bound_per_s: Some(740.0),
+        knee_per_s: Some(500.0),
+        saturation_per_s: Some(980.0),
+        seconds: 14.5,
+        requests: 8_000,
+        requests_beyond_slo: 400,
+        seconds_above_estimate: Some(2.5),
+        check: CheckResult { below: Some("held".to_owned()), above: Some("broken".to_owned()) },
+        rtt_us: RoundTrips { baseline: Some(100.0), p50: Some(120.0), p99: Some(300.0) },
+        windows: vec![
+            window(0.0, 1.0, 200.0, "ramp", "within"),
+            window(1.0, 1.0, 400.0, "ramp", "within"),
+            window(2.0, 1.0, 800.0, "ramp", "beyond"),
+            window(3.0, 0.5, 1600.0, "ramp", "cut"),
+            window(3.5, 1.0, 50.0, "recover", "beyond"),
+            window(4.5, 2.0, 700.0, "search", "discarded"),
+            window(6.5, 2.0, 700.0, "search", "within"),
+            window(8.5, 4.0, 705.0, "search", "within"),
+            window(12.5, 2.0, 790.0, "check", "beyond"),
+        ],
+    }
+}
+
+/// The page of a run whose folder has the files given.
+fn page_with(result: Option<&str>, windows: Option<&str>) -> String {
+    let root = tempfile::tempdir().unwrap();
+    let slo = Some("p95<30ms".to_owned());
+    let run = Course { slo, ..Course::quiet("2026-10-26T120000-a1b2c3") }.write(root.path());
+    for (name, text) in [(RESULT, result), (WINDOWS, windows)] {
+        if let Some(text) = text {
+            fs::write(run.path().join(name), text).unwrap();
+        }
+    }
+    let run = Run::open(run.path()).unwrap();
+    html(&[run], &Options::default()).unwrap()
+}
+
+fn with(result: Option<&str>, windows: Option<&str>) -> Page {
+    checked(&page_with(result, windows))
+}
+
+fn json(result: &CapacityResult) -> String {
+    serde_json::to_string(result).unwrap()
+}
+
+fn lines(windows: &[WindowResult]) -> String {
+    windows.iter().map(|window| serde_json::to_string(window).unwrap() + "\n").collect()
+}
+
+fn has(page: &Page, id: &str) -> bool {
+    page.values("id").any(|known| known == id)
+}
+
+/// The section of the search, with an element a line.
+fn section(page: &str) -> String {
+    let (_, rest) = page.split_once("<section id=\"capacity\">").unwrap();
+    rest.split_once("</section>").unwrap().0.replace("><", ">\n<") + "\n"
+}
+
+#[test]
+fn the_section_of_a_search_is_the_golden_one() {
+    let made = section(&page_with(Some(&json(&result())), None));
+    let golden = include_str!("golden/capacity.html");
+    let differs = made.lines().zip(golden.lines()).enumerate().find(|(_, (a, b))| a != b);
+    assert!(
+        made == golden,
+        "the section differs from tests/it/golden/capacity.html, first at {differs:?}\n\
+         where that is meant: \
+         cargo test -p plimsoll-report --test it -- --ignored make_golden_section_anew"
+    );
+}
+
+#[test]
+#[ignore = "writes the golden section"]
+fn make_golden_section_anew() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden/capacity.html");
+    fs::write(path, section(&page_with(Some(&json(&result())), None))).unwrap();
+}
+
+#[test]
+fn a_search_stands_above_the_figures_of_its_run() {
+    let page = with(Some(&json(&result())), None);
+    for id in ["capacity", "staircase-0", "window-times-0", "curves-0", "contour-0"] {
+        assert!(has(&page, id), "{id}");
+    }
+    let sections: Vec<_> = page
+        .elements
+        .iter()
+        .filter(|(name, _)| name == "section")
+        .flat_map(|(_, attributes)| attributes)
+        .map(|(_, value)| value.as_str())
+        .collect();
+    assert_eq!(sections[..2], ["capacity", "load"]);
+    for text in [
+        "750/s under p95<30ms (95%: 730/s to 768/s)",
+        "search for the capacity under p95<30ms",
+        "judged window by window",
+        "broken",
+        "17.2% of the time",
+        "the host was noisy",
+    ] {
+        assert!(page.text.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn a_run_that_is_no_search_has_no_such_section() {
+    let page = with(None, None);
+    assert!(!has(&page, "capacity") && page.values("href").all(|link| link != "#capacity"));
+}
+
+#[test]
+fn searches_stand_side_by_side_with_runs() {
+    let root = tempfile::tempdir().unwrap();
+    let runs: Vec<Run> = ["a", "b", "c"].map(|id| Course::quiet(id).write(root.path())).into();
+    for run in &runs[1..] {
+        fs::write(run.path().join(RESULT), json(&result())).unwrap();
+    }
+    let page = checked(&html(&runs, &Options::default()).unwrap());
+    assert!(!has(&page, "staircase-0") && has(&page, "staircase-1") && has(&page, "contour-2"));
+}
+
+#[test]
+fn a_killed_search_shows_its_windows() {
+    let windows = lines(&result().windows);
+    let page = with(None, Some(&windows[..windows.len() - 9]));
+    assert!(page.text.contains("the search was killed, or is still going on"));
+    assert!(!page.text.contains("cannot be read"), "half a last line is what a kill leaves");
+    assert!(has(&page, "staircase-0") && has(&page, "contour-0"));
+    assert!(page.text.contains("p95<30ms"), "the SLO is known from the run");
+}
+
+#[test]
+fn a_killed_search_without_a_window_has_a_page() {
+    assert!(with(None, Some("")).text.contains("there is no window"));
+}
+
+#[test]
+fn what_cannot_be_read_is_said() {
+    let windows = lines(&result().windows);
+    let good = json(&result());
+    let nested = "[".repeat(100_000);
+    let long = good.replace("adaptive", &"x".repeat(5000));
+    let huge = " ".repeat((16 << 20) + 1);
+    for (broken, why) in [
+        ("", "EOF while parsing"),
+        ("{", "EOF while parsing"),
+        (&good[..good.len() / 2], "EOF while parsing"),
+        (&nested, "invalid type"),
+        (&long, "a text of it is too long"),
+        (&huge, "greater than 16 MiB"),
+        (&good.replace("\"schema\":1", "\"schema\":7"), "its schema is 7"),
+        (&good.replace("\"estimate_per_s\":750.0", "\"estimate_per_s\":-1"), "impossible"),
+        (&good.replace("[730.0,768.0]", "[900.0,1.0]"), "impossible"),
+        (&good.replace("\"offered_per_s\":400.0", "\"offered_per_s\":1e300"), "window 2: a figure"),
+        (&good.replace("\"start_s\":1.0", "\"start_s\":9.0"), "window 3: it begins before"),
+    ] {
+        let page = with(Some(broken), Some(&windows));
+        assert!(page.text.contains("cannot be read"), "{why}");
+        assert!(page.text.contains(why), "{why}");
+        assert!(has(&page, "staircase-0"), "the windows are shown all the same: {why}");
+        with(Some(broken), None);
+    }
+}
+
+#[test]
+fn a_broken_line_ends_the_windows() {
+    let windows = lines(&result().windows).replacen("\"phase\":\"recover\"", "\"phase\":7", 1);
+    let page = with(None, Some(&windows));
+    assert!(page.text.contains("cannot be read from line 5 on"));
+    assert!(has(&page, "staircase-0"));
+}
+
+#[test]
+fn odd_windows_have_a_page() {
+    let zero = WindowResult {
+        seconds: 0.0,
+        offered_per_s: 0.0,
+        achieved_per_s: 0.0,
+        percentiles_us: [(0, Some(0.0)), (50, Some(0.0)), (90, None), (777, Some(1.0))].into(),
+        ..window(0.0, 1.0, 10.0, "odd", "odd")
+    };
+    let bare = CapacityResult {
+        estimate_per_s: None,
+        ci95: None,
+        lower_bound_per_s: None,
+        seconds: 0.0,
+        requests: 0,
+        seconds_above_estimate: None,
+        slo: "nonsense".to_owned(),
+        ended: "power_cut".to_owned(),
+        ..result()
+    };
+    for windows in [vec![zero.clone()], vec![zero.clone(), zero], vec![result().windows.remove(0)]]
+    {
+        let page = with(Some(&json(&CapacityResult { windows, ..bare.clone() })), None);
+        assert!(page.text.contains("No capacity was found under nonsense"));
+        assert!(page.text.contains("It ended: power cut."));
+    }
+}
+
+#[test]
+fn a_search_of_very_many_windows_stays_below_two_megabytes() {
+    let many = |n: u32| window(f64::from(n), 1.0, f64::from(n % 1000), "search", "within");
+    let result = CapacityResult { windows: (0..3000).map(many).collect(), ..result() };
+    let page = page_with(Some(&json(&result)), None);
+    assert!(checked(&page).text.contains("Only the first 600 of 3000 windows are shown."));
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn hostile_text_of_a_search_stays_text() {
+    let plain = with(Some(&json(&result())), None);
+    let mut hostile = result();
+    for text in [&mut hostile.slo, &mut hostile.method, &mut hostile.warnings[0]] {
+        HOSTILE.clone_into(text);
+    }
+    hostile.check.below = Some(HOSTILE.to_owned());
+    hostile.windows[0].phase = HOSTILE.to_owned();
+    hostile.windows[0].verdict = HOSTILE.to_owned();
+    let page = with(Some(&json(&hostile)), None);
+    assert_eq!(page.count("script"), plain.count("script"));
+    assert_eq!(page.count("img"), 0);
+}
