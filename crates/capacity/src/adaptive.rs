@@ -194,7 +194,12 @@ impl Adaptive {
 
     /// The next rate and for how long.
     fn next_window(&self) -> (f64, f64) {
-        let Some(fit) = &self.fit else { return (self.settings.start_per_s, self.unit_s()) };
+        let Some(fit) = &self.fit else {
+            // More is to be seen between what was kept and what was too much.
+            let kept = self.kept.unwrap_or(self.settings.start_per_s);
+            let rate = (kept * self.too_much).sqrt().min(1.5 * kept).min(self.most());
+            return (rate, 2.0 * self.unit_s());
+        };
         let half = fit.half_width();
         let distance = (self.caution(fit) * fit.error).clamp(LEAST_DISTANCE, 1.0);
         let mut rate = fit.line_per_s * libm::exp(-distance);

@@ -92,3 +92,10 @@ fn no_window_leaps_beyond_twice_what_the_server_kept() {
         }
     }
 }
+
+/// The first windows of this seed are such that no curve fits them.
+#[test]
+fn where_no_curve_fits_it_looks_on_between_what_was_kept_and_what_was_too_much() {
+    let estimate = search(1, "exp:4ms", 20, 252).found.estimate_per_s.unwrap();
+    assert!((115.0..155.0).contains(&estimate), "{estimate}: it is 134.9");
+}
