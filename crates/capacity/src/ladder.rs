@@ -3,7 +3,7 @@
 //!
 //! Faithful to the listing and the text of *black-box latency-based throughput estimation*, where
 //! these differ by choice of [`StepOf`]; two cases for which it has no answer are answered here: a
-//! first window that is refused ([`HALVINGS`]), and a last accepted rate that does not keep the SLO
+//! first window that is refused (it halves), and a last accepted rate that does not keep the SLO
 //! when it is looked at again (it is the estimate then, marked as a bound).
 
 use crate::search::{Found, Search, Step};
