@@ -2,7 +2,8 @@
 
 use crate::place::Place;
 use crate::recording::Recording;
-use std::net::TcpListener;
+use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 
 /// What every load of these tests is asked for where nothing else is at fault.
 const GENTLY: [&str; 4] = ["--rate", "5/s", "--for", "1s"];
@@ -23,8 +24,10 @@ fn refused(place: &Place, arguments: &[&str], parts: &[&str]) {
 #[test]
 fn an_unreachable_target() {
     let place = Place::new();
-    // A port that was free a moment ago, and is closed now.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // A port that is held, so that nobody else listens on it, and refuses.
+    let held = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&held, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = SocketAddrV4::try_from(getsockname(&held).unwrap()).unwrap().port();
     let url = format!("http://127.0.0.1:{port}/");
     let done = place.load(&[&[url.as_str()], &GENTLY[..]].concat()).ended_with(4);
     let endpoint = format!("failed to connect to 127.0.0.1:{port}: Connection refused");

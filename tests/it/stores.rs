@@ -44,9 +44,8 @@ impl Server {
             command.args(arguments(port)).current_dir(place.path(""));
             let mut server = Self { going: place.start(command), port };
             let up = wait_for("the store to listen", || {
-                let ended = server.going.has_ended();
-                let up = TcpStream::connect(("127.0.0.1", port)).is_ok();
-                (up || ended).then_some(up && !ended)
+                let up = server.going.listens_on(port);
+                (up || server.going.has_ended()).then_some(up)
             });
             if up {
                 return server;

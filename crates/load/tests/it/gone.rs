@@ -6,12 +6,15 @@ use crate::drive::{
 use crate::server::{Gate, OK, Peer, Server};
 use plimsoll_load::{Endpoint, SessionError};
 use plimsoll_runs::ErrorKind;
+use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// A port where nobody listens.
-fn nobody() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+/// A port that is held and refuses, as nobody listens on it.
+fn held() -> TcpListener {
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    TcpListener::from(socket)
 }
 
 /// A server whose connections can be ended from outside.
@@ -34,7 +37,8 @@ fn kill(server: Server, living: &Mutex<Vec<TcpStream>>) {
 
 #[test]
 fn a_target_that_refuses_at_the_start_gets_no_load() {
-    let address = nobody();
+    let held = held();
+    let address = held.local_addr().unwrap();
     let error = refused(&to(address));
     let SessionError::Unreachable { endpoint, kind, source } = error else { panic!("{error:?}") };
     assert_eq!((endpoint, kind), (Endpoint::Tcp(address), ErrorKind::Connect));
@@ -110,16 +114,8 @@ fn a_closed_loop_does_not_spin_against_a_dead_target() {
 #[test]
 fn a_target_that_answers_no_attempt_fails_requests_that_waited_as_long_as_one() {
     // A listener whose queue is full takes no more: attempts end by our time-out only.
-    let listener = rustix::net::socket(
-        rustix::net::AddressFamily::INET,
-        rustix::net::SocketType::STREAM,
-        None,
-    )
-    .unwrap();
-    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    rustix::net::bind(&listener, &any).unwrap();
-    rustix::net::listen(&listener, 0).unwrap();
-    let listener = TcpListener::from(listener);
+    let listener = held();
+    listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
     let gate = Gate::new();
     let shut = gate.clone();
