@@ -28,12 +28,16 @@ fn it_finds_the_capacity_of_a_queue_and_keeps_it_as_a_run() {
     let (low, high) = (result["ci95"][0].as_f64().unwrap(), result["ci95"][1].as_f64().unwrap());
     assert!(low < estimate && estimate < high, "{result}");
     let windows = result["windows"].as_array().unwrap();
-    let due: f64 = windows
-        .iter()
-        .map(|w| w["offered_per_s"].as_f64().unwrap() * w["seconds"].as_f64().unwrap())
-        .sum();
-    let requests = result["requests"].as_f64().unwrap();
-    assert!((requests / due - 1.0).abs() < 0.05, "{requests} requests, {due} expected");
+    let figure = |w: &Value, name: &str| w[name].as_f64().unwrap();
+    let due = |w: &Value| figure(w, "offered_per_s") * figure(w, "seconds");
+    // A window that is cut has been offered a little more by the time that is decided.
+    let more = |w: &Value| {
+        let cut = w["verdict"] == "cut";
+        0.05 * due(w) + if cut { figure(w, "offered_per_s") } else { 0.0 }
+    };
+    let (requests, expected) = (figure(&result, "requests"), windows.iter().map(due).sum::<f64>());
+    let off = (requests - expected).abs();
+    assert!(off < windows.iter().map(more).sum(), "{requests} requests, {expected} expected");
     assert_eq!(windows[0]["percentiles_us"].as_object().unwrap().len(), 99);
     assert!(result["rtt_us"]["baseline"].as_f64().unwrap() > 0.0, "{result}");
 
@@ -54,8 +58,10 @@ fn the_ladder_climbs_in_windows_of_its_own_length() {
     assert_eq!(result["method"], "ladder");
     assert!(result["ci95"].is_null());
     let windows = result["windows"].as_array().unwrap();
-    let rates: Vec<f64> = windows.iter().map(|w| w["offered_per_s"].as_f64().unwrap()).collect();
-    assert_eq!(&rates[..3], &[100.0, 200.0, 400.0], "{result}");
+    // What a busy machine spoiled is repeated.
+    let counted = windows.iter().filter(|window| window["verdict"] != "discarded");
+    let rates: Vec<f64> = counted.map(|w| w["offered_per_s"].as_f64().unwrap()).collect();
+    assert_eq!(&rates[..3], &[100.0, 200.0, 400.0], "{rates:?}");
     assert!(windows.iter().all(|window| window["seconds"] == 1.0), "{result}");
 }
 
@@ -84,6 +90,10 @@ fn a_server_that_goes_away_ends_with_4_and_keeps_what_was_seen() {
     let target = place.target(&["--service-time", "exp:4ms", "--for", "4s"]);
     let args = ["--slo", "p90<100ms", "--json", "--start", "20/s"];
     let done = place.plimsoll(&[&["capacity", target.url().as_str()], &args[..]].concat());
+    if done.code() == Some(5) {
+        println!("skipped: the machine is too busy to search for a capacity");
+        return;
+    }
     let result = done.ended_with(4).json();
     assert_eq!(result["ended"], "target_lost", "{result}");
     assert!(result["windows"].as_array().unwrap().len() >= 4);
@@ -127,4 +137,53 @@ fn wrong_use_says_what_is_wrong() {
         let stderr = done.ended_with(2).err;
         assert!(stderr.contains(said), "{args:?}: {stderr}");
     }
+}
+
+#[test]
+fn a_ladder_from_several_rates_finds_their_median() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "const:2ms", "--workers", "1"]);
+    let url = target.url();
+    let args =
+        ["--search", "ladder", "--slo", "p90<20ms", "--first", "100,150/s", "--window", "1s"];
+    let Some(result) = search(&place, &url, 0, &args) else { return };
+    let windows = result["windows"].as_array().unwrap();
+    let rates: Vec<f64> = windows.iter().map(|w| w["offered_per_s"].as_f64().unwrap()).collect();
+    assert!(rates.contains(&100.0) && rates.contains(&150.0), "{rates:?}");
+    let notes = result["warnings"].as_array().unwrap().iter().map(|note| note.as_str().unwrap());
+    let found = |rate: &str| {
+        let note = notes.clone().find(|note| note.starts_with(&format!("from {rate}/s ")));
+        let text = note.unwrap_or_else(|| panic!("{rate}: {result}"));
+        text.split_whitespace().nth(2).unwrap().trim_end_matches("/s").parse::<f64>().unwrap()
+    };
+    let median = f64::midpoint(found("100"), found("150"));
+    assert!((result["estimate_per_s"].as_f64().unwrap() - median).abs() < 0.2, "{result}");
+}
+
+#[test]
+fn what_is_held_is_held_for_as_long_as_asked() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "exp:4ms", "--workers", "8"]);
+    let url = target.url();
+    let args = ["--slo", "p90<150ms", "--start", "100/s", "--max-rate", "200/s", "--sustain", "3s"];
+    let Some(result) = search(&place, &url, 0, &args) else { return };
+    let held = &result["sustained"];
+    assert_eq!((&held["sustained_per_s"], &held["falls"]), (&200.0.into(), &0.into()), "{held}");
+    assert!(held["exhausted_after_s"].is_null(), "{held}");
+    let windows = result["windows"].as_array().unwrap();
+    let hold = windows.iter().filter(|w| w["phase"] == "hold" && w["verdict"] != "discarded");
+    let seconds: f64 = hold.map(|w| w["seconds"].as_f64().unwrap()).sum();
+    assert!(seconds >= 3.0 && held["held_s"].as_f64() == Some(seconds), "{result}");
+}
+
+#[test]
+fn flags_of_the_other_method_are_refused() {
+    let place = Place::new();
+    let search = |args: &[&str]| {
+        place.plimsoll(&[&["capacity", "http://127.0.0.1:9/"], args].concat()).ended_with(2)
+    };
+    search(&["--first", "400/s"]).says(&["`--first` goes with `--search ladder`"]);
+    search(&["--search", "ladder", "--sustain", "1m"])
+        .says(&["`--sustain` goes with `--search adaptive`"]);
+    search(&["--search", "ladder", "--first", "400,x"]).says(&["--first", "a rate"]);
 }

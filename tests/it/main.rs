@@ -19,6 +19,7 @@ mod full_disk;
 mod hlog;
 mod interrupt;
 mod json;
+mod network;
 mod path_truth;
 mod place;
 mod plans;

@@ -10,6 +10,7 @@
 //!
 //! Whenever a window was cut, the server is let recover before anything else is measured.
 
+mod bootstrap;
 pub mod evidence;
 pub mod fit;
 mod least_squares;
@@ -34,11 +35,19 @@ pub struct Settings {
 }
 
 /// So many of the shortest windows may be spent above the line by misjudgement, in the mean.
-const OVERLOADS: f64 = 1.2;
+const OVERLOADS: f64 = 1.6;
 /// And at least so far below it.
 const LEAST_DISTANCE: f64 = 0.01;
 /// Of that rate, the shares that are considered.
 const SHARES: [f64; 6] = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35];
+/// The interval ends up narrower than asked for by this: the check may widen it.
+const SPARE: f64 = 0.95;
+/// By what a fit's error may be off, and how much more is to be seen before that is looked at
+/// again.
+const INFLATIONS: (f64, f64) = (0.6, 4.0);
+const AGAIN: f64 = 1.3;
+/// It is looked at again where the interval is nearly narrow enough.
+const NEARLY: f64 = 0.85;
 /// Recovery is given up after so many windows.
 const MOST_RECOVERIES: u32 = 60;
 /// A search that has not become precise by then ends with what it has.
@@ -93,6 +102,9 @@ pub struct Adaptive {
     blind: u32,
     /// Whether the highest rate allowed keeps the SLO.
     reached_most: bool,
+    /// By how much a fit's error is greater than it claims, and after how many seconds that was
+    /// looked at.
+    inflation: (f64, f64),
 }
 
 impl Adaptive {
@@ -113,6 +125,7 @@ impl Adaptive {
             has_kept: false,
             blind: 0,
             reached_most: false,
+            inflation: (1.0, 0.0),
         }
     }
 
@@ -131,18 +144,45 @@ impl Adaptive {
     }
 
     /// The shortest window of use: several times the bound, and whole seconds.
-    fn unit_s(&self) -> f64 {
+    pub(crate) fn unit_s(&self) -> f64 {
         (4.0 * self.bound_s()).max(1.0).ceil()
     }
 
     fn refit(&mut self) {
         let evidence = Evidence::of(&self.windows);
         let slo = (self.settings.slo.0, self.bound_s());
-        let fit = evidence.fit(slo, self.too_much, self.fit.as_ref());
-        self.fit = fit.or(self.fit.take());
+        if let Some(mut fit) = evidence.fit(slo, self.too_much, self.fit.as_ref()) {
+            fit.error *= self.inflation.0;
+            self.fit = Some(fit);
+        }
     }
 
-    fn offer(&self) -> Step {
+    /// Half the width of the interval that ends the search.
+    fn wanted(&self) -> f64 {
+        SPARE * self.settings.precision
+    }
+
+    /// Looks again at what a fit's error is worth, where it may be small enough and much was seen
+    /// since.
+    fn calibrate(&mut self) {
+        let Some(fit) = &mut self.fit else { return };
+        let (before, at_s) = self.inflation;
+        let (low, high) = INFLATIONS;
+        let least = if at_s > 0.0 { NEARLY } else { low };
+        let near = least * fit.half_width() <= SPARE * self.settings.precision;
+        if !near || self.seconds < AGAIN * at_s {
+            return;
+        }
+        let slo = self.settings.slo;
+        let found = bootstrap::inflation(&self.windows, fit, slo, self.too_much);
+        let now = found.map_or(before, |now| now.clamp(low, high));
+        // Of a few replicates it is noisy, and the search would end where it is small by chance.
+        let now = if at_s > 0.0 { f64::midpoint(before, now) } else { now };
+        fit.error *= now / before;
+        self.inflation = (now, self.seconds);
+    }
+
+    pub(crate) fn offer(&self) -> Step {
         let unit = self.unit_s();
         let offer = |rate: f64, seconds: f64, settle_s: f64, phase| {
             Step::Offer(Offer { rate_per_s: rate, seconds, settle_s, phase, may_cut: true })
@@ -228,8 +268,7 @@ impl Adaptive {
     /// How many standard errors below the line the next window is: so that over the time that the
     /// search will probably take, what is spent above the line stays within what is allowed.
     fn caution(&self, fit: &Fit) -> f64 {
-        let wanted = 0.9 * self.settings.precision;
-        let whole = self.seconds * (fit.half_width() / wanted).powi(2).max(1.0);
+        let whole = self.seconds * (fit.half_width() / self.wanted()).powi(2).max(1.0);
         let risk = (OVERLOADS * self.unit_s() / whole).clamp(0.003, 0.1);
         student::quantile(1.0 - risk, fit.freedom)
     }
@@ -282,6 +321,7 @@ impl Adaptive {
             State::Search => {
                 self.refit();
                 self.blind += u32::from(self.fit.is_none());
+                self.calibrate();
                 if clearly { State::Recover { tries: 0 } } else { self.search_on() }
             }
             State::CheckBelow => {
@@ -327,8 +367,7 @@ impl Adaptive {
     }
 
     fn search_on(&self) -> State {
-        let precise =
-            self.fit.as_ref().is_some_and(|fit| fit.half_width() <= 0.9 * self.settings.precision);
+        let precise = self.fit.as_ref().is_some_and(|fit| fit.half_width() <= self.wanted());
         match () {
             () if self.blind >= MOST_BLIND => State::Done,
             () if precise || self.seconds >= MOST_SECONDS => State::CheckBelow,

@@ -77,6 +77,11 @@ impl Ladder {
         Self { settings, state, verdict: Verdict::Accepted, notes: Vec::new() }
     }
 
+    /// Takes over the verdict on the last window of a ladder before this one.
+    pub(crate) fn begin_with(&mut self, verdict: Verdict) {
+        self.verdict = verdict;
+    }
+
     fn offer(&self, rate: f64, phase: Phase) -> Step {
         let seconds = self.settings.window_s;
         Step::Offer(Offer { rate_per_s: rate, seconds, settle_s: 0.0, phase, may_cut: false })

@@ -12,5 +12,7 @@ pub mod live;
 pub mod ranked;
 pub mod result;
 pub mod search;
+pub mod several;
 pub mod simulated;
+pub mod sustain;
 pub mod window;

@@ -6,8 +6,7 @@
 //! more.
 
 use crate::conduct::World;
-use crate::ranked::Ranked;
-use crate::window::{Offer, Saturated, Second, Watch as Overload, Window};
+use crate::window::{Offer, Second, Watch as Overload, Window};
 use plimsoll_load::run::{Seconds, Watch, Wish};
 use plimsoll_load::session::Load;
 use plimsoll_load::{Config, SLICE_NS, Session, SessionError, Slice, Times};
@@ -238,23 +237,7 @@ struct Seen {
 
 impl Seen {
     fn new(offer: &Offer, start_ns: u64, length_ns: u64, slo: (f64, u64)) -> Self {
-        let window = Window {
-            start_s: start_ns as f64 / 1e9,
-            seconds: 0.0,
-            phase: offer.phase,
-            rate_per_s: offer.rate_per_s,
-            due: 0,
-            succeeded: 0,
-            failed: 0,
-            counted_s: 0.0,
-            response: Ranked::default(),
-            beyond: 0,
-            each_second: Vec::new(),
-            saturated: Saturated::default(),
-            was_cut: false,
-            generator_limited: false,
-            target_lost: false,
-        };
+        let window = Window::begin(offer, start_ns as f64 / 1e9);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
         let settle_ns = (offer.settle_s * 1e9) as u64;
         Self {

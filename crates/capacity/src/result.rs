@@ -1,6 +1,7 @@
 //! What `plimsoll capacity --json` says: one object a search, times in microseconds.
 
 use crate::conduct::{Judged, Outcome};
+use crate::search::Sustained;
 use plimsoll_stats::Percentiles;
 use plimsoll_stats::histogram::rank;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,9 @@ pub struct CapacityResult {
     pub seconds_above_estimate: Option<f64>,
     /// The windows just below and above the estimate.
     pub check: CheckResult,
+    /// What became of the estimate while it was held; `None` where that was not asked for.
+    #[serde(default)]
+    pub sustained: Option<Sustained>,
     /// The network's round trip.
     pub rtt_us: RoundTrips,
     /// All windows, in order.
@@ -81,7 +85,7 @@ pub struct WindowResult {
     pub start_s: f64,
     /// How long it lasted.
     pub seconds: f64,
-    /// `ramp`, `tune`, `search`, `recover` or `check`.
+    /// `ramp`, `tune`, `search`, `recover`, `check` or `hold`.
     pub phase: String,
     /// The rate that was offered.
     pub offered_per_s: f64,
@@ -131,6 +135,7 @@ impl CapacityResult {
             requests_beyond_slo: seconds().map(|second| second.beyond).sum(),
             seconds_above_estimate: found.estimate_per_s.map(|rate| outcome.seconds_above(rate)),
             check: CheckResult { below: check(found.check.0), above: check(found.check.1) },
+            sustained: found.sustained.as_deref().copied(),
             rtt_us: RoundTrips {
                 baseline: outcome.rtt_baseline_ns.map(us),
                 p50: at(&trips, 0.5).map(us),

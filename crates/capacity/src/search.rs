@@ -2,6 +2,7 @@
 
 use crate::window::{Offer, Verdict, Window};
 use plimsoll_workload::service_model::ServiceModel;
+use serde::{Deserialize, Serialize};
 
 /// What a search says next.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +63,29 @@ pub struct Found {
     pub saturation_per_s: Option<f64>,
     /// The check below the estimate, and above it.
     pub check: (Option<Check>, Option<Check>),
+    /// What became of it while it was held, where that was asked for.
+    pub sustained: Option<Box<Sustained>>,
     /// A server of the same service time and saturation.
     pub model: Option<ServiceModel>,
     /// What a reader has to know, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// What became of a capacity that was held.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Sustained {
+    /// The estimate before it was held, per second.
+    pub burst_per_s: Option<f64>,
+    /// Its 95% interval.
+    pub burst_ci95: Option<(f64, f64)>,
+    /// The estimate that was held to the end; `None` where none was.
+    pub sustained_per_s: Option<f64>,
+    /// After how many seconds of holding the capacity fell for good; `None` where it did not.
+    pub exhausted_after_s: Option<f64>,
+    /// How long was held in all, seconds.
+    pub held_s: f64,
+    /// How often the capacity fell to a lower one.
+    pub falls: u32,
+    /// How often it was broken, and soon there again.
+    pub dips: u32,
 }

@@ -5,8 +5,7 @@
 //! request before its answer, or the SLO's bound, has passed.
 
 use crate::conduct::World;
-use crate::ranked::Ranked;
-use crate::window::{Offer, SLICE_S, Saturated, Second, Watch, Window};
+use crate::window::{Offer, SLICE_S, Second, Watch, Window};
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::service_model::ServiceModel;
 use std::convert::Infallible;
@@ -27,6 +26,36 @@ pub struct Simulated {
     succeeded: Vec<(u64, u64)>,
     gaps: Stream,
     services: Stream,
+    account: Option<Account>,
+}
+
+/// Processor credits: a server that has saved some is as fast as it can, without it is slower.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Credits {
+    /// Seconds of one core that are saved at the start, and at most.
+    pub core_s: f64,
+    /// Cores that are earned all the time.
+    pub baseline: f64,
+}
+
+/// What becomes of credits: the greatest savings, what is left of them, and since when.
+#[derive(Debug, Clone)]
+struct Account {
+    credits: Credits,
+    left: f64,
+    at_s: f64,
+}
+
+impl Account {
+    /// How long a work of `core_s` takes on one of `cores` at a time. What is done without savings
+    /// is a debt, of a tenth of a second at most.
+    fn spend(&mut self, at_s: f64, core_s: f64, cores: f64) -> f64 {
+        let Credits { core_s: most, baseline } = self.credits;
+        self.left = (self.left + (at_s - self.at_s) * baseline).min(most);
+        self.at_s = at_s;
+        self.left = (self.left - core_s).max(-0.1 * baseline);
+        if self.left >= 0.0 { core_s } else { core_s * cores / baseline }
+    }
 }
 
 impl Simulated {
@@ -47,7 +76,15 @@ impl Simulated {
             succeeded: Vec::new(),
             gaps,
             services: Stream::named(seed, "capacity/service"),
+            account: None,
         }
+    }
+
+    /// The same server with processor credits.
+    #[must_use]
+    pub fn with_credits(mut self, credits: Credits) -> Self {
+        self.account = Some(Account { credits, left: credits.core_s, at_s: self.now_s });
+        self
     }
 
     /// Seconds since the start.
@@ -72,7 +109,12 @@ impl Simulated {
                 first = worker;
             }
         }
-        let departs = self.free_s[first].max(at) + self.model.sample(&mut self.services);
+        let begins = self.free_s[first].max(at);
+        let mut takes = self.model.sample(&mut self.services);
+        if let Some(account) = &mut self.account {
+            takes = account.spend(at, takes, self.free_s.len() as f64);
+        }
+        let departs = begins + takes;
         self.free_s[first] = departs;
         #[expect(
             clippy::cast_possible_truncation,
@@ -135,23 +177,7 @@ impl Seen {
     fn new(offer: &Offer, bound_s: f64, start_s: f64) -> Self {
         // Windows consist of whole slices, so that both worlds look at the same ones.
         let seconds = (offer.seconds / SLICE_S).ceil() * SLICE_S;
-        let window = Window {
-            start_s,
-            seconds,
-            phase: offer.phase,
-            rate_per_s: offer.rate_per_s,
-            due: 0,
-            succeeded: 0,
-            failed: 0,
-            counted_s: 0.0,
-            response: Ranked::default(),
-            beyond: 0,
-            each_second: Vec::new(),
-            saturated: Saturated::default(),
-            was_cut: false,
-            generator_limited: false,
-            target_lost: false,
-        };
+        let window = Window::begin(offer, start_s);
         let (end_s, from_s) = (start_s + seconds, start_s + offer.settle_s);
         Self { window, end_s, from_s, bound_s, requests: Vec::new() }
     }

@@ -21,6 +21,8 @@ pub enum Phase {
     Recover,
     /// Looking just below and above the estimate.
     Check,
+    /// Holding an estimate.
+    Hold,
 }
 
 impl Phase {
@@ -33,6 +35,7 @@ impl Phase {
             Self::Search => "search",
             Self::Recover => "recover",
             Self::Check => "check",
+            Self::Hold => "hold",
         }
     }
 }
@@ -135,6 +138,27 @@ pub struct Window {
 }
 
 impl Window {
+    /// A window of an offer, of which nothing has been seen yet.
+    pub(crate) fn begin(offer: &Offer, start_s: f64) -> Self {
+        Self {
+            start_s,
+            seconds: 0.0,
+            phase: offer.phase,
+            rate_per_s: offer.rate_per_s,
+            due: 0,
+            succeeded: 0,
+            failed: 0,
+            counted_s: 0.0,
+            response: Ranked::default(),
+            beyond: 0,
+            each_second: Vec::new(),
+            saturated: Saturated::default(),
+            was_cut: false,
+            generator_limited: false,
+            target_lost: false,
+        }
+    }
+
     /// How many requests are counted.
     #[must_use]
     pub fn counted(&self) -> u64 {

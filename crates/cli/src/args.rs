@@ -170,6 +170,12 @@ pub(crate) struct Capacity {
     /// What a step is a share of: gap or half (ladder)
     #[arg(long, value_name = "WHAT", default_value = "gap", help_heading = "How to search")]
     pub(crate) step_of: String,
+    /// Search from each of these rates, one after the other (ladder)
+    #[arg(long, value_name = "RATE,…", value_delimiter = ',', help_heading = "How to search")]
+    pub(crate) first: Vec<String>,
+    /// Hold what was found for so long, and search again where it falls (adaptive)
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    pub(crate) sustain: Option<String>,
     /// Write the service model that was found, for `plimsoll target --model` (adaptive)
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,

@@ -9,10 +9,12 @@ use crate::execute::{Progress, Recording, Setting, Steering, meta};
 use crate::prepare::Prepared;
 use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
-use plimsoll_capacity::ladder::{self, Ladder};
+use plimsoll_capacity::ladder;
 use plimsoll_capacity::live::{Live, LiveError};
 use plimsoll_capacity::result::{CapacityResult, RESULT, WINDOWS, WindowResult};
 use plimsoll_capacity::search::Search;
+use plimsoll_capacity::several::Several;
+use plimsoll_capacity::sustain::Sustain;
 use plimsoll_load::Config;
 use plimsoll_load::run::Wish;
 use plimsoll_runs::{End, Ended, Run, RunWriter};
@@ -27,10 +29,20 @@ const RENEW_NS: u64 = 200_000_000;
 /// How to search.
 #[derive(Debug, Clone)]
 pub enum Method {
-    /// The published one.
-    Ladder(ladder::Settings),
+    /// The published one; from several rates, where some are given.
+    Ladder {
+        /// How it climbs.
+        settings: ladder::Settings,
+        /// The first rates, per second.
+        first_per_s: Vec<f64>,
+    },
     /// Ours.
-    Adaptive(adaptive::Settings),
+    Adaptive {
+        /// How it goes.
+        settings: adaptive::Settings,
+        /// How long what was found is held, seconds; `None`: not at all.
+        hold_s: Option<f64>,
+    },
 }
 
 impl Method {
@@ -38,22 +50,27 @@ impl Method {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Ladder(_) => "ladder",
-            Self::Adaptive(_) => "adaptive",
+            Self::Ladder { .. } => "ladder",
+            Self::Adaptive { .. } => "adaptive",
         }
     }
 
     fn slo(&self) -> (f64, u64) {
         match self {
-            Self::Ladder(settings) => settings.slo,
-            Self::Adaptive(settings) => settings.slo,
+            Self::Ladder { settings, .. } => settings.slo,
+            Self::Adaptive { settings, .. } => settings.slo,
         }
     }
 
     fn start(&self) -> Box<dyn Search> {
         match self {
-            Self::Ladder(settings) => Box::new(Ladder::new(*settings)),
-            Self::Adaptive(settings) => Box::new(Adaptive::new(*settings)),
+            Self::Ladder { settings, first_per_s } => {
+                Box::new(Several::new(*settings, first_per_s))
+            }
+            Self::Adaptive { settings, hold_s: None } => Box::new(Adaptive::new(*settings)),
+            Self::Adaptive { settings, hold_s: Some(hold_s) } => {
+                Box::new(Sustain::new(*settings, *hold_s))
+            }
         }
     }
 }

@@ -129,7 +129,14 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     let ends = result.ci95.map(|(low, high)| [low, high]);
     let rates = [result.estimate_per_s, result.lower_bound_per_s, result.knee_per_s];
     let others = [result.saturation_per_s, result.seconds_above_estimate, Some(result.seconds)];
-    let all = rates.into_iter().chain(others).flatten().chain(ends.into_iter().flatten());
+    let held = result.sustained.map(|held| {
+        let (low, high) = held.burst_ci95.unzip();
+        let rates = [held.burst_per_s, held.sustained_per_s, low, high];
+        rates.into_iter().chain([held.exhausted_after_s, Some(held.held_s)])
+    });
+    let held = held.into_iter().flatten();
+    let others = rates.into_iter().chain(others).chain(held);
+    let all = others.flatten().chain(ends.into_iter().flatten());
     if !all.into_iter().all(is_possible) || ends.is_some_and(|[low, high]| low > high) {
         return Err("a figure of it is impossible".to_owned());
     }

@@ -21,6 +21,7 @@ pub struct Evidence<'a> {
 pub(super) struct Level<'a> {
     /// Mean rate of the counted requests.
     pub(super) rate: f64,
+    pub(super) counted_s: f64,
     pub(super) response: Ranked,
     pub(super) windows: Vec<&'a Window>,
 }
@@ -40,9 +41,9 @@ impl<'a> Evidence<'a> {
             #[expect(clippy::cast_possible_truncation, reason = "some thousands at most")]
             let number = (window.rate_per_s.ln() / SAME).round() as i64;
             let level = levels.entry(number).or_default();
-            let (before, more) = (level.response.count() as f64, window.counted() as f64);
-            level.rate = (level.rate * before + window.rate_per_s * more) / (before + more);
             level.response.add(&window.response);
+            level.counted_s += window.counted_s;
+            level.rate = level.response.count() as f64 / level.counted_s;
             level.windows.push(window);
         }
         let levels: Vec<Level> = levels.into_values().collect();

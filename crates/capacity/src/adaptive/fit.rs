@@ -36,6 +36,8 @@ const PRIOR: f64 = 0.15;
 const SATURATION_PRIOR: f64 = 0.7;
 /// Relative error of a service time that was measured at low load, apart from chance.
 const SERVICE_ERROR: f64 = 0.05;
+/// The greatest power by which long service times are stretched in a model.
+const MOST_STRETCH: f64 = 2.5;
 
 /// A fitted curve and its load line.
 #[derive(Debug, Clone)]
@@ -106,13 +108,18 @@ impl Fit {
     }
 
     /// A server of the fitted service time, with as many workers as its saturation takes, and of
-    /// the speed at which they complete just that; `None` where nothing took any time.
+    /// the speed at which they complete just that; `None` where nothing took any time. Where the
+    /// waits say that service times scatter more than the few that were measured at low load, its
+    /// long ones are longer by as much.
     #[must_use]
     pub fn model(&self) -> Option<ServiceModel> {
-        let table = Quantiles::new(self.service.clone()).ok()?;
-        let work = self.curve.saturation * table.mean();
+        let measured = Quantiles::new(self.service.clone()).ok()?;
+        let work = self.curve.saturation * measured.mean();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         let cores = NonZeroU32::new(work.round().clamp(1.0, 1e6) as u32)?;
+        let scattered = with_spread(&self.service, 2.0 * self.curve.variability - 1.0);
+        let table = Quantiles::new(scattered).ok()?;
+        let work = self.curve.saturation * table.mean();
         let mut model = ServiceModel::new(ServiceTime::Table(table));
         model.speed = work / f64::from(cores.get());
         model.cores = cores;
@@ -214,6 +221,42 @@ fn quantiles(histogram: &Histogram, factor: f64) -> Vec<(f64, u64)> {
     let most = points.last().map_or(0, |last| last.1);
     points.iter_mut().for_each(|point| point.1 = point.1.min(most));
     points
+}
+
+/// Quantiles whose upper half is stretched, as a power of what it is of the median, until the
+/// squared coefficient of variation is at least `squared`.
+fn with_spread(quantiles: &[(f64, u64)], squared: f64) -> Vec<(f64, u64)> {
+    let median = quantiles.iter().find(|(q, _)| *q >= 0.5).map_or(1, |point| point.1.max(1)) as f64;
+    if squared_variation(quantiles) >= squared {
+        return quantiles.to_vec();
+    }
+    let stretched = |power: f64| -> Vec<(f64, u64)> {
+        let longer = |&(q, ns): &(f64, u64)| {
+            let times = ns as f64 / median;
+            let ns = if times > 1.0 { median * libm::pow(times, power) } else { ns as f64 };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ns")]
+            (q, ns as u64)
+        };
+        quantiles.iter().map(longer).collect()
+    };
+    let (mut low, mut high) = (1.0, MOST_STRETCH);
+    for _ in 0..30 {
+        let middle = f64::midpoint(low, high);
+        if squared_variation(&stretched(middle)) < squared { low = middle } else { high = middle }
+    }
+    stretched(low)
+}
+
+/// The squared coefficient of variation of a service time whose quantiles are joined by straight
+/// lines.
+fn squared_variation(quantiles: &[(f64, u64)]) -> f64 {
+    let (mut first, mut second) = (0.0, 0.0);
+    for pair in quantiles.windows(2) {
+        let (share, low, high) = (pair[1].0 - pair[0].0, pair[0].1 as f64, pair[1].1 as f64);
+        first += share * f64::midpoint(low, high);
+        second += share * (low * low + low * high + high * high) / 3.0;
+    }
+    second / (first * first).max(f64::MIN_POSITIVE) - 1.0
 }
 
 fn points(histogram: &Histogram) -> Vec<f64> {

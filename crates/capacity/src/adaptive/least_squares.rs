@@ -148,7 +148,7 @@ impl Problem<'_> {
                 // Variances follow the curve.
                 self.weigh(&mut points, &self.curve(z), line);
             }
-            if longest * scale < 1e-4 {
+            if longest * scale < 1e-3 {
                 break;
             }
         }

@@ -7,3 +7,4 @@ mod ends;
 mod guard;
 mod hand;
 mod ladder;
+mod sustain;

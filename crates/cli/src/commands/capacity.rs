@@ -4,12 +4,13 @@ use crate::args::Capacity;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, cores, environment, run_id, unix_ns};
-use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::error::{FlagError, UsageError, read};
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_capacity::conduct::{Judged, Limits};
 use plimsoll_capacity::ladder::StepOf;
 use plimsoll_capacity::result::CapacityResult;
+use plimsoll_capacity::search::Sustained;
 use plimsoll_capacity::{adaptive, ladder};
 use plimsoll_experiment::prepare::Place;
 use plimsoll_experiment::search::{Method, search};
@@ -121,14 +122,6 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
     Ok(Plan::assemble(&settings)?)
 }
 
-fn read<T>(
-    flag: &str,
-    text: &str,
-    parse: impl FnOnce(&str) -> Result<T, ParseError>,
-) -> Result<T, FlagError> {
-    parse(text).map_err(|error| FlagError::new(flag, text, error))
-}
-
 /// The clause that a search steers by: the one percentile of response time in the SLO.
 fn steering(slo: &Slo) -> Result<(&Clause, (f64, u64))> {
     let [clause] = slo.clauses() else {
@@ -160,11 +153,30 @@ fn method(args: &Capacity, slo: &Slo) -> Result<Method> {
                 let wrong = || ParseError::new("a share from 1% to 50%", text, 0, text.len());
                 if (0.01..=0.5).contains(&value) { Ok(value) } else { Err(wrong()) }
             })?;
+            if !args.first.is_empty() {
+                return Err(UsageError("`--first` goes with `--search ladder`".to_owned()).into());
+            }
             let settings =
                 adaptive::Settings { slo: bound, start_per_s, precision, max_rate_per_s };
-            Ok(Method::Adaptive(settings))
+            let hold = args.sustain.as_ref().map(|text| read("--sustain", text, duration));
+            Ok(Method::Adaptive { settings, hold_s: hold.transpose()?.map(|d| d.as_secs_f64()) })
         }
-        "ladder" => ladder_settings(args, bound, clause.comparison, start_per_s, max_rate_per_s),
+        "ladder" => {
+            if args.sustain.is_some() {
+                let text = "`--sustain` goes with `--search adaptive`".to_owned();
+                return Err(UsageError(text).into());
+            }
+            // The published lists of rates have no unit.
+            let each = |text: &str| {
+                let per_second = || above_zero(&format!("{text}/s"));
+                above_zero(text).or_else(|error| per_second().map_err(|_| error))
+            };
+            let first = args.first.iter().map(|text| read("--first", text, each));
+            let first_per_s = first.collect::<Result<Vec<f64>, _>>()?;
+            let settings =
+                ladder_settings(args, bound, clause.comparison, start_per_s, max_rate_per_s)?;
+            Ok(Method::Ladder { settings, first_per_s })
+        }
         other => {
             let wanted = "adaptive or ladder";
             Err(FlagError::new("--search", other, ParseError::new(wanted, other, 0, other.len()))
@@ -179,7 +191,7 @@ fn ladder_settings(
     comparison: Comparison,
     start_per_s: f64,
     max_rate_per_s: Option<f64>,
-) -> Result<Method> {
+) -> Result<ladder::Settings> {
     let near_rtt_ns = match args.near_rtt.as_str() {
         "off" => None,
         text => Some(nanoseconds(read("--near-rtt", text, duration)?)),
@@ -197,7 +209,7 @@ fn ladder_settings(
         let wrong = || ParseError::new("1 s or more", text, 0, text.len());
         if value >= Duration::from_secs(1) { Ok(value) } else { Err(wrong()) }
     })?;
-    Ok(Method::Ladder(ladder::Settings {
+    Ok(ladder::Settings {
         slo,
         comparison,
         start_per_s,
@@ -206,7 +218,7 @@ fn ladder_settings(
         near_rtt_ns,
         step_of,
         max_rate_per_s,
-    }))
+    })
 }
 
 fn limits(args: &Capacity) -> Result<Limits> {
@@ -271,6 +283,9 @@ fn render(result: &CapacityResult) -> String {
         "check",
         format!("below: {}, above: {}", said(&result.check.below), said(&result.check.above)),
     );
+    if let Some(held) = &result.sustained {
+        row("sustained", sustained(held));
+    }
     let beyond = result.requests_beyond_slo as f64 / result.requests.max(1) as f64;
     row(
         "cost",
@@ -286,6 +301,21 @@ fn render(result: &CapacityResult) -> String {
         row("note", warning.clone());
     }
     out
+}
+
+/// What became of an estimate while it was held.
+fn sustained(held: &Sustained) -> String {
+    let rate = |value: Option<f64>| value.map_or_else(|| "nothing".to_owned(), show_rate);
+    let span = |s: f64| show_duration(nanoseconds(Duration::from_secs_f64(s.max(0.0))));
+    match held.exhausted_after_s {
+        Some(after) => format!(
+            "{} after {} at up to {}",
+            rate(held.sustained_per_s),
+            span(after),
+            rate(held.burst_per_s)
+        ),
+        None => format!("{} for {}", rate(held.sustained_per_s), span(held.held_s)),
+    }
 }
 
 fn exit(result: &CapacityResult) -> Exit {

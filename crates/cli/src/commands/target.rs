@@ -3,7 +3,7 @@
 use crate::args::Target;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::FlagError;
+use crate::terminal::error::read;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_target::{Address, BodySize, Options, Server, SlowStart, Stall};
@@ -45,14 +45,6 @@ pub(crate) fn run(args: &Target) -> Result<Exit> {
         late(0.99),
     ));
     Ok(Exit::Held)
-}
-
-fn read<T>(
-    flag: &str,
-    text: &str,
-    parse: impl FnOnce(&str) -> Result<T, ParseError>,
-) -> Result<T, FlagError> {
-    parse(text).map_err(|error| FlagError::new(flag, text, error))
 }
 
 fn options(args: &Target) -> Result<Options> {

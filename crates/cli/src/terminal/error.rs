@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use plimsoll_experiment::ExperimentError;
 use plimsoll_load::run::RunError;
 use plimsoll_plan::PlanErrors;
+use plimsoll_units::ParseError;
 use std::fmt::Write;
 
 /// A mistake in how the program was called.
@@ -24,13 +25,22 @@ pub(crate) struct NotValid(pub(crate) String);
 pub(crate) struct FlagError {
     flag: String,
     text: String,
-    source: Box<plimsoll_units::ParseError>,
+    source: Box<ParseError>,
 }
 
 impl FlagError {
-    pub(crate) fn new(flag: &str, text: &str, source: plimsoll_units::ParseError) -> Self {
+    pub(crate) fn new(flag: &str, text: &str, source: ParseError) -> Self {
         Self { flag: flag.to_owned(), text: text.to_owned(), source: Box::new(source) }
     }
+}
+
+/// Reads the value of an option.
+pub(crate) fn read<T>(
+    flag: &str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, ParseError>,
+) -> Result<T, FlagError> {
+    parse(text).map_err(|error| FlagError::new(flag, text, error))
 }
 
 /// Shows an error; returns the exit code it means.
@@ -113,7 +123,7 @@ fn code(error: &anyhow::Error) -> Exit {
     let usage = error.is::<plimsoll_workload::trace::TraceError>()
         || error.is::<plimsoll_workload::access_log::LogError>()
         || error.is::<plimsoll_stats::interval::IntervalError>()
-        || error.is::<plimsoll_units::ParseError>()
+        || error.is::<ParseError>()
         || error.is::<plimsoll_workload::service_model::ServiceModelError>()
         || matches!(error.downcast_ref(), Some(plimsoll_target::TargetError::Options(_)));
     if usage {

@@ -126,7 +126,7 @@ fn crossing(values: &[Option<f64>], bound: f64) -> Option<f64> {
 }
 
 /// The level of a latency between the least and the greatest.
-fn level(value: f64, (low, high): (f64, f64)) -> usize {
+pub(super) fn level(value: f64, (low, high): (f64, f64)) -> usize {
     if high <= low || value <= low {
         return 0;
     }

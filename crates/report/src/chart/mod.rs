@@ -9,6 +9,7 @@ mod lines;
 pub(crate) mod plot;
 pub(crate) mod scale;
 mod stack;
+pub(crate) mod surface;
 pub(crate) mod symbol;
 mod table;
 pub(crate) mod unit;

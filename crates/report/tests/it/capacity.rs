@@ -6,6 +6,7 @@ use std::fs;
 use plimsoll_capacity::result::{
     CapacityResult, CheckResult, RESULT, RoundTrips, SCHEMA, WINDOWS, WindowResult,
 };
+use plimsoll_capacity::search::Sustained;
 use plimsoll_report::{Options, html};
 use plimsoll_runs::Run;
 use plimsoll_stats::Percentiles;
@@ -60,6 +61,15 @@ fn result() -> CapacityResult {
         requests_beyond_slo: 400,
         seconds_above_estimate: Some(2.5),
         check: CheckResult { below: Some("held".to_owned()), above: Some("broken".to_owned()) },
+        sustained: Some(Sustained {
+            burst_per_s: Some(900.0),
+            burst_ci95: Some((880.0, 920.0)),
+            sustained_per_s: Some(750.0),
+            exhausted_after_s: Some(64.0),
+            held_s: 300.0,
+            falls: 1,
+            dips: 0,
+        }),
         rtt_us: RoundTrips { baseline: Some(100.0), p50: Some(120.0), p99: Some(300.0) },
         windows: vec![
             window(0.0, 1.0, 200.0, "ramp", "within"),

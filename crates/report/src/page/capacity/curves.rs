@@ -6,6 +6,7 @@ use crate::chart::axis::Axis;
 use crate::chart::contour::Contour;
 use crate::chart::plot::{Key, Line, Plot, Table};
 use crate::chart::scale::Scale;
+use crate::chart::surface::{SIDE, Surface, percentile};
 use crate::chart::unit::{Unit, micros, significant, whole};
 use crate::searched::Searched;
 
@@ -158,15 +159,46 @@ pub(crate) fn contour(
     Some((plot, table))
 }
 
+/// The same as a surface; `None` where there are not two rates.
+pub(crate) fn surface(searched: &Searched, joined: &[Joined], index: usize) -> Option<Surface> {
+    let (from, to) = (joined.first()?.rate, joined.last()?.rate);
+    if to <= from {
+        return None;
+    }
+    let column = |n: usize| {
+        let rate = from + (to - from) * n as f64 / (SIDE - 1) as f64;
+        let values = between(joined, rate);
+        (0..SIDE).map(|row| values.get(percentile(row) - 1).copied().flatten()).collect()
+    };
+    let line = |bound: f64| {
+        let fine = COLUMNS * FINER;
+        let at = |n: usize| from + (to - from) * (n as f64 + 0.5) / fine as f64;
+        let columns = (0..fine).map(|n| between(joined, at(n))).collect();
+        Contour { from, to, columns, rows: ROWS }.isoline(bound)
+    };
+    Some(Surface {
+        id: format!("surface-{index}"),
+        title: "The surface of response time",
+        note:
+            "The same from the side: the rate rises to the right, the percentile to the left, the \
+               response time upwards on a logarithmic scale."
+                .to_owned(),
+        rates: (from, to),
+        columns: (0..SIDE).map(column).collect(),
+        bound: searched.bound.map_or(0.0, |(_, bound)| bound),
+        isoline: searched.bound.map_or_else(Vec::new, |(_, bound)| line(bound)),
+    })
+}
+
 /// Every third percentile at thirty rates.
 fn contour_table(joined: &[Joined], places: &[(f64, f64, f64)], index: usize) -> Table {
-    let percentile = |row: usize| 3 * row + 2;
+    let third = |row: usize| 3 * row + 2;
     let mut heads = vec![("offered".to_owned(), String::new())];
-    heads.extend((0..ROWS).map(|row| (format!("p{}", percentile(row)), String::new())));
+    heads.extend((0..ROWS).map(|row| (format!("p{}", third(row)), String::new())));
     let cells = |&(_, rate, _): &(f64, f64, f64)| {
         let values = between(joined, rate);
         let mut cells = vec![format!("{}/s", significant(rate))];
-        let value = |row: usize| values.get(percentile(row) - 1).copied().flatten();
+        let value = |row: usize| values.get(third(row) - 1).copied().flatten();
         cells.extend((0..ROWS).map(|row| show(value(row))));
         cells
     };

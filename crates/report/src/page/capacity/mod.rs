@@ -49,5 +49,8 @@ fn write_charts(m: &mut Markup, searched: &Searched, index: usize) {
         if let Some((plot, table)) = curves::contour(searched, &joined, index) {
             plot.write(m, &[&table]);
         }
+        if let Some(surface) = curves::surface(searched, &joined, index) {
+            surface.write(m);
+        }
     });
 }

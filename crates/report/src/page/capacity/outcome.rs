@@ -1,6 +1,7 @@
 //! What a search found, how it ended and what it cost: the headline of the section.
 
 use plimsoll_capacity::result::CapacityResult;
+use plimsoll_capacity::search::Sustained;
 
 use crate::chart::unit::{micros, per_cent, significant, whole};
 use crate::markup::Markup;
@@ -101,7 +102,7 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
     let share = |s: f64| if result.seconds > 0.0 { s / result.seconds } else { 0.0 };
     let beyond = result.requests_beyond_slo as f64;
     let requests = result.requests as f64;
-    vec![
+    let mut tiles = vec![
         capacity,
         rate_tile("Knee", "most rate for its mean response time", result.knee_per_s),
         rate_tile("Saturation", "completed at most", result.saturation_per_s),
@@ -130,7 +131,21 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
             detail: format!("{} requests", whole(beyond)),
             class: "",
         },
-    ]
+    ];
+    tiles.extend(result.sustained.as_ref().map(sustained_tile));
+    tiles
+}
+
+/// What became of the estimate while it was held.
+fn sustained_tile(held: &Sustained) -> Tile {
+    let mut tile = rate_tile("Sustained", "nothing was held to the end", held.sustained_per_s);
+    tile.detail = match (held.exhausted_after_s, held.burst_per_s) {
+        (Some(after), Some(burst)) => {
+            format!("after {} at up to {}", seconds(after), per_second(burst))
+        }
+        _ => format!("held for {}", seconds(held.held_s)),
+    };
+    tile
 }
 
 fn seconds(seconds: f64) -> String {
