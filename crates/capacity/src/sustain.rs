@@ -28,7 +28,9 @@ const REST: f64 = 0.5;
 /// It rests for so many windows, and for as many again at a tenth of that.
 const MOST_RESTS: u32 = 20;
 /// So many completions of an overloaded server tell how many it completes.
-const ENOUGH: u64 = 20;
+const ENOUGH: u64 = 100;
+/// It is searched up to so many times that.
+const ROOM: f64 = 1.05;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
@@ -60,6 +62,8 @@ pub struct Sustain {
     beyond: Vec<(u64, u64)>,
     /// How long was held when the row began, seconds.
     row_began_s: f64,
+    /// What the server completed while it was overloaded at this rate.
+    saturated: Saturated,
     /// How often this rate broke, after how many seconds it did first, and how long it was held.
     breaks: u32,
     first_break_s: f64,
@@ -80,6 +84,7 @@ impl Sustain {
             sustained: Sustained::default(),
             beyond: Vec::new(),
             row_began_s: 0.0,
+            saturated: Saturated::default(),
             breaks: 0,
             first_break_s: 0.0,
             level_s: 0.0,
@@ -99,7 +104,7 @@ impl Sustain {
     /// What a search has found is held, where it has found something.
     fn begin_hold(&mut self, found: Found) {
         self.beyond.clear();
-        (self.breaks, self.level_s) = (0, 0.0);
+        (self.breaks, self.level_s, self.saturated) = (0, 0.0, Saturated::default());
         let Some(estimate) = found.estimate_per_s else {
             self.found = found;
             self.state = State::Done;
@@ -160,9 +165,8 @@ impl Sustain {
         if self.breaks == 1 {
             self.first_break_s = self.row_began_s;
         }
-        let Saturated { completions, seconds } = window.saturated;
-        let seen = completions >= ENOUGH;
-        let completes = if seen { completions as f64 / seconds } else { rate }.min(rate);
+        self.saturated.add(window.saturated);
+        let completes = self.completes(rate);
         let mut then = Then::Hold { rate };
         if self.breaks >= MOST_BREAKS {
             self.sustained.falls += 1;
@@ -171,12 +175,19 @@ impl Sustain {
                 self.state = State::Done;
                 return;
             }
-            then = Then::Search { most: completes };
+            then = Then::Search { most: (ROOM * completes).min(rate) };
         }
         self.state = State::Rest { rate: REST * completes, tries: 0, then };
     }
 
+    /// What the server completes when it is overloaded; a rate where too little was seen of that.
+    fn completes(&self, rate: f64) -> f64 {
+        let Saturated { completions, seconds } = self.saturated;
+        if completions >= ENOUGH { (completions as f64 / seconds).min(rate) } else { rate }
+    }
+
     fn rested(&mut self, rate: f64, tries: u32, then: Then, window: &Window) {
+        self.saturated.add(window.saturated);
         let p50 = window.response.quantile_ns(0.5);
         let recovered = p50.is_some_and(|p50| p50 <= self.settings.slo.1 / 2);
         self.verdict = if recovered { Verdict::Within } else { Verdict::Beyond };
