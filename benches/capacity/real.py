@@ -1,0 +1,477 @@
+#!/usr/bin/env python3
+"""The search on real servers: how far repeated estimates scatter, whether another generator agrees,
+whether sizes of a server are told apart, and whether one that saves up is found out.
+
+    real.py [--times N] [--only PART,…] [--servers NAME,…]
+
+Parts: repeat (each server, both methods, N times), cross (nginx and Redis at 90% and 110% of the
+estimate, asked by oha and memtier_benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
+nginx with saved processor time, held). Servers come from the distribution, run on ports of loopback
+in folders of their own and on a core of their own, and are ended by their ids. Needs root for
+control groups (version 1 or 2). Writes REAL.md beside this file.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PLIMSOLL = os.environ.get("PLIMSOLL", os.path.join(ROOT, "target/release/plimsoll"))
+SERVER_CORE, GENERATOR_CORE = "0", "1"
+LONGEST_S = 900
+
+
+class Absent(Exception):
+    """Something that is needed is not there."""
+
+
+def program(*names):
+    path = os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin"
+    for name in names:
+        found = shutil.which(name, path=path)
+        if found:
+            return found
+    raise Absent(f"{names[0]} is not installed")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Group:
+    """A control group that limits the processor time of a server."""
+
+    def __init__(self, name, cores, period_us=10_000, burst_us=0):
+        self.second = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+        base = "/sys/fs/cgroup" if self.second else "/sys/fs/cgroup/cpu"
+        self.path = f"{base}/plimsoll-{os.getpid()}-{name}"
+        os.mkdir(self.path)
+        self.period_us = period_us
+        self.limit(cores)
+        if burst_us:
+            self.write("cpu.max.burst" if self.second else "cpu.cfs_burst_us", burst_us)
+
+    def write(self, name, value):
+        with open(f"{self.path}/{name}", "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def limit(self, cores):
+        quota = int(cores * self.period_us)
+        if self.second:
+            self.write("cpu.max", f"{quota} {self.period_us}")
+        else:
+            self.write("cpu.cfs_period_us", self.period_us)
+            self.write("cpu.cfs_quota_us", quota)
+
+    def used_s(self):
+        """Processor time that was used, seconds."""
+        if self.second:
+            with open(f"{self.path}/cpu.stat", encoding="ascii") as file:
+                return int(file.readline().split()[1]) / 1e6
+        account = self.path.replace("/cpu/", "/cpuacct/")
+        with open(f"{account}/cpuacct.usage", encoding="ascii") as file:
+            return int(file.read()) / 1e9
+
+    def remove(self):
+        for _ in range(100):
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.05)
+
+
+class Server:
+    """Processes that serve while a `with` block runs; `url` and the search's arguments."""
+
+    def __init__(self, name, slo, start, more=(), group=None):
+        self.name, self.slo, self.start, self.more = name, slo, start, list(more)
+        self.group, self.processes = group, []
+        self.place = tempfile.mkdtemp(prefix=f"plimsoll-{name}-")
+        self.port = free_port()
+
+    def run(self, command, **more):
+        enter = None
+        if self.group:
+            procs = f"{self.group.path}/cgroup.procs"
+
+            def enter():
+                with open(procs, "w", encoding="ascii") as file:
+                    file.write(str(os.getpid()))
+
+        log = open(f"{self.place}/log", "ab")
+        process = subprocess.Popen(
+            ["taskset", "-c", SERVER_CORE, *command],
+            stdout=log, stderr=log, cwd=self.place, preexec_fn=enter, **more,
+        )
+        self.processes.append(process)
+
+    def wait(self):
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if self.processes[-1].poll() is not None:
+                    break
+                time.sleep(0.05)
+        with open(f"{self.place}/log", errors="replace") as log:
+            raise Absent(f"{self.name} does not answer: {log.read()[-300:]}")
+
+    def __enter__(self):
+        try:
+            getattr(self, f"start_{self.name}")()
+            self.wait()
+            self.prepare()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self.group:
+            self.group.remove()
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def prepare(self):
+        if "://" in self.url and not self.url.startswith("http"):
+            subprocess.run([PLIMSOLL, "prepare", self.url, "--quiet"], check=True)
+
+    def write(self, name, text):
+        path = f"{self.place}/{name}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def nginx(self, locations):
+        temporary = "".join(
+            f"{kind}_temp_path {self.place}/{kind};\n"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        configuration = self.write("nginx.conf", f"""\
+daemon off; master_process off; worker_processes 1; worker_rlimit_nofile 20000;
+error_log {self.place}/error.log; pid {self.place}/nginx.pid;
+events {{ worker_connections 8000; }}
+http {{
+access_log off; keepalive_requests 1000000000; sendfile on; tcp_nodelay on;
+{temporary}
+server {{ listen 127.0.0.1:{self.port} backlog=4096; root {self.place}/www; {locations} }}
+}}
+""")
+        self.run([program("nginx"), "-p", self.place, "-c", configuration])
+
+    def start_nginx(self):
+        self.write("www/index.html", "x" * 1024)
+        os.chmod(self.place, 0o755)
+        self.nginx("")
+        self.url = f"http://127.0.0.1:{self.port}/"
+
+    def start_php(self):
+        self.write("www/index.php", """\
+<?php
+// A page of some thousand operations: rows made, sorted, and put out as a table.
+$rows = [];
+for ($n = 0; $n < 1200; $n++) { $rows[] = [md5($n . $_SERVER['REQUEST_TIME_FLOAT']), $n]; }
+usort($rows, fn($a, $b) => $a[0] <=> $b[0]);
+echo '<table>';
+foreach (array_slice($rows, 0, 50) as [$hash, $n]) { echo "<tr><td>$hash<td>$n"; }
+echo '</table>';
+""")
+        pool = self.write("fpm.conf", f"""\
+[global]
+error_log = {self.place}/fpm.log
+daemonize = no
+[www]
+user = root
+group = root
+listen = {self.place}/fpm.sock
+pm = static
+pm.max_children = 4
+pm.max_requests = 0
+""")
+        fpm = program("php-fpm8.2", "php-fpm8.4", "php-fpm8.3", "php-fpm")
+        self.run([fpm, "-R", "-F", "-n", "-y", pool])
+        self.nginx(f"""location / {{ fastcgi_pass unix:{self.place}/fpm.sock;
+fastcgi_param SCRIPT_FILENAME {self.place}/www/index.php; fastcgi_param REQUEST_METHOD GET; }}""")
+        self.url = f"http://127.0.0.1:{self.port}/"
+
+    def start_redis(self):
+        self.run([program("redis-server"), "--port", str(self.port), "--bind", "127.0.0.1",
+                  "--save", "", "--appendonly", "no"])
+        self.url = f"redis://127.0.0.1:{self.port}"
+
+    def start_memcached(self):
+        self.run([program("memcached"), "-l", "127.0.0.1", "-p", str(self.port), "-U", "0",
+                  "-u", "root", "-t", "1"])
+        self.url = f"memcached://127.0.0.1:{self.port}"
+
+    def start_mariadb(self):
+        data = f"{self.place}/data"
+        subprocess.run([program("mariadb-install-db"), "--no-defaults", f"--datadir={data}",
+                        "--auth-root-authentication-method=normal", "--user=root",
+                        "--skip-test-db"], check=True, stdout=subprocess.DEVNULL)
+        init = self.write("init.sql", "CREATE DATABASE IF NOT EXISTS bench;\n")
+        self.run([program("mariadbd"), "--no-defaults", "--user=root", f"--datadir={data}",
+                  f"--socket={self.place}/sock", f"--port={self.port}",
+                  "--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={init}",
+                  "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"])
+        self.url = f"mysql://root@127.0.0.1:{self.port}/bench"
+
+
+# Name: SLO, first rate of the ladder, further arguments, share of a core or None.
+SERVERS = {
+    "nginx": ("p90<20ms", "400/s", [], 0.3),
+    "php": ("p90<50ms", "10/s", [], None),
+    "redis": ("p99<5ms", "1000/s", ["--workload", "read-heavy"], None),
+    "memcached": ("p99<5ms", "1000/s", ["--workload", "read-heavy"], None),
+    "mariadb": ("p99<20ms", "400/s", ["--workload", "read-heavy"], None),
+}
+
+
+def serve(name, cores=None, **group):
+    slo, start, more, share = SERVERS[name]
+    cores = cores or share
+    limited = Group(f"{name}-{int(cores * 100)}", cores, **group) if cores else None
+    return Server(name, slo, start, more, limited)
+
+
+def search(server, *arguments):
+    """The result of one search: its JSON object, and its exit code."""
+    with tempfile.TemporaryDirectory() as runs:
+        command = ["taskset", "-c", GENERATOR_CORE, PLIMSOLL, "capacity", server.url, "--slo",
+                   server.slo, *server.more, "--json", "--out", runs, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S * 4)
+    if not done.stdout.strip():
+        raise Absent(f"{server.name}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
+    return json.loads(done.stdout), done.returncode
+
+
+def show(rate):
+    return "–" if rate is None else f"{rate:,.0f}/s"
+
+
+def scatter(rates):
+    """Median, and coefficient of variation."""
+    if not rates:
+        return "–", "–"
+    variation = statistics.stdev(rates) / statistics.mean(rates) if len(rates) > 1 else 0.0
+    return show(statistics.median(rates)), f"{100 * variation:.1f}%"
+
+
+def repeat(times, names, out):
+    out.append(f"## Repeated {times} times\n")
+    out.append("| server | SLO | method | median | CV | found | load, mean | above, mean | checks "
+               "(below held, above broken) |")
+    out.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for name in names:
+        for method in ("adaptive", "ladder"):
+            results = []
+            try:
+                with serve(name) as server:
+                    start = server.start if method == "ladder" else "100/s"
+                    for _ in range(times):
+                        results.append(search(server, "--search", method, "--start", start)[0])
+                        print(name, method, show(results[-1]["estimate_per_s"]),
+                              results[-1]["ended"], f"{results[-1]['seconds']:.0f} s", flush=True)
+            except Absent as absent:
+                print(f"skipped: {absent}", flush=True)
+                out.append(f"| {name} | | {method} | not measured: {absent} | | | | | |")
+                continue
+            found = [r for r in results if r["ended"] == "found"]
+            median, variation = scatter([r["estimate_per_s"] for r in found])
+            below = sum(r["check"]["below"] == "held" for r in found)
+            above = sum(r["check"]["above"] == "broken" for r in found)
+            mean = lambda key: statistics.mean([r[key] or 0.0 for r in results])
+            checks = f"{below}, {above}" if method == "adaptive" else "–"
+            out.append(f"| {name} | {SERVERS[name][0]} | {method} | {median} | {variation} | "
+                       f"{len(found)} of {times} | {mean('seconds'):.0f} s | "
+                       f"{mean('seconds_above_estimate'):.1f} s | {checks} |")
+    out.append("")
+
+
+def oha(server, rate, seconds=15):
+    """The share of requests within the SLO's bound as oha sees it, corrected for waiting."""
+    bound_s = float(server.slo.split("<")[1].removesuffix("ms")) / 1e3
+    command = ["taskset", "-c", GENERATOR_CORE, program("oha"), "--no-tui", "-z", f"{seconds}s",
+               "-q", f"{rate:.0f}", "--latency-correction", "-c", "64", "--output-format", "json",
+               server.url]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    quantile = server.slo.split("<")[0]
+    return told["latencyPercentiles"][quantile] <= bound_s, told["latencyPercentiles"][quantile]
+
+
+def memtier(server, rate, seconds=15):
+    bound_ms = float(server.slo.split("<")[1].removesuffix("ms"))
+    clients = 16
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        command = ["taskset", "-c", GENERATOR_CORE, program("memtier_benchmark"), "-s",
+                   "127.0.0.1", "-p", str(server.port), "--ratio", "5:95", "-d", "100", "-t", "1",
+                   "-c", str(clients), f"--rate-limiting={rate / clients:.0f}",
+                   f"--test-time={seconds}", "--print-percentiles", "99", "--json-out-file",
+                   file.name, "--hide-histogram"]
+        subprocess.run(command, capture_output=True, check=True)
+        told = json.load(open(file.name, encoding="utf-8"))
+    p99 = told["ALL STATS"]["Totals"]["Percentile Latencies"]["p99.00"]
+    return p99 <= bound_ms, p99 / 1e3
+
+
+def cross(out):
+    out.append("## Asked by another generator\n")
+    out.append("| server | SLO | estimate | generator | at 90% | at 110% |")
+    out.append("| --- | --- | --- | --- | --- | --- |")
+    for name, ask in (("nginx", oha), ("redis", memtier)):
+        try:
+            with serve(name) as server:
+                estimate = search(server, "--start", "100/s")[0]["estimate_per_s"]
+                cells = []
+                for share in (0.9, 1.1):
+                    held, at_s = ask(server, share * estimate)
+                    cells.append(f"{'held' if held else 'broken'} ({1e3 * at_s:.1f} ms)")
+                    time.sleep(2)
+                line = f"| {name} | {server.slo} | {show(estimate)} | {ask.__name__} | "
+                out.append(line + " | ".join(cells) + " |")
+        except Absent as absent:
+            out.append(f"| {name} | not measured: {absent} | | | | |")
+        print(out[-1], flush=True)
+    out.append("")
+
+
+def sizes(times, out):
+    prices = {0.25: 0.03, 0.5: 0.06, 1.0: 0.12}
+    out.append("## Sizes of a server\n")
+    out.append("nginx with a share of a core (period 10 ms); prices are examples.\n")
+    out.append("| core | estimates | median | CV | price | per million requests |")
+    out.append("| --- | --- | --- | --- | --- | --- |")
+    for cores, price in prices.items():
+        try:
+            with serve("nginx", cores) as server:
+                rates = [search(server, "--start", "400/s")[0]["estimate_per_s"]
+                         for _ in range(times)]
+        except Absent as absent:
+            out.append(f"| {cores:.0%} | not measured: {absent} | | | | |")
+            continue
+        rates = [rate for rate in rates if rate]
+        median, variation = scatter(rates)
+        each = ", ".join(show(rate) for rate in rates)
+        cost = 1e6 * price / (3600 * statistics.median(rates))
+        out.append(f"| {cores:.0%} | {each} | {median} | {variation} | {price}/h | {cost:.6f} |")
+        print(out[-1], flush=True)
+    out.append("")
+
+
+class Saver:
+    """Credits as burstable instances have them: the quota is high while there are some."""
+
+    def __init__(self, group, high, low, saved_s):
+        self.group, self.high, self.low, self.saved_s = group, high, low, saved_s
+        self.left, self.used, self.at = saved_s, group.used_s(), time.monotonic()
+        self.now = high
+
+    def look(self):
+        used, at = self.group.used_s(), time.monotonic()
+        self.left += self.low * (at - self.at) - (used - self.used)
+        self.left = max(0.0, min(self.left, self.saved_s))
+        self.used, self.at = used, at
+        # Spent, it runs at the baseline until some are earned again.
+        wanted = self.high if self.left > (0.0 if self.now == self.high else 0.5) else self.low
+        if wanted != self.now:
+            self.group.limit(wanted)
+            self.now = wanted
+
+
+def burst(out):
+    out.append("## Saved processor time\n")
+    out.append("| server | burst | sustained | exhausted after | held | warnings |")
+    out.append("| --- | --- | --- | --- | --- | --- |")
+    rows = (
+        ("nginx, 20% of a core, period 1 s, `cpu.cfs_burst_us` 200 ms", None),
+        ("nginx, 60% of a core for 20 core seconds saved, 20% without", (0.6, 0.2, 20.0)),
+    )
+    for name, credits in rows:
+        try:
+            if credits:
+                server = serve("nginx", credits[0])
+            else:
+                server = serve("nginx", 0.2, period_us=1_000_000, burst_us=200_000)
+                server.slo = "p90<1500ms"
+            with server:
+                told = held(server, credits)
+        except Absent as absent:
+            out.append(f"| {name} | not measured: {absent} | | | | |")
+            continue
+        sustained = told["sustained"] or {}
+        after = sustained.get("exhausted_after_s")
+        out.append(f"| {name} | {show(sustained.get('burst_per_s'))} | "
+                   f"{show(sustained.get('sustained_per_s'))} | "
+                   f"{'–' if after is None else f'{after:.0f} s'} | "
+                   f"{sustained.get('held_s', 0):.0f} s | {'; '.join(told['warnings'])} |")
+        print(out[-1], flush=True)
+    out.append("")
+
+
+def held(server, credits):
+    """A search that holds what it found for two minutes, with credits where they are given."""
+    with tempfile.TemporaryDirectory() as runs:
+        command = ["taskset", "-c", GENERATOR_CORE, PLIMSOLL, "capacity", server.url, "--slo",
+                   server.slo, "--start", "400/s", "--sustain", "2m", "--json", "--out", runs]
+        with open(f"{runs}/out", "w+", encoding="utf-8") as told:
+            process = subprocess.Popen(command, stdout=told, stderr=subprocess.DEVNULL)
+            saver = Saver(server.group, *credits) if credits else None
+            while process.poll() is None:
+                if saver:
+                    saver.look()
+                time.sleep(0.05)
+            told.seek(0)
+            text = told.read()
+    if not text.strip():
+        raise Absent(f"{server.name}: exit {process.returncode}")
+    return json.loads(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--only", default="repeat,cross,sizes,burst")
+    parser.add_argument("--servers", default=",".join(SERVERS))
+    parser.add_argument("--output", default=os.path.join(HERE, "REAL.md"))
+    arguments = parser.parse_args()
+    out = ["# Searches on real servers\n"]
+    command = "benches/capacity/real.py " + " ".join(sys.argv[1:])
+    out.append(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, by `{command.strip()}`: the "
+               "server on one core, the search on the other.\n")
+    parts = arguments.only.split(",")
+    if "repeat" in parts:
+        repeat(arguments.times, arguments.servers.split(","), out)
+    if "cross" in parts:
+        cross(out)
+    if "sizes" in parts:
+        sizes(min(arguments.times, 3), out)
+    if "burst" in parts:
+        burst(out)
+    with open(arguments.output, "w", encoding="utf-8") as file:
+        file.write("\n".join(out).rstrip() + "\n")
+    print(f"written: {arguments.output}")
+
+
+if __name__ == "__main__":
+    main()
