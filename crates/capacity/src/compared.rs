@@ -194,7 +194,7 @@ fn warnings(groups: &[Group]) -> Vec<String> {
         if of.found < of.searches {
             let gaps = of.searches - of.found;
             warnings.push(format!(
-                "{gaps} of the {} searches of {name} found no estimate: they are in no figure.",
+                "Of the {} searches of {name}, {gaps} found no estimate and are in no figure.",
                 of.searches
             ));
         }
@@ -207,7 +207,8 @@ fn warnings(groups: &[Group]) -> Vec<String> {
         warnings.push("Not every group has a price.".to_owned());
     }
     if (2..FEWEST).contains(&groups.len()) {
-        warnings.push(format!("Fewer than {FEWEST} groups: none can be told to be unusually poor."));
+        warnings
+            .push(format!("Fewer than {FEWEST} groups: none can be told to be unusually poor."));
     }
     warnings
 }
@@ -283,7 +284,7 @@ mod tests {
         let compared = compare(By::Target, groups);
         assert_eq!(compared.poor, ["f"]);
         assert_eq!(compared.groups[1].score, None);
-        assert!(compared.warnings[0].starts_with("1 of the 1 searches of gone found no estimate"));
+        assert!(compared.warnings[0].starts_with("Of the 1 searches of gone, 1 found no estimate"));
     }
 
     #[test]

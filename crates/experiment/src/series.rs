@@ -261,3 +261,106 @@ fn read_text(path: &Path) -> Result<Option<String>, SeriesError> {
 fn reason(error: serde_json::Error) -> String {
     error.to_string().chars().take(MOST_REASON).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_capacity::series::{SeriesResult, SeriesSummary};
+
+    fn file() -> SeriesFile {
+        let run = |number: u32| SeriesRun {
+            number,
+            run: Some(format!("day-{number}")),
+            started: "2026-10-01T00:00:00.000Z".to_owned(),
+            started_unix_us: 1_790_812_800_000_000 + u64::from(number),
+            late_s: 0.5,
+            ended: "found".to_owned(),
+            estimate_per_s: Some(28.0),
+            ci95: Some((27.0, 29.0)),
+            why: None,
+        };
+        let runs: Vec<SeriesRun> = (1..=3).map(run).collect();
+        SeriesFile {
+            result: SeriesResult {
+                schema: SCHEMA,
+                warnings: vec![],
+                series: "day".to_owned(),
+                name: "small".to_owned(),
+                target: "http://h/".to_owned(),
+                method: "adaptive".to_owned(),
+                slo: "p90<150ms".to_owned(),
+                every_s: Some(900.0),
+                repeat: 96,
+                price_per_hour: Some(0.17),
+                summary: SeriesSummary::of(&runs, Some(0.17)),
+                runs,
+            },
+            plan: "seed = 1\n".to_owned(),
+            search: vec!["--search=adaptive".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_series_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("day");
+        write(&path, &file()).unwrap();
+        assert_eq!(read(&path).unwrap(), file());
+        assert_eq!(read(&file_of(&path)).unwrap(), file());
+        let named = searches(&path).unwrap();
+        assert_eq!((named.id.as_str(), named.searches.len()), ("day", 3));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside");
+        let none = folder.path().join("night");
+        assert!(matches!(searches(&none), Err(SeriesError::Missing { .. })));
+    }
+
+    #[test]
+    fn the_next_is_due_an_interval_after_the_start_of_the_last() {
+        assert_eq!(due_us(5_000_000, Some(900.0)), 905_000_000);
+        assert_eq!(due_us(5_000_000, None), 5_000_000);
+        assert_eq!(due_us(u64::MAX, Some(f64::INFINITY)), u64::MAX);
+    }
+
+    /// What is not believed, and that no change of the bytes does worse than not to be.
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("day");
+        let good = serde_json::to_string(&file()).unwrap();
+        let huge = " ".repeat((16 << 20) + 1);
+        let long = good.replace("small", &"x".repeat(5000));
+        for (broken, why) in [
+            ("", "EOF while parsing"),
+            (&good[..good.len() / 2], "EOF while parsing"),
+            (&huge, "greater than 16 MiB"),
+            (&long, "too long"),
+            (&good.replace("\"schema\":1", "\"schema\":2"), "its schema is 2"),
+            (&good.replace(":28.0,", ":-28.0,"), "impossible"),
+            (&good.replace(":28.0,", ":1e300,"), "impossible"),
+            (&good.replace("[27.0,29.0]", "[29.0,27.0]"), "impossible"),
+            (&good.replace("\"number\":3", "\"number\":1"), "not in order"),
+        ] {
+            std::fs::write(file_of(&path), broken).unwrap();
+            let Err(SeriesError::Damaged { why: found, .. }) = read(&path) else {
+                panic!("it was believed: {why}")
+            };
+            assert!(found.contains(why), "{found} for {why}");
+        }
+        let mut state = 1_u32;
+        for _ in 0..3000 {
+            let mut bytes = good.clone().into_bytes();
+            for _ in 0..3 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let at = state as usize % bytes.len();
+                bytes[at] = (state >> 24) as u8;
+            }
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let parsed = serde_json::from_str::<SeriesFile>(&text);
+            if let Some(file) = parsed.ok().filter(|file| check(file).is_ok()) {
+                let runs = &file.result.runs;
+                let summary = SeriesSummary::of(runs, file.result.price_per_hour);
+                assert!(summary.found <= summary.searches && summary.searches == runs.len());
+            }
+        }
+    }
+}

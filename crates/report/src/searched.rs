@@ -129,7 +129,9 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     let ends = result.ci95.map(|(low, high)| [low, high]);
     let rates = [result.estimate_per_s, result.lower_bound_per_s, result.knee_per_s];
     let others = [result.saturation_per_s, result.seconds_above_estimate, Some(result.seconds)];
+    let cost = result.cost.map(|cost| [cost.price_per_hour, cost.per_request, cost.per_million]);
     let all = rates.into_iter().chain(others).flatten().chain(ends.into_iter().flatten());
+    let all = all.chain(cost.into_iter().flatten());
     if !all.into_iter().all(is_possible) || ends.is_some_and(|[low, high]| low > high) {
         return Err("a figure of it is impossible".to_owned());
     }

@@ -80,7 +80,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "small whole numbers")]
     fn a_box_by_hand() {
         // Places 0.25·9 = 2.25 and 0.75·9 = 6.75: 3 + 0.25 and 7 + 0.75; reach 1.5·4.5 = 6.75.
         let values = [5.0, 1.0, 2.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0, 30.0];
@@ -92,7 +91,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "the same values")]
     fn one_value_is_a_box_of_no_height() {
         let plot = BoxPlot::of(&[7.0]).unwrap();
         assert_eq!((plot.min, plot.whisker_low, plot.median, plot.max), (7.0, 7.0, 7.0, 7.0));

@@ -1,12 +1,13 @@
 //! Where the level of a series changed: circular binary segmentation with permutation tests.
 //!
 //! A stretch of a series, anywhere in it, is held against all that lies outside of it, the series
-//! taken as a circle; the statistic is the greatest part of the sum of squares that any such stretch
-//! explains. Plain binary segmentation looks for one change at a time and misses a dip in the
-//! middle, whose two edges outweigh each other; this finds both at once (Olshen, Venkatraman, Lucito
-//! & Wigler, "Circular binary segmentation for the analysis of array-based DNA copy number data",
-//! *Biostatistics* 5(4), 2004; the edges' own tests as they describe them in 2.3). Segments that
-//! were told apart are divided further in the same way.
+//! taken as a circle; the statistic is the greatest part of the sum of squares that any such
+//! stretch explains. Plain binary segmentation looks for one change at a time and misses a dip in
+//! the middle, whose two edges outweigh each other; this finds both at once (Olshen, Venkatraman,
+//! Lucito & Wigler, "Circular binary segmentation for the analysis of array-based DNA copy number
+//! data", *Biostatistics* 5(4), 2004). As there, an edge that does not tell its two neighbours
+//! apart by a test of its own is dropped. Segments that were told apart are divided further in the
+//! same way.
 //!
 //! # False alarms
 //!

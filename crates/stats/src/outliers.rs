@@ -1,18 +1,18 @@
 //! Which values of a sample are unusually far from the others: modified z-scores.
 //!
 //! The score is `0.6745 · (x − median) / MAD`, with MAD the median of the distances from the
-//! median; a value is unusual where its score is beyond 3.5 (Iglewicz & Hoaglin, *How to Detect and
-//! Handle Outliers*, ASQC 1993, 3.3). Unlike a score by mean and standard deviation it is not moved
-//! by the very values it looks for. 0.6745 is the upper quartile of the normal distribution, so that
-//! for normal values the score is as large as a common one.
+//! median; a value is unusual where its score is beyond 3.5 (Iglewicz & Hoaglin, *How to Detect
+//! and Handle Outliers*, ASQC 1993). Unlike a score by mean and standard deviation it is not moved
+//! by the very values it looks for. 0.6745 is the upper quartile of the normal distribution: for
+//! normal values the score is as large as a common one.
 //!
 //! Where at least half of the values are equal, MAD is 0 and tells nothing apart. There the mean
 //! distance from the median stands in, as `(x − median) / (1.2533 · mean distance)`: for normal
 //! values the mean distance is √(2/π) = 1/1.2533 standard deviations.
 //!
 //! Of very few values the median and the MAD say too little: below [`FEWEST`] there are no scores.
-//! Of normal values that do not differ, one is called unusually low in 11% of samples of 5, in 7% of
-//! 10, and in 5% of 20 and more.
+//! Of normal values that do not differ, one is called unusually low in 11% of samples of 5, in 7%
+//! of 10, and in 5% of 20 and more.
 
 use crate::box_plot::{quantile, sorted};
 

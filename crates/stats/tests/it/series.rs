@@ -125,8 +125,9 @@ proptest! {
         step in 0f64..200.0,
     ) {
         let half = values.len() / 2;
-        let values: Vec<f64> =
-            values.iter().enumerate().map(|(at, v)| if at < half { *v } else { v + step }).collect();
+        let values =
+            values.iter().enumerate().map(|(at, v)| if at < half { *v } else { v + step });
+        let values: Vec<f64> = values.collect();
         let found = segments(&values, 0.01);
         let ends: Vec<usize> = found.iter().map(|segment| segment.to).collect();
         let starts: Vec<usize> = found.iter().map(|segment| segment.from).collect();

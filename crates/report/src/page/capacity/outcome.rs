@@ -1,5 +1,6 @@
 //! What a search found, how it ended and what it cost: the headline of the section.
 
+use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::result::CapacityResult;
 
 use crate::chart::unit::{micros, per_cent, significant, whole};
@@ -101,7 +102,7 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
     let share = |s: f64| if result.seconds > 0.0 { s / result.seconds } else { 0.0 };
     let beyond = result.requests_beyond_slo as f64;
     let requests = result.requests as f64;
-    vec![
+    let mut tiles = vec![
         capacity,
         rate_tile("Knee", "most rate for its mean response time", result.knee_per_s),
         rate_tile("Saturation", "completed at most", result.saturation_per_s),
@@ -130,7 +131,20 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
             detail: format!("{} requests", whole(beyond)),
             class: "",
         },
-    ]
+    ];
+    tiles.extend(result.cost.as_ref().map(price_tile));
+    tiles
+}
+
+/// What a million requests cost at the capacity.
+fn price_tile(cost: &Cost) -> Tile {
+    Tile {
+        name: "A million requests",
+        meaning: "",
+        value: cost.show_per_million(),
+        detail: format!("{} each, at {} an hour", cost.show_per_request(), cost.price_per_hour),
+        class: "",
+    }
 }
 
 fn seconds(seconds: f64) -> String {
