@@ -11,7 +11,7 @@
 //! values the mean distance is √(2/π) = 1/1.2533 standard deviations.
 //!
 //! Of very few values the median and the MAD say too little: below [`FEWEST`] there are no scores.
-//! Of normal values that do not differ, one is called unusually low in 11% of samples of 5, in 7%
+//! Of normal values that do not differ, one is called unusually low in 12% of samples of 5, in 7%
 //! of 10, and in 5% of 20 and more.
 
 use crate::box_plot::{quantile, sorted};
