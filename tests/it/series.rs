@@ -113,6 +113,36 @@ fn a_failed_search_is_a_gap_and_an_interrupt_ends_the_series() {
     assert!(searches.as_u64() > found.as_u64(), "{file}");
 }
 
+#[test]
+fn a_series_that_was_killed_goes_on() {
+    let place = Place::alone();
+    let target = easy(&place);
+    let url = target.url();
+    let args = [&["capacity", url.as_str(), "--repeat", "3", "--json"], &SHORT[..]].concat();
+    let mut going = place.start(place.command(PLIMSOLL, &args));
+    let second = wait_for("the second search", || {
+        assert!(!going.has_ended(), "{}", going.err());
+        let folder =
+            place.runs("runs").into_iter().find(|run| run.to_string_lossy().ends_with("-2"))?;
+        folder.join("artifacts/windows.jsonl").is_file().then_some(folder)
+    });
+    going.signal(Signal::KILL);
+    going.wait();
+    let path = second.to_str().unwrap().strip_suffix("-2").unwrap().to_owned();
+    // What failed on a busy machine is a gap here too, so any code but that of wrong use will do.
+    let done = place.plimsoll(&["capacity", "--resume", &path, "--json"]);
+    let result = done.json();
+    let runs = result["runs"].as_array().unwrap();
+    let numbers: Vec<u64> = runs.iter().map(|run| run["number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3], "{result}");
+    assert_eq!(
+        (&runs[1]["ended"], &runs[1]["estimate_per_s"]),
+        (&"incomplete".into(), &Value::Null)
+    );
+    assert_eq!(runs[1]["run"].as_str(), second.file_name().unwrap().to_str());
+    assert!(runs[2]["run"].is_string() && result["repeat"] == 3, "{result}");
+}
+
 /// The series' file, where there is one.
 fn going_file(place: &Place) -> Option<Value> {
     let entries = std::fs::read_dir(place.path("runs")).ok()?;

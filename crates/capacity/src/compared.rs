@@ -76,7 +76,7 @@ pub fn group(by: By, searches: Vec<(String, Search)>) -> Vec<Grouped> {
         };
         match groups.iter_mut().find(|group| group.key == key) {
             // A series and one of its runs may both have been named.
-            Some(group) if group.searches.contains(&search) => {}
+            Some(group) if group.searches.iter().any(|known| is_same(known, &search)) => {}
             Some(group) => group.searches.push(search),
             None => {
                 let named = by == By::Series && !search.name.is_empty();
@@ -93,6 +93,11 @@ pub fn group(by: By, searches: Vec<(String, Search)>) -> Vec<Grouped> {
         }
     }
     groups
+}
+
+/// Whether two are one search: of one run, or the same gap.
+fn is_same(a: &Search, b: &Search) -> bool {
+    if a.run.run.is_some() { a.run.run == b.run.run } else { a == b }
 }
 
 /// Groups side by side, as `plimsoll capacity compare --json` tells of them.
@@ -254,7 +259,10 @@ mod tests {
             (series.to_owned(), search)
         };
         let all = vec![named("s1", "small"), named("s2", ""), named("s3", "small")];
-        let all = [all.clone(), all].concat();
+        // Those read from their own folders do not know how late they were.
+        let mut again = all.clone();
+        again.iter_mut().for_each(|(_, search)| search.run.late_s = 1.0);
+        let all = [all, again].concat();
         let names = |by| -> Vec<(String, usize)> {
             let groups = group(by, all.clone());
             groups.into_iter().map(|group| (group.group, group.searches.len())).collect()

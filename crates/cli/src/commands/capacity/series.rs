@@ -225,8 +225,8 @@ fn warnings(series: &SeriesResult) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(every) = series.every_s.filter(|_| late > 0) {
         let every = shown::seconds(every);
-        warnings
-            .push(format!("{late} searches began late: those before took longer than {every}."));
+        let why = format!("as the one before took longer than {every}");
+        warnings.push(format!("Searches that began late, {why}: {late}."));
     }
     if series.summary.is_too_long() {
         warnings.push("The series is too long to be searched for changes.".to_owned());
