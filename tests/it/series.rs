@@ -156,7 +156,7 @@ fn two_searches_never_load_one_target() {
     let place = Place::alone();
     let target = place.target(&["--service-time", "exp:4ms"]);
     let url = target.url();
-    let first = ["capacity", &url, "--slo", "p90<5s", "--start", "5/s", "--precision", "1%"];
+    let first = ["capacity", &url, "--slo", "p90<200ms", "--start", "5/s", "--precision", "1%"];
     let going = place.start(place.command(PLIMSOLL, &first));
     wait_for("the first window", || going.err().contains("ramp").then_some(()));
     let second = place.plimsoll(&["capacity", &url]).ended_with(2);
@@ -195,7 +195,7 @@ fn a_price_makes_a_cost() {
     let run = place.run();
     place.plimsoll(&["report", run.to_str().unwrap(), "-o", "page.html"]).ended_with(0);
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
-    assert!(page.contains("A million requests") && page.contains("1.181e-6 each"));
+    assert!(page.contains("A million costs") && page.contains("1.181e-6 each"));
     // Searches of no series are groups of one.
     let runs = place.runs("runs");
     let [a, b] = [&runs[0], &runs[1]].map(|run| run.to_str().unwrap());

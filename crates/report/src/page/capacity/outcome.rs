@@ -14,7 +14,8 @@ const DASH: &str = "–";
 pub(crate) fn write(m: &mut Markup, searched: &Searched) {
     if let Some(result) = &searched.result {
         write_verdict(m, result);
-        m.tag("dl", &[("class", &"tiles")], |m| {
+        let class = if result.cost.is_some() { "tiles nine" } else { "tiles" };
+        m.tag("dl", &[("class", &class)], |m| {
             for tile in tiles(result) {
                 tile.write(m);
             }
@@ -139,7 +140,7 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
 /// What a million requests cost at the capacity.
 fn price_tile(cost: &Cost) -> Tile {
     Tile {
-        name: "A million requests",
+        name: "A million costs",
         meaning: "",
         value: cost.show_per_million(),
         detail: format!("{} each, at {} an hour", cost.show_per_request(), cost.price_per_hour),
