@@ -29,6 +29,7 @@ mod quota;
 mod reading;
 mod recording;
 mod secrets;
+mod series;
 mod server_limit;
 mod stores;
 mod transport;

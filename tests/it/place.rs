@@ -56,6 +56,8 @@ impl Place {
     pub(crate) fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder.path()).env_remove("NO_COLOR");
+        // Locks of its own: searches of other tests are kept away by turns.
+        command.env("XDG_RUNTIME_DIR", self.folder.path());
         command
     }
 

@@ -109,7 +109,8 @@ impl Outcome {
     #[must_use]
     pub fn seconds_above(&self, rate_per_s: f64) -> f64 {
         let above = self.windows.iter().filter(|judged| judged.window.rate_per_s > rate_per_s);
-        above.map(|judged| judged.window.seconds).sum()
+        // Not `sum`, whose nothing is -0.0.
+        above.map(|judged| judged.window.seconds).fold(0.0, |all, seconds| all + seconds)
     }
 }
 

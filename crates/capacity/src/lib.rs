@@ -4,7 +4,9 @@
 //! next one. Two worlds offer those: [`simulated`], and live sessions of the load engine.
 
 pub mod adaptive;
+pub mod compared;
 pub mod conduct;
+pub mod cost;
 pub mod curve;
 pub mod guard;
 pub mod ladder;
@@ -12,6 +14,7 @@ pub mod live;
 pub mod ranked;
 pub mod result;
 pub mod search;
+pub mod series;
 pub mod several;
 pub mod simulated;
 pub mod sustain;

@@ -1,6 +1,7 @@
 //! What `plimsoll capacity --json` says: one object a search, times in microseconds.
 
 use crate::conduct::{Judged, Outcome};
+use crate::cost::Cost;
 use crate::search::Sustained;
 use plimsoll_stats::Percentiles;
 use plimsoll_stats::histogram::rank;
@@ -39,6 +40,9 @@ pub struct CapacityResult {
     pub knee_per_s: Option<f64>,
     /// What the target completes at most.
     pub saturation_per_s: Option<f64>,
+    /// What a request costs at the estimate; `None` without a price.
+    #[serde(default)]
+    pub cost: Option<Cost>,
     /// Load time.
     pub seconds: f64,
     /// Requests that were due.
@@ -130,6 +134,7 @@ impl CapacityResult {
             lower_bound_per_s: found.lower_bound_per_s,
             knee_per_s: found.knee_per_s,
             saturation_per_s: found.saturation_per_s,
+            cost: None,
             seconds: outcome.seconds(),
             requests: windows().map(|window| window.due).sum(),
             requests_beyond_slo: seconds().map(|second| second.beyond).sum(),

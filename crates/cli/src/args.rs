@@ -2,6 +2,7 @@
 //! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
 use crate::flags::{LoadFlags, RequestFlags};
+use crate::series_args::{CapacityCommand, SeriesFlags};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -129,17 +130,25 @@ pub(crate) struct Prepare {
 }
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
 Examples:
   plimsoll capacity http://127.0.0.1:8080/ --slo 'p90<150ms'
   plimsoll capacity http://h/ --slo 'p95<80ms' --precision 5% --max-rate 5000/s --max-time 10m
   plimsoll capacity http://h/ --slo 'p90<150ms' --search ladder --start 50/s
+  plimsoll capacity plan.toml --repeat 96 --every 15m --price 0.17/h
 
 Exit codes: 0 found, 2 wrong use or plan, 3 the SLO holds at no rate, 4 not completed (target lost,
-network not steady, a limit reached), 5 not valid (the generator was the limit).")]
+network not steady, a limit reached), 5 not valid (the generator was the limit)."
+)]
 pub(crate) struct Capacity {
+    #[command(subcommand)]
+    pub(crate) command: Option<CapacityCommand>,
     /// A URL, or a plan file
-    pub(crate) target: String,
+    #[arg(required_unless_present = "resume")]
+    pub(crate) target: Option<String>,
     /// adaptive, or ladder: the published method
     #[arg(long, value_name = "METHOD", default_value = "adaptive", help_heading = "How to search")]
     pub(crate) search: String,
@@ -179,6 +188,8 @@ pub(crate) struct Capacity {
     /// Write the service model that was found, for `plimsoll target --model` (adaptive)
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) series: SeriesFlags,
     #[command(flatten)]
     pub(crate) request: RequestFlags,
     /// Set any value of the plan

@@ -6,7 +6,9 @@ mod commands;
 mod exit;
 mod flags;
 mod interrupt;
+mod lock;
 mod place;
+mod series_args;
 mod terminal;
 
 use args::{Arguments, Command};

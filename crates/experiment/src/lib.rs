@@ -9,6 +9,7 @@ pub mod execute;
 pub mod fill;
 pub mod prepare;
 pub mod search;
+pub mod series;
 
 pub use check::Check;
 pub use error::ExperimentError;

@@ -9,6 +9,7 @@ use crate::execute::{Progress, Recording, Setting, Steering, meta};
 use crate::prepare::Prepared;
 use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
+use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::ladder;
 use plimsoll_capacity::live::{Live, LiveError};
 use plimsoll_capacity::result::{CapacityResult, RESULT, WINDOWS, WindowResult};
@@ -181,6 +182,16 @@ impl Lines {
             self.fault.get_or_insert(ExperimentError::Artifact { path, source });
         }
     }
+}
+
+/// Gives the result of a search the cost of its requests, at a price per hour, and keeps it.
+///
+/// # Errors
+/// Where the result cannot be written.
+pub fn set_price(searched: &mut Searched, price_per_hour: f64) -> Result<(), ExperimentError> {
+    let result = &mut searched.result;
+    result.cost = result.estimate_per_s.and_then(|rate| Cost::of(price_per_hour, rate));
+    write_result(&searched.run.path().join(RESULT), result)
 }
 
 fn write_result(path: &Path, result: &CapacityResult) -> Result<(), ExperimentError> {

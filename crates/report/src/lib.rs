@@ -27,6 +27,7 @@ mod page;
 mod searched;
 mod view;
 
+use plimsoll_capacity::compared::Compared;
 use plimsoll_runs::{Run, RunError};
 
 use view::View;
@@ -91,4 +92,14 @@ pub fn html(runs: &[Run], options: &Options) -> Result<String, ReportError> {
         heat.push(view::heat(run, axis, &edges).map_err(named(run))?);
     }
     Ok(page::write(&page::Content { views: &views, axis, edges, heat }, options))
+}
+
+/// Makes the page of groups of searches side by side: box plots, distributions, courses with their
+/// changes, and the figures with their cost. Without a title it is called after what it compares.
+///
+/// # Cost
+/// Linear in the number of searches.
+#[must_use]
+pub fn comparison(compared: &Compared, title: Option<&str>) -> String {
+    page::write_compared(compared, title)
 }

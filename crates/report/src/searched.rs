@@ -137,6 +137,8 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     let held = held.into_iter().flatten();
     let others = rates.into_iter().chain(others).chain(held);
     let all = others.flatten().chain(ends.into_iter().flatten());
+    let cost = result.cost.map(|cost| [cost.price_per_hour, cost.per_request, cost.per_million]);
+    let all = all.chain(cost.into_iter().flatten());
     if !all.into_iter().all(is_possible) || ends.is_some_and(|[low, high]| low > high) {
         return Err("a figure of it is impossible".to_owned());
     }

@@ -53,3 +53,4 @@ pub use run::Run;
 pub use sink::{Event, Sink, SinkError};
 pub use summarise::summarise;
 pub use summary::Summary;
+pub use time::iso8601;

@@ -6,7 +6,8 @@
 //! `civil_from_days`.
 
 /// Nanoseconds since 1970 UTC as ISO 8601 with milliseconds: `2026-03-01T12:00:00.250Z`.
-pub(crate) fn iso8601(unix_ns: u64) -> String {
+#[must_use]
+pub fn iso8601(unix_ns: u64) -> String {
     let millis = unix_ns / 1_000_000;
     let (days, of_day) = (millis / 86_400_000, millis % 86_400_000);
     let (year, month, day) = civil(days);

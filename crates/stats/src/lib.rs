@@ -1,14 +1,22 @@
-//! Statistics without I/O: histograms and the percentile object, SLOs, availability, intervals.
+//! Statistics without I/O: histograms and the percentile object, SLOs, availability, intervals,
+//! and what is said of series and groups of estimates.
 //!
 //! One idea a module; every formula's source stands in its module's header.
 
 pub mod availability;
+pub mod box_plot;
+pub mod change_points;
+pub mod dips;
 pub mod histogram;
 pub mod interval;
+pub mod outliers;
 pub mod percentiles;
+pub mod sample;
 pub mod slo;
 
 pub use availability::Availability;
+pub use box_plot::BoxPlot;
 pub use histogram::Histogram;
 pub use percentiles::Percentiles;
+pub use sample::Described;
 pub use slo::Slo;

@@ -1,19 +1,25 @@
 //! `plimsoll capacity`: finds the highest rate that a server sustains under an SLO.
 
+mod compare;
+mod series;
+mod shown;
+
 use crate::args::Capacity;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
+use crate::lock::{Lock, Tried, try_lock, wait_for};
 use crate::place::{VERSION, cores, environment, run_id, unix_ns};
+use crate::series_args::CapacityCommand;
 use crate::terminal::error::{FlagError, UsageError, read};
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_capacity::conduct::{Judged, Limits};
+use plimsoll_capacity::cost::price;
 use plimsoll_capacity::ladder::StepOf;
 use plimsoll_capacity::result::CapacityResult;
-use plimsoll_capacity::search::Sustained;
 use plimsoll_capacity::{adaptive, ladder};
-use plimsoll_experiment::prepare::Place;
-use plimsoll_experiment::search::{Method, search};
+use plimsoll_experiment::prepare::{Place, Prepared};
+use plimsoll_experiment::search::{Method, Searched, search, set_price};
 use plimsoll_experiment::{Progress, Setting as RunSetting, prepare};
 use plimsoll_load::run::Wish;
 use plimsoll_plan::{Plan, Setting};
@@ -31,44 +37,29 @@ const USUAL_SLO: &str = "p90<150ms";
 
 /// Runs the command.
 pub(crate) fn run(args: &Capacity) -> Result<Exit> {
-    let plan = read_plan(args)?;
-    let usual = Slo::parse(USUAL_SLO);
-    let slo = plan.measure.slo.clone().map_or(usual, Ok).map_err(anyhow::Error::from)?;
-    let method = method(args, &slo)?;
-    let limits = limits(args)?;
-    let place = Place { environment: &environment, cores: cores(), version: VERSION };
-    let prepared = prepare(&plan, &place, true)?;
-    let interrupts = Interrupts::watch()?;
-    let started = unix_ns();
-    let here = std::env::current_dir()?;
-    let setting = RunSetting {
-        root: &args.out,
-        id: run_id(started),
-        name: plan.name.clone().unwrap_or_default(),
-        started_unix_ns: started,
-        version: VERSION,
-        plan_text: plan.to_toml_from(&here),
-        patience: plan.load.patience,
-        slo: Some(slo.to_string()),
-        stop_when: None,
-        system: Path::new("/"),
-    };
-    let quiet = args.quiet || args.json;
-    let mut wishes = Wishes { interrupts, said: 0 };
-    let (quantile, _) = slo.response_bound().unwrap_or((0.9, 0));
-    let mut show = |judged: &Judged| {
-        if !quiet {
-            say(&line(judged, quantile));
-        }
-    };
-    let searched = search(&prepared, &method, limits, &setting, &mut wishes, &mut show)?;
-    match (&args.model_out, &searched.model) {
-        (Some(path), Some(model)) => model.write(path)?,
-        (Some(path), None) => {
-            say(&format!("no service model was found: {} is not written", path.display()));
-        }
-        (None, _) => {}
+    if let Some(CapacityCommand::Compare(compare)) = &args.command {
+        return compare::run(compare);
     }
+    if let Some(path) = &args.series.resume {
+        return series::resume(args, path);
+    }
+    let asked = Asked::new(args, read_plan(args)?)?;
+    if asked.plan.repeat > 1 {
+        return series::run(&asked);
+    }
+    if args.series.every.is_some() {
+        let text = "search every so often: how often in all is not said; say it by --repeat 96";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let interrupts = Interrupts::watch()?;
+    let held = asked.lock()?;
+    let turn = turn(&interrupts);
+    if interrupts.count() > 0 {
+        return Ok(Exit::Incomplete);
+    }
+    let started = unix_ns();
+    let searched = asked.search(run_id(started), started, &interrupts)?;
+    drop((turn, held));
     if args.json {
         print(&format!("{}\n", serde_json::to_string_pretty(&searched.result)?))?;
     } else {
@@ -76,6 +67,94 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         print(&format!("  {:<14}{}\n", "run", searched.run.path().display()))?;
     }
     Ok(exit(&searched.result))
+}
+
+/// A search that was asked for, read and ready.
+pub(super) struct Asked<'a> {
+    args: &'a Capacity,
+    plan: Plan,
+    slo: Slo,
+    method: Method,
+    limits: Limits,
+    prepared: Prepared,
+    price_per_hour: Option<f64>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(args: &'a Capacity, plan: Plan) -> Result<Self> {
+        let usual = Slo::parse(USUAL_SLO);
+        let slo = plan.measure.slo.clone().map_or(usual, Ok).map_err(anyhow::Error::from)?;
+        let method = method(args, &slo)?;
+        let limits = limits(args)?;
+        let price = args.series.price.as_ref().map(|text| read("--price", text, price));
+        let price_per_hour = price.transpose()?;
+        let place = Place { environment: &environment, cores: cores(), version: VERSION };
+        let prepared = prepare(&plan, &place, true)?;
+        Ok(Self { args, plan, slo, method, limits, prepared, price_per_hour })
+    }
+
+    /// Keeps other searches of this target away.
+    fn lock(&self) -> Result<Option<Lock>> {
+        let address = self.prepared.config.endpoint.to_string();
+        match try_lock(&format!("target {address}")) {
+            None => Ok(None),
+            Some(Tried::Ours(lock)) => Ok(Some(lock)),
+            Some(Tried::Held(holder)) => {
+                let who = holder.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                let text = format!(
+                    "search {address}: another search{who} loads it, and each would measure the \
+                     other; wait for its end"
+                );
+                Err(UsageError(text).into())
+            }
+        }
+    }
+
+    /// Searches once, in a run of its own.
+    fn search(&self, id: String, started: u64, interrupts: &Interrupts) -> Result<Searched> {
+        let (args, plan) = (self.args, &self.plan);
+        let here = std::env::current_dir()?;
+        let setting = RunSetting {
+            root: &args.out,
+            id,
+            name: plan.name.clone().unwrap_or_default(),
+            started_unix_ns: started,
+            version: VERSION,
+            plan_text: plan.to_toml_from(&here),
+            patience: plan.load.patience,
+            slo: Some(self.slo.to_string()),
+            stop_when: None,
+            system: Path::new("/"),
+        };
+        let quiet = args.quiet || args.json;
+        let mut wishes = Wishes { interrupts: interrupts.clone(), said: 0 };
+        let (quantile, _) = self.slo.response_bound().unwrap_or((0.9, 0));
+        let mut show = |judged: &Judged| {
+            if !quiet {
+                say(&line(judged, quantile));
+            }
+        };
+        let (prepared, method) = (&self.prepared, &self.method);
+        let mut searched = search(prepared, method, self.limits, &setting, &mut wishes, &mut show)?;
+        if let Some(price) = self.price_per_hour {
+            set_price(&mut searched, price)?;
+        }
+        match (&args.model_out, &searched.model) {
+            (Some(path), Some(model)) => model.write(path)?,
+            (Some(path), None) => {
+                say(&format!("no service model was found: {} is not written", path.display()));
+            }
+            (None, _) => {}
+        }
+        Ok(searched)
+    }
+}
+
+/// Waits until no other search of this user uses this machine; `None` where the user will not wait,
+/// or no lock can be had.
+fn turn(interrupts: &Interrupts) -> Option<Lock> {
+    let why = "another search uses this machine: waiting for its end";
+    wait_for("generator", why, || interrupts.count() > 0)
 }
 
 /// Hands on what the user wishes: a search shows its windows, not its seconds.
@@ -112,13 +191,15 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
     settings.push(Setting::new("load.rate", &args.start, "--start"));
     settings.push(Setting::new("load.for", "1h", "the search"));
     settings.push(Setting::new("load.arrivals", "poisson", "the search"));
-    let file = Path::new(&args.target);
-    if !args.target.contains("://") && file.is_file() {
+    settings.extend(args.series.repeat.iter().map(|n| Setting::new("repeat", n, "--repeat")));
+    let target = args.target.as_deref().unwrap_or_default();
+    let file = Path::new(target);
+    if !target.contains("://") && file.is_file() {
         let text = std::fs::read_to_string(file)
-            .map_err(|error| UsageError(format!("read the plan {}: {error}", args.target)))?;
-        return Ok(Plan::parse_with(&text, &args.target, &settings)?);
+            .map_err(|error| UsageError(format!("read the plan {target}: {error}")))?;
+        return Ok(Plan::parse_with(&text, target, &settings)?);
     }
-    settings.push(Setting::new("target.url", args.target.as_str(), "the URL"));
+    settings.push(Setting::new("target.url", target, "the URL"));
     Ok(Plan::assemble(&settings)?)
 }
 
@@ -284,7 +365,10 @@ fn render(result: &CapacityResult) -> String {
         format!("below: {}, above: {}", said(&result.check.below), said(&result.check.above)),
     );
     if let Some(held) = &result.sustained {
-        row("sustained", sustained(held));
+        row("sustained", shown::sustained(held));
+    }
+    if let Some(cost) = &result.cost {
+        row("price", shown::cost(cost));
     }
     let beyond = result.requests_beyond_slo as f64 / result.requests.max(1) as f64;
     row(
@@ -301,21 +385,6 @@ fn render(result: &CapacityResult) -> String {
         row("note", warning.clone());
     }
     out
-}
-
-/// What became of an estimate while it was held.
-fn sustained(held: &Sustained) -> String {
-    let rate = |value: Option<f64>| value.map_or_else(|| "nothing".to_owned(), show_rate);
-    let span = |s: f64| show_duration(nanoseconds(Duration::from_secs_f64(s.max(0.0))));
-    match held.exhausted_after_s {
-        Some(after) => format!(
-            "{} after {} at up to {}",
-            rate(held.sustained_per_s),
-            span(after),
-            rate(held.burst_per_s)
-        ),
-        None => format!("{} for {}", rate(held.sustained_per_s), span(held.held_s)),
-    }
 }
 
 fn exit(result: &CapacityResult) -> Exit {

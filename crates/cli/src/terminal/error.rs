@@ -4,6 +4,7 @@ use super::paint::Paint;
 use super::say;
 use crate::exit::Exit;
 use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::series::SeriesError;
 use plimsoll_load::run::RunError;
 use plimsoll_plan::PlanErrors;
 use plimsoll_units::ParseError;
@@ -134,6 +135,14 @@ fn code(error: &anyhow::Error) -> Exit {
     }
     if let Some(plimsoll_runs::RunError::NotARun { .. }) = error.downcast_ref() {
         return Exit::Usage;
+    }
+    if let Some(series) = error.downcast_ref::<SeriesError>() {
+        return match series {
+            SeriesError::Missing { .. }
+            | SeriesError::NoSearch { .. }
+            | SeriesError::Run(plimsoll_runs::RunError::NotARun { .. }) => Exit::Usage,
+            _ => Exit::Incomplete,
+        };
     }
     if error.is::<plimsoll_runs::RunError>()
         || error.is::<plimsoll_target::TargetError>()

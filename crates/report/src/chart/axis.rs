@@ -3,6 +3,7 @@
 //! Every chart of the report is a table: one row a column of the chart, one cell a series. So the
 //! axis also names each column, for the table and for the read-out under the pointer.
 
+use super::range::Range;
 use super::scale::Scale;
 use super::unit::{Unit, moment};
 
@@ -28,6 +29,13 @@ pub(crate) enum Axis {
         /// What the values are.
         unit: Unit,
     },
+    /// Values of a range, all in one column: only its ticks are used.
+    Range {
+        /// The values.
+        range: Range,
+        /// What they are.
+        unit: Unit,
+    },
     /// Quantiles by their number of nines: x stands for 1 − 10^−x, from 0 to `nines`.
     Nines {
         /// How many columns.
@@ -44,6 +52,7 @@ impl Axis {
             Self::Time { columns, .. }
             | Self::Value { columns, .. }
             | Self::Nines { columns, .. } => columns,
+            Self::Range { .. } => 1,
         }
     }
 
@@ -58,7 +67,7 @@ impl Axis {
             Self::Time { columns, column_s } => {
                 (seconds / (columns.max(1) as f64 * column_s)).clamp(0.0, 1.0)
             }
-            Self::Value { .. } | Self::Nines { .. } => 0.0,
+            Self::Value { .. } | Self::Range { .. } | Self::Nines { .. } => 0.0,
         }
     }
 
@@ -66,7 +75,7 @@ impl Axis {
     pub(crate) fn quantile(self, column: usize) -> f64 {
         match self {
             Self::Nines { nines, .. } => 1.0 - 10f64.powf(-self.middle(column) * nines),
-            Self::Time { .. } | Self::Value { .. } => 0.0,
+            Self::Time { .. } | Self::Value { .. } | Self::Range { .. } => 0.0,
         }
     }
 
@@ -75,6 +84,7 @@ impl Axis {
         match self {
             Self::Time { .. } => "time",
             Self::Value { .. } => "response time",
+            Self::Range { .. } => "value",
             Self::Nines { .. } => "percentile",
         }
     }
@@ -87,6 +97,9 @@ impl Axis {
                 let width = top / columns.max(1) as f64;
                 let low = column as f64 * width;
                 format!("{} to {}", unit.show(low), unit.show(low + width))
+            }
+            Self::Range { range, unit } => {
+                format!("{} to {}", unit.show(range.low), unit.show(range.high))
             }
             Self::Nines { .. } => quantile_name(self.quantile(column)),
         }
@@ -101,6 +114,11 @@ impl Axis {
                 .into_iter()
                 .filter(|&value| value <= top * (1.0 + 1e-9))
                 .map(|value| (value / top, unit.tick(value, top)))
+                .collect(),
+            Self::Range { range, unit } => range
+                .ticks()
+                .into_iter()
+                .map(|value| (range.at(value), unit.tick(value, range.high)))
                 .collect(),
             Self::Nines { nines, .. } => nine_ticks(nines),
         }

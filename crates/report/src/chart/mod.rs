@@ -1,12 +1,14 @@
 //! Charts: a figure of panels, drawn as inline SVG, each with its figures as a table.
 
 pub(crate) mod axis;
+pub(crate) mod boxes;
 pub(crate) mod contour;
 pub(crate) mod figure;
 mod frame;
 pub(crate) mod heat;
 mod lines;
 pub(crate) mod plot;
+pub(crate) mod range;
 pub(crate) mod scale;
 mod stack;
 pub(crate) mod surface;

@@ -68,7 +68,9 @@ pub(crate) struct Plot {
     pub(crate) measure: String,
     /// The horizontal axis, for its ticks.
     pub(crate) axis: Axis,
-    /// The horizontal value at the right end; the left end is 0.
+    /// The horizontal value at the left end.
+    pub(crate) start: f64,
+    /// The horizontal value at the right end.
     pub(crate) end: f64,
     /// The vertical axis.
     pub(crate) scale: Scale,
@@ -95,7 +97,7 @@ pub(crate) struct Plot {
 impl Plot {
     /// The share of the width at which a value stands.
     fn at(&self, value: f64) -> f64 {
-        let share = value / self.end;
+        let share = (value - self.start) / (self.end - self.start);
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
@@ -275,7 +277,7 @@ impl Plot {
 
 impl Table {
     /// Writes the table, closed.
-    fn write(&self, m: &mut Markup) {
+    pub(crate) fn write(&self, m: &mut Markup) {
         m.tag("details", &[], |m| {
             m.leaf("summary", &[], self.summary);
             m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {

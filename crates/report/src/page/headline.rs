@@ -13,16 +13,21 @@ use crate::view::View;
 /// Writes the head of the page.
 pub(crate) fn write(m: &mut Markup, content: &Content<'_>, title: &str) {
     m.tag("header", &[], |m| {
-        m.tag("p", &[("class", &"brand")], |m| {
-            m.verbatim(MARK);
-            m.text("Plimsoll report");
-        });
+        write_brand(m);
         m.leaf("h1", &[], title);
         match content.views {
             [view] => write_one(m, view),
             _ => sides::write(m, content),
         }
         write_navigation(m, content);
+    });
+}
+
+/// Writes the program's mark and name.
+pub(super) fn write_brand(m: &mut Markup) {
+    m.tag("p", &[("class", &"brand")], |m| {
+        m.verbatim(MARK);
+        m.text("Plimsoll report");
     });
 }
 

@@ -2,6 +2,7 @@
 
 mod asked;
 mod capacity;
+mod compared;
 mod counting;
 mod distribution;
 mod headline;
@@ -114,9 +115,19 @@ pub(crate) fn heat_edges(views: &[View]) -> Vec<f64> {
     heat::edges(least as f64 / 1e3, most as f64 / 1e3, BUCKETS)
 }
 
+pub(crate) use compared::write as write_compared;
+
 /// Writes the page.
 pub(crate) fn write(content: &Content<'_>, options: &Options) -> String {
     let title = options.title.clone().unwrap_or_else(|| title(content.views));
+    document(&title, if content.several() { "several" } else { "one" }, |m| {
+        headline::write(m, content, &title);
+        m.tag("main", &[], |m| write_sections(m, content));
+    })
+}
+
+/// Writes a document of that title: head, what stands in its body, and the script.
+fn document(title: &str, class: &'static str, body: impl FnOnce(&mut Markup)) -> String {
     let mut m = Markup::default();
     m.verbatim("<!DOCTYPE html>\n");
     m.tag("html", &[("lang", &"en")], |m| {
@@ -130,9 +141,8 @@ pub(crate) fn write(content: &Content<'_>, options: &Options) -> String {
             m.leaf("title", &[], format_args!("{title} – Plimsoll report"));
             m.tag("style", &[], |m| m.verbatim(include_str!("../style.css")));
         });
-        m.tag("body", &[("class", &if content.several() { "several" } else { "one" })], |m| {
-            headline::write(m, content, &title);
-            m.tag("main", &[], |m| write_sections(m, content));
+        m.tag("body", &[("class", &class)], |m| {
+            body(m);
             m.tag("script", &[], |m| m.verbatim(include_str!("../readout.js")));
         });
     });

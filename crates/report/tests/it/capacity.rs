@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::result::{
     CapacityResult, CheckResult, RESULT, RoundTrips, SCHEMA, WINDOWS, WindowResult,
 };
@@ -56,6 +57,7 @@ fn result() -> CapacityResult {
         lower_bound_per_s: Some(740.0),
         knee_per_s: Some(500.0),
         saturation_per_s: Some(980.0),
+        cost: Cost::of(0.17, 750.0),
         seconds: 14.5,
         requests: 8_000,
         requests_beyond_slo: 400,
@@ -216,6 +218,7 @@ fn what_cannot_be_read_is_said() {
         (&good.replace("\"schema\":1", "\"schema\":7"), "its schema is 7"),
         (&good.replace("\"estimate_per_s\":750.0", "\"estimate_per_s\":-1"), "impossible"),
         (&good.replace("[730.0,768.0]", "[900.0,1.0]"), "impossible"),
+        (&good.replace("\"price_per_hour\":0.17", "\"price_per_hour\":-1"), "impossible"),
         (&good.replace("\"offered_per_s\":400.0", "\"offered_per_s\":1e300"), "window 2: a figure"),
         (&good.replace("\"start_s\":1.0", "\"start_s\":9.0"), "window 3: it begins before"),
     ] {

@@ -10,6 +10,7 @@
 
 mod capacity;
 mod colours;
+mod comparison;
 mod golden;
 mod made;
 mod page;

@@ -7,3 +7,4 @@ mod histogram;
 mod hostile;
 mod interval;
 mod random;
+mod series;

@@ -29,6 +29,7 @@ fn over_rate(searched: &Searched, joined: &[Joined], scale: Scale, unit: Unit) -
         note: String::new(),
         measure: String::new(),
         axis: Axis::Value { columns: 1, top: end, unit: Unit::PerSecond },
+        start: 0.0,
         end,
         scale,
         unit,

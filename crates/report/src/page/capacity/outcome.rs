@@ -1,5 +1,6 @@
 //! What a search found, how it ended and what it cost: the headline of the section.
 
+use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::Sustained;
 
@@ -14,7 +15,8 @@ const DASH: &str = "–";
 pub(crate) fn write(m: &mut Markup, searched: &Searched) {
     if let Some(result) = &searched.result {
         write_verdict(m, result);
-        m.tag("dl", &[("class", &"tiles")], |m| {
+        let class = if result.cost.is_some() { "tiles nine" } else { "tiles" };
+        m.tag("dl", &[("class", &class)], |m| {
             for tile in tiles(result) {
                 tile.write(m);
             }
@@ -132,6 +134,7 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
             class: "",
         },
     ];
+    tiles.extend(result.cost.as_ref().map(price_tile));
     tiles.extend(result.sustained.as_ref().map(sustained_tile));
     tiles
 }
@@ -146,6 +149,17 @@ fn sustained_tile(held: &Sustained) -> Tile {
         _ => format!("held for {}", seconds(held.held_s)),
     };
     tile
+}
+
+/// What a million requests cost at the capacity.
+fn price_tile(cost: &Cost) -> Tile {
+    Tile {
+        name: "A million costs",
+        meaning: "",
+        value: cost.show_per_million(),
+        detail: format!("{} each, at {} an hour", cost.show_per_request(), cost.price_per_hour),
+        class: "",
+    }
 }
 
 fn seconds(seconds: f64) -> String {

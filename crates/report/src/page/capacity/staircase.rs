@@ -67,6 +67,7 @@ fn over_time(searched: &Searched, scale: Scale, unit: Unit) -> Plot {
         note: String::new(),
         measure: String::new(),
         axis: Axis::Time { columns: 1, column_s: end },
+        start: 0.0,
         end,
         scale,
         unit,

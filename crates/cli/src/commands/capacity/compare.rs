@@ -1,0 +1,185 @@
+//! `plimsoll capacity compare`: searches of several targets side by side, and what they cost.
+
+use super::shown::{self, dash, interval};
+use crate::exit::Exit;
+use crate::series_args::CapacityCompare;
+use crate::terminal::error::FlagError;
+use crate::terminal::paint::Paint;
+use crate::terminal::{print, say};
+use anyhow::{Context, Result};
+use plimsoll_capacity::compared::{By, Compared, Group, Grouped, compare, group};
+use plimsoll_capacity::cost::price;
+use plimsoll_experiment::series::searches;
+use plimsoll_stats::Described;
+use plimsoll_units::{ParseError, show_rate};
+use std::fmt::Write;
+
+/// Runs the command.
+pub(super) fn run(args: &CapacityCompare) -> Result<Exit> {
+    let by = By::named(&args.by).ok_or_else(|| {
+        let wanted = "series, name or target";
+        FlagError::new("--by", &args.by, ParseError::new(wanted, &args.by, 0, args.by.len()))
+    })?;
+    let prices = args.price.iter().map(|text| read_price(text)).collect::<Result<Vec<_>, _>>()?;
+    let mut all = Vec::new();
+    for path in &args.runs {
+        let named = searches(path)?;
+        all.extend(named.searches.into_iter().map(|search| (named.id.clone(), search)));
+    }
+    let mut groups = group(by, all);
+    set_prices(&mut groups, &prices)?;
+    let compared = compare(by, groups);
+    if let Some(path) = &args.out {
+        let page = plimsoll_report::comparison(&compared, args.title.as_deref());
+        let unfinished = path.with_extension("html.tmp");
+        std::fs::write(&unfinished, page)
+            .and_then(|()| std::fs::rename(&unfinished, path))
+            .with_context(|| {
+                format!("write the page to {}; choose a place by --out", path.display())
+            })?;
+    }
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&compared)?))?;
+    } else {
+        print(&render(&compared))?;
+    }
+    if let Some(path) = &args.out {
+        say(&format!("page: {}", path.display()));
+    }
+    let found = compared.groups.iter().any(|group| group.summary.found > 0);
+    Ok(if found { Exit::Held } else { Exit::Incomplete })
+}
+
+/// A price, and the group that it is of; of all groups where none is named.
+struct Price<'a> {
+    text: &'a str,
+    group: Option<&'a str>,
+    per_hour: f64,
+}
+
+fn read_price(text: &str) -> Result<Price<'_>, FlagError> {
+    let (group, price_text) = match text.rsplit_once('=') {
+        Some((group, price)) => (Some(group), price),
+        None => (None, text),
+    };
+    let at = text.len() - price_text.len();
+    let read =
+        price(price_text).map_err(|error| FlagError::new("--price", text, error.shifted(at)));
+    Ok(Price { text, group, per_hour: read? })
+}
+
+/// Gives each group its price: its own before that of all.
+fn set_prices(groups: &mut [Grouped], prices: &[Price<'_>]) -> Result<(), FlagError> {
+    let is = |group: &Grouped, name: &str| group.group == name || group.key == name;
+    for price in prices {
+        let Some(name) = price.group else { continue };
+        if !groups.iter().any(|group| is(group, name)) {
+            let names: Vec<&str> = groups.iter().map(|group| group.group.as_str()).collect();
+            let wanted = format!("one of the groups {}", names.join(", "));
+            let error = ParseError::new(wanted, name, 0, name.len());
+            return Err(FlagError::new("--price", price.text, error));
+        }
+    }
+    for group in groups {
+        let own = prices.iter().rev().find(|price| price.group.is_some_and(|name| is(group, name)));
+        let all = || prices.iter().rev().find(|price| price.group.is_none());
+        group.price_per_hour = own.or_else(all).map(|price| price.per_hour);
+    }
+    Ok(())
+}
+
+/// A table: heads, then a row a group, the first column to the left.
+fn table(out: &mut String, heads: &[&str], rows: &[Vec<String>]) {
+    let paint = Paint::stdout();
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([heads[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let line = |cells: &[String]| {
+        let mut line = String::from(" ");
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width - cell.chars().count());
+            let cell = if column == 0 { format!("{cell}{pad}") } else { format!("{pad}{cell}") };
+            let _ = write!(line, " {cell} ");
+        }
+        line.trim_end().to_owned()
+    };
+    let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+    let _ = writeln!(out, "{}", paint.dim(&line(&heads)));
+    for row in rows {
+        let _ = writeln!(out, "{}", line(row));
+    }
+}
+
+fn render(compared: &Compared) -> String {
+    let mut out = String::new();
+    let rows = |cells: &dyn Fn(&Group) -> Vec<String>| -> Vec<Vec<String>> {
+        let row = |group: &Group| [vec![group.group.clone()], cells(group)].concat();
+        compared.groups.iter().map(row).collect()
+    };
+    let of = |group: &Group, show: &dyn Fn(&Described) -> String| {
+        group.summary.estimate_per_s.as_ref().map_or_else(dash, show)
+    };
+    let heads = [compared.by.as_str(), "n", "median", "95%", "mean", "95%", "CV"];
+    let figures = rows(&|group| {
+        vec![
+            group.summary.found.to_string(),
+            of(group, &|all| show_rate(all.spread.median)),
+            of(group, &|all| interval(all.median_ci95)),
+            of(group, &|all| show_rate(all.mean)),
+            of(group, &|all| interval(all.mean_ci95)),
+            of(group, &shown::cv),
+        ]
+    });
+    table(&mut out, &heads, &figures);
+    let heads = ["", "min", "quartile", "median", "quartile", "max", "beyond the whiskers"];
+    let spread = rows(&|group| {
+        let show = |of_box: fn(&Described) -> f64| of(group, &|all| show_rate(of_box(all)));
+        vec![
+            show(|all| all.spread.min),
+            show(|all| all.spread.q1),
+            show(|all| all.spread.median),
+            show(|all| all.spread.q3),
+            show(|all| all.spread.max),
+            of(group, &|all| all.spread.outliers.len().to_string()),
+        ]
+    });
+    out.push('\n');
+    table(&mut out, &heads, &spread);
+    if compared.groups.iter().any(|group| group.cost().is_some()) {
+        let heads = ["", "price an hour", "a request", "a million requests"];
+        let costs = rows(&|group| {
+            let Some(cost) = group.cost() else { return vec![dash(), dash(), dash()] };
+            let price = cost.price_per_hour.to_string();
+            vec![price, cost.show_per_request(), cost.show_per_million()]
+        });
+        out.push('\n');
+        table(&mut out, &heads, &costs);
+    }
+    out.push_str(&remarks(compared));
+    out
+}
+
+fn remarks(compared: &Compared) -> String {
+    let paint = Paint::stdout();
+    let mut out = String::from("\n");
+    for group in compared.groups.iter().filter(|group| group.is_poor()) {
+        let score = group.score.unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "  {} is unusually {}: its median has the modified z-score {score:.1} among the groups",
+            group.group,
+            paint.bad("poor"),
+        );
+    }
+    for group in &compared.groups {
+        for remark in shown::remarks(&group.summary) {
+            let _ = writeln!(out, "  {} {remark}", group.group);
+        }
+    }
+    for warning in &compared.warnings {
+        let _ = writeln!(out, "{} {warning}", paint.warn("note:"));
+    }
+    if out == "\n" { String::new() } else { out }
+}

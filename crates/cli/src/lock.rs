@@ -1,0 +1,141 @@
+//! Locks that keep searches apart: two never load one target, and they take turns on this machine,
+//! as each would measure the other.
+//!
+//! A lock is an advisory one of the kernel (`flock(2)`) on an empty file of the user's runtime
+//! folder, so it is gone when its process is, however that ends. Searches of other users are not
+//! seen.
+
+use crate::place::environment;
+use crate::terminal::say;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often a lock that another one holds is tried again.
+const STEP: Duration = Duration::from_millis(100);
+/// The most characters of a name that stand in the file's name as they are.
+const MOST_NAME: usize = 80;
+
+/// A lock; free when dropped.
+pub(crate) struct Lock(#[expect(dead_code, reason = "holds the lock while it is open")] File);
+
+/// What came of trying.
+pub(crate) enum Tried {
+    /// It is ours.
+    Ours(Lock),
+    /// Another process holds it: its id, where it can be told.
+    Held(Option<u32>),
+}
+
+/// The folder of the locks: `$XDG_RUNTIME_DIR/plimsoll`, else one of the user's own in `/tmp`.
+fn folder() -> io::Result<PathBuf> {
+    let user = rustix::process::getuid().as_raw();
+    let runtime = environment("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let folder = match runtime.filter(|path| path.is_absolute() && path.is_dir()) {
+        Some(runtime) => runtime.join("plimsoll"),
+        None => PathBuf::from(format!("/tmp/plimsoll-{user}")),
+    };
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(&folder)?;
+    if !found.is_dir() || found.uid() != user {
+        let text = format!("{} is another user's", folder.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    Ok(folder)
+}
+
+/// A file's name for a lock on anything: readable, and different for what is different.
+fn file_name(what: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".:-[]".contains(c) { c } else { '_' };
+    let readable: String = what.chars().map(plain).take(MOST_NAME).collect();
+    // FNV-1a (Fowler, Noll, Vo), as two names may read the same.
+    let hash = what.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{readable}-{hash:016x}.lock")
+}
+
+fn attempt(path: &Path) -> io::Result<Tried> {
+    let mut options = OpenOptions::new();
+    let mut file =
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let mut text = String::new();
+            let _ = file.take(32).read_to_string(&mut text);
+            return Ok(Tried::Held(text.trim().parse().ok()));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    file.set_len(0)?;
+    writeln!(file, "{}", std::process::id())?;
+    Ok(Tried::Ours(Lock(file)))
+}
+
+/// Tries to lock what is so called. `None`, and said so, where locks cannot be had at all: then a
+/// search goes on without.
+pub(crate) fn try_lock(what: &str) -> Option<Tried> {
+    match folder().and_then(|folder| attempt(&folder.join(file_name(what)))) {
+        Ok(tried) => Some(tried),
+        Err(error) => {
+            say(&format!("note: other searches are not kept away, as no lock can be had: {error}"));
+            None
+        }
+    }
+}
+
+/// Waits for a lock, and says `why` where it has to. `None` where it cannot be had, or where
+/// `is_over` says that nobody wants it any more.
+pub(crate) fn wait_for(what: &str, why: &str, is_over: impl Fn() -> bool) -> Option<Lock> {
+    let mut said = false;
+    loop {
+        match try_lock(what)? {
+            Tried::Ours(lock) => return Some(lock),
+            Tried::Held(_) if is_over() => return None,
+            Tried::Held(_) => {}
+        }
+        if !said {
+            said = true;
+            say(why);
+        }
+        pause(STEP);
+    }
+}
+
+/// Waits a little.
+#[expect(clippy::disallowed_methods, reason = "the command line waits between searches")]
+pub(crate) fn pause(span: Duration) {
+    std::thread::sleep(span);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_readable_and_differ() {
+        assert!(file_name("127.0.0.1:80").starts_with("127.0.0.1:80-"));
+        assert_ne!(file_name("/tmp/a b"), file_name("/tmp/a_b"));
+        assert!(file_name(&"/x".repeat(500)).len() < 120);
+        assert!(!file_name("../../etc").contains('/'));
+    }
+
+    #[test]
+    fn a_lock_is_held_once_and_free_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.lock");
+        let first = attempt(&path).unwrap();
+        assert!(matches!(first, Tried::Ours(_)));
+        let Tried::Held(Some(holder)) = attempt(&path).unwrap() else { panic!("held twice") };
+        assert_eq!(holder, std::process::id());
+        drop(first);
+        assert!(matches!(attempt(&path).unwrap(), Tried::Ours(_)));
+    }
+}

@@ -1,0 +1,59 @@
+//! The command line of repeated searches and of comparing them.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What besides searching there is to `plimsoll capacity`.
+#[derive(Subcommand)]
+pub(crate) enum CapacityCommand {
+    /// Compare searches: series of several targets side by side, with the cost of a request
+    Compare(CapacityCompare),
+}
+
+/// Searching again and again, and what the target costs.
+#[derive(Args, Default)]
+pub(crate) struct SeriesFlags {
+    /// Search so many times: a series
+    #[arg(long, value_name = "N", help_heading = "A series, and cost")]
+    pub(crate) repeat: Option<String>,
+    /// From the start of a search to that of the next
+    #[arg(long, value_name = "DURATION", help_heading = "A series, and cost")]
+    pub(crate) every: Option<String>,
+    /// Go on with a series that was ended before its time: runs/SERIES
+    #[arg(long, value_name = "SERIES", help_heading = "A series, and cost",
+        conflicts_with_all = ["target", "set"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// What the target costs per hour, such as 0.17/h
+    #[arg(long, value_name = "PRICE", help_heading = "A series, and cost")]
+    pub(crate) price: Option<String>,
+}
+
+/// Comparing searches.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll capacity compare runs/20261120T105245Z-1bdc runs/20261120T111501Z-07aa
+  plimsoll capacity compare runs/*.series.json --price 0.17/h --out capacities.html
+  plimsoll capacity compare runs/A runs/B --price small=0.17/h --price large=0.34/h
+
+Exit codes: 0 compared, 2 wrong use, 4 a run or series cannot be read, or none has an estimate.")]
+pub(crate) struct CapacityCompare {
+    /// Series by their path without a number at its end, their files, or run folders
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// What makes a group: series, name (of the plan) or target
+    #[arg(long, value_name = "WHAT", default_value = "series")]
+    pub(crate) by: String,
+    /// What the servers cost per hour: 0.17/h for all, GROUP=0.17/h for one; may be repeated
+    #[arg(long, value_name = "PRICE")]
+    pub(crate) price: Vec<String>,
+    /// Write a page with box plots, distributions and courses to this file
+    #[arg(long, short, visible_alias = "output", value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// The page's title
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

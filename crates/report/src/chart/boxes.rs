@@ -1,0 +1,178 @@
+//! Box plots: a row a group, boxes lying, so that long names stand above them and all boxes share
+//! one axis. Whiskers are Tukey's ([`plimsoll_stats::box_plot`]); what lies beyond is a dot.
+
+use plimsoll_stats::BoxPlot;
+
+use super::frame::percent;
+use super::plot::Table;
+use super::range::Range;
+use super::symbol::Symbol;
+use super::unit::Unit;
+use crate::markup::{Attribute, Markup};
+
+/// Height of a row: the name above, the box below.
+const ROW: f64 = 50.0;
+/// The middle of the box in its row.
+const MIDDLE: f64 = 33.0;
+/// Half the height of a box, and of a whisker's end.
+const HALF: f64 = 9.0;
+const END: f64 = 5.0;
+/// The most characters of a name in the picture; the table has all of it.
+const MOST_NAME: usize = 44;
+
+/// One box.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// What it is of.
+    pub(crate) name: String,
+    /// Its colour.
+    pub(crate) tone: &'static str,
+    /// Its figures; `None` where there is nothing to draw.
+    pub(crate) plot: Option<BoxPlot>,
+}
+
+/// A figure of boxes.
+#[derive(Debug, Clone)]
+pub(crate) struct Boxes {
+    /// Unique in the page; a letter first.
+    pub(crate) id: &'static str,
+    /// What it shows.
+    pub(crate) title: &'static str,
+    /// How to read it.
+    pub(crate) note: String,
+    /// What the axis counts.
+    pub(crate) measure: &'static str,
+    /// The axis.
+    pub(crate) range: Range,
+    /// What the values are.
+    pub(crate) unit: Unit,
+    /// The boxes, from above.
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Boxes {
+    /// Writes the figure, with the table of its figures below it.
+    pub(crate) fn write(&self, m: &mut Markup, table: &Table) {
+        m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
+            m.tag("figcaption", &[], |m| {
+                m.leaf("h3", &[], self.title);
+                m.leaf("p", &[("class", &"note")], &self.note);
+            });
+            m.tag("div", &[("class", &"legend")], |m| {
+                m.leaf("span", &[("class", &"measure")], self.measure);
+            });
+            m.tag("div", &[("class", &"panel")], |m| {
+                m.tag("div", &[("class", &"plot boxes")], |m| self.write_chart(m));
+                table.write(m);
+            });
+        });
+    }
+
+    fn height(&self) -> f64 {
+        self.rows.len() as f64 * ROW
+    }
+
+    fn write_chart(&self, m: &mut Markup) {
+        let label = format!("{}. The values are in the table.", self.title);
+        let attributes: &[Attribute<'_>] = &[
+            ("class", &"chart"),
+            ("role", &"img"),
+            ("aria-label", &label),
+            ("width", &"100%"),
+            ("height", &self.height()),
+        ];
+        m.tag("svg", attributes, |m| {
+            self.write_axis(m);
+            for (index, row) in self.rows.iter().enumerate() {
+                self.write_row(m, row, index as f64 * ROW);
+            }
+        });
+    }
+
+    fn write_axis(&self, m: &mut Markup) {
+        let height = self.height();
+        for (index, value) in self.range.ticks().into_iter().enumerate() {
+            let x = percent(self.range.at(value));
+            let attributes: &[Attribute<'_>] =
+                &[("class", &"grid"), ("x1", &x), ("x2", &x), ("y2", &height)];
+            m.shape("line", attributes);
+            let class = if index % 2 == 0 { "x" } else { "x odd" };
+            let label = self.unit.tick(value, self.range.high);
+            m.leaf("text", &[("class", &class), ("x", &x), ("y", &(height + 18.0))], label);
+        }
+        let y = format!("{height}");
+        m.shape("line", &[("class", &"base"), ("x2", &"100%"), ("y1", &y), ("y2", &y)]);
+    }
+
+    fn write_row(&self, m: &mut Markup, row: &Row, top: f64) {
+        let name = shortened(&row.name);
+        m.leaf("text", &[("class", &"box-name"), ("y", &(top + 15.0))], name);
+        let Some(plot) = &row.plot else {
+            let text = "no estimate";
+            m.leaf("text", &[("class", &"none"), ("y", &(top + MIDDLE + 4.0))], text);
+            return;
+        };
+        let middle = top + MIDDLE;
+        let x = |value: f64| percent(self.range.at(value));
+        let line = |m: &mut Markup, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)| {
+            let class = format!("{class} {}", row.tone);
+            let (x1, x2) = (x(x1), x(x2));
+            let attributes: &[Attribute<'_>] =
+                &[("class", &class), ("x1", &x1), ("x2", &x2), ("y1", &y1), ("y2", &y2)];
+            m.shape("line", attributes);
+        };
+        for (end, edge) in [(plot.whisker_low, plot.q1), (plot.whisker_high, plot.q3)] {
+            line(m, "whisker", (end, middle), (edge, middle));
+            line(m, "whisker", (end, middle - END), (end, middle + END));
+        }
+        let width = self.range.at(plot.q3) - self.range.at(plot.q1);
+        let attributes: &[Attribute<'_>] = &[
+            ("class", &format!("box {}", row.tone)),
+            ("x", &x(plot.q1)),
+            ("width", &percent(width)),
+            ("y", &(middle - HALF)),
+            ("height", &(2.0 * HALF)),
+        ];
+        m.shape("rect", attributes);
+        let (above, below) = ((plot.median, middle - HALF), (plot.median, middle + HALF));
+        line(m, "median", above, below);
+        for value in &plot.outliers {
+            Symbol::Disc.write(m, row.tone, &x(*value), &format!("{middle}"));
+        }
+    }
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= MOST_NAME {
+        return name.to_owned();
+    }
+    name.chars().take(MOST_NAME - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_stands_where_its_figures_say() {
+        let plot = BoxPlot::of(&[10.0, 20.0, 30.0, 40.0, 50.0, 100.0]);
+        let range = Range { low: 0.0, high: 100.0, step: 20.0 };
+        let rows = vec![
+            Row { name: "a".to_owned(), tone: "c0", plot },
+            Row { name: "<b>".repeat(30), tone: "c1", plot: None },
+        ];
+        let (note, unit) = (String::new(), Unit::PerSecond);
+        let boxes = Boxes { id: "x", title: "", note, measure: "", range, unit, rows };
+        let mut m = Markup::default();
+        boxes.write(&mut m, &Table::default());
+        let page = m.finish();
+        // Quartiles at 22.5 and 47.5, the whisker to 50, and 100 beyond it.
+        assert!(
+            page.contains("<rect class=\"box c0\" x=\"22.5%\" width=\"25%\" y=\"24\""),
+            "{page}"
+        );
+        assert!(page.contains("<line class=\"median c0\" x1=\"35%\" x2=\"35%\""), "{page}");
+        assert!(page.contains("<svg class=\"at\" x=\"100%\" y=\"33\">"), "{page}");
+        assert!(page.contains("no estimate") && !page.contains("<b>") && page.contains('…'));
+    }
+}

@@ -1,0 +1,81 @@
+//! What stands out among groups, in words: poor targets, dips and rises, warnings.
+
+use plimsoll_capacity::compared::{Compared, Group};
+use plimsoll_capacity::series::DipFound;
+
+use crate::chart::unit::{moment, per_cent, significant};
+use crate::markup::Markup;
+
+/// Writes what stands out; nothing where nothing does.
+pub(super) fn write(m: &mut Markup, compared: &Compared) {
+    if !compared.poor.is_empty() {
+        m.tag("div", &[("class", &"verdict poor")], |m| {
+            let names = compared.poor.join(", ");
+            m.leaf("p", &[("class", &"says")], format_args!("Unusually poor: {names}"));
+            m.leaf(
+                "p",
+                &[],
+                "Its median lies so far below those of the other groups that the modified z-score \
+                 is below −3.5.",
+            );
+        });
+    }
+    list(m, "Changes", &changes(compared));
+    list(m, "Notes", &compared.warnings);
+}
+
+fn list(m: &mut Markup, title: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    m.tag("div", &[("class", &"warnings after")], |m| {
+        m.leaf("p", &[("class", &"says")], title);
+        m.tag("ul", &[], |m| {
+            for item in items {
+                m.leaf("li", &[], item);
+            }
+        });
+    });
+}
+
+fn changes(compared: &Compared) -> Vec<String> {
+    compared.groups.iter().flat_map(of_group).collect()
+}
+
+/// Dips, and the rises that end none.
+fn of_group(group: &Group) -> Vec<String> {
+    let (name, summary) = (&group.group, &group.summary);
+    let ends: Vec<&String> = summary.dips.iter().filter_map(|dip| dip.ended.as_ref()).collect();
+    let dips = summary.dips.iter().map(|dip| format!("{name} {}", fell(dip)));
+    let rises = summary.changes.iter().filter(|change| change.ratio > 1.0);
+    let rises = rises.filter(|change| !ends.contains(&&change.started)).map(|change| {
+        format!(
+            "{name} rose by {} at search {}, to {}/s.",
+            per_cent(change.ratio - 1.0),
+            change.number,
+            significant(change.after_per_s)
+        )
+    });
+    dips.chain(rises).collect()
+}
+
+fn fell(dip: &DipFound) -> String {
+    let came_back = match (dip.after_per_s, dip.recovery) {
+        (Some(after), Some(recovery)) => {
+            format!(
+                "it came back to {}/s, by {:.0}% of what was lost",
+                significant(after),
+                recovery * 100.0
+            )
+        }
+        _ => "it has not come back".to_owned(),
+    };
+    format!(
+        "fell by {} at search {}, from {}/s to {}/s, for {}; {came_back}.",
+        per_cent(dip.depth),
+        dip.number,
+        significant(dip.before_per_s),
+        significant(dip.level_per_s),
+        moment(dip.length_s),
+    )
+}

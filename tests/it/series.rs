@@ -1,0 +1,332 @@
+//! Searches for a capacity repeated and compared: series with their gaps, resuming, prices, locks.
+
+use crate::place::{Place, Target};
+use crate::program::{Done, PLIMSOLL, wait_for};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Searches of two windows of a second: the SLO holds at the greatest rate that is allowed.
+#[rustfmt::skip]
+const SHORT: [&str; 12] = [
+    "--search", "ladder", "--window", "1s", "--near-rtt", "off", "--slo", "p90<500ms",
+    "--start", "40/s", "--max-rate", "40/s",
+];
+
+/// A target that takes far more than is offered.
+fn easy(place: &Place) -> Target {
+    place.target(&["--service-time", "const:1ms", "--workers", "100"])
+}
+
+/// What came of a search, or of several; `None`, and said so, where the machine was too busy.
+fn searched(place: &Place, args: &[&str]) -> Option<Done> {
+    let done = place.again(|| place.plimsoll(&[&["capacity"], args].concat()));
+    if done.code() == Some(5) {
+        println!("skipped: the machine is too busy to search for a capacity");
+        return None;
+    }
+    Some(done.ended_with(0))
+}
+
+/// The path of a series, without the number of a run.
+fn path(place: &Place, result: &Value) -> String {
+    place.path("runs").join(result["series"].as_str().unwrap()).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn three_searches_are_a_series() {
+    let place = Place::alone();
+    let target = easy(&place);
+    let args = ["--repeat", "3", "--every", "1s", "--price", "0.17/h", "--name", "small", "--json"];
+    let args = [&args[..], &["--basic", "user:hidden-word"]].concat();
+    let url = target.url();
+    let args = [&[url.as_str()], &SHORT[..], &args[..]].concat();
+    let Some(done) = searched(&place, &args) else { return };
+    let result = done.json();
+    assert_eq!((&result["schema"], &result["repeat"]), (&1.into(), &3.into()), "{result}");
+    assert_eq!((&result["name"], &result["every_s"]), (&"small".into(), &1.0.into()));
+    let runs = result["runs"].as_array().unwrap();
+    let numbers: Vec<u64> = runs.iter().map(|run| run["number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    assert!(runs.iter().all(|run| run["estimate_per_s"] == 40.0), "{result}");
+    let summary = &result["summary"];
+    assert_eq!((&summary["searches"], &summary["found"]), (&3.into(), &3.into()));
+    let of = &summary["estimate_per_s"];
+    assert_eq!((&of["n"], &of["median"], &of["cv"]), (&3.into(), &40.0.into(), &0.0.into()));
+    let cost = summary["cost"]["per_request"].as_f64().unwrap();
+    assert!((cost - 0.17 / (40.0 * 3600.0)).abs() < 1e-18);
+
+    // Each is a run of its own, named after its series; its file says the same.
+    let folders = place.runs("runs");
+    assert_eq!(folders.len(), 3);
+    for (folder, run) in folders.iter().zip(runs) {
+        assert_eq!(folder.file_name().unwrap().to_str(), run["run"].as_str());
+        let kept = std::fs::read_to_string(folder.join("artifacts/capacity.json")).unwrap();
+        let kept: Value = serde_json::from_str(&kept).unwrap();
+        assert_eq!(kept["cost"]["price_per_hour"], 0.17);
+    }
+    let path = path(&place, &result);
+    let file = std::fs::read_to_string(format!("{path}.series.json")).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
+    assert_eq!((&file["runs"], &file["summary"]), (&result["runs"], summary));
+    place.plimsoll(&["runs", "list"]).ended_with(0);
+
+    assert!(!file.to_string().contains("hidden-word"), "{file}");
+
+    // It has all its searches; with more, it goes on from the fourth. Its secret is not kept.
+    let resume = ["capacity", "--resume", &path];
+    let known = [&resume[..], &["--basic", "user:hidden-word"]].concat();
+    place.plimsoll(&resume).ended_with(2).says(&["leaves out target.basic"]);
+    place.plimsoll(&known).ended_with(2).says(&["it has its 3 searches", "--repeat"]);
+    let wrong = place.plimsoll(&[&known[..], &["--precision", "9%"]].concat());
+    wrong.ended_with(2).says(&["searches as it began", "leave out --precision"]);
+    let four = ["--repeat", "4", "--json", "--every", "10ms"];
+    let Some(more) = searched(&place, &[&known[1..], &four].concat()) else { return };
+    let more = more.json();
+    assert_eq!(more["runs"].as_array().unwrap().len(), 4, "{more}");
+    assert_eq!((&more["runs"][0], &more["slo"]), (&runs[0], &"p90<500ms".into()));
+    assert_eq!(more["summary"]["cost"]["price_per_hour"], 0.17);
+    place.plimsoll(&["capacity", "--resume", "runs/nothing"]).ended_with(2).says(&["find the run"]);
+}
+
+#[test]
+fn a_failed_search_is_a_gap_and_an_interrupt_ends_the_series() {
+    let place = Place::alone();
+    let target = easy(&place);
+    let args = ["--repeat", "9", "--every", "2s", "--quiet"];
+    let url = target.url();
+    let mut command = place.command(PLIMSOLL, &[&["capacity", url.as_str()], &SHORT[..]].concat());
+    command.args(args);
+    let mut going = place.start(command);
+    let estimates = || going_file(&place).map(|file| file["runs"].as_array().unwrap().clone());
+    wait_for("a search", || {
+        assert!(!going.has_ended(), "{}", going.err());
+        estimates().filter(|runs| !runs.is_empty())
+    });
+    target.end();
+    let gap =
+        wait_for("a gap", || estimates()?.into_iter().find(|run| run["estimate_per_s"].is_null()));
+    assert!(["failed", "target_lost"].contains(&gap["ended"].as_str().unwrap()), "{gap}");
+    going.signal(Signal::INT);
+    let done = going.wait().ended_with(4);
+    assert!(done.err.contains("go on with: plimsoll capacity --resume runs/"), "{}", done.err);
+    assert!(done.out.contains("without an estimate"), "{}", done.out);
+    let file = going_file(&place).unwrap();
+    let (searches, found) = (&file["summary"]["searches"], &file["summary"]["found"]);
+    assert!(searches.as_u64() > found.as_u64(), "{file}");
+}
+
+#[test]
+fn a_series_that_was_killed_goes_on() {
+    let place = Place::alone();
+    let target = easy(&place);
+    let url = target.url();
+    let args = [&["capacity", url.as_str(), "--repeat", "3", "--json"], &SHORT[..]].concat();
+    let mut going = place.start(place.command(PLIMSOLL, &args));
+    let second = wait_for("the second search", || {
+        assert!(!going.has_ended(), "{}", going.err());
+        let folder =
+            place.runs("runs").into_iter().find(|run| run.to_string_lossy().ends_with("-2"))?;
+        folder.join("artifacts/windows.jsonl").is_file().then_some(folder)
+    });
+    going.signal(Signal::KILL);
+    going.wait();
+    let path = second.to_str().unwrap().strip_suffix("-2").unwrap().to_owned();
+    // What failed on a busy machine is a gap here too, so any code but that of wrong use will do.
+    let done = place.plimsoll(&["capacity", "--resume", &path, "--json"]);
+    let result = done.json();
+    let runs = result["runs"].as_array().unwrap();
+    let numbers: Vec<u64> = runs.iter().map(|run| run["number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3], "{result}");
+    assert_eq!(
+        (&runs[1]["ended"], &runs[1]["estimate_per_s"]),
+        (&"incomplete".into(), &Value::Null)
+    );
+    assert_eq!(runs[1]["run"].as_str(), second.file_name().unwrap().to_str());
+    assert!(runs[2]["run"].is_string() && result["repeat"] == 3, "{result}");
+}
+
+/// The series' file, where there is one.
+fn going_file(place: &Place) -> Option<Value> {
+    let entries = std::fs::read_dir(place.path("runs")).ok()?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let file = paths.into_iter().find(|path| path.to_string_lossy().ends_with(".series.json"))?;
+    serde_json::from_str(&std::fs::read_to_string(file).ok()?).ok()
+}
+
+#[test]
+fn two_searches_never_load_one_target() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "exp:4ms"]);
+    let url = target.url();
+    let first = ["capacity", &url, "--slo", "p90<200ms", "--start", "5/s", "--precision", "1%"];
+    let going = place.start(place.command(PLIMSOLL, &first));
+    wait_for("the first window", || going.err().contains("ramp").then_some(()));
+    let second = place.plimsoll(&["capacity", &url]).ended_with(2);
+    second.says(&["another search (process", "hint: wait for its end"]);
+    // Nor does another one use this machine meanwhile: it waits for its turn.
+    let other = easy(&place);
+    let other_url = other.url();
+    let third = [&["capacity", other_url.as_str()], &SHORT[..]].concat();
+    let waiting = place.start(place.command(PLIMSOLL, &third));
+    wait_for("another search to wait", || waiting.err().contains("waiting").then_some(()));
+    assert!(!waiting.err().contains("ramp"), "{}", waiting.err());
+    going.signal(Signal::KILL);
+    going.wait();
+    waiting.wait().went_well();
+    // The lock has gone with its process.
+    searched(&place, &[&[url.as_str()], &SHORT[..]].concat());
+}
+
+#[test]
+fn a_price_makes_a_cost() {
+    let place = Place::alone();
+    let target = easy(&place);
+    let url = target.url();
+    let priced = |more: &[&str]| {
+        searched(&place, &[&[url.as_str(), "--price", "0.17/h"], &SHORT[..], more].concat())
+    };
+    let Some(json) = priced(&["--json"]) else { return };
+    let cost = json.json()["cost"].clone();
+    let per_request = cost["per_request"].as_f64().unwrap();
+    assert!((per_request - 0.17 / (40.0 * 3600.0)).abs() < 1e-18, "{cost}");
+    assert!((cost["per_million"].as_f64().unwrap() - 1.180_556).abs() < 1e-6, "{cost}");
+    let Some(Done { out: text, .. }) = priced(&[]) else { return };
+    assert!(text.contains("1.181e-6 a request, 1.181 a million, at 0.17 an hour"), "{text}");
+    let run = place.run();
+    place.plimsoll(&["report", run.to_str().unwrap(), "-o", "page.html"]).ended_with(0);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("A million costs") && page.contains("1.181e-6 each"));
+    // Searches of no series are groups of one.
+    let runs = place.runs("runs");
+    let [a, b] = [&runs[0], &runs[1]].map(|run| run.to_str().unwrap());
+    let done = place.plimsoll(&["capacity", "compare", a, b, "--by", "target", "--json"]);
+    let groups = done.ended_with(0).json()["groups"].clone();
+    assert_eq!(groups.as_array().unwrap().len(), 1, "{groups}");
+    assert_eq!((&groups[0]["group"], &groups[0]["found"]), (&url.as_str().into(), &2.into()));
+    let load = ["load", &url, "--rate", "20/s", "--for", "1s", "--quiet", "--out", "loads"];
+    place.again(|| place.plimsoll(&load)).went_well();
+    let none = place.runs("loads")[0].to_str().unwrap().to_owned();
+    let none = place.plimsoll(&["capacity", "compare", &none]).ended_with(2);
+    none.says(&["find a search for a capacity in", "name runs of `capacity`"]);
+}
+
+/// A series of made-up estimates, as if it had been searched.
+fn made(place: &Place, id: &str, name: &str, estimates: &[Option<f64>]) -> String {
+    let run = |(at, estimate): (usize, &Option<f64>)| {
+        serde_json::json!({
+            "number": at + 1,
+            "run": estimate.map(|_| format!("{id}-{}", at + 1)),
+            "started": format!("2026-10-01T{:02}:{:02}:00.000Z", at / 4 % 24, at % 4 * 15),
+            "started_unix_us": 1_790_812_800_000_000_u64 + 900_000_000 * at as u64,
+            "late_s": 0.0,
+            "ended": if estimate.is_some() { "found" } else { "target_lost" },
+            "estimate_per_s": estimate,
+            "ci95": null,
+            "why": null,
+        })
+    };
+    let runs: Vec<Value> = estimates.iter().enumerate().map(run).collect();
+    let file = serde_json::json!({
+        "schema": 1, "warnings": [], "series": id, "name": name, "target": "http://h/",
+        "method": "adaptive", "slo": "p90<150ms", "every_s": 900.0, "repeat": runs.len(),
+        "price_per_hour": null, "runs": runs,
+        "summary": { "searches": 0, "found": 0, "estimate_per_s": null, "cost": null,
+            "changes": [], "dips": [] },
+        "plan": "", "search": [],
+    });
+    let path: PathBuf = place.write(&format!("{id}.series.json"), file.to_string());
+    path.to_str().unwrap().strip_suffix(".series.json").unwrap().to_owned()
+}
+
+/// 28 give or take, by a pattern.
+fn about(level: f64, at: usize) -> Option<f64> {
+    Some(level * (1.0 + [0.02, -0.01, 0.0, -0.03, 0.01, 0.015, -0.005][at % 7]))
+}
+
+#[test]
+fn groups_are_compared_with_their_cost_and_their_dips() {
+    let place = Place::new();
+    let dipped = |at: usize| about(if (40..52).contains(&at) { 19.6 } else { 28.0 }, at);
+    let mut small: Vec<Option<f64>> = (0..96).map(dipped).collect();
+    small[70] = None;
+    let large: Vec<Option<f64>> = (0..96).map(|at| about(56.0, at)).collect();
+    let (a, b) = (made(&place, "s1", "small", &small), made(&place, "s2", "large", &large));
+    let args = ["--price", "0.17/h", "--price", "large=0.34/h"];
+    let compare = |more: &[&str]| {
+        place.plimsoll(&[&["capacity", "compare", &a, &b], &args[..], more].concat())
+    };
+    let found = compare(&["--json"]).ended_with(0).json();
+    let groups = found["groups"].as_array().unwrap();
+    assert_eq!((&groups[0]["group"], &groups[1]["group"]), (&"small".into(), &"large".into()));
+    assert_eq!((&groups[0]["searches"], &groups[0]["found"]), (&96.into(), &95.into()));
+    let dip = &groups[0]["dips"][0];
+    assert_eq!(
+        (&dip["number"], &dip["searches"], &dip["length_s"]),
+        (&41.into(), &12.into(), &10800.0.into())
+    );
+    assert!((dip["depth"].as_f64().unwrap() - 0.3).abs() < 0.01, "{dip}");
+    assert!((dip["recovery"].as_f64().unwrap() - 1.0).abs() < 0.05, "{dip}");
+    assert_eq!(groups[1]["dips"].as_array().unwrap().len(), 0);
+    for (group, price) in groups.iter().zip([0.17, 0.34]) {
+        let median = group["estimate_per_s"]["median"].as_f64().unwrap();
+        let cost = &group["cost"];
+        assert_eq!(cost["price_per_hour"], price);
+        let per_request = cost["per_request"].as_f64().unwrap();
+        assert!((per_request - price / (median * 3600.0)).abs() < 1e-15, "{cost}");
+        assert!((cost["per_million"].as_f64().unwrap() - per_request * 1e6).abs() < 1e-9);
+    }
+
+    let text = compare(&["--out", "page.html", "--title", "Two types"]).ended_with(0);
+    for part in ["median", "quartile", "1.687e-6", "small fell by 29.9%", "(12 searches)"] {
+        assert!(text.out.contains(part), "{part}: {}", text.out);
+    }
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("Two types") && page.contains("id=\"boxes\""));
+
+    for (wrong, said) in [
+        ("0.17", "a price per hour above zero"),
+        ("0/h", "a price per hour above zero"),
+        ("huge=0.17/h", "one of the groups small, large"),
+        ("small=x/h", "without its sign"),
+    ] {
+        compare(&["--price", wrong]).ended_with(2).says(&["--price", said]);
+    }
+    place.plimsoll(&["capacity", "compare", &a, "--by", "colour"]).ended_with(2).says(&["--by"]);
+    let nothing = place.plimsoll(&["capacity", "compare", "nowhere"]);
+    nothing.ended_with(2).says(&["find the run or series nowhere"]);
+    let gaps = made(&place, "s3", "", &[None, None]);
+    place.plimsoll(&["capacity", "compare", &gaps]).ended_with(4);
+    place.write("s4.series.json", "{\"schema\":1");
+    let broken = place.path("s4");
+    let broken = place.plimsoll(&["capacity", "compare", broken.to_str().unwrap()]);
+    broken.ended_with(4).says(&["s4.series.json: EOF while parsing"]);
+}
+
+#[test]
+fn wrong_series_say_what_is_wrong() {
+    let place = Place::new();
+    let url = "http://127.0.0.1:9/";
+    for (args, said) in [
+        (vec![url, "--price", "0.17"], "write 0.17/h"),
+        (vec![url, "--every", "15m"], "--repeat 96"),
+        (vec![url, "--repeat", "2", "--every", "15"], "--every"),
+        (vec![url, "--repeat", "0"], "repeat"),
+        (vec![], "<TARGET>"),
+        (vec![url, "--resume", "runs/x"], "cannot be used with"),
+        (vec!["compare"], "<RUNS>"),
+    ] {
+        let done = place.plimsoll(&[&["capacity"], &args[..]].concat()).ended_with(2);
+        assert!(done.err.contains(said), "{args:?}: {}", done.err);
+    }
+}
+
+#[test]
+fn completions_know_the_comparison() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.plimsoll(&["completions", shell]).ended_with(0).out;
+        assert!(script.contains("--by") || script.contains("-l by"), "{shell}");
+        assert!(script.contains("every"), "{shell}");
+    }
+}
