@@ -17,6 +17,7 @@ mod play;
 mod retry;
 mod server;
 mod session;
+mod sql;
 mod stale;
 mod stall;
 mod store;
