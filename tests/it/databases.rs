@@ -2,6 +2,7 @@
 //! what they count themselves.
 
 mod mariadb;
+mod postgres;
 
 use crate::json::assert_sums;
 use crate::place::Place;

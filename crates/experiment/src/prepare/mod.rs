@@ -33,7 +33,7 @@ pub struct Prepared {
     pub duration_ns: u64,
     /// What the load is put on, in a few words.
     pub subject: String,
-    /// What a key-value store is asked for; `None` where the target is none.
+    /// What a store is asked for; `None` where the target is none.
     pub workload: Option<StoreWorkload>,
     /// What a reader should know: drops that were filled, lines that were left out.
     pub notes: Vec<String>,

@@ -2,8 +2,9 @@
 //! bytes that no server sends.
 
 mod exchange;
-pub(crate) mod mutate;
+mod mutate;
 mod mysql;
+mod postgres;
 
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Keys, Mix, Operations, Wanted, Workload};

@@ -1,7 +1,5 @@
 //! Seeded mutations of what databases send. Whatever the bytes and their pieces, a request ends
 //! once and in the same way, nothing panics, and little is kept.
-//!
-//! Shared with `examples/store_mutate.rs`, which looks for trouble as long as one likes.
 
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::store::{Login, Pipeline, Speech, Store};

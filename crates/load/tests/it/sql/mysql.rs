@@ -90,7 +90,7 @@ fn rows(values: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-pub(crate) struct Wired;
+struct Wired;
 
 impl Wire for Wired {
     type Speech = Mysql;
