@@ -38,6 +38,12 @@ pub(super) fn read(
         }
         return Ok(None);
     };
+    if let Some(feature) = protocol(url.scheme).and_then(Protocol::left_out) {
+        return Err(ExperimentError::Conflict(format!(
+            "drive {url}: this program was built without its driver; build it with the feature \
+             `{feature}`"
+        )));
+    }
     let credentials = credentials(plan.target.auth.as_ref(), place)?.map(|credentials| {
         let (user, password) = credentials.reveal();
         (user.to_vec(), password.to_vec())

@@ -376,22 +376,23 @@ impl Speech for Mysql {
             out.extend_from_slice(&state.statements[operation.kind as usize].to_le_bytes());
             // No cursor, once; no parameter is NULL, and their types follow.
             out.extend_from_slice(&[0, 1, 0, 0, 0, 0, 1]);
-            let (key_first, with_value) = match operation.kind {
-                Kind::Read => (true, false),
-                Kind::Update => (false, true),
-                Kind::Insert => (true, true),
-            };
-            match (key_first, with_value) {
-                (_, false) => out.extend_from_slice(&VAR_STRING),
-                (true, true) => out.extend_from_slice(&[VAR_STRING, LONG_BLOB].concat()),
-                (false, true) => out.extend_from_slice(&[LONG_BLOB, VAR_STRING].concat()),
-            }
-            if with_value && !key_first {
-                push_string(value, out);
-            }
-            push_string(&key, out);
-            if with_value && key_first {
-                push_string(value, out);
+            match operation.kind {
+                Kind::Read => {
+                    out.extend_from_slice(&VAR_STRING);
+                    push_string(&key, out);
+                }
+                Kind::Update => {
+                    out.extend_from_slice(&LONG_BLOB);
+                    out.extend_from_slice(&VAR_STRING);
+                    push_string(value, out);
+                    push_string(&key, out);
+                }
+                Kind::Insert => {
+                    out.extend_from_slice(&VAR_STRING);
+                    out.extend_from_slice(&LONG_BLOB);
+                    push_string(&key, out);
+                    push_string(value, out);
+                }
             }
         });
     }

@@ -116,6 +116,10 @@ pub fn check(
     }
 }
 
+#[cfg_attr(
+    not(any(feature = "mysql", feature = "postgres")),
+    expect(unused_variables, reason = "only databases have tables to make")
+)]
 fn speak(
     config: &Config,
     store: &Store,

@@ -3,7 +3,9 @@
 
 mod exchange;
 mod mutate;
+#[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(feature = "postgres")]
 mod postgres;
 
 use plimsoll_workload::size::Sizes;
