@@ -14,6 +14,7 @@ mod capacity;
 mod checks;
 mod comparing;
 mod crash;
+mod databases;
 mod exit_codes;
 mod full_disk;
 mod hlog;

@@ -22,7 +22,7 @@ struct Server {
 }
 
 /// Where a program is installed; `None`, and said so, where it is not.
-fn installed(test: &str, program: &str) -> Option<PathBuf> {
+pub(crate) fn installed(test: &str, program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
         .chain([PathBuf::from("/usr/sbin")])
@@ -279,7 +279,7 @@ fn who_is_not_let_in_learns_why() {
     let stranger = place.plimsoll(&["prepare", &format!("memcached://{at}")]).ended_with(4);
     stranger.says(&["it does not speak memcached's text protocol"]);
     let page = place.plimsoll(&["prepare", &format!("http://{at}/")]).ended_with(2);
-    page.says(&["the target is no key-value store", "redis://"]);
+    page.says(&["the target is no store", "redis://"]);
     let path = load(&format!("redis://{at}/catalogue"), &[]).ended_with(2);
     path.says(&["the number of a database as the path"]);
     let name = load(&format!("redis://{at}"), &["--workload", "read-havy"]).ended_with(2);

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Drive a web application with a load, and tell the truth about its latency
     Load(Box<Load>),
-    /// Load the data set of a key-value store, before a load reads it
+    /// Load the data set of a store, before a load reads it
     Prepare(Box<Prepare>),
     /// Find the highest rate that a server sustains under an SLO, from outside
     Capacity(Box<Capacity>),
@@ -86,10 +86,11 @@ pub(crate) struct Load {
 Examples:
   plimsoll prepare redis://127.0.0.1:6379 --records 100k --value-size 1KiB
   plimsoll prepare memcached://127.0.0.1:11211
+  plimsoll prepare mysql://127.0.0.1:3306/shop --basic-env LOGIN
 
 Exit codes: 0 every record is written, 2 wrong use or plan, 4 not every record is.")]
 pub(crate) struct Prepare {
-    /// A redis:// or memcached:// URL, or a plan file
+    /// A redis://, memcached://, mysql:// or postgres:// URL, or a plan file
     pub(crate) target: String,
     /// Records of the data set
     #[arg(long, value_name = "N")]

@@ -1,10 +1,11 @@
-//! Loading the data set of a key-value store: one use of the engine, in which request n writes
+//! Loading the data set of a store: one use of the engine, in which request n writes
 //! record n, as fast as the store takes it.
 
 use crate::error::ExperimentError;
-use crate::prepare::{Place, Prepared, prepare};
+use crate::prepare::{Place, Prepared, prepare, store};
 use plimsoll_load::run::{Offer, Watch, Wish, run};
 use plimsoll_load::session::Load;
+use plimsoll_load::store::Before;
 use plimsoll_plan::Plan;
 use plimsoll_runs::{Counters, Event, Interval, Sample, Sink, SinkError};
 use plimsoll_workload::distribution::Distribution;
@@ -50,11 +51,12 @@ pub fn fill(
     progress: &mut dyn Filling,
 ) -> Result<Filled, ExperimentError> {
     let Some(asked) = &plan.store else {
-        let text = "load a data set: the target is no key-value store; give a redis:// or \
-                    memcached:// URL";
+        let text = "load a data set: the target is no store; give a redis://, memcached://, \
+                    mysql:// or postgres:// URL";
         return Err(ExperimentError::Conflict(text.to_owned()));
     };
-    let Prepared { mut config, subject, .. } = prepare(plan, place, true)?;
+    let Prepared { mut config, subject, .. } = prepare(plan, place, false)?;
+    store::ask(plan, &config, Before::DataSet, &mut Vec::new())?;
     let operations = Operations::new(&asked.workload, plan.seed, Wanted::DataSet);
     if let Some(store) = &mut config.store {
         store.operations = Arc::new(operations);

@@ -17,6 +17,14 @@ pub enum Endpoint {
     Unix(PathBuf),
 }
 
+impl Endpoint {
+    /// Whether nobody else can hear what is said.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        matches!(self, Self::Unix(_))
+    }
+}
+
 impl std::fmt::Display for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -55,6 +63,22 @@ pub enum Protocol {
     Redis,
     /// memcached's text protocol.
     Memcached,
+    /// MySQL's and MariaDB's client/server protocol.
+    Mysql,
+    /// PostgreSQL's frontend/backend protocol.
+    Postgres,
+}
+
+impl Protocol {
+    /// The feature that would bring its driver, where it was left out of the program.
+    #[must_use]
+    pub fn left_out(self) -> Option<&'static str> {
+        match self {
+            Self::Mysql if cfg!(not(feature = "mysql")) => Some("mysql"),
+            Self::Postgres if cfg!(not(feature = "postgres")) => Some("postgres"),
+            _ => None,
+        }
+    }
 }
 
 /// How a thread waits for the next due request.

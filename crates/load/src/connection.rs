@@ -20,6 +20,8 @@ pub(crate) enum State {
     Connecting,
     /// TLS is being agreed on.
     Handshaking,
+    /// The protocol's own login is under way.
+    LoggingIn,
     /// Requests can be sent.
     Open,
 }

@@ -62,6 +62,18 @@ pub trait Driver: Send {
     /// The state of a new connection; appends what has to be sent before the first request.
     fn open(&mut self, out: &mut Vec<u8>) -> Self::Connection;
 
+    /// Whether a new connection can be used. One that has to be logged in first is not, until what
+    /// it received has let it in; then it counts as opened, and [`Fate::Close`] before that is a
+    /// failure to connect.
+    fn is_ready(&self, _connection: &Self::Connection) -> bool {
+        true
+    }
+
+    /// Why it was not let in, where the peer has said so.
+    fn refusal(&self, _connection: &Self::Connection) -> Option<String> {
+        None
+    }
+
     /// How many more requests may be sent on it now.
     fn room(&self, connection: &Self::Connection) -> u32;
 

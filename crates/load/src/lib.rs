@@ -12,6 +12,10 @@ pub mod driver;
 pub mod http1;
 pub mod http2;
 pub mod memcached;
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod redis;
 pub mod run;
 pub mod session;

@@ -14,13 +14,14 @@ use crate::memcached::Memcached;
 use crate::recorder::{Recorder, Slice};
 use crate::redis::Redis;
 use crate::source::{Closed, Open, Source, Times};
-use crate::store::{Pipeline, Store};
+use crate::store::{Pipeline, Speech, Store};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::RenderState;
+use plimsoll_workload::store::Operations;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -366,18 +367,42 @@ fn spawn(
             start(config, line, driver, source, recorder)?
         }
         Protocol::Redis => {
-            let Store { operations, login } = store_of(&config)?;
-            let depth = config.streams_per_connection;
-            let driver = Pipeline::new(Redis::new(login), operations, depth, once);
-            start(config, line, driver, source, recorder)?
+            let store = store_of(&config)?;
+            start_store(config, line, Redis::new(store.login), store.operations, source, recorder)?
         }
         Protocol::Memcached => {
-            let depth = config.streams_per_connection;
-            let driver = Pipeline::new(Memcached, store_of(&config)?.operations, depth, once);
-            start(config, line, driver, source, recorder)?
+            let store = store_of(&config)?;
+            start_store(config, line, Memcached, store.operations, source, recorder)?
         }
+        #[cfg(feature = "mysql")]
+        Protocol::Mysql => {
+            let store = store_of(&config)?;
+            let mysql = crate::mysql::Mysql::new(&store, config.endpoint.is_private());
+            start_store(config, line, mysql, store.operations, source, recorder)?
+        }
+        #[cfg(feature = "postgres")]
+        Protocol::Postgres => {
+            let store = store_of(&config)?;
+            let postgres = crate::postgres::Postgres::new(&store);
+            start_store(config, line, postgres, store.operations, source, recorder)?
+        }
+        // Left out of the program.
+        #[allow(unreachable_patterns, reason = "where nothing is left out")]
+        other => return Err(io::Error::other(format!("speak {other:?}: its driver was left out"))),
     };
     Ok(Thread { handle: Some(handle), commands, wake, empty, last: None })
+}
+
+fn start_store<S: Speech + 'static>(
+    config: Config,
+    line: Line,
+    speech: S,
+    operations: Arc<Operations>,
+    source: Source,
+    recorder: Recorder,
+) -> io::Result<JoinHandle<()>> {
+    let (depth, once) = (config.streams_per_connection, config.connection_per_request);
+    start(config, line, Pipeline::new(speech, operations, depth, once), source, recorder)
 }
 
 fn store_of(config: &Config) -> io::Result<Store> {

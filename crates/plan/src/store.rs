@@ -1,5 +1,5 @@
-//! `[store]`: what a key-value store is asked for, where the target's URL is `redis://` or
-//! `memcached://`.
+//! `[store]`: what a store is asked for, where the target's URL is that of one: `redis://`,
+//! `memcached://`, `mysql://` or `postgres://`.
 
 use plimsoll_units::{ParseError, count};
 use plimsoll_workload::size::Sizes;
@@ -51,7 +51,7 @@ const RECORDS_DEFAULT: u64 = 1000;
 /// The size of a value where the plan does not say, bytes.
 const VALUE_DEFAULT: u64 = 100;
 
-/// What a key-value store is asked for.
+/// What a store is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Store {
     /// The workload's name.

@@ -315,7 +315,7 @@ impl Target {
     /// How long a request may take where the plan does not say.
     pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// Whether the URL is that of a key-value store.
+    /// Whether the URL is that of a store.
     #[must_use]
     pub fn is_store(&self) -> bool {
         self.url.as_ref().is_some_and(|url| url.scheme.is_store())

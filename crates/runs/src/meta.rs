@@ -40,7 +40,7 @@ pub struct RunMeta {
     pub name: String,
     /// What the load is put on, for lists: a URL, or a few words.
     pub subject: String,
-    /// What a key-value store is asked for; `None` where the target is none.
+    /// What a store is asked for; `None` where the target is none.
     pub workload: Option<StoreWorkload>,
     /// Start by the wall clock, nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,

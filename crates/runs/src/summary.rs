@@ -26,7 +26,7 @@ pub struct Summary {
     pub warnings: Vec<String>,
     /// Which run, and whether to believe it.
     pub run: RunIdentity,
-    /// What a key-value store was asked for; left out where the target was none.
+    /// What a store was asked for; left out where the target was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<StoreWorkload>,
     /// Length of the measured schedule as far as it was offered, seconds.
@@ -103,7 +103,7 @@ pub struct RunIdentity {
     pub ended: String,
 }
 
-/// What a key-value store was asked for: texts as a plan has them.
+/// What a store was asked for: texts as a plan has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreWorkload {
     /// The workload's name.

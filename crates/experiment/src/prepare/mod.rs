@@ -4,12 +4,13 @@
 mod endpoint;
 mod offer;
 mod requests;
-mod store;
+pub(crate) mod store;
 mod threads;
 pub mod tls;
 
 use crate::error::ExperimentError;
 use plimsoll_load::run::Offer;
+use plimsoll_load::store::Before;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
 use plimsoll_runs::summary::StoreWorkload;
@@ -32,7 +33,7 @@ pub struct Prepared {
     pub duration_ns: u64,
     /// What the load is put on, in a few words.
     pub subject: String,
-    /// What a key-value store is asked for; `None` where the target is none.
+    /// What a store is asked for; `None` where the target is none.
     pub workload: Option<StoreWorkload>,
     /// What a reader should know: drops that were filled, lines that were left out.
     pub notes: Vec<String>,
@@ -106,7 +107,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
         samples: plan.measure.samples,
     };
     if ask {
-        store::ask(plan, &config, &mut notes)?;
+        store::ask(plan, &config, Before::Load, &mut notes)?;
     }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
     let (subject, workload) = (url.to_string(), store::described(plan));

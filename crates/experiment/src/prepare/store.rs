@@ -1,9 +1,9 @@
-//! Key-value stores: which of them speaks, how a connection begins, what is asked for.
+//! Stores: which of them speaks, how a connection begins, what is asked for.
 
 use super::Place;
 use super::requests::credentials;
 use crate::error::ExperimentError;
-use plimsoll_load::store::{Login, Store};
+use plimsoll_load::store::{Before, Login, Store};
 use plimsoll_load::{Config, Protocol};
 use plimsoll_plan::Plan;
 use plimsoll_runs::summary::StoreWorkload;
@@ -18,6 +18,8 @@ pub(super) fn protocol(scheme: Scheme) -> Option<Protocol> {
     match scheme {
         Scheme::Redis => Some(Protocol::Redis),
         Scheme::Memcached => Some(Protocol::Memcached),
+        Scheme::Mysql => Some(Protocol::Mysql),
+        Scheme::Postgres => Some(Protocol::Postgres),
         Scheme::Http | Scheme::Https => None,
     }
 }
@@ -36,25 +38,40 @@ pub(super) fn read(
         }
         return Ok(None);
     };
+    if let Some(feature) = protocol(url.scheme).and_then(Protocol::left_out) {
+        return Err(ExperimentError::Conflict(format!(
+            "drive {url}: this program was built without its driver; build it with the feature \
+             `{feature}`"
+        )));
+    }
     let credentials = credentials(plan.target.auth.as_ref(), place)?.map(|credentials| {
         let (user, password) = credentials.reveal();
         (user.to_vec(), password.to_vec())
     });
+    if url.scheme.needs_user() && credentials.as_ref().is_none_or(|(user, _)| user.is_empty()) {
+        let scheme = url.scheme.name();
+        return Err(ExperimentError::Conflict(format!(
+            "log in to {url}: no user is named; write {scheme}://USER@…, or name a variable that \
+             holds USER:PASSWORD by `target.basic_env`"
+        )));
+    }
     let database = url.database().map_err(|error| ExperimentError::Conflict(error.to_string()))?;
     let operations = Operations::new(&store.workload, plan.seed, Wanted::Mixed);
     let login = Login { credentials, database };
     Ok(Some(Store { operations: Arc::new(operations), login }))
 }
 
-/// Asks the store for the last record of the data set, where the plan reads any.
-pub(super) fn ask(
+/// Asks the store for the last record of the data set; a database is told to make its table before
+/// a data set is written.
+pub(crate) fn ask(
     plan: &Plan,
     config: &Config,
+    before: Before,
     notes: &mut Vec<String>,
 ) -> Result<(), ExperimentError> {
     let (Some(asked), Some(store)) = (&plan.store, &config.store) else { return Ok(()) };
     let patience = Duration::from_nanos(config.timeout_ns);
-    let is_there = plimsoll_load::store::check(config, store, patience)?;
+    let is_there = plimsoll_load::store::check(config, store, before, patience)?;
     if !is_there && asked.workload.mix.read() > 0 {
         notes.push(format!(
             "the last of {} records is not in the store: load the data set by `plimsoll prepare`, \

@@ -1,10 +1,10 @@
 //! One question before a load: does the store let us in, and is a record of the data set there?
+//! Before a data set is written, a database is also told to make the table for it.
 //!
-//! Blocking, on a connection of its own, with the dialect's own bytes; the engine has no part in
-//! it.
+//! Blocking, on a connection of its own, with the store's own bytes; the engine has no part in it.
 
-use super::frames::{Frames, Malformed};
-use super::{Asked, Dialect, Reply, Store, code, take};
+use super::frames::Malformed;
+use super::{Asked, Reply, Speech, Store, code, shown};
 use crate::clock::Clock;
 use crate::config::{Config, Endpoint, Protocol};
 use crate::memcached::Memcached;
@@ -39,6 +39,25 @@ pub enum CheckError {
         /// What it says, cut and escaped.
         said: String,
     },
+    /// There is no data set in the database, or no such database.
+    #[error(
+        "read a record from {endpoint}: it answers `{said}`; load the data set by `plimsoll \
+         prepare`, and check the database in the URL"
+    )]
+    NoTable {
+        /// Where.
+        endpoint: Endpoint,
+        /// What it says, cut and escaped.
+        said: String,
+    },
+    /// It would let us in by a way that we do not go.
+    #[error("log in to {endpoint}: {why}")]
+    Login {
+        /// Where.
+        endpoint: Endpoint,
+        /// What it wants, and what to do.
+        why: String,
+    },
     /// What it answers is no answer of such a store.
     #[error("read a record from {endpoint}: it does not speak {protocol}; check the URL's port")]
     Protocol {
@@ -47,13 +66,38 @@ pub enum CheckError {
         /// What it should speak.
         protocol: &'static str,
     },
+    /// Its driver was left out of the program.
+    #[error(
+        "drive {endpoint}: this program was built without its driver; build it with the feature \
+         `{feature}`"
+    )]
+    LeftOut {
+        /// Where.
+        endpoint: Endpoint,
+        /// The feature.
+        feature: &'static str,
+    },
 }
 
-/// Asks for the last record of the data set; whether it is there. Nothing is changed.
+/// What comes after the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// A load; nothing is changed.
+    Load,
+    /// The data set is written; a database makes the table for it where there is none.
+    DataSet,
+}
+
+/// Asks for the last record of the data set; whether it is there.
 ///
 /// # Errors
 /// [`CheckError`]; nothing answers within `patience`, or not as such a store does.
-pub fn check(config: &Config, store: &Store, patience: Duration) -> Result<bool, CheckError> {
+pub fn check(
+    config: &Config,
+    store: &Store,
+    before: Before,
+    patience: Duration,
+) -> Result<bool, CheckError> {
     let endpoint = &config.endpoint;
     let unreachable = |source| CheckError::Unreachable { endpoint: endpoint.clone(), source };
     match endpoint {
@@ -61,60 +105,89 @@ pub fn check(config: &Config, store: &Store, patience: Duration) -> Result<bool,
             let socket = TcpStream::connect_timeout(address, patience).map_err(unreachable)?;
             socket.set_read_timeout(Some(patience)).map_err(unreachable)?;
             socket.set_write_timeout(Some(patience)).map_err(unreachable)?;
-            speak(config, store, patience, socket)
+            speak(config, store, before, patience, socket)
         }
         Endpoint::Unix(path) => {
             let socket = UnixStream::connect(path).map_err(unreachable)?;
             socket.set_read_timeout(Some(patience)).map_err(unreachable)?;
             socket.set_write_timeout(Some(patience)).map_err(unreachable)?;
-            speak(config, store, patience, socket)
+            speak(config, store, before, patience, socket)
         }
     }
 }
 
+#[cfg_attr(
+    not(any(feature = "mysql", feature = "postgres")),
+    expect(unused_variables, reason = "only databases have tables to make")
+)]
 fn speak(
     config: &Config,
     store: &Store,
+    before: Before,
     patience: Duration,
     socket: impl Read + Write,
 ) -> Result<bool, CheckError> {
+    let endpoint = config.endpoint.clone();
+    if let Some(feature) = config.protocol.left_out() {
+        return Err(CheckError::LeftOut { endpoint, feature });
+    }
     let operation = Operation::read(store.operations.records().saturating_sub(1));
     let (asked, protocol) = match config.protocol {
         Protocol::Memcached => {
             (ask(&Memcached, &operation, patience, socket), "memcached's text protocol")
         }
+        #[cfg(feature = "mysql")]
+        Protocol::Mysql => {
+            let mysql =
+                crate::mysql::Mysql::first(&store.login, config.endpoint.is_private(), before);
+            (ask(&mysql, &operation, patience, socket), "MySQL's protocol")
+        }
+        #[cfg(feature = "postgres")]
+        Protocol::Postgres => {
+            let postgres = crate::postgres::Postgres::first(&store.login, before);
+            (ask(&postgres, &operation, patience, socket), "PostgreSQL's protocol")
+        }
         _ => (ask(&Redis::new(store.login.clone()), &operation, patience, socket), "RESP2"),
     };
-    let endpoint = config.endpoint.clone();
     match asked {
         Ok(found) => Ok(found),
         Err(Failed::Io(source)) => Err(CheckError::Unreachable { endpoint, source }),
-        Err(Failed::Said(said)) => Err(CheckError::Refused { endpoint, said }),
+        Err(Failed::Said(404, said)) => Err(CheckError::NoTable { endpoint, said }),
+        Err(Failed::Said(_, said)) => Err(CheckError::Refused { endpoint, said }),
+        Err(Failed::Objection(why)) => Err(CheckError::Login { endpoint, why }),
         Err(Failed::Malformed) => Err(CheckError::Protocol { endpoint, protocol }),
     }
 }
 
 enum Failed {
     Io(io::Error),
-    Said(String),
+    /// An error: its code, and its words.
+    Said(u16, String),
+    Objection(String),
     Malformed,
 }
 
-fn ask<D: Dialect>(
-    dialect: &D,
+fn ask<S: Speech>(
+    speech: &S,
     operation: &Operation,
     patience: Duration,
     mut socket: impl Read + Write,
 ) -> Result<bool, Failed> {
     let clock = Clock::start();
     let mut out = Vec::new();
-    let mut greetings = dialect.greet(&mut out);
-    D::command(operation, &[], &mut out);
-    socket.write_all(&out).map_err(Failed::Io)?;
-    let (mut frames, mut state) = (Frames::default(), D::State::default());
+    let (mut state, mut greetings) = speech.open(&mut out);
+    let mut is_asked = false;
     let mut buffer = [0; 4096];
     // A server that sends a byte now and then does not hold us up either.
     while u128::from(clock.now()) <= patience.as_nanos() {
+        if S::is_ready(&state) && !std::mem::replace(&mut is_asked, true) {
+            S::command(&state, operation, &[], &mut out);
+        }
+        if !out.is_empty() {
+            socket.write_all(&out).map_err(Failed::Io)?;
+            out.clear();
+            continue;
+        }
         let n = socket.read(&mut buffer).map_err(|error| {
             // What a socket says whose patience has ended.
             let late = error.kind() == io::ErrorKind::WouldBlock;
@@ -125,15 +198,18 @@ fn ask<D: Dialect>(
         }
         let mut bytes = &buffer[..n];
         while !bytes.is_empty() {
-            let taken = take::<D>(&mut frames, &mut state, bytes);
+            let taken = speech.take(&mut state, bytes, &mut out);
             let (n, reply) = taken.map_err(|Malformed| Failed::Malformed)?;
             bytes = &bytes[n..];
-            let Some(reply) = reply else { break };
-            if let Reply::Error(_) = reply {
-                return Err(Failed::Said(shown(frames.line())));
+            let Some(reply) = reply else { continue };
+            if let Some(objection) = S::objection(&state) {
+                return Err(Failed::Objection(objection.to_owned()));
+            }
+            if let Reply::Error(code) = reply {
+                return Err(Failed::Said(code, shown(S::said(&state))));
             }
             let asked = if greetings > 0 { Asked::Greeting } else { Asked::Read };
-            if code(asked, reply).is_none() {
+            if !is_asked || code(asked, reply).is_none() {
                 return Err(Failed::Malformed);
             }
             if asked == Asked::Read {
@@ -143,9 +219,4 @@ fn ask<D: Dialect>(
         }
     }
     Err(Failed::Io(io::ErrorKind::TimedOut.into()))
-}
-
-/// What was said, as text of one line.
-fn shown(line: &[u8]) -> String {
-    line.iter().take(200).flat_map(|byte| byte.escape_ascii()).map(char::from).collect()
 }

@@ -1,31 +1,30 @@
-//! Key-value stores: requests in a pipeline, answers in their order.
+//! Stores: key-value stores, and databases of SQL with one table.
 //!
-//! Redis and memcached are driven alike: a command a request, several on a connection at once if
-//! wanted, and each answer belongs to the oldest command without one. So there is one [`Driver`],
-//! [`Pipeline`], and a [`Dialect`] for each, which says what is sent and what a line means.
+//! All are driven alike: a command a request, several on a connection at once if wanted, and each
+//! answer belongs to the oldest command without one. So there is one [`Driver`](crate::driver),
+//! [`Pipeline`], and a [`Speech`] for each, which says what is sent and what is answered. Those
+//! that speak in lines have a [`Dialect`] of it.
 //!
 //! # Codes
 //!
 //! An outcome's code is that of the HTTP status with the same meaning, so that `2xx` is success:
 //! 200 done or found, 204 not found (a miss), 4xx and 5xx what the store answered by an error
-//! (docs/stores.md). An answer that fits no command is [`ErrorKind::Protocol`], and ends the
-//! connection: what follows could be anybody's answer.
-//!
-//! # Requests that are given up
-//!
-//! There is no way to take a command back. The answer to one that timed out is awaited and passed
-//! over, so that those behind it keep theirs; a connection with nothing else on it is closed.
+//! (docs/stores.md). An answer that fits no command is
+//! [`ErrorKind::Protocol`](plimsoll_runs::ErrorKind::Protocol), and ends the connection: what
+//! follows could be anybody's answer.
 
 mod check;
 pub mod frames;
+pub mod lines;
+pub mod packets;
+mod pipeline;
 
-pub use check::{CheckError, check};
+pub use check::{Before, CheckError, check};
+pub use lines::{Dialect, Next};
+pub use pipeline::{Connection, Pipeline};
 
-use crate::driver::{Driver, Event, Fate, Slot};
-use frames::{Frame, Frames, Malformed};
-use plimsoll_runs::ErrorKind;
-use plimsoll_workload::store::{Kind, Operation, Operations};
-use std::collections::VecDeque;
+use frames::Malformed;
+use plimsoll_workload::store::{Operation, Operations};
 use std::sync::Arc;
 
 /// What a store is asked for, and who asks.
@@ -40,10 +39,10 @@ pub struct Store {
 /// How a connection to a store begins. `Debug` shows no secret.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Login {
-    /// User and password; a user may be empty.
+    /// User and password; either may be empty.
     pub credentials: Option<(Vec<u8>, Vec<u8>)>,
-    /// The number of the database.
-    pub database: u32,
+    /// The number or the name of the database; empty for the first, or the only one.
+    pub database: String,
 }
 
 impl std::fmt::Debug for Login {
@@ -65,75 +64,60 @@ pub enum Reply {
     Missing,
     /// It is written, or whatever else was wanted.
     Done,
+    /// There is no such record that could be updated.
+    Unmatched,
     /// An error; its code.
     Error(u16),
 }
 
-/// What follows a line or a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// The answer is whole.
-    Reply(Reply),
-    /// A block of so many bytes.
-    Block(u64),
-    /// Another line of the same answer.
-    Line,
-}
+/// How a store speaks.
+pub trait Speech: Send {
+    /// What a connection keeps: where in an answer the next byte lies, what its login has told.
+    type State: Send;
 
-/// How one store speaks.
-pub trait Dialect: Send {
-    /// What is kept between two lines of one answer.
-    type State: Default + Send;
+    /// Whether it may say something that is no answer.
+    const SPEAKS_UNASKED: bool = false;
 
-    /// Appends what a connection begins with; returns how many answers it gets, each of them
-    /// [`Reply::Done`] where all is well.
-    fn greet(&self, out: &mut Vec<u8>) -> u32;
+    /// The state of a new connection; appends what it begins with, and says how many answers that
+    /// gets before the first command's, each of them [`Reply::Done`] where all is well.
+    fn open(&self, out: &mut Vec<u8>) -> (Self::State, u32);
+
+    /// Whether commands may be sent; until then it is being logged in, and what it answers is dealt
+    /// with by [`Speech::take`], whose only reply before it is an error: we are not let in.
+    fn is_ready(_: &Self::State) -> bool {
+        true
+    }
 
     /// Appends the command of an operation, which writes `value`.
-    fn command(operation: &Operation, value: &[u8], out: &mut Vec<u8>);
+    fn command(state: &Self::State, operation: &Operation, value: &[u8], out: &mut Vec<u8>);
 
-    /// What a line of an answer means.
+    /// Takes bytes up to the end of an answer, or less; at least one. Appends what has to be sent.
     ///
     /// # Errors
-    /// [`Malformed`] where no answer to our commands has such a line.
-    fn line(state: &mut Self::State, text: &[u8]) -> Result<Next, Malformed>;
+    /// [`Malformed`] as soon as they cannot be an answer.
+    fn take(
+        &self,
+        state: &mut Self::State,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, Option<Reply>), Malformed>;
 
-    /// What follows a block.
-    fn block(state: &mut Self::State) -> Next;
-}
+    /// The words of the last error.
+    fn said(state: &Self::State) -> &[u8];
 
-/// The driver of a store.
-pub struct Pipeline<D> {
-    dialect: D,
-    operations: Arc<Operations>,
-    /// Commands at once on a connection.
-    depth: u32,
-    /// Whether a connection serves one request only.
-    once: bool,
-}
+    /// Why we cannot log in, where the store would go on; with what to do.
+    fn objection(_: &Self::State) -> Option<&str> {
+        None
+    }
 
-/// A connection's state.
-pub struct Connection<S> {
-    frames: Frames,
-    state: S,
-    /// What is unanswered, oldest first.
-    awaited: VecDeque<Awaited>,
-    /// How many of these are not requests.
-    greetings: u32,
-    /// Bytes of the present answer so far.
-    bytes: u64,
-    /// Whether the engine has been told of its first byte.
-    announced: bool,
-    used: bool,
-    closed: bool,
-}
+    /// Bytes of a value that are certain to follow next.
+    fn certain(state: &Self::State) -> u64;
 
-/// A command without an answer.
-#[derive(Debug, Clone, Copy)]
-struct Awaited {
-    /// Whose; `None` for a greeting, and for a request that was given up.
-    slot: Option<Slot>,
-    asked: Asked,
+    /// `n` bytes of a value passed by unseen; `n` is at most [`Speech::certain`].
+    fn pass_over(state: &mut Self::State, n: u64);
+
+    /// How many received bytes are kept.
+    fn held(state: &Self::State) -> usize;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,195 +131,17 @@ enum Asked {
 fn code(asked: Asked, reply: Reply) -> Option<u16> {
     match (asked, reply) {
         (Asked::Read, Reply::Found) | (Asked::Write | Asked::Greeting, Reply::Done) => Some(200),
-        (Asked::Read, Reply::Missing) => Some(204),
+        (Asked::Read, Reply::Missing) | (Asked::Write, Reply::Unmatched) => Some(204),
         (Asked::Read | Asked::Write, Reply::Error(code)) => Some(code),
         // Refused at the door: nothing that follows is what was wanted.
         _ => None,
     }
 }
 
-/// Takes bytes until an answer is whole, or all of them.
-///
-/// # Errors
-/// [`Malformed`] as soon as they cannot be an answer.
-fn take<D: Dialect>(
-    frames: &mut Frames,
-    state: &mut D::State,
-    bytes: &[u8],
-) -> Result<(usize, Option<Reply>), Malformed> {
-    let mut at = 0;
-    while at < bytes.len() {
-        let (n, frame) = frames.take(&bytes[at..])?;
-        at += n;
-        let next = match frame {
-            None => break,
-            Some(Frame::Line) => D::line(state, frames.line())?,
-            Some(Frame::Block) => D::block(state),
-        };
-        match next {
-            Next::Reply(reply) => return Ok((at, Some(reply))),
-            Next::Block(len) => frames.begin_block(len)?,
-            Next::Line => {}
-        }
-    }
-    Ok((at, None))
-}
-
-impl<D> Pipeline<D> {
-    /// A driver with so many commands at once on a connection, at least one. With `once`, each
-    /// request gets a connection of its own.
-    #[must_use]
-    pub fn new(dialect: D, operations: Arc<Operations>, depth: u32, once: bool) -> Self {
-        Self { dialect, operations, depth: if once { 1 } else { depth.max(1) }, once }
-    }
-}
-
-impl<S> Connection<S> {
-    /// How many received bytes it keeps.
-    #[must_use]
-    pub fn held(&self) -> usize {
-        self.frames.held()
-    }
-
-    fn fail(&mut self, events: &mut Vec<Event>) -> Fate {
-        let slots = self.awaited.drain(..).filter_map(|awaited| awaited.slot);
-        events.extend(slots.map(|slot| Event::Failed { slot, kind: ErrorKind::Protocol }));
-        self.closed = true;
-        Fate::Close
-    }
-
-    /// Deals with a whole answer to the oldest command.
-    fn answered(&mut self, reply: Reply, once: bool, events: &mut Vec<Event>) -> Fate {
-        let bytes = std::mem::take(&mut self.bytes);
-        self.announced = false;
-        let Some(awaited) = self.awaited.front().copied() else { return self.fail(events) };
-        let Some(code) = code(awaited.asked, reply) else { return self.fail(events) };
-        self.awaited.pop_front();
-        self.greetings -= u32::from(awaited.asked == Asked::Greeting);
-        if let Some(slot) = awaited.slot {
-            events.push(Event::Done { slot, code, bytes });
-        }
-        if once && awaited.asked != Asked::Greeting {
-            self.closed = true;
-            return Fate::Close;
-        }
-        Fate::Keep
-    }
-
-    /// Says that the oldest command's answer has begun, once.
-    fn announce(&mut self, events: &mut Vec<Event>) {
-        if let Some(Awaited { slot: Some(slot), .. }) = self.awaited.front()
-            && !std::mem::replace(&mut self.announced, true)
-        {
-            events.push(Event::FirstByte(*slot));
-        }
-    }
-}
-
-impl<D: Dialect> Driver for Pipeline<D> {
-    type Connection = Connection<D::State>;
-
-    const GATHERS: bool = true;
-    const READ: usize = 64 * 1024;
-
-    fn open(&mut self, out: &mut Vec<u8>) -> Self::Connection {
-        let greetings = self.dialect.greet(out);
-        let greeting = Awaited { slot: None, asked: Asked::Greeting };
-        Connection {
-            frames: Frames::default(),
-            state: D::State::default(),
-            awaited: (0..greetings).map(|_| greeting).collect(),
-            greetings,
-            bytes: 0,
-            announced: false,
-            used: false,
-            closed: false,
-        }
-    }
-
-    fn room(&self, connection: &Self::Connection) -> u32 {
-        if connection.closed || (self.once && connection.used) {
-            return 0;
-        }
-        let all = u32::try_from(connection.awaited.len()).unwrap_or(u32::MAX);
-        self.depth.saturating_sub(all - connection.greetings)
-    }
-
-    fn request<'a>(
-        &'a mut self,
-        connection: &mut Self::Connection,
-        slot: Slot,
-        index: u32,
-        out: &'a mut Vec<u8>,
-    ) -> &'a [u8] {
-        let operation = self.operations.at(u64::from(index));
-        let asked = if operation.kind == Kind::Read { Asked::Read } else { Asked::Write };
-        connection.awaited.push_back(Awaited { slot: Some(slot), asked });
-        connection.used = true;
-        D::command(&operation, self.operations.value(&operation), out);
-        out
-    }
-
-    fn receive(
-        &mut self,
-        connection: &mut Self::Connection,
-        mut bytes: &[u8],
-        _out: &mut Vec<u8>,
-        events: &mut Vec<Event>,
-    ) -> Fate {
-        while !bytes.is_empty() {
-            // Nothing was asked for that could be answered by it.
-            if connection.closed || connection.awaited.is_empty() {
-                return connection.fail(events);
-            }
-            let taken = take::<D>(&mut connection.frames, &mut connection.state, bytes);
-            let Ok((n, reply)) = taken else { return connection.fail(events) };
-            connection.bytes += n as u64;
-            bytes = &bytes[n..];
-            let Some(reply) = reply else { break };
-            if connection.answered(reply, self.once, events) == Fate::Close {
-                return Fate::Close;
-            }
-        }
-        if connection.bytes > 0 {
-            connection.announce(events);
-        }
-        Fate::Keep
-    }
-
-    fn disinterest(&self, connection: &Self::Connection) -> u64 {
-        connection.frames.block_left()
-    }
-
-    fn discarded(
-        &mut self,
-        connection: &mut Self::Connection,
-        n: u64,
-        _events: &mut Vec<Event>,
-    ) -> Fate {
-        connection.bytes += n;
-        connection.frames.pass_over(n);
-        Fate::Keep
-    }
-
-    fn end(&mut self, connection: &mut Self::Connection, _events: &mut Vec<Event>) {
-        connection.closed = true;
-    }
-
-    fn abandon(
-        &mut self,
-        connection: &mut Self::Connection,
-        slot: Slot,
-        _out: &mut Vec<u8>,
-    ) -> Fate {
-        let given_up = connection.awaited.iter_mut().find(|awaited| awaited.slot == Some(slot));
-        if let Some(awaited) = given_up {
-            awaited.slot = None;
-        }
-        if connection.awaited.iter().any(|awaited| awaited.slot.is_some()) {
-            return Fate::Keep;
-        }
-        connection.closed = true;
-        Fate::Close
-    }
+/// What was said, as text of one line of at most 200 characters.
+pub(crate) fn shown(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    let escaped =
+        |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    text.chars().take(200).map(escaped).collect()
 }

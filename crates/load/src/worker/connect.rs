@@ -13,7 +13,7 @@
 use super::Worker;
 use crate::config::Config;
 use crate::connection::{Connection, State, begin, interest};
-use crate::driver::{Driver, Slot};
+use crate::driver::{Driver, Fate, Slot};
 use crate::sys;
 use plimsoll_runs::{ErrorKind, Phase, Tag};
 use rustix::event::epoll::{self, EventFlags};
@@ -41,6 +41,7 @@ impl<D: Driver> Worker<D> {
             }
             let poll = self.poll_for_connections();
             self.take_events(poll);
+            self.send_gathered();
             self.expire_opening();
         }
         self.first_failure.take()
@@ -163,7 +164,7 @@ impl<D: Driver> Worker<D> {
                 self.handshakes.1 += u64::from(trip.smoothed_ns > 0);
             }
         }
-        let Some(tls) = &self.config.tls else { return self.opened(at) };
+        let Some(tls) = &self.config.tls else { return self.greet(at) };
         let begun = connection.begin_tls(tls).map_err(io::Error::other);
         match begun.and_then(|()| connection.flush()) {
             Ok(()) => self.after_write(at, Ok(())),
@@ -171,16 +172,41 @@ impl<D: Driver> Worker<D> {
         }
     }
 
+    /// There is a connection to the peer: the protocol begins, and may have to log in first.
+    pub(super) fn greet(&mut self, at: u32) {
+        let mut greeting = Vec::new();
+        let protocol = self.driver.open(&mut greeting);
+        let is_ready = self.driver.is_ready(&protocol);
+        let connection = &mut self.connections[at as usize];
+        connection.protocol = Some(protocol);
+        if is_ready {
+            return self.opened(at, &greeting);
+        }
+        connection.state = State::LoggingIn;
+        let result = if greeting.is_empty() { Ok(()) } else { connection.send(&greeting) };
+        self.after_write(at, result);
+    }
+
+    /// A login goes on, or has ended.
+    pub(super) fn logged_in(&mut self, at: u32, fate: Fate) {
+        let Some(protocol) = &self.connections[at as usize].protocol else { return };
+        if fate == Fate::Close {
+            let why = self.driver.refusal(protocol);
+            let why = why.unwrap_or_else(|| "it does not speak this protocol".to_owned());
+            self.not_opened(at, ErrorKind::Connect, io::Error::other(why));
+        } else if self.driver.is_ready(protocol) {
+            self.opened(at, &[]);
+        }
+    }
+
     /// A connection can be used.
-    pub(super) fn opened(&mut self, at: u32) {
+    fn opened(&mut self, at: u32, greeting: &[u8]) {
         self.now = self.clock.now();
         self.forget_opening(at);
         let phase = self.phase(self.now);
         let connection = &mut self.connections[at as usize];
         connection.state = State::Open;
         connection.answered = 0;
-        let mut greeting = Vec::new();
-        connection.protocol = Some(self.driver.open(&mut greeting));
         let took = self.now.saturating_sub(connection.began);
         self.open += 1;
         self.free_closed -= u32::from(connection.queued);
@@ -191,7 +217,7 @@ impl<D: Driver> Worker<D> {
         interval.phases[phase as usize].histograms[Tag::Connect as usize].record(took);
         let reserved = connection.reserved.take();
         self.reserved -= usize::from(reserved.is_some());
-        let result = if greeting.is_empty() { Ok(()) } else { connection.send(&greeting) };
+        let result = if greeting.is_empty() { Ok(()) } else { connection.send(greeting) };
         self.after_write(at, result);
         match reserved {
             Some(slot) if self.in_flight.awaits_retry(slot) => self.start_again(at, slot),

@@ -83,7 +83,7 @@ impl<D: Driver> Worker<D> {
             match connection.state {
                 State::Closed => {}
                 State::Connecting => self.connected(at),
-                State::Handshaking | State::Open => {
+                State::Handshaking | State::LoggingIn | State::Open => {
                     if flags.contains(EventFlags::OUT) {
                         let result = self.connections[at as usize].flush();
                         self.after_write(at, result);
@@ -187,7 +187,7 @@ impl<D: Driver> Worker<D> {
         self.plain.clear();
         let decrypted = connection.decrypt(&self.buffer[..n], &mut self.plain)?;
         if decrypted.completed {
-            self.opened(at);
+            self.greet(at);
         }
         let connection = &mut self.connections[at as usize];
         let fate = match &mut connection.protocol {
@@ -218,6 +218,11 @@ impl<D: Driver> Worker<D> {
         if !connection.gathered.is_empty() && !connection.dirty {
             connection.dirty = true;
             self.dirty.push(at);
+        }
+        if connection.state == State::LoggingIn {
+            self.logged_in(at, fate);
+            let is_closed = self.connections[at as usize].state == State::Closed;
+            return if is_closed { Read::Closed } else { Read::More };
         }
         if fate == Fate::Close {
             self.close(at, ErrorKind::Reset);
@@ -291,9 +296,11 @@ impl<D: Driver> Worker<D> {
     fn ended(&mut self, at: u32, error: Option<io::Error>) -> Read {
         self.now = self.clock.now();
         let connection = &mut self.connections[at as usize];
-        if connection.state == State::Handshaking {
+        if matches!(connection.state, State::Handshaking | State::LoggingIn) {
+            let is_tls = connection.state == State::Handshaking;
+            let kind = if is_tls { ErrorKind::Tls } else { ErrorKind::Connect };
             let error = error.unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
-            self.not_opened(at, ErrorKind::Tls, error);
+            self.not_opened(at, kind, error);
             return Read::Closed;
         }
         // What was sent can no longer fail to be connected: bad records are bad answers.

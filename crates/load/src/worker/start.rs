@@ -141,7 +141,7 @@ impl<D: Driver> Worker<D> {
         while let Some(at) = self.dirty.pop() {
             let connection = &mut self.connections[at as usize];
             connection.dirty = false;
-            if connection.state == State::Open {
+            if matches!(connection.state, State::Open | State::LoggingIn) {
                 let result = connection.send_gathered();
                 self.after_write(at, result);
             }

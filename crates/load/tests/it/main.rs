@@ -17,6 +17,8 @@ mod play;
 mod retry;
 mod server;
 mod session;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod sql;
 mod stale;
 mod stall;
 mod store;

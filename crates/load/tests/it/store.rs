@@ -7,7 +7,7 @@ use crate::drive::{Seen, closed, drive, open, to};
 use crate::server::{Gate, Server};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::redis::Redis;
-use plimsoll_load::store::{CheckError, Login, Pipeline, Store, check};
+use plimsoll_load::store::{Before, CheckError, Login, Pipeline, Store, check};
 use plimsoll_load::{Config, Expected, Pacing, Protocol};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::size::Sizes;
@@ -198,9 +198,9 @@ fn a_connection_begins_with_its_login() {
         });
         let mut config = config(Speaks::Redis, server.address(), Named::WriteOnly, Wanted::DataSet);
         let credentials = Some((b"ann".to_vec(), b"secret".to_vec()));
-        config.store.as_mut().unwrap().login = Login { credentials, database: 3 };
+        config.store.as_mut().unwrap().login = Login { credentials, database: "3".into() };
         let store = config.store.clone().unwrap();
-        let checked = check(&config, &store, Duration::from_secs(20));
+        let checked = check(&config, &store, Before::Load, Duration::from_secs(20));
         match checked {
             Ok(is_there) => assert!(!is_there && succeeded == 6),
             Err(CheckError::Refused { said, .. }) => {
@@ -222,7 +222,7 @@ fn a_store_is_asked_for_its_last_record_before_a_load() {
         let server = server(speaks, &table);
         let config = config(speaks, server.address(), Named::ReadOnly, Wanted::DataSet);
         let store = config.store.clone().unwrap();
-        let ask = |config: &Config| check(config, &store, Duration::from_secs(20));
+        let ask = |config: &Config| check(config, &store, Before::Load, Duration::from_secs(20));
         assert!(!ask(&config).unwrap());
         drive(&config, &closed(4, 20_000, Some(200)));
         assert!(ask(&config).unwrap());

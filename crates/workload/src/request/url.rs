@@ -1,5 +1,5 @@
-//! URLs of the servers under load: `http`, `https`, the stores `redis` and `memcached`, and each
-//! without TLS over a Unix socket.
+//! URLs of the servers under load: of HTTP and of the stores, and each without TLS over a Unix
+//! socket.
 //!
 //! A URL is read as RFC 3986 splits it (section 3), and kept in the form a driver needs: where to
 //! connect, and the request target (RFC 9112 section 3.2.1). Bytes beyond ASCII in the path or the
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_units::ParseError;
 
 use super::auth::Credentials;
+use super::scheme::{Databases, Scheme};
 
 /// The longest URL that is accepted, in bytes.
 pub const MAX_URL_BYTES: usize = 65_536;
@@ -23,54 +24,8 @@ pub const MAX_TARGET_BYTES: usize = MAX_URL_BYTES - 512;
 /// The longest path of a Unix socket: `sun_path` of Linux less the final NUL.
 const MAX_SOCKET_PATH: usize = 107;
 
-/// What the connection speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scheme {
-    /// HTTP over plain TCP, or a Unix socket.
-    Http,
-    /// HTTP over TLS.
-    Https,
-    /// The protocol of Redis, RESP2.
-    Redis,
-    /// The text protocol of memcached.
-    Memcached,
-}
-
-impl Scheme {
-    /// The port where the URL names none.
-    #[must_use]
-    pub fn default_port(self) -> u16 {
-        match self {
-            Self::Http => 80,
-            Self::Https => 443,
-            Self::Redis => 6379,
-            Self::Memcached => 11211,
-        }
-    }
-
-    /// The scheme as it stands in a URL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-            Self::Redis => "redis",
-            Self::Memcached => "memcached",
-        }
-    }
-
-    /// Whether its protocol has no way to authenticate.
-    #[must_use]
-    pub fn credentials_are_refused(self) -> bool {
-        self == Self::Memcached
-    }
-
-    /// Whether it is that of a key-value store, which has records instead of paths.
-    #[must_use]
-    pub fn is_store(self) -> bool {
-        matches!(self, Self::Redis | Self::Memcached)
-    }
-}
+/// The longest name of a SQL database: 64 characters of MySQL, 63 bytes of PostgreSQL.
+const MAX_DATABASE_NAME: usize = 256;
 
 /// Where to connect and what to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +60,7 @@ impl Url {
     fn parse_open(text: &str) -> Result<Self, ParseError> {
         refuse_unfit(text)?;
         let Some(colon) = text.find("://") else { return Err(no_scheme(text)) };
-        let (scheme, over_unix) = scheme_of(&text[..colon])?;
+        let (scheme, over_unix) = Scheme::parse(&text[..colon])?;
         let start = colon + 3;
         let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
         let (credentials, at) = match text[start..end].rfind('@') {
@@ -140,24 +95,40 @@ impl Url {
         Ok(Self { target: target_of(text)?, ..self.clone() })
     }
 
-    /// The number of the database that the path of a store's URL names: `/3`; 0 where it names
-    /// none.
+    /// The database that the path of a store's URL names: `/3` of Redis, a name of SQL, percent-
+    /// decoded. Empty where the store has one only, or numbers them and none is given.
     ///
     /// # Errors
-    /// A path that is no number below a million, or any path where the store has one database only.
-    pub fn database(&self) -> Result<u32, ParseError> {
-        let number = self.target.strip_prefix('/').unwrap_or(&self.target);
-        if number.is_empty() {
-            return Ok(0);
-        }
+    /// A path that is no number below a million where databases have numbers, none or no name where
+    /// they have names, and any path where there is one database only.
+    pub fn database(&self) -> Result<String, ParseError> {
+        let text = self.target.strip_prefix('/').unwrap_or(&self.target);
         let wrong = |wanted: &str| ParseError::new(wanted, &self.target, 0, self.target.len());
-        if self.scheme != Scheme::Redis {
-            return Err(wrong("no path behind the server: it has no databases"));
+        match self.scheme.databases() {
+            Databases::Names => self.database_name(text),
+            Databases::None | Databases::Numbers if text.is_empty() => Ok(String::new()),
+            Databases::None => Err(wrong("no path behind the server: it has no databases")),
+            Databases::Numbers => {
+                let digits = text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_digit());
+                let number = text.parse::<u32>().ok().filter(|_| digits);
+                number.map(|number| number.to_string()).ok_or_else(|| {
+                    wrong("the number of a database as the path")
+                        .hint("write redis://127.0.0.1:6379/0")
+                })
+            }
         }
-        let digits = number.len() <= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
-        number.parse().ok().filter(|_| digits).ok_or_else(|| {
-            wrong("the number of a database as the path").hint("write redis://127.0.0.1:6379/0")
-        })
+    }
+
+    /// A name of a SQL database: what the path says, without a query.
+    fn database_name(&self, text: &str) -> Result<String, ParseError> {
+        let name = String::from_utf8(percent_decode(text.as_bytes())).unwrap_or_default();
+        let is_plain = !text.contains(['/', '?']) && !name.contains(|c: char| c.is_control());
+        if is_plain && (1..=MAX_DATABASE_NAME).contains(&name.len()) {
+            return Ok(name);
+        }
+        let wanted = "the name of a database as the path";
+        let error = ParseError::new(wanted, &self.target, 0, self.target.len());
+        Err(error.hint(format!("write {}://user@{}/test", self.scheme.name(), self.authority())))
     }
 
     /// The value of the `host` header and of `:authority`: the host, an IPv6 address in its
@@ -242,31 +213,6 @@ fn hide(text: &str, mut error: ParseError) -> ParseError {
         error.hint.get_or_insert_with(|| advice.to_owned());
     }
     error
-}
-
-fn scheme_of(name: &str) -> Result<(Scheme, bool), ParseError> {
-    match name.to_ascii_lowercase().as_str() {
-        "http" => Ok((Scheme::Http, false)),
-        "https" => Ok((Scheme::Https, false)),
-        "http+unix" => Ok((Scheme::Http, true)),
-        "redis" => Ok((Scheme::Redis, false)),
-        "redis+unix" => Ok((Scheme::Redis, true)),
-        "memcached" => Ok((Scheme::Memcached, false)),
-        "memcached+unix" => Ok((Scheme::Memcached, true)),
-        "rediss" => {
-            let error = ParseError::new("a scheme without TLS", name, 0, name.len());
-            Err(error.hint("redis:// is spoken without TLS only: put a TLS proxy beside us"))
-        }
-        other => {
-            let wanted = "the scheme http, https, http+unix, redis or memcached";
-            let error = ParseError::new(wanted, name, 0, name.len());
-            let known = ["http", "https", "http+unix", "redis", "memcached"];
-            Err(match plimsoll_units::nearest(other, known) {
-                Some(near) => error.hint(format!("write {near}")),
-                None => error,
-            })
-        }
-    }
 }
 
 /// The part between `//` and the path, `text[at..end]`, user information taken off.

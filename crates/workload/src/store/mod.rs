@@ -1,4 +1,4 @@
-//! What a key-value store is asked for: workloads as YCSB defines them (Cooper, Silberstein, Tam,
+//! What a store is asked for: workloads as YCSB defines them (Cooper, Silberstein, Tam,
 //! Ramakrishnan, Sears: Benchmarking cloud serving systems with YCSB, SoCC 2010).
 //!
 //! A [`Workload`] says how many records there are, how large their values are, which operations
@@ -24,7 +24,7 @@ pub const RECORDS: RangeInclusive<u64> = 1..=1_000_000_000;
 /// The size of a value, bytes.
 pub const VALUE_BYTES: RangeInclusive<u64> = 1..=100 * 1024;
 
-/// What a key-value store is asked for.
+/// What a store is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
     /// Which operations, in which shares.

@@ -148,6 +148,17 @@ impl Operations {
         self.bytes.get(at..at + len).unwrap_or_default()
     }
 
+    /// Whether any of them is of this kind.
+    #[must_use]
+    pub fn asks(&self, kind: Kind) -> bool {
+        match (self.wanted, kind) {
+            (Wanted::DataSet, kind) => kind == Kind::Insert,
+            (Wanted::Mixed, Kind::Read) => self.mix.read() > 0,
+            (Wanted::Mixed, Kind::Update) => self.mix.update() > 0,
+            (Wanted::Mixed, Kind::Insert) => self.mix.insert() > 0,
+        }
+    }
+
     /// Records of the data set.
     #[must_use]
     pub fn records(&self) -> u64 {

@@ -51,6 +51,46 @@ fn urls_are_split_into_what_a_driver_needs() {
 }
 
 #[test]
+fn stores_have_databases_each_in_its_way() {
+    for (text, scheme, port, database) in [
+        ("redis://h", Scheme::Redis, 6379, ""),
+        ("redis://h/03", Scheme::Redis, 6379, "3"),
+        ("memcached://h:1/", Scheme::Memcached, 1, ""),
+        ("mysql://ann@h/shop", Scheme::Mysql, 3306, "shop"),
+        ("MariaDB://h:1/a%2Fb", Scheme::Mysql, 1, "a/b"),
+        ("postgres://h/shop", Scheme::Postgres, 5432, "shop"),
+        ("postgresql://h/%C3%A9", Scheme::Postgres, 5432, "é"),
+        ("mysql+unix://%2Frun%2Fs/shop", Scheme::Mysql, 3306, "shop"),
+        ("postgresql+unix://%2Frun%2Fs/shop", Scheme::Postgres, 5432, "shop"),
+    ] {
+        let found = url(text);
+        assert_eq!((found.scheme, found.port), (scheme, port), "{text}");
+        assert_eq!(found.database().as_deref(), Ok(database), "{text}");
+        let of_sql = matches!(scheme, Scheme::Mysql | Scheme::Postgres);
+        assert_eq!(found.scheme.needs_user(), of_sql, "{text}");
+        let again = Url { credentials: found.credentials.clone(), ..url(&found.to_string()) };
+        assert_eq!(again, found, "{text}");
+    }
+    for wrong in [
+        "redis://h/shop",
+        "redis://h/1000000",
+        "redis://h/+1",
+        "memcached://h/0",
+        "mysql://h",
+        "mysql://h/",
+        "mysql://h/a/b",
+        "postgres://h/shop?sslmode=require",
+        "postgres://h/a%00b",
+        "postgres://h/%FF",
+    ] {
+        assert!(url(wrong).database().is_err(), "{wrong}");
+    }
+    for wrong in ["rediss://h", "https+unix://%2Fs/", "mysqls://h/d", "sqlite://h/d", "+unix://h"] {
+        assert!(Url::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn unix_sockets_have_their_path_percent_encoded() {
     let found = url("http+unix://%2Frun%2Fmy%20app.sock/path?x");
     assert_eq!(found.unix.as_deref(), Some(Path::new("/run/my app.sock")));

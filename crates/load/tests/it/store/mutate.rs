@@ -200,7 +200,8 @@ fn play<D: Dialect>(
 pub(crate) fn round(seed: u64) {
     let mut random = Stream::named(seed, "store-round");
     let credentials = (below(&mut random, 3) == 0).then(|| (b"ann".to_vec(), b"pw".to_vec()));
-    let login = Login { credentials, database: u32::from(below(&mut random, 3) == 0) };
+    let database = below(&mut random, 2).to_string();
+    let login = Login { credentials, database };
     if below(&mut random, 2) == 0 {
         round_of(&mut random, Redis::new(login), true);
     } else {

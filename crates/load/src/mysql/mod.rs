@@ -1,0 +1,434 @@
+//! MySQL and MariaDB: their client/server protocol, with prepared statements in its binary form.
+//!
+//! A connection begins with a login, and prepares the statements that its load will execute; only
+//! then it counts as open. Each request executes one statement in a transaction of its own
+//! (autocommit), and is answered by a row, by none, by the number of matched rows, or by an error.
+//!
+//! - A read is a `SELECT` by primary key.
+//! - An update is an `UPDATE` by primary key, as in YCSB's binding for JDBC, and not an upsert, by
+//!   which InnoDB takes next-key locks, so that concurrent ones deadlock. Where no row matches, the
+//!   record is missing.
+//! - An insertion is an `INSERT … ON DUPLICATE KEY UPDATE`, so that a data set can be written
+//!   twice, and a run be repeated.
+//!
+//! Source: MySQL Client/Server Protocol, "Command Phase" (`COM_STMT_PREPARE`, `COM_STMT_EXECUTE`,
+//! "Binary Protocol Resultset"), which MariaDB shares.
+
+mod code;
+mod login;
+mod packet;
+
+use crate::store::frames::Malformed;
+use crate::store::packets::Packets;
+use crate::store::{Before, Login, Reply, Speech, Store};
+use login::{Handshake, Method, NONCE, Switch};
+use packet::{Numbered, Reader, push, push_string};
+use plimsoll_workload::store::{Kind, Operation};
+
+/// The table, where there is none.
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS plimsoll (\
+                     id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY, \
+                     value LONGBLOB NOT NULL)";
+
+/// The statement of a kind of operation.
+fn statement(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "SELECT value FROM plimsoll WHERE id = ?",
+        Kind::Update => "UPDATE plimsoll SET value = ? WHERE id = ?",
+        Kind::Insert => {
+            "INSERT INTO plimsoll (id, value) VALUES (?, ?) \
+             ON DUPLICATE KEY UPDATE value = VALUES(value)"
+        }
+    }
+}
+
+/// How many parameters it has, and how many columns its rows.
+fn shape(kind: Kind) -> (u16, u16) {
+    if kind == Kind::Read { (1, 1) } else { (2, 0) }
+}
+
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+/// Types of parameters, with the byte for signed.
+const VAR_STRING: [u8; 2] = [0xfd, 0];
+const LONG_BLOB: [u8; 2] = [0xfb, 0];
+/// First bytes of packets.
+const OK: u8 = 0x00;
+const MORE: u8 = 0x01;
+const END: u8 = 0xfe;
+const ERROR: u8 = 0xff;
+/// What a server says of `caching_sha2_password`.
+const KNOWN_BY_DIGEST: u8 = 3;
+const WANTS_PASSWORD: u8 = 4;
+
+/// How MySQL and MariaDB speak.
+#[derive(Debug, Clone)]
+pub struct Mysql {
+    login: Login,
+    /// Whether nobody else can hear what is said.
+    private: bool,
+    makes_table: bool,
+    prepares: Vec<Kind>,
+}
+
+/// A connection's state.
+pub struct Connection {
+    packets: Packets<Numbered>,
+    /// The sequence number of the next packet.
+    sequence: u8,
+    phase: Phase,
+    method: Method,
+    nonce: [u8; NONCE],
+    /// The numbers of the statements of reads, updates and insertions.
+    statements: [u32; 3],
+    said: Vec<u8>,
+    objection: Option<String>,
+}
+
+/// What the next packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The server's handshake.
+    Handshake,
+    /// What it makes of our answer.
+    Login,
+    /// Whether there is a table.
+    Table,
+    /// The number of a statement, by its place among those that are prepared.
+    Statement(usize),
+    /// So many packets that describe it.
+    Described(usize, u16),
+    /// The first of an answer.
+    Answer,
+    /// What describes the columns of an answer's rows, and its end.
+    Column,
+    ColumnsEnd,
+    /// A row, or the end of the rows; whether there was one.
+    Row(bool),
+}
+
+impl Mysql {
+    /// For connections that execute what a load asks for. On a `private` connection nobody else can
+    /// hear what is said.
+    #[must_use]
+    pub fn new(store: &Store, private: bool) -> Self {
+        let all = [Kind::Read, Kind::Update, Kind::Insert];
+        let prepares = all.into_iter().filter(|kind| store.operations.asks(*kind)).collect();
+        Self { login: store.login.clone(), private, makes_table: false, prepares }
+    }
+
+    /// For one that reads before anything else is done.
+    #[must_use]
+    pub fn first(login: &Login, private: bool, before: Before) -> Self {
+        let makes_table = before == Before::DataSet;
+        Self { login: login.clone(), private, makes_table, prepares: vec![Kind::Read] }
+    }
+
+    fn user(&self) -> (&[u8], &[u8]) {
+        let credentials = self.login.credentials.as_ref();
+        credentials.map_or((&[], &[]), |(user, password)| (user, password))
+    }
+
+    /// Deals with the handshake.
+    fn shake(&self, state: &mut Connection, out: &mut Vec<u8>) -> Result<(), Malformed> {
+        let handshake = Handshake::read(state.packets.body())?;
+        (state.nonce, state.method) = (handshake.nonce, handshake.method);
+        let (user, password) = self.user();
+        push(state.sequence, out, |out| {
+            handshake.answer(user, password, &self.login.database, out);
+        });
+        state.go_on(Phase::Login);
+        Ok(())
+    }
+
+    /// Deals with what the server makes of our answer.
+    fn login(&self, state: &mut Connection, out: &mut Vec<u8>) -> Result<Option<Reply>, Malformed> {
+        let (first, rest) = state.packets.body().split_first().ok_or(Malformed)?;
+        match (*first, rest) {
+            (OK, _) => {
+                self.begin(state, out);
+                Ok(None)
+            }
+            (END, rest) => {
+                let Switch { name, nonce } = Switch::read(rest)?;
+                let Some((method, nonce)) = Method::named(name).zip(nonce) else {
+                    let name = crate::store::shown(name);
+                    return Ok(Some(state.object(format!(
+                        "it asks for the method `{name}`, which is not spoken here; give the user \
+                         a password by mysql_native_password or caching_sha2_password"
+                    ))));
+                };
+                (state.method, state.nonce) = (method, nonce);
+                let proof = method.proof(self.user().1, &nonce);
+                push(state.sequence, out, |out| out.extend_from_slice(&proof));
+                state.go_on(Phase::Login);
+                Ok(None)
+            }
+            (MORE, [KNOWN_BY_DIGEST]) if state.method == Method::CachingSha2 => Ok(None),
+            (MORE, [WANTS_PASSWORD]) if state.method == Method::CachingSha2 => {
+                if !self.private {
+                    return Ok(Some(state.object(
+                        "it asks for the password itself (caching_sha2_password), which is sent \
+                         over a Unix socket only; use mysql+unix://, or log in once with the \
+                         server's own client, so that it has the password's digest in its cache"
+                            .to_owned(),
+                    )));
+                }
+                push(state.sequence, out, |out| {
+                    out.extend_from_slice(self.user().1);
+                    out.push(0);
+                });
+                state.go_on(Phase::Login);
+                Ok(None)
+            }
+            _ => Err(Malformed),
+        }
+    }
+
+    /// Sends what follows the login.
+    fn begin(&self, state: &mut Connection, out: &mut Vec<u8>) {
+        if self.makes_table {
+            command(COM_QUERY, TABLE.as_bytes(), out);
+            state.answered(Phase::Table);
+        } else {
+            self.prepare(state, out);
+        }
+    }
+
+    /// Sends what makes statements, all at once.
+    fn prepare(&self, state: &mut Connection, out: &mut Vec<u8>) {
+        for kind in &self.prepares {
+            command(COM_STMT_PREPARE, statement(*kind).as_bytes(), out);
+        }
+        state.answered(self.prepared(0));
+    }
+
+    /// What is awaited when so many statements are there.
+    fn prepared(&self, count: usize) -> Phase {
+        if count < self.prepares.len() { Phase::Statement(count) } else { Phase::Answer }
+    }
+
+    /// Deals with a statement's number.
+    fn number(&self, state: &mut Connection, nth: usize) -> Result<(), Malformed> {
+        let mut reader = Reader(state.packets.body());
+        if reader.whole(1)? != u64::from(OK) {
+            return Err(Malformed);
+        }
+        let number = reader.whole(4)?;
+        let columns = reader.whole(2)?;
+        let parameters = reader.whole(2)?;
+        let kind = *self.prepares.get(nth).ok_or(Malformed)?;
+        if (parameters, columns) != (u64::from(shape(kind).0), u64::from(shape(kind).1)) {
+            return Err(Malformed);
+        }
+        state.statements[kind as usize] = u32::try_from(number).map_err(|_| Malformed)?;
+        // Each list of descriptions has an end.
+        let list = |count: u16| if count > 0 { count + 1 } else { 0 };
+        state.phase = Phase::Described(nth, list(shape(kind).0) + list(shape(kind).1));
+        Ok(())
+    }
+
+    /// Deals with a whole packet.
+    fn packet(
+        &self,
+        state: &mut Connection,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Reply>, Malformed> {
+        let first = *state.packets.body().first().ok_or(Malformed)?;
+        // An error may come at any time: of a server that has too many connections, or shuts down.
+        if first == ERROR {
+            return state.error().map(Some);
+        }
+        if state.packets.head()[3] != state.sequence {
+            return Err(Malformed);
+        }
+        state.sequence = state.sequence.wrapping_add(1);
+        match state.phase {
+            Phase::Handshake => self.shake(state, out)?,
+            Phase::Login => return self.login(state, out),
+            Phase::Table if first == OK => self.prepare(state, out),
+            Phase::Table => return Err(Malformed),
+            Phase::Statement(nth) => self.number(state, nth)?,
+            Phase::Described(nth, 1) => state.answered(self.prepared(nth + 1)),
+            Phase::Described(nth, left) => state.phase = Phase::Described(nth, left - 1),
+            Phase::Answer | Phase::Column | Phase::ColumnsEnd | Phase::Row(_) => {
+                return state.answer(first);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Connection {
+    /// What was sent counts in the sequence.
+    fn go_on(&mut self, phase: Phase) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.phase = phase;
+    }
+
+    /// The answer to a command is whole: the next one's begins.
+    fn answered(&mut self, phase: Phase) {
+        (self.sequence, self.phase) = (1, phase);
+    }
+
+    fn object(&mut self, why: String) -> Reply {
+        self.objection = Some(why);
+        Reply::Error(401)
+    }
+
+    /// Deals with an error.
+    fn error(&mut self) -> Result<Reply, Malformed> {
+        let mut reader = Reader(&self.packets.body()[1..]);
+        let number = reader.whole(2)?;
+        // Behind a `#` stands the SQLSTATE; before the login there may be none.
+        let text = match reader.0 {
+            [b'#', rest @ ..] => rest.get(5..).unwrap_or_default(),
+            text => text,
+        };
+        self.said.clear();
+        self.said.extend_from_slice(text);
+        let code = code::of(u16::try_from(number).map_err(|_| Malformed)?);
+        if self.is_ready() {
+            self.answered(Phase::Answer);
+        }
+        Ok(Reply::Error(code))
+    }
+
+    fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Answer | Phase::Column | Phase::ColumnsEnd | Phase::Row(_))
+    }
+
+    /// Deals with a packet of an answer.
+    fn answer(&mut self, first: u8) -> Result<Option<Reply>, Malformed> {
+        let len = self.packets.body_len();
+        let is_end = first == END && len < 9;
+        match self.phase {
+            Phase::Answer if first == OK => {
+                let mut reader = Reader(&self.packets.body()[1..]);
+                let matched = reader.whole_of_any_length()?;
+                self.answered(Phase::Answer);
+                return Ok(Some(if matched > 0 { Reply::Done } else { Reply::Unmatched }));
+            }
+            // The number of columns.
+            Phase::Answer if (first, len) == (1, 1) => self.phase = Phase::Column,
+            Phase::Column if !is_end => self.phase = Phase::ColumnsEnd,
+            Phase::ColumnsEnd if is_end => self.phase = Phase::Row(false),
+            Phase::Row(false) if first == OK => {
+                self.row()?;
+                self.phase = Phase::Row(true);
+            }
+            Phase::Row(found) if is_end => {
+                self.answered(Phase::Answer);
+                return Ok(Some(if found { Reply::Found } else { Reply::Missing }));
+            }
+            _ => return Err(Malformed),
+        }
+        Ok(None)
+    }
+
+    /// Looks whether a row is one value that is there, as long as it says.
+    fn row(&self) -> Result<(), Malformed> {
+        let mut reader = Reader(&self.packets.body()[1..]);
+        let nulls = reader.whole(1)?;
+        let value = reader.whole_of_any_length()?;
+        let before = self.packets.body().len() - reader.0.len();
+        if nulls != 0 || value != (self.packets.body_len() - before) as u64 {
+            return Err(Malformed);
+        }
+        Ok(())
+    }
+}
+
+/// Appends a command, which begins a sequence.
+fn command(command: u8, text: &[u8], out: &mut Vec<u8>) {
+    push(0, out, |out| {
+        out.push(command);
+        out.extend_from_slice(text);
+    });
+}
+
+impl Speech for Mysql {
+    type State = Connection;
+
+    fn open(&self, _: &mut Vec<u8>) -> (Connection, u32) {
+        let state = Connection {
+            packets: Packets::default(),
+            sequence: 0,
+            phase: Phase::Handshake,
+            method: Method::Native,
+            nonce: [0; NONCE],
+            statements: [0; 3],
+            said: Vec::new(),
+            objection: None,
+        };
+        (state, 0)
+    }
+
+    fn is_ready(state: &Connection) -> bool {
+        state.is_ready()
+    }
+
+    fn command(state: &Connection, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
+        let key = operation.key();
+        push(0, out, |out| {
+            out.push(COM_STMT_EXECUTE);
+            out.extend_from_slice(&state.statements[operation.kind as usize].to_le_bytes());
+            // No cursor, once; no parameter is NULL, and their types follow.
+            out.extend_from_slice(&[0, 1, 0, 0, 0, 0, 1]);
+            match operation.kind {
+                Kind::Read => {
+                    out.extend_from_slice(&VAR_STRING);
+                    push_string(&key, out);
+                }
+                Kind::Update => {
+                    out.extend_from_slice(&LONG_BLOB);
+                    out.extend_from_slice(&VAR_STRING);
+                    push_string(value, out);
+                    push_string(&key, out);
+                }
+                Kind::Insert => {
+                    out.extend_from_slice(&VAR_STRING);
+                    out.extend_from_slice(&LONG_BLOB);
+                    push_string(&key, out);
+                    push_string(value, out);
+                }
+            }
+        });
+    }
+
+    fn take(
+        &self,
+        state: &mut Connection,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, Option<Reply>), Malformed> {
+        let (n, is_whole) = state.packets.take(bytes)?;
+        // Only values are long: whoever speaks so at the door speaks something else.
+        if !state.is_ready() && state.packets.is_long() {
+            return Err(Malformed);
+        }
+        let reply = if is_whole { self.packet(state, out)? } else { None };
+        Ok((n, reply))
+    }
+
+    fn said(state: &Connection) -> &[u8] {
+        &state.said
+    }
+
+    fn objection(state: &Connection) -> Option<&str> {
+        state.objection.as_deref()
+    }
+
+    fn certain(state: &Connection) -> u64 {
+        state.packets.unkept()
+    }
+
+    fn pass_over(state: &mut Connection, n: u64) {
+        state.packets.pass_over(n);
+    }
+
+    fn held(state: &Connection) -> usize {
+        state.packets.body().len() + state.said.len()
+    }
+}

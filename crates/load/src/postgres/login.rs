@@ -1,0 +1,238 @@
+//! How a connection to PostgreSQL begins: who asks for which database, and the proof of the
+//! password where the server wants one.
+//!
+//! Nothing (`trust`, `peer`), MD5 of password, user and salt (`md5`), or SCRAM-SHA-256 (RFC 5802,
+//! RFC 7677), whose 4,096 rounds of hashing cost a few milliseconds of processor time on each
+//! connection. A password itself is never sent.
+//!
+//! Source: PostgreSQL documentation, "Frontend/Backend Protocol", "Message Flow", "SASL
+//! Authentication".
+
+use super::message::{Reader, push, push_text};
+use crate::store::Login;
+use crate::store::frames::Malformed;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+
+/// Version 3.0 of the protocol.
+const VERSION: u32 = 3 << 16;
+/// The most rounds of hashing that are done for a server: more would hold up everything else.
+const MAX_ROUNDS: u32 = 1_000_000;
+
+/// Kinds of requests for authentication.
+const GRANTED: u32 = 0;
+const CLEAR: u32 = 3;
+const MD5: u32 = 5;
+const SASL: u32 = 10;
+const SASL_CONTINUE: u32 = 11;
+const SASL_FINAL: u32 = 12;
+
+/// How far a login has come.
+#[derive(Default)]
+pub(super) enum Proof {
+    /// Nothing was asked for yet.
+    #[default]
+    None,
+    /// SCRAM is under way.
+    Scram(Box<ScramSha256>),
+    /// All is proved that was asked for; that of SCRAM by both sides.
+    Given,
+    /// We are let in.
+    Granted,
+}
+
+/// Why a login cannot go on.
+pub(super) enum Halt {
+    Malformed,
+    /// What is asked for is nothing that we do.
+    Objection(String),
+}
+
+impl From<Malformed> for Halt {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+/// User and password.
+fn user(login: &Login) -> (&[u8], &[u8]) {
+    login.credentials.as_ref().map_or((&[], &[]), |(user, password)| (user, password))
+}
+
+/// Appends what a connection begins with.
+pub(super) fn begin(login: &Login, out: &mut Vec<u8>) {
+    push(None, out, |out| {
+        out.extend_from_slice(&VERSION.to_be_bytes());
+        let database = login.database.as_bytes();
+        for (name, value) in [
+            ("user", user(login).0),
+            ("database", database),
+            ("application_name", b"plimsoll"),
+            ("client_encoding", b"UTF8"),
+        ] {
+            push_text(name.as_bytes(), out);
+            push_text(value, out);
+        }
+        out.push(0);
+    });
+}
+
+impl Proof {
+    /// Deals with a request for authentication.
+    pub(super) fn go_on(
+        &mut self,
+        login: &Login,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Halt> {
+        let mut reader = Reader(body);
+        let kind = reader.whole(4)?;
+        let (user, password) = user(login);
+        let before = std::mem::take(self);
+        *self = match (kind, before) {
+            // A server that has not proved to know the password lets nobody in.
+            (GRANTED, Self::None | Self::Given) => Self::Granted,
+            (MD5, Self::None) => {
+                let salt = reader.bytes(4)?.try_into().map_err(|_| Malformed)?;
+                let hash = md5_hash(user, password, salt);
+                push(Some(b'p'), out, |out| push_text(hash.as_bytes(), out));
+                Self::Given
+            }
+            (SASL, Self::None) => Self::Scram(Box::new(first(reader, password, out)?)),
+            (SASL_CONTINUE, Self::Scram(mut scram)) => {
+                few_rounds(reader.0)?;
+                scram.update(reader.0).map_err(|_| Malformed)?;
+                push(Some(b'p'), out, |out| out.extend_from_slice(scram.message()));
+                Self::Scram(scram)
+            }
+            (SASL_FINAL, Self::Scram(mut scram)) => {
+                scram.finish(reader.0).map_err(|_| Malformed)?;
+                Self::Given
+            }
+            (GRANTED | MD5 | SASL..=SASL_FINAL, _) => return Err(Halt::Malformed),
+            (CLEAR, _) => {
+                return Err(Halt::Objection(
+                    "it asks for the password itself, which is not sent without TLS; have it ask \
+                     for scram-sha-256 (pg_hba.conf)"
+                        .to_owned(),
+                ));
+            }
+            (other, _) => {
+                return Err(Halt::Objection(format!(
+                    "it asks for the authentication method {other}, which is not spoken here; have \
+                     it ask for scram-sha-256, md5 or trust (pg_hba.conf)"
+                )));
+            }
+        };
+        Ok(())
+    }
+
+    pub(super) fn is_granted(&self) -> bool {
+        matches!(self, Self::Granted)
+    }
+}
+
+/// Appends the first message of SCRAM, where it is one of the methods that are offered.
+fn first(mut offered: Reader<'_>, password: &[u8], out: &mut Vec<u8>) -> Result<ScramSha256, Halt> {
+    let mut is_offered = false;
+    loop {
+        match offered.text() {
+            b"" => break,
+            name => is_offered |= name == SCRAM_SHA_256.as_bytes(),
+        }
+    }
+    if !is_offered {
+        let text = "it offers no SCRAM-SHA-256, the only method of SASL that is spoken here; have \
+                    it ask for scram-sha-256 (pg_hba.conf)";
+        return Err(Halt::Objection(text.to_owned()));
+    }
+    let scram = ScramSha256::new(password, ChannelBinding::unsupported());
+    push(Some(b'p'), out, |out| {
+        push_text(SCRAM_SHA_256.as_bytes(), out);
+        super::message::push_value(scram.message(), out);
+    });
+    Ok(scram)
+}
+
+/// Refuses a server that would have us hash for long: `r=…,s=…,i=4096` (RFC 5802, section 5.1).
+fn few_rounds(message: &[u8]) -> Result<(), Halt> {
+    let mut attributes = message.split(|byte| *byte == b',');
+    let rounds = attributes.find_map(|attribute| attribute.strip_prefix(b"i="));
+    let rounds = rounds.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
+    match rounds {
+        Some(1..=MAX_ROUNDS) => Ok(()),
+        _ => Err(Halt::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn login() -> Login {
+        let credentials = Some((b"ann".to_vec(), b"secret".to_vec()));
+        Login { credentials, database: "shop".to_owned() }
+    }
+
+    fn asked(proof: &mut Proof, body: &[u8]) -> Result<Vec<u8>, Halt> {
+        let mut out = Vec::new();
+        proof.go_on(&login(), body, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn a_connection_says_who_asks() {
+        let mut out = Vec::new();
+        begin(&login(), &mut out);
+        let words = b"user\0ann\0database\0shop\0application_name\0plimsoll\0\
+                      client_encoding\0UTF8\0\0";
+        let len = u32::try_from(8 + words.len()).unwrap().to_be_bytes();
+        assert_eq!(&out[..8], [&len[..], &[0, 3, 0, 0]].concat());
+        assert_eq!(&out[8..], words);
+    }
+
+    #[test]
+    fn md5_hides_the_password() {
+        let mut proof = Proof::None;
+        let out = asked(&mut proof, b"\0\0\0\x05salt").ok().unwrap();
+        // md5(md5("secretann") + "salt"), by Python's hashlib.
+        assert_eq!(out, b"p\0\0\0\x28md5b8f5ba9f485dba302ec0963f7ee9ba8f\0");
+        assert!(asked(&mut proof, &[0; 4]).is_ok() && proof.is_granted());
+    }
+
+    #[test]
+    fn scram_needs_both_sides() {
+        let mut proof = Proof::None;
+        let out = asked(&mut proof, b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0").ok();
+        let out = out.unwrap();
+        let words = &out[5..];
+        assert!(words.starts_with(b"SCRAM-SHA-256\0\0\0\0"), "{}", out.escape_ascii());
+        assert!(words[18..].starts_with(b"n,,n=,r="), "{}", out.escape_ascii());
+        let nonce = String::from_utf8(words[26..].to_vec()).unwrap();
+        for rounds in ["0", "4294967295", "1000001", "", "x"] {
+            let more = format!("\0\0\0\x0br={nonce}x,s=c2FsdA==,i={rounds}");
+            let mut proof = Proof::None;
+            asked(&mut proof, b"\0\0\0\x0aSCRAM-SHA-256\0\0").ok().unwrap();
+            assert!(matches!(asked(&mut proof, more.as_bytes()), Err(Halt::Malformed)));
+        }
+        let more = format!("\0\0\0\x0br={nonce}x,s=c2FsdA==,i=4096");
+        let out = asked(&mut proof, more.as_bytes()).ok().unwrap();
+        assert!(out[5..].starts_with(b"c=biws,r="), "{}", out.escape_ascii());
+        // It has not proved to know the password, whatever it says.
+        assert!(asked(&mut proof, &[0; 4]).is_err());
+    }
+
+    #[test]
+    fn what_is_not_done_is_said() {
+        for (body, wanted) in [
+            (&b"\0\0\0\x03"[..], "the password itself"),
+            (b"\0\0\0\x07", "the authentication method 7"),
+            (b"\0\0\0\x0aOTHER\0\0", "no SCRAM-SHA-256"),
+        ] {
+            let Err(Halt::Objection(why)) = asked(&mut Proof::None, body) else { panic!() };
+            assert!(why.contains(wanted), "{why}");
+        }
+        for body in [&b""[..], b"\0\0\0", b"\0\0\0\x05sal", b"\0\0\0\x0b", b"\0\0\0\x0c"] {
+            assert!(matches!(asked(&mut Proof::None, body), Err(Halt::Malformed)));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! PostgreSQL: version 3 of its frontend/backend protocol, with prepared statements in the extended
+//! query protocol and its binary format.
+//!
+//! A connection begins with a login, and prepares the statements that its load will execute; only
+//! then it counts as open. Each request binds and executes one statement, and ends by `Sync`: it is
+//! a transaction of its own. Its answer ends with `ReadyForQuery`.
+//!
+//! A read is a `SELECT`, an update an `UPDATE` by primary key, as in YCSB's binding for JDBC: where
+//! no row matches, the record is missing. An insertion is an `INSERT … ON CONFLICT … DO UPDATE`, so
+//! that a data set can be written twice, and a run be repeated.
+//!
+//! Source: PostgreSQL documentation, "Frontend/Backend Protocol", "Extended Query".
+
+mod code;
+mod login;
+mod message;
+
+use crate::store::frames::Malformed;
+use crate::store::packets::Packets;
+use crate::store::{Before, Login, Reply, Speech, Store};
+use login::{Halt, Proof};
+use message::{Reader, Tagged, Trouble, push, push_text, push_value};
+use plimsoll_workload::store::{Kind, Operation};
+
+/// The table, where there is none. Keys are compared byte by byte.
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS plimsoll (\
+                     id text COLLATE \"C\" PRIMARY KEY, value bytea NOT NULL)";
+
+/// The types of the parameters, by their numbers in the catalogue: `text` and `bytea`.
+const TEXT: u32 = 25;
+const BYTEA: u32 = 17;
+
+/// The name and the text of the statement of a kind of operation.
+fn statement(kind: Kind) -> (&'static [u8], &'static str) {
+    match kind {
+        Kind::Read => (b"read", "SELECT value FROM plimsoll WHERE id = $1"),
+        Kind::Update => (b"update", "UPDATE plimsoll SET value = $2 WHERE id = $1"),
+        Kind::Insert => (
+            b"insert",
+            "INSERT INTO plimsoll (id, value) VALUES ($1, $2) \
+             ON CONFLICT (id) DO UPDATE SET value = EXCLUDED.value",
+        ),
+    }
+}
+
+/// How PostgreSQL speaks.
+#[derive(Debug, Clone)]
+pub struct Postgres {
+    login: Login,
+    makes_table: bool,
+    prepares: Vec<Kind>,
+}
+
+/// A connection's state.
+pub struct Connection {
+    packets: Packets<Tagged>,
+    phase: Phase,
+    proof: Proof,
+    said: Vec<u8>,
+    objection: Option<String>,
+}
+
+/// What the next message belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The login.
+    Login,
+    /// The making of the table.
+    Table,
+    /// The preparation of so many statements.
+    Statements(usize),
+    /// An answer.
+    Answer(Answer),
+}
+
+/// How far an answer has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// Nothing of it is here.
+    Awaited,
+    /// The parameters are bound; whether a row has come.
+    Bound(bool),
+    /// It says this, once its transaction has ended.
+    Told(Reply),
+}
+
+impl Postgres {
+    /// For connections that execute what a load asks for.
+    #[must_use]
+    pub fn new(store: &Store) -> Self {
+        let all = [Kind::Read, Kind::Update, Kind::Insert];
+        let prepares = all.into_iter().filter(|kind| store.operations.asks(*kind)).collect();
+        Self { login: store.login.clone(), makes_table: false, prepares }
+    }
+
+    /// For one that reads before anything else is done.
+    #[must_use]
+    pub fn first(login: &Login, before: Before) -> Self {
+        let makes_table = before == Before::DataSet;
+        Self { login: login.clone(), makes_table, prepares: vec![Kind::Read] }
+    }
+
+    /// Deals with a message before we are ready.
+    fn enter(
+        &self,
+        state: &mut Connection,
+        tag: u8,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Reply>, Malformed> {
+        match (state.phase, tag) {
+            // What the server tells of itself, and how a request could be cancelled.
+            (_, b'S' | b'N' | b'K' | b'v') => {}
+            (Phase::Login, b'R') => {
+                match state.proof.go_on(&self.login, state.packets.body(), out) {
+                    Ok(()) => {}
+                    Err(Halt::Malformed) => return Err(Malformed),
+                    Err(Halt::Objection(why)) => {
+                        state.objection = Some(why);
+                        return Ok(Some(Reply::Error(401)));
+                    }
+                }
+            }
+            (Phase::Login, b'Z') if state.proof.is_granted() => {
+                if self.makes_table {
+                    push(Some(b'Q'), out, |out| push_text(TABLE.as_bytes(), out));
+                    state.phase = Phase::Table;
+                } else {
+                    self.prepare(state, out);
+                }
+            }
+            (Phase::Table, b'C') => {}
+            (Phase::Table, b'Z') => self.prepare(state, out),
+            (Phase::Statements(left @ 1..), b'1') => state.phase = Phase::Statements(left - 1),
+            (Phase::Statements(0), b'Z') => state.phase = Phase::Answer(Answer::Awaited),
+            _ => return Err(Malformed),
+        }
+        Ok(None)
+    }
+
+    /// Sends what makes statements, all at once.
+    fn prepare(&self, state: &mut Connection, out: &mut Vec<u8>) {
+        for kind in &self.prepares {
+            let (name, text) = statement(*kind);
+            push(Some(b'P'), out, |out| {
+                push_text(name, out);
+                push_text(text.as_bytes(), out);
+                let types = if *kind == Kind::Read { &[TEXT][..] } else { &[TEXT, BYTEA] };
+                out.extend_from_slice(&[0, types.len().to_le_bytes()[0]]);
+                types.iter().for_each(|number| out.extend_from_slice(&number.to_be_bytes()));
+            });
+        }
+        push(Some(b'S'), out, |_| {});
+        state.phase = Phase::Statements(self.prepares.len());
+    }
+}
+
+impl Connection {
+    fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Answer(_))
+    }
+
+    /// Deals with an error, at any time.
+    fn error(&mut self) -> Option<Reply> {
+        let trouble = Trouble::read(self.packets.body());
+        let reply = Reply::Error(code::of(trouble.state));
+        self.said.clear();
+        self.said.extend_from_slice(trouble.text);
+        // Nothing follows what is fatal; and who is not let in does not wait for more.
+        if trouble.is_fatal || !self.is_ready() {
+            if self.is_ready() {
+                self.phase = Phase::Answer(Answer::Awaited);
+            }
+            return Some(reply);
+        }
+        self.phase = Phase::Answer(Answer::Told(reply));
+        None
+    }
+
+    /// Deals with a message of an answer.
+    fn answer(&mut self, answer: Answer, tag: u8) -> Result<Option<Reply>, Malformed> {
+        let next = match (answer, tag) {
+            // What is told unasked: a notice, a parameter that has changed, a notification.
+            (_, b'N' | b'S' | b'A') => answer,
+            (Answer::Awaited, b'2') => Answer::Bound(false),
+            (Answer::Bound(false), b'D') => {
+                self.row()?;
+                Answer::Bound(true)
+            }
+            (Answer::Bound(found), b'C') => Answer::Told(told(found, self.packets.body())?),
+            (Answer::Told(reply), b'Z') => {
+                self.phase = Phase::Answer(Answer::Awaited);
+                return Ok(Some(reply));
+            }
+            _ => return Err(Malformed),
+        };
+        self.phase = Phase::Answer(next);
+        Ok(None)
+    }
+
+    /// Looks whether a row is one value that is there, as long as it says.
+    fn row(&self) -> Result<(), Malformed> {
+        let mut reader = Reader(self.packets.body());
+        let (columns, len) = (reader.whole(2)?, reader.whole(4)?);
+        let is_whole = usize::try_from(len).is_ok_and(|len| len + 6 == self.packets.body_len());
+        if columns == 1 && is_whole { Ok(()) } else { Err(Malformed) }
+    }
+}
+
+/// What a command says when it is complete: `SELECT 1`, `UPDATE 1`, `INSERT 0 1`.
+fn told(found: bool, body: &[u8]) -> Result<Reply, Malformed> {
+    let words = body.strip_suffix(&[0]).unwrap_or(body);
+    match (words, found) {
+        (b"SELECT 1", true) => Ok(Reply::Found),
+        (b"SELECT 0", false) => Ok(Reply::Missing),
+        (b"UPDATE 1" | b"INSERT 0 1", false) => Ok(Reply::Done),
+        (b"UPDATE 0", false) => Ok(Reply::Unmatched),
+        _ => Err(Malformed),
+    }
+}
+
+impl Speech for Postgres {
+    type State = Connection;
+
+    const SPEAKS_UNASKED: bool = true;
+
+    fn open(&self, out: &mut Vec<u8>) -> (Connection, u32) {
+        login::begin(&self.login, out);
+        let state = Connection {
+            packets: Packets::default(),
+            phase: Phase::Login,
+            proof: Proof::default(),
+            said: Vec::new(),
+            objection: None,
+        };
+        (state, 0)
+    }
+
+    fn is_ready(state: &Connection) -> bool {
+        state.is_ready()
+    }
+
+    fn command(_: &Connection, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
+        let values = [&operation.key()[..], value];
+        let values = if operation.kind == Kind::Read { &values[..1] } else { &values[..] };
+        push(Some(b'B'), out, |out| {
+            push_text(b"", out); // the portal without a name
+            push_text(statement(operation.kind).0, out);
+            // One format for all parameters: binary.
+            out.extend_from_slice(&[0, 1, 0, 1, 0, values.len().to_le_bytes()[0]]);
+            values.iter().for_each(|value| push_value(value, out));
+            // And for all columns.
+            out.extend_from_slice(&[0, 1, 0, 1]);
+        });
+        push(Some(b'E'), out, |out| out.extend_from_slice(&[0; 5])); // it, and all its rows
+        push(Some(b'S'), out, |_| {});
+    }
+
+    fn take(
+        &self,
+        state: &mut Connection,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, Option<Reply>), Malformed> {
+        let (n, is_whole) = state.packets.take(bytes)?;
+        if !is_whole {
+            return Ok((n, None));
+        }
+        let reply = match (state.phase, state.packets.head()[0]) {
+            (_, b'E') => state.error(),
+            (Phase::Answer(answer), tag) => state.answer(answer, tag)?,
+            (_, tag) => self.enter(state, tag, out)?,
+        };
+        Ok((n, reply))
+    }
+
+    fn said(state: &Connection) -> &[u8] {
+        &state.said
+    }
+
+    fn objection(state: &Connection) -> Option<&str> {
+        state.objection.as_deref()
+    }
+
+    fn certain(state: &Connection) -> u64 {
+        state.packets.unkept()
+    }
+
+    fn pass_over(state: &mut Connection, n: u64) {
+        state.packets.pass_over(n);
+    }
+
+    fn held(state: &Connection) -> usize {
+        state.packets.body().len() + state.said.len()
+    }
+}

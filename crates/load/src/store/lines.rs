@@ -1,0 +1,101 @@
+//! Stores that speak in lines and blocks: RESP2 and memcached's text protocol both do.
+//!
+//! A [`Dialect`] says what a line means; dividing the bytes is [`Frames`]' part.
+
+use super::frames::{Frame, Frames, Malformed};
+use super::{Reply, Speech};
+use plimsoll_workload::store::Operation;
+
+/// What follows a line or a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The answer is whole.
+    Reply(Reply),
+    /// A block of so many bytes.
+    Block(u64),
+    /// Another line of the same answer.
+    Line,
+}
+
+/// How one such store speaks.
+pub trait Dialect: Send {
+    /// What is kept between two lines of one answer.
+    type State: Default + Send;
+
+    /// Appends what a connection begins with; returns how many answers it gets, each of them
+    /// [`Reply::Done`] where all is well.
+    fn greet(&self, out: &mut Vec<u8>) -> u32;
+
+    /// Appends the command of an operation, which writes `value`.
+    fn command(operation: &Operation, value: &[u8], out: &mut Vec<u8>);
+
+    /// What a line of an answer means.
+    ///
+    /// # Errors
+    /// [`Malformed`] where no answer to our commands has such a line.
+    fn line(state: &mut Self::State, text: &[u8]) -> Result<Next, Malformed>;
+
+    /// What follows a block.
+    fn block(state: &mut Self::State) -> Next;
+}
+
+/// Where a connection's bytes are divided, and what its dialect keeps.
+#[derive(Default)]
+pub struct Lined<S> {
+    frames: Frames,
+    state: S,
+}
+
+impl<D: Dialect> Speech for D {
+    type State = Lined<D::State>;
+
+    fn open(&self, out: &mut Vec<u8>) -> (Self::State, u32) {
+        let greetings = self.greet(out);
+        (Lined::default(), greetings)
+    }
+
+    fn command(_: &Self::State, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
+        <D as Dialect>::command(operation, value, out);
+    }
+
+    fn take(
+        &self,
+        lined: &mut Self::State,
+        bytes: &[u8],
+        _: &mut Vec<u8>,
+    ) -> Result<(usize, Option<Reply>), Malformed> {
+        let Lined { frames, state } = lined;
+        let mut at = 0;
+        while at < bytes.len() {
+            let (n, frame) = frames.take(&bytes[at..])?;
+            at += n;
+            let next = match frame {
+                None => break,
+                Some(Frame::Line) => D::line(state, frames.line())?,
+                Some(Frame::Block) => D::block(state),
+            };
+            match next {
+                Next::Reply(reply) => return Ok((at, Some(reply))),
+                Next::Block(len) => frames.begin_block(len)?,
+                Next::Line => {}
+            }
+        }
+        Ok((at, None))
+    }
+
+    fn said(lined: &Self::State) -> &[u8] {
+        lined.frames.line()
+    }
+
+    fn certain(lined: &Self::State) -> u64 {
+        lined.frames.block_left()
+    }
+
+    fn pass_over(lined: &mut Self::State, n: u64) {
+        lined.frames.pass_over(n);
+    }
+
+    fn held(lined: &Self::State) -> usize {
+        lined.frames.held()
+    }
+}

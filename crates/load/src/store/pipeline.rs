@@ -1,0 +1,226 @@
+//! The driver of a store: requests in a pipeline, answers in their order.
+//!
+//! # Requests that are given up
+//!
+//! There is no way to take a command back. The answer to one that timed out is awaited and passed
+//! over, so that those behind it keep theirs; a connection with nothing else on it is closed.
+
+use super::{Asked, Reply, Speech, code, shown};
+use crate::driver::{Driver, Event, Fate, Slot};
+use plimsoll_runs::ErrorKind;
+use plimsoll_workload::store::{Kind, Operations};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The driver of a store.
+pub struct Pipeline<S> {
+    speech: S,
+    operations: Arc<Operations>,
+    /// Commands at once on a connection.
+    depth: u32,
+    /// Whether a connection serves one request only.
+    once: bool,
+}
+
+/// A connection's state.
+pub struct Connection<S: Speech> {
+    state: S::State,
+    /// What is unanswered, oldest first.
+    awaited: VecDeque<Awaited>,
+    /// How many of these are not requests.
+    greetings: u32,
+    /// Bytes of the present answer so far.
+    bytes: u64,
+    /// Whether the engine has been told of its first byte.
+    announced: bool,
+    used: bool,
+    closed: bool,
+}
+
+/// A command without an answer.
+#[derive(Debug, Clone, Copy)]
+struct Awaited {
+    /// Whose; `None` for a greeting, and for a request that was given up.
+    slot: Option<Slot>,
+    asked: Asked,
+}
+
+impl<S> Pipeline<S> {
+    /// A driver with so many commands at once on a connection, at least one. With `once`, each
+    /// request gets a connection of its own.
+    #[must_use]
+    pub fn new(speech: S, operations: Arc<Operations>, depth: u32, once: bool) -> Self {
+        Self { speech, operations, depth: if once { 1 } else { depth.max(1) }, once }
+    }
+}
+
+impl<S: Speech> Connection<S> {
+    /// How many received bytes it keeps.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        S::held(&self.state)
+    }
+
+    fn fail(&mut self, events: &mut Vec<Event>) -> Fate {
+        let slots = self.awaited.drain(..).filter_map(|awaited| awaited.slot);
+        events.extend(slots.map(|slot| Event::Failed { slot, kind: ErrorKind::Protocol }));
+        self.closed = true;
+        Fate::Close
+    }
+
+    /// Deals with a whole answer to the oldest command.
+    fn answered(&mut self, reply: Reply, once: bool, events: &mut Vec<Event>) -> Fate {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.announced = false;
+        let Some(awaited) = self.awaited.front().copied() else { return self.fail(events) };
+        let Some(code) = code(awaited.asked, reply) else { return self.fail(events) };
+        self.awaited.pop_front();
+        self.greetings -= u32::from(awaited.asked == Asked::Greeting);
+        if let Some(slot) = awaited.slot {
+            events.push(Event::Done { slot, code, bytes });
+        }
+        if once && awaited.asked != Asked::Greeting {
+            self.closed = true;
+            return Fate::Close;
+        }
+        Fate::Keep
+    }
+
+    /// Says that the oldest command's answer has begun, once.
+    fn announce(&mut self, events: &mut Vec<Event>) {
+        if let Some(Awaited { slot: Some(slot), .. }) = self.awaited.front()
+            && !std::mem::replace(&mut self.announced, true)
+        {
+            events.push(Event::FirstByte(*slot));
+        }
+    }
+}
+
+impl<S: Speech> Driver for Pipeline<S> {
+    type Connection = Connection<S>;
+
+    const GATHERS: bool = true;
+    const READ: usize = 64 * 1024;
+
+    fn open(&mut self, out: &mut Vec<u8>) -> Self::Connection {
+        let (state, greetings) = self.speech.open(out);
+        let greeting = Awaited { slot: None, asked: Asked::Greeting };
+        Connection {
+            state,
+            awaited: (0..greetings).map(|_| greeting).collect(),
+            greetings,
+            bytes: 0,
+            announced: false,
+            used: false,
+            closed: false,
+        }
+    }
+
+    fn is_ready(&self, connection: &Self::Connection) -> bool {
+        S::is_ready(&connection.state)
+    }
+
+    fn refusal(&self, connection: &Self::Connection) -> Option<String> {
+        if let Some(objection) = S::objection(&connection.state) {
+            return Some(objection.to_owned());
+        }
+        let said = S::said(&connection.state);
+        (!said.is_empty()).then(|| format!("it answers `{}`", shown(said)))
+    }
+
+    fn room(&self, connection: &Self::Connection) -> u32 {
+        let is_used_up = self.once && connection.used;
+        if connection.closed || is_used_up || !S::is_ready(&connection.state) {
+            return 0;
+        }
+        let all = u32::try_from(connection.awaited.len()).unwrap_or(u32::MAX);
+        self.depth.saturating_sub(all - connection.greetings)
+    }
+
+    fn request<'a>(
+        &'a mut self,
+        connection: &mut Self::Connection,
+        slot: Slot,
+        index: u32,
+        out: &'a mut Vec<u8>,
+    ) -> &'a [u8] {
+        let operation = self.operations.at(u64::from(index));
+        let asked = if operation.kind == Kind::Read { Asked::Read } else { Asked::Write };
+        connection.awaited.push_back(Awaited { slot: Some(slot), asked });
+        connection.used = true;
+        S::command(&connection.state, &operation, self.operations.value(&operation), out);
+        out
+    }
+
+    fn receive(
+        &mut self,
+        connection: &mut Self::Connection,
+        mut bytes: &[u8],
+        out: &mut Vec<u8>,
+        events: &mut Vec<Event>,
+    ) -> Fate {
+        while !bytes.is_empty() {
+            let is_ready = S::is_ready(&connection.state);
+            // Nothing was asked for that could be answered by it.
+            let unasked = is_ready && connection.awaited.is_empty() && !S::SPEAKS_UNASKED;
+            if connection.closed || unasked {
+                return connection.fail(events);
+            }
+            let taken = self.speech.take(&mut connection.state, bytes, out);
+            let Ok((n, reply)) = taken else { return connection.fail(events) };
+            bytes = &bytes[n..];
+            if !is_ready {
+                if reply.is_some() {
+                    connection.closed = true;
+                    return Fate::Close;
+                }
+                continue;
+            }
+            connection.bytes += n as u64;
+            let Some(reply) = reply else { continue };
+            if connection.answered(reply, self.once, events) == Fate::Close {
+                return Fate::Close;
+            }
+        }
+        if connection.bytes > 0 {
+            connection.announce(events);
+        }
+        Fate::Keep
+    }
+
+    fn disinterest(&self, connection: &Self::Connection) -> u64 {
+        S::certain(&connection.state)
+    }
+
+    fn discarded(
+        &mut self,
+        connection: &mut Self::Connection,
+        n: u64,
+        _events: &mut Vec<Event>,
+    ) -> Fate {
+        connection.bytes += n;
+        S::pass_over(&mut connection.state, n);
+        Fate::Keep
+    }
+
+    fn end(&mut self, connection: &mut Self::Connection, _events: &mut Vec<Event>) {
+        connection.closed = true;
+    }
+
+    fn abandon(
+        &mut self,
+        connection: &mut Self::Connection,
+        slot: Slot,
+        _out: &mut Vec<u8>,
+    ) -> Fate {
+        let given_up = connection.awaited.iter_mut().find(|awaited| awaited.slot == Some(slot));
+        if let Some(awaited) = given_up {
+            awaited.slot = None;
+        }
+        if connection.awaited.iter().any(|awaited| awaited.slot.is_some()) {
+            return Fate::Keep;
+        }
+        connection.closed = true;
+        Fate::Close
+    }
+}

@@ -1,0 +1,242 @@
+//! MariaDB: a load on it is what it counts itself, and what it refuses is a failure.
+
+use super::{PASSWORD, counts, eight_hundred};
+use crate::json::assert_sums;
+use crate::place::Place;
+use crate::program::{Going, PLIMSOLL, wait_for};
+use crate::secrets::assert_nowhere;
+use crate::stores::installed;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// It writes little, and waits for no disk.
+const SMALL: [&str; 4] = [
+    "--innodb-log-file-size=8M",
+    "--innodb-buffer-pool-size=32M",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--skip-innodb-doublewrite",
+];
+
+/// A MariaDB with a database `shop` and its user `ann`, ended by its id when dropped.
+struct Server {
+    going: Going,
+    port: u16,
+    socket: PathBuf,
+    client: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
+        let program = installed(test, "mariadbd")?;
+        let install = installed(test, "mariadb-install-db")?;
+        let client = installed(test, "mariadb")?;
+        // What it keeps is no file of the test.
+        let folder = tempfile::tempdir().unwrap();
+        let named =
+            |option: &str, name: &str| format!("{option}={}", folder.path().join(name).display());
+        let mut command = Command::new(install);
+        command.args([
+            "--no-defaults",
+            "--skip-test-db",
+            "--auth-root-authentication-method=normal",
+        ]);
+        command.args(SMALL).arg(named("--datadir", "data"));
+        place.start(command).wait().ended_with(0);
+        for _ in 0..10 {
+            // Free a moment ago: another one may be quicker.
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            drop(listener);
+            let socket = folder.path().join("socket");
+            let mut command = Command::new(&program);
+            command.args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1"]);
+            command.arg("--skip-name-resolve").args(SMALL).args(more);
+            command.args([named("--datadir", "data"), named("--pid-file", "pid")]);
+            command.args([named("--socket", "socket"), format!("--port={port}")]);
+            let mut going = place.start(command);
+            let up = wait_for("the database to listen", || {
+                let up = going.listens_on(port);
+                (up || going.has_ended()).then_some(up)
+            });
+            if up {
+                let server = Self { going, port, socket, client, _folder: folder };
+                server.sql(&format!(
+                    "CREATE DATABASE shop; GRANT ALL ON shop.* TO ann@'127.0.0.1' IDENTIFIED BY \
+                     '{PASSWORD}'"
+                ));
+                return Some(server);
+            }
+        }
+        panic!("no port is free");
+    }
+
+    fn url(&self) -> String {
+        format!("mysql://ann:{PASSWORD}@127.0.0.1:{}/shop", self.port)
+    }
+
+    /// What it answers to its own client, as text; the output is no file of the place.
+    fn sql(&self, text: &str) -> String {
+        let mut command = Command::new(&self.client);
+        command.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
+        command.arg(format!("--socket={}", self.socket.display())).args(["-e", text]);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    /// One of its own counters.
+    fn status(&self, name: &str) -> u64 {
+        let text = self.sql(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
+        text.rsplit('\t').next().unwrap().parse().unwrap()
+    }
+}
+
+#[test]
+fn mariadb_counts_the_same() {
+    let place = Place::new();
+    let Some(server) = Server::start("mariadb_counts_the_same", &place, &[]) else { return };
+    let url = server.url();
+    let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
+    let prepare = [&["prepare", &url, "--json"], &data[..]].concat();
+    let filled = place.plimsoll(&prepare).ended_with(0).json();
+    assert_eq!((&filled["written"], &filled["status"]["200"]), (&2000.into(), &2000.into()));
+    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), "2000");
+    // And the last record, asked for before the table is written.
+    assert_eq!(server.status("Com_stmt_execute"), 2001);
+    // Once more: the same data set, nothing new.
+    let before = server.sql("CHECKSUM TABLE shop.plimsoll");
+    place.plimsoll(&prepare).ended_with(0);
+    assert_eq!(server.sql("CHECKSUM TABLE shop.plimsoll"), before);
+
+    let names = ["stmt_execute", "stmt_prepare", "select", "update", "insert"];
+    let now = || names.map(|name| server.status(&format!("Com_{name}")));
+    let (before, scanned) = (now(), server.status("Handler_read_rnd_next"));
+    let mix = ["--set", "store.mix=read:80%,update:15%,insert:5%", "--connections", "8"];
+    let summary = eight_hundred(&place, &url, &[&mix[..], &data].concat());
+    assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
+    let [reads, updates, inserts] = counts(&place, 800);
+    // And the last record, asked for before the load; three statements on each connection, and one
+    // on that of the question.
+    let wanted = [801, 3 * 8 + 1, reads + 1, updates, inserts];
+    let counted = now();
+    let counted: Vec<u64> = (0..names.len()).map(|n| counted[n] - before[n]).collect();
+    assert_eq!(counted, wanted, "{summary}");
+    // What SHOW reads is a table that is scanned; ours is read by its primary key.
+    let scanned = server.status("Handler_read_rnd_next") - scanned;
+    assert!(scanned < 800, "{scanned} rows were scanned");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), (2000 + inserts).to_string());
+    assert!(summary["connections"]["opened"] == 8, "{summary}");
+    let run = place.run();
+    place.plimsoll(&["report", run.to_str().unwrap()]).ended_with(0);
+    assert_nowhere(&place, &[PASSWORD]);
+}
+
+#[test]
+fn a_record_of_mariadb_that_is_not_there_is_a_miss() {
+    let place = Place::new();
+    let test = "a_record_of_mariadb_that_is_not_there_is_a_miss";
+    let Some(server) = Server::start(test, &place, &[]) else { return };
+    let url = server.url();
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let count = || server.sql("SELECT COUNT(*) FROM shop.plimsoll");
+    server.sql("DELETE FROM shop.plimsoll");
+    let summary = eight_hundred(&place, &url, &["--workload", "balanced"]);
+    assert_eq!(summary["status"]["204"], 800, "neither read nor updated: {summary}");
+    let warnings = summary["warnings"].to_string();
+    assert!(warnings.contains("load the data set by `plimsoll prepare`"), "{warnings}");
+    assert_eq!(count(), "0", "an update makes no record");
+    // Several at once on a connection, through a socket; what is new is found.
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let path = server.socket.to_str().unwrap().replace('/', "%2F");
+    let url = format!("mariadb+unix://root@{path}/shop");
+    let latest = ["--workload", "read-latest", "--streams", "8", "--connections", "2"];
+    let summary = eight_hundred(&place, &url, &latest);
+    assert_eq!(summary["status"]["200"], 800, "{summary}");
+    assert_eq!(summary["connections"]["opened"], 2, "{summary}");
+    assert_eq!(count(), "1040", "40 were inserted");
+    // A connection each: login and statements are no part of the service.
+    let summary = eight_hundred(&place, &url, &["--connection", "per-request"]);
+    assert_eq!(summary["connections"]["opened"], 800, "{summary}");
+}
+
+#[test]
+fn an_error_of_mariadb_is_a_failure() {
+    let place = Place::new();
+    let test = "an_error_of_mariadb_is_a_failure";
+    let Some(server) = Server::start(test, &place, &["--read-only"]) else { return };
+    let url = server.url();
+    server.sql("SET GLOBAL read_only = 0");
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    server.sql("SET GLOBAL read_only = 1");
+    let summary = eight_hundred(&place, &url, &["--workload", "balanced"]);
+    let [reads, updates, _] = counts(&place, 800);
+    assert_eq!(summary["status"]["200"], reads, "{summary}");
+    assert_eq!(summary["status"]["403"], updates, "{summary}");
+    assert_eq!(summary["errors"]["status"], updates, "{summary}");
+    // A user who may only read can put a load of reads on it, and no other.
+    server.sql(&format!("GRANT SELECT ON shop.* TO eve@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'"));
+    let url = url.replace("ann:", "eve:");
+    let summary = eight_hundred(&place, &url, &["--workload", "read-only"]);
+    assert_eq!(summary["status"]["200"], 800, "{summary}");
+    let load = ["load", "--quiet", &url, "--workload", "balanced", "--rate", "9/s", "--for", "1s"];
+    let done = place.plimsoll(&load).ended_with(4);
+    done.says(&["UPDATE command denied to user 'eve'"]);
+}
+
+#[test]
+fn who_is_not_let_in_by_mariadb_learns_why() {
+    let place = Place::new();
+    let test = "who_is_not_let_in_by_mariadb_learns_why";
+    let Some(server) = Server::start(test, &place, &[]) else { return };
+    let at = format!("127.0.0.1:{}", server.port);
+    let load = |url: &str| {
+        let done = place.plimsoll(&["load", "--quiet", url, "--rate", "10/s", "--for", "1s"]);
+        assert!(!done.err.contains(PASSWORD) && !done.err.contains("gu3ss"), "{}", done.err);
+        done
+    };
+    let none = load(&server.url()).ended_with(4);
+    none.says(&["Table 'shop.plimsoll' doesn't exist", "load the data set by `plimsoll prepare`"]);
+    let wrong = load(&format!("mysql://ann:gu3ss@{at}/shop")).ended_with(4);
+    wrong.says(&["Access denied for user 'ann'", "hint: check the password"]);
+    let other = load(&format!("mysql://ann:{PASSWORD}@{at}/elsewhere")).ended_with(4);
+    other.says(&["Access denied for user 'ann'@'127.0.0.1' to database 'elsewhere'"]);
+    let nobody = load(&format!("mysql://{at}/shop")).ended_with(2);
+    nobody.says(&["no user is named", "mysql://USER@"]);
+    let nothing = load(&format!("mysql://ann:{PASSWORD}@{at}")).ended_with(2);
+    nothing.says(&["the name of a database as the path"]);
+    let stranger = load(&format!("redis://{at}")).ended_with(4);
+    stranger.says(&["it does not speak RESP2"]);
+    // A variable keeps the password off the command line.
+    let url = format!("mysql://{at}/shop");
+    let prepare = ["prepare", &url, "--basic-env", "PLIMSOLL_TEST_PAIR"];
+    let mut command = place.command(PLIMSOLL, &prepare);
+    command.env("PLIMSOLL_TEST_PAIR", format!("ann:{PASSWORD}"));
+    place.start(command).wait().ended_with(0);
+}
+
+#[test]
+fn a_mariadb_that_dies_fails_what_it_did_not_answer() {
+    let place = Place::new();
+    let test = "a_mariadb_that_dies_fails_what_it_did_not_answer";
+    let Some(mut server) = Server::start(test, &place, &[]) else { return };
+    let url = server.url();
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let before = server.status("Com_stmt_execute");
+    let load = ["load", "--quiet", "--json", &url, "--rate", "200/s", "--for", "3s"];
+    let going = place.start(place.command(PLIMSOLL, &load));
+    wait_for("the load to begin", || {
+        (server.status("Com_stmt_execute") > before + 100).then_some(())
+    });
+    server.going.signal(rustix::process::Signal::KILL);
+    wait_for("the end of the database", || server.going.has_ended().then_some(()));
+    let summary = going.wait().went_well().json();
+    assert_sums(&summary);
+    let errors = &summary["errors"];
+    let refused = errors["connect"].as_u64().unwrap_or(0) + errors["reset"].as_u64().unwrap_or(0);
+    assert!(refused > 0, "{summary}");
+    let succeeded = summary["succeeded"].as_u64().unwrap();
+    assert!((100..600).contains(&succeeded), "{summary}");
+    assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
+}

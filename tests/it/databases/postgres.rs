@@ -1,0 +1,279 @@
+//! PostgreSQL: a load on it is what it counts itself, and what it refuses is a failure.
+
+use super::{PASSWORD, counts, eight_hundred};
+use crate::json::assert_sums;
+use crate::place::Place;
+use crate::program::{Going, PLIMSOLL, wait_for};
+use crate::secrets::assert_nowhere;
+use crate::stores::installed;
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A PostgreSQL with a database `shop` and its user `ann`, ended by its id when dropped.
+struct Server {
+    going: Going,
+    port: u16,
+    client: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+/// Where its programs are: in a folder of its version.
+fn programs(test: &str) -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+    folders.retain(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file());
+    folders.sort();
+    if folders.is_empty() {
+        println!("skipped: {test} needs postgresql");
+    }
+    folders.pop()
+}
+
+/// A command of PostgreSQL, which refuses to run as root: then it runs as its own user.
+fn as_its_user(program: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--"]).arg(program);
+    command
+}
+
+impl Server {
+    fn start(test: &str, place: &Place) -> Option<Self> {
+        let programs = programs(test)?;
+        let client = installed(test, "psql")?;
+        // What it keeps is no file of the test.
+        let folder = tempfile::tempdir().unwrap();
+        if rustix::process::geteuid().is_root() {
+            installed(test, "setpriv")?;
+            let mut command = Command::new("chown");
+            command.arg("postgres:").arg(folder.path());
+            place.start(command).wait().ended_with(0);
+        }
+        let data = folder.path().join("data");
+        let mut command = as_its_user(&programs.join("initdb"));
+        command.arg("-D").arg(&data).args(["-U", "root", "--no-sync", "--auth-local=trust"]);
+        command.args(["--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C"]);
+        place.start(command.current_dir_of(folder.path())).wait().ended_with(0);
+        for _ in 0..10 {
+            // Free a moment ago: another one may be quicker.
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            drop(listener);
+            let mut command = as_its_user(&programs.join("postgres"));
+            command.arg("-D").arg(&data).arg("-k").arg(folder.path());
+            command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+            command.args(["-c", "fsync=off", "-c", "shared_buffers=16MB"]);
+            let mut going = place.start(command.current_dir_of(folder.path()));
+            let ready = "database system is ready to accept connections";
+            let up = wait_for("the database to listen", || {
+                let up = going.err().contains(ready);
+                (up || going.has_ended()).then_some(up)
+            });
+            if up {
+                let server = Self { going, port, client, folder };
+                server.sql("postgres", "CREATE DATABASE shop");
+                let user = format!("CREATE ROLE ann LOGIN PASSWORD '{PASSWORD}'");
+                server.sql("shop", &user);
+                server.sql("shop", "GRANT ALL ON SCHEMA public TO ann");
+                return Some(server);
+            }
+        }
+        panic!("no port is free");
+    }
+
+    fn url(&self) -> String {
+        format!("postgres://ann:{PASSWORD}@127.0.0.1:{}/shop", self.port)
+    }
+
+    /// What it answers to its own client, as text; the output is no file of the place.
+    fn sql(&self, database: &str, text: &str) -> String {
+        let mut command = Command::new(&self.client);
+        command.args(["-X", "-q", "-A", "-t", "-U", "root", "-p", &self.port.to_string()]);
+        command.arg("-h").arg(self.folder.path()).args(["-d", database, "-c", text]);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    fn count(&self) -> String {
+        self.sql("shop", "SELECT COUNT(*) FROM plimsoll")
+    }
+
+    /// What it counts of the table: scans of an index, insertions, updates. A session tells when it
+    /// ends, at the latest.
+    fn counted(&self) -> [u64; 3] {
+        let text = "SELECT idx_scan, n_tup_ins, n_tup_upd FROM pg_stat_user_tables";
+        let said = self.sql("shop", text);
+        let mut numbers = said.split('|').map(|number| number.parse().unwrap());
+        [(); 3].map(|()| numbers.next().unwrap())
+    }
+}
+
+impl Drop for Server {
+    /// Killed, it would leave shared memory behind.
+    fn drop(&mut self) {
+        self.going.signal(Signal::QUIT);
+        wait_for("the end of the database", || self.going.has_ended().then_some(()));
+    }
+}
+
+/// A folder that the server's own user may enter.
+trait In {
+    fn current_dir_of(self, folder: &Path) -> Command;
+}
+
+impl In for Command {
+    fn current_dir_of(mut self, folder: &Path) -> Command {
+        self.current_dir(folder);
+        self
+    }
+}
+
+#[test]
+fn postgres_counts_the_same() {
+    let place = Place::new();
+    let Some(server) = Server::start("postgres_counts_the_same", &place) else { return };
+    let url = server.url();
+    let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
+    let prepare = [&["prepare", &url, "--json"], &data[..]].concat();
+    let filled = place.plimsoll(&prepare).ended_with(0).json();
+    assert_eq!((&filled["written"], &filled["status"]["200"]), (&2000.into(), &2000.into()));
+    assert_eq!(server.count(), "2000");
+    // Once more: the same data set, nothing new.
+    let digest =
+        || server.sql("shop", "SELECT md5(string_agg(value, ''::bytea ORDER BY id)) FROM plimsoll");
+    let before = digest();
+    place.plimsoll(&prepare).ended_with(0);
+    assert_eq!((digest(), server.count()), (before, "2000".to_owned()));
+    wait_for("the data set to be counted", || {
+        let [_, inserted, updated] = server.counted();
+        (inserted == 2000 && updated == 2000).then_some(())
+    });
+
+    let before = server.counted();
+    let mix = ["--set", "store.mix=read:80%,update:15%,insert:5%", "--connections", "8"];
+    let summary = eight_hundred(&place, &url, &[&mix[..], &data].concat());
+    assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
+    let [_, updates, inserts] = counts(&place, 800);
+    // Each looks into the index of the primary key; and the last record, asked for before the load.
+    let wanted = [801, inserts, updates];
+    wait_for("the load to be counted", || {
+        let now = server.counted();
+        let counted = [0, 1, 2].map(|n| now[n] - before[n]);
+        (counted == wanted).then_some(())
+    });
+    assert_eq!(server.count(), (2000 + inserts).to_string());
+    assert_eq!(summary["connections"]["opened"], 8, "{summary}");
+    let run = place.run();
+    place.plimsoll(&["report", run.to_str().unwrap()]).ended_with(0);
+    assert_nowhere(&place, &[PASSWORD]);
+}
+
+#[test]
+fn a_record_of_postgres_that_is_not_there_is_a_miss() {
+    let place = Place::new();
+    let test = "a_record_of_postgres_that_is_not_there_is_a_miss";
+    let Some(server) = Server::start(test, &place) else { return };
+    let url = server.url();
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    server.sql("shop", "DELETE FROM plimsoll");
+    let few = ["--workload", "balanced", "--connections", "4"];
+    let summary = eight_hundred(&place, &url, &few);
+    assert_eq!(summary["status"]["204"], 800, "neither read nor updated: {summary}");
+    assert_eq!(server.count(), "0", "an update makes no record");
+    // Several at once on a connection, through a socket; what is new is found.
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let path = server.folder.path().join(format!(".s.PGSQL.{}", server.port));
+    let path = path.to_str().unwrap().replace('/', "%2F");
+    let url = format!("postgresql+unix://ann@{path}/shop");
+    let latest = ["--workload", "read-latest", "--streams", "8", "--connections", "2"];
+    let summary = eight_hundred(&place, &url, &latest);
+    assert_eq!(summary["status"]["200"], 800, "{summary}");
+    assert_eq!(summary["connections"]["opened"], 2, "{summary}");
+    assert_eq!(server.count(), "1040", "40 were inserted");
+}
+
+#[test]
+fn an_error_of_postgres_is_a_failure() {
+    let place = Place::new();
+    let Some(server) = Server::start("an_error_of_postgres_is_a_failure", &place) else { return };
+    let url = server.url();
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    server.sql("shop", "ALTER ROLE ann SET default_transaction_read_only = on");
+    let few = ["--workload", "balanced", "--connections", "4"];
+    let summary = eight_hundred(&place, &url, &few);
+    let [reads, updates, _] = counts(&place, 800);
+    assert_eq!(summary["status"]["200"], reads, "{summary}");
+    assert_eq!(summary["status"]["403"], updates, "{summary}");
+    assert_eq!(summary["errors"]["status"], updates, "{summary}");
+}
+
+#[test]
+fn who_is_not_let_in_by_postgres_learns_why() {
+    let place = Place::new();
+    let test = "who_is_not_let_in_by_postgres_learns_why";
+    let Some(server) = Server::start(test, &place) else { return };
+    let at = format!("127.0.0.1:{}", server.port);
+    let load = |url: &str| {
+        let done = place.plimsoll(&["load", "--quiet", url, "--rate", "10/s", "--for", "1s"]);
+        assert!(!done.err.contains(PASSWORD) && !done.err.contains("gu3ss"), "{}", done.err);
+        done
+    };
+    let none = load(&server.url()).ended_with(4);
+    none.says(&["relation \"plimsoll\" does not exist", "load the data set by `plimsoll prepare`"]);
+    let wrong = load(&format!("postgres://ann:gu3ss@{at}/shop")).ended_with(4);
+    wrong.says(&["password authentication failed for user \"ann\"", "hint: check the password"]);
+    let other = load(&format!("postgres://ann:{PASSWORD}@{at}/elsewhere")).ended_with(4);
+    other.says(&["database \"elsewhere\" does not exist"]);
+    let nobody = load(&format!("postgres://{at}/shop")).ended_with(2);
+    nobody.says(&["no user is named", "postgres://USER@"]);
+    // A password that is kept as MD5 is asked for so; a server that wants it in clear is refused.
+    let rules = server.folder.path().join("data/pg_hba.conf");
+    let hashed = "SET password_encryption = md5";
+    let user = format!("{hashed}; ALTER ROLE ann PASSWORD '{PASSWORD}'");
+    server.sql("shop", &user);
+    let ask_for = |method: &str| {
+        let text = format!("local all all trust\nhost all all 127.0.0.1/32 {method}\n");
+        std::fs::write(&rules, text).unwrap();
+        server.sql("shop", "SELECT pg_reload_conf()");
+        let seen =
+            || server.sql("shop", "SELECT auth_method FROM pg_hba_file_rules LIMIT 1 OFFSET 1");
+        wait_for("the rule", || (seen() == method).then_some(()));
+    };
+    ask_for("md5");
+    // A variable keeps the password off the command line.
+    let url = format!("postgres://{at}/shop");
+    let prepare = ["prepare", &url, "--basic-env", "PLIMSOLL_TEST_PAIR"];
+    let mut command = place.command(PLIMSOLL, &prepare);
+    command.env("PLIMSOLL_TEST_PAIR", format!("ann:{PASSWORD}"));
+    place.start(command).wait().ended_with(0);
+    ask_for("password");
+    let clear = load(&server.url()).ended_with(4);
+    clear.says(&["the password itself, which is not sent without TLS", "scram-sha-256"]);
+}
+
+#[test]
+fn a_postgres_that_dies_fails_what_it_did_not_answer() {
+    let place = Place::new();
+    let test = "a_postgres_that_dies_fails_what_it_did_not_answer";
+    let Some(mut server) = Server::start(test, &place) else { return };
+    let url = server.url();
+    place.plimsoll(&["prepare", &url]).ended_with(0);
+    let load = ["load", "--quiet", "--json", &url, "--rate", "200/s", "--for", "3s"];
+    let going = place.start(place.command(PLIMSOLL, &load));
+    let text = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'plimsoll' AND \
+                state = 'idle' AND query LIKE 'SELECT value%' AND state_change > backend_start + \
+                interval '400 ms'";
+    wait_for("the load to begin", || (server.sql("shop", text) != "0").then_some(()));
+    server.going.signal(Signal::QUIT);
+    wait_for("the end of the database", || server.going.has_ended().then_some(()));
+    let summary = going.wait().went_well().json();
+    assert_sums(&summary);
+    let succeeded = summary["succeeded"].as_u64().unwrap();
+    assert!((1..600).contains(&succeeded), "{summary}");
+    assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
+}
