@@ -17,6 +17,7 @@ mod crash;
 mod exit_codes;
 mod full_disk;
 mod hlog;
+mod infer;
 mod interrupt;
 mod json;
 mod path_truth;

@@ -4,9 +4,11 @@
 //! next one. Two worlds offer those: [`simulated`], and live sessions of the load engine.
 
 pub mod adaptive;
+pub mod calibrate;
 pub mod conduct;
 pub mod curve;
 pub mod guard;
+pub mod infer;
 pub mod ladder;
 pub mod live;
 pub mod ranked;

@@ -21,6 +21,8 @@ pub enum Phase {
     Recover,
     /// Looking just below and above the estimate.
     Check,
+    /// Looking at low and middle loads, for the load to be told from response times.
+    Calibrate,
 }
 
 impl Phase {
@@ -33,6 +35,7 @@ impl Phase {
             Self::Search => "search",
             Self::Recover => "recover",
             Self::Check => "check",
+            Self::Calibrate => "calibrate",
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::error::ExperimentError;
 use crate::execute::{Progress, Recording, Setting, Steering, meta};
 use crate::prepare::Prepared;
 use plimsoll_capacity::adaptive::{self, Adaptive};
+use plimsoll_capacity::calibrate::Calibrating;
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
 use plimsoll_capacity::ladder::{self, Ladder};
 use plimsoll_capacity::live::{Live, LiveError};
@@ -31,6 +32,8 @@ pub enum Method {
     Ladder(ladder::Settings),
     /// Ours.
     Adaptive(adaptive::Settings),
+    /// One of them, and windows at low and middle loads after it.
+    Calibrating(Box<Method>),
 }
 
 impl Method {
@@ -40,6 +43,7 @@ impl Method {
         match self {
             Self::Ladder(_) => "ladder",
             Self::Adaptive(_) => "adaptive",
+            Self::Calibrating(method) => method.name(),
         }
     }
 
@@ -47,6 +51,7 @@ impl Method {
         match self {
             Self::Ladder(settings) => settings.slo,
             Self::Adaptive(settings) => settings.slo,
+            Self::Calibrating(method) => method.slo(),
         }
     }
 
@@ -54,6 +59,7 @@ impl Method {
         match self {
             Self::Ladder(settings) => Box::new(Ladder::new(*settings)),
             Self::Adaptive(settings) => Box::new(Adaptive::new(*settings)),
+            Self::Calibrating(method) => Box::new(Calibrating::after(method.start(), self.slo())),
         }
     }
 }

@@ -6,4 +6,5 @@ mod adaptive;
 mod ends;
 mod guard;
 mod hand;
+mod infer;
 mod ladder;

@@ -33,7 +33,10 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
     let plan = read_plan(args)?;
     let usual = Slo::parse(USUAL_SLO);
     let slo = plan.measure.slo.clone().map_or(usual, Ok).map_err(anyhow::Error::from)?;
-    let method = method(args, &slo)?;
+    let mut method = method(args, &slo)?;
+    if args.calibrate {
+        method = Method::Calibrating(Box::new(method));
+    }
     let limits = limits(args)?;
     let place = Place { environment: &environment, cores: cores(), version: VERSION };
     let prepared = prepare(&plan, &place, true)?;
