@@ -40,6 +40,10 @@ bench-load: build ## compare the load engine with its peers (benches/load)
 bench-capacity: toolchain ## compare methods of search on queues of known capacity (benches/capacity)
 	bash benches/capacity/run.sh
 
+.PHONY: bench-infer
+bench-infer: toolchain ## infer known loads of simulated queues from probes (benches/infer)
+	bash benches/infer/run.sh
+
 .PHONY: clean
 clean: ## remove what was built; runs are kept
 	$(CARGO) clean

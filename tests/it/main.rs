@@ -18,6 +18,7 @@ mod databases;
 mod exit_codes;
 mod full_disk;
 mod hlog;
+mod infer;
 mod interrupt;
 mod json;
 mod network;

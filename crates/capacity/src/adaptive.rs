@@ -13,7 +13,7 @@
 mod bootstrap;
 pub mod evidence;
 pub mod fit;
-mod least_squares;
+pub(crate) mod least_squares;
 
 use crate::search::{Check, Found, Search, Step};
 use crate::window::{Offer, Phase, Verdict, Window};

@@ -4,11 +4,13 @@
 //! next one. Two worlds offer those: [`simulated`], and live sessions of the load engine.
 
 pub mod adaptive;
+pub mod calibrate;
 pub mod compared;
 pub mod conduct;
 pub mod cost;
 pub mod curve;
 pub mod guard;
+pub mod infer;
 pub mod ladder;
 pub mod live;
 pub mod ranked;

@@ -26,6 +26,7 @@ pub struct Simulated {
     succeeded: Vec<(u64, u64)>,
     gaps: Stream,
     services: Stream,
+    probing: Stream,
     account: Option<Account>,
 }
 
@@ -76,6 +77,7 @@ impl Simulated {
             succeeded: Vec::new(),
             gaps,
             services: Stream::named(seed, "capacity/service"),
+            probing: Stream::named(seed, "capacity/probes"),
             account: None,
         }
     }
@@ -127,6 +129,38 @@ impl Simulated {
         }
         self.completions[slice] += 1;
         departs - at
+    }
+
+    /// A load of `rate_per_s` with `n` probes in it, which are Poisson arrivals of `probe_per_s`:
+    /// when each was due and how long it took, seconds. Load goes on from what was before.
+    pub fn probe(&mut self, rate_per_s: f64, probe_per_s: f64, n: usize) -> Vec<(f64, f64)> {
+        let gap = 1.0 / (rate_per_s + probe_per_s);
+        let mut probes = Vec::with_capacity(n);
+        let mut next = self.now_s + self.next_arrival * gap;
+        while probes.len() < n {
+            let response = self.serve(next);
+            // Of two Poisson processes at once, the next arrival is of one by its share.
+            if self.probing.uniform() < probe_per_s * gap {
+                probes.push((next, response));
+            }
+            self.now_s = next;
+            next += self.gaps.exponential() * gap;
+        }
+        self.next_arrival = (next - self.now_s) / gap;
+        probes
+    }
+
+    /// A load of `rate_per_s` for so long, without looking at it.
+    pub fn load(&mut self, rate_per_s: f64, seconds: f64) {
+        let until = self.now_s + seconds;
+        let gap = 1.0 / rate_per_s;
+        let mut next = self.now_s + self.next_arrival * gap;
+        while next < until {
+            self.serve(next);
+            next += self.gaps.exponential() * gap;
+        }
+        self.now_s = until;
+        self.next_arrival = (next - until) / gap;
     }
 
     fn offer(&mut self, offer: &Offer) -> Window {

@@ -23,6 +23,8 @@ pub enum Phase {
     Check,
     /// Holding an estimate.
     Hold,
+    /// Looking at low and middle loads, for the load to be told from response times.
+    Calibrate,
 }
 
 impl Phase {
@@ -36,6 +38,7 @@ impl Phase {
             Self::Recover => "recover",
             Self::Check => "check",
             Self::Hold => "hold",
+            Self::Calibrate => "calibrate",
         }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Prepare(Box<Prepare>),
     /// Find the highest rate that a server sustains under an SLO, from outside
     Capacity(Box<Capacity>),
+    /// Tell the load that is on a server now, by a few probes and an earlier search
+    Infer(Box<Infer>),
     /// Make traces from access logs, and look at traces
     Trace(Trace),
     /// Run a server of known behaviour
@@ -186,6 +188,9 @@ pub(crate) struct Capacity {
     /// Hold what was found for so long, and search again where it falls (adaptive)
     #[arg(long, value_name = "DURATION", help_heading = "How to search")]
     pub(crate) sustain: Option<String>,
+    /// Look at low and middle loads as well when it is found, for `plimsoll infer`
+    #[arg(long, help_heading = "How to search")]
+    pub(crate) calibrate: bool,
     /// Write the service model that was found, for `plimsoll target --model` (adaptive)
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,
@@ -199,6 +204,46 @@ pub(crate) struct Capacity {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll capacity http://127.0.0.1:8080/ --slo 'p90<150ms' --calibrate
+  plimsoll infer runs/A --probe http://127.0.0.1:8080/
+  plimsoll infer runs/A --probe http://127.0.0.1:8080/ --within 5% --probes 10000 --json
+
+Exit codes: 0 inferred, 2 wrong use, or a run that does not calibrate, 4 declined, interrupted or
+not reached, 5 not valid (the generator was the limit).")]
+pub(crate) struct Infer {
+    /// The run folder of a search for the server's capacity
+    pub(crate) run: PathBuf,
+    /// What is probed: a URL, or a plan file
+    #[arg(long, value_name = "URL")]
+    pub(crate) probe: String,
+    /// So many probes at most
+    #[arg(long, value_name = "N", default_value = "2000", help_heading = "How to probe")]
+    pub(crate) probes: String,
+    /// Their rate; 1% of the capacity otherwise
+    #[arg(long, value_name = "RATE", help_heading = "How to probe")]
+    pub(crate) rate: Option<String>,
+    /// Half the width of the 95% interval that is asked for, as a share of the capacity
+    #[arg(long, value_name = "SHARE", default_value = "10%", help_heading = "How to probe")]
+    pub(crate) within: String,
+    /// End after so long, with what is known
+    #[arg(long, value_name = "DURATION", help_heading = "How to probe")]
+    pub(crate) max_time: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RequestFlags,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

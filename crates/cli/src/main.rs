@@ -27,6 +27,7 @@ fn main() -> std::process::ExitCode {
     let result = match arguments.command {
         Command::Load(load) => commands::load::run(&load),
         Command::Capacity(capacity) => commands::capacity::run(&capacity),
+        Command::Infer(infer) => commands::infer::run(&infer),
         Command::Prepare(prepare) => commands::prepare::run(&prepare),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Target(target) => commands::target::run(&target),

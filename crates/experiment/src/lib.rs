@@ -7,6 +7,7 @@ pub mod check;
 pub mod error;
 pub mod execute;
 pub mod fill;
+pub mod infer;
 pub mod prepare;
 pub mod search;
 pub mod series;

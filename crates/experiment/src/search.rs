@@ -8,6 +8,7 @@ use crate::error::ExperimentError;
 use crate::execute::{Progress, Recording, Setting, Steering, meta};
 use crate::prepare::Prepared;
 use plimsoll_capacity::adaptive::{self, Adaptive};
+use plimsoll_capacity::calibrate::Calibrating;
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
 use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::ladder;
@@ -44,6 +45,8 @@ pub enum Method {
         /// How long what was found is held, seconds; `None`: not at all.
         hold_s: Option<f64>,
     },
+    /// One of them, and windows at low and middle loads after it.
+    Calibrating(Box<Method>),
 }
 
 impl Method {
@@ -53,6 +56,7 @@ impl Method {
         match self {
             Self::Ladder { .. } => "ladder",
             Self::Adaptive { .. } => "adaptive",
+            Self::Calibrating(method) => method.name(),
         }
     }
 
@@ -60,6 +64,7 @@ impl Method {
         match self {
             Self::Ladder { settings, .. } => settings.slo,
             Self::Adaptive { settings, .. } => settings.slo,
+            Self::Calibrating(method) => method.slo(),
         }
     }
 
@@ -72,6 +77,7 @@ impl Method {
             Self::Adaptive { settings, hold_s: Some(hold_s) } => {
                 Box::new(Sustain::new(*settings, *hold_s))
             }
+            Self::Calibrating(method) => Box::new(Calibrating::after(method.start(), self.slo())),
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn variance_of(
     expected * (1.0 - expected) / independent + curve_error * curve_error
 }
 
-pub(super) fn relaxation(curve: &Curve, rate: f64) -> f64 {
+pub(crate) fn relaxation(curve: &Curve, rate: f64) -> f64 {
     let gap = curve.saturation.sqrt() - rate.min(0.9999 * curve.saturation).sqrt();
     curve.variability / (gap * gap)
 }
@@ -79,9 +79,9 @@ pub(super) struct Problem<'a> {
 }
 
 /// ln saturation, ln variability, ln pooling, ln of the service time over what was measured.
-pub(super) type Vector = [f64; 4];
-pub(super) type Matrix = [Vector; 4];
-pub(super) const N: usize = 4;
+pub(crate) type Vector = [f64; 4];
+pub(crate) type Matrix = [Vector; 4];
+pub(crate) const N: usize = 4;
 
 /// One share that was observed at a level: of the requests beyond the first threshold (of all where
 /// that is 0), those beyond the second.
@@ -288,9 +288,9 @@ impl Problem<'_> {
     }
 }
 
-pub(super) const STEP: f64 = 1e-4;
+pub(crate) const STEP: f64 = 1e-4;
 
-fn damped(matrix: &Matrix) -> Matrix {
+pub(crate) fn damped(matrix: &Matrix) -> Matrix {
     let mut damped = *matrix;
     for (k, row) in damped.iter_mut().enumerate() {
         row[k] = row[k] * 1.001 + 1e-9;
@@ -299,7 +299,7 @@ fn damped(matrix: &Matrix) -> Matrix {
 }
 
 /// The inverse of a positive definite matrix by Gauss and Jordan; `None` where it has none.
-pub(super) fn inverse(mut m: Matrix) -> Option<Matrix> {
+pub(crate) fn inverse(mut m: Matrix) -> Option<Matrix> {
     let mut inverse: Matrix =
         std::array::from_fn(|r| std::array::from_fn(|c| if r == c { 1.0 } else { 0.0 }));
     for column in 0..N {

@@ -6,5 +6,6 @@ mod adaptive;
 mod ends;
 mod guard;
 mod hand;
+mod infer;
 mod ladder;
 mod sustain;

@@ -84,7 +84,10 @@ impl<'a> Asked<'a> {
     fn new(args: &'a Capacity, plan: Plan) -> Result<Self> {
         let usual = Slo::parse(USUAL_SLO);
         let slo = plan.measure.slo.clone().map_or(usual, Ok).map_err(anyhow::Error::from)?;
-        let method = method(args, &slo)?;
+        let mut method = method(args, &slo)?;
+        if args.calibrate {
+            method = Method::Calibrating(Box::new(method));
+        }
         let limits = limits(args)?;
         let price = args.series.price.as_ref().map(|text| read("--price", text, price));
         let price_per_hour = price.transpose()?;

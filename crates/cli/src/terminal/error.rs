@@ -123,6 +123,7 @@ fn code(error: &anyhow::Error) -> Exit {
     }
     let usage = error.is::<plimsoll_workload::trace::TraceError>()
         || error.is::<plimsoll_workload::access_log::LogError>()
+        || error.is::<plimsoll_experiment::infer::CalibrationRunError>()
         || error.is::<plimsoll_stats::interval::IntervalError>()
         || error.is::<ParseError>()
         || error.is::<plimsoll_workload::service_model::ServiceModelError>()

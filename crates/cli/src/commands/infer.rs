@@ -1,0 +1,282 @@
+//! `plimsoll infer`: tells the load that is on a server now, by a few probes and an earlier search.
+
+use crate::args::Infer;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::place::{VERSION, cores, environment};
+use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::{print, say};
+use anyhow::Result;
+use plimsoll_capacity::infer::live::{Listener, Probed};
+use plimsoll_capacity::infer::probing::{Declined, Settings, Step, USUAL_SHARE};
+use plimsoll_capacity::infer::result::{InferResult, Question};
+use plimsoll_experiment::infer::{calibration, infer};
+use plimsoll_experiment::prepare;
+use plimsoll_experiment::prepare::Place;
+use plimsoll_load::run::Wish;
+use plimsoll_plan::{Plan, Setting};
+use plimsoll_runs::Run;
+use plimsoll_units::{
+    ParseError, count, duration, rate, share, show_count, show_duration, show_rate, show_share,
+};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Fewer probes say nothing.
+const LEAST_PROBES: u64 = 50;
+const MOST_PROBES: u64 = 10_000_000;
+/// Beyond this share of the capacity probes are a load of their own.
+const HEAVY_SHARE: f64 = 0.05;
+
+/// Runs the command.
+pub(crate) fn run(args: &Infer) -> Result<Exit> {
+    let run = Run::open(&args.run)?;
+    let calibration = calibration(&run)?;
+    let settings = settings(args, calibration.capacity_per_s)?;
+    let seconds = args.max_time.as_ref().map(|text| read("--max-time", text, duration));
+    let seconds = seconds.transpose()?.map_or(f64::INFINITY, |span| span.as_secs_f64());
+    let plan = read_plan(args)?;
+    let place = Place { environment: &environment, cores: cores(), version: VERSION };
+    let prepared = prepare(&plan, &place, true)?;
+    let quiet = args.quiet || args.json;
+    let mut warnings =
+        warnings(&run, &plan, &prepared.subject, &settings, calibration.capacity_per_s);
+    if !calibration.has_low_loads {
+        warnings.push(
+            "the calibration hardly looked at low and middle loads: a search with --calibrate does"
+                .to_owned(),
+        );
+    }
+    if !quiet {
+        say(&before(&settings));
+    }
+    let mut listening = Listening { interrupts: Interrupts::watch()?, quiet, said: 0 };
+    let (probed, probes) = infer(&prepared, &calibration, settings, seconds, &mut listening)?;
+    let question = Question {
+        capacity_per_s: calibration.capacity_per_s,
+        settings,
+        calibration: run.meta().id.clone(),
+    };
+    let mut result = InferResult::of(&question, &probed.step, probes, probed.seconds);
+    result.warnings = warnings;
+    result.warnings.extend(after(&probed, probes));
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&result)?))?;
+    } else {
+        print(&render(&result, &probed.step, settings.within))?;
+    }
+    Ok(exit(&probed))
+}
+
+fn exit(probed: &Probed) -> Exit {
+    match probed.step {
+        _ if probed.stopped => Exit::Incomplete,
+        _ if probed.generator_limited => Exit::Invalid,
+        Step::Done(_) => Exit::Held,
+        Step::Declined(_) | Step::Probe(_) => Exit::Incomplete,
+    }
+}
+
+fn read<T>(
+    flag: &str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, ParseError>,
+) -> Result<T, FlagError> {
+    parse(text).map_err(|error| FlagError::new(flag, text, error))
+}
+
+fn settings(args: &Infer, capacity_per_s: f64) -> Result<Settings, FlagError> {
+    let wrong = |wanted: &str, text: &str| ParseError::new(wanted, text, 0, text.len());
+    let probes = read("--probes", &args.probes, |text| match count(text)? {
+        n if (LEAST_PROBES..=MOST_PROBES).contains(&n) => Ok(n),
+        _ => Err(wrong("from 50 to 10M probes", text)),
+    })?;
+    let within = read("--within", &args.within, |text| match share(text)? {
+        value if (0.001..=0.5).contains(&value) => Ok(value),
+        _ => Err(wrong("a share from 0.1% to 50%", text)),
+    })?;
+    let given = |text: &String| {
+        read("--rate", text, |text| match rate(text)? {
+            value if value > 0.0 => Ok(value),
+            _ => Err(wrong("a rate above zero", text)),
+        })
+    };
+    let rate_per_s = args.rate.as_ref().map(given).transpose()?;
+    let rate_per_s = rate_per_s.unwrap_or(USUAL_SHARE * capacity_per_s);
+    Ok(Settings { probes, rate_per_s, within })
+}
+
+/// The plan of the probes: a few connections and one thread, unless it is said otherwise.
+fn read_plan(args: &Infer) -> Result<Plan> {
+    let mut settings = args.request.settings();
+    let has = |settings: &[Setting], key: &str| settings.iter().any(|one| one.key == key);
+    for pair in &args.set {
+        let setting =
+            Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?;
+        settings.push(setting);
+    }
+    for (key, value) in [("load.connections", "8..64"), ("load.threads", "1")] {
+        if !has(&settings, key) {
+            settings.push(Setting::new(key, value, "the probes"));
+        }
+    }
+    settings.push(Setting::new("load.rate", "1/s", "the probes"));
+    settings.push(Setting::new("load.for", "1h", "the probes"));
+    settings.push(Setting::new("load.arrivals", "poisson", "the probes"));
+    let file = Path::new(&args.probe);
+    if !args.probe.contains("://") && file.is_file() {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| UsageError(format!("read the plan {}: {error}", args.probe)))?;
+        return Ok(Plan::parse_with(&text, &args.probe, &settings)?);
+    }
+    settings.push(Setting::new("target.url", args.probe.as_str(), "--probe"));
+    Ok(Plan::assemble(&settings)?)
+}
+
+/// What differs from the calibration, and what the probes do themselves.
+fn warnings(
+    run: &Run,
+    plan: &Plan,
+    subject: &str,
+    settings: &Settings,
+    capacity_per_s: f64,
+) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let calibrated = &run.meta().subject;
+    if calibrated != subject {
+        warnings.push(format!(
+            "the calibration asked {calibrated}, the probes ask {subject}: a load is told from \
+             response times only where both are the same request to the same server"
+        ));
+    } else if target(&run.plan_text()) != target(&plan.to_toml()) {
+        warnings.push(
+            "the request differs from the calibration's in more than its URL: its response times \
+             may differ too"
+                .to_owned(),
+        );
+    }
+    let share = settings.rate_per_s / capacity_per_s;
+    if share > HEAVY_SHARE {
+        warnings.push(format!(
+            "the probes are {} of the capacity: a load of their own, which is taken off the result",
+            show_share(share)
+        ));
+    }
+    warnings
+}
+
+/// The lines of a plan that say what is asked.
+fn target(plan: &str) -> Vec<&str> {
+    let mut within = false;
+    let line = |line: &&str| {
+        if line.starts_with('[') {
+            within = line.starts_with("[target") || line.starts_with("[store");
+        }
+        within && !line.is_empty()
+    };
+    plan.lines().filter(line).collect()
+}
+
+fn after(probed: &Probed, probes: u64) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if probed.failed > 0 {
+        warnings.push(format!(
+            "{} of {} probes failed; they count as slower than the SLO's bound",
+            show_count(probed.failed),
+            show_count(probes)
+        ));
+    }
+    if probed.generator_limited {
+        warnings.push(
+            "the generator was late: response times have its own delay in them, and the result \
+             is not valid"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+fn before(settings: &Settings) -> String {
+    let length_s = settings.probes as f64 / settings.rate_per_s;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    let long = show_duration((length_s.min(1e9) * 1e9) as u64);
+    format!(
+        "up to {} probes, {}: {long} at most",
+        show_count(settings.probes),
+        show_rate(settings.rate_per_s)
+    )
+}
+
+/// Says how far it is, and what the user wishes.
+struct Listening {
+    interrupts: Interrupts,
+    quiet: bool,
+    /// The number of probes that was asked for last.
+    said: u64,
+}
+
+impl Listener for Listening {
+    fn probes(&mut self, known: u64, asked: u64) {
+        if !self.quiet && asked != self.said && self.said > 0 {
+            say(&format!("not yet after {} probes", show_count(known)));
+        }
+        self.said = asked;
+    }
+
+    fn wish(&mut self) -> Wish {
+        match self.interrupts.count() {
+            0 => Wish::Continue,
+            1 => Wish::Stop,
+            _ => Wish::Abort,
+        }
+    }
+}
+
+/// The result for a person.
+fn render(result: &InferResult, step: &Step, within: f64) -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, text: String| {
+        let _ = writeln!(out, "  {name:<14}{text}");
+    };
+    let range = result.ci95.zip(result.share_ci95).map(|((low, high), (from, to))| {
+        let (low, high) = (show_rate(low), show_rate(high));
+        (format!("{low} to {high}"), format!("{} to {}", show_share(from), show_share(to)))
+    });
+    let (rates, shares) = range.unwrap_or_else(|| ("–".to_owned(), "–".to_owned()));
+    match (result.load_per_s, result.share_of_capacity) {
+        (Some(load), Some(share)) => {
+            row("load", format!("{} (95%: {rates})", show_rate(load)));
+            let capacity = show_rate(result.capacity_per_s);
+            row("share", format!("{} (95%: {shares}) of {capacity}", show_share(share)));
+        }
+        _ => {
+            row("load", format!("declined (95%: {rates}, {shares} of the capacity)"));
+            if let Step::Declined(declined) = step {
+                row("why", why(declined, within));
+            }
+        }
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    let long = show_duration((result.seconds * 1e9) as u64);
+    row(
+        "probes",
+        format!("{} in {long}, {}", show_count(result.probes), show_rate(result.probe_rate_per_s)),
+    );
+    row("calibration", result.calibration.clone());
+    for warning in &result.warnings {
+        row("note", warning.clone());
+    }
+    out
+}
+
+fn why(declined: &Declined, within: f64) -> String {
+    let mut text = declined.why.text().to_owned();
+    let asked = format!("±{} of the capacity", show_share(within));
+    if let Some(needed) = declined.probes_needed {
+        let _ = write!(text, "; about {} probes would be needed for {asked}", show_count(needed));
+    } else if let Some(needed) = declined.probes_needed_at_best {
+        let needed = show_count(needed);
+        let _ = write!(text, "; an exact one would need about {needed} probes for {asked}");
+    }
+    text
+}

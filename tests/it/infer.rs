@@ -1,0 +1,87 @@
+//! `plimsoll infer`: one short search and a question after it, and every bad input.
+
+use crate::place::Place;
+use serde_json::Value;
+
+#[test]
+fn a_search_serves_as_calibration_and_a_few_probes_tell_the_load_or_decline() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "exp:4ms", "--workers", "2"]);
+    let url = target.url();
+    // Nothing is offered beyond 200/s: a short search.
+    let search = ["--slo", "p90<40ms", "--start", "25/s", "--max-rate", "200/s"];
+    let done = place.again(|| {
+        // Only the last one's run is asked for.
+        let _ = std::fs::remove_dir_all(place.path("runs"));
+        place.plimsoll(&[&["capacity", &url, "--quiet"], &search[..]].concat())
+    });
+    if done.code() == Some(5) {
+        println!("skipped: the machine is too busy to search for a capacity");
+        return;
+    }
+    done.ended_with(0);
+    let run = place.run();
+    let run = run.to_str().unwrap();
+    let few = ["--probes", "200", "--rate", "100/s", "--max-time", "10s", "--json"];
+    let done =
+        place.again(|| place.plimsoll(&[&["infer", run, "--probe", &url], &few[..]].concat()));
+    let result = done.json();
+    assert_eq!(result["schema"], 1, "{result}");
+    assert_eq!(result["capacity_per_s"], 200.0);
+    assert_eq!(result["probe_rate_per_s"], 100.0);
+    assert!(run.ends_with(result["calibration"].as_str().unwrap()));
+    assert!(result["probes"].as_u64().unwrap() <= 200, "{result}");
+    let said = result["warnings"].to_string();
+    assert!(said.contains("a load of their own"), "{said}");
+    match done.code() {
+        Some(0) => {
+            let load = result["load_per_s"].as_f64().unwrap();
+            let (low, high) = (number(&result["ci95"][0]), number(&result["ci95"][1]));
+            assert!(low <= load && load <= high && result["declined"].is_null(), "{result}");
+        }
+        Some(4) => {
+            assert!(result["load_per_s"].is_null(), "{result}");
+            assert!(result["declined"]["reason"].is_string(), "{result}");
+        }
+        Some(5) => println!("the machine was too busy for a valid answer"),
+        code => panic!("{code:?}: {result}"),
+    }
+
+    let other = format!("{url}other");
+    let done = place.plimsoll(&[&["infer", run, "--probe", &other], &few[..]].concat());
+    let said = done.json()["warnings"].to_string();
+    assert!(said.contains("the same request to the same server"), "{said}");
+
+    let gone = ["infer", run, "--probe", "http://127.0.0.1:9/"];
+    place.plimsoll(&gone).ended_with(4).says(&["connect to 127.0.0.1:9"]);
+
+    // The same run with most of its windows gone.
+    let file = place.run().join("artifacts/capacity.json");
+    let mut kept: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    kept["windows"].as_array_mut().unwrap().truncate(2);
+    std::fs::write(&file, kept.to_string()).unwrap();
+    let done = place.plimsoll(&["infer", run, "--probe", &url]).ended_with(2);
+    done.says(&["steady windows", "--calibrate"]);
+    std::fs::write(&file, "{\"schema\": 1}").unwrap();
+    let done = place.plimsoll(&["infer", run, "--probe", &url]).ended_with(2);
+    done.says(&["the result of a search", "capacity.json"]);
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn what_is_no_search_does_not_calibrate() {
+    let place = Place::new();
+    let target = place.target(&[]);
+    let url = target.url();
+    place.load(&[&url, "--rate", "20/s", "--for", "500ms"]).went_well();
+    let run = place.run();
+    let run = run.to_str().unwrap();
+    let done = place.plimsoll(&["infer", run, "--probe", &url]).ended_with(2);
+    done.says(&["the run of a finished search", "plimsoll capacity --calibrate"]);
+    let nothing = place.path("nothing");
+    let nothing = nothing.to_str().unwrap();
+    place.plimsoll(&["infer", nothing, "--probe", &url]).ended_with(2);
+}
