@@ -2,7 +2,7 @@
 """The search on real servers: how far repeated estimates scatter, whether another generator agrees,
 whether sizes of a server are told apart, and whether one that saves up is found out.
 
-    real.py [--times N] [--only PART,…] [--servers NAME,…]
+    real.py [--times N] [--only PART,…] [--servers NAME,…] [--methods METHOD,…]
 
 Parts: repeat (each server, both methods, N times), cross (nginx and Redis at 90% and 110% of the
 estimate, asked by oha and memtier_benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
@@ -278,13 +278,13 @@ def scatter(rates):
     return show(statistics.median(rates)), f"{100 * variation:.1f}%"
 
 
-def repeat(times, names, out):
+def repeat(times, names, methods, out):
     out.append(f"## Repeated {times} times\n")
     out.append("| server | SLO | method | median | CV | found | load, mean | above, mean | checks "
                "(below held, above broken) |")
     out.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in names:
-        for method in ("adaptive", "ladder"):
+        for method in methods:
             results = []
             try:
                 with serve(name) as server:
@@ -453,6 +453,7 @@ def main():
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--only", default="repeat,cross,sizes,burst")
     parser.add_argument("--servers", default=",".join(SERVERS))
+    parser.add_argument("--methods", default="adaptive,ladder")
     parser.add_argument("--output", default=os.path.join(HERE, "REAL.md"))
     arguments = parser.parse_args()
     out = ["# Searches on real servers\n"]
@@ -461,7 +462,8 @@ def main():
                "server on one core, the search on the other.\n")
     parts = arguments.only.split(",")
     if "repeat" in parts:
-        repeat(arguments.times, arguments.servers.split(","), out)
+        names, methods = arguments.servers.split(","), arguments.methods.split(",")
+        repeat(arguments.times, names, methods, out)
     if "cross" in parts:
         cross(out)
     if "sizes" in parts:

@@ -24,7 +24,8 @@ pub struct Dip {
     pub depth: f64,
     /// The level after it.
     pub after: Option<f64>,
-    /// What was regained, as a share of what was lost: 1 is the level before.
+    /// What was regained, as a share of what was lost at its lowest: at least a half, and 1 is the
+    /// level before.
     pub recovery: Option<f64>,
 }
 
@@ -45,14 +46,14 @@ pub fn dips(segments: &[Segment]) -> Vec<Dip> {
             lowest = lowest.min(segments[end].level);
             end += 1;
         }
-        dips.push(dip(before, &segments[at..end], segments.get(end)));
+        dips.push(dip(before, lowest, &segments[at..end], segments.get(end)));
         at = end + 1;
     }
     dips
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a series is short")]
-fn dip(before: f64, within: &[Segment], next: Option<&Segment>) -> Dip {
+fn dip(before: f64, lowest: f64, within: &[Segment], next: Option<&Segment>) -> Dip {
     let weight = |segment: &Segment| (segment.to - segment.from) as f64;
     let sum: f64 = within.iter().map(|segment| segment.level * weight(segment)).sum();
     let level = sum / within.iter().map(weight).sum::<f64>();
@@ -64,7 +65,7 @@ fn dip(before: f64, within: &[Segment], next: Option<&Segment>) -> Dip {
         level,
         depth: if before > 0.0 { lost / before } else { 0.0 },
         after: next.map(|segment| segment.level),
-        recovery: next.map(|segment| (segment.level - level) / lost),
+        recovery: next.map(|segment| (segment.level - lowest) / (before - lowest)),
     }
 }
 
@@ -97,6 +98,13 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].from, found[0].to), (9, Some(18)));
         assert!((found[0].level - (60.0 + 10.0 + 60.0) / 9.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn recovery_is_from_the_lowest() {
+        let found = dips(&segments(&[(3, 45.0), (3, 36.0), (3, 40.0), (3, 2.0), (3, 24.0)]));
+        assert!((found[0].level - 26.0).abs() < 1e-12);
+        assert!((found[0].recovery.unwrap() - 22.0 / 43.0).abs() < 1e-12);
     }
 
     #[test]

@@ -150,7 +150,7 @@ proptest! {
         for dip in &found {
             prop_assert!(dip.level < dip.before && dip.depth > 0.0 && dip.depth < 1.0);
             prop_assert!(dip.to.is_none_or(|to| to > dip.from && to < 3 * levels.len()));
-            prop_assert!(dip.recovery.is_none_or(|share| share > 0.0));
+            prop_assert!(dip.recovery.is_none_or(|share| share >= 0.5));
         }
         prop_assert!(found.windows(2).all(|two| two[0].to.is_some_and(|to| to <= two[1].from)));
     }
