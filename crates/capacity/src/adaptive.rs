@@ -2,11 +2,12 @@
 //! below it.
 //!
 //! 1. *Ramp.* The rate doubles in short windows until one is clearly too much.
-//! 2. *Search.* A curve is fitted to all that was seen ([`fit`]); the next window is offered so far
+//! 2. *Low load.* Where the ramp has not shown the service time well enough, one window does.
+//! 3. *Search.* A curve is fitted to all that was seen ([`fit`]); the next window is offered so far
 //!    below the curve's load line as that is unsure: the escalation with overdose control of
 //!    clinical trials (J. Babb, A. Rogatko, S. Zacks, *Cancer phase I clinical trials*, Statistics
 //!    in Medicine 17, 1998), where a dose is the highest one that harms with a small probability.
-//! 3. *Check.* When the line is known as precisely as asked: windows just below and above it.
+//! 4. *Check.* When the line is known as precisely as asked: windows just below and above it.
 //!
 //! Whenever a window was cut, the server is let recover before anything else is measured.
 
@@ -14,9 +15,11 @@ mod bootstrap;
 pub mod evidence;
 pub mod fit;
 pub(crate) mod least_squares;
+mod moments;
 
 use crate::search::{Check, Found, Search, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
+use bootstrap::Replicates;
 use evidence::Evidence;
 use fit::Fit;
 use plimsoll_stats::interval::student;
@@ -38,16 +41,18 @@ pub struct Settings {
 const OVERLOADS: f64 = 1.6;
 /// And at least so far below it.
 const LEAST_DISTANCE: f64 = 0.01;
-/// Of that rate, the shares that are considered.
-const SHARES: [f64; 6] = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35];
+/// Of that rate, the shares that are considered: what is further below says more of the curve than
+/// of the line, and the window at low load says that better.
+const SHARES: [f64; 3] = [1.0, 0.9, 0.8];
 /// The interval ends up narrower than asked for by this: the check may widen it.
 const SPARE: f64 = 0.95;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
-const AGAIN: f64 = 1.3;
-/// It is looked at again where the interval is nearly narrow enough.
-const NEARLY: f64 = 0.85;
+const AGAIN: f64 = 1.5;
+/// Wider intervals than this are no more than rough: windows are the shortest, and what such an
+/// error is worth is not looked at.
+const ROUGH: f64 = 0.25;
 /// Recovery is given up after so many windows.
 const MOST_RECOVERIES: u32 = 60;
 /// A search that has not become precise by then ends with what it has.
@@ -56,6 +61,9 @@ const MOST_SECONDS: f64 = 900.0;
 const ENOUGH: u64 = 50;
 /// So many windows that no curve fits to end the search.
 const MOST_BLIND: u32 = 8;
+/// The service time is looked at with a load of this share of the line, for so many units at most.
+const LOW: f64 = 0.14;
+const LONGEST_LOW: f64 = 20.0;
 /// So many requests make a window of use, and so many units it may take for them.
 const FEW: f64 = 2.0;
 const LONGEST_RAMP: f64 = 4.0;
@@ -102,9 +110,12 @@ pub struct Adaptive {
     blind: u32,
     /// Whether the highest rate allowed keeps the SLO.
     reached_most: bool,
-    /// By how much a fit's error is greater than it claims, and after how many seconds that was
-    /// looked at.
-    inflation: (f64, f64),
+    /// What says by how much a fit's error is greater than it claims, and after how many seconds
+    /// that was looked at.
+    replicates: Replicates,
+    replicated_s: f64,
+    /// Whether a window at low load was offered.
+    was_low: bool,
 }
 
 impl Adaptive {
@@ -125,7 +136,9 @@ impl Adaptive {
             has_kept: false,
             blind: 0,
             reached_most: false,
-            inflation: (1.0, 0.0),
+            replicates: Replicates::default(),
+            replicated_s: 0.0,
+            was_low: false,
         }
     }
 
@@ -152,7 +165,8 @@ impl Adaptive {
         let evidence = Evidence::of(&self.windows);
         let slo = (self.settings.slo.0, self.bound_s());
         if let Some(mut fit) = evidence.fit(slo, self.too_much, self.fit.as_ref()) {
-            fit.error *= self.inflation.0;
+            fit.error *= self.inflation();
+            fit.freedom = self.freedom(fit.freedom);
             self.fit = Some(fit);
         }
     }
@@ -162,24 +176,26 @@ impl Adaptive {
         SPARE * self.settings.precision
     }
 
-    /// Looks again at what a fit's error is worth, where it may be small enough and much was seen
-    /// since.
+    /// By how much a fit's error is greater than it claims.
+    fn inflation(&self) -> f64 {
+        self.replicates.inflation().clamp(INFLATIONS.0, INFLATIONS.1)
+    }
+
+    /// Degrees of freedom of an error that is a product of two, the fit's and the inflation: their
+    /// relative variances are added.
+    fn freedom(&self, fit: f64) -> f64 {
+        let own = self.replicates.freedom;
+        if own > 0.0 { 1.0 / (1.0 / fit + 1.0 / own) } else { fit }
+    }
+
+    /// Looks at what a fit's error is worth, and again where much was seen since.
     fn calibrate(&mut self) {
-        let Some(fit) = &mut self.fit else { return };
-        let (before, at_s) = self.inflation;
-        let (low, high) = INFLATIONS;
-        let least = if at_s > 0.0 { NEARLY } else { low };
-        let near = least * fit.half_width() <= SPARE * self.settings.precision;
-        if !near || self.seconds < AGAIN * at_s {
-            return;
+        let Some(fit) = &self.fit else { return };
+        if fit.half_width() <= ROUGH && self.seconds >= AGAIN * self.replicated_s {
+            self.replicates.look(&self.windows, fit, self.settings.slo, self.too_much);
+            self.replicated_s = self.seconds;
+            self.refit();
         }
-        let slo = self.settings.slo;
-        let found = bootstrap::inflation(&self.windows, fit, slo, self.too_much);
-        let now = found.map_or(before, |now| now.clamp(low, high));
-        // Of a few replicates it is noisy, and the search would end where it is small by chance.
-        let now = if at_s > 0.0 { f64::midpoint(before, now) } else { now };
-        fit.error *= now / before;
-        self.inflation = (now, self.seconds);
     }
 
     pub(crate) fn offer(&self) -> Step {
@@ -197,7 +213,7 @@ impl Adaptive {
                 offer((0.05 * self.line()).max(LEAST_RATE), 0.5 * unit, 0.0, Phase::Recover)
             }
             State::Search => {
-                let (rate, seconds) = self.next_window();
+                let (rate, seconds) = self.low_window().unwrap_or_else(|| self.next_window());
                 offer(rate, seconds, self.settle(rate, seconds), Phase::Search)
             }
             State::CheckBelow => {
@@ -232,6 +248,17 @@ impl Adaptive {
         (2.0 * relaxation).clamp(0.1 * self.unit_s(), 0.25 * seconds)
     }
 
+    /// A window at low load, where the service time is not known well enough yet: all that is said
+    /// of the line rests on it.
+    fn low_window(&self) -> Option<(f64, f64)> {
+        let lacking = self.fit.as_ref()?.service_lacks();
+        if self.was_low || lacking <= 0.0 {
+            return None;
+        }
+        let rate = (LOW * self.line().min(self.most())).max(LEAST_RATE);
+        Some((rate, (lacking / rate).clamp(self.unit_s(), LONGEST_LOW * self.unit_s()).ceil()))
+    }
+
     /// The next rate and for how long.
     fn next_window(&self) -> (f64, f64) {
         let Some(fit) = &self.fit else {
@@ -246,7 +273,7 @@ impl Adaptive {
         // Whatever a curve says: below what was too much, and no leap beyond what was kept.
         rate = rate.min(0.98 * self.too_much).min(2.0 * self.kept.unwrap_or(f64::INFINITY));
         rate = rate.min(self.most());
-        let units = if half > 0.25 {
+        let units = if half > ROUGH {
             1.0
         } else if half > 0.12 {
             2.0
@@ -319,6 +346,7 @@ impl Adaptive {
             }
             State::Recover { tries } => self.recovering(window, tries),
             State::Search => {
+                self.was_low = true;
                 self.refit();
                 self.blind += u32::from(self.fit.is_none());
                 self.calibrate();

@@ -102,8 +102,13 @@ impl Sustain {
     }
 
     /// What a search has found is held, where it has found something.
-    fn begin_hold(&mut self, found: Found) {
+    fn begin_hold(&mut self, mut found: Found) {
         self.beyond.clear();
+        if found.is_bound && self.sustained.falls > 0 {
+            // It saved while it rested and so kept the highest rate allowed: no more than it
+            // completes when it is overloaded can last.
+            found.estimate_per_s = found.estimate_per_s.map(|most| self.completes(most));
+        }
         (self.breaks, self.level_s, self.saturated) = (0, 0.0, Saturated::default());
         let Some(estimate) = found.estimate_per_s else {
             self.found = found;

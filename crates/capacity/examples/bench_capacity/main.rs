@@ -1,8 +1,9 @@
 //! Methods of search against queues whose capacity is known: the table of
 //! `benches/capacity/RESULTS.md`.
 //!
-//! `bench_capacity [REPETITIONS [CASE]]`, or `make bench-capacity`. Seeds are fixed: the same
-//! program prints the same table. Bisection is given the load time that the adaptive method took.
+//! `bench_capacity [REPETITIONS [CASE [FIRST_SEED]]]`, or `make bench-capacity`. Seeds are fixed: the
+//! same program prints the same table; others show whether it was tuned to them. A case is named by
+//! the beginning of its name. Bisection is given the load time that the adaptive method took.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 
@@ -17,6 +18,7 @@ use plimsoll_capacity::ladder::{self, Ladder, StepOf};
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_stats::slo::Comparison;
+use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,14 +62,18 @@ fn adaptive(case: &Case) -> Box<dyn Search> {
 }
 
 /// Runs a search so many times, on both cores.
-fn repeat(case: &Case, times: u64, method: &(dyn Fn(&Case) -> Box<dyn Search> + Sync)) -> Summary {
-    let next = AtomicU64::new(0);
+fn repeat(
+    case: &Case,
+    seeds: &Range<u64>,
+    method: &(dyn Fn(&Case) -> Box<dyn Search> + Sync),
+) -> Summary {
+    let next = AtomicU64::new(seeds.start);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let one = || {
         let mut all = Vec::new();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= times {
+            if seed >= seeds.end {
                 return all;
             }
             let mut world = Simulated::new(case.model(), case.bound_ns, seed);
@@ -121,17 +127,19 @@ fn judged(text: String, within: bool, misses: &mut Vec<String>, what: &str) -> S
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let times: u64 = arguments.first().map_or(1000, |text| text.parse().unwrap());
-    let only = arguments.get(1);
+    let only = arguments.get(1).map_or("", String::as_str);
+    let first: u64 = arguments.get(2).map_or(0, |text| text.parse().unwrap());
+    let seeds = first..first + times;
     println!("{times} repetitions a case; bold: beyond its bound");
     println!();
     println!("| case | capacity | method | bias | rmse | covered | load | most | above | most |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     let (mut misses, mut far) = (Vec::new(), Vec::new());
-    for case in cases::all().iter().filter(|case| only.is_none_or(|only| *only == case.name)) {
-        let published = repeat(case, times, &ladder);
-        let ours = repeat(case, times, &adaptive);
+    for case in cases::all().iter().filter(|case| case.name.starts_with(only)) {
+        let published = repeat(case, &seeds, &ladder);
+        let ours = repeat(case, &seeds, &adaptive);
         let until_s = ours.load_s;
-        let bisecting = repeat(case, times, &|case| {
+        let bisecting = repeat(case, &seeds, &|case| {
             Box::new(Bisection::new((SLO_QUANTILE, case.bound_ns), START_PER_S, until_s))
         });
         far.extend(ours.far.iter().map(|&(seed, off)| (case.name, seed, off)));
@@ -184,8 +192,10 @@ fn mark(
     let covered = cell(format!("{:.1}%", ours.covered * 100.0), in_band, "coverage");
     let load = cell(format!("{:.1} s", ours.load_s), ours.load_s <= most_load, "load time");
     let above = cell(format!("{:.1} s", ours.above_s), ours.above_s <= most_above, "time above");
+    let most_load =
+        if most_load.is_finite() { format!("{most_load:.0} s") } else { "–".to_owned() };
     println!(
-        "| {name} | {:.1}/s | adaptive | {bias} | {rmse} | {covered} | {load} | {most_load:.0} s \
+        "| {name} | {:.1}/s | adaptive | {bias} | {rmse} | {covered} | {load} | {most_load} \
          | {above} | {most_above:.1} s |",
         case.capacity_per_s,
     );

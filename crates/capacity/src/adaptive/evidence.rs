@@ -19,6 +19,8 @@ pub struct Evidence<'a> {
 /// Windows at nearly the same rate, taken together.
 #[derive(Debug, Default)]
 pub(super) struct Level<'a> {
+    /// Its number, by the rate that was offered.
+    pub(super) number: i64,
     /// Mean rate of the counted requests.
     pub(super) rate: f64,
     pub(super) counted_s: f64,
@@ -27,7 +29,14 @@ pub(super) struct Level<'a> {
 }
 
 /// Rates that differ by less than this share are one level.
-pub(super) const SAME: f64 = 0.01;
+const SAME: f64 = 0.01;
+
+/// The number of the level that a rate is of.
+pub(super) fn level_of(rate_per_s: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "some thousands at most")]
+    let number = (rate_per_s.ln() / SAME).round() as i64;
+    number
+}
 
 impl<'a> Evidence<'a> {
     /// Takes what is of use from all windows.
@@ -38,9 +47,9 @@ impl<'a> Evidence<'a> {
         let usable = |window: &&Window| window.phase != Phase::Recover && window.counted() > 0;
         let mut levels: BTreeMap<i64, Level> = BTreeMap::new();
         for window in windows.iter().filter(usable) {
-            #[expect(clippy::cast_possible_truncation, reason = "some thousands at most")]
-            let number = (window.rate_per_s.ln() / SAME).round() as i64;
+            let number = level_of(window.rate_per_s);
             let level = levels.entry(number).or_default();
+            level.number = number;
             level.response.add(&window.response);
             level.counted_s += window.counted_s;
             level.rate = level.response.count() as f64 / level.counted_s;

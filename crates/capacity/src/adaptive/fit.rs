@@ -15,11 +15,12 @@
 //! observations. What the windows' own scatter says beyond that multiplies the variance. A curve is
 //! also wrong, more so the farther from the line; windows far from it count for less.
 
-use super::evidence::{Evidence, SAME};
+use super::evidence::{Evidence, level_of};
 use super::least_squares::{
     Matrix, OUTER_LASTS, Prior, Problem, Requests, STEP, Vector, inverse, relaxation, unloaded,
-    variance_of,
+    variances,
 };
+use super::moments::Moments;
 use crate::curve::Curve;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::interval::student;
@@ -52,12 +53,13 @@ pub struct Fit {
     pub freedom: f64,
     /// The service time as quantiles, probability and nanoseconds.
     service: Vec<(f64, u64)>,
+    service_lacks: f64,
     z: Vector,
     covariance: Matrix,
     gradient: Vector,
     slo: (f64, f64),
-    /// Rates that were looked at, and how many requests were.
-    levels: Vec<(f64, f64)>,
+    /// Levels that were looked at, and how many requests were.
+    levels: Vec<(i64, f64)>,
 }
 
 impl Fit {
@@ -92,18 +94,16 @@ impl Fit {
             curve.beyond(threshold, rate)
         };
         let slope: Vector = std::array::from_fn(|k| (moved(k, STEP) - expected) / STEP);
-        let before = self.levels.iter().find(|(other, _)| (other / rate).ln().abs() < 0.5 * SAME);
+        let before = self.levels.iter().find(|(level, _)| *level == level_of(rate));
         let before = before.map_or(0.0, |(_, n)| *n);
         let weight = |n: f64| {
             let of = Requests { rate, n, share: 1.0 };
-            1.0 / variance_of(&self.curve, self.line_per_s, of, OUTER_LASTS, expected)
+            1.0 / variances(&self.curve, self.line_per_s, of, OUTER_LASTS, expected).1
         };
         let known = if before > 0.0 { weight(before) } else { 0.0 };
         let more = (weight(before + rate * seconds) - known).max(0.0);
-        let along: Vector =
-            std::array::from_fn(|k| self.covariance[k].iter().zip(slope).map(|(a, b)| a * b).sum());
-        let aim: f64 = along.iter().zip(self.gradient).map(|(a, b)| a * b).sum();
-        let own: f64 = along.iter().zip(slope).map(|(a, b)| a * b).sum();
+        let along: Vector = std::array::from_fn(|k| dot(self.covariance[k], slope));
+        let (aim, own) = (dot(along, self.gradient), dot(along, slope));
         aim * aim * more / (1.0 + more * own)
     }
 
@@ -126,6 +126,13 @@ impl Fit {
         (model.speed > 0.0).then_some(model)
     }
 
+    /// How many more requests at low load would tell the service time well enough: with a standard
+    /// error that is no greater than what it may be off by anyway.
+    #[must_use]
+    pub fn service_lacks(&self) -> f64 {
+        self.service_lacks
+    }
+
     /// The relaxation time at a rate, seconds.
     #[must_use]
     pub fn relaxation_s(&self, rate: f64) -> f64 {
@@ -142,21 +149,18 @@ impl Evidence<'_> {
         }
         let share = 1.0 - slo.0;
         let measured = points(&self.service);
-        let mean = measured.iter().sum::<f64>() / measured.len() as f64;
-        let variance =
-            measured.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / measured.len() as f64;
-        let squared = variance / (mean * mean);
-        let expected_v = (0.5 * (1.0 + squared)).clamp(0.5, 6.0);
+        let service = Moments::of(&self.service)?;
+        let lacks =
+            self.service.count() as f64 * ((service.mean_error / SERVICE_ERROR).powi(2) - 1.0);
+        let expected_v = service.variability.clamp(0.5, 6.0);
         let start = self.first_saturation(most);
-        // The relative error of a mean; that of a variance is greater (exponential: 2.8 of it).
-        let spread = (squared / self.service.count() as f64).sqrt();
         let mut prior = Prior {
-            mean: [start.ln(), expected_v.ln(), Curve::pooling_of(start * mean).ln(), 0.0],
+            mean: [start.ln(), expected_v.ln(), Curve::pooling_of(start * service.mean).ln(), 0.0],
             deviation: [
                 SATURATION_PRIOR,
-                PRIOR.hypot(1.4 * spread * squared.max(1.0).sqrt()),
-                PRIOR.hypot(0.7 * spread),
-                spread.hypot(SERVICE_ERROR),
+                PRIOR.hypot(service.variability_error),
+                PRIOR.hypot(0.7 * service.mean_error),
+                service.mean_error.hypot(SERVICE_ERROR),
             ],
         };
         // From the fit before it is not far; anew, thresholds and curve have to find each other.
@@ -164,13 +168,13 @@ impl Evidence<'_> {
         let mut solved = None;
         for _ in 0..if before.is_some() { 2 } else { 4 } {
             let problem = Problem { evidence: self, measured: &measured, prior, slo, share };
-            let (next, hessian, scatter) = problem.solve(z);
+            let (next, hessian) = problem.solve(z);
             z = next;
             let curve = problem.curve(z);
-            prior.mean[3] = unloaded(&curve, self.service_rate, mean).ln();
-            solved = Some((curve, hessian, scatter));
+            prior.mean[3] = unloaded(&curve, self.service_rate, service.mean).ln();
+            solved = Some((curve, hessian));
         }
-        let (curve, hessian, (scatter, freedom)) = solved?;
+        let (curve, hessian) = solved?;
         let line = curve.rate_at(slo.1, share)?;
         let problem = Problem { evidence: self, measured: &measured, prior, slo, share };
         let slope = |k: usize| {
@@ -181,20 +185,17 @@ impl Evidence<'_> {
             };
             (aside(STEP) / aside(-STEP)).ln() / (2.0 * STEP)
         };
-        let gradient = std::array::from_fn(slope);
+        let gradient: Vector = std::array::from_fn(slope);
         let covariance = inverse(hessian)?;
-        let mut variance = 0.0;
-        for (row, a) in covariance.iter().zip(gradient) {
-            for (value, b) in row.iter().zip(gradient) {
-                variance += a * value * b;
-            }
-        }
-        let error = (variance * scatter).sqrt();
+        let along: Vector = std::array::from_fn(|k| dot(covariance[k], gradient));
+        let (scatter, freedom) = problem.scatter(z, along);
+        let error = (dot(along, gradient) + scatter).sqrt();
         let service = quantiles(&self.service, z[3].exp());
-        let levels = self.levels.iter().map(|l| (l.rate, l.response.count() as f64)).collect();
+        let levels = self.levels.iter().map(|l| (l.number, l.response.count() as f64)).collect();
         Some(Fit {
             curve,
             service,
+            service_lacks: lacks,
             line_per_s: line,
             error,
             freedom,
@@ -205,6 +206,10 @@ impl Evidence<'_> {
             levels,
         })
     }
+}
+
+fn dot(a: Vector, b: Vector) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The quantiles of a histogram, stretched.

@@ -4,6 +4,7 @@
 use super::evidence::{Evidence, Level};
 use crate::curve::Curve;
 use crate::ranked::Ranked;
+use crate::window::Window;
 
 /// Relative error of a saturation that was seen, apart from chance.
 const SATURATION_ERROR: f64 = 0.008;
@@ -35,19 +36,21 @@ pub(super) struct Requests {
     pub(super) share: f64,
 }
 
-/// The variance of a share that is `expected`.
-pub(super) fn variance_of(
+/// The variance of a share that is `expected`: by chance, and by that and what the curve is wrong
+/// by.
+pub(super) fn variances(
     curve: &Curve,
     line: f64,
     of: Requests,
     lasts: f64,
     expected: f64,
-) -> f64 {
+) -> (f64, f64) {
     let Requests { rate, n, share } = of;
     let lasting = lasts * rate * relaxation(curve, rate);
     let independent = (n * share / (1.0 + lasting * share)).max(0.2);
+    let chance = expected * (1.0 - expected) / independent;
     let curve_error = CURVE_ERROR * expected * (rate / line).ln();
-    expected * (1.0 - expected) / independent + curve_error * curve_error
+    (chance, chance + curve_error * curve_error)
 }
 
 pub(crate) fn relaxation(curve: &Curve, rate: f64) -> f64 {
@@ -83,25 +86,44 @@ pub(crate) type Vector = [f64; 4];
 pub(crate) type Matrix = [Vector; 4];
 pub(crate) const N: usize = 4;
 
+/// A level, and what was observed at it: one share, or two.
+struct Looked<'a> {
+    level: &'a Level<'a>,
+    points: Vec<Point>,
+}
+
 /// One share that was observed at a level: of the requests beyond the first threshold (of all where
 /// that is 0), those beyond the second.
 struct Point {
     thresholds: (f64, f64),
-    rate: f64,
     observed: f64,
-    /// Requests of the level.
-    n: f64,
     /// The first threshold, where it is one.
     of: Option<f64>,
+    /// Its variance, and the part of that which is chance.
     variance: f64,
+    chance: f64,
 }
 
 impl Point {
-    fn expected(&self, curve: &Curve) -> f64 {
-        let beyond = curve.beyond(self.thresholds.1, self.rate);
+    fn expected(&self, curve: &Curve, rate: f64) -> f64 {
+        let beyond = curve.beyond(self.thresholds.1, rate);
         match self.of {
             None => beyond,
-            Some(inner) => beyond / curve.beyond(inner, self.rate).max(1e-9),
+            Some(inner) => beyond / curve.beyond(inner, rate).max(1e-9),
+        }
+    }
+
+    /// Of how many responses the share is, and what it is of these.
+    fn seen(&self, response: &Ranked) -> (f64, f64) {
+        let of = self.of.map_or(response.count() as f64, |inner| beyond(response, inner));
+        (of, beyond(response, self.thresholds.1) / of.max(1.0))
+    }
+
+    /// What is left of a difference without what the first one of its level explains.
+    fn own(&self, difference: f64, first: f64) -> f64 {
+        match self.of {
+            None => difference,
+            Some(_) => (difference - TOGETHER * first) / (1.0 - TOGETHER * TOGETHER).sqrt(),
         }
     }
 }
@@ -116,15 +138,14 @@ impl Problem<'_> {
         }
     }
 
-    /// The least squares' parameters, half their second derivatives, and the scatter: how much
-    /// greater the variance is than expected, with its degrees of freedom.
-    pub(super) fn solve(&self, mut z: Vector) -> (Vector, Matrix, (f64, f64)) {
+    /// The least squares' parameters, and half their second derivatives.
+    pub(super) fn solve(&self, mut z: Vector) -> (Vector, Matrix) {
         let curve = self.curve(z);
-        let line = curve.rate_at(self.slo.1, self.share).unwrap_or(curve.saturation);
-        let mut points = self.points(&curve, line);
+        let line = self.line(&curve);
+        let mut looked = self.look(&curve, line);
         let mut hessian = [[0.0; N]; N];
         for round in 0..12 {
-            let (cost, gradient, second) = self.derivatives(z, &points);
+            let (cost, gradient, second) = self.derivatives(z, &looked);
             hessian = second;
             let Some(inverse) = inverse(damped(&second)) else { break };
             let mut step = [0.0; N];
@@ -138,7 +159,7 @@ impl Problem<'_> {
                 for k in 0..N {
                     moved[k] = z[k] + scale * step[k];
                 }
-                if self.cost(moved, &points) <= cost {
+                if self.cost(moved, &looked) <= cost {
                     break;
                 }
                 scale *= 0.4;
@@ -146,66 +167,62 @@ impl Problem<'_> {
             z = moved;
             if round % 3 == 2 {
                 // Variances follow the curve.
-                self.weigh(&mut points, &self.curve(z), line);
+                self.weigh(&mut looked, &self.curve(z), line);
             }
             if longest * scale < 1e-3 {
                 break;
             }
         }
-        let scatter = self.scatter(z, line);
-        (z, hessian, scatter)
+        (z, hessian)
     }
 
-    fn points(&self, curve: &Curve, line: f64) -> Vec<Point> {
+    fn line(&self, curve: &Curve) -> f64 {
+        curve.rate_at(self.slo.1, self.share).unwrap_or(curve.saturation)
+    }
+
+    fn look(&self, curve: &Curve, line: f64) -> Vec<Looked<'_>> {
         let steady = |level: &&Level<'_>| level.rate < STEADY * curve.saturation;
-        let mut points = Vec::with_capacity(2 * self.evidence.levels.len());
+        let mut looked: Vec<Looked<'_>> = Vec::with_capacity(self.evidence.levels.len());
         for level in self.evidence.levels.iter().filter(steady) {
-            let rate = level.rate;
-            let n = level.response.count() as f64;
-            let outer = curve.quantile(self.slo.0, rate).min(self.slo.1);
-            let inner = curve.quantile(1.0 - INNER * self.share, rate).min(INNER_BOUND * outer);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ns")]
-            let beyond = |s: f64| level.response.beyond((s * 1e9) as u64) as f64;
-            let (many, few) = (beyond(inner), beyond(outer));
-            let point = |thresholds, observed, of| Point {
-                thresholds,
-                rate,
-                observed,
-                n,
-                of,
-                variance: 0.0,
+            let outer = curve.quantile(self.slo.0, level.rate).min(self.slo.1);
+            let inner = curve.quantile(1.0 - INNER * self.share, level.rate);
+            let inner = inner.min(INNER_BOUND * outer);
+            let point = |thresholds, of| {
+                let empty = Point { thresholds, observed: 0.0, of, variance: 0.0, chance: 0.0 };
+                let (n, observed) = empty.seen(&level.response);
+                (n > 0.0).then_some(Point { observed, ..empty })
             };
-            points.push(point((0.0, inner), many / n, None));
-            if many > 0.0 {
-                points.push(point((inner, outer), few / many, Some(inner)));
-            }
+            let points = [point((0.0, inner), None), point((inner, outer), Some(inner))];
+            looked.push(Looked { level, points: points.into_iter().flatten().collect() });
         }
-        self.weigh(&mut points, curve, line);
-        points
+        self.weigh(&mut looked, curve, line);
+        looked
     }
 
-    fn weigh(&self, points: &mut [Point], curve: &Curve, line: f64) {
-        for point in points {
-            let share = point.of.map_or(1.0, |inner| curve.beyond(inner, point.rate).max(0.01));
-            let expected = point.expected(curve).clamp(0.002, 0.97);
-            let lasts = if point.of.is_some() { RATIO_LASTS } else { INNER_LASTS };
-            let of = Requests { rate: point.rate, n: point.n, share };
-            point.variance = variance_of(curve, line, of, lasts, expected);
+    fn weigh(&self, looked: &mut [Looked<'_>], curve: &Curve, line: f64) {
+        for Looked { level, points } in looked {
+            let (rate, n) = (level.rate, level.response.count() as f64);
+            for point in points {
+                let share = point.of.map_or(1.0, |inner| curve.beyond(inner, rate).max(0.01));
+                let expected = point.expected(curve, rate).clamp(0.002, 0.97);
+                let lasts = if point.of.is_some() { RATIO_LASTS } else { INNER_LASTS };
+                let of = Requests { rate, n, share };
+                (point.chance, point.variance) = variances(curve, line, of, lasts, expected);
+            }
         }
     }
 
     /// Differences from the curve in standard deviations; the second of a level without what the
     /// first explains of it.
-    fn residuals(&self, curve: &Curve, points: &[Point]) -> Vec<f64> {
-        let mut residuals = Vec::with_capacity(points.len() + N);
-        let mut first = 0.0;
-        for point in points {
-            let own = (point.expected(curve) - point.observed) / point.variance.sqrt();
-            if point.of.is_some() {
-                residuals.push((own - TOGETHER * first) / (1.0 - TOGETHER * TOGETHER).sqrt());
-            } else {
-                residuals.push(own);
-                first = own;
+    fn residuals(&self, curve: &Curve, looked: &[Looked<'_>]) -> Vec<f64> {
+        let mut residuals = Vec::with_capacity(2 * looked.len() + N);
+        for Looked { level, points } in looked {
+            let mut first = 0.0;
+            for point in points {
+                let off = point.expected(curve, level.rate) - point.observed;
+                let difference = off / point.variance.sqrt();
+                residuals.push(point.own(difference, first));
+                first = difference;
             }
         }
         residuals
@@ -225,17 +242,17 @@ impl Problem<'_> {
         residuals
     }
 
-    fn cost(&self, z: Vector, points: &[Point]) -> f64 {
+    fn cost(&self, z: Vector, looked: &[Looked<'_>]) -> f64 {
         let curve = self.curve(z);
-        let windows: f64 = self.residuals(&curve, points).iter().map(|r| r * r).sum();
+        let windows: f64 = self.residuals(&curve, looked).iter().map(|r| r * r).sum();
         windows + self.priors(z).iter().map(|r| r * r).sum::<f64>()
     }
 
     /// The cost, half its gradient, and half its second derivatives (Gauss and Newton's).
-    fn derivatives(&self, z: Vector, points: &[Point]) -> (f64, Vector, Matrix) {
+    fn derivatives(&self, z: Vector, looked: &[Looked<'_>]) -> (f64, Vector, Matrix) {
         let all = |z: Vector| {
             let curve = self.curve(z);
-            let mut values = self.residuals(&curve, points);
+            let mut values = self.residuals(&curve, looked);
             values.extend(self.priors(z));
             values
         };
@@ -259,33 +276,62 @@ impl Problem<'_> {
         (cost, gradient, second)
     }
 
-    /// How much more the windows of one level differ than they should, and how sure that is.
-    fn scatter(&self, z: Vector, line: f64) -> (f64, f64) {
+    /// By how much the variance of the line is greater than expected, and with how many degrees of
+    /// freedom that is known. It is the robust variance (P. J. Huber, Fifth Berkeley Symposium 1,
+    /// 1967): each window, as far as it differs from the curve, moves the line along `along`, the
+    /// covariance of the parameters times the line's gradient; where the squares of these moves are
+    /// more than the windows' chance explains, so much is added.
+    pub(super) fn scatter(&self, z: Vector, along: Vector) -> (f64, f64) {
         let curve = self.curve(z);
-        let (mut sum, mut freedom) = (0.0, 0.0);
-        for level in &self.evidence.levels {
-            if level.windows.len() < 2 || level.rate >= STEADY * curve.saturation {
-                continue;
+        let looked = self.look(&curve, self.line(&curve));
+        let aside = self.curve(std::array::from_fn(|k| z[k] + STEP * along[k]));
+        let here = self.residuals(&curve, &looked);
+        let there = self.residuals(&aside, &looked);
+        let mut pulls = here.iter().zip(there).map(|(here, there)| (there - here) / STEP);
+        let (mut seen, mut expected, mut squares) = (0.0, 0.0, 0.0);
+        for looked in &looked {
+            let pulls: Vec<f64> = pulls.by_ref().take(looked.points.len()).collect();
+            for window in &looked.level.windows {
+                let (moves, variance) = looked.moves(window, &curve, &pulls);
+                seen += moves * moves;
+                expected += variance;
+                squares += variance * variance;
             }
-            let threshold = curve.quantile(self.slo.0, level.rate).min(self.slo.1);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ns")]
-            let beyond = |response: &Ranked| {
-                response.beyond((threshold * 1e9) as u64) as f64 / response.count() as f64
-            };
-            let mean = beyond(&level.response);
-            let expected = curve.beyond(threshold, level.rate).clamp(0.002, 0.97);
-            for window in &level.windows {
-                let n = window.counted() as f64;
-                let of = Requests { rate: level.rate, n, share: 1.0 };
-                let variance = variance_of(&curve, line, of, OUTER_LASTS, expected);
-                let difference = beyond(&window.response) - mean;
-                sum += difference * difference / variance;
-            }
-            freedom += level.windows.len() as f64 - 1.0;
         }
-        let freedom = SCATTER_WEIGHT + freedom;
-        (((SCATTER_WEIGHT + sum) / freedom).max(1.0), freedom)
+        // So many windows of equal weight say as much; one is what the fit itself takes.
+        let windows = (expected * expected / squares.max(f64::MIN_POSITIVE)).max(1.0);
+        let freedom = SCATTER_WEIGHT + windows - 1.0;
+        let ratio = seen / expected.max(f64::MIN_POSITIVE);
+        let scatter = ((SCATTER_WEIGHT + windows * ratio) / freedom).max(1.0);
+        ((scatter - 1.0) * expected, freedom)
     }
+}
+
+impl Looked<'_> {
+    /// How far a window of the level moves what its points pull, each by so much for a standard
+    /// deviation; and the variance of that by chance.
+    fn moves(&self, window: &Window, curve: &Curve, pulls: &[f64]) -> (f64, f64) {
+        let (mut moves, mut variance, mut first) = (0.0, 0.0, 0.0);
+        let rate = window.counted() as f64 / window.counted_s;
+        let part = window.counted() as f64 / self.level.response.count() as f64;
+        for (point, pull) in self.points.iter().zip(pulls) {
+            let (of, share) = point.seen(&window.response);
+            let (all, _) = point.seen(&self.level.response);
+            let off = of / all * (point.expected(curve, rate) - share);
+            let difference = off / point.variance.sqrt();
+            moves += pull * point.own(difference, first);
+            variance += pull * pull * part * point.chance / point.variance;
+            first = difference;
+        }
+        (moves, variance)
+    }
+}
+
+/// How many responses exceed a time in seconds.
+fn beyond(response: &Ranked, seconds: f64) -> f64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "nanoseconds")]
+    let ns = (seconds * 1e9) as u64;
+    response.beyond(ns) as f64
 }
 
 pub(crate) const STEP: f64 = 1e-4;

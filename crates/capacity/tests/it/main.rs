@@ -4,6 +4,7 @@
 
 mod adaptive;
 mod ends;
+mod fit;
 mod guard;
 mod hand;
 mod infer;
