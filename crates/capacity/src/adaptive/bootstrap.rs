@@ -3,8 +3,8 @@
 //!
 //! The server that was fitted is simulated under the same windows, many times, and fitted anew each
 //! time. So what the variances of a fit only approximate, how requests of one queue cluster, is
-//! there as it would be. How far each of these lines is from their mean, in standard errors that its
-//! own fit claims, says by how much such claims are wrong.
+//! there as it would be. How far each of these lines is from their mean, in standard errors that
+//! its own fit claims, says by how much such claims are wrong.
 //!
 //! The simulated server has a whole number of workers, and so a line that may lie a tenth from the
 //! fitted one. Windows near a line say more than those far from it, so they are offered as far from

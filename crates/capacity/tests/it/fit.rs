@@ -12,8 +12,8 @@ use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 const LINE: f64 = 173.2;
 const BOUND_NS: u64 = 30_000_000;
 
-/// Windows of a low load, and of so many just below the line of a server whose service takes 4 ms in
-/// the mean; `service` is what it takes in each of them, in turn.
+/// Windows of a low load, and of one just below the line of a server; 4 ms is the mean of its
+/// service times; `service` is what it takes in each of them, in turn.
 fn windows(services: &[&str], seed: u64) -> Vec<Window> {
     let world = |(k, service): (usize, &&str)| {
         let law = ServiceTime::Law(Distribution::parse(service).unwrap());
@@ -51,8 +51,8 @@ fn the_error_that_is_claimed_is_the_one_that_is_made() {
     assert!(fits.iter().all(|fit| (fit.line_per_s / LINE).ln().abs() < 0.15));
 }
 
-/// A server that is now slow and now fast scatters more than one that is neither, by a cause that no
-/// curve over the rate knows of: the interval becomes wider by what the windows themselves show.
+/// A server that is now slow and now fast scatters more than one that is neither, by a cause that
+/// no curve over the rate knows of: the interval becomes wider by what the windows themselves show.
 #[test]
 fn windows_that_scatter_more_than_one_queue_would_widen_the_interval() {
     let mean = |services: &[&str]| -> f64 {
