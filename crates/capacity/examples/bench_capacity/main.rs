@@ -3,7 +3,8 @@
 //!
 //! `bench_capacity [REPETITIONS [CASE [FIRST_SEED]]]`, or `make bench-capacity`. Seeds are fixed:
 //! the same program prints the same table; others show whether it was tuned to them. A case is
-//! named by the beginning of its name. Bisection is given the load time that the adaptive method took.
+//! named by the beginning of its name. Bisection is given the load time that the adaptive method
+//! took.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 
