@@ -59,6 +59,8 @@ const MOST_RECOVERIES: u32 = 60;
 const MOST_SECONDS: f64 = 900.0;
 /// So many requests show that a rate keeps the SLO.
 const ENOUGH: u64 = 50;
+/// Rates that differ by less than this share are near each other.
+const NEAR: f64 = 0.15;
 /// So many windows that no curve fits to end the search.
 const MOST_BLIND: u32 = 8;
 /// The service time is looked at with a load of this share of the line, for so many units at most.
@@ -313,10 +315,10 @@ impl Adaptive {
             self.base_p50_ns = window.response.quantile_ns(0.5).unwrap_or(0);
         }
         self.has_kept |= !beyond && window.counted() > 0;
-        if !beyond && window.counted() >= ENOUGH && window.phase != Phase::Recover {
+        self.windows.push(window.clone());
+        if window.phase != Phase::Recover && self.is_kept(window.rate_per_s) {
             self.kept = Some(self.kept.unwrap_or(0.0).max(window.rate_per_s));
         }
-        self.windows.push(window.clone());
         let clearly = window.was_cut || (share > 0.5 && window.counted() >= 10);
         if clearly && window.phase != Phase::Recover {
             self.too_much = self.too_much.min(window.rate_per_s);
@@ -364,6 +366,19 @@ impl Adaptive {
             }
             State::Done => State::Done,
         };
+    }
+
+    /// Whether enough requests show that a rate keeps the SLO: those of all windows near it, since
+    /// the short ones of a slow server have too few each.
+    fn is_kept(&self, rate_per_s: f64) -> bool {
+        let near = |window: &&Window| {
+            window.phase != Phase::Recover && (window.rate_per_s / rate_per_s).ln().abs() < NEAR
+        };
+        let sum = |(n, beyond): (u64, u64), window: &Window| {
+            (n + window.counted(), beyond + window.beyond)
+        };
+        let (n, beyond) = self.windows.iter().filter(near).fold((0, 0), sum);
+        n >= ENOUGH && beyond as f64 <= self.share() * n as f64
     }
 
     fn higher(&mut self, rate: f64, beyond: bool) -> State {
