@@ -71,7 +71,7 @@ def search(workers, bound_ms, seed):
     with tempfile.TemporaryDirectory() as place:
         target = subprocess.Popen(
             [PLIMSOLL, "target", "--listen", f"127.0.0.1:{port}", "--service-time",
-             f"exp:{1e3 * SERVICE_S:g}ms", "--workers", str(workers), "--seed", str(seed)],
+             f"exp:{1e3 * SERVICE_S:g}ms", "--workers", str(workers), "--seed", str(seed + 500)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         try:

@@ -244,11 +244,11 @@ fastcgi_param SCRIPT_FILENAME {self.place}/www/index.php; fastcgi_param REQUEST_
 
 # Name: SLO, first rate of the ladder, further arguments, share of a core or None.
 SERVERS = {
-    "nginx": ("p90<20ms", "400/s", [], 0.3),
-    "php": ("p90<50ms", "10/s", [], None),
-    "redis": ("p99<20ms", "1000/s", ["--workload", "read-heavy"], 0.3),
-    "memcached": ("p99<20ms", "1000/s", ["--workload", "read-heavy"], 0.3),
-    "mariadb": ("p99<20ms", "400/s", ["--workload", "read-heavy"], None),
+    "nginx": ("p90<20ms", "2000/s", [], 0.3),
+    "php": ("p90<50ms", "100/s", [], None),
+    "redis": ("p99<20ms", "5000/s", ["--workload", "read-heavy"], 0.3),
+    "memcached": ("p99<20ms", "5000/s", ["--workload", "read-heavy"], 0.3),
+    "mariadb": ("p99<20ms", "500/s", ["--workload", "read-heavy"], None),
 }
 
 
