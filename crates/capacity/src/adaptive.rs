@@ -185,7 +185,8 @@ impl Adaptive {
     pub(crate) fn offer(&self) -> Step {
         let unit = self.unit_s();
         let offer = |rate: f64, seconds: f64, settle_s: f64, phase| {
-            Step::Offer(Offer { rate_per_s: rate, seconds, settle_s, phase, may_cut: true })
+            let (may_cut, fresh) = (true, false);
+            Step::Offer(Offer { rate_per_s: rate, seconds, settle_s, phase, may_cut, fresh })
         };
         match self.state {
             State::Ramp { rate } | State::Down { rate } => {

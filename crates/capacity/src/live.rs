@@ -24,6 +24,8 @@ use std::time::Duration;
 const MARGIN_NS: u64 = 2_000_000_000;
 /// By so much a window begins later than it is asked for: the engine's threads are to know of it.
 const LEAD_NS: u64 = 1_000_000;
+/// What was sent is waited for so long, where a window is to begin on a server without work.
+const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
 /// How long a slice is waited for before the user's wishes are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Lateness up to this is never the generator's limit, nanoseconds.
@@ -146,7 +148,33 @@ impl<'a> Live<'a> {
         Ok(start)
     }
 
+    /// Nothing is offered until all that was sent is answered, or for [`LONGEST_PAUSE_NS`].
+    fn finish_all(&mut self) -> Result<(), LiveError> {
+        self.end()?;
+        let until = self.now_ns + LONGEST_PAUSE_NS;
+        while self.now_ns < until {
+            let Some(taken) = self.slice()? else {
+                self.stopped = true;
+                break;
+            };
+            if taken.interval.in_flight + taken.interval.waiting == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing more is offered from now on, and what waits is not sent.
+    fn end(&mut self) -> Result<(), LiveError> {
+        self.begin(1.0, 1)?;
+        self.session.discard_waiting();
+        Ok(())
+    }
+
     fn offer(&mut self, offer: &Offer) -> Result<Window, LiveError> {
+        if offer.fresh && !self.windows.is_empty() {
+            self.finish_all()?;
+        }
         let length_ns = whole_slices(offer.seconds);
         let start = self.begin(offer.rate_per_s, length_ns + MARGIN_NS)?;
         self.windows.push(Counted { start_ns: start, end_ns: u64::MAX, succeeded: 0, failed: 0 });
@@ -160,9 +188,7 @@ impl<'a> Live<'a> {
             let clear = seen.slice(&taken, &mut self.overload);
             if clear && offer.may_cut {
                 seen.window.was_cut = true;
-                // Nothing more is offered until the search has decided.
-                self.begin(offer.rate_per_s, 1)?;
-                self.session.discard_waiting();
+                self.end()?;
                 break;
             }
         }

@@ -88,6 +88,9 @@ pub struct Offer {
     pub phase: Phase,
     /// Whether it ends as soon as the server is clearly overloaded.
     pub may_cut: bool,
+    /// Whether it begins on a server that has nothing left to do, as a run of its own would: what
+    /// waits to be sent is dropped, what was sent is answered first.
+    pub fresh: bool,
 }
 
 /// One second of a window, for rules that look at seconds.

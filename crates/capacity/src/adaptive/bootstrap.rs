@@ -34,6 +34,7 @@ pub(super) fn inflation(windows: &[Window], fit: &Fit, slo: (f64, u64), most: f6
                 settle_s,
                 phase: window.phase,
                 may_cut: false,
+                fresh: false,
             });
             again
         };

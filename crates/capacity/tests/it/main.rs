@@ -8,4 +8,5 @@ mod guard;
 mod hand;
 mod infer;
 mod ladder;
+mod live;
 mod sustain;
