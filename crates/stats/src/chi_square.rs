@@ -109,7 +109,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_falls_from_one_to_nothing(x in 0.0f64..2000.0, more in 0.01f64..50.0, df in 1u32..500) {
+        fn it_falls_from_one_to_nothing(
+            x in 0.0f64..2000.0,
+            more in 0.01f64..50.0,
+            df in 1u32..500,
+        ) {
             let (at, after) = (upper_tail(x, f64::from(df)), upper_tail(x + more, f64::from(df)));
             prop_assert!((0.0..=1.0).contains(&at) && after <= at + 1e-12, "{at} {after}");
         }
