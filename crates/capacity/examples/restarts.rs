@@ -1,7 +1,7 @@
 //! How often a series of searches says that the server differs from restart to restart: where it
 //! does not (the level of the test, which is to be 5%), and where it does by so much.
 //!
-//! `restarts [SERIES [SEARCHES]]`. Seeds are fixed: the same program prints the same table, which
+//! `restarts [SERIES [SEARCHES [WORKERS]]]`, WORKERS of one case. Seeds are fixed: the same program prints the same table, which
 //! `docs/capacity-series.md` tells of.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
@@ -51,9 +51,11 @@ fn main() {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u64>().unwrap());
     let series = numbers.next().unwrap_or(200);
     let searches = numbers.next().unwrap_or(6);
+    let only = numbers.next();
     println!("{series} series of {searches} searches, precision 5%");
     println!("{:<16}{:>8}{:>16}{:>12}{:>12}", "case", "CV", "more, of 100", "CV found", "within");
-    for (workers, bound_ms) in CASES {
+    let wanted = |case: &(u32, u64)| only.is_none_or(|only| u64::from(case.0) == only);
+    for (workers, bound_ms) in CASES.into_iter().filter(wanted) {
         for spread in SPREADS {
             let (mut more, mut squares, mut within) = (0.0, 0.0, 0.0);
             for number in 0..series {

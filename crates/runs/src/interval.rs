@@ -302,7 +302,8 @@ pub struct Interval {
     /// Round trip of the network: mean over the handshakes in the stretch, else the least that the
     /// kernel remembers of sampled connections; 0 where neither is known.
     pub rtt_ns: u64,
-    /// Round trips of single handshakes in it; not stored with the run's seconds.
+    /// Round trips of single handshakes in it, without those of the connections that were there
+    /// before the first due time; not stored with the run's seconds.
     pub handshakes: Handshakes,
     /// Time between two polls of a worker thread, over all threads.
     pub turn: Histogram,
