@@ -1,8 +1,8 @@
 //! How often a series of searches says that the server differs from restart to restart: where it
 //! does not (the level of the test, which is to be 5%), and where it does by so much.
 //!
-//! `restarts [SERIES [SEARCHES [WORKERS]]]`, WORKERS of one case. Seeds are fixed: the same program prints the same table, which
-//! `docs/capacity-series.md` tells of.
+//! `restarts [SERIES [SEARCHES [WORKERS]]]`, WORKERS of one case. Seeds are fixed: the same program
+//! prints the same table, which `docs/capacity-series.md` tells of.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 
