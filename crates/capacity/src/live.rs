@@ -332,6 +332,7 @@ impl Seen {
             return false;
         }
         self.trips.push((interval.start_ns, interval.rtt_ns));
+        self.window.handshakes_ns.extend(interval.handshakes.all());
         self.lateness.add(&interval.all_phases(Tag::Lateness));
         let share = |ns: u64| ns as f64 / interval.thread_ns.max(1) as f64;
         let kept = share(interval.busy_ns) > BUSY_SHARE || share(interval.denied_ns) > DENIED_SHARE;

@@ -132,6 +132,8 @@ pub struct Window {
     pub beyond: u64,
     /// Its whole seconds; the last may be shorter.
     pub each_second: Vec<Second>,
+    /// Round trips of single handshakes in it, nanoseconds, in the order in which they were made.
+    pub handshakes_ns: Vec<u64>,
     /// Completions while more was waiting than the server could answer within the SLO's bound, and
     /// for how long that was so.
     pub saturated: Saturated,
@@ -158,6 +160,7 @@ impl Window {
             response: Ranked::default(),
             beyond: 0,
             each_second: Vec::new(),
+            handshakes_ns: Vec::new(),
             saturated: Saturated::default(),
             was_cut: false,
             generator_limited: false,

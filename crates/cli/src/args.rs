@@ -142,6 +142,7 @@ Examples:
   plimsoll capacity http://h/ --slo 'p95<80ms' --precision 5% --max-rate 5000/s --max-time 10m
   plimsoll capacity http://h/ --slo 'p90<150ms' --search ladder --start 50/s
   plimsoll capacity plan.toml --repeat 96 --every 15m --price 0.17/h
+  plimsoll capacity http://h/ --restarts 5 --restart-command 'systemctl restart nginx'
 
 Exit codes: 0 found, 2 wrong use or plan, 3 the SLO holds at no rate, 4 not completed (target lost,
 network not steady, a limit reached), 5 not valid (the generator was the limit)."
