@@ -119,7 +119,8 @@ mod tests {
     use crate::window::{Offer, Phase, Verdict, Window};
 
     fn judged(rate_per_s: f64, phase: Phase, handshakes_ns: Vec<u64>) -> Judged {
-        let offer = Offer { rate_per_s, seconds: 1.0, settle_s: 0.0, phase, may_cut: false };
+        let (may_cut, fresh) = (false, false);
+        let offer = Offer { rate_per_s, seconds: 1.0, settle_s: 0.0, phase, may_cut, fresh };
         let window = Window { handshakes_ns, ..Window::begin(&offer, 0.0) };
         Judged { window, verdict: Verdict::Within }
     }

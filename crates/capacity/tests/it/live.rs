@@ -92,6 +92,7 @@ fn second(fresh: bool) -> Offer {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a search that decides slowly")]
 fn while_a_search_decides_nothing_is_sent_twice() {
     let (address, asked) = server();
     let (mut sink, mut watch) = (Nothing, Nothing);
