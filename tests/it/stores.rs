@@ -56,6 +56,12 @@ pub(crate) fn on_a_free_port(
     panic!("no port is free");
 }
 
+impl AsMut<Going> for Server {
+    fn as_mut(&mut self) -> &mut Going {
+        &mut self.going
+    }
+}
+
 impl Server {
     /// Starts a store; the folder is the place's own.
     fn start(place: &Place, program: &Path, arguments: impl Fn(u16) -> Vec<String>) -> Self {
@@ -337,17 +343,17 @@ fn a_store_on_a_unix_socket() {
 
 /// Ends a server by a signal while a load of 600 requests goes on, once it `has_begun`; what the
 /// server did not answer is its failure. Returns the load's summary.
-pub(crate) fn dies<S>(
+pub(crate) fn dies<S: AsMut<Going>>(
     place: &Place,
     url: &str,
     mut server: S,
     has_begun: impl Fn(&S) -> bool,
-    (going, signal): (fn(&mut S) -> &mut Going, Signal),
+    signal: Signal,
 ) -> Value {
     let load = ["load", "--quiet", "--json", url, "--rate", "200/s", "--for", "3s"];
     let loading = place.start(place.command(PLIMSOLL, &load));
     wait_for("the load to begin", || has_begun(&server).then_some(()));
-    let ending = going(&mut server);
+    let ending = server.as_mut();
     ending.signal(signal);
     wait_for("the end of the server", || ending.has_ended().then_some(()));
     let summary = loading.wait().went_well().json();
@@ -373,8 +379,7 @@ fn a_store_that_dies_fails_what_it_did_not_answer() {
     let url = format!("redis://127.0.0.1:{}", server.port);
     place.plimsoll(&["prepare", &url]).ended_with(0);
     let has_begun = |server: &Server| server.redis_calls(&[], "get").0 > 100;
-    let going = |server: &mut Server| &mut server.going;
-    assert_cut(&dies(&place, &url, server, has_begun, (going, Signal::KILL)));
+    assert_cut(&dies(&place, &url, server, has_begun, Signal::KILL));
 }
 
 #[test]

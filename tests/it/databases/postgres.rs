@@ -41,6 +41,12 @@ fn as_its_user(program: &Path) -> Command {
     command
 }
 
+impl AsMut<Going> for Server {
+    fn as_mut(&mut self) -> &mut Going {
+        &mut self.going
+    }
+}
+
 impl Server {
     fn start(test: &str, place: &Place) -> Option<Self> {
         let programs = programs(test)?;
@@ -246,5 +252,5 @@ fn a_postgres_that_dies_fails_what_it_did_not_answer() {
                 state = 'idle' AND query LIKE 'SELECT value%' AND state_change > backend_start + \
                 interval '400 ms'";
     let has_begun = |server: &Server| server.sql("shop", text) != "0";
-    dies(&place, &url, server, has_begun, (|server| &mut server.going, Signal::QUIT));
+    dies(&place, &url, server, has_begun, Signal::QUIT);
 }
