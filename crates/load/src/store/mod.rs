@@ -1,9 +1,9 @@
 //! Stores: key-value stores, and databases with one table.
 //!
 //! All are driven alike: a command a request, several on a connection at once if wanted, and each
-//! answer belongs to the oldest command without one, or says to which. So there is one [`Driver`](crate::driver),
-//! [`Pipeline`], and a [`Speech`] for each, which says what is sent and what is answered. Those
-//! that speak in lines have a [`Dialect`] of it.
+//! answer belongs to the oldest command without one, or says to which. So there is one
+//! [`Driver`](crate::driver), [`Pipeline`], and a [`Speech`] for each, which says what is sent and
+//! what is answered. Those that speak in lines have a [`Dialect`] of it.
 //!
 //! # Codes
 //!
