@@ -14,7 +14,7 @@ use crate::memcached::Memcached;
 use crate::recorder::{Recorder, Slice};
 use crate::redis::Redis;
 use crate::source::{Closed, Open, Source, Times};
-use crate::store::{Opening, Pipeline, Speech, Store};
+use crate::store::{Pipeline, Speech, Store};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::arrivals::Share;
@@ -377,19 +377,22 @@ fn spawn(
         #[cfg(feature = "mysql")]
         Protocol::Mysql => {
             let store = store_of(&config)?;
-            let mysql = crate::mysql::Mysql::new(Opening::of(&store), config.endpoint.is_private());
+            let mysql = crate::mysql::Mysql::new(
+                crate::store::Opening::of(&store),
+                config.endpoint.is_private(),
+            );
             start_store(config, line, mysql, store.operations, source, recorder)?
         }
         #[cfg(feature = "postgres")]
         Protocol::Postgres => {
             let store = store_of(&config)?;
-            let postgres = crate::postgres::Postgres::new(Opening::of(&store));
+            let postgres = crate::postgres::Postgres::new(crate::store::Opening::of(&store));
             start_store(config, line, postgres, store.operations, source, recorder)?
         }
         #[cfg(feature = "cassandra")]
         Protocol::Cassandra => {
             let store = store_of(&config)?;
-            let cassandra = crate::cassandra::Cassandra::new(Opening::of(&store));
+            let cassandra = crate::cassandra::Cassandra::new(crate::store::Opening::of(&store));
             start_store(config, line, cassandra, store.operations, source, recorder)?
         }
         // Left out of the program.
