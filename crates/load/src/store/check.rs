@@ -150,17 +150,17 @@ fn speak(
         #[cfg(feature = "mysql")]
         Protocol::Mysql => {
             let private = config.endpoint.is_private();
-            let mysql = crate::mysql::Mysql::new(super::Opening::first(store, before), private);
+            let mysql = crate::mysql::Mysql::new(store.first_opening(before), private);
             (ask(&mysql, &operation, patience, socket), "MySQL's protocol")
         }
         #[cfg(feature = "postgres")]
         Protocol::Postgres => {
-            let postgres = crate::postgres::Postgres::new(super::Opening::first(store, before));
+            let postgres = crate::postgres::Postgres::new(store.first_opening(before));
             (ask(&postgres, &operation, patience, socket), "PostgreSQL's protocol")
         }
         #[cfg(feature = "cassandra")]
         Protocol::Cassandra => {
-            let cassandra = crate::cassandra::Cassandra::new(super::Opening::first(store, before));
+            let cassandra = crate::cassandra::Cassandra::new(store.first_opening(before));
             (ask(&cassandra, &operation, patience, socket), "version 4 of CQL's native protocol")
         }
         _ => (ask(&Redis::new(store.login.clone()), &operation, patience, socket), "RESP2"),

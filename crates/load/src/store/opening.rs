@@ -44,20 +44,19 @@ pub struct Opening {
     pub replicas: Replicas,
 }
 
-impl Opening {
+impl Store {
     /// For connections that execute what a load asks for.
     #[must_use]
-    pub fn of(store: &Store) -> Self {
-        let asked = Kind::ALL.into_iter().filter(|kind| store.operations.asks(*kind));
-        let (login, prepares) = (store.login.clone(), asked.collect());
-        Self { login, makes_table: false, prepares, replicas: store.replicas }
+    pub fn opening(&self) -> Opening {
+        let asked = Kind::ALL.into_iter().filter(|kind| self.operations.asks(*kind));
+        let (login, prepares) = (self.login.clone(), asked.collect());
+        Opening { login, makes_table: false, prepares, replicas: self.replicas }
     }
 
     /// For one that reads before anything else is done.
     #[must_use]
-    pub fn first(store: &Store, before: Before) -> Self {
+    pub fn first_opening(&self, before: Before) -> Opening {
         let makes_table = before == Before::DataSet;
-        let (login, prepares) = (store.login.clone(), vec![Kind::Read]);
-        Self { login, makes_table, prepares, replicas: store.replicas }
+        Opening { makes_table, prepares: vec![Kind::Read], ..self.opening() }
     }
 }

@@ -170,7 +170,7 @@ fn mutated_bytes_end_once_whatever_their_pieces() {
 }
 
 fn speech() -> Cassandra {
-    Cassandra::new(Opening::of(&store(Wanted::Mixed)))
+    Cassandra::new(store(Wanted::Mixed).opening())
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn who_is_not_let_in_learns_why() {
     assert_eq!(refused(b"HTTP/1.1 400 Bad Request\r\n\r\n").0, "");
     assert_eq!(refused(&void(0)).0, "", "nobody has said that we may begin");
     // Who has no password is told that one is wanted.
-    let mut opening = Opening::of(&store(Wanted::Mixed));
+    let mut opening = store(Wanted::Mixed).opening();
     opening.login = Login { credentials: None, database: "test".to_owned() };
     let (_, why, _) = after(Cassandra::new(opening), &asked);
     assert!(why.unwrap().contains("it asks for a user and a password"));
@@ -211,8 +211,7 @@ fn the_level_of_consistency_goes_with_each_request() {
     {
         let mut store = store(Wanted::Mixed);
         store.replicas.consistency = level;
-        let mut driver =
-            Pipeline::new(Cassandra::new(Opening::of(&store)), store.operations, 1, false);
+        let mut driver = Pipeline::new(Cassandra::new(store.opening()), store.operations, 1, false);
         let (mut out, mut events) = (Vec::new(), Vec::new());
         let mut connection = driver.open(&mut out);
         driver.receive(&mut connection, &Wired::let_in(), &mut out, &mut events);

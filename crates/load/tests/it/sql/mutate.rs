@@ -4,7 +4,7 @@
 use super::wire::{Wire, store};
 use crate::mutation::{End, Piece, Ways, below, mutate, play};
 use plimsoll_load::driver::{Driver, Fate};
-use plimsoll_load::store::{Opening, Pipeline};
+use plimsoll_load::store::Pipeline;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::store::Wanted;
 
@@ -66,7 +66,7 @@ fn play_all<W: Wire>(
     pass_over: bool,
 ) -> (Vec<End>, Option<String>) {
     let store = store(Wanted::Mixed);
-    let mut driver = Pipeline::new(W::speech(Opening::of(&store)), store.operations, count, false);
+    let mut driver = Pipeline::new(W::speech(store.opening()), store.operations, count, false);
     let (mut out, mut events) = (Vec::new(), Vec::new());
     let mut connection = driver.open(&mut out);
     let mut at = 0;

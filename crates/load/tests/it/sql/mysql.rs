@@ -150,7 +150,7 @@ fn mutated_bytes_end_once_whatever_their_pieces() {
 
 /// A driver whose connections are `private`, or not.
 fn driver(private: bool) -> Mysql {
-    Mysql::new(Opening::of(&store(Wanted::Mixed)), private)
+    Mysql::new(store(Wanted::Mixed).opening(), private)
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn mutated_bytes_end_once_whatever_their_pieces() {
 #[test]
 fn who_is_not_let_in_learns_why() {
     let after = |bytes: &[u8]| {
-        let speech = Postgres::new(Opening::of(&store(Wanted::Mixed)));
+        let speech = Postgres::new(store(Wanted::Mixed).opening());
         let (fate, why, out) = after(speech, bytes);
         assert!(out.windows(8).any(|part| part == b"user\0ann"));
         assert!(!out.windows(6).any(|part| part == b"secret"), "it never goes in clear");

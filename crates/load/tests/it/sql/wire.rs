@@ -48,7 +48,7 @@ pub(super) fn understood<W: Wire>(recorded: &str) {
     let most = 1 + recorded.len() / 2;
     for size in (1..40).chain([most]) {
         let store = store(Wanted::Mixed);
-        play(W::speech(Opening::of(&store)), store.operations, &steps, size);
+        play(W::speech(store.opening()), store.operations, &steps, size);
     }
     assert_eq!(read(&written(&steps)), steps);
     let ends = recorded.lines().filter(|line| line.starts_with('='));
@@ -65,9 +65,9 @@ pub(super) fn record_anew<W: Wire>(name: &str, file: &str) {
     config.protocol = W::PROTOCOL;
     let set = store(Wanted::DataSet);
     check(&config, &set, Before::DataSet, Duration::from_secs(5)).unwrap();
-    record(W::speech(Opening::of(&set)), set.operations, 2, connect());
+    record(W::speech(set.opening()), set.operations, 2, connect());
     let mixed = store(Wanted::Mixed);
-    let steps = record(W::speech(Opening::of(&mixed)), mixed.operations, 20, connect());
+    let steps = record(W::speech(mixed.opening()), mixed.operations, 20, connect());
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
     std::fs::write(format!("{folder}/{file}"), format!("# {name}\n{}", written(&steps))).unwrap();
 }
@@ -88,7 +88,7 @@ pub(super) fn after<S: Speech>(speech: S, bytes: &[u8]) -> (Fate, Option<String>
 pub(super) fn answered<W: Wire>(kind: Kind, unasked: &[u8], answer: &[u8]) -> (Fate, Vec<Event>) {
     let store = store(Wanted::Mixed);
     let index = (0..).find(|n| store.operations.at(u64::from(*n)).kind == kind).unwrap();
-    let mut driver = Pipeline::new(W::speech(Opening::of(&store)), store.operations, 1, false);
+    let mut driver = Pipeline::new(W::speech(store.opening()), store.operations, 1, false);
     let (mut out, mut events) = (Vec::new(), Vec::new());
     let mut connection = driver.open(&mut out);
     for told in [&W::let_in()[..], unasked] {
