@@ -301,7 +301,7 @@ impl Seen {
             since_ns,
             start_ns,
             // The slice in which it began is cut short by less than half of it, or not counted.
-            end_ns: (start_ns - SLICE_NS / 2).max(since_ns) + length_ns,
+            end_ns: start_ns.saturating_sub(SLICE_NS / 2).max(since_ns) + length_ns,
             counted_from_ns: start_ns + settle_ns,
             bound_ns: slo.1,
             quantile: slo.0,
