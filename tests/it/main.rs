@@ -30,6 +30,7 @@ mod prometheus;
 mod quota;
 mod reading;
 mod recording;
+mod restarts;
 mod secrets;
 mod series;
 mod server_limit;

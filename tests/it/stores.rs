@@ -3,10 +3,11 @@
 
 use crate::json::assert_sums;
 use crate::place::Place;
-use crate::program::{Going, wait_for};
+use crate::program::{Going, PLIMSOLL, wait_for};
 use crate::secrets::assert_nowhere;
 use plimsoll_plan::Plan;
 use plimsoll_workload::store::{Kind, Operation, Operations, Wanted};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -34,24 +35,43 @@ pub(crate) fn installed(test: &str, program: &str) -> Option<PathBuf> {
     found
 }
 
+/// Starts a server on a free port, and waits until it is up.
+pub(crate) fn on_a_free_port(
+    place: &Place,
+    command: impl Fn(u16) -> Command,
+    is_up: impl Fn(&Going, u16) -> bool,
+) -> (Going, u16) {
+    for _ in 0..10 {
+        // Free a moment ago: another one may be quicker.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut going = place.start(command(port));
+        let up = wait_for("the server to be up", || {
+            let up = is_up(&going, port);
+            (up || going.has_ended()).then_some(up)
+        });
+        if up {
+            return (going, port);
+        }
+    }
+    panic!("no port is free");
+}
+
+impl AsMut<Going> for Server {
+    fn as_mut(&mut self) -> &mut Going {
+        &mut self.going
+    }
+}
+
 impl Server {
-    /// Starts a store on a free port; the folder is the place's own.
+    /// Starts a store; the folder is the place's own.
     fn start(place: &Place, program: &Path, arguments: impl Fn(u16) -> Vec<String>) -> Self {
-        for _ in 0..10 {
-            // Free a moment ago: another one may be quicker.
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let command = |port| {
             let mut command = Command::new(program);
             command.args(arguments(port)).current_dir(place.path(""));
-            let mut server = Self { going: place.start(command), port };
-            let up = wait_for("the store to listen", || {
-                let up = server.going.listens_on(port);
-                (up || server.going.has_ended()).then_some(up)
-            });
-            if up {
-                return server;
-            }
-        }
-        panic!("no port is free");
+            command
+        };
+        let (going, port) = on_a_free_port(place, command, Going::listens_on);
+        Self { going, port }
     }
 
     /// A Redis that keeps nothing.
@@ -120,25 +140,32 @@ impl Server {
     }
 }
 
-/// The operations of the plan that a run keeps.
-fn operations(place: &Place, wanted: Wanted) -> Operations {
+/// The operations of the plan that a place's run keeps.
+pub(crate) fn operations(place: &Place, wanted: Wanted) -> Operations {
     let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
     let plan = Plan::parse(&plan, "plan.toml").unwrap();
     Operations::new(&plan.store.unwrap().workload, plan.seed, wanted)
 }
 
-fn count(operations: &Operations, requests: u64, kind: Kind) -> u64 {
+pub(crate) fn count(operations: &Operations, requests: u64, kind: Kind) -> u64 {
     (0..requests).filter(|n| operations.at(*n).kind == kind).count() as u64
 }
 
 /// A load of 800 requests; one attempt, so that it can be compared with the server's own count.
-fn eight_hundred(place: &Place, url: &str, arguments: &[&str]) -> Value {
+pub(crate) fn eight_hundred(place: &Place, url: &str, arguments: &[&str]) -> Value {
     let load = ["load", "--quiet", "--json", url, "--rate", "400/s", "--for", "2s"];
     let summary = place.plimsoll(&[&load[..], arguments].concat()).went_well().json();
     assert_sums(&summary);
     assert_eq!(summary["offered"], 800, "{summary}");
     assert_eq!(summary["completed"], 800, "{summary}");
     summary
+}
+
+/// Writes a data set of 2,000 records.
+pub(crate) fn writes_two_thousand(place: &Place, url: &str, data: &[&str]) {
+    let prepare = [&["prepare", url, "--json"], data].concat();
+    let filled = place.plimsoll(&prepare).ended_with(0).json();
+    assert_eq!((&filled["written"], &filled["status"]["200"]), (&2000.into(), &2000.into()));
 }
 
 #[test]
@@ -148,9 +175,7 @@ fn redis_counts_the_same() {
     let Some(server) = Server::redis("redis_counts_the_same", &place, &secret) else { return };
     let url = format!("redis://:{PASSWORD}@127.0.0.1:{}/3", server.port);
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
-    let prepare = [&["prepare", &url, "--json"], &data[..]].concat();
-    let filled = place.plimsoll(&prepare).ended_with(0).json();
-    assert_eq!((&filled["written"], &filled["status"]["200"]), (&2000.into(), &2000.into()));
+    writes_two_thousand(&place, &url, &data);
     let login = [format!("AUTH {PASSWORD}"), "SELECT 3".to_owned()];
     let login: Vec<&str> = login.iter().map(String::as_str).collect();
     assert_eq!(server.redis_says(&[&login[..], &["DBSIZE"]].concat()), b":2000");
@@ -288,11 +313,14 @@ fn who_is_not_let_in_learns_why() {
     both.says(&["`method` goes with HTTP"]);
     let http = load(&format!("http://{at}/"), &["--records", "5"]).ended_with(2);
     http.says(&["`records` goes with a store"]);
-    // A variable keeps the password off the command line.
-    let url = format!("redis://{at}");
-    let mut command = place
-        .command(crate::program::PLIMSOLL, &["prepare", &url, "--basic-env", "PLIMSOLL_TEST_PAIR"]);
-    command.env("PLIMSOLL_TEST_PAIR", format!("default:{PASSWORD}"));
+    prepares_by_variable(&place, &format!("redis://{at}"), &format!("default:{PASSWORD}"));
+}
+
+/// A variable keeps the password off the command line.
+pub(crate) fn prepares_by_variable(place: &Place, url: &str, pair: &str) {
+    let prepare = ["prepare", url, "--basic-env", "PLIMSOLL_TEST_PAIR"];
+    let mut command = place.command(PLIMSOLL, &prepare);
+    command.env("PLIMSOLL_TEST_PAIR", pair);
     place.start(command).wait().ended_with(0);
 }
 
@@ -313,26 +341,45 @@ fn a_store_on_a_unix_socket() {
     assert_eq!(summary["connections"]["opened"], 800, "{summary}");
 }
 
+/// Ends a server by a signal while a load of 600 requests goes on, once it `has_begun`; what the
+/// server did not answer is its failure. Returns the load's summary.
+pub(crate) fn dies<S: AsMut<Going>>(
+    place: &Place,
+    url: &str,
+    mut server: S,
+    has_begun: impl Fn(&S) -> bool,
+    signal: Signal,
+) -> Value {
+    let load = ["load", "--quiet", "--json", url, "--rate", "200/s", "--for", "3s"];
+    let loading = place.start(place.command(PLIMSOLL, &load));
+    wait_for("the load to begin", || has_begun(&server).then_some(()));
+    let ending = server.as_mut();
+    ending.signal(signal);
+    wait_for("the end of the server", || ending.has_ended().then_some(()));
+    let summary = loading.wait().went_well().json();
+    assert_sums(&summary);
+    let succeeded = summary["succeeded"].as_u64().unwrap();
+    assert!((1..600).contains(&succeeded), "{summary}");
+    assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
+    summary
+}
+
+/// Whether a load has met that its connections were cut, or that there were none to be had.
+pub(crate) fn assert_cut(summary: &Value) {
+    let errors = &summary["errors"];
+    let cut = errors["connect"].as_u64().unwrap_or(0) + errors["reset"].as_u64().unwrap_or(0);
+    assert!(cut > 0, "{summary}");
+}
+
 #[test]
 fn a_store_that_dies_fails_what_it_did_not_answer() {
     let place = Place::new();
     let test = "a_store_that_dies_fails_what_it_did_not_answer";
-    let Some(mut server) = Server::redis(test, &place, &[]) else { return };
+    let Some(server) = Server::redis(test, &place, &[]) else { return };
     let url = format!("redis://127.0.0.1:{}", server.port);
     place.plimsoll(&["prepare", &url]).ended_with(0);
-    let load = ["load", "--quiet", "--json", &url, "--rate", "200/s", "--for", "3s"];
-    let going = place.start(place.command(crate::program::PLIMSOLL, &load));
-    wait_for("the load to begin", || (server.redis_calls(&[], "get").0 > 100).then_some(()));
-    server.going.signal(rustix::process::Signal::KILL);
-    wait_for("the end of the store", || server.going.has_ended().then_some(()));
-    let summary = going.wait().went_well().json();
-    assert_sums(&summary);
-    let errors = &summary["errors"];
-    let refused = errors["connect"].as_u64().unwrap_or(0) + errors["reset"].as_u64().unwrap_or(0);
-    assert!(refused > 0, "{summary}");
-    let succeeded = summary["succeeded"].as_u64().unwrap();
-    assert!((100..600).contains(&succeeded), "{summary}");
-    assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
+    let has_begun = |server: &Server| server.redis_calls(&[], "get").0 > 100;
+    assert_cut(&dies(&place, &url, server, has_begun, Signal::KILL));
 }
 
 #[test]
@@ -342,10 +389,10 @@ fn an_interrupted_data_set_says_how_much_of_it_is_there() {
     let Some(server) = Server::redis(test, &place, &[]) else { return };
     let url = format!("redis://127.0.0.1:{}", server.port);
     let all = ["prepare", &url, "--records", "100M", "--value-size", "1", "--json"];
-    let going = place.start(place.command(crate::program::PLIMSOLL, &all));
+    let going = place.start(place.command(PLIMSOLL, &all));
     let written = || server.redis_says(&["DBSIZE"]);
     wait_for("some records", || (written().len() > ":1000".len()).then_some(()));
-    going.signal(rustix::process::Signal::INT);
+    going.signal(Signal::INT);
     let filled = going.wait().ended_with(4).json();
     assert_eq!(filled["stopped"], true, "{filled}");
     let counted = format!(":{}", filled["written"]);

@@ -45,7 +45,7 @@ const LEAST_DISTANCE: f64 = 0.01;
 /// of the line, and the window at low load says that better.
 const SHARES: [f64; 3] = [1.0, 0.9, 0.8];
 /// The interval ends up narrower than asked for by this: the check may widen it.
-const SPARE: f64 = 0.95;
+const SPARE: f64 = 0.9;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
@@ -203,7 +203,8 @@ impl Adaptive {
     pub(crate) fn offer(&self) -> Step {
         let unit = self.unit_s();
         let offer = |rate: f64, seconds: f64, settle_s: f64, phase| {
-            Step::Offer(Offer { rate_per_s: rate, seconds, settle_s, phase, may_cut: true })
+            let (may_cut, fresh) = (true, false);
+            Step::Offer(Offer { rate_per_s: rate, seconds, settle_s, phase, may_cut, fresh })
         };
         match self.state {
             State::Ramp { rate } | State::Down { rate } => {

@@ -43,7 +43,8 @@ impl Calibrating {
         let rate_per_s = SHARES.get(number)? * estimate;
         let seconds = (REQUESTS / rate_per_s).min(LONGEST_S).max(self.unit_s).ceil();
         let settle_s = SETTLE * seconds;
-        Some(Offer { rate_per_s, seconds, settle_s, phase: Phase::Calibrate, may_cut: true })
+        let (phase, may_cut, fresh) = (Phase::Calibrate, true, false);
+        Some(Offer { rate_per_s, seconds, settle_s, phase, may_cut, fresh })
     }
 }
 

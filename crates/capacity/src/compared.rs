@@ -198,10 +198,14 @@ fn warnings(groups: &[Group]) -> Vec<String> {
         let (name, of) = (&group.group, &group.summary);
         if of.found < of.searches {
             let gaps = of.searches - of.found;
+            let are = if gaps == 1 { "is" } else { "are" };
             warnings.push(format!(
-                "Of the {} searches of {name}, {gaps} found no estimate and are in no figure.",
+                "Of the {} searches of {name}, {gaps} found no estimate and {are} in no figure.",
                 of.searches
             ));
+        }
+        if let Some(text) = of.warn_of_bounds() {
+            warnings.push(format!("{name}: {text}"));
         }
         if of.is_too_long() {
             warnings.push(format!("{name} is too long to be searched for changes."));
@@ -235,8 +239,10 @@ mod tests {
                 late_s: 0.0,
                 ended: "found".to_owned(),
                 estimate_per_s: estimate,
+                bound: None,
                 ci95: None,
                 why: None,
+                restarted: false,
             },
         }
     }

@@ -83,8 +83,15 @@ impl Ladder {
     }
 
     fn offer(&self, rate: f64, phase: Phase) -> Step {
-        let seconds = self.settings.window_s;
-        Step::Offer(Offer { rate_per_s: rate, seconds, settle_s: 0.0, phase, may_cut: false })
+        Step::Offer(Offer {
+            rate_per_s: rate,
+            seconds: self.settings.window_s,
+            settle_s: 0.0,
+            phase,
+            may_cut: false,
+            // The published windows are runs of their own: a queue of one is not the next one's.
+            fresh: true,
+        })
     }
 
     fn keeps_slo(&self, window: &Window) -> bool {

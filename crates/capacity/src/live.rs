@@ -1,9 +1,11 @@
 //! The live world: windows on one session of the load engine.
 //!
-//! The session keeps its connections and goes on from window to window without draining. Windows
-//! begin and end with slices of the engine; the requests of a window are those *due* in it,
-//! whenever they are answered. What waits for a connection when a window is cut is not sent any
-//! more.
+//! The session keeps its connections and goes on from window to window without draining. A window
+//! ends with a slice of the engine. The load goes on as it was while the search decides, so that
+//! nothing is due before it can be sent, nor twice; the next window begins when that is done. What
+//! was due in between belongs to no window; that of a window is *due* in it, whenever it is
+//! answered. A window that is cut ends its load at once, and what waits for a connection is not
+//! sent any more.
 
 use crate::conduct::World;
 use crate::window::{Offer, Second, Watch as Overload, Window};
@@ -20,6 +22,10 @@ use std::time::Duration;
 /// Load goes on for so long after a window while nothing new is offered: deciding takes
 /// milliseconds; a search that hangs ends its load with this.
 const MARGIN_NS: u64 = 2_000_000_000;
+/// By so much a window begins later than it is asked for: the engine's threads are to know of it.
+const LEAD_NS: u64 = 1_000_000;
+/// What was sent is waited for so long, where a window is to begin on a server without work.
+const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
 /// How long a slice is waited for before the user's wishes are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Lateness up to this is never the generator's limit, nanoseconds.
@@ -46,6 +52,15 @@ pub enum LiveError {
     Engine(String),
 }
 
+/// A window that began, and what became of the requests due in it.
+struct Counted {
+    start_ns: u64,
+    /// The greatest number while it lasts.
+    end_ns: u64,
+    succeeded: u64,
+    failed: u64,
+}
+
 /// Windows on a session.
 pub struct Live<'a> {
     session: Session,
@@ -56,8 +71,7 @@ pub struct Live<'a> {
     slo: (f64, u64),
     /// The end of the last slice.
     now_ns: u64,
-    /// All windows so far: when each began, how many succeeded, how many failed.
-    windows: Vec<(u64, u64, u64)>,
+    windows: Vec<Counted>,
     stopped: bool,
     answered: bool,
 }
@@ -115,25 +129,57 @@ impl<'a> Live<'a> {
 
     /// Counts a request for the window in which it was due.
     fn count(&mut self, sample: &Sample) {
-        let after = self.windows.partition_point(|window| window.0 <= sample.due_ns);
-        let Some(window) = after.checked_sub(1).and_then(|at| self.windows.get_mut(at)) else {
-            return;
-        };
-        match sample.error {
-            None => window.1 += 1,
-            Some(kind) => window.2 += u64::from(is_targets(kind)),
-        }
         self.answered |= sample.error.is_none();
+        let due = sample.due_ns;
+        let after = self.windows.partition_point(|window| window.start_ns <= due);
+        let window = after.checked_sub(1).and_then(|at| self.windows.get_mut(at));
+        let Some(window) = window.filter(|window| due < window.end_ns) else { return };
+        match sample.error {
+            None => window.succeeded += 1,
+            Some(kind) => window.failed += u64::from(is_targets(kind)),
+        }
+    }
+
+    /// From now on these times; when they begin.
+    fn begin(&mut self, rate_per_s: f64, length_ns: u64) -> Result<u64, LiveError> {
+        let schedule = Schedule::constant(rate_per_s, length_ns)?;
+        let start = (self.session.clock().now() + LEAD_NS).max(self.now_ns);
+        self.session.offer(start, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
+        Ok(start)
+    }
+
+    /// Nothing is offered until all that was sent is answered, or for [`LONGEST_PAUSE_NS`].
+    fn finish_all(&mut self) -> Result<(), LiveError> {
+        self.end()?;
+        let until = self.now_ns + LONGEST_PAUSE_NS;
+        while self.now_ns < until {
+            let Some(taken) = self.slice()? else {
+                self.stopped = true;
+                break;
+            };
+            if taken.interval.in_flight + taken.interval.waiting == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing more is offered from now on, and what waits is not sent.
+    fn end(&mut self) -> Result<(), LiveError> {
+        self.begin(1.0, 1)?;
+        self.session.discard_waiting();
+        Ok(())
     }
 
     fn offer(&mut self, offer: &Offer) -> Result<Window, LiveError> {
+        if offer.fresh && !self.windows.is_empty() {
+            self.finish_all()?;
+        }
         let length_ns = whole_slices(offer.seconds);
-        let schedule = Schedule::constant(offer.rate_per_s, length_ns + MARGIN_NS)?;
-        let start = self.now_ns;
-        self.session.offer(start, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
-        self.windows.push((start, 0, 0));
+        let start = self.begin(offer.rate_per_s, length_ns + MARGIN_NS)?;
+        self.windows.push(Counted { start_ns: start, end_ns: u64::MAX, succeeded: 0, failed: 0 });
         self.overload.begin();
-        let mut seen = Seen::new(offer, start, length_ns, self.slo);
+        let mut seen = Seen::new(offer, (self.now_ns, start), length_ns, self.slo);
         while self.now_ns < seen.end_ns {
             let Some(taken) = self.slice()? else {
                 self.stopped = true;
@@ -142,9 +188,12 @@ impl<'a> Live<'a> {
             let clear = seen.slice(&taken, &mut self.overload);
             if clear && offer.may_cut {
                 seen.window.was_cut = true;
-                self.session.discard_waiting();
+                self.end()?;
                 break;
             }
+        }
+        if let Some(window) = self.windows.last_mut() {
+            window.end_ns = self.now_ns;
         }
         Ok(seen.finish(self.now_ns, self.answered))
     }
@@ -180,7 +229,7 @@ impl World for Live<'_> {
             }
         }
         self.seconds.flush(self.sink)?;
-        Ok(self.windows.iter().map(|&(_, succeeded, failed)| (succeeded, failed)).collect())
+        Ok(self.windows.iter().map(|window| (window.succeeded, window.failed)).collect())
     }
 
     fn is_stopped(&self) -> bool {
@@ -217,6 +266,8 @@ fn is_targets(kind: ErrorKind) -> bool {
 /// A window that is being observed.
 struct Seen {
     window: Window,
+    /// The end of the slice before it, and when it began.
+    since_ns: u64,
     start_ns: u64,
     end_ns: u64,
     counted_from_ns: u64,
@@ -236,14 +287,21 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(offer: &Offer, start_ns: u64, length_ns: u64, slo: (f64, u64)) -> Self {
+    fn new(
+        offer: &Offer,
+        (since_ns, start_ns): (u64, u64),
+        length_ns: u64,
+        slo: (f64, u64),
+    ) -> Self {
         let window = Window::begin(offer, start_ns as f64 / 1e9);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
         let settle_ns = (offer.settle_s * 1e9) as u64;
         Self {
             window,
+            since_ns,
             start_ns,
-            end_ns: start_ns + length_ns,
+            // The slice in which it began is cut short by less than half of it, or not counted.
+            end_ns: start_ns.saturating_sub(SLICE_NS / 2).max(since_ns) + length_ns,
             counted_from_ns: start_ns + settle_ns,
             bound_ns: slo.1,
             quantile: slo.0,
@@ -260,12 +318,21 @@ impl Seen {
     /// Takes a slice; whether the server is clearly overloaded.
     fn slice(&mut self, taken: &Taken, overload: &mut Overload) -> bool {
         let interval = &taken.interval;
-        for sample in taken.samples.iter().filter(|sample| sample.due_ns >= self.start_ns) {
+        self.window.due += interval.events.offered;
+        for sample in taken.samples.iter().filter(|sample| sample.due_ns >= self.since_ns) {
+            if sample.due_ns < self.start_ns {
+                // Due while the search decided.
+                self.window.due = self.window.due.saturating_sub(1);
+                continue;
+            }
             let response = sample.done_ns.saturating_sub(sample.due_ns);
             self.ended.push((sample.due_ns, sample.error.is_none().then_some(response)));
         }
-        self.window.due += interval.events.offered;
+        if interval.start_ns + interval.len_ns <= self.start_ns {
+            return false;
+        }
         self.trips.push((interval.start_ns, interval.rtt_ns));
+        self.window.handshakes_ns.extend(interval.handshakes.all());
         self.lateness.add(&interval.all_phases(Tag::Lateness));
         let share = |ns: u64| ns as f64 / interval.thread_ns.max(1) as f64;
         let kept = share(interval.busy_ns) > BUSY_SHARE || share(interval.denied_ns) > DENIED_SHARE;

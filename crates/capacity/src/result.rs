@@ -2,9 +2,9 @@
 
 use crate::conduct::{Judged, Outcome};
 use crate::cost::Cost;
-use crate::search::Sustained;
+use crate::search::{Bound, Sustained};
+use crate::trips::{AtLoad, Load, MOST_SAMPLES, at, sorted, spike_share, thinned};
 use plimsoll_stats::Percentiles;
-use plimsoll_stats::histogram::rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,11 +27,17 @@ pub struct CapacityResult {
     pub method: String,
     /// The SLO.
     pub slo: String,
+    /// Of a store: `cold` where caches were emptied before the search, `warm` otherwise.
+    #[serde(default)]
+    pub caches: Option<String>,
     /// `found`, `slo_unreachable`, `generator_limited`, `unstable_network`, `target_lost` or
     /// `budget`.
     pub ended: String,
     /// The highest rate that keeps the SLO.
     pub estimate_per_s: Option<f64>,
+    /// Whether the estimate is no more than a bound, and which: the search could not go beyond it.
+    #[serde(default)]
+    pub bound: Option<Bound>,
     /// Where it lies with 95% confidence.
     pub ci95: Option<(f64, f64)>,
     /// A rate that was seen to keep the SLO.
@@ -80,6 +86,16 @@ pub struct RoundTrips {
     pub p50: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
+    /// The share of handshakes, over all windows, whose round trip was a spike: more than 15 ms
+    /// above the baseline.
+    #[serde(default)]
+    pub spike_share: Option<f64>,
+    /// Handshakes at low load: at rates up to a third of the estimate.
+    #[serde(default)]
+    pub low: Option<AtLoad>,
+    /// Handshakes at high load: at rates from 80% of the estimate on.
+    #[serde(default)]
+    pub high: Option<AtLoad>,
 }
 
 /// One window.
@@ -97,6 +113,10 @@ pub struct WindowResult {
     pub achieved_per_s: f64,
     /// The network's round trip, median over its seconds.
     pub rtt_us: Option<f64>,
+    /// Round trips of single handshakes in it, in their order; of a long window every second,
+    /// third, … one, so that they are 120 at most.
+    #[serde(default)]
+    pub rtt_samples_us: Vec<f64>,
     /// Response times of its counted requests that were answered.
     pub response_us: Percentiles,
     /// Percentiles 1 to 99 over all counted requests; `None` where it falls to one that was not
@@ -119,8 +139,7 @@ impl CapacityResult {
         let found = &outcome.found;
         let windows = || outcome.windows.iter().map(|judged| &judged.window);
         let seconds = || windows().flat_map(|window| &window.each_second);
-        let mut trips: Vec<u64> = seconds().map(|s| s.rtt_ns).filter(|&ns| ns > 0).collect();
-        trips.sort_unstable();
+        let trips = sorted(seconds().map(|s| s.rtt_ns).filter(|&ns| ns > 0));
         let check =
             |check: Option<crate::search::Check>| check.map(|check| check.name().to_owned());
         Self {
@@ -128,8 +147,10 @@ impl CapacityResult {
             warnings: found.notes.clone(),
             method: method.to_owned(),
             slo: slo.to_owned(),
+            caches: None,
             ended: outcome.ended.name().to_owned(),
             estimate_per_s: found.estimate_per_s,
+            bound: found.bound(),
             ci95: found.ci95,
             lower_bound_per_s: found.lower_bound_per_s,
             knee_per_s: found.knee_per_s,
@@ -145,6 +166,12 @@ impl CapacityResult {
                 baseline: outcome.rtt_baseline_ns.map(us),
                 p50: at(&trips, 0.5).map(us),
                 p99: at(&trips, 0.99).map(us),
+                spike_share: {
+                    let all = sorted(windows().flat_map(|window| window.handshakes_ns.clone()));
+                    outcome.rtt_baseline_ns.and_then(|baseline| spike_share(&all, baseline))
+                },
+                low: AtLoad::of(outcome, Load::Low),
+                high: AtLoad::of(outcome, Load::High),
             },
             windows: outcome.windows.iter().map(WindowResult::of).collect(),
         }
@@ -160,9 +187,7 @@ impl WindowResult {
             let ns = window.response.quantile_ns(f64::from(p) / 100.0);
             (p, ns.map(us))
         };
-        let mut trips: Vec<u64> =
-            window.each_second.iter().map(|s| s.rtt_ns).filter(|&ns| ns > 0).collect();
-        trips.sort_unstable();
+        let trips = sorted(window.each_second.iter().map(|s| s.rtt_ns).filter(|&ns| ns > 0));
         Self {
             start_s: window.start_s,
             seconds: window.seconds,
@@ -170,16 +195,11 @@ impl WindowResult {
             offered_per_s: window.rate_per_s,
             achieved_per_s: window.achieved_per_s(),
             rtt_us: at(&trips, 0.5).map(us),
+            rtt_samples_us: thinned(&window.handshakes_ns, MOST_SAMPLES).map(us).collect(),
             response_us: Percentiles::of(&window.response.times),
             percentiles_us: (1..=99).map(percentile).collect(),
             errors: window.failed,
             verdict: judged.verdict.name().to_owned(),
         }
     }
-}
-
-/// A quantile of sorted values.
-fn at(sorted: &[u64], q: f64) -> Option<u64> {
-    let rank = usize::try_from(rank(q, sorted.len() as u64)).ok()?;
-    sorted.get(rank.checked_sub(1)?).copied()
 }

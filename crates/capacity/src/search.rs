@@ -71,6 +71,26 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
+impl Found {
+    /// Which bound the estimate is; `None` where it is no bound, or there is none.
+    #[must_use]
+    pub fn bound(&self) -> Option<Bound> {
+        let estimate = self.estimate_per_s.filter(|_| self.is_bound)?;
+        let held = self.lower_bound_per_s.is_some_and(|held| held >= estimate);
+        Some(if held { Bound::AtLeast } else { Bound::AtMost })
+    }
+}
+
+/// What an estimate that is no more than a bound says of the capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// It is that or more: the SLO was seen to hold there, and higher rates were not allowed.
+    AtLeast,
+    /// It is less: the SLO did not hold there when it was looked at again.
+    AtMost,
+}
+
 /// What became of a capacity that was held.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sustained {

@@ -4,6 +4,8 @@
 //! figure.
 
 use crate::cost::Cost;
+use crate::restarts::Restarts;
+use crate::search::Bound;
 use plimsoll_stats::Described;
 use plimsoll_stats::change_points::{LONGEST, Segment, segments};
 use plimsoll_stats::dips::{Dip, dips};
@@ -34,10 +36,16 @@ pub struct SeriesRun {
     pub ended: String,
     /// The estimate; `None` is a gap.
     pub estimate_per_s: Option<f64>,
+    /// Whether the estimate is no more than a bound, and which.
+    #[serde(default)]
+    pub bound: Option<Bound>,
     /// Its interval.
     pub ci95: Option<(f64, f64)>,
     /// Why there is no estimate, where there is more to say than how it ended.
     pub why: Option<String>,
+    /// Whether the server was restarted before it.
+    #[serde(default)]
+    pub restarted: bool,
 }
 
 /// A series, as `plimsoll capacity --repeat --json` tells of it.
@@ -61,6 +69,9 @@ pub struct SeriesResult {
     pub every_s: Option<f64>,
     /// How many searches were asked for.
     pub repeat: u32,
+    /// Whether the server is restarted before each.
+    #[serde(default)]
+    pub restarts: bool,
     /// The price of the target per hour.
     pub price_per_hour: Option<f64>,
     /// The searches, in order.
@@ -88,6 +99,9 @@ pub struct SeriesSummary {
     pub searches: usize,
     /// How many of them found an estimate.
     pub found: usize,
+    /// How many of these estimates are no more than a bound.
+    #[serde(default)]
+    pub bounds: usize,
     /// The estimates, per second; `None` where there is none.
     pub estimate_per_s: Option<Described>,
     /// The cost at the median estimate; `None` without a price.
@@ -96,6 +110,10 @@ pub struct SeriesSummary {
     pub changes: Vec<Change>,
     /// Where it fell, and whether it came back.
     pub dips: Vec<DipFound>,
+    /// How far the estimates lie apart by the restarts before them; `None` where there was none
+    /// before one of them, or there are not two estimates.
+    #[serde(default)]
+    pub restarts: Option<Restarts>,
 }
 
 /// A change of the level.
@@ -156,11 +174,26 @@ impl SeriesSummary {
         Self {
             searches: runs.len(),
             found: found.len(),
+            bounds: found.iter().filter(|(run, _)| run.bound.is_some()).count(),
+            restarts: Restarts::between(runs),
             cost: price_per_hour.zip(median).and_then(|(price, rate)| Cost::of(price, rate)),
             changes: segments.windows(2).map(|two| change(&starts, &two[0], &two[1])).collect(),
             dips: dips(&segments).iter().map(|dip| dip_found(&starts, dip)).collect(),
             estimate_per_s,
         }
+    }
+
+    /// What a reader has to know of estimates that are no more than bounds; `None` where none is.
+    #[must_use]
+    pub fn warn_of_bounds(&self) -> Option<String> {
+        let (bounds, found) = (self.bounds, self.found);
+        (bounds > 0).then(|| {
+            let are = if bounds == 1 { "is" } else { "are" };
+            format!(
+                "Of {found} estimates, {bounds} {are} no more than a bound, such as the highest \
+                 rate allowed: median, spread and cost are of what was found, not of the capacity."
+            )
+        })
     }
 
     /// Whether the series was too long to be searched for changes.
@@ -214,8 +247,10 @@ mod tests {
             late_s: 0.0,
             ended: if estimate.is_some() { "found" } else { "target_lost" }.to_owned(),
             estimate_per_s: *estimate,
+            bound: None,
             ci95: None,
             why: None,
+            restarted: false,
         };
         estimates.iter().enumerate().map(run).collect()
     }

@@ -163,7 +163,17 @@ impl Simulated {
         self.next_arrival = (next - until) / gap;
     }
 
+    /// Time goes on, without load, until nothing is left to do.
+    fn finish_all(&mut self) {
+        let last = self.free_s.iter().copied().fold(self.now_s, f64::max);
+        self.now_s = (last / SLICE_S).ceil() * SLICE_S;
+        self.in_system = 0;
+    }
+
     fn offer(&mut self, offer: &Offer) -> Window {
+        if offer.fresh {
+            self.finish_all();
+        }
         let start = self.now_s;
         let mut seen = Seen::new(offer, self.bound_s, start);
         self.watch.begin();

@@ -264,7 +264,8 @@ impl Search for Sustain {
             (State::Hold { .. } | State::Rest { .. }, None) | (State::Done, _) => {}
         }
         let offer = |rate_per_s, seconds, settle_s, phase| {
-            Step::Offer(Offer { rate_per_s, seconds, settle_s, phase, may_cut: true })
+            let (may_cut, fresh) = (true, false);
+            Step::Offer(Offer { rate_per_s, seconds, settle_s, phase, may_cut, fresh })
         };
         let unit = self.inner.unit_s();
         match self.state {

@@ -88,6 +88,9 @@ pub struct Offer {
     pub phase: Phase,
     /// Whether it ends as soon as the server is clearly overloaded.
     pub may_cut: bool,
+    /// Whether it begins on a server that has nothing left to do, as a run of its own would: what
+    /// waits to be sent is dropped, what was sent is answered first.
+    pub fresh: bool,
 }
 
 /// One second of a window, for rules that look at seconds.
@@ -129,6 +132,8 @@ pub struct Window {
     pub beyond: u64,
     /// Its whole seconds; the last may be shorter.
     pub each_second: Vec<Second>,
+    /// Round trips of single handshakes in it, nanoseconds, in the order in which they were made.
+    pub handshakes_ns: Vec<u64>,
     /// Completions while more was waiting than the server could answer within the SLO's bound, and
     /// for how long that was so.
     pub saturated: Saturated,
@@ -155,6 +160,7 @@ impl Window {
             response: Ranked::default(),
             beyond: 0,
             each_second: Vec::new(),
+            handshakes_ns: Vec::new(),
             saturated: Saturated::default(),
             was_cut: false,
             generator_limited: false,

@@ -89,10 +89,11 @@ Examples:
   plimsoll prepare redis://127.0.0.1:6379 --records 100k --value-size 1KiB
   plimsoll prepare memcached://127.0.0.1:11211
   plimsoll prepare mysql://127.0.0.1:3306/shop --basic-env LOGIN
+  plimsoll prepare cassandra://127.0.0.1/shop --replication 3 --consistency quorum
 
 Exit codes: 0 every record is written, 2 wrong use or plan, 4 not every record is.")]
 pub(crate) struct Prepare {
-    /// A redis://, memcached://, mysql:// or postgres:// URL, or a plan file
+    /// A redis://, memcached://, mysql://, postgres:// or cassandra:// URL, or a plan file
     pub(crate) target: String,
     /// Records of the data set
     #[arg(long, value_name = "N")]
@@ -100,6 +101,12 @@ pub(crate) struct Prepare {
     /// Size of a value: 100B, or a distribution such as uniform:100B..9KiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) value_size: Option<String>,
+    /// Replicas of Cassandra that take part in a write: one, quorum, all, local_quorum, …
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) consistency: Option<String>,
+    /// Replicas of a record in a keyspace of Cassandra that is made where there is none
+    #[arg(long, value_name = "N")]
+    pub(crate) replication: Option<String>,
     /// Where the sizes and the bytes of the values come from
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<String>,
@@ -142,6 +149,7 @@ Examples:
   plimsoll capacity http://h/ --slo 'p95<80ms' --precision 5% --max-rate 5000/s --max-time 10m
   plimsoll capacity http://h/ --slo 'p90<150ms' --search ladder --start 50/s
   plimsoll capacity plan.toml --repeat 96 --every 15m --price 0.17/h
+  plimsoll capacity http://h/ --restarts 5 --restart-command 'systemctl restart nginx'
 
 Exit codes: 0 found, 2 wrong use or plan, 3 the SLO holds at no rate, 4 not completed (target lost,
 network not steady, a limit reached), 5 not valid (the generator was the limit)."

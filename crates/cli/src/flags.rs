@@ -139,6 +139,9 @@ pub(crate) struct RequestFlags {
     /// How popular records are: zipf, zipf-plain, uniform, latest, hotset:20%,80%
     #[arg(long, value_name = "HOW", help_heading = "What a store is asked")]
     keys: Option<String>,
+    /// Replicas of Cassandra that take part: one, quorum, all, local_quorum, …
+    #[arg(long, value_name = "LEVEL", help_heading = "What a store is asked")]
+    consistency: Option<String>,
 
     /// Connections in all; 64..2000 grows
     #[arg(long, short = 'c', value_name = "N", help_heading = "How it is sent")]
@@ -264,6 +267,7 @@ impl RequestFlags {
         add("records", "store.records", self.records.as_ref());
         add("value-size", "store.value_size", self.value_size.as_ref());
         add("keys", "store.keys", self.keys.as_ref());
+        add("consistency", "store.consistency", self.consistency.as_ref());
         add("connections", "load.connections", self.connections.as_ref());
         add("connection", "load.connection", self.connection.as_ref());
         add("http", "target.http", self.http.as_ref());

@@ -1,6 +1,9 @@
 //! The command line of repeated searches and of comparing them.
 
+use crate::terminal::error::{FlagError, read};
 use clap::{Args, Subcommand};
+use plimsoll_plan::Setting;
+use plimsoll_units::{ParseError, count};
 use std::path::PathBuf;
 
 /// What besides searching there is to `plimsoll capacity`.
@@ -16,6 +19,15 @@ pub(crate) struct SeriesFlags {
     /// Search so many times: a series
     #[arg(long, value_name = "N", help_heading = "A series, and cost")]
     pub(crate) repeat: Option<String>,
+    /// Search, and again after each of so many restarts; the first search comes after one too
+    #[arg(long, value_name = "N", help_heading = "A series, and cost", conflicts_with = "repeat")]
+    pub(crate) restarts: Option<String>,
+    /// Restarts the server: a command for `sh -c`
+    #[arg(long, value_name = "COMMAND", help_heading = "A series, and cost")]
+    pub(crate) restart_command: Option<String>,
+    /// How long the command may take, and then the server until it answers
+    #[arg(long, value_name = "DURATION", help_heading = "A series, and cost")]
+    pub(crate) restart_timeout: Option<String>,
     /// From the start of a search to that of the next
     #[arg(long, value_name = "DURATION", help_heading = "A series, and cost")]
     pub(crate) every: Option<String>,
@@ -26,6 +38,33 @@ pub(crate) struct SeriesFlags {
     /// What the target costs per hour, such as 0.17/h
     #[arg(long, value_name = "PRICE", help_heading = "A series, and cost")]
     pub(crate) price: Option<String>,
+}
+
+/// No series has more searches than a plan may be repeated.
+const MOST_RESTARTS: u64 = 999_999;
+
+impl SeriesFlags {
+    /// The keys of a plan that the flags set.
+    pub(crate) fn settings(&self) -> Result<Vec<Setting>, FlagError> {
+        let of = |key: &str, value: &Option<String>, flag: &str| {
+            value.as_ref().map(|value| Setting::new(key, value, flag))
+        };
+        let keys = [
+            of("repeat", &self.repeat, "--repeat"),
+            of("target.restart", &self.restart_command, "--restart-command"),
+            of("target.restart_timeout", &self.restart_timeout, "--restart-timeout"),
+        ];
+        let mut settings: Vec<Setting> = keys.into_iter().flatten().collect();
+        if let Some(text) = &self.restarts {
+            let restarts = read("--restarts", text, |text| {
+                let wanted = format!("a whole number from 1 to {MOST_RESTARTS}");
+                let wrong = || ParseError::new(wanted, text, 0, text.len());
+                count(text).ok().filter(|n| (1..=MOST_RESTARTS).contains(n)).ok_or_else(wrong)
+            })?;
+            settings.push(Setting::new("repeat", (restarts + 1).to_string(), "--restarts"));
+        }
+        Ok(settings)
+    }
 }
 
 /// Comparing searches.

@@ -52,7 +52,7 @@ pub fn fill(
 ) -> Result<Filled, ExperimentError> {
     let Some(asked) = &plan.store else {
         let text = "load a data set: the target is no store; give a redis://, memcached://, \
-                    mysql:// or postgres:// URL";
+                    mysql://, postgres:// or cassandra:// URL";
         return Err(ExperimentError::Conflict(text.to_owned()));
     };
     let Prepared { mut config, subject, .. } = prepare(plan, place, false)?;

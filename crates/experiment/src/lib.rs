@@ -9,6 +9,7 @@ pub mod execute;
 pub mod fill;
 pub mod infer;
 pub mod prepare;
+pub mod restart;
 pub mod search;
 pub mod series;
 

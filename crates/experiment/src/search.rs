@@ -2,7 +2,8 @@
 //!
 //! A search is a run like any other: its seconds stand in the run folder. Its windows stand in
 //! `artifacts/windows.jsonl`, a line each as soon as it is judged, and its result in
-//! `artifacts/capacity.json`.
+//! `artifacts/capacity.json`. What was due at the end of a window is answered only after it was
+//! judged; so the lines are written anew when all is answered, and say the same as the result.
 
 use crate::error::ExperimentError;
 use crate::execute::{Progress, Recording, Setting, Steering, meta};
@@ -143,6 +144,7 @@ pub fn search(
     let slo = setting.slo.clone().unwrap_or_default();
     let result = CapacityResult::of(&outcome, method.name(), &slo);
     write_result(&folder.join(RESULT), &result)?;
+    write_windows(&folder.join(WINDOWS), &result.windows)?;
     let mut end = End::new(if interrupted { Ended::Interrupted } else { Ended::Complete });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
     let measured_ns = (result.seconds * 1e9) as u64;
@@ -198,6 +200,21 @@ pub fn set_price(searched: &mut Searched, price_per_hour: f64) -> Result<(), Exp
     let result = &mut searched.result;
     result.cost = result.estimate_per_s.and_then(|rate| Cost::of(price_per_hour, rate));
     write_result(&searched.run.path().join(RESULT), result)
+}
+
+/// Writes the windows anew, whole or not at all.
+fn write_windows(path: &Path, windows: &[WindowResult]) -> Result<(), ExperimentError> {
+    let beside = path.with_extension("jsonl.tmp");
+    let lines = windows.iter().map(|window| Ok(serde_json::to_string(window)? + "\n"));
+    let written = lines.collect::<Result<String, serde_json::Error>>();
+    let written = written.map_err(std::io::Error::other).and_then(|text| {
+        std::fs::write(&beside, text)?;
+        std::fs::rename(&beside, path)
+    });
+    written.map_err(|source| {
+        let _ = std::fs::remove_file(&beside);
+        ExperimentError::Artifact { path: path.into(), source }
+    })
 }
 
 fn write_result(path: &Path, result: &CapacityResult) -> Result<(), ExperimentError> {

@@ -82,6 +82,14 @@ pub fn file_of(series: &Path) -> PathBuf {
     series.with_file_name(name)
 }
 
+/// Where what the restart commands of a series say is kept, by the path of the series.
+#[must_use]
+pub fn restart_log_of(series: &Path) -> PathBuf {
+    let mut name = series.file_name().unwrap_or_default().to_owned();
+    name.push(".restart.log");
+    series.with_file_name(name)
+}
+
 /// When the next search is due, by the start of the one before, in microseconds; at once where
 /// there is no interval.
 #[must_use]
@@ -215,8 +223,8 @@ pub fn result_of(folder: &Path) -> Result<Option<CapacityResult>, SeriesError> {
     checked.map(Some).map_err(|why| SeriesError::Damaged { path, why })
 }
 
-/// What a series keeps of a search that has a result. What is no estimate of a search that came to
-/// its end is a gap.
+/// What a series keeps of a search that has a result, of a server that was not restarted before it.
+/// What is no estimate of a search that came to its end is a gap.
 #[must_use]
 pub fn record(
     number: u32,
@@ -234,8 +242,10 @@ pub fn record(
         late_s,
         ended: result.ended.clone(),
         estimate_per_s: result.estimate_per_s.filter(|_| found),
+        bound: result.bound.filter(|_| found),
         ci95: result.ci95.filter(|_| found),
         why: (!found).then(|| result.warnings.first().cloned()).flatten(),
+        restarted: false,
     }
 }
 
@@ -276,8 +286,10 @@ mod tests {
             late_s: 0.5,
             ended: "found".to_owned(),
             estimate_per_s: Some(28.0),
+            bound: None,
             ci95: Some((27.0, 29.0)),
             why: None,
+            restarted: false,
         };
         let runs: Vec<SeriesRun> = (1..=3).map(run).collect();
         SeriesFile {
@@ -291,6 +303,7 @@ mod tests {
                 slo: "p90<150ms".to_owned(),
                 every_s: Some(900.0),
                 repeat: 96,
+                restarts: false,
                 price_per_hour: Some(0.17),
                 summary: SeriesSummary::of(&runs, Some(0.17)),
                 runs,

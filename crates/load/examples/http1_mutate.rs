@@ -2,6 +2,8 @@
 //! replays a finding: `http1_mutate 0 SEED CASE`.
 #![allow(clippy::print_stdout, missing_docs, dead_code)]
 
+#[path = "../tests/it/mutation.rs"]
+mod mutation;
 #[path = "../tests/it/play.rs"]
 mod play;
 

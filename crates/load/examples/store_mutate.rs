@@ -4,6 +4,8 @@
 
 #[path = "../tests/it/store/mutate.rs"]
 mod mutate;
+#[path = "../tests/it/mutation.rs"]
+mod mutation;
 
 use plimsoll_load::clock::Clock;
 

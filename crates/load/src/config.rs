@@ -67,6 +67,8 @@ pub enum Protocol {
     Mysql,
     /// PostgreSQL's frontend/backend protocol.
     Postgres,
+    /// Cassandra's: version 4 of CQL's native protocol.
+    Cassandra,
 }
 
 impl Protocol {
@@ -76,6 +78,7 @@ impl Protocol {
         match self {
             Self::Mysql if cfg!(not(feature = "mysql")) => Some("mysql"),
             Self::Postgres if cfg!(not(feature = "postgres")) => Some("postgres"),
+            Self::Cassandra if cfg!(not(feature = "cassandra")) => Some("cassandra"),
             _ => None,
         }
     }

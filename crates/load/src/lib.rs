@@ -6,6 +6,8 @@
 //!
 //! What is counted, and why so: docs/counting.md; how requests are paced: docs/method/pacing.md.
 
+#[cfg(feature = "cassandra")]
+pub mod cassandra;
 pub mod clock;
 pub mod config;
 pub mod driver;

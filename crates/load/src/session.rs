@@ -21,7 +21,6 @@ use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::RenderState;
-use plimsoll_workload::store::Operations;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -367,24 +366,25 @@ fn spawn(
             start(config, line, driver, source, recorder)?
         }
         Protocol::Redis => {
-            let store = store_of(&config)?;
-            start_store(config, line, Redis::new(store.login), store.operations, source, recorder)?
+            let speech = |store: &Store| Redis::new(store.login.clone());
+            start_store(config, line, speech, source, recorder)?
         }
-        Protocol::Memcached => {
-            let store = store_of(&config)?;
-            start_store(config, line, Memcached, store.operations, source, recorder)?
-        }
+        Protocol::Memcached => start_store(config, line, |_| Memcached, source, recorder)?,
         #[cfg(feature = "mysql")]
         Protocol::Mysql => {
-            let store = store_of(&config)?;
-            let mysql = crate::mysql::Mysql::new(&store, config.endpoint.is_private());
-            start_store(config, line, mysql, store.operations, source, recorder)?
+            let private = config.endpoint.is_private();
+            let speech = |store: &Store| crate::mysql::Mysql::new(store.opening(), private);
+            start_store(config, line, speech, source, recorder)?
         }
         #[cfg(feature = "postgres")]
         Protocol::Postgres => {
-            let store = store_of(&config)?;
-            let postgres = crate::postgres::Postgres::new(&store);
-            start_store(config, line, postgres, store.operations, source, recorder)?
+            let speech = |store: &Store| crate::postgres::Postgres::new(store.opening());
+            start_store(config, line, speech, source, recorder)?
+        }
+        #[cfg(feature = "cassandra")]
+        Protocol::Cassandra => {
+            let speech = |store: &Store| crate::cassandra::Cassandra::new(store.opening());
+            start_store(config, line, speech, source, recorder)?
         }
         // Left out of the program.
         #[allow(unreachable_patterns, reason = "where nothing is left out")]
@@ -396,18 +396,15 @@ fn spawn(
 fn start_store<S: Speech + 'static>(
     config: Config,
     line: Line,
-    speech: S,
-    operations: Arc<Operations>,
+    speech: impl FnOnce(&Store) -> S,
     source: Source,
     recorder: Recorder,
 ) -> io::Result<JoinHandle<()>> {
-    let (depth, once) = (config.streams_per_connection, config.connection_per_request);
-    start(config, line, Pipeline::new(speech, operations, depth, once), source, recorder)
-}
-
-fn store_of(config: &Config) -> io::Result<Store> {
     let none = || io::Error::other("ask a store: the configuration has no operations for it");
-    config.store.clone().ok_or_else(none)
+    let store = config.store.as_ref().ok_or_else(none)?;
+    let (depth, once) = (config.streams_per_connection, config.connection_per_request);
+    let driver = Pipeline::new(speech(store), store.operations.clone(), depth, once);
+    start(config, line, driver, source, recorder)
 }
 
 fn start<D: Driver + 'static>(

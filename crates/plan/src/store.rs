@@ -1,9 +1,10 @@
 //! `[store]`: what a store is asked for, where the target's URL is that of one: `redis://`,
-//! `memcached://`, `mysql://` or `postgres://`.
+//! `memcached://`, `mysql://`, `postgres://` or `cassandra://`.
 
 use plimsoll_units::{ParseError, count};
+use plimsoll_workload::request::Scheme;
 use plimsoll_workload::size::Sizes;
-use plimsoll_workload::store::{Keys, Mix, Named, RECORDS, VALUE_BYTES, Workload};
+use plimsoll_workload::store::{Consistency, Keys, Mix, Named, RECORDS, VALUE_BYTES, Workload};
 
 use crate::key::{SectionKeys, key};
 use crate::section::Section;
@@ -43,11 +44,27 @@ pub(crate) static STORE: SectionKeys = SectionKeys::plain(
             r#""uniform:100B..9KiB""#,
             "How large a value is: a size, or a distribution of sizes.",
         ),
+        key(
+            "consistency",
+            "level",
+            "one",
+            r#""quorum""#,
+            "How many replicas of Cassandra take part in an operation.",
+        ),
+        key(
+            "replication",
+            "count",
+            "1",
+            "3",
+            "How many replicas a record has in a keyspace that `plimsoll prepare` makes.",
+        ),
     ],
 );
 
 /// Records of a data set where the plan does not say.
 const RECORDS_DEFAULT: u64 = 1000;
+/// The most replicas of a record that can be asked for.
+const MOST_REPLICAS: u32 = 100;
 /// The size of a value where the plan does not say, bytes.
 const VALUE_DEFAULT: u64 = 100;
 
@@ -58,6 +75,11 @@ pub struct Store {
     pub named: Named,
     /// What it comes to, with what the plan changes of it.
     pub workload: Workload,
+    /// How many replicas take part in an operation; `None` where the store has no such levels.
+    pub consistency: Option<Consistency>,
+    /// How many replicas a record has in a keyspace that is made for the data set, where the plan
+    /// says so.
+    pub replication: Option<u32>,
 }
 
 impl Store {
@@ -85,7 +107,8 @@ impl Store {
                 .unwrap_or(RECORDS_DEFAULT),
             value_size: size.unwrap_or(Sizes::Fixed(VALUE_DEFAULT)),
         };
-        Some(Self { named, workload })
+        let (consistency, replication) = replicas(section, target);
+        Some(Self { named, workload, consistency, replication })
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
@@ -95,7 +118,23 @@ impl Store {
         out.text("keys", self.workload.keys);
         out.whole("records", self.workload.records);
         out.text("value_size", self.workload.value_size);
+        self.consistency.iter().for_each(|level| out.text("consistency", level));
+        self.replication.iter().for_each(|count| out.whole("replication", u64::from(*count)));
     }
+}
+
+/// What goes with a store of several nodes: the level of consistency, and the number of replicas.
+fn replicas(section: &Section<'_>, target: &Target) -> (Option<Consistency>, Option<u32>) {
+    let scheme = target.url.as_ref().map(|url| url.scheme);
+    if scheme != Some(Scheme::Cassandra) {
+        for key in ["consistency", "replication"].into_iter().filter(|key| section.has(key)) {
+            let message = format!("`{key}` goes with Cassandra");
+            section.fault(key, message, Some("set url = \"cassandra://…\" in [target]"));
+        }
+        return (None, None);
+    }
+    let level = section.parsed("consistency", "a level such as quorum", Consistency::parse);
+    (Some(level.unwrap_or_default()), section.small("replication", 1..=MOST_REPLICAS))
 }
 
 fn records(text: &str) -> Result<u64, ParseError> {

@@ -143,6 +143,20 @@ pub(crate) static TARGET: SectionKeys = SectionKeys {
             r#""shop.example""#,
             "The server name that TLS asks for and checks.",
         ),
+        key(
+            "restart",
+            "command",
+            "–",
+            r#""systemctl restart nginx""#,
+            "How the server is restarted, by `sh -c`: for `plimsoll capacity --restarts`.",
+        ),
+        key(
+            "restart_timeout",
+            "duration",
+            "60s",
+            r#""5m""#,
+            "How long the command may take, and then the server until it answers.",
+        ),
     ],
     shorthand: None,
     lists: &["resolve"],
@@ -223,6 +237,10 @@ pub struct Target {
     pub ca: Option<PathBuf>,
     /// The server name that TLS asks for and checks, where it is not the URL's host.
     pub sni: Option<String>,
+    /// The command that restarts the server, for a shell.
+    pub restart: Option<String>,
+    /// How long the command may take, and then the server until it answers.
+    pub restart_timeout: Duration,
 }
 
 /// What is asked for.
@@ -314,6 +332,8 @@ pub(crate) const HTTP: [(&str, Http); 3] =
 impl Target {
     /// How long a request may take where the plan does not say.
     pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+    /// How long a restart may take where the plan does not say.
+    pub(crate) const RESTART_TIMEOUT: Duration = Duration::from_secs(60);
 
     /// Whether the URL is that of a store.
     #[must_use]

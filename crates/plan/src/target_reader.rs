@@ -51,6 +51,10 @@ impl Target {
             insecure: section.switch("insecure").unwrap_or(false),
             ca: file(section, "ca", folder),
             sni: section.line("sni").map(str::to_owned),
+            restart: section.line("restart").map(str::to_owned),
+            restart_timeout: section
+                .positive_duration("restart_timeout")
+                .unwrap_or(Self::RESTART_TIMEOUT),
         };
         check_target(section, &target);
         target
@@ -113,6 +117,12 @@ impl Target {
         }
         if let Some(sni) = &self.sni {
             out.text("sni", sni);
+        }
+        if let Some(restart) = &self.restart {
+            out.text("restart", restart);
+        }
+        if self.restart.is_some() || self.restart_timeout != Self::RESTART_TIMEOUT {
+            out.duration("restart_timeout", self.restart_timeout);
         }
     }
 }

@@ -139,6 +139,13 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     let all = others.flatten().chain(ends.into_iter().flatten());
     let cost = result.cost.map(|cost| [cost.price_per_hour, cost.per_request, cost.per_million]);
     let all = all.chain(cost.into_iter().flatten());
+    let trips = &result.rtt_us;
+    let at_load = [&trips.low, &trips.high].into_iter().flatten();
+    let at_load = at_load
+        .flat_map(|at| [Some(at.p50), Some(at.p90), Some(at.p99), Some(at.max), at.spike_share]);
+    let trips =
+        [trips.baseline, trips.p50, trips.p99, trips.spike_share].into_iter().chain(at_load);
+    let all = all.chain(trips.flatten());
     if !all.into_iter().all(is_possible) || ends.is_some_and(|[low, high]| low > high) {
         return Err("a figure of it is impossible".to_owned());
     }
@@ -198,7 +205,8 @@ fn check_order(windows: &[WindowResult]) -> Result<(), String> {
 /// Whether a window can be drawn after another.
 fn check_window(window: &WindowResult, after: Option<&WindowResult>) -> Result<(), String> {
     let figures = [window.start_s, window.seconds, window.offered_per_s, window.achieved_per_s];
-    let times = window.percentiles_us.values().flatten().chain(&window.rtt_us);
+    let trips = window.rtt_us.iter().chain(&window.rtt_samples_us);
+    let times = window.percentiles_us.values().flatten().chain(trips);
     if !figures.iter().chain(times).copied().all(is_possible) {
         return Err("a figure of it is impossible".to_owned());
     }

@@ -10,6 +10,7 @@
 //!
 //! Adding intervals is exact: histograms merge bucket by bucket, counters add.
 
+use crate::handshakes::Handshakes;
 use plimsoll_stats::Histogram;
 
 /// A part of a run with a summary of its own. A request belongs to the phase it was due in.
@@ -301,6 +302,9 @@ pub struct Interval {
     /// Round trip of the network: mean over the handshakes in the stretch, else the least that the
     /// kernel remembers of sampled connections; 0 where neither is known.
     pub rtt_ns: u64,
+    /// Round trips of single handshakes in it, without those of the connections that were there
+    /// before the first due time; not stored with the run's seconds.
+    pub handshakes: Handshakes,
     /// Time between two polls of a worker thread, over all threads.
     pub turn: Histogram,
     /// Thread time spent on events rather than waiting or spinning, summed over threads.
@@ -353,6 +357,7 @@ impl Interval {
         self.opened += other.opened;
         self.stale += other.stale;
         self.connect_failed += other.connect_failed;
+        self.handshakes.add(&other.handshakes);
         self.turn.add(&other.turn);
         self.busy_ns += other.busy_ns;
         self.thread_ns += other.thread_ns;
@@ -375,6 +380,7 @@ impl Interval {
         self.stale = 0;
         self.connect_failed = 0;
         self.rtt_ns = 0;
+        self.handshakes.clear();
         self.busy_ns = 0;
         self.thread_ns = 0;
         self.cpu_ns = 0;

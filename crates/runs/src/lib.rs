@@ -25,6 +25,7 @@
 pub mod error;
 pub mod export;
 pub mod folder;
+pub mod handshakes;
 pub mod index;
 pub mod interval;
 pub mod meta;
@@ -46,6 +47,7 @@ mod validity;
 
 pub use error::RunError;
 pub use folder::RunWriter;
+pub use handshakes::Handshakes;
 pub use interval::{Blame, Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
 pub use meta::{End, Ended, HostSample, RunMeta, World};
 pub use row::{HostRow, IntervalRow};

@@ -116,13 +116,17 @@ pub struct StoreWorkload {
     pub records: u64,
     /// How large a value was.
     pub value_size: String,
+    /// How many replicas took part in an operation, where the store has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consistency: Option<String>,
 }
 
 impl std::fmt::Display for StoreWorkload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, mix, keys, records, value_size } = self;
+        let Self { name, mix, keys, records, value_size, consistency } = self;
         let records = show_count(*records);
-        write!(f, "{name}: {mix} of {records} records, keys {keys}, values {value_size}")
+        write!(f, "{name}: {mix} of {records} records, keys {keys}, values {value_size}")?;
+        consistency.iter().try_for_each(|level| write!(f, ", consistency {level}"))
     }
 }
 

@@ -6,7 +6,9 @@
 pub mod availability;
 pub mod box_plot;
 pub mod change_points;
+pub mod chi_square;
 pub mod dips;
+pub mod heterogeneity;
 pub mod histogram;
 pub mod interval;
 pub mod outliers;

@@ -1,11 +1,14 @@
 //! MariaDB: a load on it is what it counts itself, and what it refuses is a failure.
 
-use super::{PASSWORD, counts, eight_hundred};
-use crate::json::assert_sums;
+use super::{PASSWORD, counts, tries};
 use crate::place::Place;
-use crate::program::{Going, PLIMSOLL, wait_for};
+use crate::program::Going;
 use crate::secrets::assert_nowhere;
-use crate::stores::installed;
+use crate::stores::{
+    assert_cut, dies, eight_hundred, installed, on_a_free_port, prepares_by_variable,
+    writes_two_thousand,
+};
+use rustix::process::Signal;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -26,6 +29,12 @@ struct Server {
     _folder: tempfile::TempDir,
 }
 
+impl AsMut<Going> for Server {
+    fn as_mut(&mut self) -> &mut Going {
+        &mut self.going
+    }
+}
+
 impl Server {
     fn start(test: &str, place: &Place, more: &[&str]) -> Option<Self> {
         let program = installed(test, "mariadbd")?;
@@ -42,33 +51,26 @@ impl Server {
             "--auth-root-authentication-method=normal",
         ]);
         command.args(SMALL).arg(named("--datadir", "data"));
+        // Several that share a folder for what is temporary take each other's away.
+        command.env("TMPDIR", folder.path());
         place.start(command).wait().ended_with(0);
-        for _ in 0..10 {
-            // Free a moment ago: another one may be quicker.
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            let port = listener.local_addr().unwrap().port();
-            drop(listener);
-            let socket = folder.path().join("socket");
+        let socket = folder.path().join("socket");
+        let command = |port| {
             let mut command = Command::new(&program);
             command.args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1"]);
             command.arg("--skip-name-resolve").args(SMALL).args(more);
             command.args([named("--datadir", "data"), named("--pid-file", "pid")]);
             command.args([named("--socket", "socket"), format!("--port={port}")]);
-            let mut going = place.start(command);
-            let up = wait_for("the database to listen", || {
-                let up = going.listens_on(port);
-                (up || going.has_ended()).then_some(up)
-            });
-            if up {
-                let server = Self { going, port, socket, client, _folder: folder };
-                server.sql(&format!(
-                    "CREATE DATABASE shop; GRANT ALL ON shop.* TO ann@'127.0.0.1' IDENTIFIED BY \
-                     '{PASSWORD}'"
-                ));
-                return Some(server);
-            }
-        }
-        panic!("no port is free");
+            command.env("TMPDIR", folder.path());
+            command
+        };
+        let (going, port) = on_a_free_port(place, command, Going::listens_on);
+        let server = Self { going, port, socket, client, _folder: folder };
+        server.sql(&format!(
+            "CREATE DATABASE shop; GRANT ALL ON shop.* TO ann@'127.0.0.1' IDENTIFIED BY \
+             '{PASSWORD}'"
+        ));
+        Some(server)
     }
 
     fn url(&self) -> String {
@@ -99,15 +101,13 @@ fn mariadb_counts_the_same() {
     let Some(server) = Server::start("mariadb_counts_the_same", &place, &[]) else { return };
     let url = server.url();
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
-    let prepare = [&["prepare", &url, "--json"], &data[..]].concat();
-    let filled = place.plimsoll(&prepare).ended_with(0).json();
-    assert_eq!((&filled["written"], &filled["status"]["200"]), (&2000.into(), &2000.into()));
+    writes_two_thousand(&place, &url, &data);
     assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), "2000");
     // And the last record, asked for before the table is written.
     assert_eq!(server.status("Com_stmt_execute"), 2001);
     // Once more: the same data set, nothing new.
     let before = server.sql("CHECKSUM TABLE shop.plimsoll");
-    place.plimsoll(&prepare).ended_with(0);
+    writes_two_thousand(&place, &url, &data);
     assert_eq!(server.sql("CHECKSUM TABLE shop.plimsoll"), before);
 
     let names = ["stmt_execute", "stmt_prepare", "select", "update", "insert"];
@@ -116,7 +116,7 @@ fn mariadb_counts_the_same() {
     let mix = ["--set", "store.mix=read:80%,update:15%,insert:5%", "--connections", "8"];
     let summary = eight_hundred(&place, &url, &[&mix[..], &data].concat());
     assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
-    let [reads, updates, inserts] = counts(&place, 800);
+    let [reads, updates, inserts] = counts(&place);
     // And the last record, asked for before the load; three statements on each connection, and one
     // on that of the question.
     let wanted = [801, 3 * 8 + 1, reads + 1, updates, inserts];
@@ -171,7 +171,7 @@ fn an_error_of_mariadb_is_a_failure() {
     place.plimsoll(&["prepare", &url]).ended_with(0);
     server.sql("SET GLOBAL read_only = 1");
     let summary = eight_hundred(&place, &url, &["--workload", "balanced"]);
-    let [reads, updates, _] = counts(&place, 800);
+    let [reads, updates, _] = counts(&place);
     assert_eq!(summary["status"]["200"], reads, "{summary}");
     assert_eq!(summary["status"]["403"], updates, "{summary}");
     assert_eq!(summary["errors"]["status"], updates, "{summary}");
@@ -191,11 +191,7 @@ fn who_is_not_let_in_by_mariadb_learns_why() {
     let test = "who_is_not_let_in_by_mariadb_learns_why";
     let Some(server) = Server::start(test, &place, &[]) else { return };
     let at = format!("127.0.0.1:{}", server.port);
-    let load = |url: &str| {
-        let done = place.plimsoll(&["load", "--quiet", url, "--rate", "10/s", "--for", "1s"]);
-        assert!(!done.err.contains(PASSWORD) && !done.err.contains("gu3ss"), "{}", done.err);
-        done
-    };
+    let load = |url: &str| tries(&place, url);
     let none = load(&server.url()).ended_with(4);
     none.says(&["Table 'shop.plimsoll' doesn't exist", "load the data set by `plimsoll prepare`"]);
     let wrong = load(&format!("mysql://ann:gu3ss@{at}/shop")).ended_with(4);
@@ -208,35 +204,17 @@ fn who_is_not_let_in_by_mariadb_learns_why() {
     nothing.says(&["the name of a database as the path"]);
     let stranger = load(&format!("redis://{at}")).ended_with(4);
     stranger.says(&["it does not speak RESP2"]);
-    // A variable keeps the password off the command line.
-    let url = format!("mysql://{at}/shop");
-    let prepare = ["prepare", &url, "--basic-env", "PLIMSOLL_TEST_PAIR"];
-    let mut command = place.command(PLIMSOLL, &prepare);
-    command.env("PLIMSOLL_TEST_PAIR", format!("ann:{PASSWORD}"));
-    place.start(command).wait().ended_with(0);
+    prepares_by_variable(&place, &format!("mysql://{at}/shop"), &format!("ann:{PASSWORD}"));
 }
 
 #[test]
 fn a_mariadb_that_dies_fails_what_it_did_not_answer() {
     let place = Place::new();
     let test = "a_mariadb_that_dies_fails_what_it_did_not_answer";
-    let Some(mut server) = Server::start(test, &place, &[]) else { return };
+    let Some(server) = Server::start(test, &place, &[]) else { return };
     let url = server.url();
     place.plimsoll(&["prepare", &url]).ended_with(0);
     let before = server.status("Com_stmt_execute");
-    let load = ["load", "--quiet", "--json", &url, "--rate", "200/s", "--for", "3s"];
-    let going = place.start(place.command(PLIMSOLL, &load));
-    wait_for("the load to begin", || {
-        (server.status("Com_stmt_execute") > before + 100).then_some(())
-    });
-    server.going.signal(rustix::process::Signal::KILL);
-    wait_for("the end of the database", || server.going.has_ended().then_some(()));
-    let summary = going.wait().went_well().json();
-    assert_sums(&summary);
-    let errors = &summary["errors"];
-    let refused = errors["connect"].as_u64().unwrap_or(0) + errors["reset"].as_u64().unwrap_or(0);
-    assert!(refused > 0, "{summary}");
-    let succeeded = summary["succeeded"].as_u64().unwrap();
-    assert!((100..600).contains(&succeeded), "{summary}");
-    assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
+    let has_begun = |server: &Server| server.status("Com_stmt_execute") > before + 100;
+    assert_cut(&dies(&place, &url, server, has_begun, Signal::KILL));
 }

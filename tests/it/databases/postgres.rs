@@ -1,11 +1,12 @@
 //! PostgreSQL: a load on it is what it counts itself, and what it refuses is a failure.
 
-use super::{PASSWORD, counts, eight_hundred};
-use crate::json::assert_sums;
+use super::{PASSWORD, counts, tries};
 use crate::place::Place;
-use crate::program::{Going, PLIMSOLL, wait_for};
+use crate::program::{Going, wait_for};
 use crate::secrets::assert_nowhere;
-use crate::stores::installed;
+use crate::stores::{
+    dies, eight_hundred, installed, on_a_free_port, prepares_by_variable, writes_two_thousand,
+};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,6 +41,12 @@ fn as_its_user(program: &Path) -> Command {
     command
 }
 
+impl AsMut<Going> for Server {
+    fn as_mut(&mut self) -> &mut Going {
+        &mut self.going
+    }
+}
+
 impl Server {
     fn start(test: &str, place: &Place) -> Option<Self> {
         let programs = programs(test)?;
@@ -57,31 +64,20 @@ impl Server {
         command.arg("-D").arg(&data).args(["-U", "root", "--no-sync", "--auth-local=trust"]);
         command.args(["--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C"]);
         place.start(command.current_dir_of(folder.path())).wait().ended_with(0);
-        for _ in 0..10 {
-            // Free a moment ago: another one may be quicker.
-            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            let port = listener.local_addr().unwrap().port();
-            drop(listener);
+        let command = |port: u16| {
             let mut command = as_its_user(&programs.join("postgres"));
             command.arg("-D").arg(&data).arg("-k").arg(folder.path());
             command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
             command.args(["-c", "fsync=off", "-c", "shared_buffers=16MB"]);
-            let mut going = place.start(command.current_dir_of(folder.path()));
-            let ready = "database system is ready to accept connections";
-            let up = wait_for("the database to listen", || {
-                let up = going.err().contains(ready);
-                (up || going.has_ended()).then_some(up)
-            });
-            if up {
-                let server = Self { going, port, client, folder };
-                server.sql("postgres", "CREATE DATABASE shop");
-                let user = format!("CREATE ROLE ann LOGIN PASSWORD '{PASSWORD}'");
-                server.sql("shop", &user);
-                server.sql("shop", "GRANT ALL ON SCHEMA public TO ann");
-                return Some(server);
-            }
-        }
-        panic!("no port is free");
+            command.current_dir_of(folder.path())
+        };
+        let ready = "database system is ready to accept connections";
+        let (going, port) = on_a_free_port(place, command, |going, _| going.err().contains(ready));
+        let server = Self { going, port, client, folder };
+        server.sql("postgres", "CREATE DATABASE shop");
+        server.sql("shop", &format!("CREATE ROLE ann LOGIN PASSWORD '{PASSWORD}'"));
+        server.sql("shop", "GRANT ALL ON SCHEMA public TO ann");
+        Some(server)
     }
 
     fn url(&self) -> String {
@@ -139,15 +135,13 @@ fn postgres_counts_the_same() {
     let Some(server) = Server::start("postgres_counts_the_same", &place) else { return };
     let url = server.url();
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
-    let prepare = [&["prepare", &url, "--json"], &data[..]].concat();
-    let filled = place.plimsoll(&prepare).ended_with(0).json();
-    assert_eq!((&filled["written"], &filled["status"]["200"]), (&2000.into(), &2000.into()));
+    writes_two_thousand(&place, &url, &data);
     assert_eq!(server.count(), "2000");
     // Once more: the same data set, nothing new.
     let digest =
         || server.sql("shop", "SELECT md5(string_agg(value, ''::bytea ORDER BY id)) FROM plimsoll");
     let before = digest();
-    place.plimsoll(&prepare).ended_with(0);
+    writes_two_thousand(&place, &url, &data);
     assert_eq!((digest(), server.count()), (before, "2000".to_owned()));
     wait_for("the data set to be counted", || {
         let [_, inserted, updated] = server.counted();
@@ -158,7 +152,7 @@ fn postgres_counts_the_same() {
     let mix = ["--set", "store.mix=read:80%,update:15%,insert:5%", "--connections", "8"];
     let summary = eight_hundred(&place, &url, &[&mix[..], &data].concat());
     assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
-    let [_, updates, inserts] = counts(&place, 800);
+    let [_, updates, inserts] = counts(&place);
     // Each looks into the index of the primary key; and the last record, asked for before the load.
     let wanted = [801, inserts, updates];
     wait_for("the load to be counted", || {
@@ -206,7 +200,7 @@ fn an_error_of_postgres_is_a_failure() {
     server.sql("shop", "ALTER ROLE ann SET default_transaction_read_only = on");
     let few = ["--workload", "balanced", "--connections", "4"];
     let summary = eight_hundred(&place, &url, &few);
-    let [reads, updates, _] = counts(&place, 800);
+    let [reads, updates, _] = counts(&place);
     assert_eq!(summary["status"]["200"], reads, "{summary}");
     assert_eq!(summary["status"]["403"], updates, "{summary}");
     assert_eq!(summary["errors"]["status"], updates, "{summary}");
@@ -218,11 +212,7 @@ fn who_is_not_let_in_by_postgres_learns_why() {
     let test = "who_is_not_let_in_by_postgres_learns_why";
     let Some(server) = Server::start(test, &place) else { return };
     let at = format!("127.0.0.1:{}", server.port);
-    let load = |url: &str| {
-        let done = place.plimsoll(&["load", "--quiet", url, "--rate", "10/s", "--for", "1s"]);
-        assert!(!done.err.contains(PASSWORD) && !done.err.contains("gu3ss"), "{}", done.err);
-        done
-    };
+    let load = |url: &str| tries(&place, url);
     let none = load(&server.url()).ended_with(4);
     none.says(&["relation \"plimsoll\" does not exist", "load the data set by `plimsoll prepare`"]);
     let wrong = load(&format!("postgres://ann:gu3ss@{at}/shop")).ended_with(4);
@@ -245,12 +235,7 @@ fn who_is_not_let_in_by_postgres_learns_why() {
         wait_for("the rule", || (seen() == method).then_some(()));
     };
     ask_for("md5");
-    // A variable keeps the password off the command line.
-    let url = format!("postgres://{at}/shop");
-    let prepare = ["prepare", &url, "--basic-env", "PLIMSOLL_TEST_PAIR"];
-    let mut command = place.command(PLIMSOLL, &prepare);
-    command.env("PLIMSOLL_TEST_PAIR", format!("ann:{PASSWORD}"));
-    place.start(command).wait().ended_with(0);
+    prepares_by_variable(&place, &format!("postgres://{at}/shop"), &format!("ann:{PASSWORD}"));
     ask_for("password");
     let clear = load(&server.url()).ended_with(4);
     clear.says(&["the password itself, which is not sent without TLS", "scram-sha-256"]);
@@ -260,20 +245,12 @@ fn who_is_not_let_in_by_postgres_learns_why() {
 fn a_postgres_that_dies_fails_what_it_did_not_answer() {
     let place = Place::new();
     let test = "a_postgres_that_dies_fails_what_it_did_not_answer";
-    let Some(mut server) = Server::start(test, &place) else { return };
+    let Some(server) = Server::start(test, &place) else { return };
     let url = server.url();
     place.plimsoll(&["prepare", &url]).ended_with(0);
-    let load = ["load", "--quiet", "--json", &url, "--rate", "200/s", "--for", "3s"];
-    let going = place.start(place.command(PLIMSOLL, &load));
     let text = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'plimsoll' AND \
                 state = 'idle' AND query LIKE 'SELECT value%' AND state_change > backend_start + \
                 interval '400 ms'";
-    wait_for("the load to begin", || (server.sql("shop", text) != "0").then_some(()));
-    server.going.signal(Signal::QUIT);
-    wait_for("the end of the database", || server.going.has_ended().then_some(()));
-    let summary = going.wait().went_well().json();
-    assert_sums(&summary);
-    let succeeded = summary["succeeded"].as_u64().unwrap();
-    assert!((1..600).contains(&succeeded), "{summary}");
-    assert_eq!(summary["blame"]["target"], 600 - succeeded, "{summary}");
+    let has_begun = |server: &Server| server.sql("shop", text) != "0";
+    dies(&place, &url, server, has_begun, Signal::QUIT);
 }

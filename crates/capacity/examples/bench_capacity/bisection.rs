@@ -49,6 +49,7 @@ impl Search for Bisection {
             settle_s: 0.0,
             phase: Phase::Search,
             may_cut: false,
+            fresh: false,
         })
     }
 

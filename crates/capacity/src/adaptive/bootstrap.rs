@@ -90,6 +90,7 @@ fn replicate(window: &Window, times: f64, world: &mut Simulated, bound_s: f64) -
         settle_s,
         phase: window.phase,
         may_cut: false,
+        fresh: false,
     });
     again
 }
@@ -113,6 +114,7 @@ mod tests {
             settle_s: 1.0,
             phase: Phase::Search,
             may_cut: false,
+            fresh: false,
         };
         [20.0, 30.0, 100.0, 150.0, 160.0, 160.0, 165.0]
             .map(|rate| {

@@ -50,7 +50,8 @@ pub struct Declined {
     pub known: Option<Estimate>,
     /// How many probes would be needed; `None` where no number is enough.
     pub probes_needed: Option<u64>,
-    /// How many would be needed with an exact calibration.
+    /// How many would be needed were the fitted curve exact. Where it is flat its slope is hardly
+    /// known: the true number may be a hundred times as great.
     pub probes_needed_at_best: Option<u64>,
 }
 

@@ -11,8 +11,14 @@ use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 
-const OFFER: Offer =
-    Offer { rate_per_s: 100.0, seconds: 10.0, settle_s: 0.0, phase: Phase::Ramp, may_cut: false };
+const OFFER: Offer = Offer {
+    rate_per_s: 100.0,
+    seconds: 10.0,
+    settle_s: 0.0,
+    phase: Phase::Ramp,
+    may_cut: false,
+    fresh: false,
+};
 
 #[test]
 fn half_of_the_seconds_risen_by_more_than_20_ms_discard_a_window() {

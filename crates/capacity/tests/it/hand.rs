@@ -24,6 +24,7 @@ pub(crate) fn window(offer: &Offer, ms: f64, rtt_ms: u64) -> Window {
         response,
         beyond: 0,
         each_second: vec![second; 10],
+        handshakes_ns: vec![rtt_ns; 10],
         saturated: Saturated::default(),
         was_cut: false,
         generator_limited: false,

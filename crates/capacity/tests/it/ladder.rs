@@ -27,7 +27,7 @@ fn climb(settings: Settings, ms: impl Fn(f64) -> f64) -> (Vec<(u64, Phase, Verdi
         match step {
             Step::Done(found) => return (steps, found),
             Step::Offer(offer) => {
-                assert!((offer.seconds - 10.0).abs() < 1e-9 && !offer.may_cut);
+                assert!((offer.seconds - 10.0).abs() < 1e-9 && !offer.may_cut && offer.fresh);
                 let seen = window(&offer, ms(offer.rate_per_s), 5);
                 step = ladder.next(Some(&seen));
                 steps.push((offer.rate_per_s.round() as u64, offer.phase, ladder.verdict()));

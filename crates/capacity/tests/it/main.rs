@@ -9,4 +9,5 @@ mod guard;
 mod hand;
 mod infer;
 mod ladder;
+mod live;
 mod sustain;

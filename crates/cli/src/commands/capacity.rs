@@ -1,6 +1,7 @@
 //! `plimsoll capacity`: finds the highest rate that a server sustains under an SLO.
 
 mod compare;
+mod restart;
 mod series;
 mod shown;
 
@@ -43,7 +44,9 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
     if let Some(path) = &args.series.resume {
         return series::resume(args, path);
     }
-    let asked = Asked::new(args, read_plan(args)?)?;
+    let plan = read_plan(args)?;
+    restart::check(args, &plan)?;
+    let asked = Asked::new(args, plan)?;
     if asked.plan.repeat > 1 {
         return series::run(&asked);
     }
@@ -194,7 +197,7 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
     settings.push(Setting::new("load.rate", &args.start, "--start"));
     settings.push(Setting::new("load.for", "1h", "the search"));
     settings.push(Setting::new("load.arrivals", "poisson", "the search"));
-    settings.extend(args.series.repeat.iter().map(|n| Setting::new("repeat", n, "--repeat")));
+    settings.extend(args.series.settings()?);
     let target = args.target.as_deref().unwrap_or_default();
     let file = Path::new(target);
     if !target.contains("://") && file.is_file() {
@@ -354,7 +357,10 @@ fn render(result: &CapacityResult) -> String {
             ),
         ),
         (Some(estimate), None) => {
-            row("capacity", format!("{} under {}", show_rate(estimate), result.slo));
+            row(
+                "capacity",
+                format!("{} under {}", shown::rate(estimate, result.bound), result.slo),
+            );
         }
         _ => row("capacity", format!("none found under {}", result.slo)),
     }

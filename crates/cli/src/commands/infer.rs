@@ -276,7 +276,7 @@ fn why(declined: &Declined, within: f64) -> String {
         let _ = write!(text, "; about {} probes would be needed for {asked}", show_count(needed));
     } else if let Some(needed) = declined.probes_needed_at_best {
         let needed = show_count(needed);
-        let _ = write!(text, "; an exact one would need about {needed} probes for {asked}");
+        let _ = write!(text, "; were its curve exact, some {needed} probes would do for {asked}");
     }
     text
 }

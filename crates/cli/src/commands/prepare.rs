@@ -48,6 +48,8 @@ fn read_plan(args: &Prepare, streams: Option<&String>) -> Result<Plan> {
     };
     add("records", "store.records", args.records.as_ref());
     add("value-size", "store.value_size", args.value_size.as_ref());
+    add("consistency", "store.consistency", args.consistency.as_ref());
+    add("replication", "store.replication", args.replication.as_ref());
     add("seed", "seed", args.seed.as_ref());
     add("basic", "target.basic", args.basic.as_ref());
     add("basic-env", "target.basic_env", args.basic_env.as_ref());

@@ -4,6 +4,7 @@ use super::paint::Paint;
 use super::say;
 use crate::exit::Exit;
 use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::restart::RestartError;
 use plimsoll_experiment::series::SeriesError;
 use plimsoll_load::run::RunError;
 use plimsoll_plan::PlanErrors;
@@ -136,6 +137,9 @@ fn code(error: &anyhow::Error) -> Exit {
     }
     if let Some(plimsoll_runs::RunError::NotARun { .. }) = error.downcast_ref() {
         return Exit::Usage;
+    }
+    if error.is::<RestartError>() {
+        return Exit::Incomplete;
     }
     if let Some(series) = error.downcast_ref::<SeriesError>() {
         return match series {

@@ -3,7 +3,7 @@
 use super::Place;
 use super::requests::credentials;
 use crate::error::ExperimentError;
-use plimsoll_load::store::{Before, Login, Store};
+use plimsoll_load::store::{Before, Login, Replicas, Store};
 use plimsoll_load::{Config, Protocol};
 use plimsoll_plan::Plan;
 use plimsoll_runs::summary::StoreWorkload;
@@ -20,6 +20,7 @@ pub(super) fn protocol(scheme: Scheme) -> Option<Protocol> {
         Scheme::Memcached => Some(Protocol::Memcached),
         Scheme::Mysql => Some(Protocol::Mysql),
         Scheme::Postgres => Some(Protocol::Postgres),
+        Scheme::Cassandra => Some(Protocol::Cassandra),
         Scheme::Http | Scheme::Https => None,
     }
 }
@@ -58,7 +59,11 @@ pub(super) fn read(
     let database = url.database().map_err(|error| ExperimentError::Conflict(error.to_string()))?;
     let operations = Operations::new(&store.workload, plan.seed, Wanted::Mixed);
     let login = Login { credentials, database };
-    Ok(Some(Store { operations: Arc::new(operations), login }))
+    let replicas = Replicas {
+        consistency: store.consistency.unwrap_or_default(),
+        replication: store.replication.unwrap_or(1),
+    };
+    Ok(Some(Store { operations: Arc::new(operations), login, replicas }))
 }
 
 /// Asks the store for the last record of the data set; a database is told to make its table before
@@ -91,5 +96,6 @@ pub(super) fn described(plan: &Plan) -> Option<StoreWorkload> {
         keys: store.workload.keys.to_string(),
         records: store.workload.records,
         value_size: store.workload.value_size.to_string(),
+        consistency: store.consistency.map(|level| level.to_string()),
     })
 }

@@ -9,7 +9,8 @@
 //! Source: MySQL Client/Server Protocol, "Connection Phase Packets" (`HandshakeV10`,
 //! `HandshakeResponse41`, `AuthSwitchRequest`, `AuthMoreData`) and "Authentication methods".
 
-use super::packet::{Reader, push_string};
+use super::packet::push_string;
+use crate::store::bytes::{Reader, push_text};
 use crate::store::frames::Malformed;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -89,21 +90,21 @@ impl Handshake {
     /// Reads version 10 of it.
     pub(super) fn read(body: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader(body);
-        if reader.whole(1)? != 10 {
+        if reader.little_endian(1)? != 10 {
             return Err(Malformed);
         }
         reader.text()?; // the server's version
         reader.bytes(4)?; // the connection's number
         let first = reader.bytes(8)?;
         reader.bytes(1)?;
-        let low = reader.whole(2)?;
+        let low = reader.little_endian(2)?;
         reader.bytes(3)?; // characters, status
-        let high = reader.whole(2)?;
+        let high = reader.little_endian(2)?;
         let capabilities = low | high << 16;
         if capabilities & u64::from(NEEDED) != u64::from(NEEDED) {
             return Err(Malformed);
         }
-        let len = usize::try_from(reader.whole(1)?).map_err(|_| Malformed)?;
+        let len = usize::try_from(reader.little_endian(1)?).map_err(|_| Malformed)?;
         reader.bytes(10)?;
         let second = reader.bytes(len.saturating_sub(8).max(13))?;
         let mut nonce = [0; NONCE];
@@ -152,13 +153,6 @@ impl<'a> Switch<'a> {
         let nonce = reader.bytes(NONCE).ok().and_then(|bytes| bytes.try_into().ok());
         Ok(Self { name, nonce })
     }
-}
-
-/// Text, and a zero; what stands behind a zero within it is left out, as it would be read as
-/// something else.
-fn push_text(text: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(text.split(|byte| *byte == 0).next().unwrap_or_default());
-    out.push(0);
 }
 
 #[cfg(test)]

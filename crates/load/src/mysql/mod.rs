@@ -18,11 +18,12 @@ mod code;
 mod login;
 mod packet;
 
+use crate::store::bytes::Reader;
 use crate::store::frames::Malformed;
-use crate::store::packets::Packets;
-use crate::store::{Before, Login, Reply, Speech, Store};
+use crate::store::packets::Packeted;
+use crate::store::{Opening, Reply, Speech};
 use login::{Handshake, Method, NONCE, Switch};
-use packet::{Numbered, Reader, push, push_string};
+use packet::{Numbered, push, push_string, whole_of_any_length};
 use plimsoll_workload::store::{Kind, Operation};
 
 /// The table, where there is none.
@@ -65,16 +66,16 @@ const WANTS_PASSWORD: u8 = 4;
 /// How MySQL and MariaDB speak.
 #[derive(Debug, Clone)]
 pub struct Mysql {
-    login: Login,
+    opening: Opening,
     /// Whether nobody else can hear what is said.
     private: bool,
-    makes_table: bool,
-    prepares: Vec<Kind>,
 }
 
-/// A connection's state.
-pub struct Connection {
-    packets: Packets<Numbered>,
+/// What a connection keeps.
+pub type Connection = Packeted<Numbered, Own>;
+
+/// What of it is of this protocol.
+pub struct Own {
     /// The sequence number of the next packet.
     sequence: u8,
     phase: Phase,
@@ -82,8 +83,6 @@ pub struct Connection {
     nonce: [u8; NONCE],
     /// The numbers of the statements of reads, updates and insertions.
     statements: [u32; 3],
-    said: Vec<u8>,
-    objection: Option<String>,
 }
 
 /// What the next packet is.
@@ -109,34 +108,19 @@ enum Phase {
 }
 
 impl Mysql {
-    /// For connections that execute what a load asks for. On a `private` connection nobody else can
-    /// hear what is said.
+    /// For connections that begin so. On a `private` one nobody else can hear what is said.
     #[must_use]
-    pub fn new(store: &Store, private: bool) -> Self {
-        let all = [Kind::Read, Kind::Update, Kind::Insert];
-        let prepares = all.into_iter().filter(|kind| store.operations.asks(*kind)).collect();
-        Self { login: store.login.clone(), private, makes_table: false, prepares }
-    }
-
-    /// For one that reads before anything else is done.
-    #[must_use]
-    pub fn first(login: &Login, private: bool, before: Before) -> Self {
-        let makes_table = before == Before::DataSet;
-        Self { login: login.clone(), private, makes_table, prepares: vec![Kind::Read] }
-    }
-
-    fn user(&self) -> (&[u8], &[u8]) {
-        let credentials = self.login.credentials.as_ref();
-        credentials.map_or((&[], &[]), |(user, password)| (user, password))
+    pub fn new(opening: Opening, private: bool) -> Self {
+        Self { opening, private }
     }
 
     /// Deals with the handshake.
     fn shake(&self, state: &mut Connection, out: &mut Vec<u8>) -> Result<(), Malformed> {
         let handshake = Handshake::read(state.packets.body())?;
-        (state.nonce, state.method) = (handshake.nonce, handshake.method);
-        let (user, password) = self.user();
-        push(state.sequence, out, |out| {
-            handshake.answer(user, password, &self.login.database, out);
+        (state.own.nonce, state.own.method) = (handshake.nonce, handshake.method);
+        let (user, password) = self.opening.login.user();
+        push(state.own.sequence, out, |out| {
+            handshake.answer(user, password, &self.opening.login.database, out);
         });
         state.go_on(Phase::Login);
         Ok(())
@@ -159,14 +143,14 @@ impl Mysql {
                          a password by mysql_native_password or caching_sha2_password"
                     ))));
                 };
-                (state.method, state.nonce) = (method, nonce);
-                let proof = method.proof(self.user().1, &nonce);
-                push(state.sequence, out, |out| out.extend_from_slice(&proof));
+                (state.own.method, state.own.nonce) = (method, nonce);
+                let proof = method.proof(self.opening.login.user().1, &nonce);
+                push(state.own.sequence, out, |out| out.extend_from_slice(&proof));
                 state.go_on(Phase::Login);
                 Ok(None)
             }
-            (MORE, [KNOWN_BY_DIGEST]) if state.method == Method::CachingSha2 => Ok(None),
-            (MORE, [WANTS_PASSWORD]) if state.method == Method::CachingSha2 => {
+            (MORE, [KNOWN_BY_DIGEST]) if state.own.method == Method::CachingSha2 => Ok(None),
+            (MORE, [WANTS_PASSWORD]) if state.own.method == Method::CachingSha2 => {
                 if !self.private {
                     return Ok(Some(state.object(
                         "it asks for the password itself (caching_sha2_password), which is sent \
@@ -175,8 +159,8 @@ impl Mysql {
                             .to_owned(),
                     )));
                 }
-                push(state.sequence, out, |out| {
-                    out.extend_from_slice(self.user().1);
+                push(state.own.sequence, out, |out| {
+                    out.extend_from_slice(self.opening.login.user().1);
                     out.push(0);
                 });
                 state.go_on(Phase::Login);
@@ -188,7 +172,7 @@ impl Mysql {
 
     /// Sends what follows the login.
     fn begin(&self, state: &mut Connection, out: &mut Vec<u8>) {
-        if self.makes_table {
+        if self.opening.makes_table {
             command(COM_QUERY, TABLE.as_bytes(), out);
             state.answered(Phase::Table);
         } else {
@@ -198,7 +182,7 @@ impl Mysql {
 
     /// Sends what makes statements, all at once.
     fn prepare(&self, state: &mut Connection, out: &mut Vec<u8>) {
-        for kind in &self.prepares {
+        for kind in &self.opening.prepares {
             command(COM_STMT_PREPARE, statement(*kind).as_bytes(), out);
         }
         state.answered(self.prepared(0));
@@ -206,26 +190,26 @@ impl Mysql {
 
     /// What is awaited when so many statements are there.
     fn prepared(&self, count: usize) -> Phase {
-        if count < self.prepares.len() { Phase::Statement(count) } else { Phase::Answer }
+        if count < self.opening.prepares.len() { Phase::Statement(count) } else { Phase::Answer }
     }
 
     /// Deals with a statement's number.
     fn number(&self, state: &mut Connection, nth: usize) -> Result<(), Malformed> {
         let mut reader = Reader(state.packets.body());
-        if reader.whole(1)? != u64::from(OK) {
+        if reader.little_endian(1)? != u64::from(OK) {
             return Err(Malformed);
         }
-        let number = reader.whole(4)?;
-        let columns = reader.whole(2)?;
-        let parameters = reader.whole(2)?;
-        let kind = *self.prepares.get(nth).ok_or(Malformed)?;
+        let number = reader.little_endian(4)?;
+        let columns = reader.little_endian(2)?;
+        let parameters = reader.little_endian(2)?;
+        let kind = *self.opening.prepares.get(nth).ok_or(Malformed)?;
         if (parameters, columns) != (u64::from(shape(kind).0), u64::from(shape(kind).1)) {
             return Err(Malformed);
         }
-        state.statements[kind as usize] = u32::try_from(number).map_err(|_| Malformed)?;
+        state.own.statements[kind as usize] = u32::try_from(number).map_err(|_| Malformed)?;
         // Each list of descriptions has an end.
         let list = |count: u16| if count > 0 { count + 1 } else { 0 };
-        state.phase = Phase::Described(nth, list(shape(kind).0) + list(shape(kind).1));
+        state.own.phase = Phase::Described(nth, list(shape(kind).0) + list(shape(kind).1));
         Ok(())
     }
 
@@ -240,18 +224,18 @@ impl Mysql {
         if first == ERROR {
             return state.error().map(Some);
         }
-        if state.packets.head()[3] != state.sequence {
+        if state.packets.head()[3] != state.own.sequence {
             return Err(Malformed);
         }
-        state.sequence = state.sequence.wrapping_add(1);
-        match state.phase {
+        state.own.sequence = state.own.sequence.wrapping_add(1);
+        match state.own.phase {
             Phase::Handshake => self.shake(state, out)?,
             Phase::Login => return self.login(state, out),
             Phase::Table if first == OK => self.prepare(state, out),
             Phase::Table => return Err(Malformed),
             Phase::Statement(nth) => self.number(state, nth)?,
             Phase::Described(nth, 1) => state.answered(self.prepared(nth + 1)),
-            Phase::Described(nth, left) => state.phase = Phase::Described(nth, left - 1),
+            Phase::Described(nth, left) => state.own.phase = Phase::Described(nth, left - 1),
             Phase::Answer | Phase::Column | Phase::ColumnsEnd | Phase::Row(_) => {
                 return state.answer(first);
             }
@@ -263,13 +247,13 @@ impl Mysql {
 impl Connection {
     /// What was sent counts in the sequence.
     fn go_on(&mut self, phase: Phase) {
-        self.sequence = self.sequence.wrapping_add(1);
-        self.phase = phase;
+        self.own.sequence = self.own.sequence.wrapping_add(1);
+        self.own.phase = phase;
     }
 
     /// The answer to a command is whole: the next one's begins.
     fn answered(&mut self, phase: Phase) {
-        (self.sequence, self.phase) = (1, phase);
+        (self.own.sequence, self.own.phase) = (1, phase);
     }
 
     fn object(&mut self, why: String) -> Reply {
@@ -280,7 +264,7 @@ impl Connection {
     /// Deals with an error.
     fn error(&mut self) -> Result<Reply, Malformed> {
         let mut reader = Reader(&self.packets.body()[1..]);
-        let number = reader.whole(2)?;
+        let number = reader.little_endian(2)?;
         // Behind a `#` stands the SQLSTATE; before the login there may be none.
         let text = match reader.0 {
             [b'#', rest @ ..] => rest.get(5..).unwrap_or_default(),
@@ -296,27 +280,27 @@ impl Connection {
     }
 
     fn is_ready(&self) -> bool {
-        matches!(self.phase, Phase::Answer | Phase::Column | Phase::ColumnsEnd | Phase::Row(_))
+        matches!(self.own.phase, Phase::Answer | Phase::Column | Phase::ColumnsEnd | Phase::Row(_))
     }
 
     /// Deals with a packet of an answer.
     fn answer(&mut self, first: u8) -> Result<Option<Reply>, Malformed> {
         let len = self.packets.body_len();
         let is_end = first == END && len < 9;
-        match self.phase {
+        match self.own.phase {
             Phase::Answer if first == OK => {
                 let mut reader = Reader(&self.packets.body()[1..]);
-                let matched = reader.whole_of_any_length()?;
+                let matched = whole_of_any_length(&mut reader)?;
                 self.answered(Phase::Answer);
                 return Ok(Some(if matched > 0 { Reply::Done } else { Reply::Unmatched }));
             }
             // The number of columns.
-            Phase::Answer if (first, len) == (1, 1) => self.phase = Phase::Column,
-            Phase::Column if !is_end => self.phase = Phase::ColumnsEnd,
-            Phase::ColumnsEnd if is_end => self.phase = Phase::Row(false),
+            Phase::Answer if (first, len) == (1, 1) => self.own.phase = Phase::Column,
+            Phase::Column if !is_end => self.own.phase = Phase::ColumnsEnd,
+            Phase::ColumnsEnd if is_end => self.own.phase = Phase::Row(false),
             Phase::Row(false) if first == OK => {
                 self.row()?;
-                self.phase = Phase::Row(true);
+                self.own.phase = Phase::Row(true);
             }
             Phase::Row(found) if is_end => {
                 self.answered(Phase::Answer);
@@ -330,8 +314,8 @@ impl Connection {
     /// Looks whether a row is one value that is there, as long as it says.
     fn row(&self) -> Result<(), Malformed> {
         let mut reader = Reader(&self.packets.body()[1..]);
-        let nulls = reader.whole(1)?;
-        let value = reader.whole_of_any_length()?;
+        let nulls = reader.little_endian(1)?;
+        let value = whole_of_any_length(&mut reader)?;
         let before = self.packets.body().len() - reader.0.len();
         if nulls != 0 || value != (self.packets.body_len() - before) as u64 {
             return Err(Malformed);
@@ -352,28 +336,25 @@ impl Speech for Mysql {
     type State = Connection;
 
     fn open(&self, _: &mut Vec<u8>) -> (Connection, u32) {
-        let state = Connection {
-            packets: Packets::default(),
+        let own = Own {
             sequence: 0,
             phase: Phase::Handshake,
             method: Method::Native,
             nonce: [0; NONCE],
             statements: [0; 3],
-            said: Vec::new(),
-            objection: None,
         };
-        (state, 0)
+        (Packeted::new(own), 0)
     }
 
     fn is_ready(state: &Connection) -> bool {
         state.is_ready()
     }
 
-    fn command(state: &Connection, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
+    fn command(state: &Connection, _: u16, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
         let key = operation.key();
         push(0, out, |out| {
             out.push(COM_STMT_EXECUTE);
-            out.extend_from_slice(&state.statements[operation.kind as usize].to_le_bytes());
+            out.extend_from_slice(&state.own.statements[operation.kind as usize].to_le_bytes());
             // No cursor, once; no parameter is NULL, and their types follow.
             out.extend_from_slice(&[0, 1, 0, 0, 0, 0, 1]);
             match operation.kind {
@@ -410,25 +391,5 @@ impl Speech for Mysql {
         }
         let reply = if is_whole { self.packet(state, out)? } else { None };
         Ok((n, reply))
-    }
-
-    fn said(state: &Connection) -> &[u8] {
-        &state.said
-    }
-
-    fn objection(state: &Connection) -> Option<&str> {
-        state.objection.as_deref()
-    }
-
-    fn certain(state: &Connection) -> u64 {
-        state.packets.unkept()
-    }
-
-    fn pass_over(state: &mut Connection, n: u64) {
-        state.packets.pass_over(n);
-    }
-
-    fn held(state: &Connection) -> usize {
-        state.packets.body().len() + state.said.len()
     }
 }

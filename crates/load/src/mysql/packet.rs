@@ -4,6 +4,7 @@
 //! Source: MySQL Client/Server Protocol, "Basic Data Types" and "MySQL Packets", which MariaDB
 //! shares.
 
+use crate::store::bytes::Reader;
 use crate::store::frames::Malformed;
 use crate::store::packets::Head;
 
@@ -11,13 +12,13 @@ use crate::store::packets::Head;
 const ENDLESS: usize = 0xff_ffff;
 
 /// Length and sequence number.
-pub(super) struct Numbered;
+pub struct Numbered;
 
 impl Head for Numbered {
     const LEN: usize = 4;
 
     fn body(head: &[u8]) -> Result<usize, Malformed> {
-        let len = Reader(head).whole(3)?;
+        let len = Reader(head).little_endian(3)?;
         usize::try_from(len).ok().filter(|len| *len < ENDLESS).ok_or(Malformed)
     }
 }
@@ -55,39 +56,14 @@ pub(super) fn push_string(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// Reads a body from its beginning.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
-
-impl<'a> Reader<'a> {
-    pub(super) fn bytes(&mut self, n: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self.0.split_at_checked(n).ok_or(Malformed)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    /// A whole number of `n` bytes, at most eight.
-    pub(super) fn whole(&mut self, n: usize) -> Result<u64, Malformed> {
-        let bytes = self.bytes(n)?;
-        Ok(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
-    }
-
-    /// A whole number that says its own length.
-    pub(super) fn whole_of_any_length(&mut self) -> Result<u64, Malformed> {
-        match self.whole(1)? {
-            small @ 0..=0xfa => Ok(small),
-            0xfc => self.whole(2),
-            0xfd => self.whole(3),
-            0xfe => self.whole(8),
-            _ => Err(Malformed),
-        }
-    }
-
-    /// Text up to a zero, which is taken off too.
-    pub(super) fn text(&mut self) -> Result<&'a [u8], Malformed> {
-        let end = memchr::memchr(0, self.0).ok_or(Malformed)?;
-        let text = self.bytes(end)?;
-        self.bytes(1)?;
-        Ok(text)
+/// A whole number that says its own length.
+pub(super) fn whole_of_any_length(reader: &mut Reader<'_>) -> Result<u64, Malformed> {
+    match reader.little_endian(1)? {
+        small @ 0..=0xfa => Ok(small),
+        0xfc => reader.little_endian(2),
+        0xfd => reader.little_endian(3),
+        0xfe => reader.little_endian(8),
+        _ => Err(Malformed),
     }
 }
 
@@ -110,12 +86,11 @@ mod tests {
             let mut out = Vec::new();
             push_string(&vec![1; len], &mut out);
             let mut reader = Reader(&out);
-            assert_eq!(reader.whole_of_any_length(), Ok(len as u64));
+            assert_eq!(whole_of_any_length(&mut reader), Ok(len as u64));
             assert_eq!(reader.0.len(), len);
         }
         for bytes in [&b""[..], b"\xfb", b"\xff", b"\xfc\x01", b"\xfe1234567"] {
-            assert_eq!(Reader(bytes).whole_of_any_length(), Err(Malformed));
+            assert_eq!(whole_of_any_length(&mut Reader(bytes)), Err(Malformed));
         }
-        assert_eq!(Reader(b"no end").text(), Err(Malformed));
     }
 }

@@ -8,8 +8,9 @@
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol", "Message Flow", "SASL
 //! Authentication".
 
-use super::message::{Reader, push, push_text};
+use super::message::{push, text_or_rest};
 use crate::store::Login;
+use crate::store::bytes::{Reader, push_text, push_value};
 use crate::store::frames::Malformed;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
@@ -54,18 +55,13 @@ impl From<Malformed> for Halt {
     }
 }
 
-/// User and password.
-fn user(login: &Login) -> (&[u8], &[u8]) {
-    login.credentials.as_ref().map_or((&[], &[]), |(user, password)| (user, password))
-}
-
 /// Appends what a connection begins with.
 pub(super) fn begin(login: &Login, out: &mut Vec<u8>) {
     push(None, out, |out| {
         out.extend_from_slice(&VERSION.to_be_bytes());
         let database = login.database.as_bytes();
         for (name, value) in [
-            ("user", user(login).0),
+            ("user", login.user().0),
             ("database", database),
             ("application_name", b"plimsoll"),
             ("client_encoding", b"UTF8"),
@@ -86,8 +82,8 @@ impl Proof {
         out: &mut Vec<u8>,
     ) -> Result<(), Halt> {
         let mut reader = Reader(body);
-        let kind = reader.whole(4)?;
-        let (user, password) = user(login);
+        let kind = reader.big_endian(4)?;
+        let (user, password) = login.user();
         let before = std::mem::take(self);
         *self = match (kind, before) {
             // A server that has not proved to know the password lets nobody in.
@@ -136,7 +132,7 @@ impl Proof {
 fn first(mut offered: Reader<'_>, password: &[u8], out: &mut Vec<u8>) -> Result<ScramSha256, Halt> {
     let mut is_offered = false;
     loop {
-        match offered.text() {
+        match text_or_rest(&mut offered) {
             b"" => break,
             name => is_offered |= name == SCRAM_SHA_256.as_bytes(),
         }
@@ -149,7 +145,7 @@ fn first(mut offered: Reader<'_>, password: &[u8], out: &mut Vec<u8>) -> Result<
     let scram = ScramSha256::new(password, ChannelBinding::unsupported());
     push(Some(b'p'), out, |out| {
         push_text(SCRAM_SHA_256.as_bytes(), out);
-        super::message::push_value(scram.message(), out);
+        push_value(scram.message(), out);
     });
     Ok(scram)
 }

@@ -2,6 +2,7 @@
 //!
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol", "Message Formats".
 
+use crate::store::bytes::Reader;
 use crate::store::frames::Malformed;
 use crate::store::packets::Head;
 
@@ -11,7 +12,7 @@ const MAX_ROW: usize = 1 << 30;
 const MAX_OTHER: usize = 64 * 1024;
 
 /// Which message it is, and its length.
-pub(super) struct Tagged;
+pub struct Tagged;
 
 impl Head for Tagged {
     const LEN: usize = 5;
@@ -23,7 +24,7 @@ impl Head for Tagged {
             b'R' | b'S' | b'K' | b'Z' | b'E' | b'N' | b'A' | b'v' | b'C' | b'1' | b'2' => MAX_OTHER,
             _ => return Err(Malformed),
         };
-        let len = Reader(&head[1..]).whole(4)?;
+        let len = Reader(&head[1..]).big_endian(4)?;
         let len = usize::try_from(len).map_err(|_| Malformed)?;
         len.checked_sub(4).filter(|len| *len <= most).ok_or(Malformed)
     }
@@ -39,44 +40,10 @@ pub(super) fn push(tag: Option<u8>, out: &mut Vec<u8>, fill: impl FnOnce(&mut Ve
     out[at..at + 4].copy_from_slice(&len.to_be_bytes());
 }
 
-/// Appends text, and a zero; what stands behind a zero within it is left out, as it would be read
-/// as something else.
-pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(text.split(|byte| *byte == 0).next().unwrap_or_default());
-    out.push(0);
-}
-
-/// Appends a value with its length.
-pub(super) fn push_value(value: &[u8], out: &mut Vec<u8>) {
-    let len = i32::try_from(value.len()).unwrap_or(i32::MAX);
-    out.extend_from_slice(&len.to_be_bytes());
-    out.extend_from_slice(value);
-}
-
-/// Reads a body from its beginning.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
-
-impl<'a> Reader<'a> {
-    pub(super) fn bytes(&mut self, n: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self.0.split_at_checked(n).ok_or(Malformed)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    /// A whole number of `n` bytes, at most four.
-    pub(super) fn whole(&mut self, n: usize) -> Result<u32, Malformed> {
-        let bytes = self.bytes(n)?;
-        Ok(bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte)))
-    }
-
-    /// Text up to a zero, which is taken off too; all that is left where there is none, as a body
-    /// that is long is cut.
-    pub(super) fn text(&mut self) -> &'a [u8] {
-        let end = memchr::memchr(0, self.0).unwrap_or(self.0.len());
-        let text = &self.0[..end];
-        self.0 = self.0.get(end + 1..).unwrap_or_default();
-        text
-    }
+/// Text up to a zero, which is taken off too; all that is left where there is none, as a body that
+/// is long is cut.
+pub(super) fn text_or_rest<'a>(reader: &mut Reader<'a>) -> &'a [u8] {
+    reader.text().unwrap_or_else(|Malformed| std::mem::take(&mut reader.0))
 }
 
 /// What an error says of itself.
@@ -97,7 +64,7 @@ impl<'a> Trouble<'a> {
             if field == 0 {
                 break;
             }
-            let text = reader.text();
+            let text = text_or_rest(&mut reader);
             match field {
                 // Of 9.6 and newer in English; before, in the server's language.
                 b'V' | b'S' => found.is_fatal |= matches!(text, b"FATAL" | b"PANIC"),
@@ -113,6 +80,7 @@ impl<'a> Trouble<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::bytes::{push_text, push_value};
 
     #[test]
     fn heads_say_lengths() {

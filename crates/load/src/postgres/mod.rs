@@ -15,11 +15,12 @@ mod code;
 mod login;
 mod message;
 
+use crate::store::bytes::{Reader, push_text, push_value};
 use crate::store::frames::Malformed;
-use crate::store::packets::Packets;
-use crate::store::{Before, Login, Reply, Speech, Store};
+use crate::store::packets::Packeted;
+use crate::store::{Opening, Reply, Speech};
 use login::{Halt, Proof};
-use message::{Reader, Tagged, Trouble, push, push_text, push_value};
+use message::{Tagged, Trouble, push};
 use plimsoll_workload::store::{Kind, Operation};
 
 /// The table, where there is none. Keys are compared byte by byte.
@@ -46,18 +47,16 @@ fn statement(kind: Kind) -> (&'static [u8], &'static str) {
 /// How PostgreSQL speaks.
 #[derive(Debug, Clone)]
 pub struct Postgres {
-    login: Login,
-    makes_table: bool,
-    prepares: Vec<Kind>,
+    opening: Opening,
 }
 
-/// A connection's state.
-pub struct Connection {
-    packets: Packets<Tagged>,
+/// What a connection keeps.
+pub type Connection = Packeted<Tagged, Own>;
+
+/// What of it is of this protocol.
+pub struct Own {
     phase: Phase,
     proof: Proof,
-    said: Vec<u8>,
-    objection: Option<String>,
 }
 
 /// What the next message belongs to.
@@ -85,19 +84,10 @@ enum Answer {
 }
 
 impl Postgres {
-    /// For connections that execute what a load asks for.
+    /// For connections that begin so.
     #[must_use]
-    pub fn new(store: &Store) -> Self {
-        let all = [Kind::Read, Kind::Update, Kind::Insert];
-        let prepares = all.into_iter().filter(|kind| store.operations.asks(*kind)).collect();
-        Self { login: store.login.clone(), makes_table: false, prepares }
-    }
-
-    /// For one that reads before anything else is done.
-    #[must_use]
-    pub fn first(login: &Login, before: Before) -> Self {
-        let makes_table = before == Before::DataSet;
-        Self { login: login.clone(), makes_table, prepares: vec![Kind::Read] }
+    pub fn new(opening: Opening) -> Self {
+        Self { opening }
     }
 
     /// Deals with a message before we are ready.
@@ -107,11 +97,11 @@ impl Postgres {
         tag: u8,
         out: &mut Vec<u8>,
     ) -> Result<Option<Reply>, Malformed> {
-        match (state.phase, tag) {
+        match (state.own.phase, tag) {
             // What the server tells of itself, and how a request could be cancelled.
             (_, b'S' | b'N' | b'K' | b'v') => {}
             (Phase::Login, b'R') => {
-                match state.proof.go_on(&self.login, state.packets.body(), out) {
+                match state.own.proof.go_on(&self.opening.login, state.packets.body(), out) {
                     Ok(()) => {}
                     Err(Halt::Malformed) => return Err(Malformed),
                     Err(Halt::Objection(why)) => {
@@ -120,18 +110,18 @@ impl Postgres {
                     }
                 }
             }
-            (Phase::Login, b'Z') if state.proof.is_granted() => {
-                if self.makes_table {
+            (Phase::Login, b'Z') if state.own.proof.is_granted() => {
+                if self.opening.makes_table {
                     push(Some(b'Q'), out, |out| push_text(TABLE.as_bytes(), out));
-                    state.phase = Phase::Table;
+                    state.own.phase = Phase::Table;
                 } else {
                     self.prepare(state, out);
                 }
             }
             (Phase::Table, b'C') => {}
             (Phase::Table, b'Z') => self.prepare(state, out),
-            (Phase::Statements(left @ 1..), b'1') => state.phase = Phase::Statements(left - 1),
-            (Phase::Statements(0), b'Z') => state.phase = Phase::Answer(Answer::Awaited),
+            (Phase::Statements(left @ 1..), b'1') => state.own.phase = Phase::Statements(left - 1),
+            (Phase::Statements(0), b'Z') => state.own.phase = Phase::Answer(Answer::Awaited),
             _ => return Err(Malformed),
         }
         Ok(None)
@@ -139,7 +129,7 @@ impl Postgres {
 
     /// Sends what makes statements, all at once.
     fn prepare(&self, state: &mut Connection, out: &mut Vec<u8>) {
-        for kind in &self.prepares {
+        for kind in &self.opening.prepares {
             let (name, text) = statement(*kind);
             push(Some(b'P'), out, |out| {
                 push_text(name, out);
@@ -150,13 +140,13 @@ impl Postgres {
             });
         }
         push(Some(b'S'), out, |_| {});
-        state.phase = Phase::Statements(self.prepares.len());
+        state.own.phase = Phase::Statements(self.opening.prepares.len());
     }
 }
 
 impl Connection {
     fn is_ready(&self) -> bool {
-        matches!(self.phase, Phase::Answer(_))
+        matches!(self.own.phase, Phase::Answer(_))
     }
 
     /// Deals with an error, at any time.
@@ -168,11 +158,11 @@ impl Connection {
         // Nothing follows what is fatal; and who is not let in does not wait for more.
         if trouble.is_fatal || !self.is_ready() {
             if self.is_ready() {
-                self.phase = Phase::Answer(Answer::Awaited);
+                self.own.phase = Phase::Answer(Answer::Awaited);
             }
             return Some(reply);
         }
-        self.phase = Phase::Answer(Answer::Told(reply));
+        self.own.phase = Phase::Answer(Answer::Told(reply));
         None
     }
 
@@ -188,19 +178,19 @@ impl Connection {
             }
             (Answer::Bound(found), b'C') => Answer::Told(told(found, self.packets.body())?),
             (Answer::Told(reply), b'Z') => {
-                self.phase = Phase::Answer(Answer::Awaited);
+                self.own.phase = Phase::Answer(Answer::Awaited);
                 return Ok(Some(reply));
             }
             _ => return Err(Malformed),
         };
-        self.phase = Phase::Answer(next);
+        self.own.phase = Phase::Answer(next);
         Ok(None)
     }
 
     /// Looks whether a row is one value that is there, as long as it says.
     fn row(&self) -> Result<(), Malformed> {
         let mut reader = Reader(self.packets.body());
-        let (columns, len) = (reader.whole(2)?, reader.whole(4)?);
+        let (columns, len) = (reader.big_endian(2)?, reader.big_endian(4)?);
         let is_whole = usize::try_from(len).is_ok_and(|len| len + 6 == self.packets.body_len());
         if columns == 1 && is_whole { Ok(()) } else { Err(Malformed) }
     }
@@ -224,22 +214,16 @@ impl Speech for Postgres {
     const SPEAKS_UNASKED: bool = true;
 
     fn open(&self, out: &mut Vec<u8>) -> (Connection, u32) {
-        login::begin(&self.login, out);
-        let state = Connection {
-            packets: Packets::default(),
-            phase: Phase::Login,
-            proof: Proof::default(),
-            said: Vec::new(),
-            objection: None,
-        };
-        (state, 0)
+        login::begin(&self.opening.login, out);
+        let own = Own { phase: Phase::Login, proof: Proof::default() };
+        (Packeted::new(own), 0)
     }
 
     fn is_ready(state: &Connection) -> bool {
         state.is_ready()
     }
 
-    fn command(_: &Connection, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
+    fn command(_: &Connection, _: u16, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
         let values = [&operation.key()[..], value];
         let values = if operation.kind == Kind::Read { &values[..1] } else { &values[..] };
         push(Some(b'B'), out, |out| {
@@ -265,31 +249,11 @@ impl Speech for Postgres {
         if !is_whole {
             return Ok((n, None));
         }
-        let reply = match (state.phase, state.packets.head()[0]) {
+        let reply = match (state.own.phase, state.packets.head()[0]) {
             (_, b'E') => state.error(),
             (Phase::Answer(answer), tag) => state.answer(answer, tag)?,
             (_, tag) => self.enter(state, tag, out)?,
         };
         Ok((n, reply))
-    }
-
-    fn said(state: &Connection) -> &[u8] {
-        &state.said
-    }
-
-    fn objection(state: &Connection) -> Option<&str> {
-        state.objection.as_deref()
-    }
-
-    fn certain(state: &Connection) -> u64 {
-        state.packets.unkept()
-    }
-
-    fn pass_over(state: &mut Connection, n: u64) {
-        state.packets.pass_over(n);
-    }
-
-    fn held(state: &Connection) -> usize {
-        state.packets.body().len() + state.said.len()
     }
 }

@@ -4,7 +4,7 @@
 //! Blocking, on a connection of its own, with the store's own bytes; the engine has no part in it.
 
 use super::frames::Malformed;
-use super::{Asked, Reply, Speech, Store, code, shown};
+use super::{Asked, Heard, Reply, Speech, Store, code, shown};
 use crate::clock::Clock;
 use crate::config::{Config, Endpoint, Protocol};
 use crate::memcached::Memcached;
@@ -34,6 +34,17 @@ pub enum CheckError {
          in the URL"
     )]
     Refused {
+        /// Where.
+        endpoint: Endpoint,
+        /// What it says, cut and escaped.
+        said: String,
+    },
+    /// It cannot do that now: it has too many connections, or too few nodes.
+    #[error(
+        "read a record from {endpoint}: it answers `{said}`; see what keeps it from answering, and \
+         how many of its nodes are up"
+    )]
+    Unable {
         /// Where.
         endpoint: Endpoint,
         /// What it says, cut and escaped.
@@ -117,7 +128,7 @@ pub fn check(
 }
 
 #[cfg_attr(
-    not(any(feature = "mysql", feature = "postgres")),
+    not(any(feature = "mysql", feature = "postgres", feature = "cassandra")),
     expect(unused_variables, reason = "only databases have tables to make")
 )]
 fn speak(
@@ -138,14 +149,19 @@ fn speak(
         }
         #[cfg(feature = "mysql")]
         Protocol::Mysql => {
-            let mysql =
-                crate::mysql::Mysql::first(&store.login, config.endpoint.is_private(), before);
+            let private = config.endpoint.is_private();
+            let mysql = crate::mysql::Mysql::new(store.first_opening(before), private);
             (ask(&mysql, &operation, patience, socket), "MySQL's protocol")
         }
         #[cfg(feature = "postgres")]
         Protocol::Postgres => {
-            let postgres = crate::postgres::Postgres::first(&store.login, before);
+            let postgres = crate::postgres::Postgres::new(store.first_opening(before));
             (ask(&postgres, &operation, patience, socket), "PostgreSQL's protocol")
+        }
+        #[cfg(feature = "cassandra")]
+        Protocol::Cassandra => {
+            let cassandra = crate::cassandra::Cassandra::new(store.first_opening(before));
+            (ask(&cassandra, &operation, patience, socket), "version 4 of CQL's native protocol")
         }
         _ => (ask(&Redis::new(store.login.clone()), &operation, patience, socket), "RESP2"),
     };
@@ -153,6 +169,7 @@ fn speak(
         Ok(found) => Ok(found),
         Err(Failed::Io(source)) => Err(CheckError::Unreachable { endpoint, source }),
         Err(Failed::Said(404, said)) => Err(CheckError::NoTable { endpoint, said }),
+        Err(Failed::Said(503 | 504, said)) => Err(CheckError::Unable { endpoint, said }),
         Err(Failed::Said(_, said)) => Err(CheckError::Refused { endpoint, said }),
         Err(Failed::Objection(why)) => Err(CheckError::Login { endpoint, why }),
         Err(Failed::Malformed) => Err(CheckError::Protocol { endpoint, protocol }),
@@ -181,7 +198,7 @@ fn ask<S: Speech>(
     // A server that sends a byte now and then does not hold us up either.
     while u128::from(clock.now()) <= patience.as_nanos() {
         if S::is_ready(&state) && !std::mem::replace(&mut is_asked, true) {
-            S::command(&state, operation, &[], &mut out);
+            S::command(&state, 0, operation, &[], &mut out);
         }
         if !out.is_empty() {
             socket.write_all(&out).map_err(Failed::Io)?;
@@ -202,11 +219,11 @@ fn ask<S: Speech>(
             let (n, reply) = taken.map_err(|Malformed| Failed::Malformed)?;
             bytes = &bytes[n..];
             let Some(reply) = reply else { continue };
-            if let Some(objection) = S::objection(&state) {
+            if let Some(objection) = state.objection() {
                 return Err(Failed::Objection(objection.to_owned()));
             }
             if let Reply::Error(code) = reply {
-                return Err(Failed::Said(code, shown(S::said(&state))));
+                return Err(Failed::Said(code, shown(state.said())));
             }
             let asked = if greetings > 0 { Asked::Greeting } else { Asked::Read };
             if !is_asked || code(asked, reply).is_none() {

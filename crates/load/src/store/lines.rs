@@ -3,7 +3,7 @@
 //! A [`Dialect`] says what a line means; dividing the bytes is [`Frames`]' part.
 
 use super::frames::{Frame, Frames, Malformed};
-use super::{Reply, Speech};
+use super::{Heard, Reply, Speech};
 use plimsoll_workload::store::Operation;
 
 /// What follows a line or a block.
@@ -54,7 +54,7 @@ impl<D: Dialect> Speech for D {
         (Lined::default(), greetings)
     }
 
-    fn command(_: &Self::State, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
+    fn command(_: &Self::State, _: u16, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
         <D as Dialect>::command(operation, value, out);
     }
 
@@ -82,20 +82,22 @@ impl<D: Dialect> Speech for D {
         }
         Ok((at, None))
     }
+}
 
-    fn said(lined: &Self::State) -> &[u8] {
-        lined.frames.line()
+impl<S: Send> Heard for Lined<S> {
+    fn said(&self) -> &[u8] {
+        self.frames.line()
     }
 
-    fn certain(lined: &Self::State) -> u64 {
-        lined.frames.block_left()
+    fn certain(&self) -> u64 {
+        self.frames.block_left()
     }
 
-    fn pass_over(lined: &mut Self::State, n: u64) {
-        lined.frames.pass_over(n);
+    fn pass_over(&mut self, n: u64) {
+        self.frames.pass_over(n);
     }
 
-    fn held(lined: &Self::State) -> usize {
-        lined.frames.held()
+    fn held(&self) -> usize {
+        self.frames.held()
     }
 }

@@ -1,9 +1,9 @@
-//! Stores: key-value stores, and databases of SQL with one table.
+//! Stores: key-value stores, and databases with one table.
 //!
 //! All are driven alike: a command a request, several on a connection at once if wanted, and each
-//! answer belongs to the oldest command without one. So there is one [`Driver`](crate::driver),
-//! [`Pipeline`], and a [`Speech`] for each, which says what is sent and what is answered. Those
-//! that speak in lines have a [`Dialect`] of it.
+//! answer belongs to the oldest command without one, or says to which. So there is one
+//! [`Driver`](crate::driver), [`Pipeline`], and a [`Speech`] for each, which says what is sent and
+//! what is answered. Those that speak in lines have a [`Dialect`] of it.
 //!
 //! # Codes
 //!
@@ -13,19 +13,25 @@
 //! [`ErrorKind::Protocol`](plimsoll_runs::ErrorKind::Protocol), and ends the connection: what
 //! follows could be anybody's answer.
 
+pub mod bytes;
 mod check;
 pub mod frames;
 pub mod lines;
+mod opening;
 pub mod packets;
 mod pipeline;
 
 pub use check::{Before, CheckError, check};
 pub use lines::{Dialect, Next};
+pub use opening::{Login, Opening};
 pub use pipeline::{Connection, Pipeline};
 
 use frames::Malformed;
-use plimsoll_workload::store::{Operation, Operations};
+use plimsoll_workload::store::{Consistency, Operation, Operations};
 use std::sync::Arc;
+
+/// Commands have numbers below this; those from here on are the speech's own.
+pub const NUMBERS: u16 = 0x7f00;
 
 /// What a store is asked for, and who asks.
 #[derive(Clone)]
@@ -34,24 +40,22 @@ pub struct Store {
     pub operations: Arc<Operations>,
     /// How a connection begins.
     pub login: Login,
+    /// How its nodes share the records.
+    pub replicas: Replicas,
 }
 
-/// How a connection to a store begins. `Debug` shows no secret.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Login {
-    /// User and password; either may be empty.
-    pub credentials: Option<(Vec<u8>, Vec<u8>)>,
-    /// The number or the name of the database; empty for the first, or the only one.
-    pub database: String,
+/// How the nodes of a store share its records; of no effect where it has one node only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replicas {
+    /// How many of a record's replicas take part in each operation.
+    pub consistency: Consistency,
+    /// How many replicas a record has, where the data set makes the keyspace.
+    pub replication: u32,
 }
 
-impl std::fmt::Debug for Login {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let credentials = self.credentials.as_ref().map(|_| "redacted");
-        f.debug_struct("Login")
-            .field("credentials", &credentials)
-            .field("database", &self.database)
-            .finish()
+impl Default for Replicas {
+    fn default() -> Self {
+        Self { consistency: Consistency::One, replication: 1 }
     }
 }
 
@@ -66,6 +70,8 @@ pub enum Reply {
     Done,
     /// There is no such record that could be updated.
     Unmatched,
+    /// It belongs to no command.
+    Aside,
     /// An error; its code.
     Error(u16),
 }
@@ -73,8 +79,11 @@ pub enum Reply {
 /// How a store speaks.
 pub trait Speech: Send {
     /// What a connection keeps: where in an answer the next byte lies, what its login has told.
-    type State: Send;
+    type State: Heard;
 
+    /// Whether answers come in the order of their commands; otherwise by their numbers
+    /// ([`Heard::whose`]).
+    const IN_ORDER: bool = true;
     /// Whether it may say something that is no answer.
     const SPEAKS_UNASKED: bool = false;
 
@@ -88,8 +97,15 @@ pub trait Speech: Send {
         true
     }
 
-    /// Appends the command of an operation, which writes `value`.
-    fn command(state: &Self::State, operation: &Operation, value: &[u8], out: &mut Vec<u8>);
+    /// Appends the command of an operation, which writes `value`. No other command whose answer is
+    /// awaited has its `number`, which is below [`NUMBERS`].
+    fn command(
+        state: &Self::State,
+        number: u16,
+        operation: &Operation,
+        value: &[u8],
+        out: &mut Vec<u8>,
+    );
 
     /// Takes bytes up to the end of an answer, or less; at least one. Appends what has to be sent.
     ///
@@ -101,23 +117,31 @@ pub trait Speech: Send {
         bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(usize, Option<Reply>), Malformed>;
+}
 
+/// What a connection keeps of what it has heard.
+pub trait Heard: Send {
     /// The words of the last error.
-    fn said(state: &Self::State) -> &[u8];
+    fn said(&self) -> &[u8];
 
     /// Why we cannot log in, where the store would go on; with what to do.
-    fn objection(_: &Self::State) -> Option<&str> {
+    fn objection(&self) -> Option<&str> {
         None
     }
 
     /// Bytes of a value that are certain to follow next.
-    fn certain(state: &Self::State) -> u64;
+    fn certain(&self) -> u64;
 
-    /// `n` bytes of a value passed by unseen; `n` is at most [`Speech::certain`].
-    fn pass_over(state: &mut Self::State, n: u64);
+    /// `n` bytes of a value passed by unseen; `n` is at most [`Heard::certain`].
+    fn pass_over(&mut self, n: u64);
 
     /// How many received bytes are kept.
-    fn held(state: &Self::State) -> usize;
+    fn held(&self) -> usize;
+
+    /// The number of the command whose answer the present one is, as soon as it is known.
+    fn whose(&self) -> Option<u16> {
+        None
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

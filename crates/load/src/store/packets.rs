@@ -1,20 +1,21 @@
 //! Dividing what a database sends into packets: a head that says how long its body is, and the
-//! body. MySQL's protocol and PostgreSQL's both are made so.
+//! body. The protocols of databases are made so.
 //!
 //! Bounded: of a body at most [`MAX_KEPT`] bytes are kept, which hold all that is looked at; the
 //! rest, of a value, is only counted.
 
+use super::Heard;
 use super::frames::Malformed;
 use std::marker::PhantomData;
 
 /// The most that is kept of a body.
 pub const MAX_KEPT: usize = 1024;
 /// The longest head.
-const MAX_HEAD: usize = 5;
+const MAX_HEAD: usize = 9;
 
 /// How a protocol's packets begin.
 pub trait Head {
-    /// How many bytes, at most five.
+    /// How many bytes, at most nine.
     const LEN: usize;
 
     /// How many bytes of body follow such a head.
@@ -22,6 +23,11 @@ pub trait Head {
     /// # Errors
     /// [`Malformed`] where no packet begins so, or none that is as long.
     fn body(head: &[u8]) -> Result<usize, Malformed>;
+
+    /// The number of the command that such a packet answers, where it says so.
+    fn whose(_: &[u8]) -> Option<u16> {
+        None
+    }
 }
 
 /// Divides one connection's bytes.
@@ -82,6 +88,13 @@ impl<H: Head> Packets<H> {
         &self.head[..H::LEN]
     }
 
+    /// Whose answer the packet under way is, or the last where none is.
+    #[must_use]
+    pub fn whose(&self) -> Option<u16> {
+        let is_whole = self.headed == 0 || self.headed == H::LEN;
+        if is_whole { H::whose(self.head()) } else { None }
+    }
+
     /// The length of its body.
     #[must_use]
     pub fn body_len(&self) -> usize {
@@ -109,6 +122,52 @@ impl<H: Head> Packets<H> {
     /// `n` bytes of the body passed by unseen, at most [`Packets::unkept`].
     pub fn pass_over(&mut self, n: u64) {
         self.left -= usize::try_from(n).unwrap_or(usize::MAX).min(self.left);
+    }
+}
+
+/// What a connection keeps whose protocol is made of packets: the part of them that is here, what
+/// it was told, and what is its protocol's `own`.
+pub struct Packeted<H, S> {
+    /// The packet under way, or the last.
+    pub packets: Packets<H>,
+    /// The words of the last error.
+    pub said: Vec<u8>,
+    /// Why we cannot log in.
+    pub objection: Option<String>,
+    /// The protocol's own part.
+    pub own: S,
+}
+
+impl<H, S> Packeted<H, S> {
+    /// A new connection.
+    pub fn new(own: S) -> Self {
+        Self { packets: Packets::default(), said: Vec::new(), objection: None, own }
+    }
+}
+
+impl<H: Head, S: Send> Heard for Packeted<H, S> {
+    fn said(&self) -> &[u8] {
+        &self.said
+    }
+
+    fn objection(&self) -> Option<&str> {
+        self.objection.as_deref()
+    }
+
+    fn certain(&self) -> u64 {
+        self.packets.unkept()
+    }
+
+    fn pass_over(&mut self, n: u64) {
+        self.packets.pass_over(n);
+    }
+
+    fn held(&self) -> usize {
+        self.packets.body().len() + self.said.len()
+    }
+
+    fn whose(&self) -> Option<u16> {
+        self.packets.whose()
     }
 }
 

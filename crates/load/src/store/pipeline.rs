@@ -1,11 +1,11 @@
-//! The driver of a store: requests in a pipeline, answers in their order.
+//! The driver of a store: requests in a pipeline, answers in their order or by their numbers.
 //!
 //! # Requests that are given up
 //!
 //! There is no way to take a command back. The answer to one that timed out is awaited and passed
 //! over, so that those behind it keep theirs; a connection with nothing else on it is closed.
 
-use super::{Asked, Reply, Speech, code, shown};
+use super::{Asked, Heard, NUMBERS, Reply, Speech, code, shown};
 use crate::driver::{Driver, Event, Fate, Slot};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::store::{Kind, Operations};
@@ -29,6 +29,8 @@ pub struct Connection<S: Speech> {
     awaited: VecDeque<Awaited>,
     /// How many of these are not requests.
     greetings: u32,
+    /// The number of the next request.
+    next: u16,
     /// Bytes of the present answer so far.
     bytes: u64,
     /// Whether the engine has been told of its first byte.
@@ -43,14 +45,18 @@ struct Awaited {
     /// Whose; `None` for a greeting, and for a request that was given up.
     slot: Option<Slot>,
     asked: Asked,
+    /// The number it was sent with.
+    number: u16,
 }
 
-impl<S> Pipeline<S> {
-    /// A driver with so many commands at once on a connection, at least one. With `once`, each
+impl<S: Speech> Pipeline<S> {
+    /// A driver with so many commands at once on a connection, at least one, and at most as many
+    /// as there are numbers where answers go by them. With `once`, each
     /// request gets a connection of its own.
     #[must_use]
     pub fn new(speech: S, operations: Arc<Operations>, depth: u32, once: bool) -> Self {
-        Self { speech, operations, depth: if once { 1 } else { depth.max(1) }, once }
+        let most = if S::IN_ORDER { u32::MAX } else { u32::from(NUMBERS) };
+        Self { speech, operations, depth: if once { 1 } else { depth.clamp(1, most) }, once }
     }
 }
 
@@ -58,7 +64,7 @@ impl<S: Speech> Connection<S> {
     /// How many received bytes it keeps.
     #[must_use]
     pub fn held(&self) -> usize {
-        S::held(&self.state)
+        self.state.held()
     }
 
     fn fail(&mut self, events: &mut Vec<Event>) -> Fate {
@@ -68,13 +74,37 @@ impl<S: Speech> Connection<S> {
         Fate::Close
     }
 
-    /// Deals with a whole answer to the oldest command.
+    /// Whose answer the present one is, by its place among those that are awaited.
+    fn under_way(&self) -> Option<usize> {
+        if S::IN_ORDER {
+            return (!self.awaited.is_empty()).then_some(0);
+        }
+        let number = self.state.whose()?;
+        self.awaited.iter().position(|awaited| awaited.number == number)
+    }
+
+    /// A number that no command has whose answer is awaited.
+    fn number(&mut self) -> u16 {
+        loop {
+            let number = self.next;
+            self.next = (number + 1) % NUMBERS;
+            if S::IN_ORDER || self.awaited.iter().all(|awaited| awaited.number != number) {
+                return number;
+            }
+        }
+    }
+
+    /// Deals with a whole answer.
     fn answered(&mut self, reply: Reply, once: bool, events: &mut Vec<Event>) -> Fate {
         let bytes = std::mem::take(&mut self.bytes);
         self.announced = false;
-        let Some(awaited) = self.awaited.front().copied() else { return self.fail(events) };
+        if reply == Reply::Aside {
+            return Fate::Keep;
+        }
+        let Some(place) = self.under_way() else { return self.fail(events) };
+        let awaited = self.awaited[place];
         let Some(code) = code(awaited.asked, reply) else { return self.fail(events) };
-        self.awaited.pop_front();
+        self.awaited.remove(place);
         self.greetings -= u32::from(awaited.asked == Asked::Greeting);
         if let Some(slot) = awaited.slot {
             events.push(Event::Done { slot, code, bytes });
@@ -86,12 +116,13 @@ impl<S: Speech> Connection<S> {
         Fate::Keep
     }
 
-    /// Says that the oldest command's answer has begun, once.
+    /// Says that the present answer has begun, once.
     fn announce(&mut self, events: &mut Vec<Event>) {
-        if let Some(Awaited { slot: Some(slot), .. }) = self.awaited.front()
+        let slot = self.under_way().and_then(|place| self.awaited[place].slot);
+        if let Some(slot) = slot
             && !std::mem::replace(&mut self.announced, true)
         {
-            events.push(Event::FirstByte(*slot));
+            events.push(Event::FirstByte(slot));
         }
     }
 }
@@ -104,11 +135,12 @@ impl<S: Speech> Driver for Pipeline<S> {
 
     fn open(&mut self, out: &mut Vec<u8>) -> Self::Connection {
         let (state, greetings) = self.speech.open(out);
-        let greeting = Awaited { slot: None, asked: Asked::Greeting };
+        let greeting = Awaited { slot: None, asked: Asked::Greeting, number: 0 };
         Connection {
             state,
             awaited: (0..greetings).map(|_| greeting).collect(),
             greetings,
+            next: 0,
             bytes: 0,
             announced: false,
             used: false,
@@ -121,10 +153,10 @@ impl<S: Speech> Driver for Pipeline<S> {
     }
 
     fn refusal(&self, connection: &Self::Connection) -> Option<String> {
-        if let Some(objection) = S::objection(&connection.state) {
+        if let Some(objection) = connection.state.objection() {
             return Some(objection.to_owned());
         }
-        let said = S::said(&connection.state);
+        let said = connection.state.said();
         (!said.is_empty()).then(|| format!("it answers `{}`", shown(said)))
     }
 
@@ -146,9 +178,11 @@ impl<S: Speech> Driver for Pipeline<S> {
     ) -> &'a [u8] {
         let operation = self.operations.at(u64::from(index));
         let asked = if operation.kind == Kind::Read { Asked::Read } else { Asked::Write };
-        connection.awaited.push_back(Awaited { slot: Some(slot), asked });
+        let number = connection.number();
+        connection.awaited.push_back(Awaited { slot: Some(slot), asked, number });
         connection.used = true;
-        S::command(&connection.state, &operation, self.operations.value(&operation), out);
+        let value = self.operations.value(&operation);
+        S::command(&connection.state, number, &operation, value, out);
         out
     }
 
@@ -189,7 +223,7 @@ impl<S: Speech> Driver for Pipeline<S> {
     }
 
     fn disinterest(&self, connection: &Self::Connection) -> u64 {
-        S::certain(&connection.state)
+        connection.state.certain()
     }
 
     fn discarded(
@@ -199,7 +233,7 @@ impl<S: Speech> Driver for Pipeline<S> {
         _events: &mut Vec<Event>,
     ) -> Fate {
         connection.bytes += n;
-        S::pass_over(&mut connection.state, n);
+        connection.state.pass_over(n);
         Fate::Keep
     }
 

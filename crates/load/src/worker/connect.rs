@@ -159,9 +159,12 @@ impl<D: Driver> Worker<D> {
         let data = epoll::EventData::new_u64(data);
         if let Ok(socket) = connection.socket() {
             let _ = epoll::modify(&self.epoll, socket, data, interest(false));
-            if let Some(trip) = sys::round_trip(socket) {
+            // Of a connection that is new, what the kernel has smoothed is one round trip.
+            let trip = sys::round_trip(socket).filter(|trip| trip.smoothed_ns > 0);
+            if let Some(trip) = trip {
                 self.handshakes.0 += trip.smoothed_ns;
-                self.handshakes.1 += u64::from(trip.smoothed_ns > 0);
+                self.handshakes.1 += 1;
+                self.recorder.interval().handshakes.push(trip.smoothed_ns);
             }
         }
         let Some(tls) = &self.config.tls else { return self.greet(at) };

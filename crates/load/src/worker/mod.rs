@@ -239,6 +239,8 @@ impl<D: Driver> Worker<D> {
         for connection in &mut self.connections {
             connection.free_since = 0;
         }
+        // Connections that were opened before any load say nothing of one.
+        self.recorder.interval().handshakes.clear();
         // It was counted in a time of its own.
         (self.back_off_until, self.back_off_ns) = (0, 0);
         self.now = self.clock.now();

@@ -11,13 +11,14 @@ mod endpoints;
 mod gone;
 mod http1;
 mod http2;
+mod mutation;
 mod pacing;
 mod phases;
 mod play;
 mod retry;
 mod server;
 mod session;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "cassandra"))]
 mod sql;
 mod stale;
 mod stall;

@@ -4,6 +4,7 @@
 //!
 //! Shared with `examples/http1_mutate.rs`, which looks for trouble as long as one likes.
 
+use crate::mutation::{Ways, below, mutate};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::http1::Http1;
 use plimsoll_load::http1::encode::{Encoder, Head};
@@ -111,10 +112,6 @@ pub(crate) struct Answer {
     pub(crate) end: End,
 }
 
-fn below(random: &mut Stream, n: usize) -> usize {
-    usize::try_from(random.below(n as u64)).expect("below a usize")
-}
-
 fn one_of<'a>(random: &mut Stream, list: &[&'a str]) -> &'a str {
     list[below(random, list.len())]
 }
@@ -178,51 +175,25 @@ fn chunks(random: &mut Stream, body: &[u8], bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(one_of(random, &["0\r\n\r\n", "0\r\nT: x\r\n\r\n"]).as_bytes());
 }
 
-/// Changes bytes in one of the ways in which servers and networks do, or worse ones.
-pub(crate) fn mutate(random: &mut Stream, bytes: &mut Vec<u8>) {
-    for _ in 0..=below(random, 4) {
-        if bytes.is_empty() {
-            return;
-        }
-        let at = below(random, bytes.len());
-        let to = at + below(random, (bytes.len() - at).min(64) + 1);
-        match below(random, 8) {
-            0 => bytes[at] ^= 1 << below(random, 8),
-            1 => bytes[at] = b"\r\n :;,0fF9\0\xff"[below(random, 12)],
-            2 => bytes.truncate(at),
-            3 => drop(bytes.drain(at..to)),
-            4 => {
-                let again = bytes[at..to].to_vec();
-                bytes.splice(at..at, again);
-            }
-            5 => {
-                let word = one_of(
-                    random,
-                    &[
-                        "Content-Length: 3\r\n",
-                        "Transfer-Encoding: chunked\r\n",
-                        "\r\n\r\n",
-                        "HTTP/1.1 100 x\r\n\r\n",
-                        "ffffffffffffffff\r\n",
-                        "HTTP/1.1 200 OK\r\n",
-                        "0\r\n\r\n",
-                        "Content-Length: 18446744073709551615\r\n",
-                        "Connection: close\r\n",
-                    ],
-                );
-                bytes.splice(at..at, word.bytes());
-            }
-            6 => {
-                let long = vec![bytes[at]; 1 << below(random, 18)];
-                bytes.splice(at..at, long);
-            }
-            _ => {
-                let tail = bytes[..to].to_vec();
-                bytes.extend_from_slice(&tail);
-            }
-        }
-    }
-}
+/// What answers are changed with.
+pub(crate) const WAYS: Ways = Ways {
+    marks: b"\r\n :;,0fF9\0\xff",
+    word: |random| {
+        let words = [
+            "Content-Length: 3\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "\r\n\r\n",
+            "HTTP/1.1 100 x\r\n\r\n",
+            "ffffffffffffffff\r\n",
+            "HTTP/1.1 200 OK\r\n",
+            "0\r\n\r\n",
+            "Content-Length: 18446744073709551615\r\n",
+            "Connection: close\r\n",
+        ];
+        one_of(random, &words).into()
+    },
+    long_bits: 18,
+};
 
 /// Plays one drawn case in several ways; what they say must agree.
 ///
@@ -234,7 +205,7 @@ pub(crate) fn case(seed: u64, number: u64) {
     let Answer { mut bytes, is_head, end } = answer(&mut random);
     let mutated = below(&mut random, 4) > 0;
     if mutated {
-        mutate(&mut random, &mut bytes);
+        mutate(&mut random, &mut bytes, &WAYS);
     }
     let whole = play(&mut driver, is_head, &bytes, |left| left, false);
     if !mutated {

@@ -7,7 +7,7 @@ use crate::drive::{Seen, closed, drive, open, to};
 use crate::server::{Gate, Server};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::redis::Redis;
-use plimsoll_load::store::{Before, CheckError, Login, Pipeline, Store, check};
+use plimsoll_load::store::{Before, CheckError, Login, Pipeline, Replicas, Store, check};
 use plimsoll_load::{Config, Expected, Pacing, Protocol};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::size::Sizes;
@@ -31,7 +31,8 @@ fn config(speaks: Speaks, address: SocketAddr, named: Named, wanted: Wanted) -> 
     let mut config = to(address);
     config.protocol = speaks.protocol();
     config.streams_per_connection = 4;
-    config.store = Some(Store { operations, login: Login::default() });
+    config.store =
+        Some(Store { operations, login: Login::default(), replicas: Replicas::default() });
     config
 }
 

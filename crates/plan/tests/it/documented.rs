@@ -11,7 +11,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 8] = [
+const PLANS: [&str; 9] = [
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nhttp = '2'\n[load]\nschedule = '500/s for 30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\n[load]\nusers = 3\nfor = '1s'\n[measure]\n",
@@ -20,6 +20,7 @@ const PLANS: [&str; 8] = [
     "[target]\nurl = 'http://h/'\n[target.replay]\nfile = 'access.log'\n",
     "[target]\nurl = 'http://h/'\n[load]\n[measure]\n",
     "[target]\nurl = 'redis://h/'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
+    "[target]\nurl = 'cassandra://h/shop'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
 ];
 
 fn table(section: &SectionKeys) -> String {

@@ -36,6 +36,16 @@ pub(crate) enum Axis {
         /// What they are.
         unit: Unit,
     },
+    /// Values on a logarithmic axis, all in one column: only its ticks are used. Places of a plot
+    /// over it are natural logarithms.
+    Log {
+        /// The value at the left end.
+        low: f64,
+        /// The value at the right end.
+        high: f64,
+        /// What they are.
+        unit: Unit,
+    },
     /// Quantiles by their number of nines: x stands for 1 − 10^−x, from 0 to `nines`.
     Nines {
         /// How many columns.
@@ -52,7 +62,7 @@ impl Axis {
             Self::Time { columns, .. }
             | Self::Value { columns, .. }
             | Self::Nines { columns, .. } => columns,
-            Self::Range { .. } => 1,
+            Self::Range { .. } | Self::Log { .. } => 1,
         }
     }
 
@@ -67,7 +77,7 @@ impl Axis {
             Self::Time { columns, column_s } => {
                 (seconds / (columns.max(1) as f64 * column_s)).clamp(0.0, 1.0)
             }
-            Self::Value { .. } | Self::Range { .. } | Self::Nines { .. } => 0.0,
+            Self::Value { .. } | Self::Range { .. } | Self::Log { .. } | Self::Nines { .. } => 0.0,
         }
     }
 
@@ -75,7 +85,7 @@ impl Axis {
     pub(crate) fn quantile(self, column: usize) -> f64 {
         match self {
             Self::Nines { nines, .. } => 1.0 - 10f64.powf(-self.middle(column) * nines),
-            Self::Time { .. } | Self::Value { .. } | Self::Range { .. } => 0.0,
+            Self::Time { .. } | Self::Value { .. } | Self::Range { .. } | Self::Log { .. } => 0.0,
         }
     }
 
@@ -84,7 +94,7 @@ impl Axis {
         match self {
             Self::Time { .. } => "time",
             Self::Value { .. } => "response time",
-            Self::Range { .. } => "value",
+            Self::Range { .. } | Self::Log { .. } => "value",
             Self::Nines { .. } => "percentile",
         }
     }
@@ -101,6 +111,7 @@ impl Axis {
             Self::Range { range, unit } => {
                 format!("{} to {}", unit.show(range.low), unit.show(range.high))
             }
+            Self::Log { low, high, unit } => format!("{} to {}", unit.show(low), unit.show(high)),
             Self::Nines { .. } => quantile_name(self.quantile(column)),
         }
     }
@@ -120,6 +131,11 @@ impl Axis {
                 .into_iter()
                 .map(|value| (range.at(value), unit.tick(value, range.high)))
                 .collect(),
+            Self::Log { low, high, unit } => {
+                let scale = Scale::Log { low, high };
+                let tick = |value| (scale.at(value), unit.tick(value, value));
+                scale.ticks().into_iter().map(tick).collect()
+            }
             Self::Nines { nines, .. } => nine_ticks(nines),
         }
     }
@@ -196,6 +212,14 @@ mod tests {
         let axis = Axis::Nines { columns: 90, nines: 4.0 };
         assert_eq!(labels(axis), ["0%", "50%", "90%", "99%", "99.9%", "99.99%"]);
         assert!((axis.ticks()[3].0 - 0.5).abs() < 1e-12, "99% is two nines of four");
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_a_tick_each_decade() {
+        let axis = Axis::Log { low: 100.0, high: 1e6, unit: Unit::Micros };
+        assert_eq!(labels(axis), ["100 µs", "1 ms", "10 ms", "100 ms", "1 s"]);
+        assert!((axis.ticks()[1].0 - 0.25).abs() < 1e-12);
+        assert_eq!(axis.name(0), "100 µs to 1.00 s");
     }
 
     #[test]

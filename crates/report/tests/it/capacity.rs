@@ -7,7 +7,8 @@ use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::result::{
     CapacityResult, CheckResult, RESULT, RoundTrips, SCHEMA, WINDOWS, WindowResult,
 };
-use plimsoll_capacity::search::Sustained;
+use plimsoll_capacity::search::{Bound, Sustained};
+use plimsoll_capacity::trips::AtLoad;
 use plimsoll_report::{Options, html};
 use plimsoll_runs::Run;
 use plimsoll_stats::Percentiles;
@@ -31,6 +32,9 @@ fn window(start_s: f64, seconds: f64, rate: f64, phase: &str, verdict: &str) -> 
         offered_per_s: rate,
         achieved_per_s: rate.min(980.0),
         rtt_us: Some(120.0),
+        rtt_samples_us: (0..(seconds * 4.0) as u32)
+            .map(|n| 95.0 + f64::from(n % 5) * 20.0)
+            .collect(),
         response_us: Percentiles {
             count: (rate * seconds) as u64,
             min: Some(300.0),
@@ -44,6 +48,19 @@ fn window(start_s: f64, seconds: f64, rate: f64, phase: &str, verdict: &str) -> 
     }
 }
 
+fn at_load(handshakes: usize, spikes: f64) -> Option<AtLoad> {
+    let (windows, spike_share) = (2, Some(spikes));
+    Some(AtLoad {
+        windows,
+        handshakes,
+        p50: 115.0,
+        p90: 160.0,
+        p99: 175.0,
+        max: 175.0,
+        spike_share,
+    })
+}
+
 /// A search with a window of each kind.
 fn result() -> CapacityResult {
     CapacityResult {
@@ -53,6 +70,7 @@ fn result() -> CapacityResult {
         slo: "p95<30ms".to_owned(),
         ended: "found".to_owned(),
         estimate_per_s: Some(750.0),
+        bound: None,
         ci95: Some((730.0, 768.0)),
         lower_bound_per_s: Some(740.0),
         knee_per_s: Some(500.0),
@@ -72,7 +90,14 @@ fn result() -> CapacityResult {
             falls: 1,
             dips: 0,
         }),
-        rtt_us: RoundTrips { baseline: Some(100.0), p50: Some(120.0), p99: Some(300.0) },
+        rtt_us: RoundTrips {
+            baseline: Some(100.0),
+            p50: Some(120.0),
+            p99: Some(300.0),
+            spike_share: Some(0.0125),
+            low: at_load(4, 0.0),
+            high: at_load(52, 0.019),
+        },
         windows: vec![
             window(0.0, 1.0, 200.0, "ramp", "within"),
             window(1.0, 1.0, 400.0, "ramp", "within"),
@@ -146,7 +171,9 @@ fn make_golden_section_anew() {
 #[test]
 fn a_search_stands_above_the_figures_of_its_run() {
     let page = with(Some(&json(&result())), None);
-    for id in ["capacity", "staircase-0", "window-times-0", "curves-0", "contour-0"] {
+    let trips = ["trips-0", "trips-over-time-0"];
+    let charts = ["capacity", "staircase-0", "window-times-0", "curves-0", "contour-0"];
+    for id in charts.into_iter().chain(trips) {
         assert!(has(&page, id), "{id}");
     }
     let sections: Vec<_> = page
@@ -164,9 +191,34 @@ fn a_search_stands_above_the_figures_of_its_run() {
         "broken",
         "17.2% of the time",
         "the host was noisy",
+        "At low load: p50 115 µs, p99 175 µs, greatest 175 µs of 4 handshakes, spikes 0%.",
+        "52 handshakes, spikes 1.9%",
     ] {
         assert!(page.text.contains(text), "{text}");
     }
+}
+
+#[test]
+fn without_a_handshake_there_is_no_chart_of_them() {
+    let mut none = result();
+    none.windows.iter_mut().for_each(|window| window.rtt_samples_us.clear());
+    let page = with(Some(&json(&none)), None);
+    assert!(!has(&page, "trips-0") && !has(&page, "trips-over-time-0"));
+    // Without an estimate no load is low or high.
+    let unknown = CapacityResult { estimate_per_s: None, ci95: None, ..result() };
+    let page = with(Some(&json(&unknown)), None);
+    assert!(!has(&page, "trips-0") && has(&page, "trips-over-time-0"));
+}
+
+#[test]
+fn a_bound_is_called_one() {
+    let at_least = CapacityResult { bound: Some(Bound::AtLeast), ci95: None, ..result() };
+    let page = with(Some(&json(&at_least)), None);
+    assert!(page.text.contains("At least 750/s under p95<30ms"));
+    let written = json(&at_least);
+    assert!(written.contains("\"bound\":\"at_least\""), "{written}");
+    let older = written.replace("\"bound\":\"at_least\",", "");
+    assert!(with(Some(&older), None).text.contains("750/s under p95<30ms"), "as files were");
 }
 
 #[test]
@@ -220,6 +272,8 @@ fn what_cannot_be_read_is_said() {
         (&good.replace("[730.0,768.0]", "[900.0,1.0]"), "impossible"),
         (&good.replace("\"price_per_hour\":0.17", "\"price_per_hour\":-1"), "impossible"),
         (&good.replace("\"offered_per_s\":400.0", "\"offered_per_s\":1e300"), "window 2: a figure"),
+        (&good.replace("\"spike_share\":0.0125", "\"spike_share\":-1"), "impossible"),
+        (&good.replacen("95.0", "-95.0", 1), "window 1: a figure"),
         (&good.replace("\"start_s\":1.0", "\"start_s\":9.0"), "window 3: it begins before"),
     ] {
         let page = with(Some(broken), Some(&windows));
@@ -258,8 +312,9 @@ fn odd_windows_have_a_page() {
         ended: "power_cut".to_owned(),
         ..result()
     };
-    for windows in [vec![zero.clone()], vec![zero.clone(), zero], vec![result().windows.remove(0)]]
-    {
+    let dots = WindowResult { rtt_samples_us: vec![0.0, 1e15, 1e-9], ..zero.clone() };
+    let one = vec![result().windows.remove(0)];
+    for windows in [vec![zero.clone()], vec![zero.clone(), zero], vec![dots], one] {
         let page = with(Some(&json(&CapacityResult { windows, ..bare.clone() })), None);
         assert!(page.text.contains("No capacity was found under nonsense"));
         assert!(page.text.contains("It ended: power cut."));
@@ -288,4 +343,19 @@ fn hostile_text_of_a_search_stays_text() {
     let page = with(Some(&json(&hostile)), None);
     assert_eq!(page.count("script"), plain.count("script"));
     assert_eq!(page.count("img"), 0);
+}
+
+#[test]
+#[ignore = "writes pages to look at"]
+fn make_pages_to_look_at() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let plain = CapacityResult { cost: None, sustained: None, ..result() };
+    let priced = CapacityResult { sustained: None, ..result() };
+    let bound = CapacityResult { bound: Some(Bound::AtLeast), ci95: None, ..plain.clone() };
+    for (name, result) in
+        [("eight", &plain), ("nine", &priced), ("ten", &result()), ("bound", &bound)]
+    {
+        let page = page_with(Some(&json(result)), None);
+        fs::write(folder.join(format!("capacity-{name}.html")), page).unwrap();
+    }
 }

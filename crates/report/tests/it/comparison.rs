@@ -1,6 +1,7 @@
 //! The page of groups of searches: its charts and figures, odd groups, hostile names.
 
 use plimsoll_capacity::compared::{By, Compared, Grouped, Search, compare};
+use plimsoll_capacity::search::Bound;
 use plimsoll_capacity::series::SeriesRun;
 use plimsoll_report::comparison;
 
@@ -30,8 +31,10 @@ fn search(group: &str, number: u32, estimate: Option<f64>) -> Search {
             late_s: 0.0,
             ended: if estimate.is_some() { "found" } else { "target_lost" }.to_owned(),
             estimate_per_s: estimate,
+            bound: None,
             ci95: estimate.map(|rate| (rate * 0.96, rate * 1.04)),
             why: None,
+            restarted: false,
         },
     }
 }
@@ -94,6 +97,47 @@ fn it_has_boxes_distributions_figures_and_courses() {
     assert!(page.text.contains(&cost), "{cost}");
 }
 
+/// Groups after restarts: one that differs from restart to restart, one that does not, one whose
+/// estimates are bounds.
+fn restarted() -> Compared {
+    let steady = |level: f64, share: f64| {
+        (0..6).map(move |n| Some(level * (1.0 + share * noise(n * 5 + 3))))
+    };
+    let mut groups = vec![
+        group("moody", 0.17, steady(40.0, 0.3)),
+        group("even-tempered", 0.17, steady(40.0, 0.02)),
+        group("capped", 0.17, [Some(30.0); 3].into_iter()),
+        group("never restarted", 0.17, steady(38.0, 0.05)),
+    ];
+    for search in groups[..3].iter_mut().flat_map(|group| &mut group.searches) {
+        search.run.restarted = true;
+    }
+    for search in &mut groups[2].searches {
+        (search.run.bound, search.run.ci95) = (Some(Bound::AtLeast), None);
+    }
+    compare(By::Series, groups)
+}
+
+#[test]
+fn restarts_and_bounds_are_told() {
+    let page = page(&restarted());
+    for text in [
+        "moody: 6 estimates with a CV of ",
+        "more than chance (p < 0.001)",
+        "After a next restart the capacity lies between ",
+        "even-tempered: 6 estimates with a CV of ",
+        "no more than chance (p = 0.720)",
+        "capped (n = 3, 3 bounds)",
+        "capped: Of 3 estimates, 3 are no more than a bound",
+        "at least 30/s",
+        "no more than a bound",
+    ] {
+        assert!(page.text.contains(text), "{text}");
+    }
+    assert!(!page.text.contains("never restarted: "));
+    assert!(!page.text.contains("capped: 3 estimates"), "bounds have no spread");
+}
+
 #[test]
 fn the_same_comparison_gives_the_same_page() {
     assert!(comparison(&day(), None) == comparison(&day(), None));
@@ -142,4 +186,5 @@ fn hostile_names_stay_text() {
 fn make_pages_to_look_at() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     std::fs::write(folder.join("comparison.html"), comparison(&day(), None)).unwrap();
+    std::fs::write(folder.join("restarts.html"), comparison(&restarted(), None)).unwrap();
 }

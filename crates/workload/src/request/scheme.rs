@@ -17,6 +17,8 @@ pub enum Scheme {
     Mysql,
     /// The frontend/backend protocol of PostgreSQL.
     Postgres,
+    /// The native protocol of Cassandra, CQL.
+    Cassandra,
 }
 
 /// What a store calls its databases.
@@ -28,6 +30,8 @@ pub(super) enum Databases {
     Numbers,
     /// Names; one has to be given.
     Names,
+    /// Names of letters, digits and `_`; one has to be given.
+    Words,
 }
 
 impl Scheme {
@@ -41,6 +45,7 @@ impl Scheme {
             Self::Memcached => 11211,
             Self::Mysql => 3306,
             Self::Postgres => 5432,
+            Self::Cassandra => 9042,
         }
     }
 
@@ -54,6 +59,7 @@ impl Scheme {
             Self::Memcached => "memcached",
             Self::Mysql => "mysql",
             Self::Postgres => "postgres",
+            Self::Cassandra => "cassandra",
         }
     }
 
@@ -80,6 +86,7 @@ impl Scheme {
             Self::Http | Self::Https | Self::Memcached => Databases::None,
             Self::Redis => Databases::Numbers,
             Self::Mysql | Self::Postgres => Databases::Names,
+            Self::Cassandra => Databases::Words,
         }
     }
 
@@ -100,6 +107,7 @@ impl Scheme {
             "memcached" => Self::Memcached,
             "mysql" | "mariadb" => Self::Mysql,
             "postgres" | "postgresql" => Self::Postgres,
+            "cassandra" => Self::Cassandra,
             "rediss" => {
                 let error = ParseError::new("a scheme without TLS", name, 0, name.len());
                 let hint = "redis:// is spoken without TLS only: put a TLS proxy beside us";
@@ -112,10 +120,20 @@ impl Scheme {
 }
 
 fn unknown(name: &str, lower: &str) -> ParseError {
-    let wanted = "the scheme http, https, http+unix, redis, memcached, mysql or postgres";
+    let wanted =
+        "the scheme http, https, http+unix, redis, memcached, mysql, postgres or cassandra";
     let error = ParseError::new(wanted, name, 0, name.len());
-    let known =
-        ["http", "https", "http+unix", "redis", "memcached", "mysql", "mariadb", "postgres"];
+    let known = [
+        "http",
+        "https",
+        "http+unix",
+        "redis",
+        "memcached",
+        "mysql",
+        "mariadb",
+        "postgres",
+        "cassandra",
+    ];
     match plimsoll_units::nearest(lower, known) {
         Some(near) => error.hint(format!("write {near}")),
         None => error,

@@ -26,6 +26,8 @@ const MAX_SOCKET_PATH: usize = 107;
 
 /// The longest name of a SQL database: 64 characters of MySQL, 63 bytes of PostgreSQL.
 const MAX_DATABASE_NAME: usize = 256;
+/// The longest name of a keyspace of Cassandra.
+const MAX_KEYSPACE_NAME: usize = 48;
 
 /// Where to connect and what to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +108,14 @@ impl Url {
         let wrong = |wanted: &str| ParseError::new(wanted, &self.target, 0, self.target.len());
         match self.scheme.databases() {
             Databases::Names => self.database_name(text),
+            Databases::Words => {
+                let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                if is_word && (1..=MAX_KEYSPACE_NAME).contains(&text.len()) {
+                    return Ok(text.to_owned());
+                }
+                let error = wrong("a keyspace as the path: up to 48 letters, digits and _");
+                Err(error.hint(format!("write cassandra://{}/test", self.authority())))
+            }
             Databases::None | Databases::Numbers if text.is_empty() => Ok(String::new()),
             Databases::None => Err(wrong("no path behind the server: it has no databases")),
             Databases::Numbers => {

@@ -7,10 +7,12 @@
 //! share a load ask together for exactly what one would have asked for, and a request that is sent
 //! once more asks for the same again.
 
+mod consistency;
 mod keys;
 mod mix;
 mod operations;
 
+pub use consistency::Consistency;
 pub use keys::{Keys, THETA};
 pub use mix::{Mix, Named};
 pub use operations::{Kind, LAG, MOST_KEY, Operation, Operations, Wanted};

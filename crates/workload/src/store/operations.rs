@@ -38,6 +38,11 @@ pub enum Kind {
     Insert,
 }
 
+impl Kind {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Update, Self::Insert];
+}
+
 /// What one request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {

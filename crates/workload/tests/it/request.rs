@@ -60,6 +60,7 @@ fn stores_have_databases_each_in_its_way() {
         ("MariaDB://h:1/a%2Fb", Scheme::Mysql, 1, "a/b"),
         ("postgres://h/shop", Scheme::Postgres, 5432, "shop"),
         ("postgresql://h/%C3%A9", Scheme::Postgres, 5432, "é"),
+        ("cassandra://h/Shop_2", Scheme::Cassandra, 9042, "Shop_2"),
         ("mysql+unix://%2Frun%2Fs/shop", Scheme::Mysql, 3306, "shop"),
         ("postgresql+unix://%2Frun%2Fs/shop", Scheme::Postgres, 5432, "shop"),
     ] {
@@ -82,6 +83,11 @@ fn stores_have_databases_each_in_its_way() {
         "postgres://h/shop?sslmode=require",
         "postgres://h/a%00b",
         "postgres://h/%FF",
+        "cassandra://h",
+        "cassandra://h/a-b",
+        "cassandra://h/%61",
+        "cassandra://h/a?b",
+        "cassandra://h/seven7777777777777777777777777777777777777777777777",
     ] {
         assert!(url(wrong).database().is_err(), "{wrong}");
     }

@@ -124,7 +124,7 @@ fn render(compared: &Compared) -> String {
     let heads = [compared.by.as_str(), "n", "median", "95%", "mean", "95%", "CV"];
     let figures = rows(&|group| {
         vec![
-            group.summary.found.to_string(),
+            shown::found(&group.summary),
             of(group, &|all| show_rate(all.spread.median)),
             of(group, &|all| interval(all.median_ci95)),
             of(group, &|all| show_rate(all.mean)),
@@ -176,6 +176,9 @@ fn remarks(compared: &Compared) -> String {
     for group in &compared.groups {
         for remark in shown::remarks(&group.summary) {
             let _ = writeln!(out, "  {} {remark}", group.group);
+        }
+        if let Some(of) = &group.summary.restarts {
+            let _ = writeln!(out, "  {} after restarts: {}", group.group, shown::restarts(of));
         }
     }
     for warning in &compared.warnings {

@@ -1,6 +1,7 @@
 //! `plimsoll capacity --repeat`: one search after another, each a run of its own, together a series
 //! that can be gone on with.
 
+use super::restart::{Before, restarted};
 use super::{Asked, exit, shown, turn};
 use crate::args::{Arguments, Capacity, Command};
 use crate::exit::Exit;
@@ -14,7 +15,7 @@ use clap::parser::ValueSource;
 use clap::{CommandFactory, Parser};
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
 use plimsoll_experiment::series::{due_us, read, record, result_of, write};
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::Plan;
 use plimsoll_runs::{Run, iso8601};
 use plimsoll_units::{duration, show_rate};
 use std::fmt::Write;
@@ -44,6 +45,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Exit> {
             slo: asked.slo.to_string(),
             every_s,
             repeat: asked.plan.repeat,
+            restarts: args.series.restarts.is_some(),
             price_per_hour: asked.price_per_hour,
             runs: Vec::new(),
             summary: SeriesSummary::default(),
@@ -72,8 +74,9 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
     (again.json, again.quiet) = (args.json, args.quiet);
     again.model_out.clone_from(&args.model_out);
     again.series.price.clone_from(&args.series.price);
+    super::restart::check_resumed(args, &file.result)?;
     let mut settings = args.request.settings();
-    settings.extend(args.series.repeat.iter().map(|n| Setting::new("repeat", n, "--repeat")));
+    settings.extend(args.series.settings()?);
     let series = &mut file.result;
     let plan = Plan::parse_with(&file.plan, &series.series, &settings)?;
     let mut asked = Asked::new(&again, plan)?;
@@ -137,10 +140,11 @@ fn take_in(series: &mut SeriesResult, path: &Path) -> Result<()> {
             return Ok(());
         }
         let started = Run::open(&folder).map_or(0, |run| run.meta().started_unix_ns);
-        series.runs.push(match result_of(&folder)? {
+        let run = match result_of(&folder)? {
             Some(result) => record(number, &id, started, 0.0, &result),
             None => gap(number, Some(id), started, 0.0, "incomplete", "the search was killed"),
-        });
+        };
+        series.runs.push(SeriesRun { restarted: series.restarts, ..run });
     }
 }
 
@@ -160,8 +164,10 @@ fn gap(
         late_s,
         ended: ended.to_owned(),
         estimate_per_s: None,
+        bound: None,
         ci95: None,
         why: Some(why.to_owned()),
+        restarted: false,
     }
 }
 
@@ -183,17 +189,25 @@ fn go_on(asked: &Asked<'_>, mut file: SeriesFile, path: &Path) -> Result<Exit> {
         if interrupts.count() > 0 {
             break;
         }
-        let started = unix_ns();
-        let late_s = due.map_or(0.0, |due| (started / 1000).saturating_sub(due) as f64 / 1e6);
-        if !quiet {
-            say(&format!("search {number} of {all}"));
-        }
-        let (run, ended) = once(asked, number, started, late_s, &file.result.series, &interrupts)?;
+        // A restart is part of the search that comes after it.
+        let began_us = unix_ns() / 1000;
+        let late_s = due.map_or(0.0, |due| began_us.saturating_sub(due) as f64 / 1e6);
+        let (run, ended) = match restarted(asked, &file.result, path, &interrupts) {
+            Before::Ended(exit) => {
+                worst = worst.and(exit);
+                break;
+            }
+            Before::Silent(why) => {
+                (gap(number, None, unix_ns(), late_s, "target_lost", &why), Exit::Incomplete)
+            }
+            Before::Ready => once(asked, number, late_s, &file.result, &interrupts)?,
+        };
+        let run = SeriesRun { restarted: file.result.restarts, ..run };
         worst = worst.and(ended);
         if !asked.args.json {
             print(&row(&run, all))?;
         }
-        due = file.result.every_s.map(|every| due_us(run.started_unix_us, Some(every)));
+        due = file.result.every_s.map(|every| due_us(began_us, Some(every)));
         file.result.runs.push(run);
         sum_up(&mut file.result);
         write(path, &file)?;
@@ -228,6 +242,7 @@ fn warnings(series: &SeriesResult) -> Vec<String> {
         let why = format!("as the one before took longer than {every}");
         warnings.push(format!("Searches that began late, {why}: {late}."));
     }
+    warnings.extend(series.summary.warn_of_bounds());
     if series.summary.is_too_long() {
         warnings.push("The series is too long to be searched for changes.".to_owned());
     }
@@ -261,12 +276,14 @@ fn wait_until(due: u64, every_s: Option<f64>, interrupts: &Interrupts, quiet: bo
 fn once(
     asked: &Asked<'_>,
     number: u32,
-    started: u64,
     late_s: f64,
-    series: &str,
+    series: &SeriesResult,
     interrupts: &Interrupts,
 ) -> Result<(SeriesRun, Exit)> {
-    let id = format!("{series}-{number}");
+    let (started, id) = (unix_ns(), format!("{}-{number}", series.series));
+    if !(asked.args.quiet || asked.args.json) {
+        say(&format!("search {number} of {}", series.repeat));
+    }
     let error = match asked.search(id.clone(), started, interrupts) {
         Ok(searched) => {
             let run = record(number, &id, started, late_s, &searched.result);
@@ -284,7 +301,7 @@ fn once(
 fn row(run: &SeriesRun, all: u32) -> String {
     let what = match (run.estimate_per_s, run.ci95) {
         (Some(rate), Some(_)) => format!("{:>10}  {}", show_rate(rate), shown::interval(run.ci95)),
-        (Some(rate), None) => format!("{:>10}", show_rate(rate)),
+        (Some(rate), None) => format!("{:>10}", shown::rate(rate, run.bound)),
         (None, _) => format!("{:>10}  {}", "–", run.ended.replace('_', " ")),
     };
     format!("  {:>5}/{all}  {}  {what}\n", run.number, shown::moment(&run.started))
@@ -310,6 +327,9 @@ fn render(series: &SeriesResult, path: &Path) -> String {
     }
     if let Some(cost) = &summary.cost {
         row("price", shown::cost(cost));
+    }
+    if let Some(of) = &summary.restarts {
+        row("restarts", shown::restarts(of));
     }
     for remark in shown::remarks(summary) {
         row("change", remark);

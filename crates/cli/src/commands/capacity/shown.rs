@@ -1,7 +1,8 @@
 //! Searches taken together, as a person reads them: estimates, cost, changes and dips.
 
 use plimsoll_capacity::cost::Cost;
-use plimsoll_capacity::search::Sustained;
+use plimsoll_capacity::restarts::Restarts;
+use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_capacity::series::{Change, DipFound, SeriesSummary};
 use plimsoll_stats::Described;
 use plimsoll_units::{show_duration, show_rate, show_share};
@@ -14,6 +15,45 @@ pub(super) fn cost(cost: &Cost) -> String {
         cost.show_per_million(),
         cost.price_per_hour
     )
+}
+
+/// An estimate, and whether it is no more than a bound.
+pub(super) fn rate(rate: f64, bound: Option<Bound>) -> String {
+    let rate = show_rate(rate);
+    match bound {
+        None => rate,
+        Some(Bound::AtLeast) => format!("at least {rate}"),
+        Some(Bound::AtMost) => format!("at most {rate}"),
+    }
+}
+
+/// How many estimates, and how many of them are bounds.
+pub(super) fn found(summary: &SeriesSummary) -> String {
+    match summary.bounds {
+        0 => summary.found.to_string(),
+        1 => format!("{}, 1 a bound", summary.found),
+        bounds => format!("{}, {bounds} bounds", summary.found),
+    }
+}
+
+/// The spread between restarts, in a sentence.
+pub(super) fn restarts(of: &Restarts) -> String {
+    let spread = format!("{} estimates with a CV of {}", of.n, show_share(of.between_cv));
+    let (Some(within), Some(p), Some(cv)) = (of.within_sd_per_s, of.p_value, of.restart_cv) else {
+        return format!("{spread}; they have no intervals to hold that against");
+    };
+    let within = show_share(within / of.mean_per_s);
+    let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
+    let after = interval(Some(of.next_95));
+    if of.is_more_than_chance == Some(true) {
+        let cv = show_share(cv);
+        format!(
+            "{spread}, where the searches explain {within}: more than chance ({p}), {cv} from \
+             restart to restart; after a next restart in {after} (95%)"
+        )
+    } else {
+        format!("{spread}, where the searches explain {within}: no more than chance ({p})")
+    }
 }
 
 /// What became of an estimate while it was held.

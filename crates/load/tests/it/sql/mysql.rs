@@ -1,29 +1,18 @@
 //! MySQL and MariaDB: what a server sends, and what we make of it.
 
-use super::exchange::{play, read, record, written};
-use super::mutate::{Wire, below, case};
-use super::operations;
-use crate::drive::{refused, to};
-use crate::server::Server;
-use plimsoll_load::driver::{Driver, Event, Fate, Slot};
+use super::mutate::case;
+use super::wire::{Wire, after, answered, is_no_connection, record_anew, store, understood};
+use crate::mutation::below;
+use crate::server::Peer;
+use plimsoll_load::Protocol;
+use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::mysql::Mysql;
-use plimsoll_load::store::{Before, CheckError, Login, Pipeline, Store, check};
-use plimsoll_load::{Config, Protocol};
+use plimsoll_load::store::Opening;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::store::{Kind, Wanted};
-use std::time::Duration;
 
 const RECORDED: &str = include_str!("../../fixtures/mariadb-10.11.txt");
-
-fn login() -> Login {
-    let credentials = Some((b"ann".to_vec(), b"secret".to_vec()));
-    Login { credentials, database: "test".to_owned() }
-}
-
-fn store(wanted: Wanted) -> Store {
-    Store { operations: operations(wanted), login: login() }
-}
 
 /// A packet.
 fn packet(sequence: u8, body: &[u8]) -> Vec<u8> {
@@ -94,9 +83,14 @@ struct Wired;
 
 impl Wire for Wired {
     type Speech = Mysql;
+    const PROTOCOL: Protocol = Protocol::Mysql;
 
-    fn speech(store: &Store) -> Mysql {
-        Mysql::new(store, true)
+    fn speech(opening: Opening) -> Mysql {
+        Mysql::new(opening, true)
+    }
+
+    fn let_in() -> Vec<u8> {
+        [handshake("mysql_native_password"), ok(2, 0), all_prepared()].concat()
     }
 
     fn login(random: &mut Stream) -> (Vec<u8>, bool) {
@@ -113,7 +107,7 @@ impl Wire for Wired {
         ([handshake(method), told, all_prepared()].concat(), way < 3)
     }
 
-    fn answer(random: &mut Stream, kind: Kind) -> (Vec<u8>, u16) {
+    fn answer(random: &mut Stream, kind: Kind, _: u16) -> (Vec<u8>, u16) {
         let value = vec![0; [0, 1, 250, 251, 1023, 5000][below(random, 6)]];
         match (below(random, 8), kind) {
             (0, _) => (error(1, 1205, "Lock wait timeout exceeded"), 503),
@@ -138,34 +132,13 @@ impl Wire for Wired {
 
 #[test]
 fn what_mariadb_said_is_understood_in_any_pieces() {
-    let steps = read(RECORDED);
-    let most = 1 + RECORDED.len() / 2;
-    for size in (1..40).chain([most]) {
-        let store = store(Wanted::Mixed);
-        play(Mysql::new(&store, false), store.operations, &steps, size);
-    }
-    assert_eq!(read(&written(&steps)), steps);
-    let ends = RECORDED.lines().filter(|line| line.starts_with('='));
-    let codes: Vec<&str> = ends.map(|line| &line[2..5]).collect();
-    assert!(codes.contains(&"200") && codes.contains(&"204"), "{codes:?}");
+    understood::<Wired>(RECORDED);
 }
 
 #[test]
 #[ignore = "records anew, with a server at PLIMSOLL_RECORD"]
-#[expect(clippy::disallowed_methods, reason = "it is told where the server is")]
 fn record_an_exchange_with_mariadb() {
-    let address = std::env::var("PLIMSOLL_RECORD").unwrap();
-    let connect = || std::net::TcpStream::connect(&address).unwrap();
-    let mut config = to(address.parse().unwrap());
-    config.protocol = Protocol::Mysql;
-    let set = store(Wanted::DataSet);
-    check(&config, &set, Before::DataSet, Duration::from_secs(5)).unwrap();
-    record(Mysql::new(&set, false), set.operations, 2, connect());
-    let mixed = store(Wanted::Mixed);
-    let steps = record(Mysql::new(&mixed, false), mixed.operations, 20, connect());
-    let text = format!("# MariaDB 10.11.19 of Debian 12\n{}", written(&steps));
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mariadb-10.11.txt");
-    std::fs::write(path, text).unwrap();
+    record_anew::<Wired>("MariaDB 10.11.19 of Debian 12", "mariadb-10.11.txt");
 }
 
 #[test]
@@ -175,33 +148,26 @@ fn mutated_bytes_end_once_whatever_their_pieces() {
     }
 }
 
-/// A connection that has received these bytes, and what became of them.
-fn after(bytes: &[u8], private: bool) -> (Fate, Option<String>, Vec<u8>) {
-    let store = store(Wanted::Mixed);
-    let mut driver = Pipeline::new(Mysql::new(&store, private), store.operations, 1, false);
-    let (mut out, mut events) = (Vec::new(), Vec::new());
-    let mut connection = driver.open(&mut out);
-    assert!(out.is_empty(), "the server speaks first");
-    let fate = driver.receive(&mut connection, bytes, &mut out, &mut events);
-    assert!(events.is_empty() && driver.room(&connection) == 0, "it is not let in");
-    (fate, driver.refusal(&connection), out)
+/// A driver whose connections are `private`, or not.
+fn driver(private: bool) -> Mysql {
+    Mysql::new(store(Wanted::Mixed).opening(), private)
 }
 
 #[test]
 fn the_password_itself_goes_over_a_unix_socket_only() {
     let begin = [handshake("caching_sha2_password"), packet(2, &[1, 4])].concat();
-    let (fate, why, out) = after(&begin, false);
+    let (fate, why, out) = after(driver(false), &begin);
     let why = why.unwrap();
     assert!(fate == Fate::Close && why.contains("over a Unix socket only"), "{why}");
     assert!(!out.windows(6).any(|part| part == b"secret"));
-    let (fate, _, out) = after(&begin, true);
+    let (fate, _, out) = after(driver(true), &begin);
     assert_eq!(fate, Fate::Keep);
     assert!(out.ends_with(b"\x07\0\0\x03secret\0"), "{}", out.escape_ascii());
     // A server that asks for it by another name does not get it.
     for name in ["mysql_clear_password\0", "dialog\0"] {
         let switch = [b"\xfe", name.as_bytes(), b"abcdefghijklmnopqrst\0"].concat();
         let begin = [handshake("mysql_native_password"), packet(2, &switch)].concat();
-        let (fate, why, out) = after(&begin, true);
+        let (fate, why, out) = after(driver(true), &begin);
         assert!(fate == Fate::Close && why.unwrap().contains("which is not spoken here"));
         assert!(!out.windows(6).any(|part| part == b"secret"));
     }
@@ -211,32 +177,17 @@ fn the_password_itself_goes_over_a_unix_socket_only() {
 fn who_is_not_let_in_learns_why() {
     let denied = error(2, 1045, "Access denied for user 'ann'");
     let begin = [handshake("mysql_native_password"), denied].concat();
-    let (fate, why, _) = after(&begin, false);
+    let (fate, why, _) = after(driver(false), &begin);
     assert_eq!(
         (fate, why.as_deref()),
         (Fate::Close, Some("it answers `Access denied for user 'ann'`"))
     );
     // Before the handshake there is no SQLSTATE.
     let full = packet(0, b"\xff\x10\x04Too many connections");
-    let (fate, why, _) = after(&full, false);
+    let (fate, why, _) = after(driver(false), &full);
     assert_eq!((fate, why.as_deref()), (Fate::Close, Some("it answers `Too many connections`")));
-    assert_eq!(after(b"HTTP/1.1 400 Bad Request\r\n\r\n", false).0, Fate::Close);
-    assert_eq!(after(&packet(0, b"\x09old"), false).0, Fate::Close);
-}
-
-/// A connection with one read on it, and what it makes of an answer.
-fn answered(answer: &[u8]) -> (Fate, Vec<Event>) {
-    let store = store(Wanted::Mixed);
-    let read = (0..).find(|n| store.operations.at(u64::from(*n)).kind == Kind::Read).unwrap();
-    let mut driver = Pipeline::new(Mysql::new(&store, false), store.operations, 1, false);
-    let (mut out, mut events) = (Vec::new(), Vec::new());
-    let mut connection = driver.open(&mut out);
-    let login = [handshake("mysql_native_password"), ok(2, 0), all_prepared()].concat();
-    assert_eq!(driver.receive(&mut connection, &login, &mut out, &mut events), Fate::Keep);
-    assert_eq!(driver.room(&connection), 1);
-    driver.request(&mut connection, Slot(0), read, &mut Vec::new());
-    let fate = driver.receive(&mut connection, answer, &mut out, &mut events);
-    (fate, events)
+    assert_eq!(after(driver(false), b"HTTP/1.1 400 Bad Request\r\n\r\n").0, Fate::Close);
+    assert_eq!(after(driver(false), &packet(0, b"\x09old")).0, Fate::Close);
 }
 
 #[test]
@@ -253,7 +204,10 @@ fn answers_are_what_they_say() {
         (error(1, 1053, "Server shutdown in progress"), 503),
         (error(1, 1064, "You have an error"), 500),
     ] {
-        assert_eq!(answered(&answer), (Fate::Keep, vec![done(code, &answer)]));
+        assert_eq!(
+            answered::<Wired>(Kind::Read, b"", &answer),
+            (Fate::Keep, vec![done(code, &answer)])
+        );
     }
     let mut null = rows(&[vec![]]);
     let row = null.len() - 9 - 2;
@@ -270,28 +224,18 @@ fn answers_are_what_they_say() {
         [packet(1, &[1]), described(2), packet(3, &END), packet(4, &[0, 0, 9, 1])].concat(),
         vec![0xff, 0xff, 0xff, 1],
     ] {
-        let (fate, events) = answered(&answer);
+        let (fate, events) = answered::<Wired>(Kind::Read, b"", &answer);
         assert_eq!((fate, events), (Fate::Close, vec![failed]), "{}", answer.escape_ascii());
     }
 }
 
 #[test]
 fn a_refused_login_is_no_connection() {
-    let server = Server::tcp(|mut peer| {
+    let said = "Access denied for user 'ann'";
+    let serve = move |peer: &mut Peer| {
         peer.write(&handshake("mysql_native_password"));
-        let mut some = [0; 256];
-        let _ = peer.stream.read(&mut some);
-        peer.write(&error(2, 1045, "Access denied for user 'ann'"));
-    });
-    let config = Config {
-        protocol: Protocol::Mysql,
-        store: Some(store(Wanted::Mixed)),
-        ..to(server.address())
+        let _ = peer.stream.read(&mut [0; 256]);
+        peer.write(&error(2, 1045, said));
     };
-    let checked =
-        check(&config, &store(Wanted::Mixed), Before::Load, Duration::from_secs(20)).unwrap_err();
-    assert!(matches!(checked, CheckError::Refused { .. }), "{checked:?}");
-    let error = refused(&config);
-    let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(cause, "it answers `Access denied for user 'ann'`");
+    is_no_connection::<Wired>(serve, said);
 }

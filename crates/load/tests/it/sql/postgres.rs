@@ -1,26 +1,18 @@
 //! PostgreSQL: what a server sends, and what we make of it.
 
-use super::exchange::{play, read, record, written};
-use super::mutate::{Wire, below, case};
-use super::operations;
-use crate::drive::{refused, to};
-use crate::server::Server;
-use plimsoll_load::driver::{Driver, Event, Fate, Slot};
+use super::mutate::case;
+use super::wire::{Wire, after, answered, is_no_connection, record_anew, store, understood};
+use crate::mutation::below;
+use crate::server::Peer;
+use plimsoll_load::Protocol;
+use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::postgres::Postgres;
-use plimsoll_load::store::{Before, CheckError, Login, Pipeline, Store, check};
-use plimsoll_load::{Config, Protocol};
+use plimsoll_load::store::Opening;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::store::{Kind, Wanted};
-use std::time::Duration;
 
 const RECORDED: &str = include_str!("../../fixtures/postgres-15.txt");
-
-fn store(wanted: Wanted) -> Store {
-    let credentials = Some((b"ann".to_vec(), b"secret".to_vec()));
-    let login = Login { credentials, database: "test".to_owned() };
-    Store { operations: operations(wanted), login }
-}
 
 /// A message.
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -75,9 +67,14 @@ struct Wired;
 
 impl Wire for Wired {
     type Speech = Postgres;
+    const PROTOCOL: Protocol = Protocol::Postgres;
 
-    fn speech(store: &Store) -> Postgres {
-        Postgres::new(store)
+    fn speech(opening: Opening) -> Postgres {
+        Postgres::new(opening)
+    }
+
+    fn let_in() -> Vec<u8> {
+        [let_in(), all_prepared()].concat()
     }
 
     fn login(random: &mut Stream) -> (Vec<u8>, bool) {
@@ -93,7 +90,7 @@ impl Wire for Wired {
         }
     }
 
-    fn answer(random: &mut Stream, kind: Kind) -> (Vec<u8>, u16) {
+    fn answer(random: &mut Stream, kind: Kind, _: u16) -> (Vec<u8>, u16) {
         let value = vec![0; [0, 1, 250, 1018, 1019, 5000][below(random, 6)]];
         let (bytes, code) = match (below(random, 8), kind) {
             (0, _) => (error("40001"), 409),
@@ -121,34 +118,13 @@ impl Wire for Wired {
 
 #[test]
 fn what_postgres_said_is_understood_in_any_pieces() {
-    let steps = read(RECORDED);
-    let most = 1 + RECORDED.len() / 2;
-    for size in (1..40).chain([most]) {
-        let store = store(Wanted::Mixed);
-        play(Postgres::new(&store), store.operations, &steps, size);
-    }
-    assert_eq!(read(&written(&steps)), steps);
-    let ends = RECORDED.lines().filter(|line| line.starts_with('='));
-    let codes: Vec<&str> = ends.map(|line| &line[2..5]).collect();
-    assert!(codes.contains(&"200") && codes.contains(&"204"), "{codes:?}");
+    understood::<Wired>(RECORDED);
 }
 
 #[test]
 #[ignore = "records anew, with a server at PLIMSOLL_RECORD that asks for md5"]
-#[expect(clippy::disallowed_methods, reason = "it is told where the server is")]
 fn record_an_exchange_with_postgres() {
-    let address = std::env::var("PLIMSOLL_RECORD").unwrap();
-    let connect = || std::net::TcpStream::connect(&address).unwrap();
-    let mut config = to(address.parse().unwrap());
-    config.protocol = Protocol::Postgres;
-    let set = store(Wanted::DataSet);
-    check(&config, &set, Before::DataSet, Duration::from_secs(5)).unwrap();
-    record(Postgres::new(&set), set.operations, 2, connect());
-    let mixed = store(Wanted::Mixed);
-    let steps = record(Postgres::new(&mixed), mixed.operations, 20, connect());
-    let text = format!("# PostgreSQL 15 of Debian 12\n{}", written(&steps));
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/postgres-15.txt");
-    std::fs::write(path, text).unwrap();
+    record_anew::<Wired>("PostgreSQL 15 of Debian 12", "postgres-15.txt");
 }
 
 #[test]
@@ -161,16 +137,12 @@ fn mutated_bytes_end_once_whatever_their_pieces() {
 #[test]
 fn who_is_not_let_in_learns_why() {
     let after = |bytes: &[u8]| {
-        let store = store(Wanted::Mixed);
-        let mut driver = Pipeline::new(Postgres::new(&store), store.operations, 1, false);
-        let (mut out, mut events) = (Vec::new(), Vec::new());
-        let mut connection = driver.open(&mut out);
+        let speech = Postgres::new(store(Wanted::Mixed).opening());
+        let (fate, why, out) = after(speech, bytes);
         assert!(out.windows(8).any(|part| part == b"user\0ann"));
-        let fate = driver.receive(&mut connection, bytes, &mut out, &mut events);
-        assert!(events.is_empty() && driver.room(&connection) == 0, "it is not let in");
         assert!(!out.windows(6).any(|part| part == b"secret"), "it never goes in clear");
         assert_eq!(fate, Fate::Close, "{}", bytes.escape_ascii());
-        driver.refusal(&connection)
+        why
     };
     let denied = trouble("FATAL", "28P01", "password authentication failed for user \"ann\"");
     let why = after(&denied).unwrap();
@@ -182,26 +154,10 @@ fn who_is_not_let_in_learns_why() {
     assert_eq!(after(&[let_in(), message(b'1', b""), ready()].concat()), None);
 }
 
-/// A connection with one operation of a kind on it, and what it makes of an answer.
-fn answered(kind: Kind, answer: &[u8]) -> (Fate, Vec<Event>) {
-    let store = store(Wanted::Mixed);
-    let index = (0..).find(|n| store.operations.at(u64::from(*n)).kind == kind).unwrap();
-    let mut driver = Pipeline::new(Postgres::new(&store), store.operations, 1, false);
-    let (mut out, mut events) = (Vec::new(), Vec::new());
-    let mut connection = driver.open(&mut out);
-    let login = [let_in(), all_prepared()].concat();
-    assert_eq!(driver.receive(&mut connection, &login, &mut out, &mut events), Fate::Keep);
-    // Told unasked: it belongs to nobody.
-    let told = message(b'S', b"TimeZone\0UTC\0");
-    assert_eq!(driver.receive(&mut connection, &told, &mut out, &mut events), Fate::Keep);
-    assert_eq!((driver.room(&connection), events.len()), (1, 0));
-    driver.request(&mut connection, Slot(0), index, &mut Vec::new());
-    let fate = driver.receive(&mut connection, answer, &mut out, &mut events);
-    (fate, events)
-}
-
 #[test]
 fn answers_are_what_they_say() {
+    // Told unasked: it belongs to nobody.
+    let told = message(b'S', b"TimeZone\0UTC\0");
     let code_of = |events: &[Event]| match events {
         [Event::Done { code, .. }] => Some(*code),
         _ => None,
@@ -227,7 +183,7 @@ fn answers_are_what_they_say() {
             507,
         ),
     ] {
-        let (fate, events) = answered(kind, &answer);
+        let (fate, events) = answered::<Wired>(kind, &told, &answer);
         assert_eq!((fate, code_of(&events)), (Fate::Keep, Some(code)), "{}", answer.escape_ascii());
     }
     let failed = Event::Failed { slot: Slot(0), kind: ErrorKind::Protocol };
@@ -243,27 +199,17 @@ fn answers_are_what_they_say() {
         message(b'T', b"\0\0"),
         b"Z\0\0\0\x03I".to_vec(),
     ] {
-        let (fate, events) = answered(Kind::Read, &answer);
+        let (fate, events) = answered::<Wired>(Kind::Read, &told, &answer);
         assert_eq!((fate, events), (Fate::Close, vec![failed]), "{}", answer.escape_ascii());
     }
 }
 
 #[test]
 fn a_refused_login_is_no_connection() {
-    let server = Server::tcp(|mut peer| {
-        let mut some = [0; 256];
-        let _ = peer.stream.read(&mut some);
-        peer.write(&trouble("FATAL", "53300", "sorry, too many clients already"));
-    });
-    let config = Config {
-        protocol: Protocol::Postgres,
-        store: Some(store(Wanted::Mixed)),
-        ..to(server.address())
+    let said = "sorry, too many clients already";
+    let serve = move |peer: &mut Peer| {
+        let _ = peer.stream.read(&mut [0; 256]);
+        peer.write(&trouble("FATAL", "53300", said));
     };
-    let checked =
-        check(&config, &store(Wanted::Mixed), Before::Load, Duration::from_secs(20)).unwrap_err();
-    assert!(matches!(checked, CheckError::Refused { .. }), "{checked:?}");
-    let error = refused(&config);
-    let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(cause, "it answers `sorry, too many clients already`");
+    is_no_connection::<Wired>(serve, said);
 }

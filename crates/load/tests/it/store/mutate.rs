@@ -3,6 +3,7 @@
 //!
 //! Shared with `examples/store_mutate.rs`, which looks for trouble as long as one likes.
 
+use crate::mutation::{End, Piece, Ways, below, mutate, play};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::memcached::Memcached;
 use plimsoll_load::redis::Redis;
@@ -13,18 +14,6 @@ use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Kind, Named, Operations, Wanted, Workload};
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
-
-/// What became of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Done(u16, u64),
-    Failed,
-    None,
-}
-
-fn below(random: &mut Stream, most: usize) -> usize {
-    usize::try_from(random.below(most as u64)).expect("below a usize")
-}
 
 /// As many reads as updates, of small values.
 fn operations() -> Arc<Operations> {
@@ -61,49 +50,26 @@ fn answer(random: &mut Stream, redis: bool, read: bool) -> (Vec<u8>, u16) {
     }
 }
 
-/// Changes bytes in one of the ways in which servers and networks do, or worse ones.
-fn mutate(random: &mut Stream, bytes: &mut Vec<u8>) {
-    for _ in 0..=below(random, 3) {
-        if bytes.is_empty() {
-            return;
-        }
-        let at = below(random, bytes.len());
-        let to = at + below(random, (bytes.len() - at).min(64) + 1);
-        match below(random, 8) {
-            0 => bytes[at] ^= 1 << below(random, 8),
-            1 => bytes[at] = b"\r\n $+-:*019\0\xffE"[below(random, 14)],
-            2 => bytes.truncate(at),
-            3 => drop(bytes.drain(at..to)),
-            4 => {
-                let again = bytes[at..to].to_vec();
-                bytes.splice(at..at, again);
-            }
-            5 => {
-                const WORDS: [&[u8]; 10] = [
-                    b"$-1\r\n",
-                    b"+OK\r\n",
-                    b"$536870912\r\n",
-                    b"$99999999999999999999\r\n",
-                    b"*1\r\n",
-                    b"END\r\n",
-                    b"STORED\r\n",
-                    b"VALUE k 0 18446744073709551615\r\n",
-                    b"VALUE k 0 3\r\n",
-                    b"\r\n",
-                ];
-                bytes.splice(at..at, WORDS[below(random, WORDS.len())].iter().copied());
-            }
-            6 => {
-                let long = vec![bytes[at]; 1 << below(random, 15)];
-                bytes.splice(at..at, long);
-            }
-            _ => {
-                let tail = bytes[..to].to_vec();
-                bytes.extend_from_slice(&tail);
-            }
-        }
-    }
-}
+/// What answers are changed with.
+const WAYS: Ways = Ways {
+    marks: b"\r\n $+-:*019\0\xffE",
+    word: |random| {
+        const WORDS: [&[u8]; 10] = [
+            b"$-1\r\n",
+            b"+OK\r\n",
+            b"$536870912\r\n",
+            b"$99999999999999999999\r\n",
+            b"*1\r\n",
+            b"END\r\n",
+            b"STORED\r\n",
+            b"VALUE k 0 18446744073709551615\r\n",
+            b"VALUE k 0 3\r\n",
+            b"\r\n",
+        ];
+        WORDS[below(random, WORDS.len())].to_vec()
+    },
+    long_bits: 15,
+};
 
 /// Some requests at once, and what a server sends to all of them: whole and in pieces, passed over
 /// or not, they end the same.
@@ -122,13 +88,13 @@ pub(crate) fn case(seed: u64) {
     }
     let mutated = below(&mut random, 4) > 0;
     if mutated {
-        mutate(&mut random, &mut bytes);
+        mutate(&mut random, &mut bytes, &WAYS);
     }
-    let ends = |piece: &mut dyn FnMut(usize) -> usize, pass_over| {
+    let ends = |piece: Piece<'_>, pass_over| {
         if redis {
-            play(Redis::new(Login::default()), count, &bytes, piece, pass_over)
+            play_all(Redis::new(Login::default()), count, &bytes, piece, pass_over)
         } else {
-            play(Memcached, count, &bytes, piece, pass_over)
+            play_all(Memcached, count, &bytes, piece, pass_over)
         }
     };
     let whole = ends(&mut |left| left, false);
@@ -144,53 +110,16 @@ pub(crate) fn case(seed: u64) {
 }
 
 /// Plays what a server sends to requests 0 to `count` and then closes.
-fn play<D: Dialect>(
+fn play_all<D: Dialect>(
     dialect: D,
     count: u32,
     bytes: &[u8],
-    piece: &mut dyn FnMut(usize) -> usize,
+    piece: Piece<'_>,
     pass_over: bool,
 ) -> Vec<End> {
     let mut driver = Pipeline::new(dialect, operations(), count, false);
     let mut connection = driver.open(&mut Vec::new());
-    for index in 0..count {
-        assert_eq!(driver.room(&connection), count - index);
-        driver.request(&mut connection, Slot(index), index, &mut Vec::new());
-    }
-    let mut ends = vec![End::None; count as usize];
-    let (mut events, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        let left = bytes.len() - at;
-        let n = piece(left).clamp(1, left);
-        let disinterest = usize::try_from(driver.disinterest(&connection)).unwrap_or(usize::MAX);
-        let unseen = disinterest.min(n);
-        let fate = if unseen > 0 && pass_over {
-            at += unseen;
-            driver.discarded(&mut connection, unseen as u64, &mut events)
-        } else {
-            at += n;
-            let part = &bytes[at - n..at];
-            driver.receive(&mut connection, part, &mut Vec::new(), &mut events)
-        };
-        assert!(connection.held() <= MAX_LINE, "{} bytes are held", connection.held());
-        for event in events.drain(..) {
-            let (slot, end) = match event {
-                Event::FirstByte(slot) => (slot, None),
-                Event::Done { slot, code, bytes } => (slot, Some(End::Done(code, bytes))),
-                Event::Failed { slot, .. } | Event::Refused(slot) => (slot, Some(End::Failed)),
-            };
-            assert_eq!(ends[slot.0 as usize], End::None, "{slot:?} ends once");
-            ends[slot.0 as usize] = end.unwrap_or(End::None);
-        }
-        if fate == Fate::Close {
-            assert_eq!(driver.room(&connection), 0, "closed, so it takes none");
-            assert!(!ends.contains(&End::None), "closed, so nothing is unanswered");
-            return ends;
-        }
-    }
-    driver.end(&mut connection, &mut events);
-    assert!(events.is_empty() && driver.room(&connection) == 0);
-    ends
+    play(&mut driver, &mut connection, (count, bytes), piece, pass_over, MAX_LINE)
 }
 
 /// One connection from its beginning to its end: requests, answers and giving up in any order.
@@ -224,7 +153,7 @@ fn round_of<D: Dialect>(random: &mut Stream, dialect: D, redis: bool) {
             live.insert(next);
             let (mut bytes, _) = answer(random, redis, is_read(next));
             if below(random, 40) == 0 {
-                mutate(random, &mut bytes);
+                mutate(random, &mut bytes, &WAYS);
             }
             unsent.extend_from_slice(&bytes);
             next += 1;

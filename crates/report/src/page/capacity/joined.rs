@@ -91,6 +91,7 @@ mod tests {
             offered_per_s: rate,
             achieved_per_s: rate,
             rtt_us: None,
+            rtt_samples_us: Vec::new(),
             response_us: Percentiles { count, ..Percentiles::default() },
             percentiles_us: [(50, p50)].into(),
             errors: 0,

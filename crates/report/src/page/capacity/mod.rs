@@ -4,6 +4,7 @@ mod curves;
 mod joined;
 mod outcome;
 mod staircase;
+mod trips;
 mod windows;
 
 use super::Content;
@@ -52,5 +53,6 @@ fn write_charts(m: &mut Markup, searched: &Searched, index: usize) {
         if let Some(surface) = curves::surface(searched, &joined, index) {
             surface.write(m);
         }
+        trips::write(m, searched, &windows, index);
     });
 }

@@ -2,7 +2,7 @@
 
 use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::result::CapacityResult;
-use plimsoll_capacity::search::Sustained;
+use plimsoll_capacity::search::{Bound, Sustained};
 
 use crate::chart::unit::{micros, per_cent, significant, whole};
 use crate::markup::Markup;
@@ -15,9 +15,14 @@ const DASH: &str = "–";
 pub(crate) fn write(m: &mut Markup, searched: &Searched) {
     if let Some(result) = &searched.result {
         write_verdict(m, result);
-        let class = if result.cost.is_some() { "tiles nine" } else { "tiles" };
+        let tiles = tiles(result);
+        let class = match tiles.len() {
+            9 => "tiles nine",
+            10 => "tiles ten",
+            _ => "tiles",
+        };
         m.tag("dl", &[("class", &class)], |m| {
-            for tile in tiles(result) {
+            for tile in tiles {
                 tile.write(m);
             }
         });
@@ -52,7 +57,11 @@ fn write_verdict(m: &mut Markup, result: &CapacityResult) {
     let (class, how) = ending(&result.ended);
     let slo = if result.slo.is_empty() { "the SLO" } else { &result.slo };
     let says = match result.estimate_per_s {
-        Some(rate) => format!("{} under {slo}", per_second(rate)),
+        Some(rate) => match result.bound {
+            None => format!("{} under {slo}", per_second(rate)),
+            Some(Bound::AtLeast) => format!("At least {} under {slo}", per_second(rate)),
+            Some(Bound::AtMost) => format!("At most {} under {slo}", per_second(rate)),
+        },
         None => format!("No capacity was found under {slo}"),
     };
     let interval = interval(result);
@@ -98,7 +107,11 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
     let mut capacity = rate_tile("Capacity", "", result.estimate_per_s);
     capacity.detail = match (result.estimate_per_s, result.lower_bound_per_s) {
         (None, Some(rate)) => format!("at least {}", per_second(rate)),
-        _ => interval(result),
+        _ => match result.bound {
+            None => interval(result),
+            Some(Bound::AtLeast) => "at least: the search was not let go beyond it".to_owned(),
+            Some(Bound::AtMost) => "at most: it did not hold when looked at again".to_owned(),
+        },
     };
     let above = result.seconds_above_estimate;
     let share = |s: f64| if result.seconds > 0.0 { s / result.seconds } else { 0.0 };

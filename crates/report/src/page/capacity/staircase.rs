@@ -58,7 +58,7 @@ fn steps(windows: &[WindowResult], of: impl Fn(&WindowResult) -> Option<f64>) ->
 type Piece = Vec<(f64, f64)>;
 
 /// A chart over the time of the search, without its lines.
-fn over_time(searched: &Searched, scale: Scale, unit: Unit) -> Plot {
+pub(crate) fn over_time(searched: &Searched, scale: Scale, unit: Unit) -> Plot {
     let end = end_s(&searched.windows);
     let place = |w: &WindowResult| (w.start_s, w.start_s + w.seconds / 2.0, w.start_s + w.seconds);
     Plot {
@@ -181,6 +181,7 @@ mod tests {
             offered_per_s: 100.0,
             achieved_per_s: 99.0,
             rtt_us: None,
+            rtt_samples_us: Vec::new(),
             response_us: plimsoll_stats::Percentiles::default(),
             percentiles_us: BTreeMap::from([(90, p90)]),
             errors: 0,

@@ -2,6 +2,7 @@
 //! changes, its gaps.
 
 use plimsoll_capacity::compared::{Compared, Group};
+use plimsoll_capacity::search::Bound;
 use plimsoll_capacity::series::SeriesRun;
 
 use super::toned;
@@ -44,19 +45,25 @@ fn course(group: &Group, tone: &'static str, scale: Scale, table: &Table, index:
     let last = group.runs.last().map_or(0.0, |run| at(group, run));
     // A little room behind the last one, for its symbol.
     let end = (last * 1.02).max(1.0);
-    let points = group.runs.iter().filter_map(|run| Some((at(group, run), run.estimate_per_s?)));
+    let points = group.runs.iter().filter_map(|run| {
+        let symbol = if run.bound.is_some() { Symbol::Triangle } else { Symbol::Disc };
+        Some((symbol, tone, (at(group, run), run.estimate_per_s?)))
+    });
     let bars = group.runs.iter().filter(|run| run.estimate_per_s.is_some()).filter_map(|run| {
         let (low, high) = run.ci95?;
         Some(vec![(at(group, run), low), (at(group, run), high)])
     });
     let gaps = group.runs.iter().filter(|run| run.estimate_per_s.is_none());
-    let mut symbols: Vec<_> = points.map(|point| (Symbol::Disc, tone, point)).collect();
+    let mut symbols: Vec<_> = points.collect();
     let found = symbols.len();
     symbols.extend(gaps.map(|run| (Symbol::Cross, "c3", (at(group, run), 0.0))));
     let mut keys = vec![
         Key::Symbol(Symbol::Disc, tone, "estimate, with its 95% interval"),
         Key::Line("line c7 broad".to_owned(), "level".to_owned()),
     ];
+    if group.summary.bounds > 0 {
+        keys.push(Key::Symbol(Symbol::Triangle, tone, "no more than a bound"));
+    }
     if symbols.len() > found {
         keys.push(Key::Symbol(Symbol::Cross, "c3", "no estimate"));
     }
@@ -127,6 +134,15 @@ fn places(group: &Group, end: f64) -> Vec<(f64, f64, f64)> {
     times.iter().enumerate().map(place).collect()
 }
 
+/// A rate, and whether it is no more than a bound.
+fn bounded(rate: String, bound: Option<Bound>) -> String {
+    match bound {
+        None => rate,
+        Some(Bound::AtLeast) => format!("at least {rate}"),
+        Some(Bound::AtMost) => format!("at most {rate}"),
+    }
+}
+
 fn table(group: &Group, index: usize) -> Table {
     let heads = ["began", "estimate", "95%", "ended", "run", "why"];
     let row = |run: &SeriesRun| {
@@ -134,7 +150,8 @@ fn table(group: &Group, index: usize) -> Table {
         let interval = run.ci95.map(|(low, high)| format!("{} to {}", rate(low), rate(high)));
         vec![
             run.started.clone(),
-            run.estimate_per_s.map_or_else(|| "–".to_owned(), rate),
+            run.estimate_per_s
+                .map_or_else(|| "–".to_owned(), |value| bounded(rate(value), run.bound)),
             interval.unwrap_or_else(|| "–".to_owned()),
             run.ended.replace('_', " "),
             run.run.clone().unwrap_or_default(),

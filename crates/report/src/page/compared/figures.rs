@@ -66,7 +66,12 @@ fn write_row(m: &mut Markup, group: &Group, priced: bool) {
         let gaps = group.summary.searches - group.summary.found;
         let gaps =
             if gaps == 0 { String::new() } else { format!(" of {}", group.summary.searches) };
-        m.leaf("td", &[], format_args!("{}{gaps}", group.summary.found));
+        let bounds = match group.summary.bounds {
+            0 => String::new(),
+            1 => ", 1 a bound".to_owned(),
+            bounds => format!(", {bounds} bounds"),
+        };
+        m.leaf("td", &[], format_args!("{}{gaps}{bounds}", group.summary.found));
         for cell in cells(group.summary.estimate_per_s.as_ref()) {
             m.leaf("td", &[], cell);
         }

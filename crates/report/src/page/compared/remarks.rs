@@ -1,6 +1,7 @@
 //! What stands out among groups, in words: poor targets, dips and rises, warnings.
 
 use plimsoll_capacity::compared::{Compared, Group};
+use plimsoll_capacity::restarts::Restarts;
 use plimsoll_capacity::series::DipFound;
 
 use crate::chart::unit::{moment, per_cent, significant};
@@ -21,6 +22,7 @@ pub(super) fn write(m: &mut Markup, compared: &Compared) {
         });
     }
     list(m, "Changes", &changes(compared));
+    list(m, "Restarts", &restarts(compared));
     list(m, "Notes", &compared.warnings);
 }
 
@@ -36,6 +38,36 @@ fn list(m: &mut Markup, title: &str, items: &[String]) {
             }
         });
     });
+}
+
+/// The spread between restarts of each group that was restarted, in a sentence.
+fn restarts(compared: &Compared) -> Vec<String> {
+    let known = |group: &Group| {
+        let of = group.summary.restarts.as_ref()?;
+        Some(format!("{}: {}", group.group, spread(of)))
+    };
+    compared.groups.iter().filter_map(known).collect()
+}
+
+fn spread(of: &Restarts) -> String {
+    let spread = format!("{} estimates with a CV of {}", of.n, per_cent(of.between_cv));
+    let (Some(within), Some(p), Some(cv)) = (of.within_sd_per_s, of.p_value, of.restart_cv) else {
+        return format!("{spread}; they have no intervals to hold that against.");
+    };
+    let within = per_cent(within / of.mean_per_s);
+    let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
+    if of.is_more_than_chance == Some(true) {
+        let (cv, (low, high)) = (per_cent(cv), of.next_95);
+        format!(
+            "{spread}, where the searches explain {within}: more than chance ({p}), {cv} from \
+             restart to restart. After a next restart the capacity lies between {}/s and {}/s \
+             (95%), whatever the interval of a single search.",
+            significant(low),
+            significant(high)
+        )
+    } else {
+        format!("{spread}, where the searches explain {within}: no more than chance ({p}).")
+    }
 }
 
 fn changes(compared: &Compared) -> Vec<String> {

@@ -33,7 +33,13 @@ fn boxes(compared: &Compared, range: Range) -> Boxes {
     let row = |(tone, group): (&'static str, &Group)| {
         let poor = if group.is_poor() { ", unusually poor" } else { "" };
         let plot = group.summary.estimate_per_s.as_ref().map(|described| described.spread.clone());
-        Row { name: format!("{} (n = {}{poor})", group.group, group.summary.found), tone, plot }
+        let bounds = match group.summary.bounds {
+            0 => String::new(),
+            1 => ", 1 a bound".to_owned(),
+            bounds => format!(", {bounds} bounds"),
+        };
+        let found = group.summary.found;
+        Row { name: format!("{} (n = {found}{bounds}{poor})", group.group), tone, plot }
     };
     let note = format!(
         "The box holds the middle half of the estimates, the broad line is the median. Whiskers \

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""The search live, on queues of known capacity: `plimsoll target` with exponential service times.
+
+    live.py [--times N] [--side-by-side N] [--only M/M/C:BOUND,…]
+
+Each case is searched N times (5), each time on a target of its own with another seed, on loopback.
+Searches stand side by side where the machine has room: their rates are far below what a core sends.
+Capacities are Erlang's (C. Palm, A. K. Erlang; see crates/capacity's `simulated`): computed here by
+the recursion for B and bisection, independently of the program. Writes LIVE.md beside this file,
+and what each search said as one line of JSON to standard output.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import socket
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PLIMSOLL = os.environ.get("PLIMSOLL", os.path.join(ROOT, "target/release/plimsoll"))
+SERVICE_S, SHARE = 0.004, 0.9
+CASES = [(workers, bound) for workers in (1, 2, 4, 8) for bound in (20, 30, 150)]
+LONGEST_S = 1800
+
+
+def waits(workers, offered):
+    """Erlang's C: the probability that a request waits."""
+    blocked = 1.0
+    for n in range(1, workers + 1):
+        blocked = offered * blocked / (n + offered * blocked)
+    return blocked / (1.0 - (offered / workers) * (1.0 - blocked))
+
+
+def beyond(workers, rate, bound_s):
+    """The share of requests whose response time in M/M/c exceeds the bound."""
+    mu = 1.0 / SERVICE_S
+    free = workers * mu - rate
+    wait = waits(workers, rate / mu)
+    if math.isclose(free, mu):
+        return math.exp(-mu * bound_s) * (1.0 + wait * mu * bound_s)
+    # The sum of a service time and, where it waits, of an exponential time of rate `free`.
+    both = (free * math.exp(-mu * bound_s) - mu * math.exp(-free * bound_s)) / (free - mu)
+    return (1.0 - wait) * math.exp(-mu * bound_s) + wait * both
+
+
+def capacity(workers, bound_s):
+    low, high = 0.0, workers / SERVICE_S * (1.0 - 1e-9)
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if beyond(workers, middle, bound_s) < 1 - SHARE else (low, middle)
+    return low
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def search(workers, bound_ms, seed):
+    """The result of one search of one target."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as place:
+        target = subprocess.Popen(
+            [PLIMSOLL, "target", "--listen", f"127.0.0.1:{port}", "--service-time",
+             f"exp:{1e3 * SERVICE_S:g}ms", "--workers", str(workers), "--seed", str(seed + 500)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        try:
+            for _ in range(200):
+                try:
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+                    break
+                except OSError:
+                    time.sleep(0.05)
+            # Searches of one user take turns on a machine; these have room beside each other.
+            alone = {**os.environ, "XDG_RUNTIME_DIR": place}
+            done = subprocess.run(
+                [PLIMSOLL, "capacity", f"http://127.0.0.1:{port}/", "--slo",
+                 f"p90<{bound_ms}ms", "--seed", str(seed), "--json", "--quiet",
+                 "--pacing", "precise", "--out", f"{place}/runs"],
+                capture_output=True, text=True, timeout=LONGEST_S, env=alone,
+            )
+        finally:
+            target.terminate()
+            target.wait()
+    if not done.stdout.strip():
+        raise RuntimeError(f"M/M/{workers}, {bound_ms} ms: exit {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def row(workers, bound_ms, results):
+    true = capacity(workers, bound_ms / 1e3)
+    found = [r for r in results if r["estimate_per_s"] is not None]
+    errors = [r["estimate_per_s"] / true - 1 for r in found]
+    covered = sum(r["ci95"] is not None and r["ci95"][0] <= true <= r["ci95"][1] for r in found)
+    each = ", ".join(f"{e:+.1%}" for e in sorted(errors))
+    load = statistics.mean(r["seconds"] for r in results)
+    text = (f"| M/M/{workers}, {bound_ms} ms | {true:.1f}/s | {each} | "
+            f"{covered} of {len(results)} | {load:.0f} s |")
+    return text, errors, covered
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--side-by-side", type=int, default=4)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--output", default=os.path.join(HERE, "LIVE.md"))
+    arguments = parser.parse_args()
+    wanted = [c for c in arguments.only.split(",") if c]
+    cases = [c for c in CASES if not wanted or f"M/M/{c[0]}:{c[1]}" in wanted]
+    results = {case: [] for case in cases}
+    lock = threading.Lock()
+
+    def one(task):
+        case, n = task
+        told = search(*case, seed=1000 * n + 100 * case[0] + case[1])
+        with lock:
+            results[case].append(told)
+            kept = {key: told[key] for key in ("ended", "estimate_per_s", "ci95", "seconds")}
+            print(json.dumps({"case": case, "true_per_s": capacity(case[0], case[1] / 1e3), **kept,
+                              "warnings": told["warnings"]}), flush=True)
+
+    # The longest first: M/M/1 takes minutes.
+    tasks = [(case, n) for case in cases for n in range(arguments.times)]
+    with concurrent.futures.ThreadPoolExecutor(arguments.side_by_side) as pool:
+        list(pool.map(one, tasks))
+    out = ["# The search live, on queues of known capacity\n",
+           f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, by "
+           f"`benches/capacity/live.py {' '.join(sys.argv[1:])}".rstrip() + "`: searches of "
+           "`plimsoll target`, exponential service time of 4 ms in the mean, `--precision 5%`, "
+           f"{arguments.side_by_side} searches side by side. Errors are those of the estimates.\n",
+           "| case | capacity | errors | covered | load, mean |", "| --- | --- | --- | --- | --- |"]
+    errors, covered = [], 0
+    for (workers, bound), told in results.items():
+        text, off, held = row(workers, bound, told)
+        out.append(text)
+        errors += off
+        covered += held
+    count = sum(len(told) for told in results.values())
+    out.append(f"\nAll: {len(errors)} of {count} found, mean error {statistics.mean(errors):+.2%}, "
+               f"worst {max(errors, key=abs):+.1%}, {covered} of {count} intervals cover.")
+    with open(arguments.output, "w", encoding="utf-8") as file:
+        file.write("\n".join(out) + "\n")
+    print(out[-1].strip())
+
+
+if __name__ == "__main__":
+    main()
