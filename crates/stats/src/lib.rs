@@ -8,11 +8,13 @@ pub mod box_plot;
 pub mod change_points;
 pub mod chi_square;
 pub mod dips;
+pub mod elasticity;
 pub mod heterogeneity;
 pub mod histogram;
 pub mod interval;
 pub mod outliers;
 pub mod percentiles;
+pub mod queueing;
 pub mod sample;
 pub mod slo;
 

@@ -1,0 +1,97 @@
+//! How many instances a rate needs: the least number that the queueing model says holds the SLO.
+//!
+//! The pool is taken as one queue for all its cores (M/G/m, [`plimsoll_stats::queueing::Waiting`]),
+//! which a balancer by least connections comes near. Without an SLO a pool holds that is not
+//! saturated. With a limit of requests an instance, one request in a thousand may be lost.
+
+use crate::policy::Facts;
+use plimsoll_stats::queueing::{Finite, Waiting};
+
+/// The most instances that are looked at.
+pub const MOST: u32 = 100_000;
+/// Of requests that find no place, so many are as good as none.
+const LOST: f64 = 0.001;
+
+/// The rule by which demand is told.
+#[derive(Debug, Clone)]
+pub struct Demand {
+    facts: Facts,
+    /// The squared coefficient of variation of the service time.
+    squared: f64,
+}
+
+impl Demand {
+    /// The rule of a pool.
+    #[must_use]
+    pub fn new(facts: &Facts) -> Self {
+        let points = &facts.service_points_s;
+        let count = points.len().max(1) as f64;
+        let mean = points.iter().sum::<f64>() / count;
+        let variance = points.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / count;
+        let squared = if mean > 0.0 { variance / (mean * mean) } else { 0.0 };
+        Self { facts: facts.clone(), squared }
+    }
+
+    /// The rule in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let cores = self.facts.cores;
+        match self.facts.slo {
+            Some((quantile, bound_s)) => format!(
+                "the least n for which M/G/m with {cores} servers an instance keeps p{} below {} ms",
+                100.0 * quantile,
+                1e3 * bound_s
+            ),
+            None => format!("the least n that is not saturated, with {cores} servers an instance"),
+        }
+    }
+
+    /// The least number of instances of some speed for a rate per second; [`MOST`] where more are
+    /// needed. At least 1.
+    #[must_use]
+    pub fn instances(&self, rate_per_s: f64, speed: f64) -> u32 {
+        let service_s = self.facts.service_s / speed;
+        let cores = f64::from(self.facts.cores);
+        let saturated = rate_per_s * service_s / cores;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
+        let mut low = (saturated.floor().clamp(0.0, f64::from(MOST)) as u32).max(1);
+        if self.holds(low, rate_per_s, speed) {
+            return low;
+        }
+        let mut step = 1;
+        while low + step < MOST && !self.holds(low + step, rate_per_s, speed) {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step).min(MOST);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.holds(middle, rate_per_s, speed) { high = middle } else { low = middle }
+        }
+        high
+    }
+
+    /// Whether so many instances hold the SLO at a rate.
+    #[must_use]
+    pub fn holds(&self, instances: u32, rate_per_s: f64, speed: f64) -> bool {
+        let facts = &self.facts;
+        let service_s = facts.service_s / speed;
+        let servers = instances.saturating_mul(facts.cores);
+        let Some(waiting) = Waiting::of(rate_per_s, servers, service_s, self.squared) else {
+            return false;
+        };
+        if let Some(limit) = facts.limit {
+            let room = instances.saturating_mul(limit);
+            let queue = Finite::of(rate_per_s * service_s, servers, room);
+            if queue.is_none_or(|queue| queue.lost > LOST) {
+                return false;
+            }
+        }
+        facts.slo.is_none_or(|(quantile, bound_s)| {
+            let points = &facts.service_points_s;
+            let longer: f64 =
+                points.iter().map(|s| waiting.longer(bound_s - s / speed)).sum::<f64>();
+            longer / points.len().max(1) as f64 <= 1.0 - quantile
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! Policies: how many instances a pool should have, from what is seen of it.
+//!
+//! A policy has no clock, no randomness and does no I/O: the same observations give the same
+//! decisions. What it remembers is its [`Policy::State`], which can be written down and read again,
+//! so that a controller may be restarted.
+//!
+//! A new policy is a file of its own and one line in [`KINDS`].
+
+mod fixed;
+mod oracle;
+mod panic;
+mod parameters;
+mod predictive;
+mod revenue;
+mod slo;
+mod step;
+mod target;
+mod threshold;
+mod timetable;
+
+pub use parameters::{Fault, Parameters};
+
+use crate::observation::Observation;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// What a policy decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// How many instances the pool should have, those that boot counted.
+    pub desired: u32,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// A way to decide.
+pub trait Policy: Send + Sync {
+    /// What it remembers between decisions.
+    type State: Default + Clone + Send + Serialize + DeserializeOwned;
+
+    /// Decides. Called at every tick of the world, in order.
+    fn decide(&self, state: &mut Self::State, seen: &Observation<'_>) -> Decision;
+}
+
+/// A policy with what it remembers, whatever the kind of both.
+pub trait Decider: Send {
+    /// Decides.
+    fn decide(&mut self, seen: &Observation<'_>) -> Decision;
+
+    /// What it remembers, as JSON.
+    ///
+    /// # Errors
+    /// Where it holds what JSON has no word for.
+    fn save(&self) -> serde_json::Result<String>;
+
+    /// Remembers what was saved.
+    ///
+    /// # Errors
+    /// Where the text is not of this kind.
+    fn restore(&mut self, text: &str) -> serde_json::Result<()>;
+}
+
+/// A policy and its state.
+struct Deciding<P: Policy> {
+    policy: Arc<P>,
+    state: P::State,
+}
+
+impl<P: Policy> Decider for Deciding<P> {
+    fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+        self.policy.decide(&mut self.state, seen)
+    }
+
+    fn save(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&self.state)
+    }
+
+    fn restore(&mut self, text: &str) -> serde_json::Result<()> {
+        self.state = serde_json::from_str(text)?;
+        Ok(())
+    }
+}
+
+/// What policies are told of the pool when they are made.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// Requests that an instance serves at once.
+    pub cores: u32,
+    /// The most requests of an instance; `None` without a limit.
+    pub limit: Option<u32>,
+    /// The mean service time, seconds.
+    pub service_s: f64,
+    /// Points of equal weight of the service time, seconds.
+    pub service_points_s: Arc<[f64]>,
+    /// What a served request earns, and what an instance costs per hour.
+    pub income: f64,
+    /// The price of an instance per hour.
+    pub price_per_hour: f64,
+    /// The SLO: a quantile and its bound in seconds.
+    pub slo: Option<(f64, f64)>,
+    /// How long an instance boots in the mean, seconds.
+    pub boot_s: f64,
+    /// The rate per second over time, at the ends of equal steps: what only the oracle may know.
+    pub future: Option<Arc<Future>>,
+}
+
+/// Rates that are going to be, step by step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Future {
+    /// The length of a step, seconds.
+    pub step_s: f64,
+    /// The mean rate of each, per second.
+    pub rates: Vec<f64>,
+}
+
+/// A policy that can be begun again and again: for replications.
+pub type Maker = Arc<dyn Fn() -> Box<dyn Decider> + Send + Sync>;
+
+fn maker<P: Policy + 'static>(policy: P) -> Maker {
+    let policy = Arc::new(policy);
+    Arc::new(move || Box::new(Deciding { policy: policy.clone(), state: P::State::default() }))
+}
+
+/// A parameter of a policy.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: &'static str,
+    /// What holds where it is not given; `–` where nothing does.
+    pub default: &'static str,
+    /// What it means, in a sentence.
+    pub about: &'static str,
+}
+
+/// A kind of policy.
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// What it decides by, in a sentence.
+    pub about: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Makes one.
+    make: fn(&mut Parameters, &Facts) -> Option<Maker>,
+}
+
+/// All kinds, in the order of the manual.
+pub static KINDS: [&Kind; 10] = [
+    &fixed::KIND,
+    &threshold::KIND,
+    &step::KIND,
+    &target::KIND,
+    &panic::KIND,
+    &revenue::KIND,
+    &timetable::KIND,
+    &predictive::KIND,
+    &slo::KIND,
+    &oracle::KIND,
+];
+
+/// The kind of that name.
+///
+/// # Errors
+/// A name that no kind has, with the nearest that one has.
+pub fn kind(name: &str) -> Result<&'static Kind, Fault> {
+    KINDS.iter().find(|kind| kind.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        let near = plimsoll_units::nearest(name, names.iter().copied());
+        Fault {
+            parameter: None,
+            message: format!("expected a policy, one of {}, found `{name}`", names.join(", ")),
+            hint: near.map(|near| format!("did you mean {near}?")),
+        }
+    })
+}
+
+impl Kind {
+    /// A policy of this kind with these parameters, name and text.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn make(&self, given: &[(String, String)], facts: &Facts) -> Result<Maker, Vec<Fault>> {
+        let mut parameters = Parameters::new(self, given);
+        let made = (self.make)(&mut parameters, facts);
+        let faults = parameters.finish();
+        match made {
+            Some(made) if faults.is_empty() => Ok(made),
+            _ => Err(faults),
+        }
+    }
+}
+
+const fn parameter(
+    name: &'static str,
+    takes: &'static str,
+    default: &'static str,
+    about: &'static str,
+) -> Parameter {
+    Parameter { name, takes, default, about }
+}

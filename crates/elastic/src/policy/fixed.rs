@@ -1,0 +1,29 @@
+//! Always the same number of instances.
+
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use crate::observation::Observation;
+
+pub(super) static KIND: Kind = Kind {
+    name: "fixed",
+    about: "always as many instances",
+    parameters: &[parameter("instances", "count", "the most", "How many.")],
+    make,
+};
+
+struct Fixed {
+    instances: Option<u32>,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
+fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
+    Some(maker(Fixed { instances: parameters.whole("instances", 1, 1_000_000) }))
+}
+
+impl Policy for Fixed {
+    type State = ();
+
+    fn decide(&self, (): &mut (), seen: &Observation<'_>) -> Decision {
+        let desired = self.instances.unwrap_or(seen.bounds.1);
+        Decision { desired, reason: format!("always {desired}") }
+    }
+}

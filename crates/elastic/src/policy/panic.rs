@@ -1,0 +1,111 @@
+//! A long window, and a short one for bursts, as Knative's pod autoscaler (knative/serving,
+//! `pkg/autoscaler/scaling/autoscaler.go`; knative.dev, *Additional autoscaling configuration*):
+//!
+//! ```text
+//! stable = ⌈mean over the long window / target⌉        panic = ⌈mean over the short one / target⌉
+//! ```
+//!
+//! both kept within ⌊ready / down⌋ and ⌈up × ready⌉. When `panic / ready` reaches the threshold it
+//! panics: it takes the greater of both and never fewer than before, until a long window has gone by
+//! without a reason to.
+
+use super::threshold::metric;
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use crate::observation::{Metric, Observation, Series};
+use serde::{Deserialize, Serialize};
+
+pub(super) static KIND: Kind = Kind {
+    name: "panic",
+    about: "a long window, and a short one that takes over when load bursts",
+    parameters: &[
+        parameter("metric", "concurrency, rate or queue", "concurrency", "Of what."),
+        parameter("target", "number", "70% of the limit", "What it is to be, for each instance."),
+        parameter("stable", "duration", "60s", "The long window."),
+        parameter("panic", "duration", "6s", "The short one."),
+        parameter("threshold", "number", "2", "It panics from so many times what is ready."),
+        parameter("up", "number", "1000", "So many times more at once, at most."),
+        parameter("down", "number", "2", "So many times fewer at once, at most."),
+    ],
+    make,
+};
+
+struct Panic {
+    metric: Metric,
+    target: f64,
+    stable_s: f64,
+    panic_s: f64,
+    threshold: f64,
+    rates: (f64, f64),
+}
+
+/// Since when it panics, and the most that was wanted since.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Panicking {
+    since_s: Option<f64>,
+    most: u32,
+}
+
+fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
+    let usual = 0.7 * f64::from(facts.limit.unwrap_or(facts.cores));
+    let stable_s = parameters.seconds("stable").unwrap_or(60.0);
+    let panic_s = parameters.seconds("panic").unwrap_or(0.1 * stable_s);
+    if panic_s > stable_s {
+        let message = format!("expected `panic` within `stable`, found {panic_s} of {stable_s} s");
+        parameters.fault("panic", message, None);
+    }
+    Some(maker(Panic {
+        metric: metric(parameters).unwrap_or(Metric::Concurrency),
+        target: parameters.number("target", 1e-9, 1e12).unwrap_or(usual),
+        stable_s,
+        panic_s,
+        threshold: parameters.number("threshold", 1.0, 1000.0).unwrap_or(2.0),
+        rates: (
+            parameters.number("up", 1.0, 1e6).unwrap_or(1000.0),
+            parameters.number("down", 1.0, 1e6).unwrap_or(2.0),
+        ),
+    }))
+}
+
+impl Panic {
+    /// The mean over a window; over the last point where that is longer.
+    fn mean(&self, seen: &Observation<'_>, window_s: f64) -> Option<f64> {
+        let series = seen.series;
+        let points = series.last(window_s).filter(|points| !points.is_empty());
+        let points = points.or_else(|| series.points.last().map(std::slice::from_ref))?;
+        Series::mean(points, self.metric)
+    }
+}
+
+impl Policy for Panic {
+    type State = Panicking;
+
+    fn decide(&self, state: &mut Panicking, seen: &Observation<'_>) -> Decision {
+        let (wanted, ready) = (seen.wanted(), f64::from(seen.ready().max(1)));
+        let name = self.metric.name();
+        let (Some(long), Some(short)) = (self.mean(seen, self.stable_s), self.mean(seen, self.panic_s))
+        else {
+            return Decision { desired: wanted, reason: format!("no {name} yet") };
+        };
+        let (up, down) = self.rates;
+        let bounded = |mean: f64| {
+            let instances = (mean / self.target).ceil();
+            instances.clamp((ready / down).floor(), (up * ready).ceil())
+        };
+        let (stable, panic) = (bounded(long), bounded(short));
+        if panic / ready >= self.threshold {
+            if state.since_s.is_none() {
+                state.most = wanted;
+            }
+            state.since_s = Some(seen.now_s);
+        } else if state.since_s.is_some_and(|since_s| seen.now_s > since_s + self.stable_s) {
+            state.since_s = None;
+        }
+        if state.since_s.is_some() {
+            state.most = state.most.max(seen.clamp(stable.max(panic)));
+            let reason = format!("panics: {name} {short:.1} in the short window, {long:.1} in the long");
+            return Decision { desired: seen.clamp(f64::from(state.most)), reason };
+        }
+        let reason = format!("{name} {long:.1}, {} for each", self.target);
+        Decision { desired: seen.clamp(stable), reason }
+    }
+}

@@ -1,0 +1,118 @@
+//! Reading the parameters of a policy: names and texts, each with what was wanted and found.
+
+use super::Kind;
+use plimsoll_units::{ParseError, duration, nearest};
+use std::collections::BTreeSet;
+
+/// What is wrong with a policy or one of its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// The parameter; `None` where it is the policy itself.
+    pub parameter: Option<String>,
+    /// What was wanted, and found.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// The parameters given to a policy.
+pub struct Parameters<'a> {
+    kind: &'a Kind,
+    given: &'a [(String, String)],
+    faults: Vec<Fault>,
+}
+
+impl<'a> Parameters<'a> {
+    /// Notes those that the kind does not have, and those given twice.
+    pub(super) fn new(kind: &'a Kind, given: &'a [(String, String)]) -> Self {
+        let mut all = Self { kind, given, faults: Vec::new() };
+        let mut seen = BTreeSet::new();
+        for (name, _) in given {
+            if !kind.parameters.iter().any(|known| known.name == name) {
+                let names = kind.parameters.iter().map(|known| known.name);
+                let near = nearest(name, names);
+                let hint = near.map(|near| format!("did you mean {near}?"));
+                all.fault(name, format!("`{}` has no parameter `{name}`", kind.name), hint);
+            } else if !seen.insert(name) {
+                all.fault(name, format!("`{name}` is given twice"), None);
+            }
+        }
+        all
+    }
+
+    pub(super) fn finish(self) -> Vec<Fault> {
+        self.faults
+    }
+
+    /// Notes what is wrong with a parameter.
+    pub(super) fn fault(&mut self, name: &str, message: String, hint: Option<String>) {
+        self.faults.push(Fault { parameter: Some(name.to_owned()), message, hint });
+    }
+
+    /// The text of a parameter.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        debug_assert!(self.kind.parameters.iter().any(|known| known.name == name), "{name}");
+        self.given.iter().find(|(of, _)| of == name).map(|(_, text)| text.as_str())
+    }
+
+    /// A parameter read by a parser.
+    pub(super) fn parsed<T>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, ParseError>,
+    ) -> Option<T> {
+        match parse(self.text(name)?) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.fault(name, format!("`{name}`: {error}"), error.hint.clone());
+                None
+            }
+        }
+    }
+
+    /// A number in a range.
+    pub(super) fn number(&mut self, name: &str, least: f64, most: f64) -> Option<f64> {
+        let wanted = format!("a number from {least} to {most}");
+        self.parsed(name, |text| {
+            let number: f64 = text.parse().unwrap_or(f64::NAN);
+            let wrong = || ParseError::new(wanted.clone(), text, 0, text.len());
+            if (least..=most).contains(&number) { Ok(number) } else { Err(wrong()) }
+        })
+    }
+
+    /// A whole number in a range.
+    pub(super) fn whole(&mut self, name: &str, least: u32, most: u32) -> Option<u32> {
+        let wanted = format!("a whole number from {least} to {most}");
+        self.parsed(name, |text| {
+            let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+            number.ok_or_else(|| ParseError::new(wanted.clone(), text, 0, text.len()))
+        })
+    }
+
+    /// A length of time in seconds.
+    pub(super) fn seconds(&mut self, name: &str) -> Option<f64> {
+        self.parsed(name, duration).map(|duration| duration.as_secs_f64())
+    }
+
+    /// Yes or no.
+    pub(super) fn switch(&mut self, name: &str) -> Option<bool> {
+        self.word(name, &[("true", true), ("false", false)])
+    }
+
+    /// One of a few words.
+    pub(super) fn word<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> Option<T> {
+        self.parsed(name, |text| {
+            let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+            found.ok_or_else(|| {
+                let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                let wanted = format!("one of {}", names.join(", "));
+                let error = ParseError::new(wanted, text, 0, text.len());
+                match nearest(text, names.iter().copied()) {
+                    Some(near) => error.hint(format!("did you mean {near}?")),
+                    None => error,
+                }
+            })
+        })
+    }
+}

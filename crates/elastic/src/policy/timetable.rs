@@ -1,0 +1,88 @@
+//! A timetable: so many instances from each time of the day on.
+
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use crate::observation::Observation;
+use plimsoll_units::ParseError;
+
+pub(super) static KIND: Kind = Kind {
+    name: "schedule",
+    about: "so many instances from each time of the day on",
+    parameters: &[
+        parameter("times", "HH:MM=COUNT,…", "–", "From each time on so many, the last one over night."),
+        parameter("early", "duration", "0s", "So long before each time."),
+    ],
+    make,
+};
+
+const DAY_S: f64 = 86_400.0;
+
+struct Timetable {
+    /// Seconds since midnight, ascending, and how many.
+    times: Vec<(f64, u32)>,
+    early_s: f64,
+}
+
+/// Reads `08:00=5,18:30=2`.
+fn times(text: &str) -> Result<Vec<(f64, u32)>, ParseError> {
+    let mut at = 0;
+    let mut times = Vec::new();
+    for part in text.split(',') {
+        let entry = part.split_once('=').and_then(|(time, count)| {
+            let (hours, minutes) = time.trim().split_once(':')?;
+            let (hours, minutes): (u32, u32) = (hours.parse().ok()?, minutes.parse().ok()?);
+            let is_time = hours < 24 && minutes < 60;
+            let count = count.trim().parse().ok()?;
+            is_time.then_some((f64::from(60 * hours + minutes) * 60.0, count))
+        });
+        match entry {
+            Some(entry) => times.push(entry),
+            None => {
+                return Err(ParseError::new("a time and a count as 08:00=5", part, at, part.len()));
+            }
+        }
+        at += part.len() + 1;
+    }
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(times)
+}
+
+fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
+    if parameters.text("times").is_none() {
+        let hint = Some("times=08:00=5,18:00=2".to_owned());
+        parameters.fault("times", "`schedule` needs its times".to_owned(), hint);
+    }
+    let times = parameters.parsed("times", times)?;
+    Some(maker(Timetable { times, early_s: parameters.seconds("early").unwrap_or(0.0) }))
+}
+
+impl Policy for Timetable {
+    type State = ();
+
+    fn decide(&self, (): &mut (), seen: &Observation<'_>) -> Decision {
+        let now_s = (seen.of_day_s + self.early_s + 1e-6).rem_euclid(DAY_S);
+        let passed = self.times.iter().rev().find(|(at_s, _)| *at_s <= now_s);
+        // Before the first it is still the last one, of the day before.
+        match passed.or(self.times.last()) {
+            Some(&(at_s, count)) => {
+                let minutes = at_s / 60.0;
+                let (hour, minute) = ((minutes / 60.0).floor(), minutes % 60.0);
+                let reason = format!("{count} from {hour:02}:{minute:02} on");
+                Decision { desired: seen.clamp(f64::from(count)), reason }
+            }
+            None => Decision { desired: seen.wanted(), reason: "an empty timetable".to_owned() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timetable_is_read_with_places() {
+        assert_eq!(times("18:30=2,08:00=5").unwrap(), [(28_800.0, 5), (66_600.0, 2)]);
+        for (text, at) in [("24:00=1", 0), ("08:00=5,9=2", 8), ("08:60=5", 0), ("", 0)] {
+            assert_eq!(times(text).unwrap_err().at, at, "{text}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Which instance takes the next request.
+//!
+//! *Least connections* is the one with the fewest requests. Of several, the first in the list, as
+//! nginx's module "fair" of 2010 chose; or one by turns, or by chance. *Power of two choices*: of two
+//! drawn by chance, the one with fewer (M. Mitzenmacher, IEEE TPDS 12(10), 2001). *Weighted* is
+//! nginx's smooth weighted round robin: each gains its weight, the greatest is taken and loses the
+//! sum. None takes an instance that has as many requests as it may.
+
+use plimsoll_workload::random::Stream;
+
+/// How to choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The fewest requests.
+    Least(Ties),
+    /// In turn.
+    RoundRobin,
+    /// In turn, the more often the greater the weight.
+    Weighted,
+    /// By chance.
+    Random,
+    /// The one with fewer requests of two drawn by chance.
+    Two,
+}
+
+/// Which of several with as few requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ties {
+    /// The first in the list.
+    #[default]
+    First,
+    /// The next after the one that was taken last.
+    Next,
+    /// Any, by chance.
+    Random,
+}
+
+/// The balancer's view of the instances.
+#[derive(Debug, Clone)]
+pub(super) struct Balancer {
+    choice: Choice,
+    /// The most requests of an instance.
+    limit: u32,
+    present: Vec<u32>,
+    /// The open instances, in the order of the list.
+    open: Vec<usize>,
+    weight: Vec<i64>,
+    gained: Vec<i64>,
+    /// The place in the list after the one taken last.
+    next: usize,
+    chance: Stream,
+}
+
+impl Balancer {
+    /// None of `slots` instances is open yet.
+    pub(super) fn new(choice: Choice, slots: usize, limit: Option<u32>, chance: Stream) -> Self {
+        Self {
+            choice,
+            limit: limit.unwrap_or(u32::MAX),
+            present: vec![0; slots],
+            open: Vec::with_capacity(slots),
+            weight: vec![1; slots],
+            gained: vec![0; slots],
+            next: 0,
+            chance,
+        }
+    }
+
+    /// Takes an instance into the list.
+    pub(super) fn open(&mut self, slot: usize) {
+        if let Err(place) = self.open.binary_search(&slot) {
+            self.open.insert(place, slot);
+        }
+    }
+
+    /// Takes an instance off the list.
+    pub(super) fn close(&mut self, slot: usize) {
+        if let Ok(place) = self.open.binary_search(&slot) {
+            self.open.remove(place);
+        }
+        self.gained[slot] = 0;
+    }
+
+    /// How often an instance is to be taken, beside the others.
+    pub(super) fn set_weight(&mut self, slot: usize, weight: u32) {
+        self.weight[slot] = i64::from(weight.max(1));
+    }
+
+    pub(super) fn present(&self, slot: usize) -> u32 {
+        self.present[slot]
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, slot: usize) {
+        self.present[slot] += 1;
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, slot: usize) {
+        self.present[slot] -= 1;
+    }
+
+    /// All requests of an instance are gone.
+    pub(super) fn clear(&mut self, slot: usize) {
+        self.present[slot] = 0;
+    }
+
+    fn has_room(&self, slot: usize) -> bool {
+        self.present[slot] < self.limit
+    }
+
+    /// An instance with room; `None` where there is none.
+    #[inline]
+    pub(super) fn choose(&mut self) -> Option<usize> {
+        match self.choice {
+            Choice::Least(Ties::First) => self.first_of_least(),
+            Choice::Least(Ties::Next) => {
+                let least = self.least()?;
+                self.in_turn(|of, slot| of.present[slot] == least)
+            }
+            Choice::Least(Ties::Random) => {
+                let least = self.least()?;
+                self.by_chance(|of, slot| of.present[slot] == least)
+            }
+            Choice::RoundRobin => self.in_turn(Self::has_room),
+            Choice::Weighted => self.by_weight(),
+            Choice::Random => self.by_chance(Self::has_room),
+            Choice::Two => self.of_two(),
+        }
+    }
+
+    #[inline]
+    fn first_of_least(&self) -> Option<usize> {
+        let mut best = (self.limit, None);
+        for &slot in &self.open {
+            let present = self.present[slot];
+            if present < best.0 {
+                best = (present, Some(slot));
+                if present == 0 {
+                    break;
+                }
+            }
+        }
+        best.1
+    }
+
+    /// The fewest requests of an instance with room.
+    fn least(&self) -> Option<u32> {
+        self.first_of_least().map(|slot| self.present[slot])
+    }
+
+    fn in_turn(&mut self, takes: impl Fn(&Self, usize) -> bool) -> Option<usize> {
+        let count = self.open.len();
+        let places = (0..count).map(|step| (self.next + step) % count);
+        let place = places.into_iter().find(|&place| takes(self, self.open[place]))?;
+        self.next = (place + 1) % count;
+        Some(self.open[place])
+    }
+
+    fn by_chance(&mut self, takes: impl Fn(&Self, usize) -> bool) -> Option<usize> {
+        let among = self.open.iter().filter(|&&slot| takes(self, slot)).count();
+        let wanted = self.chance.below(among as u64);
+        let mut fitting = self.open.iter().copied().filter(|&slot| takes(self, slot));
+        usize::try_from(wanted).ok().and_then(|wanted| fitting.nth(wanted))
+    }
+
+    fn of_two(&mut self) -> Option<usize> {
+        let count = self.open.len() as u64;
+        if count < 2 {
+            return self.first_of_least();
+        }
+        let (one, other) = (self.chance.below(count), self.chance.below(count - 1));
+        let other = if other >= one { other + 1 } else { other };
+        let [one, other] = [one, other].map(|place| usize::try_from(place).unwrap_or(0));
+        let (one, other) = (self.open[one], self.open[other]);
+        let slot = if self.present[other] < self.present[one] { other } else { one };
+        // Both are full: as nginx, which then asks all others.
+        if self.has_room(slot) { Some(slot) } else { self.first_of_least() }
+    }
+
+    fn by_weight(&mut self) -> Option<usize> {
+        let (mut sum, mut best) = (0, None);
+        for &slot in &self.open {
+            if self.present[slot] >= self.limit {
+                continue;
+            }
+            self.gained[slot] += self.weight[slot];
+            sum += self.weight[slot];
+            if best.is_none_or(|best: usize| self.gained[slot] > self.gained[best]) {
+                best = Some(slot);
+            }
+        }
+        let best = best?;
+        self.gained[best] -= sum;
+        Some(best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn balancer(choice: Choice, limit: u32) -> Balancer {
+        let mut balancer = Balancer::new(choice, 3, Some(limit), Stream::named(1, "balancer"));
+        (0..3).for_each(|slot| balancer.open(slot));
+        balancer
+    }
+
+    fn take(balancer: &mut Balancer, times: usize) -> Vec<Option<usize>> {
+        let one = |_| {
+            let slot = balancer.choose();
+            slot.inspect(|&slot| balancer.add(slot))
+        };
+        (0..times).map(one).collect()
+    }
+
+    #[test]
+    fn the_least_is_taken_and_the_first_of_several() {
+        let mut balancer = balancer(Choice::Least(Ties::First), 2);
+        let taken = take(&mut balancer, 7);
+        assert_eq!(taken, [0, 1, 2, 0, 1, 2].map(Some).into_iter().chain([None]).collect::<Vec<_>>());
+        balancer.remove(1);
+        assert_eq!(balancer.choose(), Some(1));
+        balancer.close(1);
+        assert_eq!(balancer.choose(), None);
+    }
+
+    #[test]
+    fn turns_pass_over_what_is_full() {
+        let mut balancer = balancer(Choice::RoundRobin, 2);
+        balancer.add(1);
+        balancer.add(1);
+        assert_eq!(take(&mut balancer, 5), [Some(0), Some(2), Some(0), Some(2), None]);
+    }
+
+    #[test]
+    fn ties_go_to_the_next_one() {
+        let mut balancer = balancer(Choice::Least(Ties::Next), 9);
+        assert_eq!(take(&mut balancer, 2), [Some(0), Some(1)]);
+        balancer.remove(0);
+        assert_eq!(take(&mut balancer, 2), [Some(2), Some(0)]);
+    }
+
+    #[test]
+    fn weights_are_kept_and_spread() {
+        let mut balancer = balancer(Choice::Weighted, 100);
+        balancer.set_weight(0, 5);
+        let taken: Vec<usize> = take(&mut balancer, 7).into_iter().flatten().collect();
+        assert_eq!(taken, [0, 0, 1, 0, 2, 0, 0]);
+    }
+
+    #[test]
+    fn chance_takes_all_alike_and_two_choices_keep_even() {
+        for choice in [Choice::Random, Choice::Least(Ties::Random), Choice::Two] {
+            let mut balancer = balancer(choice, 10_000);
+            let _ = take(&mut balancer, 3000);
+            let spread = balancer.present.iter().max().unwrap() - balancer.present.iter().min().unwrap();
+            assert!(spread < if choice == Choice::Random { 150 } else { 8 }, "{choice:?}: {spread}");
+        }
+        let mut full = balancer(Choice::Two, 1);
+        assert_eq!(take(&mut full, 4).into_iter().flatten().count(), 3);
+    }
+}
