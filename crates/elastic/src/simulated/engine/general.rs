@@ -186,8 +186,7 @@ impl General {
 
     /// Drops what has waited at the balancer for too long.
     fn expire(&mut self, now: u64, tally: &mut Tally) {
-        let most = self.rules.queue_timeout.min(self.rules.client_timeout);
-        let why = if most == self.rules.queue_timeout { Loss::QueueTimeout } else { Loss::ClientTimeout };
+        let (most, why) = self.rules.patience();
         while self.queue.front().is_some_and(|first| now - first.due >= most) {
             self.queue.pop_front();
             tally.lose(why, 1);
@@ -235,7 +234,7 @@ impl General {
             tally.work += held.work;
             tally.lose(Loss::ClientTimeout, 1);
         } else {
-            tally.accept(response, held.work);
+            tally.serve(response, held.work);
         }
     }
 }

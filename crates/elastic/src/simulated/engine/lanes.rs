@@ -269,6 +269,6 @@ impl Lanes {
             self.rings[lane][usize::from(from + len) % RING] = at;
             self.ring[lane].1 = len + 1;
         }
-        tally.accept(at - t, work);
+        tally.serve(at - t, work);
     }
 }

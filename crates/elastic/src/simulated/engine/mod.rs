@@ -7,6 +7,7 @@ mod balancer;
 mod compare;
 mod general;
 mod lanes;
+mod sharing;
 mod tally;
 mod winner;
 
@@ -17,6 +18,7 @@ use balancer::Balancer;
 use general::General;
 use lanes::Lanes;
 use plimsoll_workload::random::Stream;
+use sharing::Sharing;
 
 /// Service times are multiplied by a slowness over this: at speed 1.
 pub const ONE: u64 = 1 << 32;
@@ -40,6 +42,8 @@ pub struct Rules {
     pub slowdown: Slowdown,
     /// Whether instances can fail.
     pub can_fail: bool,
+    /// Whether the requests of an instance share its cores; first come, first served otherwise.
+    pub is_shared: bool,
 }
 
 impl Rules {
@@ -55,6 +59,16 @@ impl Rules {
             client_timeout: u64::MAX,
             slowdown: Slowdown::default(),
             can_fail: false,
+            is_shared: false,
+        }
+    }
+
+    /// How long a request waits at the balancer at most, and what it is lost to then.
+    fn patience(&self) -> (u64, Loss) {
+        if self.queue_timeout <= self.client_timeout {
+            (self.queue_timeout, Loss::QueueTimeout)
+        } else {
+            (self.client_timeout, Loss::ClientTimeout)
         }
     }
 
@@ -69,6 +83,7 @@ impl Rules {
             && self.client_timeout == u64::MAX
             && self.slowdown.is_none()
             && !self.can_fail
+            && !self.is_shared
     }
 }
 
@@ -119,6 +134,7 @@ pub struct Engine {
 enum Path {
     Fast(Box<Lanes>),
     General(Box<General>),
+    Sharing(Box<Sharing>),
 }
 
 impl Engine {
@@ -138,8 +154,14 @@ impl Engine {
     #[must_use]
     pub fn general(rules: &Rules, slots: usize, chance: Stream) -> Self {
         let balancer = Balancer::new(rules.choice, slots, rules.limit, chance);
-        let general = General::new(rules.clone(), slots, balancer);
-        Self { path: Path::General(Box::new(general)), cores: rules.cores }
+        let rules = rules.clone();
+        let cores = rules.cores;
+        let path = if rules.is_shared {
+            Path::Sharing(Box::new(Sharing::new(rules, slots, balancer)))
+        } else {
+            Path::General(Box::new(General::new(rules, slots, balancer)))
+        };
+        Self { path, cores }
     }
 
     /// Begins to send requests to an instance that has none.
@@ -147,6 +169,7 @@ impl Engine {
         match &mut self.path {
             Path::Fast(lanes) => lanes.open(slot, self.cores, slowness, now),
             Path::General(general) => general.open(slot, slowness, now),
+            Path::Sharing(sharing) => sharing.open(slot, slowness, now),
         }
     }
 
@@ -155,6 +178,7 @@ impl Engine {
         match &mut self.path {
             Path::Fast(lanes) => lanes.close(slot),
             Path::General(general) => general.close(slot),
+            Path::Sharing(sharing) => sharing.close(slot),
         }
     }
 
@@ -164,6 +188,7 @@ impl Engine {
         match &self.path {
             Path::Fast(lanes) => lanes.present(slot),
             Path::General(general) => general.present(slot),
+            Path::Sharing(sharing) => sharing.present(slot),
         }
     }
 
@@ -173,6 +198,7 @@ impl Engine {
         match &self.path {
             Path::Fast(lanes) => lanes.done_at(slot),
             Path::General(general) => general.done_at(slot),
+            Path::Sharing(sharing) => sharing.done_at(slot),
         }
     }
 
@@ -182,6 +208,26 @@ impl Engine {
         match &self.path {
             Path::Fast(lanes) => lanes.backlog(now),
             Path::General(general) => general.backlog(now),
+            Path::Sharing(_) => Sharing::backlog(),
+        }
+    }
+
+    /// Ends an instance at once: what it has is lost. Where instances can fail, and only there.
+    pub fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
+        match &mut self.path {
+            Path::Fast(lanes) => lanes.close(slot),
+            Path::General(general) => general.fail(slot, now, tally),
+            Path::Sharing(sharing) => sharing.fail(slot, now, tally),
+        }
+    }
+
+    /// Requests that wait at the balancer.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        match &self.path {
+            Path::Fast(_) => 0,
+            Path::General(general) => general.queued(),
+            Path::Sharing(sharing) => sharing.queued(),
         }
     }
 
@@ -190,6 +236,7 @@ impl Engine {
         match &mut self.path {
             Path::Fast(lanes) => lanes.offer(due, service, tally),
             Path::General(general) => general.offer(due, service, tally),
+            Path::Sharing(sharing) => sharing.offer(due, service, tally),
         }
     }
 
@@ -198,6 +245,7 @@ impl Engine {
         match &mut self.path {
             Path::Fast(lanes) => lanes.pass(now),
             Path::General(general) => general.pass(now, tally),
+            Path::Sharing(sharing) => sharing.pass(now, tally),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Tally {
 
     /// Counts one that was accepted and is, or will be, served.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, response: u64, work: u64) {
+    pub fn serve(&mut self, response: u64, work: u64) {
         self.served += 1;
         self.work += work;
         self.sum += response;
@@ -156,7 +156,7 @@ mod tests {
             let (mut tally, mut drained, mut direct) =
                 (Tally::default(), Histogram::new(), Histogram::new());
             for &t in &ticks {
-                tally.accept(t, 0);
+                tally.serve(t, 0);
                 direct.record(t * TICK_NS);
             }
             tally.drain_into(&mut drained);

@@ -1,0 +1,237 @@
+//! What a pool costs: the time of its instances in the units that are charged, requests and traffic,
+//! and the balancer's own.
+
+use serde::{Deserialize, Serialize};
+
+/// The unit of time that is charged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Unit {
+    /// Every started hour.
+    Hour,
+    /// Every started minute.
+    Minute,
+    /// Every started second, and at least so many.
+    Second {
+        /// The least that is charged for an instance.
+        least: u64,
+    },
+}
+
+/// From when an instance is charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum From {
+    /// When it is ready: booting is free.
+    #[default]
+    Running,
+    /// When it was launched.
+    Launch,
+}
+
+/// Which instance goes where one is too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Termination {
+    /// The one whose next unit begins soonest: least of what is paid is lost.
+    #[default]
+    ClosestToHour,
+    /// The one that has been there longest.
+    Oldest,
+    /// The one that came last.
+    Newest,
+    /// Any, by chance.
+    Random,
+}
+
+/// A price list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// The unit of time.
+    pub unit: Unit,
+    /// From when.
+    pub from: From,
+    /// An instance per hour.
+    pub per_hour: f64,
+    /// A request, served or not.
+    pub per_request: f64,
+    /// Traffic per gigabyte (10⁹ bytes), and how large an answer is.
+    pub per_gb: f64,
+    /// Bytes of an answer.
+    pub answer_bytes: f64,
+    /// The balancer per hour.
+    pub balancer_per_hour: f64,
+    /// What goes through the balancer, per gigabyte.
+    pub balancer_per_gb: f64,
+    /// What a served request earns.
+    pub income_per_request: f64,
+}
+
+/// Ticks of a second and so on: times here are in nanoseconds.
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl Unit {
+    /// Its length, nanoseconds.
+    #[must_use]
+    pub fn length_ns(self) -> u64 {
+        match self {
+            Self::Hour => 3600 * SECOND_NS,
+            Self::Minute => 60 * SECOND_NS,
+            Self::Second { .. } => SECOND_NS,
+        }
+    }
+
+    /// The time that is charged for a time that was used, in hours.
+    #[must_use]
+    pub fn charged_hours(self, used_ns: u64) -> f64 {
+        let length = self.length_ns();
+        // What was begun is paid, and who was there at all pays for one.
+        let mut units = used_ns.div_ceil(length).max(1);
+        if let Self::Second { least } = self {
+            units = units.max(least);
+        }
+        units as f64 * length as f64 / (3600.0 * SECOND_NS as f64)
+    }
+
+    /// How long until the next unit begins, for an instance charged since then, nanoseconds.
+    #[must_use]
+    pub fn left_ns(self, charged_from_ns: u64, now_ns: u64) -> u64 {
+        let length = self.length_ns();
+        let used = now_ns.saturating_sub(charged_from_ns) % length;
+        length - used
+    }
+}
+
+/// What it all came to.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Bill {
+    /// Hours of instances that are charged.
+    pub hours: f64,
+    /// Hours of instances that were used.
+    pub hours_used: f64,
+    /// All of it.
+    pub cost: f64,
+    /// What the served requests earn.
+    pub revenue: f64,
+}
+
+/// The time of one instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Used {
+    /// When it was launched, nanoseconds since the start.
+    pub launched_ns: u64,
+    /// When it was ready; `None` where it never was.
+    pub ready_ns: Option<u64>,
+    /// When it ended, or the end of the simulation.
+    pub ended_ns: u64,
+}
+
+impl Prices {
+    /// From when an instance is charged; `None` where it is not.
+    #[must_use]
+    pub fn charged_from_ns(&self, used: &Used) -> Option<u64> {
+        match self.from {
+            From::Running => used.ready_ns,
+            From::Launch => Some(used.launched_ns),
+        }
+    }
+
+    /// The bill of instances and requests over a time in hours.
+    #[must_use]
+    pub fn bill(&self, instances: &[Used], offered: u64, served: u64, hours: f64) -> Bill {
+        let mut bill = Bill::default();
+        for used in instances {
+            let Some(from_ns) = self.charged_from_ns(used) else { continue };
+            let used_ns = used.ended_ns.saturating_sub(from_ns);
+            bill.hours += self.unit.charged_hours(used_ns);
+            bill.hours_used += used_ns as f64 / (3600.0 * SECOND_NS as f64);
+        }
+        let gigabytes = served as f64 * self.answer_bytes / 1e9;
+        bill.cost = bill.hours * self.per_hour
+            + offered as f64 * self.per_request
+            + gigabytes * (self.per_gb + self.balancer_per_gb)
+            + hours * self.balancer_per_hour;
+        bill.revenue = served as f64 * self.income_per_request;
+        bill
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MINUTE: u64 = 60 * SECOND_NS;
+
+    fn prices(unit: Unit) -> Prices {
+        Prices {
+            unit,
+            from: From::Running,
+            per_hour: 0.17,
+            per_request: 0.0,
+            per_gb: 0.0,
+            answer_bytes: 0.0,
+            balancer_per_hour: 0.0,
+            balancer_per_gb: 0.0,
+            income_per_request: 0.000_017,
+        }
+    }
+
+    #[test]
+    fn what_is_begun_is_paid() {
+        for (unit, minutes, hours) in [
+            (Unit::Hour, 0, 1.0),
+            (Unit::Hour, 60, 1.0),
+            (Unit::Hour, 61, 2.0),
+            (Unit::Minute, 61, 61.0 / 60.0),
+            (Unit::Second { least: 60 }, 0, 1.0 / 60.0),
+            (Unit::Second { least: 60 }, 90, 1.5),
+        ] {
+            let charged = unit.charged_hours(minutes * MINUTE);
+            assert!((charged - hours).abs() < 1e-12, "{unit:?} {minutes}: {charged}");
+        }
+        assert!((Unit::Hour.charged_hours(60 * MINUTE + 1) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn booting_is_free_unless_it_is_charged_from_launch() {
+        let used = Used { launched_ns: 0, ready_ns: Some(3 * MINUTE), ended_ns: 62 * MINUTE };
+        let of = |prices: Prices| prices.bill(&[used], 0, 0, 1.0).hours;
+        assert!((of(prices(Unit::Hour)) - 1.0).abs() < 1e-12);
+        assert!((of(Prices { from: From::Launch, ..prices(Unit::Hour) }) - 2.0).abs() < 1e-12);
+        let never = Used { ready_ns: None, ..used };
+        assert!(prices(Unit::Hour).bill(&[never], 0, 0, 1.0).hours.abs() < 1e-12);
+    }
+
+    /// The published table: hours, cost, lost, revenue net of servers; of 22.2 million requests.
+    #[test]
+    fn the_published_table_is_recomputed_to_the_cent() {
+        for (hours, cost, lost, net) in [
+            (312, 53.04, 343_763, 318.516),
+            (351, 59.67, 32_288, 317.181_1),
+            (480, 81.6, 2_148, 295.763_5),
+        ] {
+            let used = Used { launched_ns: 0, ready_ns: Some(0), ended_ns: 60 * MINUTE };
+            let served = 22_200_000 - lost;
+            let bill = prices(Unit::Hour).bill(&vec![used; hours], 22_200_000, served, 24.0);
+            assert!((bill.cost - cost).abs() < 1e-9, "{}", bill.cost);
+            assert!((bill.revenue - bill.cost - net).abs() < 1e-4, "{}", bill.revenue - bill.cost);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn more_is_charged_than_used_and_less_than_a_unit_more(used in 1u64..1 << 50) {
+            for unit in [Unit::Hour, Unit::Minute, Unit::Second { least: 0 }] {
+                let hours = used as f64 / (3600.0 * SECOND_NS as f64);
+                let charged = unit.charged_hours(used);
+                let one = unit.length_ns() as f64 / (3600.0 * SECOND_NS as f64);
+                prop_assert!(charged >= hours - 1e-9 && charged < hours + one + 1e-9);
+            }
+        }
+
+        #[test]
+        fn the_next_unit_begins_within_one(from in 0u64..1 << 50, after in 0u64..1 << 50) {
+            let left = Unit::Hour.left_ns(from, from + after);
+            prop_assert!(left > 0 && left <= Unit::Hour.length_ns());
+            prop_assert_eq!((after + left) % Unit::Hour.length_ns(), 0);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What is simulated.
+
+use super::engine::Rules;
+use crate::billing::{Prices, Termination};
+use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::schedule::Schedule;
+use plimsoll_workload::service_model::ServiceTime;
+use std::sync::Arc;
+
+/// How much is asked, and when: a schedule for each replication, made from its seed.
+pub type Load = Arc<dyn Fn(u64) -> Arc<Schedule> + Send + Sync>;
+
+/// A pool, its prices and its load.
+#[derive(Clone)]
+pub struct Setup {
+    /// The seed of all replications.
+    pub seed: u64,
+    /// The load of a replication.
+    pub load: Load,
+    /// How single requests fall.
+    pub arrivals: Arrivals,
+    /// Requests come together at multiples of this, nanoseconds; each at its own time otherwise.
+    pub burst_ns: Option<u64>,
+    /// Service times at speed 1.
+    pub service: ServiceTime,
+    /// Processor time of a request at speed 1, seconds.
+    pub cpu_s: f64,
+    /// What is the same for all instances.
+    pub rules: Rules,
+    /// How fast instances are: their time over that of their type, drawn once for each.
+    pub slowness: Option<Distribution>,
+    /// How instances begin.
+    pub boot: Boot,
+    /// How they fail.
+    pub failures: Option<Failures>,
+    /// Instances at the start, and the fewest and the most.
+    pub start: u32,
+    /// The fewest.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
+    /// The price list.
+    pub prices: Prices,
+    /// Which instance goes first.
+    pub termination: Termination,
+    /// The SLO: a quantile of response time and its bound, seconds.
+    pub slo: Option<(f64, f64)>,
+    /// Metrics are collected, and the policy decides, so often, nanoseconds.
+    pub tick_ns: u64,
+    /// A metric arrives so late, nanoseconds.
+    pub delay_ns: u64,
+    /// The standard deviation of a metric's noise, as a share of it.
+    pub noise: f64,
+    /// The time of day at the start, seconds since midnight.
+    pub of_day_s: f64,
+}
+
+/// How an instance begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Boot {
+    /// From its launch until it runs.
+    pub boot: Distribution,
+    /// From then until it takes requests.
+    pub configure: Distribution,
+    /// It is slow at first.
+    pub slow_start: Option<SlowStart>,
+}
+
+/// An instance that has just begun is slower.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlowStart {
+    /// How many times slower.
+    pub factor: f64,
+    /// For how long after it is ready, nanoseconds; in a straight line back to its speed.
+    pub for_ns: u64,
+}
+
+/// Instances fail by chance: exponential times.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Failures {
+    /// The mean time from ready to failure, seconds.
+    pub mttf_s: f64,
+    /// The mean time from failure to ready, seconds.
+    pub mttr_s: f64,
+}

@@ -1,0 +1,402 @@
+//! One replication: from the first request until nothing is left.
+
+use super::engine::{Engine, ONE, TICK_NS, Tally, fixed};
+use super::outcome::{Decided, Outcome, Tick};
+use super::requests::Requests;
+use super::setup::Setup;
+use crate::billing::Used;
+use crate::demand::Demand;
+use crate::observation::{Observation, Point, Series};
+use crate::policy::Decider;
+use crate::pool::{Instance, Pool};
+use plimsoll_stats::Histogram;
+use plimsoll_stats::elasticity::{Elasticity, Piece};
+use plimsoll_workload::random::Stream;
+use std::collections::VecDeque;
+
+/// How often what is left is looked for after the last request, nanoseconds.
+const AFTER_NS: u64 = 60_000_000_000;
+/// A pool that has not finished by then never will.
+const MOST_AFTER: u32 = 100_000;
+/// Without an SLO the response time is that at this quantile.
+const QUANTILE: f64 = 0.99;
+
+/// Runs a replication under a policy. The same arguments give the same outcome, bit for bit.
+#[must_use]
+pub fn run(setup: &Setup, demand: &Demand, policy: &mut dyn Decider, replication: u64) -> Outcome {
+    World::new(setup, demand, replication).run(policy)
+}
+
+/// The seed of a replication: a draw of the stream of its number.
+fn seed_of(seed: u64, replication: u64) -> u64 {
+    Stream::numbered(Stream::named(seed, "replications").next_u64(), replication).next_u64()
+}
+
+struct World<'a> {
+    setup: &'a Setup,
+    demand: &'a Demand,
+    requests: Requests,
+    engine: Engine,
+    pool: Pool,
+    /// Of each instance, when it fails.
+    fails_ns: Vec<Option<u64>>,
+    now_ns: u64,
+    tally: Tally,
+    /// Of the present tick; `total` has those before.
+    of_tick: OfTick,
+    total: Total,
+    /// What has been collected and not arrived yet, and what has.
+    on_the_way: VecDeque<Point>,
+    series: Series,
+    streams: Streams,
+    duration_ns: u64,
+}
+
+struct Streams {
+    boot: Stream,
+    speed: Stream,
+    failure: Stream,
+    termination: Stream,
+    noise: Stream,
+}
+
+/// What a tick has seen so far.
+#[derive(Default)]
+struct OfTick {
+    began_ns: u64,
+    offered: u64,
+    served: u64,
+    lost: u64,
+    sum: u64,
+    /// Ready instances times nanoseconds.
+    ready_ns: u64,
+    response: Histogram,
+}
+
+/// What all ticks have seen.
+#[derive(Default)]
+struct Total {
+    offered: u64,
+    served: u64,
+    lost: [u64; 5],
+    sum: u128,
+    work: u128,
+    ready_ns: u128,
+    cpu_seconds: f64,
+    response: Histogram,
+    violated_s: f64,
+    scale_out: u64,
+    scale_in: u64,
+    pieces: Vec<Piece>,
+    ticks: Vec<Tick>,
+    decisions: Vec<Decided>,
+}
+
+impl<'a> World<'a> {
+    fn new(setup: &'a Setup, demand: &'a Demand, replication: u64) -> Self {
+        let seed = seed_of(setup.seed, replication);
+        let schedule = (setup.load)(seed);
+        let duration_ns = schedule.duration_ns();
+        // Those that drain keep their places: with a fast turnover there are more than the most.
+        let slots = (setup.most as usize + 4).max(2 * setup.most as usize).min(1 << 16);
+        let stream = |name| Stream::named(seed, name);
+        let mut world = Self {
+            setup,
+            demand,
+            requests: Requests::new(
+                schedule,
+                setup.arrivals,
+                setup.service.clone(),
+                setup.burst_ns,
+                seed,
+            ),
+            engine: Engine::new(&setup.rules, slots, stream("balancer")),
+            pool: Pool::default(),
+            fails_ns: Vec::new(),
+            now_ns: 0,
+            tally: Tally::default(),
+            of_tick: OfTick::default(),
+            total: Total::default(),
+            on_the_way: VecDeque::new(),
+            series: Series::default(),
+            streams: Streams {
+                boot: stream("boot"),
+                speed: stream("speed"),
+                failure: stream("failure"),
+                termination: stream("termination"),
+                noise: stream("noise"),
+            },
+            duration_ns,
+        };
+        for _ in 0..setup.start {
+            world.launch(0);
+        }
+        world.change();
+        world
+    }
+
+    fn run(mut self, policy: &mut dyn Decider) -> Outcome {
+        let mut next_tick_ns = self.setup.tick_ns.max(1);
+        while self.now_ns < self.duration_ns {
+            let to_ns = self.next_change().min(next_tick_ns).min(self.duration_ns);
+            self.advance(to_ns);
+            self.change();
+            if to_ns == next_tick_ns || to_ns == self.duration_ns {
+                self.tick();
+                next_tick_ns = to_ns + self.setup.tick_ns.max(1);
+                if to_ns < self.duration_ns {
+                    self.decide(policy);
+                    self.change();
+                }
+            }
+        }
+        self.finish()
+    }
+
+    /// The next moment at which an instance becomes ready or fails.
+    fn next_change(&self) -> u64 {
+        let ready = self.pool.alive().map(|of| of.ready_ns).filter(|&ns| ns > self.now_ns);
+        let fails = self.pool.alive().filter_map(|of| self.fails_ns[of.number]);
+        ready.chain(fails.filter(|&ns| ns > self.now_ns)).min().unwrap_or(u64::MAX)
+    }
+
+    /// Lets time and requests pass.
+    fn advance(&mut self, to_ns: u64) {
+        let ready = self.pool.wanted().filter(|of| of.ready_ns <= self.now_ns).count() as u64;
+        self.of_tick.ready_ns += ready * (to_ns - self.now_ns);
+        loop {
+            let (due, service) = self.requests.until(to_ns);
+            if due.is_empty() {
+                break;
+            }
+            self.engine.offer(due, service, &mut self.tally);
+        }
+        self.engine.pass(to_ns / TICK_NS, &mut self.tally);
+        self.now_ns = to_ns;
+    }
+
+    /// What happens to instances now: some are ready, fail, or have finished.
+    fn change(&mut self) {
+        let now = self.now_ns / TICK_NS;
+        let alive: Vec<Instance> = self.pool.alive().copied().collect();
+        for of in alive {
+            let is_new = of.ready_ns == self.now_ns && of.draining_ns.is_none();
+            if is_new {
+                self.engine.open(of.slot, fixed(1.0 / of.speed), now);
+            }
+            if self.fails_ns[of.number] == Some(self.now_ns) {
+                self.fail(of);
+            } else if of.draining_ns.is_some() && self.engine.present(of.slot) == 0 {
+                let since = of.draining_ns.unwrap_or(0);
+                self.pool.end(of.number, since.max(self.engine.done_at(of.slot) * TICK_NS));
+            }
+        }
+    }
+
+    /// An instance fails, and another one takes its place after the time of a repair.
+    fn fail(&mut self, of: Instance) {
+        let Some(failures) = self.setup.failures else { return };
+        self.engine.fail(of.slot, self.now_ns / TICK_NS, &mut self.tally);
+        self.pool.end(of.number, self.now_ns);
+        if of.draining_ns.is_none() {
+            let repair_ns = nanoseconds(failures.mttr_s * self.streams.failure.exponential());
+            self.begin(self.now_ns + repair_ns);
+        }
+    }
+
+    fn launch(&mut self, now_ns: u64) {
+        let boot = &self.setup.boot;
+        let stream = &mut self.streams.boot;
+        let takes_ns = boot.boot.sample_ns(stream) + boot.configure.sample_ns(stream);
+        // Those of the start are there already.
+        self.begin(if self.total.ticks.is_empty() && now_ns == 0 { 0 } else { now_ns + takes_ns });
+    }
+
+    /// Launches an instance that is ready at a time.
+    fn begin(&mut self, ready_ns: u64) {
+        let slowness = self.setup.slowness.map_or(1.0, |law| law.sample(&mut self.streams.speed));
+        let speed = 1.0 / slowness.max(1e-6);
+        self.pool.launch(self.now_ns, ready_ns, speed);
+        let fails = self.setup.failures.map(|failures| {
+            ready_ns + nanoseconds(failures.mttf_s * self.streams.failure.exponential()).max(1)
+        });
+        self.fails_ns.push(fails);
+    }
+
+    /// Ends a tick: collects its metrics.
+    fn tick(&mut self) {
+        let seconds = (self.now_ns - self.of_tick.began_ns) as f64 / 1e9;
+        self.take_in();
+        let of = std::mem::take(&mut self.of_tick);
+        let ready = of.ready_ns as f64 / 1e9 / seconds;
+        let cores = f64::from(self.setup.rules.cores);
+        let rate = of.offered as f64 / seconds;
+        let used = of.served as f64 * self.setup.cpu_s / (ready * cores * seconds).max(1e-9);
+        let cpu = 100.0 * used.min(1.0);
+        let (quantile, bound_s) = self.setup.slo.unwrap_or((QUANTILE, f64::INFINITY));
+        let at_quantile = of.response.value_at_quantile(quantile);
+        let quantile_s = at_quantile.map_or(f64::NAN, |ns| ns as f64 / 1e9);
+        let tick = Tick {
+            at_s: self.now_ns as f64 / 1e9,
+            rate,
+            lost: of.lost as f64 / seconds,
+            ready,
+            demand: self.demand.instances(rate, 1.0),
+            cpu,
+            response_s: of.sum as f64 * TICK_NS as f64 / 1e9 / of.served as f64,
+            quantile_s,
+        };
+        let total = &mut self.total;
+        total.cpu_seconds += cpu * seconds;
+        total.response.add(&of.response);
+        total.ready_ns += u128::from(of.ready_ns);
+        let is_violated = quantile_s > bound_s || (of.lost > 0 && of.served == 0);
+        total.violated_s += if is_violated { seconds } else { 0.0 };
+        let demand = f64::from(tick.demand);
+        total.pieces.push(Piece { seconds, demand, supply: ready });
+        total.ticks.push(tick);
+        self.collect(&tick, seconds);
+        self.of_tick = OfTick { began_ns: self.now_ns, response: of.response, ..OfTick::default() };
+        self.of_tick.response.clear();
+    }
+
+    /// Takes what the engine counted into the tick and the total.
+    fn take_in(&mut self) {
+        let (tally, of, total) = (&mut self.tally, &mut self.of_tick, &mut self.total);
+        of.offered += tally.offered;
+        of.served += tally.served;
+        of.lost += tally.lost.iter().sum::<u64>();
+        of.sum += tally.sum;
+        total.offered += tally.offered;
+        total.served += tally.served;
+        total.sum += u128::from(tally.sum);
+        total.work += u128::from(tally.work);
+        for (all, more) in total.lost.iter_mut().zip(tally.lost) {
+            *all += more;
+        }
+        tally.drain_into(&mut of.response);
+    }
+
+    /// Sends the metrics of a tick on their way.
+    fn collect(&mut self, tick: &Tick, seconds: f64) {
+        let present: u32 = self.pool.alive().map(|of| self.engine.present(of.slot)).sum();
+        // Little's law over the tick, where anything was served.
+        let within = if tick.response_s.is_finite() {
+            (tick.rate - tick.lost) * tick.response_s
+        } else {
+            f64::from(present)
+        };
+        let mut values = [
+            tick.cpu,
+            tick.rate,
+            tick.lost,
+            tick.quantile_s,
+            within,
+            self.engine.queued() as f64,
+        ];
+        if self.setup.noise > 0.0 {
+            for value in &mut values {
+                *value *= (1.0 + self.setup.noise * self.streams.noise.normal()).max(0.0);
+            }
+            values[0] = values[0].min(100.0);
+        }
+        self.on_the_way.push_back(Point { at_s: tick.at_s, seconds, values });
+    }
+
+    /// Lets the policy decide, and does what it says.
+    fn decide(&mut self, policy: &mut dyn Decider) {
+        let (now_s, delay_s) = (self.now_ns as f64 / 1e9, self.setup.delay_ns as f64 / 1e9);
+        while let Some(point) = self.on_the_way.front().filter(|of| of.at_s + delay_s <= now_s) {
+            self.series.points.push(*point);
+            self.on_the_way.pop_front();
+        }
+        let bounds = (self.setup.least, self.setup.most);
+        let instances = self.pool.seen(self.now_ns);
+        let decision = policy.decide(&Observation {
+            now_s,
+            of_day_s: (self.setup.of_day_s + now_s).rem_euclid(86_400.0),
+            instances: &instances,
+            series: &self.series,
+            bounds,
+        });
+        let wanted = u32::try_from(self.pool.wanted().count()).unwrap_or(u32::MAX);
+        let desired = decision.desired.clamp(bounds.0, bounds.1);
+        if desired == wanted {
+            return;
+        }
+        for _ in wanted..desired {
+            self.launch(self.now_ns);
+            self.total.scale_out += 1;
+        }
+        for _ in desired..wanted {
+            self.remove();
+        }
+        let (at_ns, reason) = (self.now_ns, decision.reason);
+        self.total.decisions.push(Decided { at_ns, from: wanted, to: desired, reason });
+    }
+
+    /// Removes an instance: it finishes what it has.
+    fn remove(&mut self) {
+        let setup = self.setup;
+        let stream = &mut self.streams.termination;
+        let chosen = self.pool.choose(setup.termination, &setup.prices, self.now_ns, stream);
+        let Some(of) = chosen else { return };
+        self.total.scale_in += 1;
+        self.pool.drain(of.number, self.now_ns);
+        if of.ready_ns > self.now_ns {
+            self.pool.end(of.number, self.now_ns);
+        } else {
+            self.engine.close(of.slot);
+        }
+    }
+
+    /// Lets everything that is there be finished, and makes the bill.
+    fn finish(mut self) -> Outcome {
+        let end_ns = self.now_ns;
+        let backlog = self.engine.backlog(end_ns / TICK_NS);
+        for _ in 0..MOST_AFTER {
+            let is_done = self.pool.alive().all(|of| self.engine.present(of.slot) == 0)
+                && self.engine.queued() == 0;
+            if is_done {
+                break;
+            }
+            self.advance(self.now_ns + AFTER_NS);
+        }
+        self.take_in();
+        let total = &mut self.total;
+        total.response.add(&self.of_tick.response);
+        let used: Vec<Used> = self.pool.instances().iter().map(|of| of.used(end_ns)).collect();
+        let seconds = end_ns as f64 / 1e9;
+        let bill =
+            self.setup.prices.bill(&used, total.offered, total.served, seconds / 3600.0);
+        let cores_ns = total.ready_ns as f64 * f64::from(self.setup.rules.cores);
+        let worked_ns = (total.work as f64 - backlog as f64) * TICK_NS as f64;
+        Outcome {
+            offered: total.offered,
+            served: total.served,
+            lost: total.lost,
+            response: std::mem::take(&mut total.response),
+            response_sum_ns: total.sum * u128::from(TICK_NS),
+            bill,
+            cpu_mean: total.cpu_seconds / seconds.max(1e-9),
+            busy_mean: worked_ns / cores_ns.max(1.0),
+            scale_out: total.scale_out,
+            scale_in: total.scale_in,
+            elasticity: Elasticity::of(&total.pieces),
+            violated_s: total.violated_s,
+            seconds,
+            ticks: std::mem::take(&mut total.ticks),
+            decisions: std::mem::take(&mut total.decisions),
+        }
+    }
+}
+
+/// Seconds as nanoseconds.
+fn nanoseconds(seconds: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let ns = (seconds * 1e9) as u64;
+    ns
+}
+
+/// At speed 1 nothing is scaled.
+const _: () = assert!(ONE == 1 << 32);

@@ -1,0 +1,4 @@
+//! Tests of the elastic pool as a whole.
+
+mod paths;
+mod queues;
