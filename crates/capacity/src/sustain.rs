@@ -29,6 +29,8 @@ const REST: f64 = 0.5;
 const MOST_RESTS: u32 = 20;
 /// So many completions of an overloaded server tell how many it completes.
 const ENOUGH: u64 = 100;
+/// And so many tell it to 5%.
+const MANY: u64 = 400;
 /// It is searched up to so many times that.
 const ROOM: f64 = 1.05;
 
@@ -62,8 +64,9 @@ pub struct Sustain {
     beyond: Vec<(u64, u64)>,
     /// How long was held when the row began, seconds.
     row_began_s: f64,
-    /// What the server completed while it was overloaded at this rate.
+    /// What the server completed while it was overloaded at this rate, and while it rested after that.
     saturated: Saturated,
+    drained: Saturated,
     /// How often this rate broke, after how many seconds it did first, and how long it was held.
     breaks: u32,
     first_break_s: f64,
@@ -85,6 +88,7 @@ impl Sustain {
             beyond: Vec::new(),
             row_began_s: 0.0,
             saturated: Saturated::default(),
+            drained: Saturated::default(),
             breaks: 0,
             first_break_s: 0.0,
             level_s: 0.0,
@@ -104,19 +108,26 @@ impl Sustain {
     /// What a search has found is held, where it has found something.
     fn begin_hold(&mut self, mut found: Found) {
         self.beyond.clear();
-        if found.is_bound && self.sustained.falls > 0 {
-            // It saved while it rested and so kept the highest rate allowed: no more than it
-            // completes when it is overloaded can last.
-            found.estimate_per_s = found.estimate_per_s.map(|most| self.completes(most));
+        let below = 1.0 - self.settings.precision;
+        let is_held = found.is_bound && self.sustained.falls > 0;
+        if self.sustained.falls > 0 {
+            // It saved while it rested, and could keep more for a while: no more than it completes
+            // when it is overloaded can last. Where it kept all that was allowed, what is known is
+            // the rate that is held now.
+            let most = found.estimate_per_s.map(|rate| self.completes(rate));
+            found.estimate_per_s = most.map(|most| if is_held { below * most } else { most });
+            let least = found.estimate_per_s.unwrap_or(0.0);
+            found.ci95 = found.ci95.filter(|(low, _)| *low <= least);
         }
-        (self.breaks, self.level_s, self.saturated) = (0, 0.0, Saturated::default());
+        (self.breaks, self.level_s) = (0, 0.0);
+        (self.saturated, self.drained) = (Saturated::default(), Saturated::default());
         let Some(estimate) = found.estimate_per_s else {
             self.found = found;
             self.state = State::Done;
             return;
         };
         let low = found.ci95.map_or(estimate, |(low, _)| low);
-        let rate = low.min(estimate * (1.0 - self.settings.precision));
+        let rate = if is_held { estimate } else { low.min(below * estimate) };
         if self.sustained.burst_per_s.is_none() {
             self.sustained.burst_per_s = Some(estimate);
             self.sustained.burst_ci95 = found.ci95;
@@ -187,12 +198,17 @@ impl Sustain {
 
     /// What the server completes when it is overloaded; a rate where too little was seen of that.
     fn completes(&self, rate: f64) -> f64 {
-        let Saturated { completions, seconds } = self.saturated;
+        // What drains while it rests has nothing saved; a window that broke may have begun with some.
+        let mut of = self.drained;
+        if of.completions < MANY {
+            of.add(self.saturated);
+        }
+        let Saturated { completions, seconds } = of;
         if completions >= ENOUGH { (completions as f64 / seconds).min(rate) } else { rate }
     }
 
     fn rested(&mut self, rate: f64, tries: u32, then: Then, window: &Window) {
-        self.saturated.add(window.saturated);
+        self.drained.add(window.saturated);
         let p50 = window.response.quantile_ns(0.5);
         let recovered = p50.is_some_and(|p50| p50 <= self.settings.slo.1 / 2);
         self.verdict = if recovered { Verdict::Within } else { Verdict::Beyond };

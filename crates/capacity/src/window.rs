@@ -141,6 +141,8 @@ pub struct Window {
     pub was_cut: bool,
     /// Whether the generator itself was the limit.
     pub generator_limited: bool,
+    /// Whether it was late for more requests than the SLO allows to be slow.
+    pub generator_late: bool,
     /// Whether the target could not be reached any more.
     pub target_lost: bool,
 }
@@ -164,6 +166,7 @@ impl Window {
             saturated: Saturated::default(),
             was_cut: false,
             generator_limited: false,
+            generator_late: false,
             target_lost: false,
         }
     }

@@ -11,6 +11,7 @@ pub mod dips;
 pub mod heterogeneity;
 pub mod histogram;
 pub mod interval;
+mod lentz;
 pub mod outliers;
 pub mod percentiles;
 pub mod sample;
