@@ -201,6 +201,12 @@ pub struct Saturated {
 }
 
 impl Saturated {
+    /// Completions per second; not a number where nothing was seen.
+    #[must_use]
+    pub fn per_s(&self) -> f64 {
+        self.completions as f64 / self.seconds
+    }
+
     /// Adds what was seen elsewhere.
     pub fn add(&mut self, other: Self) {
         self.completions += other.completions;
