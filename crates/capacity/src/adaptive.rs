@@ -387,8 +387,9 @@ impl Adaptive {
     }
 
     /// After a window above the line. Where the SLO held there by chance, it does not somewhat
-    /// higher; where it holds far above, the line is wrong: what broke the SLO below was a server, or
-    /// a machine, that was disturbed for a while. Then that is forgotten, and the search goes on.
+    /// higher; where it holds far above, the line is wrong: what broke the SLO below was a server,
+    /// or a machine, that was disturbed for a while. Then that is forgotten, and the search goes
+    /// on.
     fn checked_above(&mut self, rate: f64, window: &Window, beyond: bool) -> State {
         let line = self.line();
         let check = if beyond { Check::Broken } else { Check::Held };
@@ -486,9 +487,8 @@ impl Adaptive {
         found.model = fit.model();
         found.check = self.check;
         if self.forgotten > 0 {
-            let text = "the server, or this machine, was disturbed for a while: what it could not do \
-                        then is left out";
-            found.notes.push(text.to_owned());
+            let text = "the server, or this machine, was disturbed for a while: what it could not";
+            found.notes.push(format!("{text} do then is left out"));
         }
         if fit.half_width() > self.settings.precision {
             found.notes.push(format!(

@@ -64,7 +64,8 @@ pub struct Sustain {
     beyond: Vec<(u64, u64)>,
     /// How long was held when the row began, seconds.
     row_began_s: f64,
-    /// What the server completed while it was overloaded at this rate, and while it rested after that.
+    /// What the server completed while it was overloaded at this rate, and while it rested after
+    /// that.
     saturated: Saturated,
     drained: Saturated,
     /// How often this rate broke, after how many seconds it did first, and how long it was held.
@@ -198,7 +199,8 @@ impl Sustain {
 
     /// What the server completes when it is overloaded; a rate where too little was seen of that.
     fn completes(&self, rate: f64) -> f64 {
-        // What drains while it rests has nothing saved; a window that broke may have begun with some.
+        // What drains while it rests has nothing saved; a window that broke may have begun with
+        // some.
         let mut of = self.drained;
         if of.completions < MANY {
             of.add(self.saturated);

@@ -1,14 +1,14 @@
-//! Continued fractions by the modified Lentz method (W. J. Lentz, *Generating Bessel functions in Mie
-//! scattering calculations using continued fractions*, Applied Optics 15, 1976; its zeros nudged
-//! away as I. J. Thompson and A. R. Barnett do, Journal of Computational Physics 64, 1986).
+//! Continued fractions by the modified Lentz method (W. J. Lentz, *Generating Bessel functions in
+//! Mie scattering calculations using continued fractions*, Applied Optics 15, 1976; its zeros
+//! nudged away as I. J. Thompson and A. R. Barnett do, Journal of Computational Physics 64, 1986).
 
 /// What a fraction changes by when it has converged.
 const ENOUGH: f64 = 1e-15;
 /// What stands for a zero in a denominator.
 const TINY: f64 = 1e-300;
 
-/// b₀ + a₁ / (b₁ + a₂ / (b₂ + …)), where `terms` yields (a₁, b₁), (a₂, b₂), …: as many as it takes to
-/// converge, or all.
+/// b₀ + a₁ / (b₁ + a₂ / (b₂ + …)), where `terms` yields (a₁, b₁), (a₂, b₂), …: as many as it takes
+/// to converge, or all.
 pub(crate) fn continued_fraction(b0: f64, terms: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let nonzero = |v: f64| if v.abs() < TINY { TINY } else { v };
     let mut value = nonzero(b0);
@@ -42,9 +42,9 @@ mod tests {
 
     #[test]
     fn a_zero_on_the_way_does_no_harm_and_a_zero_above_ends_it() {
-        // 0 + 1 / (0 + 1 / (0 + 1 / 2)) = 2.
+        // 0 + 1 / (0 + 1 / (0 + 1 / 2)) = 1 / 2.
         let value = continued_fraction(0.0, [(1.0, 0.0), (1.0, 0.0), (1.0, 2.0)]);
-        assert!((value - 2.0).abs() < 1e-12, "{value}");
+        assert!((value - 0.5).abs() < 1e-12, "{value}");
         assert!((continued_fraction(3.0, [(0.0, 1.0), (5.0, 1.0)]) - 3.0).abs() < 1e-15);
     }
 }

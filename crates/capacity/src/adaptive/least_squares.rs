@@ -23,7 +23,7 @@ const TOGETHER: f64 = 0.5;
 const INNER: f64 = 3.5;
 const INNER_BOUND: f64 = 0.7;
 /// From so many standard deviations on a residual counts in proportion only.
-const FAR: f64 = 3.0;
+const FAR: f64 = 6.0;
 /// The scatter that is expected counts as so many windows.
 const SCATTER_WEIGHT: f64 = 10.0;
 /// Beyond this load a window is a transient that no curve describes.
@@ -230,8 +230,8 @@ impl Problem<'_> {
         residuals
     }
 
-    /// What is expected beforehand, as residuals; and in the place of a first guess of the saturation
-    /// what was seen of it.
+    /// What is expected beforehand, as residuals; and in the place of a first guess of the
+    /// saturation what was seen of it.
     fn priors(&self, z: Vector) -> impl Iterator<Item = f64> {
         let prior = self.prior;
         let saturated = &self.evidence.saturated;

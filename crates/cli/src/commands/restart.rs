@@ -1,5 +1,5 @@
-//! What comes before a load or a search: the target is restarted where that is asked for, and caches
-//! are emptied.
+//! What comes before a load or a search: the target is restarted where that is asked for, and
+//! caches are emptied.
 
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
