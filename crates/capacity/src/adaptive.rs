@@ -44,8 +44,12 @@ const LEAST_DISTANCE: f64 = 0.01;
 /// Of that rate, the shares that are considered: what is further below says more of the curve than
 /// of the line, and the window at low load says that better.
 const SHARES: [f64; 3] = [1.0, 0.9, 0.8];
-/// The interval ends up narrower than asked for by this: the check may widen it.
-const SPARE: f64 = 0.9;
+/// The interval ends up narrower than asked for by this: the check may widen it. And the more often
+/// it was looked at, the more: a search ends at the look that says the least error, which is less
+/// than it is. So much is taken for so many windows, and again for each time as many.
+const SPARE: f64 = 0.95;
+const LOOKS: f64 = 8.0;
+const FOR_LOOKS: f64 = 0.976;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
@@ -191,7 +195,8 @@ impl Adaptive {
 
     /// Half the width of the interval that ends the search.
     fn wanted(&self) -> f64 {
-        SPARE * self.settings.precision
+        let looks = libm::log2(1.0 + self.windows.len() as f64 / LOOKS);
+        SPARE * libm::pow(FOR_LOOKS, looks) * self.settings.precision
     }
 
     /// By how much a fit's error is greater than it claims.
