@@ -71,6 +71,9 @@ pub struct Sustain {
     /// How often this rate broke, after how many seconds it did first, and how long it was held.
     breaks: u32,
     first_break_s: f64,
+    /// When it broke last, and how often it had before it was held for long again.
+    last_break_s: f64,
+    dips: u32,
     level_s: f64,
 }
 
@@ -92,6 +95,8 @@ impl Sustain {
             drained: Saturated::default(),
             breaks: 0,
             first_break_s: 0.0,
+            last_break_s: 0.0,
+            dips: 0,
             level_s: 0.0,
         }
     }
@@ -120,7 +125,7 @@ impl Sustain {
             let least = found.estimate_per_s.unwrap_or(0.0);
             found.ci95 = found.ci95.filter(|(low, _)| *low <= least);
         }
-        (self.breaks, self.level_s) = (0, 0.0);
+        (self.breaks, self.dips, self.level_s) = (0, 0, 0.0);
         (self.saturated, self.drained) = (Saturated::default(), Saturated::default());
         let Some(estimate) = found.estimate_per_s else {
             self.found = found;
@@ -159,7 +164,7 @@ impl Sustain {
             self.broken(rate, window);
         } else if self.sustained.held_s >= self.hold_s && self.level_s >= self.least_s() {
             self.sustained.sustained_per_s = self.found.estimate_per_s;
-            self.sustained.dips = self.breaks;
+            self.sustained.dips = self.dips + self.breaks;
             self.state = State::Done;
         }
     }
@@ -178,10 +183,16 @@ impl Sustain {
 
     fn broken(&mut self, rate: f64, window: &Window) {
         self.beyond.clear();
+        if self.row_began_s - self.last_break_s >= self.least_s() {
+            // It was held for long since the last one: that was a dip.
+            self.dips += self.breaks;
+            self.breaks = 0;
+        }
         self.breaks += 1;
         if self.breaks == 1 {
             self.first_break_s = self.row_began_s;
         }
+        self.last_break_s = self.sustained.held_s;
         self.saturated.add(window.saturated);
         let completes = self.completes(rate);
         let mut then = Then::Hold { rate };
