@@ -4,8 +4,9 @@
 
 /// What a fraction changes by when it has converged.
 const ENOUGH: f64 = 1e-15;
-/// What stands for a zero in a denominator.
-const TINY: f64 = 1e-300;
+/// What stands for a zero in a denominator: small enough for every digit, and its square still a
+/// number.
+const TINY: f64 = 1e-100;
 
 /// b₀ + a₁ / (b₁ + a₂ / (b₂ + …)), where `terms` yields (a₁, b₁), (a₂, b₂), …: as many as it takes
 /// to converge, or all.
