@@ -3,8 +3,8 @@
 //! Response time counts from when a request was due, so what the generator is late by is part of
 //! it. Where the SLO held all the same, the server held it. Where it did not, and would not have
 //! been broken without the requests that were late, nobody knows. On a machine that is not
-//! generator's alone, of every hundred requests one or two are late by milliseconds, however little
-//! it has to do: that alone decides on nothing.
+//! the generator's alone, of every hundred requests one or two are late by milliseconds, however
+//! little it has to do: that alone decides on nothing.
 
 use plimsoll_stats::Histogram;
 
