@@ -2,7 +2,7 @@
 """The search on real servers: how far repeated estimates scatter, whether another generator agrees,
 whether sizes of a server are told apart, and whether one that saves up is found out.
 
-    real.py [--times N] [--only PART,…] [--servers NAME,…] [--methods METHOD,…]
+    real.py [--times N] [--only PART,…] [--servers NAME,…] [--methods METHOD,…] [--window 10s]
 
 Parts: repeat (each server, both methods, N times), cross (nginx and Redis at 90% and 110% of the
 estimate, asked by oha and resp-benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
@@ -244,11 +244,11 @@ fastcgi_param SCRIPT_FILENAME {self.place}/www/index.php; fastcgi_param REQUEST_
 
 # Name: SLO, first rate of the ladder, further arguments, share of a core or None.
 SERVERS = {
-    "nginx": ("p90<20ms", "2000/s", [], 0.3),
-    "php": ("p90<50ms", "100/s", [], None),
-    "redis": ("p99<20ms", "5000/s", ["--workload", "read-heavy"], 0.3),
-    "memcached": ("p99<20ms", "5000/s", ["--workload", "read-heavy"], 0.3),
-    "mariadb": ("p99<20ms", "500/s", ["--workload", "read-heavy"], None),
+    "nginx": ("p90<20ms", "5000/s", [], 0.3),
+    "php": ("p90<50ms", "200/s", [], None),
+    "redis": ("p99<20ms", "10000/s", ["--workload", "read-heavy"], 0.3),
+    "memcached": ("p99<20ms", "10000/s", ["--workload", "read-heavy"], 0.3),
+    "mariadb": ("p99<20ms", "4000/s", ["--workload", "read-heavy"], None),
 }
 
 
@@ -282,7 +282,7 @@ def scatter(rates):
     return show(statistics.median(rates)), f"{100 * variation:.1f}%"
 
 
-def repeat(times, names, methods, out):
+def repeat(times, names, methods, window, out):
     out.append(f"## Repeated {times} times\n")
     out.append("| server | SLO | method | median | CV | found | load, mean | above, mean | checks "
                "(below held, above broken) |")
@@ -292,9 +292,11 @@ def repeat(times, names, methods, out):
             results = []
             try:
                 with serve(name) as server:
-                    start = server.start if method == "ladder" else "100/s"
+                    more = ["--start", "100/s"]
+                    if method == "ladder":
+                        more = ["--start", server.start, "--window", window]
                     for _ in range(times):
-                        results.append(search(server, "--search", method, "--start", start)[0])
+                        results.append(search(server, "--search", method, *more)[0])
                         print(name, method, show(results[-1]["estimate_per_s"]),
                               results[-1]["ended"], f"{results[-1]['seconds']:.0f} s", flush=True)
             except Absent as absent:
@@ -478,6 +480,7 @@ def main():
     parser.add_argument("--only", default="repeat,cross,sizes,burst")
     parser.add_argument("--servers", default=",".join(SERVERS))
     parser.add_argument("--methods", default="adaptive,ladder")
+    parser.add_argument("--window", default="10s", help="the ladder's windows")
     parser.add_argument("--output", default=os.path.join(HERE, "REAL.md"))
     arguments = parser.parse_args()
     out = ["# Searches on real servers\n"]
@@ -487,7 +490,7 @@ def main():
     parts = arguments.only.split(",")
     if "repeat" in parts:
         names, methods = arguments.servers.split(","), arguments.methods.split(",")
-        repeat(arguments.times, names, methods, out)
+        repeat(arguments.times, names, methods, arguments.window, out)
     if "cross" in parts:
         cross(out)
     if "sizes" in parts:

@@ -44,8 +44,12 @@ const LEAST_DISTANCE: f64 = 0.01;
 /// Of that rate, the shares that are considered: what is further below says more of the curve than
 /// of the line, and the window at low load says that better.
 const SHARES: [f64; 3] = [1.0, 0.9, 0.8];
-/// The interval ends up narrower than asked for by this: the check may widen it.
-const SPARE: f64 = 0.9;
+/// The interval ends up narrower than asked for by this: the check may widen it. And the more often
+/// it was looked at, the more: a search ends at the look that says the least error, which is less
+/// than it is. So much is taken for so many windows, and again for each time as many.
+const SPARE: f64 = 0.95;
+const LOOKS: f64 = 8.0;
+const FOR_LOOKS: f64 = 0.976;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
@@ -61,6 +65,11 @@ const MOST_SECONDS: f64 = 900.0;
 const ENOUGH: u64 = 50;
 /// Rates that differ by less than this share are near each other.
 const NEAR: f64 = 0.15;
+/// Windows above the line that hold are followed by others, each so much higher, up to so far
+/// above; what they contradict is forgotten so often.
+const HIGHER: f64 = 1.15;
+const FAR_ABOVE: f64 = 1.3;
+const MOST_FORGOTTEN: u32 = 3;
 /// So many windows that no curve fits to end the search.
 const MOST_BLIND: u32 = 8;
 /// The service time is looked at with a load of this share of the line, for so many units at most.
@@ -88,7 +97,9 @@ enum State {
     },
     Search,
     CheckBelow,
-    CheckAbove,
+    CheckAbove {
+        rate: f64,
+    },
     Done,
 }
 
@@ -98,7 +109,10 @@ pub struct Adaptive {
     settings: Settings,
     state: State,
     windows: Vec<Window>,
-    /// The least rate that was clearly too much.
+    /// Rates that were clearly too much, and the least of them that a curve does not contradict.
+    overloads: Vec<f64>,
+    /// How often what broke the SLO was forgotten.
+    forgotten: u32,
     too_much: f64,
     fit: Option<Fit>,
     base_p50_ns: u64,
@@ -128,6 +142,8 @@ impl Adaptive {
             settings,
             state: State::Ramp { rate: settings.start_per_s },
             windows: Vec::new(),
+            forgotten: 0,
+            overloads: Vec::new(),
             too_much: f64::INFINITY,
             fit: None,
             base_p50_ns: 0,
@@ -169,13 +185,18 @@ impl Adaptive {
         if let Some(mut fit) = evidence.fit(slo, self.too_much, self.fit.as_ref()) {
             fit.error *= self.inflation();
             fit.freedom = self.freedom(fit.freedom);
+            // What was too much well below the line was disturbed, and would be forbidden for ever.
+            let low = fit.line_per_s * libm::exp(-fit.half_width());
+            let overloads = self.overloads.iter().copied().filter(|rate| *rate >= low);
+            self.too_much = overloads.fold(f64::INFINITY, f64::min);
             self.fit = Some(fit);
         }
     }
 
     /// Half the width of the interval that ends the search.
     fn wanted(&self) -> f64 {
-        SPARE * self.settings.precision
+        let looks = libm::log2(1.0 + self.windows.len() as f64 / LOOKS);
+        SPARE * libm::pow(FOR_LOOKS, looks) * self.settings.precision
     }
 
     /// By how much a fit's error is greater than it claims.
@@ -223,7 +244,7 @@ impl Adaptive {
                 let rate = (self.line() * (1.0 - self.settings.precision)).min(self.most());
                 offer(rate, 6.0 * unit, self.settle(rate, 6.0 * unit), Phase::Check)
             }
-            State::CheckAbove => offer(self.above(), unit, 0.25 * unit, Phase::Check),
+            State::CheckAbove { rate } => offer(rate, unit, 0.25 * unit, Phase::Check),
             State::AtMost => offer(self.most(), 6.0 * unit, unit, Phase::Check),
             State::Done => Step::Done(self.found()),
         }
@@ -322,6 +343,7 @@ impl Adaptive {
         }
         let clearly = window.was_cut || (share > 0.5 && window.counted() >= 10);
         if clearly && window.phase != Phase::Recover {
+            self.overloads.push(window.rate_per_s);
             self.too_much = self.too_much.min(window.rate_per_s);
         }
         self.state = match self.state {
@@ -358,15 +380,45 @@ impl Adaptive {
             State::CheckBelow => {
                 self.refit();
                 self.check.0 = Some(if beyond { Check::Broken } else { Check::Held });
-                if self.above() > self.most() { State::Done } else { State::CheckAbove }
+                self.check_above(self.above())
             }
-            State::CheckAbove => {
-                self.refit();
-                self.check.1 = Some(if beyond { Check::Broken } else { Check::Held });
-                State::Done
-            }
+            State::CheckAbove { rate } => self.checked_above(rate, window, beyond),
             State::Done => State::Done,
         };
+    }
+
+    fn check_above(&self, rate: f64) -> State {
+        if rate > self.most() { State::Done } else { State::CheckAbove { rate } }
+    }
+
+    /// After a window above the line. Where the SLO held there by chance, it does not somewhat
+    /// higher; where it holds far above, the line is wrong: what broke the SLO below was a server,
+    /// or a machine, that was disturbed for a while. Then that is forgotten, and the search goes
+    /// on.
+    fn checked_above(&mut self, rate: f64, window: &Window, beyond: bool) -> State {
+        let line = self.line();
+        let check = if beyond { Check::Broken } else { Check::Held };
+        self.check.1.get_or_insert(check);
+        if beyond || window.counted() < ENOUGH || self.forgotten >= MOST_FORGOTTEN {
+            self.refit();
+            return State::Done;
+        }
+        if rate < FAR_ABOVE * line {
+            return self.check_above(HIGHER * rate);
+        }
+        self.forgotten += 1;
+        let share = self.share();
+        let is_wrong = |of: &Window| {
+            of.rate_per_s <= rate && (of.was_cut || of.beyond_share().is_some_and(|s| s > share))
+        };
+        self.windows.retain(|window| !is_wrong(window));
+        self.overloads.retain(|overload| *overload > rate);
+        self.too_much = self.overloads.iter().copied().fold(f64::INFINITY, f64::min);
+        self.kept = Some(self.kept.unwrap_or(0.0).max(rate));
+        (self.fit, self.check, self.blind) = (None, (None, None), 0);
+        (self.replicates, self.replicated_s) = (Replicates::default(), 0.0);
+        self.refit();
+        State::Search
     }
 
     /// Whether enough requests show that a rate keeps the SLO: those of all windows near it, since
@@ -439,6 +491,10 @@ impl Adaptive {
         found.saturation_per_s = Some(fit.curve.saturation);
         found.model = fit.model();
         found.check = self.check;
+        if self.forgotten > 0 {
+            let text = "the server, or this machine, was disturbed for a while: what it could not";
+            found.notes.push(format!("{text} do then is left out"));
+        }
         if fit.half_width() > self.settings.precision {
             found.notes.push(format!(
                 "the interval is {:.1}% to each side, wider than asked for",

@@ -12,6 +12,7 @@ pub mod curve;
 pub mod guard;
 pub mod infer;
 pub mod ladder;
+mod lateness;
 pub mod live;
 pub mod ranked;
 pub mod restarts;

@@ -8,6 +8,7 @@
 //! sent any more.
 
 use crate::conduct::World;
+use crate::lateness::{Late, judge};
 use crate::window::{Offer, Second, Watch as Overload, Window};
 use plimsoll_load::run::{Seconds, Watch, Wish};
 use plimsoll_load::session::Load;
@@ -28,8 +29,6 @@ const LEAD_NS: u64 = 1_000_000;
 const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
 /// How long a slice is waited for before the user's wishes are looked at.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Lateness up to this is never the generator's limit, nanoseconds.
-const LATENESS_NS: u64 = 1_000_000;
 /// Above this share of its time a thread is busy, or denied its core.
 const BUSY_SHARE: f64 = 0.95;
 const DENIED_SHARE: f64 = 0.5;
@@ -380,16 +379,14 @@ impl Seen {
         self.window.counted_s = until_ns.saturating_sub(from) as f64 / 1e9;
         (self.window.succeeded, self.window.failed) = (succeeded, failed);
         self.window.each_second = self.each_second(now_ns);
-        self.window.generator_limited = self.is_limited();
+        let slo = (self.quantile, bound);
+        let late = judge(&self.lateness, slo, self.window.counted(), self.window.beyond);
+        // Or it had no core half of the time.
+        let is_kept = 2 * self.limited > self.slices;
+        self.window.generator_limited = late == Late::Decides || is_kept;
+        self.window.generator_late = late != Late::No;
         self.window.target_lost = succeeded == 0 && failed > 0 && answered;
         self.window
-    }
-
-    /// Whether the generator's own lateness could decide on the SLO, or it had no core half of the
-    /// time.
-    fn is_limited(&self) -> bool {
-        let late = self.lateness.value_at_quantile(self.quantile).unwrap_or(0);
-        late > LATENESS_NS.max(self.bound_ns / 10) || 2 * self.limited > self.slices
     }
 
     fn each_second(&self, now_ns: u64) -> Vec<Second> {

@@ -4,6 +4,7 @@ use crate::conduct::{Judged, Outcome};
 use crate::cost::Cost;
 use crate::search::{Bound, Sustained};
 use crate::trips::{AtLoad, Load, MOST_SAMPLES, at, sorted, spike_share, thinned};
+use crate::window::Verdict;
 use plimsoll_stats::Percentiles;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -132,6 +133,20 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
+/// What is to be said of windows in which the generator was late, and that count.
+fn late(outcome: &Outcome) -> Option<String> {
+    let of = outcome.windows.iter().filter(|judged| judged.window.generator_late);
+    let count = of.filter(|judged| judged.verdict != Verdict::Discarded).count();
+    (count > 0).then(|| {
+        format!(
+            "In {count} of {} windows the generator was late for more requests than the SLO \
+             allows to be slow: their verdicts are the server's all the same, but the estimate may \
+             be low.",
+            outcome.windows.len()
+        )
+    })
+}
+
 impl CapacityResult {
     /// The result of a search by `method` for `slo`.
     #[must_use]
@@ -144,7 +159,7 @@ impl CapacityResult {
             |check: Option<crate::search::Check>| check.map(|check| check.name().to_owned());
         Self {
             schema: SCHEMA,
-            warnings: found.notes.clone(),
+            warnings: found.notes.iter().cloned().chain(late(outcome)).collect(),
             method: method.to_owned(),
             slo: slo.to_owned(),
             caches: None,

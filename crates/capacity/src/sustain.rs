@@ -29,6 +29,8 @@ const REST: f64 = 0.5;
 const MOST_RESTS: u32 = 20;
 /// So many completions of an overloaded server tell how many it completes.
 const ENOUGH: u64 = 100;
+/// And so many tell it to 5%.
+const MANY: u64 = 400;
 /// It is searched up to so many times that.
 const ROOM: f64 = 1.05;
 
@@ -62,11 +64,16 @@ pub struct Sustain {
     beyond: Vec<(u64, u64)>,
     /// How long was held when the row began, seconds.
     row_began_s: f64,
-    /// What the server completed while it was overloaded at this rate.
+    /// What the server completed while it was overloaded at this rate, and while it rested after
+    /// that.
     saturated: Saturated,
+    drained: Saturated,
     /// How often this rate broke, after how many seconds it did first, and how long it was held.
     breaks: u32,
     first_break_s: f64,
+    /// When it broke last, and how often it had before it was held for long again.
+    last_break_s: f64,
+    dips: u32,
     level_s: f64,
 }
 
@@ -85,8 +92,11 @@ impl Sustain {
             beyond: Vec::new(),
             row_began_s: 0.0,
             saturated: Saturated::default(),
+            drained: Saturated::default(),
             breaks: 0,
             first_break_s: 0.0,
+            last_break_s: 0.0,
+            dips: 0,
             level_s: 0.0,
         }
     }
@@ -104,19 +114,26 @@ impl Sustain {
     /// What a search has found is held, where it has found something.
     fn begin_hold(&mut self, mut found: Found) {
         self.beyond.clear();
-        if found.is_bound && self.sustained.falls > 0 {
-            // It saved while it rested and so kept the highest rate allowed: no more than it
-            // completes when it is overloaded can last.
-            found.estimate_per_s = found.estimate_per_s.map(|most| self.completes(most));
+        let below = 1.0 - self.settings.precision;
+        let is_held = found.is_bound && self.sustained.falls > 0;
+        if self.sustained.falls > 0 {
+            // It saved while it rested, and could keep more for a while: no more than it completes
+            // when it is overloaded can last. Where it kept all that was allowed, what is known is
+            // the rate that is held now.
+            let most = found.estimate_per_s.map(|rate| self.completes(rate));
+            found.estimate_per_s = most.map(|most| if is_held { below * most } else { most });
+            let least = found.estimate_per_s.unwrap_or(0.0);
+            found.ci95 = found.ci95.filter(|(low, _)| *low <= least);
         }
-        (self.breaks, self.level_s, self.saturated) = (0, 0.0, Saturated::default());
+        (self.breaks, self.dips, self.level_s) = (0, 0, 0.0);
+        (self.saturated, self.drained) = (Saturated::default(), Saturated::default());
         let Some(estimate) = found.estimate_per_s else {
             self.found = found;
             self.state = State::Done;
             return;
         };
         let low = found.ci95.map_or(estimate, |(low, _)| low);
-        let rate = low.min(estimate * (1.0 - self.settings.precision));
+        let rate = if is_held { estimate } else { low.min(below * estimate) };
         if self.sustained.burst_per_s.is_none() {
             self.sustained.burst_per_s = Some(estimate);
             self.sustained.burst_ci95 = found.ci95;
@@ -147,7 +164,7 @@ impl Sustain {
             self.broken(rate, window);
         } else if self.sustained.held_s >= self.hold_s && self.level_s >= self.least_s() {
             self.sustained.sustained_per_s = self.found.estimate_per_s;
-            self.sustained.dips = self.breaks;
+            self.sustained.dips = self.dips + self.breaks;
             self.state = State::Done;
         }
     }
@@ -166,10 +183,16 @@ impl Sustain {
 
     fn broken(&mut self, rate: f64, window: &Window) {
         self.beyond.clear();
+        if self.row_began_s - self.last_break_s >= self.least_s() {
+            // It was held for long since the last one: that was a dip.
+            self.dips += self.breaks;
+            self.breaks = 0;
+        }
         self.breaks += 1;
         if self.breaks == 1 {
             self.first_break_s = self.row_began_s;
         }
+        self.last_break_s = self.sustained.held_s;
         self.saturated.add(window.saturated);
         let completes = self.completes(rate);
         let mut then = Then::Hold { rate };
@@ -187,12 +210,18 @@ impl Sustain {
 
     /// What the server completes when it is overloaded; a rate where too little was seen of that.
     fn completes(&self, rate: f64) -> f64 {
-        let Saturated { completions, seconds } = self.saturated;
+        // What drains while it rests has nothing saved; a window that broke may have begun with
+        // some.
+        let mut of = self.drained;
+        if of.completions < MANY {
+            of.add(self.saturated);
+        }
+        let Saturated { completions, seconds } = of;
         if completions >= ENOUGH { (completions as f64 / seconds).min(rate) } else { rate }
     }
 
     fn rested(&mut self, rate: f64, tries: u32, then: Then, window: &Window) {
-        self.saturated.add(window.saturated);
+        self.drained.add(window.saturated);
         let p50 = window.response.quantile_ns(0.5);
         let recovered = p50.is_some_and(|p50| p50 <= self.settings.slo.1 / 2);
         self.verdict = if recovered { Verdict::Within } else { Verdict::Beyond };

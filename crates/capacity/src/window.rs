@@ -141,6 +141,8 @@ pub struct Window {
     pub was_cut: bool,
     /// Whether the generator itself was the limit.
     pub generator_limited: bool,
+    /// Whether it was late for more requests than the SLO allows to be slow.
+    pub generator_late: bool,
     /// Whether the target could not be reached any more.
     pub target_lost: bool,
 }
@@ -164,6 +166,7 @@ impl Window {
             saturated: Saturated::default(),
             was_cut: false,
             generator_limited: false,
+            generator_late: false,
             target_lost: false,
         }
     }
@@ -198,6 +201,12 @@ pub struct Saturated {
 }
 
 impl Saturated {
+    /// Completions per second; not a number where nothing was seen.
+    #[must_use]
+    pub fn per_s(&self) -> f64 {
+        self.completions as f64 / self.seconds
+    }
+
     /// Adds what was seen elsewhere.
     pub fn add(&mut self, other: Self) {
         self.completions += other.completions;

@@ -71,6 +71,15 @@ pub(crate) struct LoadFlags {
     /// Run the plan so many times
     #[arg(long, value_name = "N", help_heading = "How much")]
     repeat: Option<String>,
+    /// Begin with empty caches: a database is restarted, the page cache dropped
+    #[arg(long, help_heading = "What a store is asked")]
+    cold: bool,
+    /// Restarts the store for --cold: a command for `sh -c`
+    #[arg(long, value_name = "COMMAND", help_heading = "What a store is asked")]
+    restart_command: Option<String>,
+    /// How long the command may take, and then the store until it answers
+    #[arg(long, value_name = "DURATION", help_heading = "What a store is asked")]
+    restart_timeout: Option<String>,
     #[command(flatten)]
     pub(crate) request: RequestFlags,
 }
@@ -239,6 +248,9 @@ impl LoadFlags {
         add("repeat", "repeat", self.repeat.as_ref());
         let yes = "true".to_owned();
         add("interpolate", &of_curve("interpolate"), self.interpolate.then_some(&yes));
+        add("cold", "store.cold", self.cold.then_some(&yes));
+        add("restart-command", "target.restart", self.restart_command.as_ref());
+        add("restart-timeout", "target.restart_timeout", self.restart_timeout.as_ref());
         settings.extend(self.request.settings());
         settings
     }

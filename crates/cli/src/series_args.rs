@@ -28,6 +28,9 @@ pub(crate) struct SeriesFlags {
     /// How long the command may take, and then the server until it answers
     #[arg(long, value_name = "DURATION", help_heading = "A series, and cost")]
     pub(crate) restart_timeout: Option<String>,
+    /// Begin each search with empty caches: a database is restarted, the page cache dropped
+    #[arg(long, help_heading = "What a store is asked")]
+    pub(crate) cold: bool,
     /// From the start of a search to that of the next
     #[arg(long, value_name = "DURATION", help_heading = "A series, and cost")]
     pub(crate) every: Option<String>,
@@ -51,6 +54,7 @@ impl SeriesFlags {
         };
         let keys = [
             of("repeat", &self.repeat, "--repeat"),
+            of("store.cold", &self.cold.then(|| "true".to_owned()), "--cold"),
             of("target.restart", &self.restart_command, "--restart-command"),
             of("target.restart_timeout", &self.restart_timeout, "--restart-timeout"),
         ];

@@ -4,6 +4,7 @@
 //! Factors, replications in order, start-up and halt flows and fleets find their place here.
 
 pub mod check;
+pub mod cold;
 pub mod error;
 pub mod execute;
 pub mod fill;

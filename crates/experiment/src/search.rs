@@ -142,7 +142,8 @@ pub fn search(
         }
     };
     let slo = setting.slo.clone().unwrap_or_default();
-    let result = CapacityResult::of(&outcome, method.name(), &slo);
+    let mut result = CapacityResult::of(&outcome, method.name(), &slo);
+    result.caches = prepared.workload.as_ref().map(|workload| workload.caches.clone());
     write_result(&folder.join(RESULT), &result)?;
     write_windows(&folder.join(WINDOWS), &result.windows)?;
     let mut end = End::new(if interrupted { Ended::Interrupted } else { Ended::Complete });

@@ -58,6 +58,13 @@ pub(crate) static STORE: SectionKeys = SectionKeys::plain(
             "3",
             "How many replicas a record has in a keyspace that `plimsoll prepare` makes.",
         ),
+        key(
+            "cold",
+            "switch",
+            "false",
+            "true",
+            "Begins with empty caches: restarts the store, and drops this machine's page cache.",
+        ),
     ],
 );
 
@@ -80,6 +87,9 @@ pub struct Store {
     /// How many replicas a record has in a keyspace that is made for the data set, where the plan
     /// says so.
     pub replication: Option<u32>,
+    /// Whether caches are emptied before a load, by the target's restart command and in the page
+    /// cache of this machine.
+    pub cold: bool,
 }
 
 impl Store {
@@ -108,7 +118,8 @@ impl Store {
             value_size: size.unwrap_or(Sizes::Fixed(VALUE_DEFAULT)),
         };
         let (consistency, replication) = replicas(section, target);
-        Some(Self { named, workload, consistency, replication })
+        let cold = cold(section, target);
+        Some(Self { named, workload, consistency, replication, cold })
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
@@ -120,6 +131,9 @@ impl Store {
         out.text("value_size", self.workload.value_size);
         self.consistency.iter().for_each(|level| out.text("consistency", level));
         self.replication.iter().for_each(|count| out.whole("replication", u64::from(*count)));
+        if self.cold {
+            out.switch("cold", true);
+        }
     }
 }
 
@@ -135,6 +149,24 @@ fn replicas(section: &Section<'_>, target: &Target) -> (Option<Consistency>, Opt
     }
     let level = section.parsed("consistency", "a level such as quorum", Consistency::parse);
     (Some(level.unwrap_or_default()), section.small("replication", 1..=MOST_REPLICAS))
+}
+
+/// Whether caches are to be emptied; a fault where there are none, or nothing that empties them.
+fn cold(section: &Section<'_>, target: &Target) -> bool {
+    let cold = section.switch("cold").unwrap_or(false);
+    let scheme = target.url.as_ref().map(|url| url.scheme);
+    if !cold {
+        return false;
+    }
+    if let Some(Scheme::Redis | Scheme::Memcached) = scheme {
+        let message = "`cold` goes with a database: this store reads nothing from disk";
+        section.fault("cold", message, None);
+    } else if target.restart.is_none() {
+        let message = "`cold` needs the command that restarts the store, as that has a cache too";
+        let hint = "set restart = \"systemctl restart mariadb\" in [target], or --restart-command";
+        section.fault("cold", message, Some(hint));
+    }
+    true
 }
 
 fn records(text: &str) -> Result<u64, ParseError> {

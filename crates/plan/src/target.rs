@@ -148,7 +148,7 @@ pub(crate) static TARGET: SectionKeys = SectionKeys {
             "command",
             "–",
             r#""systemctl restart nginx""#,
-            "How the server is restarted, by `sh -c`: for `plimsoll capacity --restarts`.",
+            "How the server is restarted, by `sh -c`: for `capacity --restarts`, and for `cold`.",
         ),
         key(
             "restart_timeout",

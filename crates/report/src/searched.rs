@@ -151,6 +151,7 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     }
     let check = [&result.check.below, &result.check.above].into_iter().flatten();
     let texts = [&result.method, &result.slo, &result.ended].into_iter().chain(check);
+    let texts = texts.chain(&result.caches);
     if result.warnings.len() > MOST_WARNINGS
         || !texts.chain(&result.warnings).all(|text| text.len() <= MOST_TEXT)
     {

@@ -119,14 +119,22 @@ pub struct StoreWorkload {
     /// How many replicas took part in an operation, where the store has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consistency: Option<String>,
+    /// `cold` where caches were emptied before the load, `warm` where they were as they were.
+    #[serde(default = "warm")]
+    pub caches: String,
+}
+
+fn warm() -> String {
+    "warm".to_owned()
 }
 
 impl std::fmt::Display for StoreWorkload {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, mix, keys, records, value_size, consistency } = self;
+        let Self { name, mix, keys, records, value_size, consistency, caches } = self;
         let records = show_count(*records);
         write!(f, "{name}: {mix} of {records} records, keys {keys}, values {value_size}")?;
-        consistency.iter().try_for_each(|level| write!(f, ", consistency {level}"))
+        consistency.iter().try_for_each(|level| write!(f, ", consistency {level}"))?;
+        write!(f, ", caches {caches}")
     }
 }
 

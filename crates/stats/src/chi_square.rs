@@ -2,12 +2,14 @@
 //! found is by chance.
 //!
 //! It is the regularized incomplete gamma function Q(k/2, x/2): its series below the mean (DLMF
-//! 8.7.1), its continued fraction above (DLMF 8.9.2 in the even form, by the modified Lentz
-//! method). Transcendental functions are `libm`'s: the same bits everywhere.
+//! 8.7.1), its continued fraction above (DLMF 8.9.2 in the even form). Transcendental functions are
+//! `libm`'s: the same bits everywhere.
+
+use crate::lentz::continued_fraction;
 
 /// Both converge within some 10·√k steps; the bound only guards.
 const MAX_STEPS: u32 = 100_000;
-/// What a sum or a fraction changes by when it has converged.
+/// What the sum changes by when it has converged.
 const ENOUGH: f64 = 1e-15;
 
 /// The probability that a chi-square variable with `df` degrees of freedom is `x` or more.
@@ -46,24 +48,9 @@ fn series(a: f64, x: f64) -> f64 {
 
 /// 1 / (x + 1 − a − 1 (1 − a) / (x + 3 − a − 2 (2 − a) / (x + 5 − a − …))).
 fn fraction(a: f64, x: f64) -> f64 {
-    let nonzero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
-    let mut b = x + 1.0 - a;
-    let mut c = 1.0 / 1e-300;
-    let mut d = 1.0 / nonzero(b);
-    let mut value = d;
-    for n in 1..=MAX_STEPS {
-        let n = f64::from(n);
-        let term = -n * (n - a);
-        b += 2.0;
-        d = 1.0 / nonzero(term * d + b);
-        c = nonzero(b + term / c);
-        let change = d * c;
-        value *= change;
-        if (change - 1.0).abs() < ENOUGH {
-            break;
-        }
-    }
-    value
+    let b0 = x + 1.0 - a;
+    let terms = (1..=MAX_STEPS).map(f64::from).map(|n| (-n * (n - a), b0 + 2.0 * n));
+    1.0 / continued_fraction(b0, terms)
 }
 
 #[cfg(test)]

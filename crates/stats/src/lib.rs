@@ -12,6 +12,7 @@ pub mod elasticity;
 pub mod heterogeneity;
 pub mod histogram;
 pub mod interval;
+mod lentz;
 pub mod outliers;
 pub mod percentiles;
 pub mod queueing;

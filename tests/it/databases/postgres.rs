@@ -7,7 +7,7 @@ use crate::secrets::assert_nowhere;
 use crate::stores::{
     dies, eight_hundred, installed, on_a_free_port, prepares_by_variable, writes_two_thousand,
 };
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,6 +16,7 @@ struct Server {
     going: Going,
     port: u16,
     client: PathBuf,
+    control: PathBuf,
     folder: tempfile::TempDir,
 }
 
@@ -73,7 +74,7 @@ impl Server {
         };
         let ready = "database system is ready to accept connections";
         let (going, port) = on_a_free_port(place, command, |going, _| going.err().contains(ready));
-        let server = Self { going, port, client, folder };
+        let server = Self { going, port, client, control: programs.join("pg_ctl"), folder };
         server.sql("postgres", "CREATE DATABASE shop");
         server.sql("shop", &format!("CREATE ROLE ann LOGIN PASSWORD '{PASSWORD}'"));
         server.sql("shop", "GRANT ALL ON SCHEMA public TO ann");
@@ -95,6 +96,12 @@ impl Server {
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
+    /// Its process; empty where it has none.
+    fn pid(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid"));
+        text.unwrap_or_default().lines().next().unwrap_or_default().to_owned()
+    }
+
     fn count(&self) -> String {
         self.sql("shop", "SELECT COUNT(*) FROM plimsoll")
     }
@@ -110,10 +117,16 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Killed, it would leave shared memory behind.
+    /// Killed, it would leave shared memory behind. After a restart it is no longer the process
+    /// that was started here.
     fn drop(&mut self) {
-        self.going.signal(Signal::QUIT);
-        wait_for("the end of the database", || self.going.has_ended().then_some(()));
+        let pid = self.pid();
+        if let Some(pid) = pid.parse().ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::QUIT);
+        }
+        wait_for("the end of the database", || {
+            (self.going.has_ended() && self.pid().is_empty()).then_some(())
+        });
     }
 }
 
@@ -253,4 +266,59 @@ fn a_postgres_that_dies_fails_what_it_did_not_answer() {
                 interval '400 ms'";
     let has_begun = |server: &Server| server.sql("shop", text) != "0";
     dies(&place, &url, server, has_begun, Signal::QUIT);
+}
+
+/// What the kernel has counted since it started.
+fn vmstat(name: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/vmstat").unwrap();
+    let line = text.lines().find(|line| line.split(' ').next() == Some(name)).unwrap();
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_cold_load_begins_after_a_restart_with_an_empty_page_cache() {
+    let test = "a_cold_load_begins_after_a_restart_with_an_empty_page_cache";
+    if std::fs::OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches").is_err() {
+        println!("skipped: {test} may not empty the page cache");
+        return;
+    }
+    let place = Place::new();
+    let Some(server) = Server::start(test, &place) else { return };
+    let url = server.url();
+    let data = ["--records", "2000", "--value-size", "4KiB"];
+    writes_two_thousand(&place, &url, &data);
+
+    let mut restart = as_its_user(&server.control);
+    restart.arg("-D").arg(server.folder.path().join("data")).args(["-w", "-m", "fast"]);
+    restart.arg("-l").arg(server.folder.path().join("again.log")).arg("restart");
+    let words = std::iter::once(restart.get_program()).chain(restart.get_args());
+    let words: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
+    let restart = format!("cd {} && {}", server.folder.path().display(), words.join(" "));
+    let load = ["load", "--json", &url, "--workload", "read-only", "--rate", "50/s", "--for", "1s"];
+    let load = [&load[..], &data].concat();
+
+    let (pid, dropped) = (server.pid(), vmstat("drop_pagecache"));
+    let warm = place.again(|| place.plimsoll(&load)).ended_with(0).json();
+    assert_eq!(warm["workload"]["caches"], "warm", "{warm}");
+    assert_eq!(server.pid(), pid);
+    let cold = [&load[..], &["--cold", "--restart-command", &restart]].concat();
+    let cold = place.again(|| place.plimsoll(&cold)).ended_with(0).json();
+    assert_eq!((&cold["workload"]["caches"], &cold["status"]["200"]), (&"cold".into(), &50.into()));
+    assert_ne!(server.pid(), pid, "another process serves now");
+    assert!(vmstat("drop_pagecache") > dropped);
+
+    // A restart that fails is told, and nothing is sent.
+    let failing =
+        [&load[..], &["--cold", "--restart-command", "echo no unit >&2; exit 3"]].concat();
+    place.plimsoll(&failing).ended_with(4).says(&["ended with exit code 3: no unit"]);
+}
+
+#[test]
+fn what_cannot_be_cold_is_said() {
+    let place = Place::new();
+    let flags = ["--rate", "1/s", "--for", "1s", "--cold"];
+    let tried = |url: &str| place.plimsoll(&[&["load", url], &flags[..]].concat()).ended_with(2);
+    tried("redis://127.0.0.1:1").says(&["reads nothing from disk"]);
+    tried("postgres://ann@127.0.0.1:1/shop").says(&["needs the command that restarts the store"]);
+    tried("http://127.0.0.1:1/").says(&["goes with a store"]);
 }

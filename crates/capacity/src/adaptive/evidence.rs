@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct Evidence<'a> {
     pub(super) levels: Vec<Level<'a>>,
-    pub(super) saturated: Saturated,
+    /// What each window saw of a saturated server, where it completed enough to tell.
+    pub(super) saturated: Vec<Saturated>,
     pub(super) service: Histogram,
     /// The mean rate at which `service` was measured.
     pub(super) service_rate: f64,
@@ -42,8 +43,7 @@ impl<'a> Evidence<'a> {
     /// Takes what is of use from all windows.
     #[must_use]
     pub fn of(windows: &'a [Window]) -> Self {
-        let mut saturated = Saturated::default();
-        windows.iter().for_each(|window| saturated.add(window.saturated));
+        let saturated = saturated(windows);
         let usable = |window: &&Window| window.phase != Phase::Recover && window.counted() > 0;
         let mut levels: BTreeMap<i64, Level> = BTreeMap::new();
         for window in windows.iter().filter(usable) {
@@ -63,12 +63,32 @@ impl<'a> Evidence<'a> {
     /// A first guess of the saturation.
     pub(super) fn first_saturation(&self, most: f64) -> f64 {
         let highest = self.levels.last().map_or(0.0, |level| level.rate);
-        if self.saturated.completions >= 20 {
-            let seen = self.saturated.completions as f64 / self.saturated.seconds;
-            return seen.max(1.02 * highest);
+        // Of several the middle one: a server may have been disturbed.
+        let mut seen: Vec<f64> = self.saturated.iter().map(Saturated::per_s).collect();
+        seen.sort_by(f64::total_cmp);
+        if let Some(middle) = seen.get(seen.len() / 2) {
+            return middle.max(1.02 * highest);
         }
         if most.is_finite() { (1.05 * highest).max(0.9 * most) } else { 1.5 * highest }
     }
+}
+
+/// Completions of a saturated server, window by window; those of few are taken together with the
+/// ones after them.
+fn saturated(windows: &[Window]) -> Vec<Saturated> {
+    let (mut all, mut few) = (Vec::new(), Saturated::default());
+    for window in windows {
+        few.add(window.saturated);
+        if few.completions >= ENOUGH_COMPLETIONS {
+            all.push(std::mem::take(&mut few));
+        }
+    }
+    if few.completions > 0
+        && let Some(last) = all.last_mut()
+    {
+        last.add(few);
+    }
+    all
 }
 
 /// The response times at the lowest rates, and their mean rate.
@@ -86,5 +106,7 @@ fn service(levels: &[Level<'_>]) -> (Histogram, f64) {
     (sum, rate)
 }
 
+/// So many completions tell the saturation.
+const ENOUGH_COMPLETIONS: u64 = 20;
 /// So many requests tell the service time well enough.
 const ENOUGH_SERVICE: u64 = 100;

@@ -22,6 +22,8 @@ const TOGETHER: f64 = 0.5;
 /// this part of the outer one.
 const INNER: f64 = 3.5;
 const INNER_BOUND: f64 = 0.7;
+/// From so many standard deviations on a residual counts in proportion only.
+const FAR: f64 = 6.0;
 /// The scatter that is expected counts as so many windows.
 const SCATTER_WEIGHT: f64 = 10.0;
 /// Beyond this load a window is a transient that no curve describes.
@@ -228,24 +230,27 @@ impl Problem<'_> {
         residuals
     }
 
-    /// What is expected beforehand, as residuals.
-    fn priors(&self, z: Vector) -> Vector {
-        let mut residuals: Vector =
-            std::array::from_fn(|k| (z[k] - self.prior.mean[k]) / self.prior.deviation[k]);
-        let saturated = self.evidence.saturated;
-        if saturated.completions >= 20 {
-            let n = saturated.completions as f64;
-            let service_variance = (2.0 * z[1].exp() - 1.0).max(0.3);
-            let deviation = (service_variance / n).sqrt().hypot(SATURATION_ERROR);
-            residuals[0] = (z[0] - (n / saturated.seconds).ln()) / deviation;
-        }
-        residuals
+    /// What is expected beforehand, as residuals; and in the place of a first guess of the
+    /// saturation what was seen of it.
+    fn priors(&self, z: Vector) -> impl Iterator<Item = f64> {
+        let prior = self.prior;
+        let saturated = &self.evidence.saturated;
+        let guessed = usize::from(!saturated.is_empty());
+        let guesses = (guessed..N).map(move |k| (z[k] - prior.mean[k]) / prior.deviation[k]);
+        let service_variance = (2.0 * z[1].exp() - 1.0).max(0.3);
+        // All of them are off by this together.
+        let together = SATURATION_ERROR * (saturated.len() as f64).sqrt();
+        let seen = saturated.iter().map(move |seen| {
+            let chance = (service_variance / seen.completions as f64).sqrt();
+            (z[0] - seen.per_s().ln()) / chance.hypot(together)
+        });
+        guesses.chain(seen)
     }
 
     fn cost(&self, z: Vector, looked: &[Looked<'_>]) -> f64 {
         let curve = self.curve(z);
-        let windows: f64 = self.residuals(&curve, looked).iter().map(|r| r * r).sum();
-        windows + self.priors(z).iter().map(|r| r * r).sum::<f64>()
+        let windows: f64 = self.residuals(&curve, looked).iter().map(|r| loss(*r)).sum();
+        windows + self.priors(z).map(loss).sum::<f64>()
     }
 
     /// The cost, half its gradient, and half its second derivatives (Gauss and Newton's).
@@ -264,12 +269,13 @@ impl Problem<'_> {
         });
         let (mut cost, mut gradient, mut second) = (0.0, [0.0; N], [[0.0; N]; N]);
         for (n, value) in here.iter().enumerate() {
-            cost += value * value;
+            cost += loss(*value);
+            let weight = weight(*value);
             let slope: Vector = std::array::from_fn(|k| (aside[k][n] - value) / STEP);
             for k in 0..N {
-                gradient[k] += slope[k] * value;
+                gradient[k] += weight * slope[k] * value;
                 for l in 0..N {
-                    second[k][l] += slope[k] * slope[l];
+                    second[k][l] += weight * slope[k] * slope[l];
                 }
             }
         }
@@ -287,7 +293,8 @@ impl Problem<'_> {
         let aside = self.curve(std::array::from_fn(|k| z[k] + STEP * along[k]));
         let here = self.residuals(&curve, &looked);
         let there = self.residuals(&aside, &looked);
-        let mut pulls = here.iter().zip(there).map(|(here, there)| (there - here) / STEP);
+        let mut pulls =
+            here.iter().zip(there).map(|(here, there)| weight(*here) * (there - here) / STEP);
         let (mut seen, mut expected, mut squares) = (0.0, 0.0, 0.0);
         for looked in &looked {
             let pulls: Vec<f64> = pulls.by_ref().take(looked.points.len()).collect();
@@ -325,6 +332,20 @@ impl Looked<'_> {
         }
         (moves, variance)
     }
+}
+
+/// The cost of a residual (P. J. Huber, *Robust estimation of a location parameter*, Annals of
+/// Mathematical Statistics 35, 1964): its square, and beyond some deviations no more than in
+/// proportion. A server or a machine that was disturbed for a while then does not outweigh all else
+/// that was seen.
+fn loss(residual: f64) -> f64 {
+    let size = residual.abs();
+    if size <= FAR { size * size } else { FAR * (2.0 * size - FAR) }
+}
+
+/// What is left of a residual's weight.
+fn weight(residual: f64) -> f64 {
+    (FAR / residual.abs()).min(1.0)
 }
 
 /// How many responses exceed a time in seconds.

@@ -29,6 +29,7 @@ fn windows(services: &[&str], seed: u64) -> Vec<Window> {
             settle_s: 1.0,
             phase: Phase::Search,
             may_cut: false,
+            fresh: false,
         });
         window
     });

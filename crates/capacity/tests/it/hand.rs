@@ -28,6 +28,7 @@ pub(crate) fn window(offer: &Offer, ms: f64, rtt_ms: u64) -> Window {
         saturated: Saturated::default(),
         was_cut: false,
         generator_limited: false,
+        generator_late: false,
         target_lost: false,
     }
 }

@@ -6,6 +6,7 @@ mod series;
 mod shown;
 
 use crate::args::Capacity;
+use crate::commands::restart::{Wishes, begin_cold};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::lock::{Lock, Tried, try_lock, wait_for};
@@ -21,10 +22,8 @@ use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::{adaptive, ladder};
 use plimsoll_experiment::prepare::{Place, Prepared};
 use plimsoll_experiment::search::{Method, Searched, search, set_price};
-use plimsoll_experiment::{Progress, Setting as RunSetting, prepare};
-use plimsoll_load::run::Wish;
+use plimsoll_experiment::{Setting as RunSetting, prepare};
 use plimsoll_plan::{Plan, Setting};
-use plimsoll_runs::Interval;
 use plimsoll_stats::slo::{Clause, Comparison, Slo};
 use plimsoll_units::{
     ParseError, duration, rate, share, show_count, show_duration, show_rate, show_share,
@@ -61,7 +60,12 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         return Ok(Exit::Incomplete);
     }
     let started = unix_ns();
-    let searched = asked.search(run_id(started), started, &interrupts)?;
+    let id = run_id(started);
+    let (path, quiet) = (args.out.join(&id), asked.is_quiet());
+    if let Some(exit) = begin_cold(&asked.plan, &asked.prepared, &path, quiet, &interrupts)? {
+        return Ok(exit);
+    }
+    let searched = asked.search(id, started, &interrupts)?;
     drop((turn, held));
     if args.json {
         print(&format!("{}\n", serde_json::to_string_pretty(&searched.result)?))?;
@@ -99,6 +103,11 @@ impl<'a> Asked<'a> {
         Ok(Self { args, plan, slo, method, limits, prepared, price_per_hour })
     }
 
+    /// Whether nothing is said of the way.
+    fn is_quiet(&self) -> bool {
+        self.args.quiet || self.args.json
+    }
+
     /// Keeps other searches of this target away.
     fn lock(&self) -> Result<Option<Lock>> {
         let address = self.prepared.config.endpoint.to_string();
@@ -132,8 +141,8 @@ impl<'a> Asked<'a> {
             stop_when: None,
             system: Path::new("/"),
         };
-        let quiet = args.quiet || args.json;
-        let mut wishes = Wishes { interrupts: interrupts.clone(), said: 0 };
+        let quiet = self.is_quiet();
+        let mut wishes = Wishes::of(interrupts);
         let (quantile, _) = self.slo.response_bound().unwrap_or((0.9, 0));
         let mut show = |judged: &Judged| {
             if !quiet {
@@ -161,29 +170,6 @@ impl<'a> Asked<'a> {
 fn turn(interrupts: &Interrupts) -> Option<Lock> {
     let why = "another search uses this machine: waiting for its end";
     wait_for("generator", why, || interrupts.count() > 0)
-}
-
-/// Hands on what the user wishes: a search shows its windows, not its seconds.
-struct Wishes {
-    interrupts: Interrupts,
-    said: usize,
-}
-
-impl Progress for Wishes {
-    fn second(&mut self, _: &Interval, _: bool) {}
-
-    fn wish(&mut self) -> Wish {
-        let count = self.interrupts.count();
-        if count > self.said {
-            self.said = count;
-            say("ending; what was measured is kept");
-        }
-        match count {
-            0 => Wish::Continue,
-            1 => Wish::Stop,
-            _ => Wish::Abort,
-        }
-    }
 }
 
 fn read_plan(args: &Capacity) -> Result<Plan> {
@@ -365,6 +351,9 @@ fn render(result: &CapacityResult) -> String {
         _ => row("capacity", format!("none found under {}", result.slo)),
     }
     row("ended", result.ended.replace('_', " "));
+    if let Some(caches) = &result.caches {
+        row("caches", caches.clone());
+    }
     let optional = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), show_rate);
     row("knee", optional(result.knee_per_s));
     row("saturation", optional(result.saturation_per_s));

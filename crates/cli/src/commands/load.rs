@@ -2,6 +2,7 @@
 
 use crate::args::Load;
 use crate::commands::prometheus::Exporter;
+use crate::commands::restart::begin_cold;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, cores, environment, run_id, unix_ns};
@@ -41,6 +42,11 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
     for number in 1..=plan.repeat {
         let id = if plan.repeat == 1 { group.clone() } else { format!("{group}-{number}") };
         let one = Once { args, plan: &plan, prepared: &prepared, interrupts: &interrupts };
+        let (path, quiet) = (args.out.join(&id), args.quiet || args.json);
+        if let Some(ended) = begin_cold(&plan, &prepared, &path, quiet, &interrupts)? {
+            exit = exit.and(ended);
+            break;
+        }
         let (run, ended) = one.run(id, exporter.clone())?;
         exit = exit.and(ended);
         runs.push(run);
@@ -51,7 +57,7 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
     if runs.len() > 1 && !args.json {
         print(&spread(&runs)?)?;
     }
-    if let Some(path) = &args.report {
+    if let Some(path) = args.report.as_ref().filter(|_| !runs.is_empty()) {
         crate::commands::report::write(&runs, path, None)?;
         say(&format!("report: {}", path.display()));
     }

@@ -9,6 +9,7 @@ pub(crate) mod load;
 pub(crate) mod prepare;
 pub(crate) mod prometheus;
 pub(crate) mod report;
+pub(crate) mod restart;
 pub(crate) mod runs;
 pub(crate) mod target;
 pub(crate) mod trace;

@@ -4,6 +4,7 @@ use super::paint::Paint;
 use super::say;
 use crate::exit::Exit;
 use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::cold::ColdError;
 use plimsoll_experiment::restart::RestartError;
 use plimsoll_experiment::series::SeriesError;
 use plimsoll_load::run::RunError;
@@ -138,7 +139,7 @@ fn code(error: &anyhow::Error) -> Exit {
     if let Some(plimsoll_runs::RunError::NotARun { .. }) = error.downcast_ref() {
         return Exit::Usage;
     }
-    if error.is::<RestartError>() {
+    if error.is::<RestartError>() || error.is::<ColdError>() {
         return Exit::Incomplete;
     }
     if let Some(series) = error.downcast_ref::<SeriesError>() {

@@ -97,5 +97,6 @@ pub(super) fn described(plan: &Plan) -> Option<StoreWorkload> {
         records: store.workload.records,
         value_size: store.workload.value_size.to_string(),
         consistency: store.consistency.map(|level| level.to_string()),
+        caches: if store.cold { "cold" } else { "warm" }.to_owned(),
     })
 }

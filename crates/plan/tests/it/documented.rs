@@ -20,7 +20,7 @@ const PLANS: [&str; 9] = [
     "[target]\nurl = 'http://h/'\n[target.replay]\nfile = 'access.log'\n",
     "[target]\nurl = 'http://h/'\n[load]\n[measure]\n",
     "[target]\nurl = 'redis://h/'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
-    "[target]\nurl = 'cassandra://h/shop'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
+    "[target]\nurl = 'cassandra://h/shop'\nrestart = 'sh again'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
 ];
 
 fn table(section: &SectionKeys) -> String {

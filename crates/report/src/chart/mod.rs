@@ -3,6 +3,7 @@
 pub(crate) mod axis;
 pub(crate) mod boxes;
 pub(crate) mod contour;
+pub(crate) mod cumulative;
 pub(crate) mod figure;
 mod frame;
 pub(crate) mod heat;

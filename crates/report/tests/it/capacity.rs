@@ -68,6 +68,7 @@ fn result() -> CapacityResult {
         warnings: vec!["the host was noisy".to_owned()],
         method: "adaptive".to_owned(),
         slo: "p95<30ms".to_owned(),
+        caches: None,
         ended: "found".to_owned(),
         estimate_per_s: Some(750.0),
         bound: None,

@@ -1,10 +1,12 @@
 //! Quantiles of Student's t and of the normal distribution.
 //!
-//! The tail of t is half a regularized incomplete beta function (DLMF 8.17.22, its continued
-//! fraction by the modified Lentz method); the quantile is where the tail has the wanted weight,
-//! found by bisection to the last bit. Above 10^5 degrees of freedom, where the gamma functions
-//! would cancel, the Cornish-Fisher expansion around the normal quantile is exact to 1e-15
-//! (Abramowitz & Stegun 26.7.5). Transcendental functions are `libm`'s: the same bits everywhere.
+//! The tail of t is half a regularized incomplete beta function (DLMF 8.17.22); the quantile is
+//! where the tail has the wanted weight, found by bisection to the last bit. Above 10^5 degrees of
+//! freedom, where the gamma functions would cancel, the Cornish-Fisher expansion around the normal
+//! quantile is exact to 1e-15 (Abramowitz & Stegun 26.7.5). Transcendental functions are `libm`'s:
+//! the same bits everywhere.
+
+use crate::lentz::continued_fraction;
 
 /// Continued fractions here converge within some 10·√df steps; the bound only guards.
 const MAX_STEPS: u32 = 10_000;
@@ -75,34 +77,18 @@ fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
     let log_beta = libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
     let front = libm::exp(a * libm::log(x) + b * libm::log(y) - log_beta);
     if x < (a + 1.0) / (a + b + 2.0) {
-        front / a * continued_fraction(x, a, b)
+        front / a * fraction(x, a, b)
     } else {
-        1.0 - front / b * continued_fraction(y, b, a)
+        1.0 - front / b * fraction(y, b, a)
     }
 }
 
-/// DLMF 8.17.22, from its second term on.
-fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
-    let nonzero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
-    let mut c = 1.0;
-    let mut d = 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0));
-    let mut value = d;
-    for step in 1..=MAX_STEPS {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        let mut change = 1.0;
-        for term in [even, odd] {
-            d = 1.0 / nonzero(1.0 + term * d);
-            c = nonzero(1.0 + term / c);
-            change = d * c;
-            value *= change;
-        }
-        if (change - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    value
+/// DLMF 8.17.22: 1 / (1 + d₁ / (1 + d₂ / (1 + …))).
+fn fraction(x: f64, a: f64, b: f64) -> f64 {
+    let odd = |m: f64| -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+    let even = |m: f64| m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+    let terms = (0..=MAX_STEPS).map(f64::from).flat_map(|m| [odd(m), even(m + 1.0)]);
+    1.0 / continued_fraction(1.0, terms.map(|d| (d, 1.0)))
 }
 
 #[cfg(test)]

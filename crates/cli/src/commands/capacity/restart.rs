@@ -3,31 +3,21 @@
 //! Before the first one too: it would otherwise be of a server that has been up for who knows how
 //! long, and no sample of what a restart brings.
 
-use super::{Asked, Wishes};
+use super::Asked;
 use crate::args::Capacity;
-use crate::exit::Exit;
+use crate::commands::restart::{self, Before, is_cold};
 use crate::interrupt::Interrupts;
-use crate::terminal::error::{UsageError, show};
-use crate::terminal::say;
+use crate::terminal::error::UsageError;
 use plimsoll_capacity::series::SeriesResult;
-use plimsoll_experiment::restart::{Restart, Restarted, restart, show as show_limit};
-use plimsoll_experiment::series::restart_log_of;
 use plimsoll_plan::Plan;
 use std::path::Path;
-
-/// Whether a search can begin.
-pub(super) enum Before {
-    /// It can.
-    Ready,
-    /// The target did not answer after its restart, and why that is a gap.
-    Silent(String),
-    /// The series ends here: the command failed, or the user ended it.
-    Ended(Exit),
-}
 
 /// Whether what the command line says of restarts goes together, and with the plan.
 pub(super) fn check(args: &Capacity, plan: &Plan) -> Result<(), UsageError> {
     let flags = &args.series;
+    if flags.restarts.is_none() && is_cold(plan) {
+        return Ok(());
+    }
     if flags.restarts.is_none() {
         let alone = [
             ("--restart-command", &flags.restart_command),
@@ -35,7 +25,7 @@ pub(super) fn check(args: &Capacity, plan: &Plan) -> Result<(), UsageError> {
         ];
         let alone = alone.into_iter().find(|(_, value)| value.is_some());
         return alone.map_or(Ok(()), |(flag, _)| {
-            let text = format!("restart the target: `{flag}` goes with --restarts 5");
+            let text = format!("restart the target: `{flag}` goes with --restarts 5 or --cold");
             Err(UsageError(text))
         });
     }
@@ -65,30 +55,15 @@ pub(super) fn check_resumed(args: &Capacity, series: &SeriesResult) -> Result<()
     }
 }
 
-/// Restarts the target before the next search, where the series says so.
+/// Restarts the target before the next search, where the series or its plan says so.
 pub(super) fn restarted(
     asked: &Asked<'_>,
     series: &SeriesResult,
     path: &Path,
     interrupts: &Interrupts,
 ) -> Before {
-    let target = &asked.plan.target;
-    let Some(command) = target.restart.as_ref().filter(|_| series.restarts) else {
+    if !(series.restarts || is_cold(&asked.plan)) {
         return Before::Ready;
-    };
-    if !(asked.args.quiet || asked.args.json) {
-        say("restarting the target");
     }
-    let (limit, log) = (target.restart_timeout, restart_log_of(path));
-    let mut wishes = Wishes { interrupts: interrupts.clone(), said: 0 };
-    let how = Restart { command, limit, log: &log };
-    match restart(&asked.prepared, &how, &mut wishes) {
-        Ok(Restarted::Answers) => Before::Ready,
-        Ok(Restarted::Silent) => Before::Silent(format!(
-            "it did not answer within {} after its restart",
-            show_limit(limit)
-        )),
-        Ok(Restarted::Interrupted) => Before::Ended(Exit::Incomplete),
-        Err(error) => Before::Ended(show(&error.into())),
-    }
+    restart::restarted(&asked.plan, &asked.prepared, path, asked.is_quiet(), interrupts)
 }

@@ -1,9 +1,10 @@
 //! `plimsoll capacity --repeat`: one search after another, each a run of its own, together a series
 //! that can be gone on with.
 
-use super::restart::{Before, restarted};
+use super::restart::restarted;
 use super::{Asked, exit, shown, turn};
 use crate::args::{Arguments, Capacity, Command};
+use crate::commands::restart::Before;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::lock::pause;
@@ -175,7 +176,7 @@ fn gap(
 fn go_on(asked: &Asked<'_>, mut file: SeriesFile, path: &Path) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
     let _held = asked.lock()?;
-    let quiet = asked.args.quiet || asked.args.json;
+    let quiet = asked.is_quiet();
     std::fs::create_dir_all(&asked.args.out)?;
     write(path, &file)?;
     let mut worst = Exit::Held;

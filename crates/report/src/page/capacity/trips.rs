@@ -6,14 +6,13 @@ use plimsoll_capacity::trips::{AtLoad, Load, SPIKE_NS};
 
 use super::staircase::over_time;
 use crate::chart::axis::Axis;
+use crate::chart::cumulative::{Cumulative, Sample};
 use crate::chart::plot::{Key, Level, Line, Plot, Table};
 use crate::chart::scale::Scale;
 use crate::chart::unit::{Unit, micros, per_cent, whole};
 use crate::markup::Markup;
 use crate::searched::Searched;
 
-/// Places on the axis at which the distributions can be read.
-const PLACES: usize = 40;
 /// The most dots of the chart over time; of more every second, third, … one is drawn.
 const MOST_DOTS: usize = 6000;
 /// So far above the baseline begin spikes, µs.
@@ -91,12 +90,15 @@ fn distribution(searched: &Searched, index: usize) -> Option<(Plot, Table)> {
         return None;
     }
     let (low, high) = scale(known.iter().flat_map(|(_, _, values)| values).copied());
-    let (start, end) = (low.ln(), high.ln());
-    let width = (end - start) / PLACES as f64;
-    let place = |n: usize| start + (n as f64 + 0.5) * width;
-    let table = distribution_table(&known, index, |n| place(n).exp());
-    let plot = Plot {
+    let sample = |(name, tone, values): (&str, &str, Vec<f64>)| Sample {
+        name: name.to_owned(),
+        tone: tone.to_owned(),
+        places: values.into_iter().map(f64::ln).collect(),
+    };
+    let mark = spike(searched).filter(|level| (low..=high).contains(&level.value));
+    let cumulative = Cumulative {
         id: format!("trips-{index}"),
+        table: format!("trips-table-{index}"),
         title: "Round trip at low and at high load".to_owned(),
         note: format!(
             "The share of handshakes that took no longer. Low load is up to a third of the \
@@ -108,68 +110,12 @@ fn distribution(searched: &Searched, index: usize) -> Option<(Plot, Table)> {
         ),
         measure: "share of the handshakes, over their round trip".to_owned(),
         axis: Axis::Log { low, high, unit: Unit::Micros },
-        start,
-        end,
-        scale: Scale::Linear { top: 1.0, step: 0.25 },
-        unit: Unit::Share,
-        keys: known
-            .iter()
-            .map(|(name, tone, _)| Key::Line(format!("line {tone}"), (*name).to_owned()))
-            .collect(),
-        across: Vec::new(),
-        upright: spike(searched)
-            .filter(|level| (low..=high).contains(&level.value))
-            .map(|level| Level { value: level.value.ln(), ..level })
-            .into_iter()
-            .collect(),
-        contour: None,
-        lines: known
-            .iter()
-            .map(|(_, tone, values)| Line {
-                class: (*tone).to_owned(),
-                pieces: vec![steps(values, start, end)],
-            })
-            .collect(),
-        symbols: Vec::new(),
-        readout: (table.id.clone(), (1..table.heads.len()).collect()),
-        rows: (0..PLACES)
-            .map(|n| (place(n) - width / 2.0, place(n), place(n) + width / 2.0))
-            .collect(),
+        ends: (low.ln(), high.ln()),
+        samples: known.into_iter().map(sample).collect(),
+        mark: mark.map(|level| Level { value: level.value.ln(), ..level }),
+        show: &|place| micros(place.exp()),
     };
-    Some((plot, table))
-}
-
-/// The steps of an empirical distribution over logarithms, from end to end of the axis; where many
-/// values are equal, one step.
-fn steps(sorted: &[f64], start: f64, end: f64) -> Vec<(f64, f64)> {
-    let share = |count: usize| count as f64 / sorted.len() as f64;
-    let (mut points, mut below) = (vec![(start, 0.0)], 0);
-    for equal in sorted.chunk_by(|a, b| a.total_cmp(b).is_eq()) {
-        let at = equal[0].ln();
-        points.push((at, share(below)));
-        below += equal.len();
-        points.push((at, share(below)));
-    }
-    points.push((end, 1.0));
-    points
-}
-
-fn distribution_table(
-    known: &[(&str, &str, Vec<f64>)],
-    index: usize,
-    at: impl Fn(usize) -> f64,
-) -> Table {
-    let mut heads = vec![("at or below".to_owned(), String::new())];
-    heads.extend(known.iter().map(|(name, tone, _)| ((*name).to_owned(), (*tone).to_owned())));
-    let row = |n: usize| {
-        let share = |(_, _, values): &(&str, &str, Vec<f64>)| {
-            let below = values.partition_point(|&us| us <= at(n));
-            per_cent(below as f64 / values.len() as f64)
-        };
-        [vec![micros(at(n))], known.iter().map(share).collect()].concat()
-    };
-    let rows = (0..PLACES).map(row).collect();
-    Table { id: format!("trips-table-{index}"), summary: "Table", heads, rows }
+    Some(cumulative.draw())
 }
 
 /// Where spikes begin; `None` without a baseline.
@@ -216,28 +162,4 @@ fn places(window: &WindowResult) -> impl Iterator<Item = (f64, f64)> + '_ {
         (window.start_s + (n as f64 + 0.5) / count * window.seconds, us)
     };
     window.rtt_samples_us.iter().enumerate().map(place).filter(|&(_, us)| us > 0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_round_trips_are_one_step() {
-        let e = std::f64::consts::E;
-        let steps = steps(&[1.0, 1.0, e, e * e], -1.0, 3.0);
-        let expected = [
-            (-1.0, 0.0),
-            (0.0, 0.0),
-            (0.0, 0.5),
-            (1.0, 0.5),
-            (1.0, 0.75),
-            (2.0, 0.75),
-            (2.0, 1.0),
-            (3.0, 1.0),
-        ];
-        assert_eq!(steps.len(), expected.len());
-        let near = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).abs() + (a.1 - b.1).abs() < 1e-12;
-        assert!(steps.iter().zip(expected).all(|(&a, b)| near(a, b)), "{steps:?}");
-    }
 }

@@ -1,0 +1,75 @@
+//! Cold caches: the server is restarted, which empties its own, and then the page cache of this
+//! machine is dropped (Linux, *Documentation for /proc/sys/vm*, `drop_caches`), so that what it is
+//! asked for is read from disk.
+
+use crate::execute::Progress;
+use crate::prepare::Prepared;
+use crate::restart::{Restart, RestartError, Restarted, restart};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The file that the kernel empties caches by, below the root of the file system.
+const DROP_CACHES: &str = "proc/sys/vm/drop_caches";
+/// Pages, and what is known of files.
+const ALL: &str = "3\n";
+
+/// Why caches could not be emptied. Reads as "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ColdError {
+    /// The server could not be restarted.
+    #[error(transparent)]
+    Restart(#[from] RestartError),
+    /// The kernel did not let us.
+    #[error(
+        "empty the page cache by {path}; `--cold` takes root, on the machine that the store is on"
+    )]
+    Kernel {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Restarts the store of a plan, waits until it answers, and empties the page cache.
+///
+/// # Errors
+/// [`ColdError`]: the restart failed, or this process may not empty the cache.
+pub fn chill(
+    prepared: &Prepared,
+    how: &Restart<'_>,
+    system: &Path,
+    progress: &mut dyn Progress,
+) -> Result<Restarted, ColdError> {
+    let restarted = restart(prepared, how, progress)?;
+    if restarted == Restarted::Answers {
+        empty(system)?;
+    }
+    Ok(restarted)
+}
+
+/// Writes to disk what waits for it, as only clean pages are dropped, and drops them.
+fn empty(system: &Path) -> Result<(), ColdError> {
+    rustix::fs::sync();
+    let path = system.join(DROP_CACHES);
+    std::fs::write(&path, ALL).map_err(|source| ColdError::Kernel { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn the_kernel_is_told_and_its_refusal_is_an_error_with_its_place() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(DROP_CACHES);
+        let refused = empty(root.path()).unwrap_err();
+        assert!(matches!(&refused, ColdError::Kernel { path: of, .. } if *of == path));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        empty(root.path()).unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), "3\n");
+    }
+}

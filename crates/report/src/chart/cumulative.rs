@@ -1,0 +1,124 @@
+//! Empirical cumulative distributions of several samples: a chart and its table.
+
+use crate::chart::axis::Axis;
+use crate::chart::plot::{Key, Level, Line, Plot, Table};
+use crate::chart::scale::Scale;
+use crate::chart::unit::{Unit, per_cent};
+
+/// Places on the axis at which the shares can be read.
+const PLACES: usize = 40;
+
+/// What is drawn as one line.
+pub(crate) struct Sample {
+    pub(crate) name: String,
+    /// Its colour.
+    pub(crate) tone: String,
+    /// Where its values lie on the axis, ascending; with none there is no line.
+    pub(crate) places: Vec<f64>,
+}
+
+/// Several of them over one axis.
+pub(crate) struct Cumulative<'a> {
+    pub(crate) id: String,
+    /// The id of the table.
+    pub(crate) table: String,
+    pub(crate) title: String,
+    pub(crate) note: String,
+    pub(crate) measure: String,
+    pub(crate) axis: Axis,
+    /// The ends of the axis.
+    pub(crate) ends: (f64, f64),
+    pub(crate) samples: Vec<Sample>,
+    /// A mark on the axis.
+    pub(crate) mark: Option<Level>,
+    /// The value at a place of the axis, as text.
+    pub(crate) show: &'a dyn Fn(f64) -> String,
+}
+
+impl Cumulative<'_> {
+    /// The chart, and the table that it can be read in.
+    pub(crate) fn draw(self) -> (Plot, Table) {
+        let (start, end) = self.ends;
+        let half = 0.5 * (end - start) / PLACES as f64;
+        let centres: Vec<f64> = (0..PLACES).map(|n| start + (2 * n + 1) as f64 * half).collect();
+        let table = self.table(&centres);
+        let drawn = || self.samples.iter().filter(|sample| !sample.places.is_empty());
+        let key = |of: &Sample| Key::Line(format!("line {}", of.tone), of.name.clone());
+        let line = |of: &Sample| Line {
+            class: of.tone.clone(),
+            pieces: vec![steps(&of.places, self.ends)],
+        };
+        let plot = Plot {
+            keys: drawn().map(key).collect(),
+            lines: drawn().map(line).collect(),
+            id: self.id,
+            title: self.title,
+            note: self.note,
+            measure: self.measure,
+            axis: self.axis,
+            start,
+            end,
+            scale: Scale::Linear { top: 1.0, step: 0.25 },
+            unit: Unit::Share,
+            across: Vec::new(),
+            upright: self.mark.into_iter().collect(),
+            contour: None,
+            symbols: Vec::new(),
+            readout: (table.id.clone(), (1..table.heads.len()).collect()),
+            rows: centres.iter().map(|&at| (at - half, at, at + half)).collect(),
+        };
+        (plot, table)
+    }
+
+    fn table(&self, centres: &[f64]) -> Table {
+        let mut heads = vec![("at or below".to_owned(), String::new())];
+        heads.extend(self.samples.iter().map(|of| (of.name.clone(), of.tone.clone())));
+        let row = |&at: &f64| {
+            let share = |of: &Sample| {
+                let below = of.places.partition_point(|&place| place <= at);
+                match of.places.len() {
+                    0 => "–".to_owned(),
+                    all => per_cent(below as f64 / all as f64),
+                }
+            };
+            [vec![(self.show)(at)], self.samples.iter().map(share).collect()].concat()
+        };
+        let rows = centres.iter().map(row).collect();
+        Table { id: self.table.clone(), summary: "Table", heads, rows }
+    }
+}
+
+/// The steps of an empirical distribution, from end to end of the axis; where many values are
+/// equal, one step.
+fn steps(places: &[f64], (start, end): (f64, f64)) -> Vec<(f64, f64)> {
+    let share = |count: usize| count as f64 / places.len() as f64;
+    let (mut points, mut below) = (vec![(start, 0.0)], 0);
+    for equal in places.chunk_by(|a, b| a.total_cmp(b).is_eq()) {
+        points.push((equal[0], share(below)));
+        below += equal.len();
+        points.push((equal[0], share(below)));
+    }
+    points.push((end, 1.0));
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_climbs_from_nothing_to_all_and_equal_values_are_one_step() {
+        let found = steps(&[2.0, 2.0, 4.0, 5.0], (0.0, 10.0));
+        let expected = [
+            (0.0, 0.0),
+            (2.0, 0.0),
+            (2.0, 0.5),
+            (4.0, 0.5),
+            (4.0, 0.75),
+            (5.0, 0.75),
+            (5.0, 1.0),
+            (10.0, 1.0),
+        ];
+        assert_eq!(found, expected);
+    }
+}
