@@ -4,6 +4,7 @@
 //! for ([`billing`]). The [`simulated`] world runs both, request by request.
 
 pub mod billing;
+pub mod course;
 pub mod demand;
 pub mod observation;
 pub mod policy;

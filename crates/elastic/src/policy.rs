@@ -19,6 +19,7 @@ mod threshold;
 mod timetable;
 
 pub use parameters::{Fault, Parameters};
+pub use revenue::revenue_per_hour;
 
 use crate::observation::Observation;
 use serde::Serialize;

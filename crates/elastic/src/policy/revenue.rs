@@ -114,6 +114,25 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
     }))
 }
 
+/// Revenue per hour, net of instances, of so many at a rate per second, by the modified rule or by
+/// Erlang's formula B with a server for each instance.
+#[must_use]
+pub fn revenue_per_hour(facts: &Facts, is_erlang: bool, instances: u32, rate_per_s: f64) -> f64 {
+    let policy = Revenue {
+        blocking: if is_erlang { Blocking::ErlangB } else { Blocking::Modified },
+        agents: 1,
+        service_s: facts.service_s / f64::from(facts.cores.max(1)),
+        income: facts.income,
+        price: facts.price_per_hour,
+        rate: Rate::Mean,
+        is_sliding: false,
+        early_s: 0.0,
+        spare: 0,
+        has_trend: false,
+    };
+    policy.revenue(instances, 1.0, rate_per_s)
+}
+
 impl Revenue {
     /// Revenue per hour of so many instances of a mean speed, at a rate per second.
     fn revenue(&self, instances: u32, speed: f64, rate_per_s: f64) -> f64 {

@@ -2,6 +2,7 @@
 
 use super::engine::Loss;
 use crate::billing::Bill;
+use crate::observation::Metric;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::Elasticity;
 
@@ -62,7 +63,7 @@ pub struct Tick {
 }
 
 /// A decision that changed the pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
     /// When, nanoseconds since the start.
     pub at_ns: u64,
@@ -72,6 +73,9 @@ pub struct Decided {
     pub to: u32,
     /// Why.
     pub reason: String,
+    /// The last point that the policy had seen, in the order of [`Metric::ALL`]; not numbers where
+    /// there was none.
+    pub seen: [f64; Metric::ALL.len()],
 }
 
 impl Outcome {

@@ -28,8 +28,9 @@ pub struct Setup {
     pub cpu_s: f64,
     /// What is the same for all instances.
     pub rules: Rules,
-    /// How fast instances are: their time over that of their type, drawn once for each.
-    pub slowness: Option<Distribution>,
+    /// How far the speeds of instances scatter: the coefficient of variation of a log-normal speed
+    /// with mean 1, drawn once for each.
+    pub speed_variation: f64,
     /// How instances begin.
     pub boot: Boot,
     /// How they fail.

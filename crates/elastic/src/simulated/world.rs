@@ -6,7 +6,7 @@ use super::requests::Requests;
 use super::setup::Setup;
 use crate::billing::Used;
 use crate::demand::Demand;
-use crate::observation::{Observation, Point, Series};
+use crate::observation::{Metric, Observation, Point, Series};
 use crate::policy::Decider;
 use crate::pool::{Instance, Pool};
 use plimsoll_stats::Histogram;
@@ -214,13 +214,22 @@ impl<'a> World<'a> {
 
     /// Launches an instance that is ready at a time.
     fn begin(&mut self, ready_ns: u64) {
-        let slowness = self.setup.slowness.map_or(1.0, |law| law.sample(&mut self.streams.speed));
-        let speed = 1.0 / slowness.max(1e-6);
+        let speed = self.speed();
         self.pool.launch(self.now_ns, ready_ns, speed);
         let fails = self.setup.failures.map(|failures| {
             ready_ns + nanoseconds(failures.mttf_s * self.streams.failure.exponential()).max(1)
         });
         self.fails_ns.push(fails);
+    }
+
+    /// The speed of the next instance: log-normal with mean 1.
+    fn speed(&mut self) -> f64 {
+        let variation = self.setup.speed_variation;
+        if variation <= 0.0 {
+            return 1.0;
+        }
+        let variance = libm::log1p(variation * variation);
+        libm::exp(variance.sqrt() * self.streams.speed.normal() - 0.5 * variance)
     }
 
     /// Ends a tick: collects its metrics.
@@ -331,8 +340,14 @@ impl<'a> World<'a> {
         for _ in desired..wanted {
             self.remove();
         }
-        let (at_ns, reason) = (self.now_ns, decision.reason);
-        self.total.decisions.push(Decided { at_ns, from: wanted, to: desired, reason });
+        let last = self.series.points.last();
+        self.total.decisions.push(Decided {
+            at_ns: self.now_ns,
+            from: wanted,
+            to: desired,
+            reason: decision.reason,
+            seen: last.map_or([f64::NAN; Metric::ALL.len()], |point| point.values),
+        });
     }
 
     /// Removes an instance: it finishes what it has.

@@ -1,0 +1,151 @@
+//! What is drawn of a simulation: the course of each policy's first replication, and what the
+//! revenue would be for every number of instances.
+
+use crate::observation::Metric;
+use crate::policy::{Facts, revenue_per_hour};
+use crate::result::SimulationResult;
+use crate::simulated::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// The file of a simulation: its result, and what is drawn of it.
+pub const FILE: &str = "simulation.json";
+/// No curve goes further than so many instances.
+const MOST_INSTANCES: u32 = 1000;
+
+/// A simulation as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Simulation {
+    /// The result.
+    pub result: SimulationResult,
+    /// What was simulated, in words.
+    pub about: About,
+    /// A course for each policy, in the order of the result.
+    pub courses: Vec<Course>,
+    /// Revenue against instances, for the mean and the greatest rate; empty where nothing is earned.
+    pub revenue: Vec<RevenueCurve>,
+}
+
+/// What was simulated, in words for a reader.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// The plan's name; may be empty.
+    pub name: String,
+    /// The load, its arrivals and where it comes from.
+    pub load: String,
+    /// Instances: cores, service time, limits.
+    pub instance: String,
+    /// The balancer.
+    pub balancer: String,
+    /// Prices.
+    pub billing: String,
+    /// The SLO; empty without one.
+    pub slo: String,
+    /// The sign before amounts of money.
+    pub currency: String,
+    /// Replications of each policy.
+    pub replications: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// The course of one replication, tick by tick.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// The policy's label.
+    pub label: String,
+    /// Ends of ticks, seconds since the start.
+    pub at_s: Vec<f64>,
+    /// Requests per second.
+    pub rate: Vec<f64>,
+    /// Requests lost per second.
+    pub lost: Vec<f64>,
+    /// Instances that took requests, in the mean.
+    pub ready: Vec<f64>,
+    /// Instances that the rate needed.
+    pub demand: Vec<u32>,
+    /// Processor time, per cent.
+    pub cpu: Vec<f64>,
+    /// Mean response time, microseconds; nothing where none was served.
+    pub response_us: Vec<Option<f64>>,
+    /// Response time at the SLO's quantile, microseconds.
+    pub quantile_us: Vec<Option<f64>>,
+    /// What was decided.
+    pub decisions: Vec<Decision>,
+}
+
+/// A decision that changed the pool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// When, seconds since the start.
+    pub at_s: f64,
+    /// Instances before, those that boot counted.
+    pub from: u32,
+    /// Instances to be.
+    pub to: u32,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The last point of each metric that the policy had seen, by name.
+    pub seen: Vec<(String, f64)>,
+}
+
+/// Revenue net of instances per hour, by the number of instances, at one rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RevenueCurve {
+    /// Requests per second.
+    pub rate_per_s: f64,
+    /// Which rate that is: `mean`, `greatest`.
+    pub which: String,
+    /// With 1, 2, … instances, by the modified rule.
+    pub modified: Vec<f64>,
+    /// By Erlang's formula B.
+    pub erlang_b: Vec<f64>,
+}
+
+impl Course {
+    /// Of a replication.
+    #[must_use]
+    pub fn of(label: &str, outcome: &Outcome) -> Self {
+        let us = |seconds: f64| seconds.is_finite().then_some(1e6 * seconds);
+        let ticks = &outcome.ticks;
+        let decisions = outcome.decisions.iter().map(|of| Decision {
+            at_s: of.at_ns as f64 / 1e9,
+            from: of.from,
+            to: of.to,
+            reason: of.reason.clone(),
+            seen: Metric::ALL
+                .into_iter()
+                .zip(of.seen)
+                .filter(|(_, value)| value.is_finite())
+                .map(|(metric, value)| (metric.name().to_owned(), value))
+                .collect(),
+        });
+        Self {
+            label: label.to_owned(),
+            at_s: ticks.iter().map(|of| of.at_s).collect(),
+            rate: ticks.iter().map(|of| of.rate).collect(),
+            lost: ticks.iter().map(|of| of.lost).collect(),
+            ready: ticks.iter().map(|of| of.ready).collect(),
+            demand: ticks.iter().map(|of| of.demand).collect(),
+            cpu: ticks.iter().map(|of| of.cpu).collect(),
+            response_us: ticks.iter().map(|of| us(of.response_s)).collect(),
+            quantile_us: ticks.iter().map(|of| us(of.quantile_s)).collect(),
+            decisions: decisions.collect(),
+        }
+    }
+}
+
+impl RevenueCurve {
+    /// For 1 to `most` instances at a rate; `None` where a request earns nothing.
+    #[must_use]
+    pub fn of(which: &str, rate_per_s: f64, facts: &Facts, most: u32) -> Option<Self> {
+        if facts.income <= 0.0 {
+            return None;
+        }
+        let most = most.min(MOST_INSTANCES);
+        let curve = |is_erlang: bool| {
+            (1..=most).map(|n| revenue_per_hour(facts, is_erlang, n, rate_per_s)).collect()
+        };
+        let (modified, erlang_b) = (curve(false), curve(true));
+        Some(Self { rate_per_s, which: which.to_owned(), modified, erlang_b })
+    }
+}
