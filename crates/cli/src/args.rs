@@ -3,6 +3,7 @@
 
 use crate::flags::{LoadFlags, RequestFlags};
 use crate::series_args::{CapacityCommand, SeriesFlags};
+use crate::simulate_args::{Simulate, Tune};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -24,6 +25,10 @@ pub(crate) enum Command {
     Capacity(Box<Capacity>),
     /// Tell the load that is on a server now, by a few probes and an earlier search
     Infer(Box<Infer>),
+    /// Compare provisioning policies of a pool of servers, simulated request by request
+    Simulate(Box<Simulate>),
+    /// Look for better parameters of a provisioning policy
+    Tune(Box<Tune>),
     /// Make traces from access logs, and look at traces
     Trace(Trace),
     /// Run a server of known behaviour

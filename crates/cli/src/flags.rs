@@ -3,62 +3,22 @@
 use clap::Args;
 use plimsoll_plan::{LoadShape, Plan, RateSource, Setting};
 
+use crate::shape_flags::ShapeFlags;
+
 /// Flags as they were typed. Each is read by the plan's own reader.
 #[derive(Args, Default)]
 pub(crate) struct LoadFlags {
-    /// Constant rate, such as 500/s; needs --for
-    #[arg(long, value_name = "RATE", help_heading = "How much", allow_hyphen_values = true)]
-    rate: Option<String>,
+    #[command(flatten)]
+    shape: ShapeFlags,
     /// So many users, each waiting for its answer; needs --for
     #[arg(long, value_name = "N", help_heading = "How much")]
     users: Option<String>,
-    /// Rate over time: 'RATE for D, RATE..RATE in D, RATE..RATE step RATE every D'
-    #[arg(long, value_name = "TEXT", help_heading = "How much", allow_hyphen_values = true)]
-    schedule: Option<String>,
-    /// Rate of a recorded trace, CSV or gzip
-    #[arg(long, value_name = "FILE", help_heading = "How much")]
-    trace: Option<String>,
-    /// Rate of a day that ships with the program: clarknet-day
-    #[arg(long, value_name = "NAME", help_heading = "How much")]
-    profile: Option<String>,
     /// Ask for the requests of an access log again, at its own times
     #[arg(long, value_name = "FILE", help_heading = "How much")]
     replay: Option<String>,
-    /// How long, with --rate and --users
-    #[arg(
-        long = "for",
-        value_name = "DURATION",
-        help_heading = "How much",
-        allow_hyphen_values = true
-    )]
-    run_for: Option<String>,
-    /// How single requests fall: even, random or poisson
-    #[arg(long, value_name = "HOW", help_heading = "How much")]
-    arrivals: Option<String>,
     /// How long a user thinks: none, const:1s, uniform:1s..5s, exp:1s, lognormal:1s,0.8
     #[arg(long, value_name = "DISTRIBUTION", help_heading = "How much")]
     think: Option<String>,
-    /// Map the trace's least and greatest rate to these
-    #[arg(long, value_name = "MIN..MAX", help_heading = "How much", allow_hyphen_values = true)]
-    scale: Option<String>,
-    /// Cut the trace before this
-    #[arg(long, value_name = "MOMENT", help_heading = "How much")]
-    from: Option<String>,
-    /// Cut the trace from here on
-    #[arg(long, value_name = "MOMENT", help_heading = "How much")]
-    to: Option<String>,
-    /// Run the trace's time so many times faster; rates stay
-    #[arg(long, value_name = "N", help_heading = "How much")]
-    speed: Option<String>,
-    /// Straight lines between the trace's points
-    #[arg(long, help_heading = "How much")]
-    interpolate: bool,
-    /// Replace an interval below this share of the one before by it
-    #[arg(long, value_name = "SHARE", help_heading = "How much")]
-    fill_drops: Option<String>,
-    /// What each count of the trace is of, where it does not say
-    #[arg(long, value_name = "DURATION", help_heading = "How much")]
-    counts_per: Option<String>,
     /// A phase before the measured one, kept apart
     #[arg(long, value_name = "DURATION", help_heading = "How much")]
     warm_up: Option<String>,
@@ -207,7 +167,7 @@ impl LoadFlags {
         const TRACE: (&str, &str) = ("load.trace", "load.trace.speed");
         const PROFILE: (&str, &str) = ("load.profile", "load.profile.speed");
         const REPLAY: (&str, &str) = ("load.trace", "target.replay.speed");
-        match (&self.profile, &self.trace, &self.replay) {
+        match (&self.shape.profile, &self.shape.trace, &self.replay) {
             (Some(_), _, _) => PROFILE,
             (None, Some(_), _) => TRACE,
             (None, None, Some(_)) => REPLAY,
@@ -222,32 +182,18 @@ impl LoadFlags {
     /// The settings that the flags mean, beside a plan where there is one.
     pub(crate) fn settings(&self, plan: Option<&Plan>) -> Vec<Setting> {
         let (curve, speed) = self.curve(plan);
-        let of_curve = |key: &str| format!("{curve}.{key}");
-        let mut settings = Vec::new();
+        let mut settings = self.shape.settings(curve, speed);
         let mut add = |flag: &str, key: &str, value: Option<&String>| {
             settings.extend(value.map(|value| Setting::new(key, value, format!("--{flag}"))));
         };
-        add("rate", "load.rate", self.rate.as_ref());
         add("users", "load.users", self.users.as_ref());
-        add("schedule", "load.schedule", self.schedule.as_ref());
-        add("trace", "load.trace.file", self.trace.as_ref());
-        add("profile", "load.profile.name", self.profile.as_ref());
         add("replay", "target.replay.file", self.replay.as_ref());
-        add("for", "load.for", self.run_for.as_ref());
-        add("arrivals", "load.arrivals", self.arrivals.as_ref());
         add("think", "load.think", self.think.as_ref());
-        add("scale", &of_curve("scale"), self.scale.as_ref());
-        add("from", &of_curve("from"), self.from.as_ref());
-        add("to", &of_curve("to"), self.to.as_ref());
-        add("speed", speed, self.speed.as_ref());
-        add("fill-drops", &of_curve("fill_drops"), self.fill_drops.as_ref());
-        add("counts-per", "load.trace.counts_per", self.counts_per.as_ref());
         add("warm-up", "load.warm_up", self.warm_up.as_ref());
         add("drain", "load.drain", self.drain.as_ref());
         add("stop-when", "load.stop_when", self.stop_when.as_ref());
         add("repeat", "repeat", self.repeat.as_ref());
         let yes = "true".to_owned();
-        add("interpolate", &of_curve("interpolate"), self.interpolate.then_some(&yes));
         add("cold", "store.cold", self.cold.then_some(&yes));
         add("restart-command", "target.restart", self.restart_command.as_ref());
         add("restart-timeout", "target.restart_timeout", self.restart_timeout.as_ref());
@@ -320,13 +266,15 @@ mod tests {
 
     #[test]
     fn a_speed_belongs_to_what_the_plan_has_unless_a_flag_names_another() {
-        let flags = LoadFlags { speed: Some("60".into()), ..LoadFlags::default() };
+        let fast = || ShapeFlags { speed: Some("60".into()), ..ShapeFlags::default() };
+        let with = |shape| LoadFlags { shape, ..LoadFlags::default() };
+        let flags = with(fast());
         let profile = "profile = \"clarknet-day\"";
         assert!(speed_key(&flags, profile).starts_with("profile = "));
         assert!(speed_key(&flags, "trace = \"day.csv\"").starts_with("trace = "));
-        let flags = LoadFlags { trace: Some("day.csv".into()), ..flags };
+        let flags = with(ShapeFlags { trace: Some("day.csv".into()), ..fast() });
         assert!(speed_key(&flags, profile).starts_with("trace = "));
-        let flags = LoadFlags { profile: Some("clarknet-day".into()), trace: None, ..flags };
+        let flags = with(ShapeFlags { profile: Some("clarknet-day".into()), ..fast() });
         assert!(speed_key(&flags, "rate = \"5/s\"\nfor = \"1s\"").starts_with("profile = "));
     }
 }

@@ -9,6 +9,8 @@ mod interrupt;
 mod lock;
 mod place;
 mod series_args;
+mod shape_flags;
+mod simulate_args;
 mod terminal;
 
 use args::{Arguments, Command};
@@ -29,6 +31,8 @@ fn main() -> std::process::ExitCode {
         Command::Capacity(capacity) => commands::capacity::run(&capacity),
         Command::Infer(infer) => commands::infer::run(&infer),
         Command::Prepare(prepare) => commands::prepare::run(&prepare),
+        Command::Simulate(simulate) => commands::simulate::run(&simulate),
+        Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Target(target) => commands::target::run(&target),
         Command::Report(report) => commands::report::run(&report),

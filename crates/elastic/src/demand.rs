@@ -6,11 +6,16 @@
 
 use crate::policy::Facts;
 use plimsoll_stats::queueing::{Finite, Waiting};
+use std::sync::OnceLock;
 
 /// The most instances that are looked at.
 pub const MOST: u32 = 100_000;
 /// Of requests that find no place, so many are as good as none.
 const LOST: f64 = 0.001;
+/// Of so many instances the greatest rate that they hold is remembered, once it was asked for.
+const REMEMBERED: usize = 1024;
+/// It is known to this share of itself.
+const PRECISION: f64 = 1e-6;
 
 /// The rule by which demand is told.
 #[derive(Debug, Clone)]
@@ -18,6 +23,8 @@ pub struct Demand {
     facts: Facts,
     /// The squared coefficient of variation of the service time.
     squared: f64,
+    /// The greatest rate that 1, 2, … instances of speed 1 hold: asked for at every tick.
+    greatest: Box<[OnceLock<f64>]>,
 }
 
 impl Demand {
@@ -29,7 +36,8 @@ impl Demand {
         let mean = points.iter().sum::<f64>() / count;
         let variance = points.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / count;
         let squared = if mean > 0.0 { variance / (mean * mean) } else { 0.0 };
-        Self { facts: facts.clone(), squared }
+        let greatest = std::iter::repeat_with(OnceLock::new).take(REMEMBERED).collect();
+        Self { facts: facts.clone(), squared, greatest }
     }
 
     /// The rule in words.
@@ -55,20 +63,41 @@ impl Demand {
         let saturated = rate_per_s * service_s / cores;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
         let mut low = (saturated.floor().clamp(0.0, f64::from(MOST)) as u32).max(1);
-        if self.holds(low, rate_per_s, speed) {
+        if self.holds_known(low, rate_per_s, speed) {
             return low;
         }
         let mut step = 1;
-        while low + step < MOST && !self.holds(low + step, rate_per_s, speed) {
+        while low + step < MOST && !self.holds_known(low + step, rate_per_s, speed) {
             low += step;
             step *= 2;
         }
         let mut high = (low + step).min(MOST);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.holds(middle, rate_per_s, speed) { high = middle } else { low = middle }
+            if self.holds_known(middle, rate_per_s, speed) { high = middle } else { low = middle }
         }
         high
+    }
+
+    /// As [`Demand::holds`], by what was computed before where that helps.
+    fn holds_known(&self, instances: u32, rate_per_s: f64, speed: f64) -> bool {
+        let is_usual = speed.to_bits() == 1.0_f64.to_bits();
+        match self.greatest.get(instances as usize).filter(|_| is_usual) {
+            Some(known) => rate_per_s <= *known.get_or_init(|| self.greatest(instances)),
+            None => self.holds(instances, rate_per_s, speed),
+        }
+    }
+
+    /// The greatest rate that so many instances of speed 1 hold, per second; 0 where they hold none.
+    #[must_use]
+    pub fn greatest(&self, instances: u32) -> f64 {
+        let servers = f64::from(instances) * f64::from(self.facts.cores);
+        let (mut low, mut high) = (0.0, servers / self.facts.service_s.max(1e-12));
+        while high - low > PRECISION * high {
+            let middle = f64::midpoint(low, high);
+            if self.holds(instances, middle, 1.0) { low = middle } else { high = middle }
+        }
+        low
     }
 
     /// Whether so many instances hold the SLO at a rate.

@@ -134,6 +134,8 @@ pub struct Parameter {
     pub default: &'static str,
     /// What it means, in a sentence.
     pub about: &'static str,
+    /// Values that a search for better ones tries; none where it is left alone.
+    pub usual: &'static [&'static str],
 }
 
 /// A kind of policy.
@@ -144,6 +146,8 @@ pub struct Kind {
     pub about: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+    /// Whether it is told what is going to be.
+    knows_future: bool,
     /// Makes one.
     make: fn(&mut Parameters, &Facts) -> Option<Maker>,
 }
@@ -179,6 +183,12 @@ pub fn kind(name: &str) -> Result<&'static Kind, Fault> {
 }
 
 impl Kind {
+    /// Whether it is told what is going to be.
+    #[must_use]
+    pub fn knows_future(&self) -> bool {
+        self.knows_future
+    }
+
     /// A policy of this kind with these parameters, name and text.
     ///
     /// # Errors
@@ -200,5 +210,10 @@ const fn parameter(
     default: &'static str,
     about: &'static str,
 ) -> Parameter {
-    Parameter { name, takes, default, about }
+    Parameter { name, takes, default, about, usual: &[] }
+}
+
+/// The parameter with the values that a search for better ones tries.
+const fn tried(parameter: Parameter, usual: &'static [&'static str]) -> Parameter {
+    Parameter { usual, ..parameter }
 }

@@ -12,6 +12,6 @@ mod setup;
 mod world;
 
 pub use outcome::{Decided, Outcome, Tick};
-pub use replicate::replicate;
+pub use replicate::{Begin, Replications};
 pub use setup::{Boot, Failures, Load, Setup, SlowStart};
-pub use world::run;
+pub use world::{run, schedule};

@@ -64,6 +64,9 @@ pub enum ExperimentError {
     /// A trace that cannot be used.
     #[error(transparent)]
     Trace(#[from] plimsoll_workload::trace::TraceError),
+    /// A service model that cannot be used.
+    #[error(transparent)]
+    Service(#[from] plimsoll_workload::service_model::ServiceModelError),
     /// A list of URLs that cannot be used.
     #[error(transparent)]
     Requests(#[from] plimsoll_workload::request::RequestError),

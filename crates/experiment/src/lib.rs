@@ -13,6 +13,7 @@ pub mod prepare;
 pub mod restart;
 pub mod search;
 pub mod series;
+pub mod simulate;
 
 pub use check::Check;
 pub use error::ExperimentError;

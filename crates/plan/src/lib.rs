@@ -16,13 +16,19 @@
 //! # Ok::<(), plimsoll_plan::PlanErrors>(())
 //! ```
 
+mod balancer;
+mod billing;
+mod elastic;
 mod error;
 mod header;
+mod instance;
 mod key;
 mod load;
 mod load_reader;
 mod measure;
 mod plan;
+mod policies;
+mod pool;
 mod secret;
 mod section;
 mod sections;
@@ -36,12 +42,18 @@ mod trace;
 mod tree;
 mod write;
 
+pub use balancer::{Balancer, Choose, Ties};
+pub use billing::{Billing, Unit};
+pub use elastic::Elastic;
 pub use error::{Excerpt, PlanError, PlanErrors, Position};
 pub use header::Header;
+pub use instance::{Instance, Limit, Service, Slowdown};
 pub use key::{Key, SectionKeys};
 pub use load::{ConnectionLife, Connections, Load, LoadShape, Pacing, RateSource};
 pub use measure::Measure;
 pub use plan::Plan;
+pub use policies::{CheckPolicy, PolicyFault, PolicyPlan};
+pub use pool::{Pool, Terminate};
 pub use secret::Secret;
 pub use sections::{all_keys, sections};
 pub use setting::Setting;

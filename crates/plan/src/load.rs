@@ -54,7 +54,7 @@ pub(crate) static LOAD: SectionKeys = SectionKeys {
         key("for", "duration", "–", r#""30s""#, "How long, with `rate` and `users`."),
         key(
             "arrivals",
-            "even, random or poisson",
+            "even, random, poisson or burst",
             "even",
             r#""poisson""#,
             "How single requests fall.",

@@ -144,7 +144,7 @@ fn read_connections(section: &Section<'_>) -> Option<Connections> {
 }
 
 fn read_shape(section: &Section<'_>, folder: &Path, target: &Target) -> Option<LoadShape> {
-    let arrivals = section.parsed("arrivals", "even, random or poisson", Arrivals::from_str);
+    let arrivals = section.parsed("arrivals", "arrivals such as poisson", Arrivals::from_str);
     let arrivals = arrivals.unwrap_or_default();
     let think = section.parsed("think", "a distribution such as exp:1s", Distribution::parse);
     let open = |source| LoadShape::Open { source, arrivals };

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::elastic::Elastic;
 use crate::error::PlanErrors;
 use crate::key::{SectionKeys, key};
 use crate::load::{LOAD, Load};
 use crate::measure::{MEASURE, Measure};
+use crate::policies::CheckPolicy;
 use crate::section::{Reading, Section};
 use crate::setting::{Setting, lay_over, write_out};
 use crate::source::Source;
@@ -33,6 +35,11 @@ pub(crate) static TOP: SectionKeys = SectionKeys::plain(
         key("store", "table", "{}", "", "What a store is asked for: the section `[store]`."),
         key("load", "table", "–", "", "How much is asked, and when: the section `[load]`."),
         key("measure", "table", "{}", "", "What the run is judged by: the section `[measure]`."),
+        key("pool", "table", "–", "", "How many instances there may be: the section `[pool]`."),
+        key("instance", "table", "–", "", "What one of them can do: the section `[instance]`."),
+        key("balancer", "table", "–", "", "Which one takes a request: the section `[balancer]`."),
+        key("billing", "table", "–", "", "What they cost: the section `[billing]`."),
+        key("policy", "table", "–", "", "Who decides how many there are: `[policy.LABEL]`."),
     ],
 );
 
@@ -53,6 +60,8 @@ pub struct Plan {
     pub load: Load,
     /// What the run is judged by.
     pub measure: Measure,
+    /// A pool of instances and its policies; `None` where the plan is of none.
+    pub elastic: Option<Elastic>,
 }
 
 impl Plan {
@@ -71,10 +80,27 @@ impl Plan {
     /// # Errors
     /// As for [`Plan::parse`]; faults of a flag name the flag.
     pub fn parse_with(text: &str, origin: &str, settings: &[Setting]) -> Result<Self, PlanErrors> {
-        Self::read_from(Source::file(origin, text), settings)
+        Self::read_from(Source::file(origin, text), settings, None)
     }
 
-    fn read_from(mut file: Source, settings: &[Setting]) -> Result<Self, PlanErrors> {
+    /// As [`Plan::parse_with`], with a check of its policies, whose faults are shown where they are.
+    ///
+    /// # Errors
+    /// As for [`Plan::parse_with`], and what the check finds.
+    pub fn parse_checked(
+        text: &str,
+        origin: &str,
+        settings: &[Setting],
+        check: CheckPolicy<'_>,
+    ) -> Result<Self, PlanErrors> {
+        Self::read_from(Source::file(origin, text), settings, Some(check))
+    }
+
+    fn read_from(
+        mut file: Source,
+        settings: &[Setting],
+        check: Option<CheckPolicy<'_>>,
+    ) -> Result<Self, PlanErrors> {
         let folder = Path::new(&file.origin).parent().unwrap_or(Path::new("")).to_path_buf();
         let root = read(&mut file);
         let mut reading = Reading::new(file);
@@ -89,7 +115,7 @@ impl Plan {
         for fault in lay_over(&mut root, &mut reading.sources, settings) {
             reading.note(fault);
         }
-        match Self::read(&reading, &root, &folder) {
+        match Self::read(&reading, &root, &folder, check) {
             Some(plan) if !reading.is_faulty() => Ok(plan),
             _ => Err(reading.into_errors()),
         }
@@ -100,21 +126,29 @@ impl Plan {
     /// # Errors
     /// As for [`Plan::parse_with`]; what is missing is missing from the `command line`.
     pub fn assemble(settings: &[Setting]) -> Result<Self, PlanErrors> {
-        Self::read_from(Source::flag("command line", ""), settings)
+        Self::read_from(Source::flag("command line", ""), settings, None)
     }
 
-    fn read(reading: &Reading, root: &Table, origin_folder: &Path) -> Option<Self> {
+    fn read(
+        reading: &Reading,
+        root: &Table,
+        origin_folder: &Path,
+        check: Option<CheckPolicy<'_>>,
+    ) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
         let folder = file(&top, "folder", origin_folder);
         let folder = folder.unwrap_or_else(|| origin_folder.to_path_buf());
         let name = top.line("name").map(str::to_owned);
         let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
         let repeat = top.small("repeat", 1..=1_000_000).unwrap_or(1);
-        let target = Target::read(&Section::open(reading, root, &TARGET), &folder);
+        let elastic = Elastic::read(reading, root, &folder, check);
+        // What is simulated needs no server.
+        let is_simulated = Elastic::is_in(root);
+        let target = Target::read(&Section::open(reading, root, &TARGET), &folder, is_simulated);
         let store = Store::read(&Section::open(reading, root, &STORE), &target);
         let load = Load::read(&Section::open(reading, root, &LOAD), &folder, &target);
         let measure = Measure::read(&Section::open(reading, root, &MEASURE));
-        Some(Self { name, seed, repeat, target, store, load: load?, measure })
+        Some(Self { name, seed, repeat, target, store, load: load?, measure, elastic })
     }
 
     /// The plan as a complete text: defaults filled in, secrets left out. Read again from the
@@ -147,6 +181,9 @@ impl Plan {
         }
         self.load.write(&mut out, &self.target);
         self.measure.write(&mut out);
+        if let Some(elastic) = &self.elastic {
+            elastic.write(&mut out);
+        }
         out.finish()
     }
 
@@ -160,6 +197,7 @@ impl Plan {
     /// The files that the plan names.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
-        self.target.files().chain(self.load.files()).cloned().collect()
+        let elastic = self.elastic.iter().flat_map(Elastic::files);
+        self.target.files().chain(self.load.files()).chain(elastic).cloned().collect()
     }
 }

@@ -120,6 +120,22 @@ impl Reading {
         parsed.map_err(|error| self.parse_fault(node, &error)).ok()
     }
 
+    /// A number from `least` to `most`.
+    pub(crate) fn number(&self, node: &Node, least: f64, most: f64) -> Option<f64> {
+        let number = match &node.value {
+            #[expect(clippy::cast_precision_loss, reason = "numbers of plans are far below 2^53")]
+            Value::Whole(number) => Some(*number as f64),
+            Value::Real(number) => Some(*number),
+            Value::Text(text) | Value::Typed(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        let fitting = number.filter(|number| (least..=most).contains(number));
+        if fitting.is_none() {
+            self.wrong_type(node, &format!("a number from {least} to {most}"), None);
+        }
+        fitting
+    }
+
     /// A value that must be text.
     pub(crate) fn text<'a>(&self, node: &'a Node) -> Option<&'a str> {
         match &node.value {
@@ -344,6 +360,11 @@ impl<'a> Section<'a> {
                 None
             }
         }
+    }
+
+    /// A number from `least` to `most`.
+    pub(crate) fn number(&self, key: &str, least: f64, most: f64) -> Option<f64> {
+        self.reading.number(self.node(key)?, least, most)
     }
 
     pub(crate) fn switch(&self, key: &str) -> Option<bool> {

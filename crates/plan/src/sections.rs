@@ -1,17 +1,24 @@
 //! The sections of a plan. A new section is one file with its keys, its reader and its writer, one
 //! line here, and one field of [`crate::Plan`].
 
+use crate::balancer::BALANCER;
+use crate::billing::BILLING;
+use crate::instance::INSTANCE;
 use crate::key::{Key, SectionKeys};
 use crate::load::LOAD;
 use crate::measure::MEASURE;
 use crate::plan::TOP;
+use crate::policies::POLICY;
+use crate::pool::POOL;
 use crate::store::STORE;
 use crate::target::{REPLAY, TARGET};
 use crate::trace::{PROFILE, TRACE};
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 8] =
-    [&TOP, &TARGET, &REPLAY, &STORE, &LOAD, &TRACE, &PROFILE, &MEASURE];
+pub(crate) static SECTIONS: [&SectionKeys; 13] = [
+    &TOP, &TARGET, &REPLAY, &STORE, &LOAD, &TRACE, &PROFILE, &MEASURE, &POOL, &INSTANCE, &BALANCER,
+    &BILLING, &POLICY,
+];
 
 pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {
     SECTIONS.iter().find(|section| section.path == path).copied()

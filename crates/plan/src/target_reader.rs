@@ -20,12 +20,14 @@ use crate::tree::{Entry, Node, Value};
 use crate::write::{Inline, Writer};
 
 impl Target {
-    /// Reads the section; `folder` is where its files are.
-    pub(crate) fn read(section: &Section<'_>, folder: &Path) -> Self {
+    /// Reads the section; `folder` is where its files are. Where nothing `is_simulated`, something
+    /// has to be asked.
+    pub(crate) fn read(section: &Section<'_>, folder: &Path, is_simulated: bool) -> Self {
         let (url, in_url) = read_url(section);
         let auth = read_auth(section, in_url);
         let asked = read_asked(section, folder);
-        if url.is_none() && !section.has("url") && !matches!(asked, Some(Asked::List(_))) {
+        let is_missing = url.is_none() && !section.has("url") && !is_simulated;
+        if is_missing && !matches!(asked, Some(Asked::List(_))) {
             let replay = section.has("replay");
             let what = if replay { "the `url` of the server that is asked again" } else { "`url`" };
             section.missing(what, "url", "http://127.0.0.1:8080/");

@@ -44,6 +44,21 @@ impl Writer {
         self.line(key, &if fits { value } else { quoted(&value) });
     }
 
+    /// The section of a name of the user's choice.
+    pub(crate) fn section_of(&mut self, name: &str, label: &str) {
+        self.section(&format!("{name}.{}", bare_or_quoted(label)));
+    }
+
+    /// A finite number, to the bit.
+    pub(crate) fn number(&mut self, key: &str, value: f64) {
+        self.line(key, &format!("{value:?}"));
+    }
+
+    pub(crate) fn numbers(&mut self, key: &str, values: &[f64]) {
+        let items: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
+        self.line(key, &format!("[{}]", items.join(", ")));
+    }
+
     pub(crate) fn switch(&mut self, key: &str, value: bool) {
         self.line(key, if value { "true" } else { "false" });
     }

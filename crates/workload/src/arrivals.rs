@@ -5,6 +5,7 @@
 //! | `even` | at Λ⁻¹(n), Λ the integral of the schedule's rate |
 //! | `random` | anywhere in its second, which gets exactly ⌊Λ(k+1)⌋ − ⌊Λ(k)⌋ requests |
 //! | `poisson` | at Λ⁻¹ of the n-th point of a Poisson process of rate one |
+//! | `burst:250ms` | as `poisson`, but all of each 250 ms at their beginning |
 //!
 //! The last is the time change of a non-homogeneous Poisson process (Çinlar, *Introduction to
 //! Stochastic Processes*, 1975, chapter 4, theorem 7.4): no request is drawn and thrown away.
@@ -28,7 +29,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use plimsoll_units::{ParseError, nearest};
+use plimsoll_units::{ParseError, duration, nearest, show_duration_exact};
 
 use crate::random::Stream;
 use crate::schedule::Schedule;
@@ -43,10 +44,16 @@ pub enum Arrivals {
     Random,
     /// A non-homogeneous Poisson process.
     Poisson,
+    /// The same, but the requests of each interval come together at its beginning: as from a
+    /// generator that wakes so often.
+    Burst {
+        /// The interval; above zero.
+        every_ns: u64,
+    },
 }
 
 impl Arrivals {
-    /// All of them, in the order of the manual.
+    /// Those without a parameter, in the order of the manual.
     pub const ALL: [Self; 3] = [Self::Even, Self::Random, Self::Poisson];
 
     /// The word for it in plans and on the command line.
@@ -56,13 +63,28 @@ impl Arrivals {
             Self::Even => "even",
             Self::Random => "random",
             Self::Poisson => "poisson",
+            Self::Burst { .. } => BURST,
         }
+    }
+}
+
+/// The word before the interval of bursts.
+const BURST: &str = "burst";
+
+/// Reads the interval of bursts.
+fn burst(text: &str) -> Result<Arrivals, ParseError> {
+    match u64::try_from(duration(text)?.as_nanos()) {
+        Ok(every_ns) if every_ns > 0 => Ok(Arrivals::Burst { every_ns }),
+        _ => Err(ParseError::new("a duration above zero", text, 0, text.len())),
     }
 }
 
 impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Self::Burst { every_ns } => write!(f, "{BURST}:{}", show_duration_exact(*every_ns)),
+            plain => f.write_str(plain.name()),
+        }
     }
 }
 
@@ -75,7 +97,13 @@ impl FromStr for Arrivals {
             return Ok(arrivals);
         }
         let at = text.len() - text.trim_start().len();
-        let error = ParseError::new("even, random or poisson", word, at, word.len());
+        if let Some((BURST, every)) = word.split_once(':') {
+            return burst(every).map_err(|error| error.shifted(at + BURST.len() + 1));
+        }
+        let error = ParseError::new("even, random, poisson or burst:250ms", word, at, word.len());
+        if word == BURST {
+            return Err(error.hint("write burst:250ms for bursts each 250 ms"));
+        }
         Err(match nearest(word, Self::ALL.map(Self::name)) {
             Some(known) => error.hint(format!("did you mean `{known}`?")),
             None => error,
@@ -130,6 +158,8 @@ pub struct DueTimes {
     source: Source,
     /// The last due time written: a rounding difference where two pieces meet never turns back.
     last_ns: u64,
+    /// Due times are multiples of this.
+    every_ns: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -147,9 +177,15 @@ impl DueTimes {
         let source = match arrivals {
             Arrivals::Even => Source::Even(even::Even::new(schedule, share)),
             Arrivals::Random => Source::Random(random::Random::new(schedule, stream, share)),
-            Arrivals::Poisson => Source::Poisson(poisson::Poisson::new(schedule, stream, share)),
+            Arrivals::Poisson | Arrivals::Burst { .. } => {
+                Source::Poisson(poisson::Poisson::new(schedule, stream, share))
+            }
         };
-        Self { source, last_ns: 0 }
+        let every_ns = match arrivals {
+            Arrivals::Burst { every_ns } => every_ns.max(1),
+            _ => 1,
+        };
+        Self { source, last_ns: 0, every_ns }
     }
 
     /// Writes the next due times into `out` and returns how many; 0 (for an `out` that has room)
@@ -163,6 +199,11 @@ impl DueTimes {
             Source::Random(random) => random.fill(out),
             Source::Poisson(poisson) => poisson.fill(out),
         };
+        if self.every_ns > 1 {
+            for due in &mut out[..n] {
+                *due -= *due % self.every_ns;
+            }
+        }
         for due in &mut out[..n] {
             self.last_ns = self.last_ns.max(*due);
             *due = self.last_ns;

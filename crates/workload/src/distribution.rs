@@ -149,6 +149,26 @@ impl Distribution {
         }
     }
 
+    /// The same, so many times as long; `times` is above zero.
+    #[must_use]
+    pub fn scaled(&self, times: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let scale = |ns: u64| (ns as f64 * times).round() as u64;
+        match *self {
+            Self::Constant { ns } => Self::Constant { ns: scale(ns) },
+            Self::Uniform { low_ns, high_ns } => {
+                Self::Uniform { low_ns: scale(low_ns), high_ns: scale(high_ns) }
+            }
+            Self::Exponential { mean_ns } => Self::Exponential { mean_ns: scale(mean_ns) },
+            Self::LogNormal { mean_ns, sigma } => {
+                Self::LogNormal { mean_ns: scale(mean_ns), sigma }
+            }
+            Self::Pareto { shape, low_ns, high_ns } => {
+                Self::Pareto { shape, low_ns: scale(low_ns).max(1), high_ns: scale(high_ns).max(2) }
+            }
+        }
+    }
+
     /// The mean, in seconds.
     #[must_use]
     pub fn mean(&self) -> f64 {

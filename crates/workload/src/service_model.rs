@@ -177,6 +177,19 @@ impl ServiceTime {
         }
     }
 
+    /// The same, so many times as long; `times` is above zero.
+    #[must_use]
+    pub fn scaled(&self, times: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let scale = |&(p, ns): &(f64, u64)| (p, (ns as f64 * times).round() as u64);
+        match self {
+            Self::Law(distribution) => Self::Law(distribution.scaled(times)),
+            Self::Table(table) => {
+                Self::Table(Quantiles { points: table.points.iter().map(scale).collect() })
+            }
+        }
+    }
+
     /// The mean at speed 1, in seconds.
     #[must_use]
     pub fn mean(&self) -> f64 {

@@ -7,6 +7,7 @@ pub(super) static KIND: Kind = Kind {
     name: "fixed",
     about: "always as many instances",
     parameters: &[parameter("instances", "count", "the most", "How many.")],
+    knows_future: false,
     make,
 };
 

@@ -14,6 +14,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("ahead", "duration", "twice the boot time", "It looks so far ahead."),
         parameter("headroom", "number", "0", "The rate is taken for greater by this share."),
     ],
+    knows_future: true,
     make,
 };
 

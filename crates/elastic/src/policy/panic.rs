@@ -26,6 +26,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("up", "number", "1000", "So many times more at once, at most."),
         parameter("down", "number", "2", "So many times fewer at once, at most."),
     ],
+    knows_future: false,
     make,
 };
 

@@ -27,6 +27,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("beta", "number", "0.05", "How fast the trend follows (holt-winters)."),
         parameter("gamma", "number", "0.2", "How fast the season follows (holt-winters)."),
     ],
+    knows_future: false,
     make,
 };
 

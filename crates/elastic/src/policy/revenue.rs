@@ -33,6 +33,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("spare", "count", "0", "So many more."),
         parameter("trend", "switch", "false", "Goes on as from the hour before to the last one."),
     ],
+    knows_future: false,
     make,
 };
 

@@ -16,6 +16,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("gain", "number", "0.1", "By so much it is corrected where the SLO is broken."),
         parameter("down_window", "duration", "5m", "Removes only what all of this time could spare."),
     ],
+    knows_future: false,
     make,
 };
 

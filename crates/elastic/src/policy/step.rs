@@ -19,6 +19,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("datapoints", "count", "1", "How many of the last have to be beyond a bound."),
         parameter("warm_up", "duration", "3m", "An instance is warm so long after it is ready."),
     ],
+    knows_future: false,
     make,
 };
 

@@ -24,6 +24,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("up_window", "duration", "0s", "Of so long, the lowest goes, on the way up."),
         parameter("down_window", "duration", "5m", "Of so long, the highest goes, on the way down."),
     ],
+    knows_future: false,
     make,
 };
 

@@ -6,7 +6,7 @@
 //! An alarm that is *sticky* acts again after each cooldown while it lasts; one that is not, is to be
 //! fulfilled anew by periods that began after the last action.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::observation::{Metric, Observation, Point, Series};
 use serde::{Deserialize, Serialize};
 
@@ -15,16 +15,32 @@ pub(super) static KIND: Kind = Kind {
     about: "a metric above or below a bound for some time: some instances more or fewer",
     parameters: &[
         parameter("metric", "cpu, rate, lost, response, concurrency or queue", "cpu", "Of what."),
-        parameter("upper", "number", "70", "Above this it adds."),
-        parameter("lower", "number", "60", "Below this it removes."),
+        tried(
+            parameter("upper", "number", "70", "Above this it adds."),
+            &["50", "60", "70", "80", "90"],
+        ),
+        tried(
+            parameter("lower", "number", "60", "Below this it removes."),
+            &["20", "30", "40", "50", "60"],
+        ),
         parameter("period", "duration", "1m", "One datapoint is the mean over this."),
-        parameter("datapoints", "count", "15", "How many of the last are looked at."),
+        tried(
+            parameter("datapoints", "count", "15", "How many of the last are looked at."),
+            &["1", "3", "5", "15"],
+        ),
         parameter("of", "count", "all of them", "How many of these have to be beyond the bound."),
-        parameter("cooldown", "duration", "2m", "Nothing is done for so long after an action."),
-        parameter("add", "count", "1", "So many at once."),
+        tried(
+            parameter("cooldown", "duration", "2m", "Nothing is done for so long after an action."),
+            &["1m", "2m", "5m"],
+        ),
+        tried(
+            parameter("add", "count", "1", "So many at once."),
+            &["1", "2", "3"],
+        ),
         parameter("remove", "count", "1", "So many at once."),
         parameter("sticky", "switch", "true", "Whether an alarm acts again after each cooldown."),
     ],
+    knows_future: false,
     make,
 };
 

@@ -11,6 +11,7 @@ pub(super) static KIND: Kind = Kind {
         parameter("times", "HH:MM=COUNT,…", "–", "From each time on so many, the last one over night."),
         parameter("early", "duration", "0s", "So long before each time."),
     ],
+    knows_future: false,
     make,
 };
 

@@ -5,48 +5,80 @@ use super::outcome::Outcome;
 use super::setup::Setup;
 use super::world::run;
 use crate::demand::Demand;
-use crate::policy::Maker;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::policy::Decider;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Runs so many replications of each policy, on so many threads; a row for each policy, in order.
-#[must_use]
-pub fn replicate(
-    setup: &Setup,
-    demand: &Demand,
-    policies: &[Maker],
-    replications: usize,
-    threads: usize,
-    on_done: &(dyn Fn() + Sync),
-) -> Vec<Vec<Outcome>> {
-    let all = policies.len() * replications;
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= all {
-                return done;
+/// Begins a policy, by its number, for a replication.
+pub type Begin<'a> = &'a (dyn Fn(usize, u64) -> Box<dyn Decider> + Sync);
+
+/// What is run again and again.
+#[derive(Clone, Copy)]
+pub struct Replications<'a> {
+    /// The pool and its load.
+    pub setup: &'a Setup,
+    /// How many instances a rate needs.
+    pub demand: &'a Demand,
+    /// How many policies.
+    pub policies: usize,
+    /// Begins them.
+    pub begin: Begin<'a>,
+    /// Threads; at least 1.
+    pub threads: usize,
+}
+
+impl Replications<'_> {
+    /// Runs replications of each policy, and keeps of each outcome what `keep` makes of it: a row
+    /// for each policy, in order. After each, `goes_on` says whether to go on; then replications
+    /// that not all policies have are left out.
+    #[must_use]
+    pub fn run<T: Send>(
+        &self,
+        replications: Range<u64>,
+        keep: &(dyn Fn(Outcome) -> T + Sync),
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Vec<T>> {
+        let policies = self.policies as u64;
+        let all = policies * replications.end.saturating_sub(replications.start);
+        let next = AtomicU64::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= all {
+                    return done;
+                }
+                // Replication by replication: those of one number see the same requests.
+                let replication = replications.start + number / policies;
+                done.push((number, keep(self.one(number % policies, replication))));
+                if !goes_on() {
+                    next.store(all, Ordering::Relaxed);
+                }
             }
-            // Replication by replication: those of one number see the same requests.
-            let (replication, policy) = (number / policies.len(), number % policies.len());
-            let mut decider = policies[policy]();
-            let outcome = run(setup, demand, decider.as_mut(), replication as u64);
-            done.push((number, outcome));
-            on_done();
+        };
+        let mut outcomes = std::thread::scope(|scope| {
+            let others = (1..self.threads as u64).take_while(|&thread| thread < all);
+            let threads: Vec<_> = others.map(|_| scope.spawn(work)).collect();
+            let mut outcomes = work();
+            for thread in threads {
+                outcomes.extend(thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)));
+            }
+            outcomes
+        });
+        outcomes.sort_by_key(|(number, _)| *number);
+        let is_next = |(place, (number, _)): &(usize, &(u64, T))| *place as u64 == *number;
+        let whole = outcomes.iter().enumerate().take_while(is_next).count();
+        let whole = whole / self.policies.max(1) * self.policies;
+        let mut rows: Vec<Vec<T>> = (0..self.policies).map(|_| Vec::new()).collect();
+        for (place, (_, outcome)) in outcomes.into_iter().take(whole).enumerate() {
+            rows[place % self.policies].push(outcome);
         }
-    };
-    let mut outcomes = std::thread::scope(|scope| {
-        let threads: Vec<_> = (1..threads.clamp(1, all.max(1))).map(|_| scope.spawn(work)).collect();
-        let mut outcomes = work();
-        for thread in threads {
-            outcomes.extend(thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)));
-        }
-        outcomes
-    });
-    outcomes.sort_by_key(|(number, _)| *number);
-    let mut rows: Vec<Vec<Outcome>> = policies.iter().map(|_| Vec::new()).collect();
-    for (number, outcome) in outcomes {
-        rows[number % policies.len()].push(outcome);
+        rows
     }
-    rows
+
+    fn one(&self, policy: u64, replication: u64) -> Outcome {
+        let policy = usize::try_from(policy).unwrap_or(usize::MAX);
+        let mut decider = (self.begin)(policy, replication);
+        run(self.setup, self.demand, decider.as_mut(), replication)
+    }
 }

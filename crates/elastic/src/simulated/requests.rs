@@ -18,7 +18,6 @@ pub(super) struct Requests {
     due: DueTimes,
     service: ServiceTime,
     stream: Stream,
-    burst_ns: Option<u64>,
     /// The block: due in nanoseconds, and in ticks; service in ticks.
     due_ns: Box<[u64; BLOCK]>,
     ticks: Box<[u64; BLOCK]>,
@@ -33,14 +32,12 @@ impl Requests {
         schedule: Arc<Schedule>,
         arrivals: Arrivals,
         service: ServiceTime,
-        burst_ns: Option<u64>,
         seed: u64,
     ) -> Self {
         Self {
             due: DueTimes::new(schedule, arrivals, seed, Share::WHOLE),
             service,
             stream: Stream::named(seed, "service"),
-            burst_ns,
             due_ns: Box::new([0; BLOCK]),
             ticks: Box::new([0; BLOCK]),
             services: Box::new([0; BLOCK]),
@@ -67,13 +64,7 @@ impl Requests {
     fn fill(&mut self) {
         self.len = self.due.fill(&mut self.due_ns[..]);
         self.at = 0;
-        let due = &mut self.due_ns[..self.len];
-        if let Some(burst_ns) = self.burst_ns {
-            for due in due.iter_mut() {
-                *due = due.next_multiple_of(burst_ns);
-            }
-        }
-        for (ticks, due) in self.ticks.iter_mut().zip(due) {
+        for (ticks, due) in self.ticks.iter_mut().zip(&self.due_ns[..self.len]) {
             *ticks = *due / TICK_NS;
         }
         for service in &mut self.services[..self.len] {

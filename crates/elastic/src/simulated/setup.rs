@@ -20,8 +20,6 @@ pub struct Setup {
     pub load: Load,
     /// How single requests fall.
     pub arrivals: Arrivals,
-    /// Requests come together at multiples of this, nanoseconds; each at its own time otherwise.
-    pub burst_ns: Option<u64>,
     /// Service times at speed 1.
     pub service: ServiceTime,
     /// Processor time of a request at speed 1, seconds.

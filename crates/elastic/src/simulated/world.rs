@@ -12,6 +12,7 @@ use crate::pool::{Instance, Pool};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::{Elasticity, Piece};
 use plimsoll_workload::random::Stream;
+use plimsoll_workload::schedule::Schedule;
 use std::collections::VecDeque;
 
 /// How often what is left is looked for after the last request, nanoseconds.
@@ -25,6 +26,12 @@ const QUANTILE: f64 = 0.99;
 #[must_use]
 pub fn run(setup: &Setup, demand: &Demand, policy: &mut dyn Decider, replication: u64) -> Outcome {
     World::new(setup, demand, replication).run(policy)
+}
+
+/// The schedule of a replication.
+#[must_use]
+pub fn schedule(setup: &Setup, replication: u64) -> std::sync::Arc<Schedule> {
+    (setup.load)(seed_of(setup.seed, replication))
 }
 
 /// The seed of a replication: a draw of the stream of its number.
@@ -107,7 +114,6 @@ impl<'a> World<'a> {
                 schedule,
                 setup.arrivals,
                 setup.service.clone(),
-                setup.burst_ns,
                 seed,
             ),
             engine: Engine::new(&setup.rules, slots, stream("balancer")),

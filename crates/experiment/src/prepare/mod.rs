@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use offer::peak;
+pub(crate) use offer::schedule;
 pub use threads::Cores;
 
 /// A plan, ready to be executed.

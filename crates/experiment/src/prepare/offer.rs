@@ -60,7 +60,8 @@ pub(super) fn make(
         }
         LoadShape::Open { source, arrivals } => {
             let schedule = schedule(source, plan.seed, notes)?;
-            if schedule.total() == 0 && *arrivals != Arrivals::Poisson {
+            let is_exact = matches!(arrivals, Arrivals::Even | Arrivals::Random);
+            if schedule.total() == 0 && is_exact {
                 let expected = schedule.cumulative(schedule.duration_ns());
                 return Err(ExperimentError::Nothing { expected });
             }
@@ -84,7 +85,8 @@ fn warm_rate(schedule: &Schedule) -> f64 {
     schedule.cumulative(schedule.duration_ns()) / (schedule.duration_ns() as f64 / 1e9)
 }
 
-fn schedule(
+/// The schedule of a rate's source, with the draws of a seed; what was done to it goes to the notes.
+pub(crate) fn schedule(
     source: &RateSource,
     seed: u64,
     notes: &mut Vec<String>,

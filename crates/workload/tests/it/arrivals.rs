@@ -57,6 +57,24 @@ fn words() {
     let error = " poison".parse::<Arrivals>().unwrap_err();
     assert_eq!((error.at, error.len), (1, 6));
     assert!(error.hint.unwrap().contains("poisson"));
+    let burst = Arrivals::Burst { every_ns: 250_000_000 };
+    assert_eq!(burst.to_string(), "burst:250ms");
+    assert_eq!(burst.to_string().parse::<Arrivals>(), Ok(burst));
+    for (wrong, at) in [("burst", 0), ("burst:0s", 6), ("burst:x", 6)] {
+        assert_eq!(wrong.parse::<Arrivals>().unwrap_err().at, at, "{wrong}");
+    }
+}
+
+/// A burst has the requests of a Poisson process, at the beginnings of their intervals.
+#[test]
+fn bursts_are_poisson_arrivals_that_come_together() {
+    for (_, text) in KINDS {
+        let schedule = parse(text);
+        let single = whole(&schedule, Arrivals::Poisson, 4);
+        let burst = whole(&schedule, Arrivals::Burst { every_ns: 250_000_000 }, 4);
+        let beginnings: Vec<u64> = single.iter().map(|due| due - due % 250_000_000).collect();
+        assert_eq!(burst, beginnings, "{text}");
+    }
 }
 
 proptest! {

@@ -1,0 +1,35 @@
+//! The policies that there are, with their parameters.
+
+use anyhow::Result;
+use plimsoll_elastic::policy::KINDS;
+use std::fmt::Write;
+
+/// All kinds, for a person or as JSON.
+pub(super) fn render(json: bool) -> Result<String> {
+    if json {
+        let kinds: Vec<_> = KINDS
+            .iter()
+            .map(|kind| {
+                let parameter = |of: &plimsoll_elastic::policy::Parameter| {
+                    serde_json::json!({
+                        "name": of.name, "takes": of.takes, "default": of.default,
+                        "about": of.about,
+                    })
+                };
+                let parameters: Vec<_> = kind.parameters.iter().map(parameter).collect();
+                serde_json::json!({
+                    "kind": kind.name, "about": kind.about, "parameters": parameters,
+                })
+            })
+            .collect();
+        return Ok(format!("{}\n", serde_json::to_string_pretty(&kinds)?));
+    }
+    let mut out = String::new();
+    for kind in KINDS {
+        let _ = writeln!(out, "{:<12}{}", kind.name, kind.about);
+        for of in kind.parameters {
+            let _ = writeln!(out, "  {:<14}{} ({}; default {})", of.name, of.about, of.takes, of.default);
+        }
+    }
+    Ok(out)
+}

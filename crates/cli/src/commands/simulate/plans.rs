@@ -1,0 +1,165 @@
+//! From a command line to plans: one, or one for each combination of the values that `--set` lists.
+
+use crate::simulate_args::{PoolFlags, Simulate};
+use crate::terminal::error::{FlagError, UsageError};
+use anyhow::Result;
+use plimsoll_experiment::simulate::check;
+use plimsoll_plan::{Plan, PlanErrors, Setting};
+use plimsoll_units::ParseError;
+
+/// The most combinations.
+const MOST_CASES: usize = 1000;
+
+/// A plan, and what distinguishes it from the others.
+pub(crate) struct Case {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// The values that differ, `instance.boot=const:60s`.
+    pub(crate) differs: Vec<String>,
+}
+
+impl Case {
+    /// Adds what differs to a label.
+    pub(crate) fn name(&self, label: &mut String) {
+        for pair in &self.differs {
+            label.push_str(&format!(" · {pair}"));
+        }
+    }
+}
+
+/// Reads a plan with settings over it, its policies checked.
+pub(crate) fn read_plan(
+    path: &str,
+    flags: &PoolFlags,
+    set: &[Setting],
+) -> Result<Plan> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| UsageError(format!("read the plan {path}: {error}")))?;
+    Ok(parse(&text, path, flags, set)?)
+}
+
+fn parse(
+    text: &str,
+    path: &str,
+    flags: &PoolFlags,
+    set: &[Setting],
+) -> Result<Plan, PlanErrors> {
+    // A plan that is whole only with the flags says nothing of its own trace.
+    let plan = Plan::parse(text, path).ok();
+    let settings = [flags.settings(plan.as_ref()), set.to_vec()].concat();
+    Plan::parse_checked(text, path, &settings, &check)
+}
+
+/// The plans that a command line means.
+pub(super) fn cases(path: &str, args: &Simulate) -> Result<Vec<Case>> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| UsageError(format!("read the plan {path}: {error}")))?;
+    let mut settings = Vec::new();
+    for policy in &args.policy {
+        settings.extend(policy_settings(policy)?);
+    }
+    let replications = args.replications.as_ref();
+    settings.extend(replications.map(|n| Setting::new("repeat", n, "--replications")));
+    let mut cases = vec![(settings, Vec::new())];
+    for pair in &args.set {
+        let setting =
+            Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?;
+        let read = |setting: &Setting| {
+            let of = [cases[0].0.clone(), vec![setting.clone()]].concat();
+            parse(&text, path, &args.flags, &of)
+        };
+        let values = values(&setting, &read);
+        let several = values.len() > 1;
+        let with = |(settings, differs): &(Vec<Setting>, Vec<String>), value: &String| {
+            let one = Setting { value: value.clone(), ..setting.clone() };
+            let mut differs = differs.clone();
+            if several {
+                differs.push(format!("{}={value}", setting.key));
+            }
+            ([settings.clone(), vec![one]].concat(), differs)
+        };
+        cases = cases.iter().flat_map(|case| values.iter().map(move |v| with(case, v))).collect();
+        if cases.len() > MOST_CASES {
+            let text = format!("simulate {} combinations: {MOST_CASES} are the most", cases.len());
+            return Err(UsageError(text).into());
+        }
+    }
+    let mut all = Vec::with_capacity(cases.len());
+    for (settings, differs) in cases {
+        let mut plan = parse(&text, path, &args.flags, &settings)?;
+        only(&mut plan, &args.only)?;
+        all.push(Case { plan, differs });
+    }
+    Ok(all)
+}
+
+/// The values of a setting: the whole text where it can be read as one, else its parts.
+fn values(
+    setting: &Setting,
+    read: &dyn Fn(&Setting) -> Result<Plan, PlanErrors>,
+) -> Vec<String> {
+    if !setting.value.contains(',') || read(setting).is_ok() {
+        return vec![setting.value.clone()];
+    }
+    setting.value.split(',').map(|part| part.trim().to_owned()).collect()
+}
+
+/// The policies that are wanted.
+fn only(plan: &mut Plan, labels: &[String]) -> Result<()> {
+    let Some(elastic) = plan.elastic.as_mut().filter(|_| !labels.is_empty()) else { return Ok(()) };
+    let known: Vec<String> = elastic.policies.iter().map(|of| of.label.clone()).collect();
+    for label in labels {
+        if !known.contains(label) {
+            let list = known.join(", ");
+            let text = format!("find the policy `{label}` in the plan: it has {list}");
+            return Err(UsageError(text).into());
+        }
+    }
+    elastic.policies.retain(|of| labels.contains(&of.label));
+    Ok(())
+}
+
+/// Reads `calm: threshold upper=60 lower=40` as settings of a policy of the plan.
+fn policy_settings(text: &str) -> Result<Vec<Setting>, FlagError> {
+    let wrong = |wanted: &str, part: &str| {
+        let at = part.as_ptr() as usize - text.as_ptr() as usize;
+        FlagError::new("--policy", text, ParseError::new(wanted, part, at, part.len()))
+    };
+    let (label, rest) = match text.split_once(": ") {
+        Some((label, rest)) => (Some(label.trim()), rest),
+        None => (None, text),
+    };
+    let mut words = rest.split_whitespace();
+    let Some(kind) = words.next() else {
+        return Err(wrong("a policy such as 'threshold upper=60'", rest));
+    };
+    let label = label.unwrap_or(rest.trim()).replace('.', "_");
+    let origin = "--policy";
+    let mut settings = vec![Setting::new(format!("policy.{label}.kind"), kind, origin)];
+    for word in words {
+        let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(wrong("a parameter such as upper=60", word));
+        };
+        settings.push(Setting::new(format!("policy.{label}.{name}"), value, origin));
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_read_as_settings() {
+        let settings = policy_settings("calm: threshold upper=60 lower=40").unwrap();
+        let pairs: Vec<(&str, &str)> =
+            settings.iter().map(|of| (of.key.as_str(), of.value.as_str())).collect();
+        let wanted =
+            [("policy.calm.kind", "threshold"), ("policy.calm.upper", "60"), ("policy.calm.lower", "40")];
+        assert_eq!(pairs, wanted);
+        let bare = policy_settings("revenue").unwrap();
+        assert_eq!(bare[0].key, "policy.revenue.kind");
+        assert!(policy_settings("threshold upper").is_err());
+        assert!(policy_settings("").is_err());
+    }
+}

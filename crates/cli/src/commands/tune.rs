@@ -1,0 +1,204 @@
+//! `plimsoll tune`: better parameters of a policy.
+
+use crate::commands::simulate::progress::Progress;
+use crate::commands::simulate::{read_plan, threads};
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::simulate_args::Tune;
+use crate::terminal::error::{FlagError, UsageError, read};
+use crate::terminal::{print, say};
+use anyhow::Result;
+use plimsoll_elastic::policy::Kind;
+use plimsoll_elastic::result::PolicyResult;
+use plimsoll_experiment::simulate::model;
+use plimsoll_experiment::simulate::tune::{Axis, Effort, Listener, TuneResult, tune};
+use plimsoll_experiment::simulate::wish::{Figure, Wish};
+use plimsoll_plan::Setting;
+use plimsoll_units::{ParseError, count, show_count, show_duration, show_share};
+use std::fmt::Write;
+
+/// The most values of one parameter.
+const MOST_VALUES: usize = 1000;
+
+/// Runs the command.
+pub(crate) fn run(args: &Tune) -> Result<Exit> {
+    let wish = wish(args)?;
+    let mut set = Vec::new();
+    for pair in &args.set {
+        set.push(Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?);
+    }
+    let plan = read_plan(&args.plan, &args.flags, &set)?;
+    let model = model(&plan)?;
+    let first = model.policies.first().map(|named| named.label.clone());
+    let Some(label) = args.policy.clone().or(first) else {
+        return Err(UsageError("find a policy in the plan: it has none".to_owned()).into());
+    };
+    let kind = model.policies.iter().find(|named| named.label == label).map(|named| named.kind);
+    let axes = axes(args, kind)?;
+    let replications = read("--replications", &args.replications, |text| match count(text)? {
+        n @ 2..=100_000 => Ok(n),
+        _ => Err(ParseError::new("from 2 to 100000 replications", text, 0, text.len())),
+    })?;
+    let effort = Effort { replications, threads: threads(args.threads.as_deref())? };
+    let interrupts = Interrupts::watch()?;
+    let quiet = args.quiet || args.json;
+    let progress = Progress::new(0, "replications", quiet, &interrupts);
+    let listening = Listening { progress: &progress, quiet };
+    let tuned = tune(&model, &label, &axes, &wish, effort, &listening)?;
+    progress.finish();
+    let Some(tuned) = tuned else {
+        say("interrupted before there was a result");
+        return Ok(Exit::Incomplete);
+    };
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&tuned)?))?;
+    } else {
+        let sign = plan.elastic.as_ref().map_or("$", |elastic| &elastic.billing.currency);
+        print(&render(&tuned, sign))?;
+    }
+    Ok(match (interrupts.count() > 0, tuned.keeps) {
+        (true, _) => Exit::Incomplete,
+        (false, true) => Exit::Held,
+        (false, false) => Exit::Broken,
+    })
+}
+
+struct Listening<'a> {
+    progress: &'a Progress<'a>,
+    quiet: bool,
+}
+
+impl Listener for Listening<'_> {
+    fn round(&self, candidates: usize, replications: u64) {
+        let runs = candidates as u64 * replications;
+        self.progress.restart(runs);
+        if !self.quiet {
+            let candidates = show_count(candidates as u64);
+            let each = show_count(replications);
+            say(&format!("{candidates} settings, {each} more replications of each"));
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.progress.step()
+    }
+}
+
+fn wish(args: &Tune) -> Result<Wish> {
+    let (figure, is_great) = match (&args.minimise, &args.maximise) {
+        (_, Some(text)) => (read("--maximise", text, Figure::parse)?, true),
+        (Some(text), None) => (read("--minimise", text, Figure::parse)?, false),
+        (None, None) => (Figure::Cost, false),
+    };
+    let bounds = &args.subject_to;
+    Ok(read("--subject-to", bounds, |text| Wish::new(figure, is_great, text))?)
+}
+
+/// What is varied: what the flags say, or what is usual for the kind.
+fn axes(args: &Tune, kind: Option<&Kind>) -> Result<Vec<Axis>> {
+    let mut axes = Vec::new();
+    for text in &args.vary {
+        axes.push(read("--vary", text, axis)?);
+    }
+    if axes.is_empty() {
+        let of = kind.into_iter().flat_map(|kind| kind.parameters);
+        axes.extend(of.filter(|of| !of.usual.is_empty()).map(|of| Axis {
+            name: of.name.to_owned(),
+            values: of.usual.iter().map(|value| (*value).to_owned()).collect(),
+        }));
+    }
+    if axes.is_empty() {
+        let name = kind.map_or("this policy", |kind| kind.name);
+        let text = format!("vary a parameter of `{name}`: say which with --vary NAME=VALUE,VALUE");
+        return Err(UsageError(text).into());
+    }
+    Ok(axes)
+}
+
+/// Reads `upper=60,70,80` or `upper=60..90/5`.
+fn axis(text: &str) -> Result<Axis, ParseError> {
+    let wrong = |wanted: &str| ParseError::new(wanted, text, 0, text.len());
+    let wanted = "a parameter and its values, upper=60,70,80 or upper=60..90/5";
+    let (name, values) = text.split_once('=').ok_or_else(|| wrong(wanted))?;
+    let name = name.trim().to_owned();
+    let range = values.split_once("..").and_then(|(from, rest)| {
+        let (to, step) = rest.split_once('/')?;
+        let [from, to, step] = [from, to, step].map(|number| number.trim().parse::<f64>().ok());
+        Some((from?, to?, step?))
+    });
+    let values: Vec<String> = match range {
+        Some((from, to, step)) if step > 0.0 && to >= from => {
+            let last = ((to - from) / step + 1e-9).floor();
+            if last >= MOST_VALUES as f64 {
+                return Err(wrong("at most 1000 values"));
+            }
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]
+            let last = last as u32;
+            let value = |k: u32| from + f64::from(k) * step;
+            (0..=last).map(|k| ((1e9 * value(k)).round() / 1e9).to_string()).collect()
+        }
+        Some(_) => return Err(wrong("a range with the lesser number first, and a step above zero")),
+        None => values.split(',').map(|value| value.trim().to_owned()).collect(),
+    };
+    if name.is_empty() || values.iter().any(String::is_empty) {
+        return Err(wrong(wanted));
+    }
+    Ok(Axis { name, values })
+}
+
+/// The result for a person.
+fn render(tuned: &TuneResult, sign: &str) -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<12}{text}");
+    };
+    row("wished", &tuned.wish);
+    row("tried", &format!("{} settings, {} replications", tuned.candidates, tuned.replications));
+    row("best", &tuned.policy);
+    if !tuned.keeps {
+        row("but", "it does not keep what was asked; nothing that was tried does");
+    }
+    row(&tuned.baseline.label, &figures(&tuned.baseline, sign));
+    row("tuned", &figures(&tuned.best, sign));
+    if let Some(paired) = &tuned.paired {
+        for (field, name) in [("cost", "cost"), ("lost", "lost"), ("net", "net")] {
+            if let (Some(difference), Some((low, high))) =
+                (paired.difference.get(field), paired.ci95.get(field))
+            {
+                let text = format!("{difference:+.2} (95%: {low:+.2} to {high:+.2})");
+                row("difference", &format!("{name} {text}"));
+            }
+        }
+    }
+    for warning in &tuned.warnings {
+        row("note", warning);
+    }
+    out
+}
+
+fn figures(of: &PolicyResult, sign: &str) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    let p99 = of.response_us.p99.map_or_else(|| "–".to_owned(), |us| show_duration((1e3 * us) as u64));
+    format!(
+        "cost {sign}{:.2}, lost {}, net {sign}{:.2}, p99 {p99}",
+        of.cost,
+        show_share(of.lost / of.offered.max(1.0)),
+        of.net
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_listed_or_ranged() {
+        let values = |text: &str| axis(text).map(|axis| axis.values);
+        assert_eq!(values("upper=60,70").unwrap(), ["60", "70"]);
+        assert_eq!(values("upper=60..75/5").unwrap(), ["60", "65", "70", "75"]);
+        assert_eq!(values("headroom=0..0.3/0.1").unwrap(), ["0", "0.1", "0.2", "0.3"]);
+        for wrong in ["upper", "=3", "upper=", "upper=9..3/1", "upper=1..9/0", "upper=0..9/0.001"] {
+            assert!(axis(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The command line of simulations, and of looking for a policy's parameters.
+
+use crate::shape_flags::ShapeFlags;
+use clap::Args;
+use plimsoll_plan::{LoadShape, Plan, RateSource, Setting};
+use std::path::PathBuf;
+
+/// Flags of both that are keys of a plan.
+#[derive(Args, Default)]
+pub(crate) struct PoolFlags {
+    #[command(flatten)]
+    pub(crate) shape: ShapeFlags,
+    /// Where all randomness comes from
+    #[arg(long, value_name = "N", help_heading = "What is simulated")]
+    pub(crate) seed: Option<String>,
+    /// What must hold, such as 'p99<400ms': demand goes by it
+    #[arg(long, value_name = "SLO", help_heading = "What is simulated")]
+    pub(crate) slo: Option<String>,
+}
+
+impl PoolFlags {
+    /// The settings that the flags mean, beside a plan.
+    pub(crate) fn settings(&self, plan: Option<&Plan>) -> Vec<Setting> {
+        let of_profile = match (&self.shape.profile, &self.shape.trace) {
+            (Some(_), _) => true,
+            (None, Some(_)) => false,
+            (None, None) => matches!(
+                plan.map(|plan| &plan.load.shape),
+                Some(LoadShape::Open { source: RateSource::Profile(_), .. })
+            ),
+        };
+        let curve = if of_profile { "load.profile" } else { "load.trace" };
+        let mut settings = self.shape.settings(curve, &format!("{curve}.speed"));
+        for (key, value) in [("seed", &self.seed), ("measure.slo", &self.slo)] {
+            let flag = key.rsplit('.').next().unwrap_or(key);
+            settings.extend(value.as_ref().map(|v| Setting::new(key, v, format!("--{flag}"))));
+        }
+        settings
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll simulate examples/elastic/published-day.toml
+  plimsoll simulate plan.toml --policy 'threshold upper=60 lower=40' --policy revenue
+  plimsoll simulate plan.toml --replications 20 --report day.html
+  plimsoll simulate plan.toml --only auto-scale --set instance.boot=const:60s,const:5m
+  plimsoll simulate plan.toml --trace day.csv --scale 35/s..600/s --json
+
+Exit codes: 0 simulated, 2 wrong use or plan, 4 interrupted.")]
+pub(crate) struct Simulate {
+    /// A plan file with a pool
+    #[arg(required_unless_present = "list_policies")]
+    pub(crate) plan: Option<String>,
+    /// One more policy: its kind and parameters, such as 'slo headroom=0.2' or 'calm: threshold'
+    #[arg(long, value_name = "POLICY", help_heading = "What is simulated")]
+    pub(crate) policy: Vec<String>,
+    /// Only these policies of the plan
+    #[arg(
+        long,
+        value_name = "LABEL,…",
+        value_delimiter = ',',
+        help_heading = "What is simulated"
+    )]
+    pub(crate) only: Vec<String>,
+    /// So many replications of each policy; intervals need two
+    #[arg(long, value_name = "N", help_heading = "What is simulated")]
+    pub(crate) replications: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: PoolFlags,
+    /// Set any value of the plan; several values, with commas, are each simulated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print the policies that there are, with their parameters
+    #[arg(long)]
+    pub(crate) list_policies: bool,
+    /// Threads; all cores otherwise
+    #[arg(long, short = 't', value_name = "N")]
+    pub(crate) threads: Option<String>,
+    /// Print every decision that changed the pool
+    #[arg(long)]
+    pub(crate) decisions: bool,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Write the HTML report to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the complete plan that the command line means; simulate nothing
+    #[arg(long)]
+    pub(crate) print_plan: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll tune plan.toml --policy auto-scale --minimise cost --subject-to 'lost<0.1%,p99<400ms'
+  plimsoll tune plan.toml --policy auto-scale --vary upper=60..90/5 --vary lower=20..60/10
+  plimsoll tune plan.toml --policy auto-scale --maximise net --replications 20 --json
+
+Exit codes: 0 found, 2 wrong use or plan, 3 nothing keeps what was asked, 4 interrupted.")]
+pub(crate) struct Tune {
+    /// A plan file with a pool
+    pub(crate) plan: String,
+    /// The policy of the plan whose parameters are looked for; the first otherwise
+    #[arg(long, value_name = "LABEL", help_heading = "What is looked for")]
+    pub(crate) policy: Option<String>,
+    /// A parameter and its values: upper=60,70,80 or upper=60..90/5; may be repeated
+    #[arg(long, value_name = "NAME=VALUES", help_heading = "What is looked for")]
+    pub(crate) vary: Vec<String>,
+    /// Make this small: cost, hours, lost, mean, p50, p90, p95, p99, p999, violated
+    #[arg(long, value_name = "FIGURE", help_heading = "What is looked for")]
+    pub(crate) minimise: Option<String>,
+    /// Make this great: net
+    #[arg(
+        long,
+        value_name = "FIGURE",
+        help_heading = "What is looked for",
+        conflicts_with = "minimise"
+    )]
+    pub(crate) maximise: Option<String>,
+    /// What has to be kept, such as 'lost<0.1%,p99<400ms'
+    #[arg(long, value_name = "BOUNDS", default_value = "", help_heading = "What is looked for")]
+    pub(crate) subject_to: String,
+    /// Fresh replications by which the best is told
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "10",
+        help_heading = "What is looked for"
+    )]
+    pub(crate) replications: String,
+    #[command(flatten)]
+    pub(crate) flags: PoolFlags,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Threads; all cores otherwise
+    #[arg(long, short = 't', value_name = "N")]
+    pub(crate) threads: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,247 @@
+//! From a plan to what is simulated: files become service models and schedules, policies are made.
+
+use super::parts::{Server, boot, failures, prices, termination};
+use crate::error::ExperimentError;
+use crate::prepare::schedule;
+use plimsoll_elastic::demand::Demand;
+use plimsoll_elastic::policy::{self, Decider, Facts, Future, Kind};
+use plimsoll_elastic::simulated::{self, Load, Setup};
+use plimsoll_plan::{Elastic, LoadShape, Plan, PolicyFault, PolicyPlan, RateSource, Service};
+use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::schedule::Schedule;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The steps of a future that stands for one, where a policy is only made, seconds.
+const NO_FUTURE: f64 = 60.0;
+/// A service time that stands for that of a model, where a plan is only read.
+const SOME_SERVICE_S: f64 = 0.1;
+
+/// What is simulated.
+pub struct Model {
+    /// The pool, its prices and its load.
+    pub setup: Setup,
+    /// What policies are told.
+    pub facts: Facts,
+    /// How many instances a rate needs.
+    pub demand: Demand,
+    /// The policies.
+    pub policies: Vec<Named>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The schedule of the first replication.
+    pub schedule: Arc<Schedule>,
+}
+
+/// A policy of a plan.
+#[derive(Clone)]
+pub struct Named {
+    /// The plan's name for it.
+    pub label: String,
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// Its parameters.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// Says all that is wrong with a policy of a plan, as far as the plan alone says it.
+#[must_use]
+pub fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<PolicyFault> {
+    let kind = match policy::kind(&of.kind) {
+        Ok(kind) => kind,
+        Err(fault) => return vec![told(fault)],
+    };
+    let service_s = match &elastic.instance.service {
+        Service::Law(law) => law.mean(),
+        Service::Model(_) => SOME_SERVICE_S,
+    };
+    let facts = Facts {
+        cores: elastic.instance.cores.unwrap_or(1),
+        limit: None,
+        service_s,
+        service_points_s: Arc::new([service_s]),
+        income: elastic.billing.income,
+        price_per_hour: elastic.billing.price,
+        slo: None,
+        boot_s: 0.0,
+        future: Some(Arc::new(Future { step_s: NO_FUTURE, rates: vec![1.0] })),
+    };
+    match kind.make(&of.parameters, &facts) {
+        Ok(_) => Vec::new(),
+        Err(faults) => faults.into_iter().map(told).collect(),
+    }
+}
+
+fn told(fault: policy::Fault) -> PolicyFault {
+    PolicyFault { parameter: fault.parameter, message: fault.message, hint: fault.hint }
+}
+
+/// What a plan means; reads the files that it names.
+///
+/// # Errors
+/// A plan that is not of a pool, or whose load does not go by the clock; files that cannot be read.
+pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
+    let conflict = |text: &str| ExperimentError::Conflict(text.to_owned());
+    let Some(elastic) = &plan.elastic else {
+        return Err(conflict(
+            "find a pool in the plan: it has no [instance] and no [pool]; say what a server can do",
+        ));
+    };
+    let LoadShape::Open { source, arrivals } = &plan.load.shape else {
+        return Err(conflict(
+            "simulate users that wait for their answers: simulated load goes by the clock; give \
+             `schedule`, `rate`, `trace` or `profile` in [load]",
+        ));
+    };
+    let mut notes = Vec::new();
+    let (first, load) = load(source, plan.seed, &mut notes)?;
+    check_load(plan, &first, *arrivals)?;
+    let server = Server::of(elastic)?;
+    let slo = plan.measure.slo.as_ref();
+    let bound = slo.and_then(plimsoll_stats::slo::Slo::response_bound);
+    let bound = bound.map(|(quantile, ns)| (quantile, ns as f64 / 1e9));
+    if let Some(slo) = slo.filter(|_| bound.is_none()) {
+        notes.push(format!("{slo}: no percentile of the response time, and no rule for demand"));
+    }
+    let setup = setup(plan, elastic, &server, load, bound);
+    let facts = Facts {
+        cores: server.cores,
+        limit: server.limit,
+        service_s: server.service.mean(),
+        service_points_s: server.points_s().into(),
+        income: elastic.billing.income,
+        price_per_hour: elastic.billing.price,
+        slo: bound,
+        boot_s: elastic.instance.boot.mean() + elastic.instance.configure.mean(),
+        future: None,
+    };
+    let policies: Result<Vec<Named>, _> = elastic.policies.iter().map(named).collect();
+    let demand = Demand::new(&facts);
+    let schedule = simulated::schedule(&setup, 0);
+    Ok(Model { setup, facts, demand, policies: policies?, notes, schedule })
+}
+
+fn named(of: &PolicyPlan) -> Result<Named, ExperimentError> {
+    let kind = policy::kind(&of.kind);
+    let kind = kind.map_err(|fault| ExperimentError::Conflict(format!("make the policy: {fault}")))?;
+    Ok(Named { label: of.label.clone(), kind, parameters: of.parameters.clone() })
+}
+
+/// The schedule of the plan's own seed, and that of each replication.
+fn load(
+    source: &RateSource,
+    seed: u64,
+    notes: &mut Vec<String>,
+) -> Result<(Arc<Schedule>, Load), ExperimentError> {
+    let first = Arc::new(schedule(source, seed, notes)?);
+    let always = first.clone();
+    let RateSource::Profile(profile) = source else {
+        return Ok((first, Arc::new(move |_| always.clone())));
+    };
+    notes.push(
+        "the rate is that of a profile, with noise of its own in each replication; --trace FILE \
+         takes that of a recorded trace"
+            .to_owned(),
+    );
+    let profile = profile.clone();
+    let load: Load = Arc::new(move |seed| {
+        let made = profile.name.profile().trace(seed).schedule(&profile.options);
+        made.map_or_else(|_| always.clone(), |(schedule, _)| Arc::new(schedule))
+    });
+    Ok((first, load))
+}
+
+fn check_load(
+    plan: &Plan,
+    schedule: &Schedule,
+    arrivals: Arrivals,
+) -> Result<(), ExperimentError> {
+    let is_exact = matches!(arrivals, Arrivals::Even | Arrivals::Random);
+    if schedule.total() == 0 && is_exact {
+        let expected = schedule.cumulative(schedule.duration_ns());
+        return Err(ExperimentError::Nothing { expected });
+    }
+    let every = plan.elastic.as_ref().map_or(Duration::ZERO, |elastic| elastic.pool.decide_every);
+    if u128::from(schedule.duration_ns()) < every.as_nanos() {
+        let found = plimsoll_units::show_duration(schedule.duration_ns());
+        let every = plimsoll_units::show_duration(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        return Err(ExperimentError::Conflict(format!(
+            "decide even once: the load ends after {found}, and policies decide every {every}; give \
+             a longer load or a shorter `pool.decide_every`"
+        )));
+    }
+    Ok(())
+}
+
+fn setup(
+    plan: &Plan,
+    elastic: &Elastic,
+    server: &Server,
+    load: Load,
+    slo: Option<(f64, f64)>,
+) -> Setup {
+    let nanoseconds = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    let arrivals = match &plan.load.shape {
+        LoadShape::Open { arrivals, .. } => *arrivals,
+        LoadShape::Closed { .. } | LoadShape::Replay => Arrivals::default(),
+    };
+    let pool = &elastic.pool;
+    Setup {
+        seed: plan.seed,
+        load,
+        arrivals,
+        service: server.service.clone(),
+        cpu_s: server.cpu_s,
+        rules: server.rules(elastic),
+        speed_variation: elastic.instance.speed_variation,
+        boot: boot(&elastic.instance),
+        failures: failures(&elastic.instance),
+        start: pool.start,
+        least: pool.least,
+        most: pool.most,
+        prices: prices(&elastic.billing),
+        termination: termination(pool.terminate),
+        slo,
+        tick_ns: nanoseconds(pool.decide_every),
+        delay_ns: nanoseconds(pool.metric_delay),
+        noise: pool.metric_noise,
+        of_day_s: pool.starts_at.as_secs_f64(),
+    }
+}
+
+impl Model {
+    /// What policies are told where they are only made to see whether they can be.
+    pub(super) fn facts_for_check(&self) -> Facts {
+        let future = Future { step_s: NO_FUTURE, rates: vec![1.0] };
+        Facts { future: Some(Arc::new(future)), ..self.facts.clone() }
+    }
+
+    /// Begins a policy for a replication; only an oracle is told what is going to be.
+    ///
+    /// # Errors
+    /// What is wrong with its parameters.
+    pub fn begin(&self, of: &Named, replication: u64) -> Result<Box<dyn Decider>, ExperimentError> {
+        let mut facts = self.facts.clone();
+        if of.kind.knows_future() {
+            let schedule = simulated::schedule(&self.setup, replication);
+            facts.future = Some(Arc::new(future(&schedule, self.setup.tick_ns)));
+        }
+        let made = of.kind.make(&of.parameters, &facts);
+        made.map(|maker| maker()).map_err(|faults| {
+            let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            let text = format!("make the policy `{}`: {}", of.label, texts.join("; "));
+            ExperimentError::Conflict(text)
+        })
+    }
+}
+
+/// The mean rates of a schedule, tick by tick.
+fn future(schedule: &Schedule, tick_ns: u64) -> Future {
+    let end = schedule.duration_ns();
+    let tick_ns = tick_ns.max(1);
+    let step_s = tick_ns as f64 / 1e9;
+    let ticks = end.div_ceil(tick_ns);
+    let at = |k: u64| schedule.cumulative((k * tick_ns).min(end));
+    let rates = (0..ticks).map(|k| (at(k + 1) - at(k)) / step_s).collect();
+    Future { step_s, rates }
+}

@@ -1,0 +1,162 @@
+//! The parts of a plan in the words of the simulator: instances, balancer, prices.
+
+use crate::error::ExperimentError;
+use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
+use plimsoll_elastic::simulated::engine::{Choice, Rules, Slowdown, TICK_NS, Ties};
+use plimsoll_elastic::simulated::{Boot, Failures, SlowStart};
+use plimsoll_plan as plan;
+use plimsoll_plan::Elastic;
+use plimsoll_workload::random::Stream;
+use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
+use std::time::Duration;
+
+/// What an instance can do, of the plan and of its model.
+pub(super) struct Server {
+    pub(super) service: ServiceTime,
+    pub(super) cores: u32,
+    /// Processor time of a request, seconds.
+    pub(super) cpu_s: f64,
+    pub(super) limit: Option<u32>,
+}
+
+/// Points of a service time, and draws for each.
+const POINTS: usize = 200;
+const DRAWS: usize = 20;
+/// A slowdown of a share is written out so far.
+const FACTORS: u32 = 1000;
+
+impl Server {
+    /// Reads the model where the plan names one; what the plan says itself wins.
+    pub(super) fn of(elastic: &Elastic) -> Result<Self, ExperimentError> {
+        let given = &elastic.instance;
+        let model = match &given.service {
+            plan::Service::Law(law) => ServiceModel::new(ServiceTime::Law(*law)),
+            plan::Service::Model(path) => ServiceModel::read(path)?,
+        };
+        let service = model.service_time.scaled(1.0 / model.speed);
+        let cpu_s = given.cpu.map_or_else(|| model.cpu_per_request(), |cpu| cpu.as_secs_f64());
+        if service.mean() <= 0.0 {
+            let text = "find a service time above zero: a model that takes none has no capacity";
+            return Err(ExperimentError::Conflict(text.to_owned()));
+        }
+        Ok(Self {
+            service,
+            cores: given.cores.unwrap_or(model.cores.get()),
+            cpu_s,
+            limit: match given.limit {
+                plan::Limit::Default => model.concurrency.map(std::num::NonZeroU32::get),
+                plan::Limit::None => None,
+                plan::Limit::Of(limit) => Some(limit),
+            },
+        })
+    }
+
+    /// Points of equal weight of the service time, seconds, with its mean.
+    pub(super) fn points_s(&self) -> Vec<f64> {
+        let mut stream = Stream::named(1, "service points");
+        let mut draws: Vec<f64> =
+            (0..POINTS * DRAWS).map(|_| self.service.sample(&mut stream)).collect();
+        draws.sort_by(f64::total_cmp);
+        let means = draws.chunks(DRAWS).map(|chunk| chunk.iter().sum::<f64>() / DRAWS as f64);
+        let points: Vec<f64> = means.collect();
+        let mean = points.iter().sum::<f64>() / points.len() as f64;
+        // What chance has added to the draws is taken off.
+        let factor = if mean > 0.0 { self.service.mean() / mean } else { 1.0 };
+        points.into_iter().map(|point| point * factor).collect()
+    }
+
+    /// The engine's rules.
+    pub(super) fn rules(&self, elastic: &Elastic) -> Rules {
+        let ticks = |span: Option<Duration>| {
+            span.map_or(u64::MAX, |span| {
+                u64::try_from(span.as_nanos() / u128::from(TICK_NS)).unwrap_or(u64::MAX)
+            })
+        };
+        let balancer = &elastic.balancer;
+        Rules {
+            cores: self.cores,
+            limit: self.limit,
+            choice: choice(balancer),
+            queue_room: balancer.queue as usize,
+            queue_timeout: ticks(balancer.queue_timeout),
+            client_timeout: ticks(elastic.pool.client_timeout),
+            slowdown: self.slowdown(&elastic.instance.slowdown),
+            can_fail: elastic.instance.failures.is_some(),
+            is_shared: elastic.instance.is_sharing,
+        }
+    }
+
+    fn slowdown(&self, given: &plan::Slowdown) -> Slowdown {
+        match given {
+            plan::Slowdown::None => Slowdown::default(),
+            plan::Slowdown::Factors(factors) => Slowdown::of(factors),
+            plan::Slowdown::Each(share) => {
+                let most = self.limit.unwrap_or(FACTORS).min(FACTORS);
+                let of = |n: u32| 1.0 + share * f64::from(n.saturating_sub(self.cores));
+                Slowdown::of(&(1..=most.max(1)).map(of).collect::<Vec<f64>>())
+            }
+        }
+    }
+}
+
+fn choice(balancer: &plan::Balancer) -> Choice {
+    let ties = match balancer.ties {
+        plan::Ties::First => Ties::First,
+        plan::Ties::Next => Ties::Next,
+        plan::Ties::Random => Ties::Random,
+    };
+    match balancer.choose {
+        plan::Choose::Fair | plan::Choose::LeastConnections => Choice::Least(ties),
+        plan::Choose::RoundRobin => Choice::RoundRobin,
+        plan::Choose::Weighted => Choice::Weighted,
+        plan::Choose::Random => Choice::Random,
+        plan::Choose::TwoChoices => Choice::Two,
+    }
+}
+
+/// How instances begin.
+pub(super) fn boot(instance: &plan::Instance) -> Boot {
+    let slow_start = instance.slow_start.map(|(factor, over)| SlowStart {
+        factor,
+        for_ns: u64::try_from(over.as_nanos()).unwrap_or(u64::MAX),
+    });
+    Boot { boot: instance.boot, configure: instance.configure, slow_start }
+}
+
+/// How instances fail.
+pub(super) fn failures(instance: &plan::Instance) -> Option<Failures> {
+    instance
+        .failures
+        .map(|(mttf, mttr)| Failures { mttf_s: mttf.as_secs_f64(), mttr_s: mttr.as_secs_f64() })
+}
+
+/// The price list.
+pub(super) fn prices(billing: &plan::Billing) -> Prices {
+    Prices {
+        unit: match billing.unit {
+            plan::Unit::Hour => Unit::Hour,
+            plan::Unit::Minute => Unit::Minute,
+            plan::Unit::Second => {
+                Unit::Second { least: billing.least.map_or(0, |least| least.as_secs()) }
+            }
+        },
+        from: if billing.from_launch { From::Launch } else { From::Running },
+        per_hour: billing.price,
+        per_request: billing.per_request,
+        per_gb: billing.per_gb,
+        answer_bytes: billing.answer_bytes as f64,
+        balancer_per_hour: billing.balancer,
+        balancer_per_gb: billing.balancer_per_gb,
+        income_per_request: billing.income,
+    }
+}
+
+/// Which instance goes first.
+pub(super) fn termination(terminate: plan::Terminate) -> Termination {
+    match terminate {
+        plan::Terminate::ClosestToUnit => Termination::ClosestToHour,
+        plan::Terminate::Oldest => Termination::Oldest,
+        plan::Terminate::Newest => Termination::Newest,
+        plan::Terminate::Random => Termination::Random,
+    }
+}

@@ -1,0 +1,286 @@
+//! Looks for better parameters of a policy: successive halving over a grid (K. Jamieson, A. Talwalkar,
+//! *Non-stochastic best arm identification and hyperparameter optimization*, AISTATS 2016), all
+//! candidates on the same requests.
+//!
+//! In each round the worse of the candidates are left, and the others get three times as many
+//! replications. Those that are left at the end are run on replications that none of them was
+//! chosen by, beside the plan's own setting: what is said of the best is from these alone.
+
+use super::conduct::outcomes;
+use super::model::{Model, Named};
+use super::wish::{Figure, Wish};
+use crate::error::ExperimentError;
+use plimsoll_elastic::result::{Paired, PolicyResult};
+use plimsoll_elastic::simulated::Outcome;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Of the candidates of a round one in so many is kept, with so many times the replications.
+const KEEPS: usize = 3;
+/// So many come to the end.
+pub const FINALISTS: usize = 3;
+/// The most candidates of a grid.
+pub const MOST_CANDIDATES: usize = 20_000;
+/// Replications that nothing was chosen by are numbered from here.
+const FRESH: u64 = 1 << 32;
+
+/// A parameter, and the values that are tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Axis {
+    /// The parameter's name.
+    pub name: String,
+    /// Its values, as text.
+    pub values: Vec<String>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TuneResult {
+    /// The version of the format.
+    pub schema: u32,
+    /// What a reader has to know.
+    pub warnings: Vec<String>,
+    /// What was wished for.
+    pub wish: String,
+    /// Candidates of the grid that can be made.
+    pub candidates: usize,
+    /// Simulated replications in all.
+    pub replications: u64,
+    /// The plan's own setting, on fresh replications.
+    pub baseline: PolicyResult,
+    /// The best of the grid, on the same.
+    pub best: PolicyResult,
+    /// Its parameters.
+    pub parameters: Vec<(String, String)>,
+    /// As a policy on the command line.
+    pub policy: String,
+    /// Whether it keeps all that was asked, by the means.
+    pub keeps: bool,
+    /// Its differences from the plan's own setting; nothing where there is one replication.
+    pub paired: Option<Paired>,
+    /// All that came to the end, the best first.
+    pub finalists: Vec<Finalist>,
+}
+
+/// A candidate that came to the end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finalist {
+    /// Its parameters.
+    pub parameters: Vec<(String, String)>,
+    /// What is wished to be small, or great.
+    pub objective: f64,
+    /// Whether it keeps all that was asked.
+    pub keeps: bool,
+}
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Fresh replications of those that come to the end; at least 2 for intervals.
+    pub replications: u64,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// Tells how far it is, and whether to go on.
+pub trait Listener: Sync {
+    /// A round begins: so many candidates, so many replications of each.
+    fn round(&self, candidates: usize, replications: u64);
+    /// A replication is done; says whether to go on.
+    fn goes_on(&self) -> bool;
+}
+
+/// The means of the figures of a candidate, and how often they were seen.
+struct Seen {
+    parameters: Vec<(String, String)>,
+    sums: Vec<f64>,
+    count: f64,
+}
+
+/// All combinations of the axes, laid over a policy's own parameters.
+fn grid(base: &Named, axes: &[Axis]) -> Vec<Vec<(String, String)>> {
+    let mut all = vec![base.parameters.clone()];
+    for axis in axes {
+        let with = |of: &Vec<(String, String)>, value: &String| {
+            let mut of: Vec<_> = of.iter().filter(|(name, _)| *name != axis.name).cloned().collect();
+            of.push((axis.name.clone(), value.clone()));
+            of
+        };
+        all = all.iter().flat_map(|of| axis.values.iter().map(move |v| with(of, v))).collect();
+    }
+    all
+}
+
+/// Looks for the parameters of a policy of the model, the one of that label.
+///
+/// # Errors
+/// No such policy; a grid that is too great, or of which nothing can be made.
+pub fn tune(
+    model: &Model,
+    label: &str,
+    axes: &[Axis],
+    wish: &Wish,
+    effort: Effort,
+    listener: &dyn Listener,
+) -> Result<Option<TuneResult>, ExperimentError> {
+    let conflict = |text: String| ExperimentError::Conflict(text);
+    let base = model.policies.iter().find(|named| named.label == label);
+    let base = base.ok_or_else(|| conflict(format!("find the policy `{label}` in the plan")))?;
+    let combinations: usize = axes.iter().map(|axis| axis.values.len()).product();
+    if combinations > MOST_CANDIDATES {
+        let text = format!("try {combinations} settings: {MOST_CANDIDATES} are the most");
+        return Err(conflict(format!("{text}; give fewer values with --vary")));
+    }
+    let can_be_made = |parameters: &Vec<(String, String)>| {
+        base.kind.make(parameters, &model.facts_for_check()).is_ok()
+    };
+    let grid: Vec<_> = grid(base, axes).into_iter().filter(can_be_made).collect();
+    if grid.is_empty() {
+        return Err(conflict(format!("make `{}` of these values: none fits", base.kind.name)));
+    }
+    let candidates = grid.len();
+    let mut search = Halving { model, base, wish, threads: effort.threads, done: 0, run: 0 };
+    let Some(left) = search.run(grid, listener)? else { return Ok(None) };
+    search.last(left, candidates, effort, listener)
+}
+
+/// A search by halving.
+struct Halving<'a> {
+    model: &'a Model,
+    base: &'a Named,
+    wish: &'a Wish,
+    threads: usize,
+    /// Replications by which candidates were chosen.
+    done: u64,
+    /// Simulated in all.
+    run: u64,
+}
+
+impl Halving<'_> {
+    /// Rounds until only finalists are left, the best first; `None` where it was stopped.
+    fn run(
+        &mut self,
+        grid: Vec<Vec<(String, String)>>,
+        listener: &dyn Listener,
+    ) -> Result<Option<Vec<Seen>>, ExperimentError> {
+        let figures = self.wish.figures().len();
+        let fresh = |parameters| Seen { parameters, sums: vec![0.0; figures], count: 0.0 };
+        let mut left: Vec<Seen> = grid.into_iter().map(fresh).collect();
+        let mut replications = 1;
+        loop {
+            listener.round(left.len(), replications);
+            if !self.look(&mut left, replications, listener)? {
+                return Ok(None);
+            }
+            left.sort_by(|a, b| self.rank(a).total_cmp_by(&self.rank(b)));
+            if left.len() <= FINALISTS {
+                return Ok(Some(left));
+            }
+            left.truncate((left.len() / KEEPS).max(FINALISTS));
+            replications *= KEEPS as u64;
+        }
+    }
+
+    /// Runs so many more replications of all candidates.
+    fn look(
+        &mut self,
+        left: &mut [Seen],
+        replications: u64,
+        listener: &dyn Listener,
+    ) -> Result<bool, ExperimentError> {
+        let figures = self.wish.figures();
+        let keep = |outcome: Outcome| -> Vec<f64> {
+            figures.iter().map(|figure| figure.of(&outcome)).collect()
+        };
+        let model = self.of(left.iter().map(|seen| seen.parameters.clone()));
+        let range = self.done..self.done + replications;
+        let goes_on = || listener.goes_on();
+        let rows = outcomes(&model, range, self.threads, &keep, &goes_on)?;
+        self.done += replications;
+        for (seen, row) in left.iter_mut().zip(&rows) {
+            self.run += row.len() as u64;
+            for values in row {
+                seen.count += 1.0;
+                seen.sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        Ok(rows.iter().all(|row| row.len() as u64 == replications))
+    }
+
+    fn rank(&self, seen: &Seen) -> super::wish::Rank {
+        let means: Vec<f64> = seen.sums.iter().map(|sum| sum / seen.count.max(1.0)).collect();
+        self.wish.rank(&means)
+    }
+
+    /// The model with these settings of the policy.
+    fn of(&self, settings: impl Iterator<Item = Vec<(String, String)>>) -> Model {
+        let named = |parameters| Named { parameters, ..self.base.clone() };
+        Model {
+            setup: self.model.setup.clone(),
+            facts: self.model.facts.clone(),
+            demand: self.model.demand.clone(),
+            policies: settings.map(named).collect(),
+            notes: Vec::new(),
+            schedule: Arc::clone(&self.model.schedule),
+        }
+    }
+
+    /// The plan's own setting and the finalists on replications that nothing was chosen by.
+    fn last(
+        &mut self,
+        left: Vec<Seen>,
+        candidates: usize,
+        effort: Effort,
+        listener: &dyn Listener,
+    ) -> Result<Option<TuneResult>, ExperimentError> {
+        listener.round(left.len() + 1, effort.replications);
+        let own = std::iter::once(self.base.parameters.clone());
+        let model = self.of(own.chain(left.into_iter().map(|seen| seen.parameters)));
+        let range = FRESH..FRESH + effort.replications;
+        let goes_on = || listener.goes_on();
+        let rows = outcomes(&model, range, self.threads, &|outcome| outcome, &goes_on)?;
+        if rows.iter().any(Vec::is_empty) {
+            return Ok(None);
+        }
+        self.run += rows.iter().map(|row| row.len() as u64).sum::<u64>();
+        let figures = self.wish.figures();
+        let means = |row: &[Outcome]| -> Vec<f64> {
+            let mean = |figure: &Figure| {
+                row.iter().map(|of| figure.of(of)).sum::<f64>() / row.len() as f64
+            };
+            figures.iter().map(mean).collect()
+        };
+        let mut places: Vec<(usize, Vec<f64>)> =
+            (1..rows.len()).map(|place| (place, means(&rows[place]))).collect();
+        places.sort_by(|a, b| self.wish.rank(&a.1).total_cmp_by(&self.wish.rank(&b.1)));
+        let finalists: Vec<Finalist> = places
+            .iter()
+            .map(|(place, means)| Finalist {
+                parameters: model.policies[*place].parameters.clone(),
+                objective: means[0],
+                keeps: self.wish.keeps(means),
+            })
+            .collect();
+        let (best, of_best) = &places[0];
+        let parameters = model.policies[*best].parameters.clone();
+        let demand = self.model.demand.describe();
+        let kind = self.base.kind.name;
+        let of = |label: &str, place: usize| PolicyResult::of(label, kind, &demand, &rows[place]);
+        let words: Vec<String> = parameters.iter().map(|(name, text)| format!("{name}={text}")).collect();
+        let (label, tuned) = (&self.base.label, format!("{} tuned", self.base.label));
+        Ok(Some(TuneResult {
+            schema: plimsoll_elastic::result::SCHEMA,
+            warnings: self.model.notes.clone(),
+            wish: self.wish.to_string(),
+            candidates,
+            replications: self.run,
+            baseline: of(label, 0),
+            best: of(&tuned, *best),
+            policy: format!("{kind} {}", words.join(" ")),
+            parameters,
+            keeps: self.wish.keeps(of_best),
+            paired: Paired::of(&tuned, &rows[*best], label, &rows[0]),
+            finalists,
+        }))
+    }
+}

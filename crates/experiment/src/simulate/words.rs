@@ -1,0 +1,82 @@
+//! What is simulated, in words for a reader.
+
+use super::model::Model;
+use plimsoll_elastic::course::About;
+use plimsoll_plan::{Elastic, LoadShape, Plan, RateSource, Service, Unit};
+use plimsoll_units::{show_count, show_duration, show_rate};
+
+/// What a model is about.
+pub(super) fn about(plan: &Plan, model: &Model, replications: usize) -> About {
+    let elastic = plan.elastic.as_ref();
+    About {
+        name: plan.name.clone().unwrap_or_default(),
+        load: load(plan, model),
+        instance: elastic.map(|elastic| instance(elastic, model)).unwrap_or_default(),
+        balancer: elastic.map(balancer).unwrap_or_default(),
+        billing: elastic.map(billing).unwrap_or_default(),
+        slo: plan.measure.slo.as_ref().map(ToString::to_string).unwrap_or_default(),
+        currency: elastic.map(|elastic| elastic.billing.currency.clone()).unwrap_or_default(),
+        replications,
+        seed: plan.seed,
+    }
+}
+
+fn load(plan: &Plan, model: &Model) -> String {
+    let LoadShape::Open { source, arrivals } = &plan.load.shape else { return String::new() };
+    let from = match source {
+        RateSource::Constant { .. } => "a constant rate".to_owned(),
+        RateSource::Schedule(schedule) => format!("schedule {schedule}"),
+        RateSource::Trace(trace) => format!("trace {}", trace.file.display()),
+        RateSource::Profile(_) => "the built-in profile clarknet-day".to_owned(),
+    };
+    let schedule = &model.schedule;
+    format!(
+        "{from}: {} requests in {}, {} at the peak, {arrivals} arrivals",
+        show_count(schedule.total()),
+        show_duration(schedule.duration_ns()),
+        show_rate(schedule.peak())
+    )
+}
+
+fn instance(elastic: &Elastic, model: &Model) -> String {
+    let service = match &elastic.instance.service {
+        Service::Law(law) => format!("service {law}"),
+        Service::Model(path) => format!("service model {}", path.display()),
+    };
+    let limit = model.facts.limit.map_or_else(
+        || "any number of requests".to_owned(),
+        |limit| format!("up to {limit} requests"),
+    );
+    let cores = model.facts.cores;
+    let how = if elastic.instance.is_sharing { "sharing" } else { "first come first served" };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    let cpu = show_duration((1e9 * model.setup.cpu_s) as u64);
+    format!(
+        "{cores} at once, {how}, {service}, {cpu} of processor time a request, {limit}, boot {}",
+        elastic.instance.boot
+    )
+}
+
+fn balancer(elastic: &Elastic) -> String {
+    let balancer = &elastic.balancer;
+    let choose = balancer.choose.name();
+    match balancer.queue {
+        0 => format!("{choose}, without a queue"),
+        queue => format!("{choose}, with a queue of {}", show_count(u64::from(queue))),
+    }
+}
+
+fn billing(elastic: &Elastic) -> String {
+    let billing = &elastic.billing;
+    let sign = &billing.currency;
+    let unit = match billing.unit {
+        Unit::Hour => "hour",
+        Unit::Minute => "minute",
+        Unit::Second => "second",
+    };
+    let from = if billing.from_launch { "its launch" } else { "when it is ready" };
+    format!(
+        "{sign}{} an instance and hour, every started {unit} from {from}; a request earns {sign}{}",
+        billing.price, billing.income
+    )
+}

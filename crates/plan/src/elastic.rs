@@ -1,0 +1,76 @@
+//! The sections of an elastic pool together: `[pool]`, `[instance]`, `[balancer]`, `[billing]` and
+//! `[policy.LABEL]`. A plan with any of them is of a pool, and needs no target to be simulated.
+
+use std::path::{Path, PathBuf};
+
+use crate::balancer::{BALANCER, Balancer};
+use crate::billing::{BILLING, Billing};
+use crate::instance::{INSTANCE, Instance};
+use crate::policies::{self, CheckPolicy, PolicyPlan};
+use crate::pool::{POOL, Pool};
+use crate::section::{Reading, Section};
+use crate::tree::Table;
+use crate::write::Writer;
+
+/// A pool of instances, and the policies under which it is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Elastic {
+    /// How many instances, and how they are decided about.
+    pub pool: Pool,
+    /// What one of them can do.
+    pub instance: Instance,
+    /// Which one takes a request.
+    pub balancer: Balancer,
+    /// What they cost.
+    pub billing: Billing,
+    /// The policies, in the order of the plan.
+    pub policies: Vec<PolicyPlan>,
+}
+
+/// The sections, any of which makes a plan that of a pool.
+const SECTIONS: [&str; 5] = ["pool", "instance", "balancer", "billing", "policy"];
+
+impl Elastic {
+    /// Whether a plan is of a pool.
+    pub(crate) fn is_in(root: &Table) -> bool {
+        SECTIONS.iter().any(|section| root.get(section).is_some())
+    }
+
+    /// Reads the sections, where the plan has any of them.
+    pub(crate) fn read(
+        reading: &Reading,
+        root: &Table,
+        folder: &Path,
+        check: Option<CheckPolicy<'_>>,
+    ) -> Option<Self> {
+        if !Self::is_in(root) {
+            return None;
+        }
+        let pool = Pool::read(&Section::open(reading, root, &POOL));
+        let instance = Instance::read(&Section::open(reading, root, &INSTANCE), folder);
+        let balancer = Balancer::read(&Section::open(reading, root, &BALANCER));
+        let billing = Billing::read(&Section::open(reading, root, &BILLING));
+        let read = policies::read(reading, root);
+        let policies = read.iter().map(|policy| policy.plan.clone()).collect();
+        let elastic = Self { pool, instance: instance?, balancer, billing, policies };
+        if let Some(check) = check {
+            for policy in &read {
+                policy.note(reading, check(&policy.plan, &elastic));
+            }
+        }
+        Some(elastic)
+    }
+
+    pub(crate) fn write(&self, out: &mut Writer) {
+        self.pool.write(out);
+        self.instance.write(out);
+        self.balancer.write(out);
+        self.billing.write(out);
+        policies::write(&self.policies, out);
+    }
+
+    /// The files that the sections name.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.instance.files()
+    }
+}

@@ -1,0 +1,139 @@
+//! `[policy.LABEL]`: policies to be compared, each with its kind and parameters.
+//!
+//! Which kinds there are and what they take is known on a floor above: a reader is given a check,
+//! and faults come back with the parameter they are of.
+
+use crate::elastic::Elastic;
+use crate::key::{SectionKeys, key};
+use crate::section::Reading;
+use crate::source::Place;
+use crate::tree::{Entry, Table, Value};
+use crate::write::Writer;
+
+/// The keys of `[policy.LABEL]`, but for the parameters of its kind.
+pub(crate) static POLICY: SectionKeys = SectionKeys::plain(
+    "policy.LABEL",
+    &[key("kind", "policy", "–", r#""threshold""#, "Which policy; its parameters stand beside.")],
+);
+
+/// The most policies of a plan.
+const MOST: usize = 1000;
+/// The most characters of a label.
+const MOST_LABEL: usize = 64;
+
+/// A policy as the plan has it: what its parameters mean is not known here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyPlan {
+    /// The name that the plan gives it.
+    pub label: String,
+    /// Its kind.
+    pub kind: String,
+    /// Parameters by name, as text.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// What is wrong with a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyFault {
+    /// The parameter; the kind where it is none.
+    pub parameter: Option<String>,
+    /// What was wanted, and found.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// Says all that is wrong with a policy of a plan.
+pub type CheckPolicy<'a> = &'a dyn Fn(&PolicyPlan, &Elastic) -> Vec<PolicyFault>;
+
+/// A policy, and where it stands.
+pub(crate) struct ReadPolicy<'a> {
+    pub(crate) plan: PolicyPlan,
+    table: &'a Table,
+    place: Place,
+}
+
+/// Reads all policies.
+pub(crate) fn read<'a>(reading: &'a Reading, root: &'a Table) -> Vec<ReadPolicy<'a>> {
+    let Some(Entry { node, .. }) = root.get("policy") else { return Vec::new() };
+    let Value::Table(all) = &node.value else {
+        let hint = "[policy.calm] and kind = \"threshold\"";
+        reading.wrong_type(node, "a table [policy.LABEL] for each policy", Some(hint.to_owned()));
+        return Vec::new();
+    };
+    if all.entries.len() > MOST {
+        reading.fault(node.place, format!("expected at most {MOST} policies"), None);
+        return Vec::new();
+    }
+    all.entries.iter().filter_map(|entry| read_one(reading, entry)).collect()
+}
+
+fn read_one<'a>(reading: &'a Reading, entry: &'a Entry) -> Option<ReadPolicy<'a>> {
+    let Value::Table(table) = &entry.node.value else {
+        let hint = format!("[policy.{}] and kind = \"threshold\"", entry.key);
+        reading.wrong_type(&entry.node, "a table of a policy", Some(hint));
+        return None;
+    };
+    let is_label = (1..=MOST_LABEL).contains(&entry.key.chars().count());
+    if !is_label || entry.key.chars().any(char::is_control) {
+        let message = format!("expected a label of 1 to {MOST_LABEL} characters on one line");
+        reading.fault(entry.key_place, message, None);
+        return None;
+    }
+    let place = if entry.key_place.span.is_some() { entry.key_place } else { table.place };
+    let Some(kind) = table.get("kind") else {
+        let message = format!("expected `kind` in [policy.{}], found none", entry.key);
+        reading.fault(place, message, Some("for example kind = \"threshold\"".to_owned()));
+        return None;
+    };
+    let kind = reading.text(&kind.node)?.to_owned();
+    let mut parameters = Vec::new();
+    for of in table.entries.iter().filter(|of| of.key != "kind") {
+        parameters.push((of.key.clone(), text_of(reading, of)?));
+    }
+    let plan = PolicyPlan { label: entry.key.clone(), kind, parameters };
+    Some(ReadPolicy { plan, table, place })
+}
+
+/// A parameter's value as text.
+fn text_of(reading: &Reading, entry: &Entry) -> Option<String> {
+    match &entry.node.value {
+        Value::Text(text) | Value::Typed(text) | Value::Moment(text) => Some(text.clone()),
+        Value::Whole(number) => Some(number.to_string()),
+        Value::Real(number) => Some(number.to_string()),
+        Value::Switch(on) => Some(on.to_string()),
+        Value::List(_) | Value::Table(_) => {
+            reading.wrong_type(&entry.node, "a number, a text or a switch", None);
+            None
+        }
+    }
+}
+
+impl ReadPolicy<'_> {
+    /// Notes what a check found, where it stands.
+    pub(crate) fn note(&self, reading: &Reading, faults: Vec<PolicyFault>) {
+        for fault in faults {
+            let key = fault.parameter.as_deref().unwrap_or("kind");
+            let place = self.table.get(key).map_or(self.place, |entry| {
+                let is_name = fault.message.contains("has no parameter");
+                if is_name && entry.key_place.span.is_some() {
+                    entry.key_place
+                } else {
+                    entry.node.place
+                }
+            });
+            let message = format!("policy `{}`: {}", self.plan.label, fault.message);
+            reading.fault(place, message, fault.hint);
+        }
+    }
+}
+
+pub(crate) fn write(policies: &[PolicyPlan], out: &mut Writer) {
+    for policy in policies {
+        out.section_of("policy", &policy.label);
+        out.text("kind", &policy.kind);
+        for (name, text) in &policy.parameters {
+            out.text(name, text);
+        }
+    }
+}
