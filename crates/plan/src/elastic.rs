@@ -52,6 +52,9 @@ impl Elastic {
         let billing = Billing::read(&Section::open(reading, root, &BILLING));
         let read = policies::read(reading, root);
         let policies = read.iter().map(|policy| policy.plan.clone()).collect();
+        for policy in &read {
+            policy.check_start(reading, &pool);
+        }
         let elastic = Self { pool, instance: instance?, balancer, billing, policies };
         if let Some(check) = check {
             for policy in &read {

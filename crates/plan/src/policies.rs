@@ -5,6 +5,7 @@
 
 use crate::elastic::Elastic;
 use crate::key::{SectionKeys, key};
+use crate::pool::{MOST_INSTANCES, Pool};
 use crate::section::Reading;
 use crate::source::Place;
 use crate::tree::{Entry, Table, Value};
@@ -13,7 +14,10 @@ use crate::write::Writer;
 /// The keys of `[policy.LABEL]`, but for the parameters of its kind.
 pub(crate) static POLICY: SectionKeys = SectionKeys::plain(
     "policy.LABEL",
-    &[key("kind", "policy", "–", r#""threshold""#, "Which policy; its parameters stand beside.")],
+    &[
+        key("kind", "policy", "–", r#""threshold""#, "Which policy; its parameters stand beside."),
+        key("start", "count", "the pool's", "8", "How many instances there are at the beginning."),
+    ],
 );
 
 /// The most policies of a plan.
@@ -28,6 +32,8 @@ pub struct PolicyPlan {
     pub label: String,
     /// Its kind.
     pub kind: String,
+    /// How many instances there are at the beginning; without it the pool's number.
+    pub start: Option<u32>,
     /// Parameters by name, as text.
     pub parameters: Vec<(String, String)>,
 }
@@ -88,10 +94,16 @@ fn read_one<'a>(reading: &'a Reading, entry: &'a Entry) -> Option<ReadPolicy<'a>
     };
     let kind = reading.text(&kind.node)?.to_owned();
     let mut parameters = Vec::new();
-    for of in table.entries.iter().filter(|of| of.key != "kind") {
+    let own = POLICY.keys.iter().map(|key| key.name);
+    for of in table.entries.iter().filter(|of| !own.clone().any(|name| name == of.key)) {
         parameters.push((of.key.clone(), text_of(reading, of)?));
     }
-    let plan = PolicyPlan { label: entry.key.clone(), kind, parameters };
+    let start = match table.get("start") {
+        None => None,
+        Some(start) => Some(reading.whole(&start.node, 1..=u64::from(MOST_INSTANCES))?),
+    };
+    let start = start.and_then(|start| u32::try_from(start).ok());
+    let plan = PolicyPlan { label: entry.key.clone(), kind, start, parameters };
     Some(ReadPolicy { plan, table, place })
 }
 
@@ -110,6 +122,16 @@ fn text_of(reading: &Reading, entry: &Entry) -> Option<String> {
 }
 
 impl ReadPolicy<'_> {
+    /// Notes a beginning that the pool does not allow.
+    pub(crate) fn check_start(&self, reading: &Reading, pool: &Pool) {
+        let (least, most) = (pool.least, pool.most);
+        if let Some(start) = self.plan.start.filter(|start| !(least..=most).contains(start)) {
+            let place = self.table.get("start").map_or(self.place, |entry| entry.node.place);
+            let message = format!("expected `start` from {least} to {most}, found {start}");
+            reading.fault(place, message, Some("these are `min` and `max` of [pool]".to_owned()));
+        }
+    }
+
     /// Notes what a check found, where it stands.
     pub(crate) fn note(&self, reading: &Reading, faults: Vec<PolicyFault>) {
         for fault in faults {
@@ -132,6 +154,9 @@ pub(crate) fn write(policies: &[PolicyPlan], out: &mut Writer) {
     for policy in policies {
         out.section_of("policy", &policy.label);
         out.text("kind", &policy.kind);
+        if let Some(start) = policy.start {
+            out.whole("start", u64::from(start));
+        }
         for (name, text) in &policy.parameters {
             out.text(name, text);
         }

@@ -136,6 +136,29 @@ impl Reading {
         fitting
     }
 
+    /// A whole number within a range.
+    pub(crate) fn whole(&self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
+        let number = match &node.value {
+            Value::Whole(number) => u64::try_from(*number).ok(),
+            Value::Text(_) | Value::Typed(_) => {
+                Some(self.parsed(node, "a whole number", count)?)
+            }
+            _ => {
+                self.wrong_type(node, "a whole number", None);
+                return None;
+            }
+        };
+        if let Some(number) = number.filter(|number| range.contains(number)) {
+            return Some(number);
+        }
+        let wanted = match (range.start(), range.end()) {
+            (low, &u64::MAX) => format!("a whole number of at least {low}"),
+            (low, high) => format!("a whole number from {low} to {high}"),
+        };
+        self.wrong_type(node, &wanted, None);
+        None
+    }
+
     /// A value that must be text.
     pub(crate) fn text<'a>(&self, node: &'a Node) -> Option<&'a str> {
         match &node.value {
@@ -315,26 +338,7 @@ impl<'a> Section<'a> {
     }
 
     pub(crate) fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
-        let node = self.node(key)?;
-        let number = match &node.value {
-            Value::Whole(number) => u64::try_from(*number).ok(),
-            Value::Text(_) | Value::Typed(_) => {
-                Some(self.reading.parsed(node, "a whole number", count)?)
-            }
-            _ => {
-                self.reading.wrong_type(node, "a whole number", None);
-                return None;
-            }
-        };
-        if let Some(number) = number.filter(|number| range.contains(number)) {
-            return Some(number);
-        }
-        let wanted = match (range.start(), range.end()) {
-            (low, &u64::MAX) => format!("a whole number of at least {low}"),
-            (low, high) => format!("a whole number from {low} to {high}"),
-        };
-        self.reading.wrong_type(node, &wanted, None);
-        None
+        self.reading.whole(self.node(key)?, range)
     }
 
     /// As [`Self::whole`], for counts that fit 32 bits.

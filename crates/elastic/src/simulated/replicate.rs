@@ -9,8 +9,9 @@ use crate::policy::Decider;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Begins a policy, by its number, for a replication.
-pub type Begin<'a> = &'a (dyn Fn(usize, u64) -> Box<dyn Decider> + Sync);
+/// Begins a policy, by its number, for a replication; and says with how many instances, where that is
+/// not the setup's number.
+pub type Begin<'a> = &'a (dyn Fn(usize, u64) -> (Box<dyn Decider>, Option<u32>) + Sync);
 
 /// What is run again and again.
 #[derive(Clone, Copy)]
@@ -78,7 +79,9 @@ impl Replications<'_> {
 
     fn one(&self, policy: u64, replication: u64) -> Outcome {
         let policy = usize::try_from(policy).unwrap_or(usize::MAX);
-        let mut decider = (self.begin)(policy, replication);
-        run(self.setup, self.demand, decider.as_mut(), replication)
+        let (mut decider, start) = (self.begin)(policy, replication);
+        let start = start.unwrap_or(self.setup.start);
+        let setup = Setup { start, ..self.setup.clone() };
+        run(&setup, self.demand, decider.as_mut(), replication)
     }
 }

@@ -1,4 +1,5 @@
 //! Tests of the elastic pool as a whole.
 
+mod documented;
 mod paths;
 mod queues;

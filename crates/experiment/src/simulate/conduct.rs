@@ -78,9 +78,11 @@ pub(super) fn outcomes<T: Send>(
     for named in &model.policies {
         model.begin(named, 0)?;
     }
-    let begin = |policy: usize, replication: u64| -> Box<dyn Decider> {
-        let made = model.begin(&model.policies[policy], replication);
-        made.unwrap_or_else(|fault| unreachable!("it was made before: {fault}"))
+    let begin = |policy: usize, replication: u64| -> (Box<dyn Decider>, Option<u32>) {
+        let named = &model.policies[policy];
+        let made = model.begin(named, replication);
+        let made = made.unwrap_or_else(|fault| unreachable!("it was made before: {fault}"));
+        (made, named.start)
     };
     let all = Replications {
         setup: &model.setup,

@@ -40,6 +40,8 @@ pub struct Named {
     pub label: String,
     /// Its kind.
     pub kind: &'static Kind,
+    /// How many instances there are at the beginning, where that is not the pool's number.
+    pub start: Option<u32>,
     /// Its parameters.
     pub parameters: Vec<(String, String)>,
 }
@@ -124,7 +126,8 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
 fn named(of: &PolicyPlan) -> Result<Named, ExperimentError> {
     let kind = policy::kind(&of.kind);
     let kind = kind.map_err(|fault| ExperimentError::Conflict(format!("make the policy: {fault}")))?;
-    Ok(Named { label: of.label.clone(), kind, parameters: of.parameters.clone() })
+    let (label, parameters) = (of.label.clone(), of.parameters.clone());
+    Ok(Named { label, kind, start: of.start, parameters })
 }
 
 /// The schedule of the plan's own seed, and that of each replication.
