@@ -34,5 +34,6 @@ mod restarts;
 mod secrets;
 mod series;
 mod server_limit;
+mod simulate;
 mod stores;
 mod transport;

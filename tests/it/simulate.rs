@@ -1,0 +1,207 @@
+//! `plimsoll simulate` and `plimsoll tune`: the result's shape, the same bytes for the same seed, every
+//! bad input.
+
+use crate::place::Place;
+use crate::program::PLIMSOLL;
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// A pool that is overloaded for a while.
+const PLAN: &str = "\
+[load]
+schedule = '20/s for 5m, 20/s..120/s in 5m, 120/s for 10m'
+arrivals = 'poisson'
+[measure]
+slo = 'p99<400ms'
+[pool]
+max = 8
+start = 2
+starts_at = '05:30'
+[instance]
+service = 'exp:70ms'
+cores = 2
+limit = 10
+boot = 'const:90s'
+[billing]
+price = 0.17
+income = 0.000017
+[policy.eager]
+kind = 'threshold'
+datapoints = 2
+[policy.always]
+kind = 'fixed'
+start = 8
+";
+
+fn simulated(place: &Place, more: &[&str]) -> Value {
+    let plan = place.write("plan.toml", PLAN);
+    let all = [&["simulate", plan.to_str().unwrap(), "--json"], more].concat();
+    place.plimsoll(&all).ended_with(0).json()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn the_result_has_its_shape_and_every_request_is_accounted_for() {
+    let place = Place::new();
+    let result = simulated(&place, &["--replications", "3"]);
+    assert_eq!(result["schema"], 1);
+    let policies = result["policies"].as_array().unwrap();
+    assert_eq!(policies.len(), 2);
+    for policy in policies {
+        let [offered, served, lost, left] =
+            ["offered", "served", "lost", "in_flight_at_end"].map(|key| number(&policy[key]));
+        assert!((offered - served - lost - left).abs() < 1e-6, "{policy}");
+        let by: f64 = policy["lost_by"].as_object().unwrap().values().map(number).sum();
+        assert!((by - lost).abs() < 1e-6, "{policy}");
+        let [net, revenue, cost] = ["net", "revenue", "cost"].map(|key| number(&policy[key]));
+        assert!((net - revenue + cost).abs() < 1e-9, "{policy}");
+        assert!(number(&policy["response_us"]["p99"]) > 70_000.0, "{policy}");
+        let low = number(&policy["ci95"]["cost"][0]);
+        assert!(low <= cost && policy["demand"].as_str().unwrap().contains("400"), "{policy}");
+        for side in ["under", "over"] {
+            assert!((0.0..=1.0).contains(&number(&policy[side]["timeshare"])), "{policy}");
+        }
+    }
+    let [eager, always] = [&policies[0], &policies[1]];
+    assert_eq!((&eager["label"], &eager["kind"]), (&"eager".into(), &"threshold".into()));
+    assert!(number(&eager["cost"]) < number(&always["cost"]), "{eager} {always}");
+    assert!(number(&eager["lost"]) > number(&always["lost"]), "{eager} {always}");
+    assert_eq!(number(&always["instance_hours"]), 8.0, "a third of an hour is a started one");
+    let paired = &result["paired"][0];
+    assert_eq!((&paired["label"], &paired["with"]), (&"always".into(), &"eager".into()));
+    let high = number(&paired["ci95"]["lost"][1]);
+    assert!(high < 0.0, "always loses less on every day: {paired}");
+    assert!(number(&result["timing"]["requests_per_cpu_s"]) > 0.0);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let place = Place::new();
+    let without_timing = |more: &[&str]| {
+        let mut result = simulated(&place, &[&["--replications", "4"], more].concat());
+        result["timing"] = Value::Null;
+        result.to_string()
+    };
+    let one = without_timing(&["--threads", "1"]);
+    assert_eq!(without_timing(&["--threads", "1"]), one);
+    assert_eq!(without_timing(&["--threads", "3"]), one);
+    assert_ne!(without_timing(&["--seed", "2"]), one);
+}
+
+#[test]
+fn one_replication_has_no_intervals_and_several_values_are_each_simulated() {
+    let place = Place::new();
+    let result = simulated(&place, &["--only", "eager", "--set", "instance.boot=const:1s,const:5m"]);
+    let policies = result["policies"].as_array().unwrap();
+    let labels: Vec<&str> = policies.iter().map(|of| of["label"].as_str().unwrap()).collect();
+    let wanted = ["eager · instance.boot=const:1s", "eager · instance.boot=const:5m"];
+    assert_eq!(labels, wanted);
+    assert!(policies[0].get("ci95").is_none(), "{}", policies[0]);
+    assert_eq!(policies[0]["offered"], policies[1]["offered"], "the same requests");
+    assert!(number(&policies[0]["lost"]) < number(&policies[1]["lost"]), "{labels:?}");
+    // A value with a comma of its own is one.
+    let schedule = "load.schedule=20/s for 2m, 30/s for 3m";
+    let result = simulated(&place, &["--set", schedule, "--policy", "calm: slo headroom=0.3"]);
+    let policies = result["policies"].as_array().unwrap();
+    assert_eq!(policies.len(), 3);
+    assert_eq!((&policies[2]["label"], &policies[2]["kind"]), (&"calm".into(), &"slo".into()));
+}
+
+#[test]
+fn decisions_are_shown_with_their_reasons_and_a_report_is_written() {
+    let place = Place::new();
+    let plan = place.write("plan.toml", PLAN);
+    let plan = plan.to_str().unwrap();
+    let done = place.plimsoll(&["simulate", plan, "--decisions", "--report", "pool.html"]);
+    let done = done.ended_with(0);
+    let out = done.out.clone();
+    assert!(out.contains("cpu above 70 in 2 of 2 datapoints"), "{out}");
+    assert!(out.contains("always") && out.contains("nothing was changed"), "{out}");
+    let page = std::fs::read_to_string(place.path("pool.html")).unwrap();
+    assert!(page.contains("eager") && page.contains("<svg"), "{} bytes", page.len());
+    let folder = place.run();
+    assert!(folder.join("simulation.json").is_file() && folder.join("plan.toml").is_file());
+    // The kept plan gives the same again.
+    let again = folder.join("plan.toml");
+    let mut first = simulated(&place, &[]);
+    let mut second =
+        place.plimsoll(&["simulate", again.to_str().unwrap(), "--json"]).ended_with(0).json();
+    (first["timing"], second["timing"]) = (Value::Null, Value::Null);
+    assert_eq!(first, second);
+}
+
+#[test]
+fn better_parameters_are_found_and_told_by_replications_of_their_own() {
+    let place = Place::new();
+    let plan = place.write("plan.toml", PLAN);
+    let tune = ["tune", plan.to_str().unwrap(), "--vary", "upper=50..80/10", "--vary"];
+    let more = ["datapoints=1,5", "--replications", "3", "--minimise", "lost", "--json"];
+    let result = place.plimsoll(&[&tune[..], &more].concat()).ended_with(0).json();
+    assert_eq!(result["candidates"], 8);
+    let lost = |of: &str| number(&result[of]["lost"]);
+    assert!(lost("best") <= lost("baseline"), "{result}");
+    assert_eq!(result["parameters"].as_array().unwrap().len(), 2);
+    assert!(result["paired"]["ci95"]["lost"].is_array(), "{result}");
+    let never = ["datapoints=1", "--subject-to", "lost<0.0001%,p50<1ms"];
+    let done = place.plimsoll(&[&tune[..], &never].concat()).ended_with(3);
+    assert!(done.out.contains("nothing that was tried does"), "{}", done.out);
+}
+
+#[test]
+fn bad_input_is_one_message_with_its_place() {
+    let place = Place::new();
+    let cases: [(&str, &str, &[&str]); 12] = [
+        ("kind = 'threshold'", "kind = 'treshold'", &["plan.toml:22", "did you mean threshold?"]),
+        ("datapoints = 2", "datapionts = 2", &["plan.toml:23", "no parameter `datapionts`", "did you mean datapoints?"]),
+        ("datapoints = 2", "upper = 50", &["`eager`", "expected `lower` below `upper`"]),
+        ("datapoints = 2", "of = 99", &["plan.toml:23", "at most `datapoints`"]),
+        ("max = 8", "max = 8\nmin = 9", &["expected `min` at most `max`, found 9 and 8"]),
+        ("start = 2", "start = 9", &["expected `start` from 1 to 8, found 9"]),
+        ("price = 0.17", "price = -1", &["plan.toml:19", "a number from 0"]),
+        ("service = 'exp:70ms'", "service = 'const:0s'", &["a service time above zero"]),
+        ("service = 'exp:70ms'", "", &["expected `service` or `model`"]),
+        ("schedule = '20/s for 5m, 20/s..120/s in 5m, 120/s for 10m'", "rate = '5/s'\nfor = '30s'", &["decide even once"]),
+        ("schedule = '20/s for 5m, 20/s..120/s in 5m, 120/s for 10m'", "users = 5\nfor = '30m'", &["simulate users that wait"]),
+        ("start = 8", "start = 99", &["plan.toml:26", "from 1 to 8, found 99"]),
+    ];
+    for (from, to, parts) in cases {
+        assert!(PLAN.contains(from), "{from}");
+        place.write("plan.toml", PLAN.replacen(from, to, 1));
+        let done = place.plimsoll(&["simulate", "plan.toml"]).ended_with(2);
+        done.says(parts);
+    }
+    place.write("plan.toml", PLAN);
+    let of = |flags: &[&str], parts: &[&str]| {
+        place.plimsoll(&[&["simulate", "plan.toml"], flags].concat()).ended_with(2).says(parts);
+    };
+    of(&["--policy", "threshold upper"], &["a parameter such as upper=60"]);
+    of(&["--policy", "revenu"], &["did you mean revenue?"]);
+    of(&["--only", "lazy"], &["find the policy `lazy`", "eager, always"]);
+    of(&["--replications", "0"], &["--replications", "at least 1"]);
+    of(&["--set", "instance.cores=0"], &["from 1 to 1024"]);
+    of(&["--threads", "0"], &["from 1 to 1024 threads"]);
+    place.write("server.json", r#"{ "schema": 1, "service_time": "const:0s" }"#);
+    place.write("plan.toml", PLAN.replacen("service = 'exp:70ms'", "model = 'server.json'", 1));
+    of(&[], &["a service time above zero"]);
+    place.write("plan.toml", "[load]\nrate = '5/s'\nfor = '1m'\n[target]\nurl = 'http://h/'\n");
+    of(&[], &["find a pool in the plan"]);
+    assert!(place.runs("runs").is_empty(), "a folder was left");
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_whole() {
+    let place = Place::new();
+    let plan = place.write("plan.toml", PLAN);
+    let long = ["simulate", plan.to_str().unwrap(), "--replications", "100000", "--json"];
+    let going = place.start(place.command(PLIMSOLL, &long));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    going.signal(Signal::INT);
+    let done = going.wait().ended_with(4);
+    let result = done.json();
+    let replications = number(&result["policies"][0]["replications"]);
+    assert!((1.0..100_000.0).contains(&replications), "{replications}");
+    assert_eq!(result["policies"][0]["replications"], result["policies"][1]["replications"]);
+}
