@@ -1,15 +1,25 @@
 //! `plimsoll report`: one HTML page of one run or several.
 
 use crate::args::Report;
+use crate::commands::simulate;
 use crate::exit::Exit;
 use crate::terminal::print;
 use anyhow::{Context, Result};
+use plimsoll_elastic::course::FILE;
 use plimsoll_report::{Options, html};
 use plimsoll_runs::Run;
 use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
+    if let [folder] = &args.runs[..]
+        && folder.join(FILE).is_file()
+    {
+        let path = args.output.clone().unwrap_or_else(|| folder.join("report.html"));
+        simulate::write_report(&simulate::open(folder)?, &path)?;
+        print(&format!("{}\n", path.display()))?;
+        return Ok(Exit::Held);
+    }
     let runs = args.runs.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>()?;
     let beside = || args.runs[0].join("artifacts").join("report.html");
     let path = args.output.clone().unwrap_or_else(beside);

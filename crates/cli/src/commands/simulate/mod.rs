@@ -19,7 +19,12 @@ use plimsoll_elastic::course::{FILE, Simulation};
 use plimsoll_experiment::simulate::{Scale, model, simulate};
 use plimsoll_units::{ParseError, count};
 use progress::Progress;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// The most bytes of a simulation that are read.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Simulate) -> Result<Exit> {
@@ -134,6 +139,17 @@ fn keep(root: &Path, cases: &[Case], simulation: &Simulation) -> Result<PathBuf>
         .and_then(|()| std::fs::write(folder.join(FILE), text))
         .with_context(|| format!("keep the simulation in {}; choose --out", folder.display()))?;
     Ok(folder)
+}
+
+/// The simulation in a folder.
+pub(crate) fn open(folder: &Path) -> Result<Simulation> {
+    let path = folder.join(FILE);
+    let mut text = String::new();
+    File::open(&path)
+        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+        .with_context(|| format!("read {}", path.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("read {}: it is no simulation of this version", path.display()))
 }
 
 /// Writes the page of a simulation.
