@@ -15,7 +15,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("0", &["stats", "workload"]),
     ("1", &["plan", "runs"]),
     ("2", &["load", "monitor", "target"]),
-    ("3", &["capacity"]),
+    ("3", &["capacity", "elastic"]),
     ("4", &["experiment", "report"]),
     ("5", &["cli"]),
 ];
