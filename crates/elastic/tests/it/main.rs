@@ -2,3 +2,4 @@
 
 mod paths;
 mod queues;
+mod waiting;
