@@ -50,7 +50,8 @@ fn finite(cores: u32, room: u32, load: f64) -> Queue {
         service: exponential(),
         load,
         response: wanted.response(),
-        lost: Some(wanted.lost),
+        // Of what is hardly ever lost there is too little to say.
+        lost: Some(wanted.lost).filter(|&lost| lost > 1e-5),
     }
 }
 

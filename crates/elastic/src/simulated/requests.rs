@@ -81,7 +81,7 @@ impl Requests {
                 *due -= *due % burst_ns.max(1);
             }
         }
-        for due in self.ticks.iter_mut() {
+        for due in &mut self.ticks[..] {
             *due /= TICK_NS;
         }
         self.services.fill(&mut self.services_of);

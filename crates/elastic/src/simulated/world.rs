@@ -207,9 +207,11 @@ impl<'a> World<'a> {
             let is_ready = of.draining_ns.is_none() && of.ready_ns <= self.now_ns;
             if is_ready && !self.has_begun[of.number] {
                 self.has_begun[of.number] = true;
-                self.engine.open(of.slot, self.slowness(&of), now, &mut self.tally);
+                let slowness = self.slowness(&of);
+                self.engine.open(of.slot, slowness, now, &mut self.tally);
             } else if self.steps_up(&of) {
-                self.engine.set_slowness(of.slot, self.slowness(&of));
+                let slowness = self.slowness(&of);
+                self.engine.set_slowness(of.slot, slowness);
             }
             if self.fails_ns[of.number] == Some(self.now_ns) {
                 self.fail(of);

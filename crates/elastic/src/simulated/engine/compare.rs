@@ -42,11 +42,16 @@ impl Compare for Plain {
 
     #[inline(always)]
     fn come(&self, t: i32) -> u64 {
-        let mut mask = 0;
-        for (lane, head) in self.0.iter().enumerate() {
-            mask |= u64::from(*head <= t) << lane;
+        let mut bytes = [0_u8; LANES];
+        for (byte, head) in bytes.iter_mut().zip(&self.0) {
+            *byte = u8::from(*head <= t);
         }
-        mask
+        let (eights, _) = bytes.as_chunks::<8>();
+        let masks = eights.iter().map(|&eight| {
+            // Byte i, which is 0 or 1, to bit 56 + i: no two products meet in one bit.
+            u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56
+        });
+        masks.rev().fold(0, |all, mask| (all << 8) | mask)
     }
 
     #[inline(always)]
