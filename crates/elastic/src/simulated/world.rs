@@ -1,6 +1,6 @@
 //! One replication: from the first request until nothing is left.
 
-use super::engine::{Engine, ONE, TICK_NS, Tally, fixed};
+use super::engine::{Engine, TICK_NS, Tally, fixed};
 use super::outcome::{Decided, Outcome, Tick};
 use super::requests::Requests;
 use super::setup::Setup;
@@ -17,6 +17,8 @@ use std::collections::VecDeque;
 
 /// How often what is left is looked for after the last request, nanoseconds.
 const AFTER_NS: u64 = 60_000_000_000;
+/// How often an instance that has just begun changes its speed, nanoseconds.
+const STEP_NS: u64 = 1_000_000_000;
 /// A pool that has not finished by then never will.
 const MOST_AFTER: u32 = 100_000;
 /// Without an SLO the response time is that at this quantile.
@@ -45,8 +47,9 @@ struct World<'a> {
     requests: Requests,
     engine: Engine,
     pool: Pool,
-    /// Of each instance, when it fails.
+    /// Of each instance, when it fails, and whether it has begun to take requests.
     fails_ns: Vec<Option<u64>>,
+    has_begun: Vec<bool>,
     now_ns: u64,
     tally: Tally,
     /// Of the present tick; `total` has those before.
@@ -104,21 +107,15 @@ impl<'a> World<'a> {
         let seed = seed_of(setup.seed, replication);
         let schedule = (setup.load)(seed);
         let duration_ns = schedule.duration_ns();
-        // Those that drain keep their places: with a fast turnover there are more than the most.
-        let slots = (setup.most as usize + 4).max(2 * setup.most as usize).min(1 << 16);
         let stream = |name| Stream::named(seed, name);
         let mut world = Self {
             setup,
             demand,
-            requests: Requests::new(
-                schedule,
-                setup.arrivals,
-                setup.service.clone(),
-                seed,
-            ),
-            engine: Engine::new(&setup.rules, slots, stream("balancer")),
+            requests: Requests::new(schedule, setup.arrivals, &setup.service, seed),
+            engine: Engine::new(&setup.rules, stream("balancer")),
             pool: Pool::default(),
             fails_ns: Vec::new(),
+            has_begun: Vec::new(),
             now_ns: 0,
             tally: Tally::default(),
             of_tick: OfTick::default(),
@@ -159,11 +156,36 @@ impl<'a> World<'a> {
         self.finish()
     }
 
-    /// The next moment at which an instance becomes ready or fails.
+    /// The next moment at which an instance becomes ready, fails, or changes its speed.
     fn next_change(&self) -> u64 {
         let ready = self.pool.alive().map(|of| of.ready_ns).filter(|&ns| ns > self.now_ns);
         let fails = self.pool.alive().filter_map(|of| self.fails_ns[of.number]);
-        ready.chain(fails.filter(|&ns| ns > self.now_ns)).min().unwrap_or(u64::MAX)
+        let changes = ready.chain(fails.filter(|&ns| ns > self.now_ns)).min();
+        changes.unwrap_or(u64::MAX).min(self.next_step())
+    }
+
+    /// The next moment at which an instance that has just begun is a little faster.
+    fn next_step(&self) -> u64 {
+        let Some(slow_start) = self.setup.boot.slow_start else { return u64::MAX };
+        let since = self.pool.wanted().filter(|of| self.is_new(of) && of.ready_ns <= self.now_ns);
+        let next = since.filter_map(|of| {
+            let since_ns = self.now_ns - of.ready_ns;
+            let step_ns = (since_ns + 1).next_multiple_of(STEP_NS).min(slow_start.for_ns);
+            (since_ns < slow_start.for_ns).then_some(of.ready_ns + step_ns)
+        });
+        next.min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether an instance was not there from the start.
+    fn is_new(&self, of: &Instance) -> bool {
+        of.number >= self.setup.start as usize
+    }
+
+    /// How slow an instance is now.
+    fn slowness(&self, of: &Instance) -> u64 {
+        let slow_start = self.setup.boot.slow_start.filter(|_| self.is_new(of));
+        let factor = slow_start.map_or(1.0, |slow| slow.factor_at(self.now_ns - of.ready_ns));
+        fixed(factor / of.speed)
     }
 
     /// Lets time and requests pass.
@@ -176,6 +198,9 @@ impl<'a> World<'a> {
                 break;
             }
             self.engine.offer(due, service, &mut self.tally);
+            if self.tally.is_full() {
+                self.take_in();
+            }
         }
         self.engine.pass(to_ns / TICK_NS, &mut self.tally);
         self.now_ns = to_ns;
@@ -186,9 +211,14 @@ impl<'a> World<'a> {
         let now = self.now_ns / TICK_NS;
         let alive: Vec<Instance> = self.pool.alive().copied().collect();
         for of in alive {
-            let is_new = of.ready_ns == self.now_ns && of.draining_ns.is_none();
-            if is_new {
-                self.engine.open(of.slot, fixed(1.0 / of.speed), now);
+            let is_ready = of.draining_ns.is_none() && of.ready_ns <= self.now_ns;
+            if is_ready && !self.has_begun[of.number] {
+                self.has_begun[of.number] = true;
+                let slowness = self.slowness(&of);
+                self.engine.open(of.slot, slowness, now, &mut self.tally);
+            } else if self.steps_up(&of) {
+                let slowness = self.slowness(&of);
+                self.engine.set_slowness(of.slot, slowness);
             }
             if self.fails_ns[of.number] == Some(self.now_ns) {
                 self.fail(of);
@@ -196,6 +226,17 @@ impl<'a> World<'a> {
                 let since = of.draining_ns.unwrap_or(0);
                 self.pool.end(of.number, since.max(self.engine.done_at(of.slot) * TICK_NS));
             }
+        }
+    }
+
+    /// Whether an instance is a little faster from now on.
+    fn steps_up(&self, of: &Instance) -> bool {
+        let Some(slow_start) = self.setup.boot.slow_start else { return false };
+        let is_ready = of.draining_ns.is_none() && of.ready_ns < self.now_ns;
+        is_ready && self.is_new(of) && {
+            let since_ns = self.now_ns - of.ready_ns;
+            since_ns == slow_start.for_ns
+                || (since_ns < slow_start.for_ns && since_ns.is_multiple_of(STEP_NS))
         }
     }
 
@@ -226,6 +267,7 @@ impl<'a> World<'a> {
             ready_ns + nanoseconds(failures.mttf_s * self.streams.failure.exponential()).max(1)
         });
         self.fails_ns.push(fails);
+        self.has_begun.push(false);
     }
 
     /// The speed of the next instance: log-normal with mean 1.
@@ -301,14 +343,8 @@ impl<'a> World<'a> {
         } else {
             f64::from(present)
         };
-        let mut values = [
-            tick.cpu,
-            tick.rate,
-            tick.lost,
-            tick.quantile_s,
-            within,
-            self.engine.queued() as f64,
-        ];
+        let mut values =
+            [tick.cpu, tick.rate, tick.lost, tick.quantile_s, within, self.engine.queued() as f64];
         if self.setup.noise > 0.0 {
             for value in &mut values {
                 *value *= (1.0 + self.setup.noise * self.streams.noise.normal()).max(0.0);
@@ -374,7 +410,9 @@ impl<'a> World<'a> {
     /// Lets everything that is there be finished, and makes the bill.
     fn finish(mut self) -> Outcome {
         let end_ns = self.now_ns;
-        let backlog = self.engine.backlog(end_ns / TICK_NS);
+        // Before what is left is finished, which is after the end.
+        let backlog = u128::from(self.engine.backlog(end_ns / TICK_NS));
+        let worked = self.total.work.saturating_sub(backlog);
         for _ in 0..MOST_AFTER {
             let is_done = self.pool.alive().all(|of| self.engine.present(of.slot) == 0)
                 && self.engine.queued() == 0;
@@ -388,10 +426,9 @@ impl<'a> World<'a> {
         total.response.add(&self.of_tick.response);
         let used: Vec<Used> = self.pool.instances().iter().map(|of| of.used(end_ns)).collect();
         let seconds = end_ns as f64 / 1e9;
-        let bill =
-            self.setup.prices.bill(&used, total.offered, total.served, seconds / 3600.0);
+        let bill = self.setup.prices.bill(&used, total.offered, total.served, seconds / 3600.0);
         let cores_ns = total.ready_ns as f64 * f64::from(self.setup.rules.cores);
-        let worked_ns = (total.work as f64 - backlog as f64) * TICK_NS as f64;
+        let worked_ns = worked as f64 * TICK_NS as f64;
         Outcome {
             offered: total.offered,
             served: total.served,
@@ -418,6 +455,3 @@ fn nanoseconds(seconds: f64) -> u64 {
     let ns = (seconds * 1e9) as u64;
     ns
 }
-
-/// At speed 1 nothing is scaled.
-const _: () = assert!(ONE == 1 << 32);

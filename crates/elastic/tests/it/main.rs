@@ -3,3 +3,4 @@
 mod documented;
 mod paths;
 mod queues;
+mod waiting;
