@@ -10,7 +10,7 @@ use plimsoll_stats::queueing::{Finite, Waiting};
 /// The most instances that are looked at.
 pub const MOST: u32 = 100_000;
 /// Of requests that find no place, so many are as good as none.
-const LOST: f64 = 0.001;
+pub(crate) const LOST: f64 = 0.001;
 
 /// The rule by which demand is told.
 #[derive(Debug, Clone)]
