@@ -14,6 +14,8 @@ use plimsoll_stats::elasticity::{Elasticity, Piece};
 use plimsoll_workload::random::Stream;
 use std::collections::VecDeque;
 
+/// No engine is asked to go further than this at once, nanoseconds.
+const AT_ONCE_NS: u64 = 60_000_000_000;
 /// How often what is left is looked for after the last request, nanoseconds.
 const AFTER_NS: u64 = 60_000_000_000;
 /// A pool that has not finished by then never will.
@@ -164,15 +166,18 @@ impl<'a> World<'a> {
     fn advance(&mut self, to_ns: u64) {
         let ready = self.pool.wanted().filter(|of| of.ready_ns <= self.now_ns).count() as u64;
         self.of_tick.ready_ns += ready * (to_ns - self.now_ns);
-        loop {
-            let (due, service) = self.requests.until(to_ns);
-            if due.is_empty() {
-                break;
+        while self.now_ns < to_ns {
+            let part_ns = to_ns.min(self.now_ns + AT_ONCE_NS);
+            loop {
+                let (due, service) = self.requests.until(part_ns);
+                if due.is_empty() {
+                    break;
+                }
+                self.engine.offer(due, service, &mut self.tally);
             }
-            self.engine.offer(due, service, &mut self.tally);
+            self.engine.pass(part_ns / TICK_NS, &mut self.tally);
+            self.now_ns = part_ns;
         }
-        self.engine.pass(to_ns / TICK_NS, &mut self.tally);
-        self.now_ns = to_ns;
     }
 
     /// What happens to instances now: some are ready, fail, or have finished.
