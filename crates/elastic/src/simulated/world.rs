@@ -189,11 +189,13 @@ impl<'a> World<'a> {
             if is_new {
                 self.engine.open(of.slot, fixed(1.0 / of.speed), now);
             }
-            if self.fails_ns[of.number] == Some(self.now_ns) {
-                self.fail(of);
-            } else if of.draining_ns.is_some() && self.engine.present(of.slot) == 0 {
-                let since = of.draining_ns.unwrap_or(0);
-                self.pool.end(of.number, since.max(self.engine.done_at(of.slot) * TICK_NS));
+            // What has done all before it would have failed has ended, and not failed.
+            match of.draining_ns {
+                Some(since) if self.engine.present(of.slot) == 0 => {
+                    self.pool.end(of.number, since.max(self.engine.done_at(of.slot) * TICK_NS));
+                }
+                _ if self.fails_ns[of.number] == Some(self.now_ns) => self.fail(of),
+                _ => {}
             }
         }
     }
@@ -205,7 +207,7 @@ impl<'a> World<'a> {
         self.pool.end(of.number, self.now_ns);
         if of.draining_ns.is_none() {
             let repair_ns = nanoseconds(failures.mttr_s * self.streams.failure.exponential());
-            self.begin(self.now_ns + repair_ns);
+            self.begin(self.now_ns.saturating_add(repair_ns));
         }
     }
 
@@ -214,7 +216,8 @@ impl<'a> World<'a> {
         let stream = &mut self.streams.boot;
         let takes_ns = boot.boot.sample_ns(stream) + boot.configure.sample_ns(stream);
         // Those of the start are there already.
-        self.begin(if self.total.ticks.is_empty() && now_ns == 0 { 0 } else { now_ns + takes_ns });
+        let is_there = self.total.ticks.is_empty() && now_ns == 0;
+        self.begin(if is_there { 0 } else { now_ns.saturating_add(takes_ns) });
     }
 
     /// Launches an instance that is ready at a time.
@@ -222,7 +225,8 @@ impl<'a> World<'a> {
         let speed = self.speed();
         self.pool.launch(self.now_ns, ready_ns, speed);
         let fails = self.setup.failures.map(|failures| {
-            ready_ns + nanoseconds(failures.mttf_s * self.streams.failure.exponential()).max(1)
+            let after_ns = nanoseconds(failures.mttf_s * self.streams.failure.exponential());
+            ready_ns.saturating_add(after_ns.max(1))
         });
         self.fails_ns.push(fails);
     }
