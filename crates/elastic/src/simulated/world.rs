@@ -312,11 +312,17 @@ impl<'a> World<'a> {
             within,
             self.engine.queued() as f64,
         ];
+        // Without an instance there is no processor to be busy.
+        if tick.ready <= 0.0 {
+            values[Metric::Cpu as usize] = f64::NAN;
+        }
         if self.setup.noise > 0.0 {
             for value in &mut values {
+                // What is not a number stays so.
                 *value *= (1.0 + self.setup.noise * self.streams.noise.normal()).max(0.0);
             }
-            values[0] = values[0].min(100.0);
+            let cpu = &mut values[Metric::Cpu as usize];
+            *cpu = if cpu.is_nan() { *cpu } else { cpu.min(100.0) };
         }
         self.on_the_way.push_back(Point { at_s: tick.at_s, seconds, values });
     }
@@ -324,7 +330,8 @@ impl<'a> World<'a> {
     /// Lets the policy decide, and does what it says.
     fn decide(&mut self, policy: &mut dyn Decider) {
         let (now_s, delay_s) = (self.now_ns as f64 / 1e9, self.setup.delay_ns as f64 / 1e9);
-        while let Some(point) = self.on_the_way.front().filter(|of| of.at_s + delay_s <= now_s) {
+        let has_come = |of: &&Point| of.at_s + delay_s <= now_s + 1e-6;
+        while let Some(point) = self.on_the_way.front().filter(has_come) {
             self.series.points.push(*point);
             self.on_the_way.pop_front();
         }
