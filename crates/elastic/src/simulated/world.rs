@@ -1,6 +1,6 @@
 //! One replication: from the first request until nothing is left.
 
-use super::engine::{Engine, ONE, TICK_NS, Tally, fixed};
+use super::engine::{Engine, ONE, Rules, TICK_NS, Tally, fixed};
 use super::outcome::{Decided, Outcome, Tick};
 use super::requests::Requests;
 use super::setup::Setup;
@@ -20,6 +20,8 @@ const AT_ONCE_NS: u64 = 60_000_000_000;
 const AFTER_NS: u64 = 60_000_000_000;
 /// A pool that has not finished by then never will.
 const MOST_AFTER: u32 = 100_000;
+/// The places of the engine's fast path.
+const FAST_SLOTS: usize = 24;
 /// Without an SLO the response time is that at this quantile.
 const QUANTILE: f64 = 0.99;
 
@@ -27,6 +29,12 @@ const QUANTILE: f64 = 0.99;
 #[must_use]
 pub fn run(setup: &Setup, demand: &Demand, policy: &mut dyn Decider, replication: u64) -> Outcome {
     World::new(setup, demand, replication).run(policy)
+}
+
+/// Places at the balancer for so many instances and those that drain, which keep theirs until they
+/// have finished; as many as the fast path has room for, where that leaves some.
+fn slots(most: usize) -> usize {
+    if most + 4 <= FAST_SLOTS { FAST_SLOTS } else { (2 * most).min(1 << 17) }
 }
 
 /// The seed of a replication: a draw of the stream of its number.
@@ -39,6 +47,8 @@ struct World<'a> {
     demand: &'a Demand,
     requests: Requests,
     engine: Engine,
+    /// Places at the balancer.
+    slots: usize,
     pool: Pool,
     /// Of each instance, when it fails.
     fails_ns: Vec<Option<u64>>,
@@ -99,8 +109,9 @@ impl<'a> World<'a> {
         let seed = seed_of(setup.seed, replication);
         let schedule = (setup.load)(seed);
         let duration_ns = schedule.duration_ns();
-        // Those that drain keep their places: with a fast turnover there are more than the most.
-        let slots = (setup.most as usize + 4).max(2 * setup.most as usize).min(1 << 16);
+        let slots = slots(setup.most as usize);
+        let can_fail = setup.rules.can_fail || setup.failures.is_some();
+        let rules = Rules { can_fail, ..setup.rules.clone() };
         let stream = |name| Stream::named(seed, name);
         let mut world = Self {
             setup,
@@ -112,7 +123,8 @@ impl<'a> World<'a> {
                 setup.burst_ns,
                 seed,
             ),
-            engine: Engine::new(&setup.rules, slots, stream("balancer")),
+            engine: Engine::new(&rules, slots, stream("balancer")),
+            slots,
             pool: Pool::default(),
             fails_ns: Vec::new(),
             now_ns: 0,
@@ -345,7 +357,10 @@ impl<'a> World<'a> {
             bounds,
         });
         let wanted = u32::try_from(self.pool.wanted().count()).unwrap_or(u32::MAX);
-        let desired = decision.desired.clamp(bounds.0, bounds.1);
+        // While too many drain, no more are launched than there are places.
+        let free = self.slots.saturating_sub(self.pool.alive().count());
+        let room = wanted.saturating_add(u32::try_from(free).unwrap_or(u32::MAX));
+        let desired = decision.desired.clamp(bounds.0, bounds.1).min(room);
         if desired == wanted {
             return;
         }
