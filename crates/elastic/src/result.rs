@@ -48,7 +48,9 @@ pub struct PolicyResult {
     pub lost: f64,
     /// By cause.
     pub lost_by: BTreeMap<String, f64>,
-    /// Requests that were neither served nor lost at the end.
+    /// Requests that were neither served nor lost: none, as those that are there at the end of the
+    /// load are followed to their own, unless they wait at the balancer without a bound for an
+    /// instance that never comes.
     pub in_flight_at_end: f64,
     /// What the served requests earn.
     pub revenue: f64,
@@ -172,7 +174,7 @@ impl PolicyResult {
             served: figure("served"),
             lost: figure("lost"),
             lost_by: lost_by.into_iter().collect(),
-            in_flight_at_end: mean(outcomes, |of| (of.offered - of.served - of.lost()) as f64),
+            in_flight_at_end: mean(outcomes, |of| of.in_flight() as f64),
             revenue: figure("revenue"),
             net: figure("net"),
             response_us: Percentiles::of(&response),

@@ -85,6 +85,13 @@ impl Outcome {
         self.lost.iter().sum()
     }
 
+    /// Requests that were neither served nor lost: those that wait at the balancer for an instance
+    /// that never comes.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.offered - self.served - self.lost()
+    }
+
     /// The mean response time, seconds; not a number where none was served.
     #[must_use]
     pub fn response_mean_s(&self) -> f64 {

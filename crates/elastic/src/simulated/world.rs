@@ -396,22 +396,24 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lets everything that is there be finished, and makes the bill.
+    /// Lets everything that is there be finished, without further decisions, and makes the bill.
     fn finish(mut self) -> Outcome {
         let end_ns = self.now_ns;
         let backlog = self.engine.backlog(end_ns / TICK_NS);
+        // What comes after the end is not paid, but instances go on as they would have.
+        let used: Vec<Used> = self.pool.instances().iter().map(|of| of.used(end_ns)).collect();
         for _ in 0..MOST_AFTER {
             let is_done = self.pool.alive().all(|of| self.engine.present(of.slot) == 0)
                 && self.engine.queued() == 0;
             if is_done {
                 break;
             }
-            self.advance(self.now_ns + AFTER_NS);
+            self.advance(self.next_change().min(self.now_ns + AFTER_NS));
+            self.change();
         }
         self.take_in();
         let total = &mut self.total;
         total.response.add(&self.of_tick.response);
-        let used: Vec<Used> = self.pool.instances().iter().map(|of| of.used(end_ns)).collect();
         let seconds = end_ns as f64 / 1e9;
         let bill =
             self.setup.prices.bill(&used, total.offered, total.served, seconds / 3600.0);
