@@ -165,6 +165,9 @@ impl Policy for Predictive {
         };
         let expected = rate * (1.0 + self.headroom);
         let needed = seen.clamp(f64::from(self.demand.instances(expected, seen.speed())));
+        if state.needed.is_empty() {
+            state.needed.add(now_s, wanted, self.down_s);
+        }
         state.needed.add(now_s, needed, self.down_s);
         let desired = wanted.max(needed).min(state.needed.most(now_s, self.down_s, needed));
         let reason = format!("{rate:.1}/s by {by} within {:.0} s needs {needed}", self.ahead_s);

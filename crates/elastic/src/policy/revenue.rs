@@ -156,8 +156,10 @@ impl Revenue {
         let (mut instances, mut revenue) = (1, self.revenue(1, speed, rate_per_s));
         while instances < most {
             let next = self.revenue(instances + 1, speed, rate_per_s);
-            // Where servers cost nothing, it ends with the first that earns nothing either.
-            if next < revenue || (self.price <= 0.0 && next <= revenue) {
+            // Where servers cost nothing, it ends with the first that earns nothing either, but for
+            // the rounding of the load.
+            let is_even = self.price <= 0.0 && next <= revenue * (1.0 + 1e-12);
+            if next < revenue || is_even {
                 break;
             }
             (instances, revenue) = (instances + 1, next);

@@ -106,6 +106,9 @@ impl Policy for Slo {
         self.correct(state, rate, seen);
         let expected = rate * state.factor * (1.0 + self.headroom);
         let needed = seen.clamp(f64::from(self.demand.instances(expected, seen.speed())));
+        if state.needed.is_empty() {
+            state.needed.add(now_s, wanted, self.down_s);
+        }
         state.needed.add(now_s, needed, self.down_s);
         let desired = wanted.max(needed).min(state.needed.most(now_s, self.down_s, needed));
         let reason = format!("{rate:.1}/s, taken for {expected:.1}/s, needs {needed}");

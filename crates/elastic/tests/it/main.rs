@@ -1,4 +1,8 @@
 //! Tests of the elastic pool as a whole.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod paths;
+mod policies;
 mod queues;
+mod world;
