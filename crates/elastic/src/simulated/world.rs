@@ -426,6 +426,7 @@ impl<'a> World<'a> {
             response: std::mem::take(&mut total.response),
             response_sum_ns: total.sum * u128::from(TICK_NS),
             bill,
+            instances: used,
             cpu_mean: total.cpu_seconds / seconds.max(1e-9),
             busy_mean: worked_ns / cores_ns.max(1.0),
             scale_out: total.scale_out,
