@@ -44,6 +44,10 @@ bench-capacity: toolchain ## compare methods of search on queues of known capaci
 bench-infer: toolchain ## infer known loads of simulated queues from probes (benches/infer)
 	bash benches/infer/run.sh
 
+.PHONY: bench-simulate
+bench-simulate: toolchain ## simulate a day against a textbook's heap, SimPy and Ciw (benches/simulate)
+	bash benches/simulate/run.sh
+
 .PHONY: clean
 clean: ## remove what was built; runs are kept
 	$(CARGO) clean

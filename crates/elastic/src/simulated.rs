@@ -9,9 +9,11 @@ mod outcome;
 mod replicate;
 mod requests;
 mod setup;
+mod variates;
 mod world;
 
 pub use outcome::{Decided, Outcome, Tick};
 pub use replicate::replicate;
+pub use requests::Requests;
 pub use setup::{Boot, Failures, Load, Setup, SlowStart};
 pub use world::run;

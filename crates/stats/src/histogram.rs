@@ -198,6 +198,30 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
+    /// Adds counts of neighbouring buckets, the first of which holds the value `from`; of what they
+    /// count the least and greatest value. Nothing where there is no count.
+    ///
+    /// For counts that were kept elsewhere in the same layout: as adding another histogram.
+    pub fn add_row(&mut self, from: u64, counts: &[u32], least: u64, greatest: u64) {
+        let total = counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+        if total == 0 {
+            return;
+        }
+        let first = index_of(from);
+        let end = first + counts.len();
+        debug_assert!(end <= LEN && (first..end).contains(&index_of(greatest)));
+        if self.counts.is_empty() || first < self.base || end > self.base + self.counts.len() {
+            self.widen(first, end);
+        }
+        let row = &mut self.counts[first - self.base..];
+        for (mine, &theirs) in row.iter_mut().zip(counts) {
+            *mine += u64::from(theirs);
+        }
+        self.total += total;
+        self.min = self.min.min(least);
+        self.max = self.max.max(greatest);
+    }
+
     /// Forgets everything; costs the occupied range only.
     pub fn clear(&mut self) {
         if self.total > 0 {

@@ -36,7 +36,8 @@ pub fn replicate(
         }
     };
     let mut outcomes = std::thread::scope(|scope| {
-        let threads: Vec<_> = (1..threads.clamp(1, all.max(1))).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> =
+            (1..threads.clamp(1, all.max(1))).map(|_| scope.spawn(work)).collect();
         let mut outcomes = work();
         for thread in threads {
             outcomes.extend(thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)));

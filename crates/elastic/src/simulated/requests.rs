@@ -4,8 +4,8 @@
 //! under one seed see the same requests (common random numbers).
 
 use super::engine::TICK_NS;
+use super::variates::Services;
 use plimsoll_workload::arrivals::{Arrivals, DueTimes, Share};
-use plimsoll_workload::random::Stream;
 use plimsoll_workload::schedule::Schedule;
 use plimsoll_workload::service_model::ServiceTime;
 use std::sync::Arc;
@@ -14,73 +14,76 @@ use std::sync::Arc;
 const BLOCK: usize = 1024;
 
 /// A stream of requests.
-pub(super) struct Requests {
+pub struct Requests {
     due: DueTimes,
-    service: ServiceTime,
-    stream: Stream,
+    services: Services,
     burst_ns: Option<u64>,
-    /// The block: due in nanoseconds, and in ticks; service in ticks.
-    due_ns: Box<[u64; BLOCK]>,
+    /// The block: when they are due, and their service times, ticks.
     ticks: Box<[u64; BLOCK]>,
-    services: Box<[u64; BLOCK]>,
+    services_of: Box<[u64; BLOCK]>,
     /// What of it is left.
     at: usize,
     len: usize,
 }
 
 impl Requests {
-    pub(super) fn new(
+    /// The requests of a schedule under a seed; with bursts, those of each so many nanoseconds come
+    /// together at their beginning.
+    #[must_use]
+    pub fn new(
         schedule: Arc<Schedule>,
         arrivals: Arrivals,
-        service: ServiceTime,
+        service: &ServiceTime,
         burst_ns: Option<u64>,
         seed: u64,
     ) -> Self {
         Self {
             due: DueTimes::new(schedule, arrivals, seed, Share::WHOLE),
-            service,
-            stream: Stream::named(seed, "service"),
+            services: Services::new(service, seed),
             burst_ns,
-            due_ns: Box::new([0; BLOCK]),
             ticks: Box::new([0; BLOCK]),
-            services: Box::new([0; BLOCK]),
+            services_of: Box::new([0; BLOCK]),
             at: 0,
             len: 0,
         }
     }
 
-    /// The next requests that are due before a time, a block at most; empty where there is none.
-    pub(super) fn until(&mut self, end_ns: u64) -> (&[u64], &[u64]) {
+    /// The same, made without the machine's vector instructions.
+    #[must_use]
+    pub fn portable(mut self) -> Self {
+        self.services = self.services.portable();
+        self
+    }
+
+    /// The next requests that are due before a time, a block at most, in ticks, with their service
+    /// times; empty where there is none. Those in the very tick in which the time lies count as
+    /// before it.
+    pub fn until(&mut self, end_ns: u64) -> (&[u64], &[u64]) {
         if self.at == self.len {
             self.fill();
         }
-        let left = &self.due_ns[self.at..self.len];
+        let end = end_ns.div_ceil(TICK_NS);
+        let left = &self.ticks[self.at..self.len];
         let count = match left.last() {
-            Some(&last) if last < end_ns => left.len(),
-            _ => left.partition_point(|&due| due < end_ns),
+            Some(&last) if last < end => left.len(),
+            _ => left.partition_point(|&due| due < end),
         };
         let range = self.at..self.at + count;
         self.at += count;
-        (&self.ticks[range.clone()], &self.services[range])
+        (&self.ticks[range.clone()], &self.services_of[range])
     }
 
     fn fill(&mut self) {
-        self.len = self.due.fill(&mut self.due_ns[..]);
+        self.len = self.due.fill(&mut self.ticks[..]);
         self.at = 0;
-        let due = &mut self.due_ns[..self.len];
         if let Some(burst_ns) = self.burst_ns {
-            for due in due.iter_mut() {
-                *due = due.next_multiple_of(burst_ns);
+            for due in &mut self.ticks[..self.len] {
+                *due -= *due % burst_ns.max(1);
             }
         }
-        for (ticks, due) in self.ticks.iter_mut().zip(due) {
-            *ticks = *due / TICK_NS;
+        for due in self.ticks.iter_mut() {
+            *due /= TICK_NS;
         }
-        for service in &mut self.services[..self.len] {
-            let seconds = self.service.sample(&mut self.stream);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-            let ticks = (seconds * (1e9 / TICK_NS as f64) + 0.5) as u64;
-            *service = ticks;
-        }
+        self.services.fill(&mut self.services_of);
     }
 }

@@ -77,6 +77,15 @@ pub struct SlowStart {
     pub for_ns: u64,
 }
 
+impl SlowStart {
+    /// How many times slower an instance is, so long after it is ready.
+    #[must_use]
+    pub fn factor_at(&self, since_ns: u64) -> f64 {
+        let left = 1.0 - since_ns as f64 / self.for_ns.max(1) as f64;
+        1.0 + (self.factor - 1.0) * left.max(0.0)
+    }
+}
+
 /// Instances fail by chance: exponential times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Failures {

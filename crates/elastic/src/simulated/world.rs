@@ -1,6 +1,6 @@
 //! One replication: from the first request until nothing is left.
 
-use super::engine::{Engine, ONE, Rules, TICK_NS, Tally, fixed};
+use super::engine::{Engine, Rules, TICK_NS, Tally, fixed};
 use super::outcome::{Decided, Outcome, Tick};
 use super::requests::Requests;
 use super::setup::Setup;
@@ -14,14 +14,12 @@ use plimsoll_stats::elasticity::{Elasticity, Piece};
 use plimsoll_workload::random::Stream;
 use std::collections::VecDeque;
 
-/// No engine is asked to go further than this at once, nanoseconds.
-const AT_ONCE_NS: u64 = 60_000_000_000;
 /// How often what is left is looked for after the last request, nanoseconds.
 const AFTER_NS: u64 = 60_000_000_000;
+/// How often an instance that has just begun changes its speed, nanoseconds.
+const STEP_NS: u64 = 1_000_000_000;
 /// A pool that has not finished by then never will.
 const MOST_AFTER: u32 = 100_000;
-/// The places of the engine's fast path.
-const FAST_SLOTS: usize = 24;
 /// Without an SLO the response time is that at this quantile.
 const QUANTILE: f64 = 0.99;
 
@@ -29,12 +27,6 @@ const QUANTILE: f64 = 0.99;
 #[must_use]
 pub fn run(setup: &Setup, demand: &Demand, policy: &mut dyn Decider, replication: u64) -> Outcome {
     World::new(setup, demand, replication).run(policy)
-}
-
-/// Places at the balancer for so many instances and those that drain, which keep theirs until they
-/// have finished; as many as the fast path has room for, where that leaves some.
-fn slots(most: usize) -> usize {
-    if most + 4 <= FAST_SLOTS { FAST_SLOTS } else { (2 * most).min(1 << 17) }
 }
 
 /// The seed of a replication: a draw of the stream of its number.
@@ -47,11 +39,10 @@ struct World<'a> {
     demand: &'a Demand,
     requests: Requests,
     engine: Engine,
-    /// Places at the balancer.
-    slots: usize,
     pool: Pool,
-    /// Of each instance, when it fails.
+    /// Of each instance, when it fails, and whether it has begun to take requests.
     fails_ns: Vec<Option<u64>>,
+    has_begun: Vec<bool>,
     now_ns: u64,
     tally: Tally,
     /// Of the present tick; `total` has those before.
@@ -109,24 +100,17 @@ impl<'a> World<'a> {
         let seed = seed_of(setup.seed, replication);
         let schedule = (setup.load)(seed);
         let duration_ns = schedule.duration_ns();
-        let slots = slots(setup.most as usize);
         let can_fail = setup.rules.can_fail || setup.failures.is_some();
         let rules = Rules { can_fail, ..setup.rules.clone() };
         let stream = |name| Stream::named(seed, name);
         let mut world = Self {
             setup,
             demand,
-            requests: Requests::new(
-                schedule,
-                setup.arrivals,
-                setup.service.clone(),
-                setup.burst_ns,
-                seed,
-            ),
-            engine: Engine::new(&rules, slots, stream("balancer")),
-            slots,
+            requests: Requests::new(schedule, setup.arrivals, &setup.service, setup.burst_ns, seed),
+            engine: Engine::new(&rules, stream("balancer")),
             pool: Pool::default(),
             fails_ns: Vec::new(),
+            has_begun: Vec::new(),
             now_ns: 0,
             tally: Tally::default(),
             of_tick: OfTick::default(),
@@ -167,29 +151,54 @@ impl<'a> World<'a> {
         self.finish()
     }
 
-    /// The next moment at which an instance becomes ready or fails.
+    /// The next moment at which an instance becomes ready, fails, or changes its speed.
     fn next_change(&self) -> u64 {
         let ready = self.pool.alive().map(|of| of.ready_ns).filter(|&ns| ns > self.now_ns);
         let fails = self.pool.alive().filter_map(|of| self.fails_ns[of.number]);
-        ready.chain(fails.filter(|&ns| ns > self.now_ns)).min().unwrap_or(u64::MAX)
+        let changes = ready.chain(fails.filter(|&ns| ns > self.now_ns)).min();
+        changes.unwrap_or(u64::MAX).min(self.next_step())
+    }
+
+    /// The next moment at which an instance that has just begun is a little faster.
+    fn next_step(&self) -> u64 {
+        let Some(slow_start) = self.setup.boot.slow_start else { return u64::MAX };
+        let since = self.pool.wanted().filter(|of| self.is_new(of) && of.ready_ns <= self.now_ns);
+        let next = since.filter_map(|of| {
+            let since_ns = self.now_ns - of.ready_ns;
+            let step_ns = (since_ns + 1).next_multiple_of(STEP_NS).min(slow_start.for_ns);
+            (since_ns < slow_start.for_ns).then_some(of.ready_ns + step_ns)
+        });
+        next.min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether an instance was not there from the start.
+    fn is_new(&self, of: &Instance) -> bool {
+        of.number >= self.setup.start as usize
+    }
+
+    /// How slow an instance is now.
+    fn slowness(&self, of: &Instance) -> u64 {
+        let slow_start = self.setup.boot.slow_start.filter(|_| self.is_new(of));
+        let factor = slow_start.map_or(1.0, |slow| slow.factor_at(self.now_ns - of.ready_ns));
+        fixed(factor / of.speed)
     }
 
     /// Lets time and requests pass.
     fn advance(&mut self, to_ns: u64) {
         let ready = self.pool.wanted().filter(|of| of.ready_ns <= self.now_ns).count() as u64;
         self.of_tick.ready_ns += ready * (to_ns - self.now_ns);
-        while self.now_ns < to_ns {
-            let part_ns = to_ns.min(self.now_ns + AT_ONCE_NS);
-            loop {
-                let (due, service) = self.requests.until(part_ns);
-                if due.is_empty() {
-                    break;
-                }
-                self.engine.offer(due, service, &mut self.tally);
+        loop {
+            let (due, service) = self.requests.until(to_ns);
+            if due.is_empty() {
+                break;
             }
-            self.engine.pass(part_ns / TICK_NS, &mut self.tally);
-            self.now_ns = part_ns;
+            self.engine.offer(due, service, &mut self.tally);
+            if self.tally.is_full() {
+                self.take_in();
+            }
         }
+        self.engine.pass(to_ns / TICK_NS, &mut self.tally);
+        self.now_ns = to_ns;
     }
 
     /// What happens to instances now: some are ready, fail, or have finished.
@@ -197,9 +206,14 @@ impl<'a> World<'a> {
         let now = self.now_ns / TICK_NS;
         let alive: Vec<Instance> = self.pool.alive().copied().collect();
         for of in alive {
-            let is_new = of.ready_ns == self.now_ns && of.draining_ns.is_none();
-            if is_new {
-                self.engine.open(of.slot, fixed(1.0 / of.speed), now);
+            let is_ready = of.draining_ns.is_none() && of.ready_ns <= self.now_ns;
+            if is_ready && !self.has_begun[of.number] {
+                self.has_begun[of.number] = true;
+                let slowness = self.slowness(&of);
+                self.engine.open(of.slot, slowness, now, &mut self.tally);
+            } else if self.steps_up(&of) {
+                let slowness = self.slowness(&of);
+                self.engine.set_slowness(of.slot, slowness);
             }
             // What has done all before it would have failed has ended, and not failed.
             match of.draining_ns {
@@ -209,6 +223,17 @@ impl<'a> World<'a> {
                 _ if self.fails_ns[of.number] == Some(self.now_ns) => self.fail(of),
                 _ => {}
             }
+        }
+    }
+
+    /// Whether an instance is a little faster from now on.
+    fn steps_up(&self, of: &Instance) -> bool {
+        let Some(slow_start) = self.setup.boot.slow_start else { return false };
+        let is_ready = of.draining_ns.is_none() && of.ready_ns < self.now_ns;
+        is_ready && self.is_new(of) && {
+            let since_ns = self.now_ns - of.ready_ns;
+            since_ns == slow_start.for_ns
+                || (since_ns < slow_start.for_ns && since_ns.is_multiple_of(STEP_NS))
         }
     }
 
@@ -241,6 +266,7 @@ impl<'a> World<'a> {
             ready_ns.saturating_add(after_ns.max(1))
         });
         self.fails_ns.push(fails);
+        self.has_begun.push(false);
     }
 
     /// The speed of the next instance: log-normal with mean 1.
@@ -316,14 +342,8 @@ impl<'a> World<'a> {
         } else {
             f64::from(present)
         };
-        let mut values = [
-            tick.cpu,
-            tick.rate,
-            tick.lost,
-            tick.quantile_s,
-            within,
-            self.engine.queued() as f64,
-        ];
+        let mut values =
+            [tick.cpu, tick.rate, tick.lost, tick.quantile_s, within, self.engine.queued() as f64];
         // Without an instance there is no processor to be busy.
         if tick.ready <= 0.0 {
             values[Metric::Cpu as usize] = f64::NAN;
@@ -357,10 +377,7 @@ impl<'a> World<'a> {
             bounds,
         });
         let wanted = u32::try_from(self.pool.wanted().count()).unwrap_or(u32::MAX);
-        // While too many drain, no more are launched than there are places.
-        let free = self.slots.saturating_sub(self.pool.alive().count());
-        let room = wanted.saturating_add(u32::try_from(free).unwrap_or(u32::MAX));
-        let desired = decision.desired.clamp(bounds.0, bounds.1).min(room);
+        let desired = decision.desired.clamp(bounds.0, bounds.1);
         if desired == wanted {
             return;
         }
@@ -399,7 +416,9 @@ impl<'a> World<'a> {
     /// Lets everything that is there be finished, without further decisions, and makes the bill.
     fn finish(mut self) -> Outcome {
         let end_ns = self.now_ns;
-        let backlog = self.engine.backlog(end_ns / TICK_NS);
+        // Before what is left is finished, which is after the end.
+        let backlog = u128::from(self.engine.backlog(end_ns / TICK_NS));
+        let worked = self.total.work.saturating_sub(backlog);
         // What comes after the end is not paid, but instances go on as they would have.
         let used: Vec<Used> = self.pool.instances().iter().map(|of| of.used(end_ns)).collect();
         for _ in 0..MOST_AFTER {
@@ -415,10 +434,9 @@ impl<'a> World<'a> {
         let total = &mut self.total;
         total.response.add(&self.of_tick.response);
         let seconds = end_ns as f64 / 1e9;
-        let bill =
-            self.setup.prices.bill(&used, total.offered, total.served, seconds / 3600.0);
+        let bill = self.setup.prices.bill(&used, total.offered, total.served, seconds / 3600.0);
         let cores_ns = total.ready_ns as f64 * f64::from(self.setup.rules.cores);
-        let worked_ns = (total.work as f64 - backlog as f64) * TICK_NS as f64;
+        let worked_ns = worked as f64 * TICK_NS as f64;
         Outcome {
             offered: total.offered,
             served: total.served,
@@ -446,6 +464,3 @@ fn nanoseconds(seconds: f64) -> u64 {
     let ns = (seconds * 1e9) as u64;
     ns
 }
-
-/// At speed 1 nothing is scaled.
-const _: () = assert!(ONE == 1 << 32);

@@ -5,4 +5,5 @@
 mod paths;
 mod policies;
 mod queues;
+mod waiting;
 mod world;

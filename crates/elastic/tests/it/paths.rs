@@ -1,5 +1,5 @@
 //! All paths through the engine say the same, to the last bit, of what several can run: the textbook's
-//! heap of events, the general path, and the fast one.
+//! heap of events, the general path, and the fast one with and without vector instructions.
 
 use plimsoll_elastic::simulated::engine::{Engine, Loss, ONE, Rules, Tally};
 use plimsoll_stats::Histogram;
@@ -7,66 +7,92 @@ use plimsoll_workload::random::Stream;
 use proptest::prelude::*;
 
 #[path = "../../examples/bench_simulate/textbook.rs"]
-#[expect(dead_code, reason = "its other parts are for the bench")]
 mod textbook;
 
 use textbook::Textbook;
 
-/// Requests with exponential gaps and services, in ticks.
-fn requests(seed: u64, count: usize, gap: f64, service: f64) -> (Vec<u64>, Vec<u64>) {
+/// When requests are due, and their services.
+type Requests = (Vec<u64>, Vec<u64>);
+
+/// A mean service, ticks.
+const SERVICE: f64 = 1_000_000.0;
+
+/// Requests with exponential gaps and services; `wild` ones have a gap of hours now and then, and a
+/// service as long.
+fn requests(seed: u64, count: usize, gap: f64, wild: bool) -> Requests {
     let (mut gaps, mut services) = (Stream::named(seed, "gaps"), Stream::named(seed, "services"));
     let mut now = 0.0;
+    let times = |stream: &mut Stream, mean: f64| {
+        let longer = if wild && stream.below(100) == 0 { 1e6 } else { 1.0 };
+        mean * longer * stream.exponential()
+    };
     let due = (0..count).map(|_| {
-        now += gap * gaps.exponential();
+        now += times(&mut gaps, gap);
         now as u64
     });
     let due: Vec<u64> = due.collect();
-    (due, (0..count).map(|_| (service * services.exponential()) as u64).collect())
+    (due, (0..count).map(|_| times(&mut services, SERVICE) as u64).collect())
 }
 
 /// What a tally says, response times and all.
-fn said(mut tally: Tally) -> (u64, u64, u64, u64, Vec<(u64, u64)>) {
-    let (offered, served, sum) = (tally.offered, tally.served, tally.sum);
+fn said(mut tally: Tally) -> (u64, u64, u64, u64, u64, Vec<(u64, u64)>) {
+    let (offered, served, sum, work) = (tally.offered, tally.served, tally.sum, tally.work);
     let lost = tally.lost[Loss::NoSlot as usize];
     let mut histogram = Histogram::new();
     tally.drain_into(&mut histogram);
     let buckets = histogram.buckets().map(|bucket| (bucket.lowest, bucket.count)).collect();
-    (offered, served, lost, sum, buckets)
+    (offered, served, lost, sum, work, buckets)
 }
 
-fn by_engine(mut engine: Engine, of: &(Vec<u64>, Vec<u64>), block: usize, slots: usize) -> Tally {
-    let mut tally = Tally::default();
-    (0..slots).for_each(|slot| engine.open(slot, ONE, 0));
-    let mut now = 0;
-    for (due, service) in of.0.chunks(block).zip(of.1.chunks(block)) {
-        // No more than a minute between two moments.
-        while due.last().is_some_and(|&last| last - now > 500_000_000) {
-            now = (now + 500_000_000).min(due[0]);
-            engine.pass(now, &mut tally);
-            if now == due[0] {
-                break;
-            }
-        }
-        engine.offer(due, service, &mut tally);
-        now = due.last().copied().unwrap_or(now);
-        engine.pass(now, &mut tally);
+/// Runs blocks of requests; after each, an instance begins, changes its speed or ends, as the steps
+/// say. Returns the tally, and what was seen of the engine on the way.
+fn by_engine(
+    mut engine: Engine,
+    of: &Requests,
+    block: usize,
+    start: usize,
+    steps: &[(usize, u64)],
+) -> (Tally, Vec<u64>) {
+    let (mut tally, mut seen) = (Tally::default(), Vec::new());
+    let mut open = [false; 40];
+    for (slot, open) in open.iter_mut().enumerate().take(start) {
+        engine.open(slot, ONE, 0, &mut tally);
+        *open = true;
     }
-    tally
+    let mut steps = steps.iter().cycle();
+    for (due, service) in of.0.chunks(block).zip(of.1.chunks(block)) {
+        engine.offer(due, service, &mut tally);
+        let Some(&now) = due.last() else { break };
+        engine.pass(now, &mut tally);
+        let Some(&(slot, what)) = steps.next() else { continue };
+        seen.extend([u64::from(engine.present(slot)), engine.backlog(now)]);
+        if open[slot] && what < 4 {
+            engine.close(slot);
+            open[slot] = false;
+        } else if open[slot] {
+            engine.set_slowness(slot, what * ONE / 8);
+        } else if engine.present(slot) == 0 {
+            seen.push(engine.done_at(slot));
+            engine.open(slot, what.max(1) * ONE / 8, now, &mut tally);
+            open[slot] = true;
+        }
+    }
+    (tally, seen)
 }
 
 proptest! {
     #[test]
-    fn all_paths_say_the_same(
+    fn all_paths_say_what_the_textbook_says(
         seed in 0u64..1000,
         slots in 1usize..24,
         cores in 1u32..3,
         limit in 1u32..16,
         load in 0.1f64..1.6,
         block in 1usize..300,
+        wild in any::<bool>(),
     ) {
-        let service = 1_000_000.0;
-        let gap = service / (load * slots as f64 * f64::from(cores));
-        let of = requests(seed, 2000, gap, service);
+        let gap = SERVICE / (load * slots as f64 * f64::from(cores));
+        let of = requests(seed, 2000, gap, wild);
         let rules = Rules { limit: Some(limit), ..Rules::new(cores) };
         let chance = || Stream::named(seed, "balancer");
         let mut textbook = Textbook::new(slots, cores, limit);
@@ -74,9 +100,43 @@ proptest! {
         textbook.offer(&of.0, &of.1, &mut tally);
         textbook.finish(&mut tally);
         let wanted = said(tally);
-        let fast = by_engine(Engine::new(&rules, slots, chance()), &of, block, slots);
-        let general = by_engine(Engine::general(&rules, slots, chance()), &of, block, slots);
-        prop_assert_eq!(&said(general), &wanted);
-        prop_assert_eq!(&said(fast), &wanted);
+        for engine in [
+            Engine::general(&rules, chance()),
+            Engine::portable(&rules, chance()),
+            Engine::new(&rules, chance()),
+        ] {
+            let (tally, _) = by_engine(engine, &of, block, slots, &[]);
+            prop_assert_eq!(&said(tally), &wanted);
+        }
+    }
+
+    #[test]
+    fn instances_that_come_change_and_go_are_the_same_on_all_paths(
+        seed in 0u64..1000,
+        start in 0usize..24,
+        cores in 1u32..3,
+        limit in 1u32..16,
+        load in 0.1f64..3.0,
+        block in 1usize..60,
+        // Beyond 24 the fast path goes over to the general one.
+        steps in prop_oneof![
+            prop::collection::vec((0usize..24, 0u64..30), 1..80),
+            prop::collection::vec((0usize..40, 0u64..30), 1..80),
+        ],
+        wild in any::<bool>(),
+    ) {
+        let gap = SERVICE / (load * start.max(1) as f64 * f64::from(cores));
+        let of = requests(seed, 3000, gap, wild);
+        let rules = Rules { limit: Some(limit), ..Rules::new(cores) };
+        let chance = || Stream::named(seed, "balancer");
+        let [wanted, portable, fast] = [
+            Engine::general(&rules, chance()),
+            Engine::portable(&rules, chance()),
+            Engine::new(&rules, chance()),
+        ]
+        .map(|engine| by_engine(engine, &of, block, start, &steps))
+        .map(|(tally, seen)| (said(tally), seen));
+        prop_assert_eq!(&portable, &wanted);
+        prop_assert_eq!(&fast, &wanted);
     }
 }

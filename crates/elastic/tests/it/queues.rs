@@ -11,10 +11,10 @@ const SERVICE: f64 = 1e7 / TICK_NS as f64;
 /// A queue's share of losses and mean response in service times, of `COUNT` Poisson arrivals.
 fn queue(rules: &Rules, load: f64, service: impl Fn(&mut Stream) -> f64) -> (f64, f64) {
     let (mut gaps, mut services) = (Stream::named(11, "gaps"), Stream::named(11, "services"));
-    let mut engine = Engine::general(rules, 1, Stream::named(11, "balancer"));
-    engine.open(0, ONE, 0);
+    let mut engine = Engine::general(rules, Stream::named(11, "balancer"));
     let gap = SERVICE / (load * f64::from(rules.cores));
     let (mut tally, mut now) = (Tally::default(), 0.0);
+    engine.open(0, ONE, 0, &mut tally);
     for _ in 0..COUNT / 1000 {
         let mut due = Vec::with_capacity(1000);
         let mut work = Vec::with_capacity(1000);

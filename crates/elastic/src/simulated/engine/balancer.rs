@@ -6,6 +6,7 @@
 //! nginx's smooth weighted round robin: each gains its weight, the greatest is taken and loses the
 //! sum. None takes an instance that has as many requests as it may.
 
+use super::levels::Levels;
 use plimsoll_workload::random::Stream;
 
 /// How to choose.
@@ -23,6 +24,9 @@ pub enum Choice {
     Two,
 }
 
+/// So that sums over all instances stay far below the greatest number.
+const MOST_WEIGHT: i64 = 1 << 32;
+
 /// Which of several with as few requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ties {
@@ -36,14 +40,14 @@ pub enum Ties {
 }
 
 /// The balancer's view of the instances.
-#[derive(Debug, Clone)]
 pub(super) struct Balancer {
     choice: Choice,
     /// The most requests of an instance.
     limit: u32,
     present: Vec<u32>,
-    /// The open instances, in the order of the list.
+    /// The open instances, in the order of the list, and by how many requests they have.
     open: Vec<usize>,
+    levels: Levels,
     weight: Vec<i64>,
     gained: Vec<i64>,
     /// The place in the list after the one taken last.
@@ -52,15 +56,16 @@ pub(super) struct Balancer {
 }
 
 impl Balancer {
-    /// None of `slots` instances is open yet.
-    pub(super) fn new(choice: Choice, slots: usize, limit: Option<u32>, chance: Stream) -> Self {
+    /// No instance is open yet.
+    pub(super) fn new(choice: Choice, limit: Option<u32>, chance: Stream) -> Self {
         Self {
             choice,
             limit: limit.unwrap_or(u32::MAX),
-            present: vec![0; slots],
-            open: Vec::with_capacity(slots),
-            weight: vec![1; slots],
-            gained: vec![0; slots],
+            present: Vec::new(),
+            open: Vec::new(),
+            levels: Levels::new(),
+            weight: Vec::new(),
+            gained: Vec::new(),
             next: 0,
             chance,
         }
@@ -68,8 +73,15 @@ impl Balancer {
 
     /// Takes an instance into the list.
     pub(super) fn open(&mut self, slot: usize) {
+        if slot >= self.present.len() {
+            self.present.resize(slot + 1, 0);
+            self.weight.resize(slot + 1, 1);
+            self.gained.resize(slot + 1, 0);
+        }
         if let Err(place) = self.open.binary_search(&slot) {
             self.open.insert(place, slot);
+            self.next += usize::from(place < self.next);
+            self.levels.open(slot, self.present[slot]);
         }
     }
 
@@ -77,30 +89,37 @@ impl Balancer {
     pub(super) fn close(&mut self, slot: usize) {
         if let Ok(place) = self.open.binary_search(&slot) {
             self.open.remove(place);
+            self.next -= usize::from(place < self.next);
+            self.levels.close(slot, self.present[slot]);
+            self.gained[slot] = 0;
         }
-        self.gained[slot] = 0;
     }
 
     /// How often an instance is to be taken, beside the others.
-    pub(super) fn set_weight(&mut self, slot: usize, weight: u32) {
-        self.weight[slot] = i64::from(weight.max(1));
+    pub(super) fn set_weight(&mut self, slot: usize, weight: u64) {
+        self.weight[slot] = i64::try_from(weight).unwrap_or(i64::MAX).clamp(1, MOST_WEIGHT);
     }
 
+    /// How many requests an instance has; one that was never open has none.
     pub(super) fn present(&self, slot: usize) -> u32 {
-        self.present[slot]
+        self.present.get(slot).copied().unwrap_or(0)
     }
 
     #[inline]
     pub(super) fn add(&mut self, slot: usize) {
-        self.present[slot] += 1;
+        let before = self.present[slot];
+        self.present[slot] = before + 1;
+        self.levels.change(slot, before, before + 1);
     }
 
     #[inline]
     pub(super) fn remove(&mut self, slot: usize) {
-        self.present[slot] -= 1;
+        let before = self.present[slot];
+        self.present[slot] = before - 1;
+        self.levels.change(slot, before, before - 1);
     }
 
-    /// All requests of an instance are gone.
+    /// All requests of an instance that is closed are gone.
     pub(super) fn clear(&mut self, slot: usize) {
         self.present[slot] = 0;
     }
@@ -130,22 +149,12 @@ impl Balancer {
     }
 
     #[inline]
-    fn first_of_least(&self) -> Option<usize> {
-        let mut best = (self.limit, None);
-        for &slot in &self.open {
-            let present = self.present[slot];
-            if present < best.0 {
-                best = (present, Some(slot));
-                if present == 0 {
-                    break;
-                }
-            }
-        }
-        best.1
+    fn first_of_least(&mut self) -> Option<usize> {
+        self.levels.least().filter(|&(_, present)| present < self.limit).map(|(slot, _)| slot)
     }
 
     /// The fewest requests of an instance with room.
-    fn least(&self) -> Option<u32> {
+    fn least(&mut self) -> Option<u32> {
         self.first_of_least().map(|slot| self.present[slot])
     }
 
@@ -201,7 +210,7 @@ mod tests {
     use super::*;
 
     fn balancer(choice: Choice, limit: u32) -> Balancer {
-        let mut balancer = Balancer::new(choice, 3, Some(limit), Stream::named(1, "balancer"));
+        let mut balancer = Balancer::new(choice, Some(limit), Stream::named(1, "balancer"));
         (0..3).for_each(|slot| balancer.open(slot));
         balancer
     }
@@ -218,7 +227,10 @@ mod tests {
     fn the_least_is_taken_and_the_first_of_several() {
         let mut balancer = balancer(Choice::Least(Ties::First), 2);
         let taken = take(&mut balancer, 7);
-        assert_eq!(taken, [0, 1, 2, 0, 1, 2].map(Some).into_iter().chain([None]).collect::<Vec<_>>());
+        assert_eq!(
+            taken,
+            [0, 1, 2, 0, 1, 2].map(Some).into_iter().chain([None]).collect::<Vec<_>>()
+        );
         balancer.remove(1);
         assert_eq!(balancer.choose(), Some(1));
         balancer.close(1);
@@ -231,6 +243,17 @@ mod tests {
         balancer.add(1);
         balancer.add(1);
         assert_eq!(take(&mut balancer, 5), [Some(0), Some(2), Some(0), Some(2), None]);
+    }
+
+    #[test]
+    fn turns_go_on_where_they_were_when_the_list_changes() {
+        let mut balancer = balancer(Choice::RoundRobin, 9);
+        assert_eq!(take(&mut balancer, 2), [Some(0), Some(1)]);
+        balancer.close(0);
+        assert_eq!(take(&mut balancer, 1), [Some(2)]);
+        balancer.open(0);
+        balancer.open(3);
+        assert_eq!(take(&mut balancer, 4), [Some(0), Some(1), Some(2), Some(3)]);
     }
 
     #[test]
@@ -254,8 +277,12 @@ mod tests {
         for choice in [Choice::Random, Choice::Least(Ties::Random), Choice::Two] {
             let mut balancer = balancer(choice, 10_000);
             let _ = take(&mut balancer, 3000);
-            let spread = balancer.present.iter().max().unwrap() - balancer.present.iter().min().unwrap();
-            assert!(spread < if choice == Choice::Random { 150 } else { 8 }, "{choice:?}: {spread}");
+            let spread =
+                balancer.present.iter().max().unwrap() - balancer.present.iter().min().unwrap();
+            assert!(
+                spread < if choice == Choice::Random { 150 } else { 8 },
+                "{choice:?}: {spread}"
+            );
         }
         let mut full = balancer(Choice::Two, 1);
         assert_eq!(take(&mut full, 4).into_iter().flatten().count(), 3);

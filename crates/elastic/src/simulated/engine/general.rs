@@ -1,15 +1,16 @@
-//! The general path: any number of instances and cores, every balancer, a queue at the balancer,
-//! clients that give up, service that is slower the more there is to do, instances that fail.
+//! Instances of any number of cores, first come first served: clients that give up, service that is
+//! slower the more there is to do, instances that fail.
 //!
 //! As on the fast path ([`super::lanes`]) a request's departure is known when an instance accepts it:
 //! first come first served, each core knows when it is free; and so it is known whether its client
 //! will have given up before. What is kept in order is only the head of each core, in a [`Winner`]
 //! tree. Requests are counted when they are accepted; where instances can fail, when they leave.
 
-use super::balancer::Balancer;
+use super::dispatch::Instances;
+use super::queue::Request;
 use super::tally::{Loss, Tally};
 use super::winner::Winner;
-use super::Rules;
+use super::{Rules, scaled};
 use std::collections::VecDeque;
 
 /// A request at a core.
@@ -21,209 +22,51 @@ struct Held {
     work: u64,
 }
 
-/// A request at the balancer.
-#[derive(Debug, Clone, Copy)]
-struct Queued {
-    due: u64,
-    service: u64,
-}
-
-/// The state of all instances and of the balancer.
+/// The state of all instances.
 pub(super) struct General {
     rules: Rules,
-    balancer: Balancer,
+    cores: usize,
     heads: Winner,
     /// Cores, `rules.cores` for each instance: when it is free, and what it has, the head first.
     free: Vec<u64>,
     held: Vec<VecDeque<Held>>,
-    /// Of each instance: service times are multiplied by this over 2³².
+    /// Of each instance.
     slowness: Vec<u64>,
-    queue: VecDeque<Queued>,
     /// Those at instances whose clients will give up before they are served: when, and where.
     leaving: VecDeque<(u64, usize)>,
 }
 
-/// A core that is not there is never free.
-const NEVER: u64 = u64::MAX;
-
 impl General {
-    /// Room for so many instances, none of which is open.
-    pub(super) fn new(rules: Rules, slots: usize, balancer: Balancer) -> Self {
-        let cores = rules.cores as usize * slots;
+    /// No instance is open.
+    pub(super) fn new(rules: &Rules) -> Self {
         Self {
-            rules,
-            balancer,
-            heads: Winner::new(cores),
-            free: vec![NEVER; cores],
-            held: vec![VecDeque::new(); cores],
-            slowness: vec![1 << 32; slots],
-            queue: VecDeque::new(),
+            rules: rules.clone(),
+            cores: rules.cores as usize,
+            heads: Winner::new(0),
+            free: Vec::new(),
+            held: Vec::new(),
+            slowness: Vec::new(),
             leaving: VecDeque::new(),
         }
     }
 
+    /// Gives a core what it has had elsewhere, and was counted there: when each request leaves, and
+    /// when the last of them does.
+    pub(super) fn take_over(
+        &mut self,
+        slot: usize,
+        core: usize,
+        free: u64,
+        leave: impl Iterator<Item = u64>,
+    ) {
+        let core = slot * self.cores + core;
+        self.free[core] = free;
+        self.held[core].extend(leave.map(|at| Held { due: at, at, work: 0 }));
+        self.heads.set(core, self.held[core].front().map(|head| head.at));
+    }
+
     fn cores_of(&self, slot: usize) -> std::ops::Range<usize> {
-        let cores = self.rules.cores as usize;
-        slot * cores..(slot + 1) * cores
-    }
-
-    /// Begins to send requests to an instance that has none.
-    pub(super) fn open(&mut self, slot: usize, slowness: u64, now: u64) {
-        for core in self.cores_of(slot) {
-            self.free[core] = now;
-        }
-        self.slowness[slot] = slowness;
-        self.balancer.open(slot);
-    }
-
-    /// Changes the speed of an instance, for requests that it accepts from now on.
-    pub(super) fn set_slowness(&mut self, slot: usize, slowness: u64) {
-        self.slowness[slot] = slowness;
-    }
-
-    /// Sends no more requests to an instance; it finishes those that it has.
-    pub(super) fn close(&mut self, slot: usize) {
-        self.balancer.close(slot);
-    }
-
-    /// Ends an instance at once: what it has is lost.
-    pub(super) fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
-        self.pass(now, tally);
-        self.balancer.close(slot);
-        for core in self.cores_of(slot) {
-            tally.lose(Loss::InstanceFailed, self.held[core].len() as u64);
-            self.held[core].clear();
-            self.free[core] = now;
-            self.heads.set(core, None);
-        }
-        // Those whose clients would have given up were counted as that, and are.
-        self.leaving.retain(|&(_, of)| of != slot);
-        self.balancer.clear(slot);
-    }
-
-    pub(super) fn present(&self, slot: usize) -> u32 {
-        self.balancer.present(slot)
-    }
-
-    /// Requests that wait at the balancer.
-    pub(super) fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// When an instance has done all that it was given.
-    pub(super) fn done_at(&self, slot: usize) -> u64 {
-        let cores = &self.free[self.cores_of(slot)];
-        cores.iter().copied().filter(|&at| at < NEVER).max().unwrap_or(0)
-    }
-
-    /// Work that was accepted and is not yet done at a time, ticks of cores.
-    pub(super) fn backlog(&self, now: u64) -> u64 {
-        let left = |&at: &u64| if at < NEVER { at.saturating_sub(now) } else { 0 };
-        self.free.iter().map(left).sum()
-    }
-
-    /// Offers requests in order, none earlier than what came before.
-    pub(super) fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
-        tally.offered += due.len() as u64;
-        for (&due, &service) in due.iter().zip(service) {
-            self.pass(due, tally);
-            if self.queue.is_empty()
-                && let Some(slot) = self.balancer.choose()
-            {
-                self.accept(slot, Queued { due, service }, due, tally);
-            } else if self.queue.len() < self.rules.queue_room {
-                self.queue.push_back(Queued { due, service });
-            } else {
-                let why = if self.rules.queue_room == 0 { Loss::NoSlot } else { Loss::QueueFull };
-                tally.lose(why, 1);
-            }
-        }
-    }
-
-    /// Lets time pass up to and with `now`.
-    #[inline]
-    pub(super) fn pass(&mut self, now: u64, tally: &mut Tally) {
-        loop {
-            let served = self.heads.come(now);
-            let given_up = self.leaving.front().copied().filter(|&(at, _)| at <= now);
-            let at = match (served, given_up) {
-                (Some((core, at)), up) if up.is_none_or(|(other, _)| at <= other) => {
-                    self.leave(core, tally);
-                    at
-                }
-                (_, Some((at, slot))) => {
-                    self.leaving.pop_front();
-                    self.balancer.remove(slot);
-                    at
-                }
-                (_, None) => break,
-            };
-            self.dispatch(at, tally);
-        }
-        self.expire(now, tally);
-    }
-
-    /// The head of a core leaves.
-    #[inline]
-    fn leave(&mut self, core: usize, tally: &mut Tally) {
-        let Some(head) = self.held[core].pop_front() else { return };
-        self.heads.set(core, self.held[core].front().map(|next| next.at));
-        self.balancer.remove(core / self.rules.cores as usize);
-        if self.rules.can_fail {
-            self.count(head, tally);
-        }
-    }
-
-    /// Gives what waits at the balancer to an instance with a place.
-    fn dispatch(&mut self, now: u64, tally: &mut Tally) {
-        self.expire(now, tally);
-        while let Some(&first) = self.queue.front() {
-            let Some(slot) = self.balancer.choose() else { break };
-            self.queue.pop_front();
-            self.accept(slot, first, now, tally);
-        }
-    }
-
-    /// Drops what has waited at the balancer for too long.
-    fn expire(&mut self, now: u64, tally: &mut Tally) {
-        let (most, why) = self.rules.patience();
-        while self.queue.front().is_some_and(|first| now - first.due >= most) {
-            self.queue.pop_front();
-            tally.lose(why, 1);
-        }
-    }
-
-    /// An instance takes a request.
-    #[inline]
-    fn accept(&mut self, slot: usize, of: Queued, now: u64, tally: &mut Tally) {
-        self.balancer.add(slot);
-        let slowness = self.rules.slowdown.at(self.balancer.present(slot), self.slowness[slot]);
-        #[expect(clippy::cast_possible_truncation, reason = "as long as 13 days")]
-        let work = (u128::from(of.service) * u128::from(slowness) >> 32) as u64;
-        let cores = self.cores_of(slot);
-        let first = cores.start;
-        let mut core = first;
-        for other in cores {
-            if self.free[other] < self.free[core] {
-                core = other;
-            }
-        }
-        let start = now.max(self.free[core]);
-        let gives_up = of.due.saturating_add(self.rules.client_timeout);
-        if start >= gives_up {
-            self.leaving.push_back((gives_up, slot));
-            tally.lose(Loss::ClientTimeout, 1);
-            return;
-        }
-        let held = Held { due: of.due, at: start + work, work };
-        self.free[core] = held.at;
-        if self.held[core].is_empty() {
-            self.heads.set(core, Some(held.at));
-        }
-        self.held[core].push_back(held);
-        if !self.rules.can_fail {
-            self.count(held, tally);
-        }
+        slot * self.cores..(slot + 1) * self.cores
     }
 
     /// Counts a request that an instance served: in time, or for nobody.
@@ -235,6 +78,105 @@ impl General {
             tally.lose(Loss::ClientTimeout, 1);
         } else {
             tally.serve(response, held.work);
+        }
+    }
+}
+
+impl Instances for General {
+    fn grow(&mut self, slots: usize) {
+        if slots > self.slowness.len() {
+            self.slowness.resize(slots, super::ONE);
+            self.free.resize(slots * self.cores, 0);
+            self.held.resize(slots * self.cores, VecDeque::new());
+            self.heads.grow(slots * self.cores);
+        }
+    }
+
+    fn open(&mut self, slot: usize, slowness: u64, now: u64) {
+        for core in self.cores_of(slot) {
+            self.free[core] = now;
+        }
+        self.slowness[slot] = slowness;
+    }
+
+    fn set_slowness(&mut self, slot: usize, slowness: u64) {
+        self.slowness[slot] = slowness;
+    }
+
+    fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
+        for core in self.cores_of(slot) {
+            for held in self.held[core].drain(..) {
+                tally.lose(self.rules.fails_as(held.due, now), 1);
+            }
+            self.free[core] = now;
+            self.heads.set(core, None);
+        }
+        // Those whose clients would have given up were counted as that, and are.
+        self.leaving.retain(|&(_, of)| of != slot);
+    }
+
+    fn done_at(&self, slot: usize) -> u64 {
+        let cores = self.free.get(self.cores_of(slot)).unwrap_or_default();
+        cores.iter().copied().max().unwrap_or(0)
+    }
+
+    fn backlog(&self, now: u64) -> u64 {
+        if self.rules.can_fail {
+            return 0;
+        }
+        self.free.iter().map(|at| at.saturating_sub(now)).sum()
+    }
+
+    /// The head of a core that has been served, or one whose client has given up.
+    #[inline]
+    fn leave(&mut self, now: u64, tally: &mut Tally) -> Option<(usize, u64)> {
+        let served = self.heads.come(now);
+        if let Some(&(at, slot)) = self.leaving.front()
+            && at <= now
+            && served.is_none_or(|(_, served_at)| at < served_at)
+        {
+            self.leaving.pop_front();
+            return Some((slot, at));
+        }
+        let (core, at) = served?;
+        if let Some(head) = self.held[core].pop_front()
+            && self.rules.can_fail
+        {
+            self.count(head, tally);
+        }
+        self.heads.set(core, self.held[core].front().map(|next| next.at));
+        Some((core / self.cores, at))
+    }
+
+    #[inline]
+    fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, tally: &mut Tally) {
+        let slowness = self.rules.slowdown.at(present, self.slowness[slot]);
+        let work = scaled(request.service, slowness);
+        let cores = self.cores_of(slot);
+        let first = cores.start;
+        let free = &mut self.free[cores];
+        let mut core = 0;
+        for other in 1..free.len() {
+            if free[other] < free[core] {
+                core = other;
+            }
+        }
+        let start = now.max(free[core]);
+        let gives_up = request.due.saturating_add(self.rules.client_timeout);
+        if start >= gives_up {
+            self.leaving.push_back((gives_up, slot));
+            tally.lose(Loss::ClientTimeout, 1);
+            return;
+        }
+        let held = Held { due: request.due, at: start.saturating_add(work), work };
+        free[core] = held.at;
+        let core = first + core;
+        if self.held[core].is_empty() {
+            self.heads.set(core, Some(held.at));
+        }
+        self.held[core].push_back(held);
+        if !self.rules.can_fail {
+            self.count(held, tally);
         }
     }
 }

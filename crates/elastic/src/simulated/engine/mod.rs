@@ -5,16 +5,20 @@
 
 mod balancer;
 mod compare;
+mod dispatch;
 mod general;
 mod lanes;
+mod levels;
+mod queue;
 mod sharing;
 mod tally;
 mod winner;
 
 pub use balancer::{Choice, Ties};
+pub(super) use tally::GREATEST;
 pub use tally::{Loss, TICK_NS, Tally};
 
-use balancer::Balancer;
+use dispatch::{Dispatcher, Instances};
 use general::General;
 use lanes::Lanes;
 use plimsoll_workload::random::Stream;
@@ -22,11 +26,15 @@ use sharing::Sharing;
 
 /// Service times are multiplied by a slowness over this: at speed 1.
 pub const ONE: u64 = 1 << 32;
+/// No instance is slower or faster than by this factor.
+const MOST_SLOW: u64 = 1 << 10;
+/// The most cores of an instance.
+pub const MOST_CORES: u32 = 256;
 
 /// What is the same for all instances and does not change.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// Requests that an instance serves at once.
+    /// Requests that an instance serves at once, from 1 to [`MOST_CORES`].
     pub cores: u32,
     /// The most requests of an instance, in service or waiting.
     pub limit: Option<u32>,
@@ -63,21 +71,22 @@ impl Rules {
         }
     }
 
-    /// How long a request waits at the balancer at most, and what it is lost to then.
-    fn patience(&self) -> (u64, Loss) {
-        if self.queue_timeout <= self.client_timeout {
-            (self.queue_timeout, Loss::QueueTimeout)
-        } else {
-            (self.client_timeout, Loss::ClientTimeout)
-        }
+    /// With a number of cores that an engine can have.
+    fn bounded(&self) -> Self {
+        Self { cores: self.cores.clamp(1, MOST_CORES), ..self.clone() }
     }
 
-    /// Whether the fast path can run it, with so many instances at most.
-    fn is_fast(&self, slots: usize) -> bool {
-        let limited = self.limit.is_some_and(|limit| (1..=lanes::MOST).contains(&limit));
-        slots <= lanes::SLOTS
-            && (1..=2).contains(&self.cores)
-            && limited
+    /// What a request is lost to whose instance fails: its client may have given up before.
+    fn fails_as(&self, due: u64, now: u64) -> Loss {
+        let is_waited_for = now - due < self.client_timeout;
+        if is_waited_for { Loss::InstanceFailed } else { Loss::ClientTimeout }
+    }
+
+    /// Whether the fast path can run it, as long as there are no more instances than it can have.
+    fn is_fast(&self) -> bool {
+        let is_limited = self.limit.is_some_and(|limit| (1..=lanes::MOST).contains(&limit));
+        (1..=2).contains(&self.cores)
+            && is_limited
             && self.choice == Choice::Least(Ties::First)
             && self.queue_room == 0
             && self.client_timeout == u64::MAX
@@ -111,8 +120,7 @@ impl Slowdown {
         let place = (present as usize).saturating_sub(1).min(self.factors.len().saturating_sub(1));
         match self.factors.get(place) {
             None => slowness,
-            #[expect(clippy::cast_possible_truncation, reason = "factors are small")]
-            Some(&factor) => (u128::from(slowness) * u128::from(factor) >> 32) as u64,
+            Some(&factor) => scaled(slowness, factor).min(MOST_SLOW * ONE),
         }
     }
 }
@@ -125,127 +133,166 @@ pub fn fixed(factor: f64) -> u64 {
     fixed
 }
 
-/// A pool of instances behind a balancer.
+/// A number times a factor over [`ONE`].
+#[inline(always)]
+fn scaled(number: u64, factor: u64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "factors are at most 2¹⁰")]
+    let scaled = ((u128::from(number) * u128::from(factor)) >> 32) as u64;
+    scaled
+}
+
+/// A pool of instances behind a balancer. Instances have places, from 0; there is no end of them.
+///
+/// Times are ticks of [`TICK_NS`] and never go back. Service times are at most 2³⁸ ticks.
 pub struct Engine {
     path: Path,
-    cores: u32,
+    rules: Rules,
+    chance: Stream,
 }
 
 enum Path {
     Fast(Box<Lanes>),
-    General(Box<General>),
-    Sharing(Box<Sharing>),
+    General(Box<Dispatcher<General>>),
+    Sharing(Box<Dispatcher<Sharing>>),
+}
+
+/// Does the same on whichever path it is.
+macro_rules! on_path {
+    ($path:expr, $of:ident => $fast:expr, $general:expr) => {
+        match $path {
+            Path::Fast($of) => $fast,
+            Path::General($of) => $general,
+            Path::Sharing($of) => $general,
+        }
+    };
 }
 
 impl Engine {
-    /// Room for so many instances, none of which is open; `chance` is what the balancer draws from.
+    /// No instance is open; `chance` is what the balancer draws from.
     #[must_use]
-    pub fn new(rules: &Rules, slots: usize, chance: Stream) -> Self {
-        let cores = rules.cores;
+    pub fn new(rules: &Rules, chance: Stream) -> Self {
+        Self::fast(rules, chance, true)
+    }
+
+    /// The same without the machine's vector instructions.
+    #[must_use]
+    pub fn portable(rules: &Rules, chance: Stream) -> Self {
+        Self::fast(rules, chance, false)
+    }
+
+    fn fast(rules: &Rules, chance: Stream, with_vectors: bool) -> Self {
         match rules.limit {
-            Some(limit) if rules.is_fast(slots) => {
-                Self { path: Path::Fast(Box::new(Lanes::new(limit))), cores }
+            Some(limit) if rules.is_fast() => {
+                let path = Path::Fast(Box::new(Lanes::new(limit, with_vectors)));
+                Self { path, rules: rules.bounded(), chance }
             }
-            _ => Self::general(rules, slots, chance),
+            _ => Self::general(rules, chance),
         }
     }
 
     /// The same on the general path, whatever the fast one can do.
     #[must_use]
-    pub fn general(rules: &Rules, slots: usize, chance: Stream) -> Self {
-        let balancer = Balancer::new(rules.choice, slots, rules.limit, chance);
-        let rules = rules.clone();
-        let cores = rules.cores;
+    pub fn general(rules: &Rules, chance: Stream) -> Self {
+        let (rules, drawn) = (rules.bounded(), chance.clone());
         let path = if rules.is_shared {
-            Path::Sharing(Box::new(Sharing::new(rules, slots, balancer)))
+            Path::Sharing(Box::new(Dispatcher::new(&rules, Sharing::new(&rules), drawn)))
         } else {
-            Path::General(Box::new(General::new(rules, slots, balancer)))
+            Path::General(Box::new(Dispatcher::new(&rules, General::new(&rules), drawn)))
         };
-        Self { path, cores }
+        Self { path, rules, chance }
     }
 
-    /// Begins to send requests to an instance that has none.
-    pub fn open(&mut self, slot: usize, slowness: u64, now: u64) {
-        match &mut self.path {
-            Path::Fast(lanes) => lanes.open(slot, self.cores, slowness, now),
-            Path::General(general) => general.open(slot, slowness, now),
-            Path::Sharing(sharing) => sharing.open(slot, slowness, now),
+    /// Begins to send requests to an instance that has none: first those that wait at the balancer.
+    pub fn open(&mut self, slot: usize, slowness: u64, now: u64, tally: &mut Tally) {
+        let slowness = bounded(slowness);
+        if slot >= lanes::SLOTS
+            && let Path::Fast(lanes) = &self.path
+        {
+            self.path = Path::General(Box::new(self.beyond(lanes)));
         }
+        let cores = self.rules.cores;
+        on_path!(&mut self.path, of => of.open(slot, cores, slowness, now),
+            of.open(slot, slowness, now, tally));
+    }
+
+    /// What the fast path has, on the general one, which gives the same figures from here on.
+    fn beyond(&self, lanes: &Lanes) -> Dispatcher<General> {
+        let general = General::new(&self.rules);
+        let mut path = Dispatcher::new(&self.rules, general, self.chance.clone());
+        let mut nothing = Tally::default();
+        for slot in 0..lanes::SLOTS {
+            if lanes.free(slot).next().is_none() {
+                continue;
+            }
+            path.open(slot, lanes.slowness(slot), 0, &mut nothing);
+            path.set_present(slot, lanes.present(slot));
+            for (core, free) in lanes.free(slot).enumerate() {
+                path.instances.take_over(slot, core, free, lanes.held(slot, core));
+            }
+            if !lanes.is_open(slot) {
+                path.close(slot);
+            }
+        }
+        path
+    }
+
+    /// Changes the speed of an instance, for requests that it accepts from now on.
+    pub fn set_slowness(&mut self, slot: usize, slowness: u64) {
+        let slowness = bounded(slowness);
+        on_path!(&mut self.path, of => of.set_slowness(slot, slowness),
+            of.instances.set_slowness(slot, slowness));
     }
 
     /// Sends no more requests to an instance; it finishes those that it has.
     pub fn close(&mut self, slot: usize) {
-        match &mut self.path {
-            Path::Fast(lanes) => lanes.close(slot),
-            Path::General(general) => general.close(slot),
-            Path::Sharing(sharing) => sharing.close(slot),
-        }
+        on_path!(&mut self.path, of => of.close(slot), of.close(slot));
     }
 
     /// How many requests an instance has.
     #[must_use]
     pub fn present(&self, slot: usize) -> u32 {
-        match &self.path {
-            Path::Fast(lanes) => lanes.present(slot),
-            Path::General(general) => general.present(slot),
-            Path::Sharing(sharing) => sharing.present(slot),
-        }
+        on_path!(&self.path, of => of.present(slot), of.present(slot))
     }
 
     /// When an instance has done all that it was given.
     #[must_use]
     pub fn done_at(&self, slot: usize) -> u64 {
-        match &self.path {
-            Path::Fast(lanes) => lanes.done_at(slot),
-            Path::General(general) => general.done_at(slot),
-            Path::Sharing(sharing) => sharing.done_at(slot),
-        }
+        on_path!(&self.path, of => of.free(slot).max().unwrap_or(0), of.instances.done_at(slot))
     }
 
-    /// Work that was accepted and is not yet done, ticks of cores.
+    /// Work that was counted and is not yet done, ticks of cores.
     #[must_use]
     pub fn backlog(&self, now: u64) -> u64 {
-        match &self.path {
-            Path::Fast(lanes) => lanes.backlog(now),
-            Path::General(general) => general.backlog(now),
-            Path::Sharing(_) => Sharing::backlog(),
-        }
+        on_path!(&self.path, of => of.backlog(now), of.instances.backlog(now))
     }
 
-    /// Ends an instance at once: what it has is lost. Where instances can fail, and only there.
+    /// Ends an instance at once: what it has is lost. Only by rules under which instances can fail.
     pub fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
-        match &mut self.path {
-            Path::Fast(lanes) => lanes.close(slot),
-            Path::General(general) => general.fail(slot, now, tally),
-            Path::Sharing(sharing) => sharing.fail(slot, now, tally),
-        }
+        on_path!(&mut self.path,
+            _of => unreachable!("the fast path has counted what would be lost: see `Rules::can_fail`"),
+            _of.fail(slot, now, tally));
     }
 
     /// Requests that wait at the balancer.
     #[must_use]
     pub fn queued(&self) -> usize {
-        match &self.path {
-            Path::Fast(_) => 0,
-            Path::General(general) => general.queued(),
-            Path::Sharing(sharing) => sharing.queued(),
-        }
+        on_path!(&self.path, _of => 0, _of.queued())
     }
 
-    /// Offers requests with their service times at speed 1, in the order in which they are due.
+    /// Offers requests with their service times at speed 1, as many, in the order in which they are
+    /// due.
     pub fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
-        match &mut self.path {
-            Path::Fast(lanes) => lanes.offer(due, service, tally),
-            Path::General(general) => general.offer(due, service, tally),
-            Path::Sharing(sharing) => sharing.offer(due, service, tally),
-        }
+        on_path!(&mut self.path, of => of.offer(due, service, tally),
+            of.offer(due, service, tally));
     }
 
-    /// Lets time pass without a request. Between two such moments lies no more than a minute.
+    /// Lets time pass without a request.
     pub fn pass(&mut self, now: u64, tally: &mut Tally) {
-        match &mut self.path {
-            Path::Fast(lanes) => lanes.pass(now),
-            Path::General(general) => general.pass(now, tally),
-            Path::Sharing(sharing) => sharing.pass(now, tally),
-        }
+        on_path!(&mut self.path, of => of.pass(now), of.pass(now, tally));
     }
+}
+
+/// A slowness within bounds: so no sum of times is too large for its number.
+fn bounded(slowness: u64) -> u64 {
+    slowness.clamp(ONE / MOST_SLOW, ONE * MOST_SLOW)
 }

@@ -1,4 +1,4 @@
-//! Processor sharing: the requests of an instance share its cores alike, none has more than one.
+//! Instances with processor sharing: their requests share the cores alike, none has more than one.
 //!
 //! Each instance has a clock of its own that runs as fast as each of its requests is served: with n
 //! requests on c cores at the rate min(1, c / n). A request leaves when that clock has gone on by its
@@ -8,11 +8,11 @@
 //!
 //! Requests are counted when they leave: until then it is not known when that will be.
 
-use super::Rules;
-use super::balancer::Balancer;
+use super::dispatch::Instances;
+use super::queue::Request;
 use super::tally::{Loss, Tally};
 use super::winner::Winner;
-use std::collections::VecDeque;
+use super::{Rules, scaled};
 
 /// A request at an instance.
 #[derive(Debug, Clone, Copy)]
@@ -31,174 +31,145 @@ struct Instance {
     at: u64,
     /// What it has, the first to leave last.
     held: Vec<Held>,
-    /// Service times are multiplied by this over 2³².
     slowness: u64,
     /// When the last one left.
     done_at: u64,
 }
 
-/// The state of all instances and of the balancer.
+/// How fast an instance's own clock runs with so many requests, and one over it.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    rate: f64,
+    slower: f64,
+}
+
+/// The state of all instances.
 pub(super) struct Sharing {
     rules: Rules,
-    balancer: Balancer,
     first: Winner,
     instances: Vec<Instance>,
-    queue: VecDeque<(u64, u64)>,
+    /// By the number of requests, as far as it has come.
+    paces: Vec<Pace>,
+}
+
+impl Pace {
+    fn of(cores: u32, present: usize) -> Self {
+        let (cores, present) = (f64::from(cores), present as f64);
+        if present > cores {
+            Self { rate: cores / present, slower: present / cores }
+        } else {
+            Self { rate: 1.0, slower: 1.0 }
+        }
+    }
 }
 
 impl Sharing {
-    /// Room for so many instances, none of which is open.
-    pub(super) fn new(rules: Rules, slots: usize, balancer: Balancer) -> Self {
-        let instance =
-            Instance { own: 0.0, at: 0, held: Vec::new(), slowness: super::ONE, done_at: 0 };
-        let first = Winner::new(slots);
-        Self { rules, balancer, first, instances: vec![instance; slots], queue: VecDeque::new() }
-    }
-
-    /// Begins to send requests to an instance that has none.
-    pub(super) fn open(&mut self, slot: usize, slowness: u64, now: u64) {
-        let instance = &mut self.instances[slot];
-        (instance.own, instance.at, instance.done_at) = (0.0, now, now);
-        instance.slowness = slowness;
-        self.balancer.open(slot);
-    }
-
-    /// Sends no more requests to an instance; it finishes those that it has.
-    pub(super) fn close(&mut self, slot: usize) {
-        self.balancer.close(slot);
-    }
-
-    /// Ends an instance at once: what it has is lost.
-    pub(super) fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
-        self.pass(now, tally);
-        tally.lose(Loss::InstanceFailed, self.instances[slot].held.len() as u64);
-        self.instances[slot].held.clear();
-        self.first.set(slot, None);
-        self.balancer.close(slot);
-        self.balancer.clear(slot);
-    }
-
-    pub(super) fn present(&self, slot: usize) -> u32 {
-        self.balancer.present(slot)
-    }
-
-    /// Requests that wait at the balancer.
-    pub(super) fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// When the last request of an instance left.
-    pub(super) fn done_at(&self, slot: usize) -> u64 {
-        self.instances[slot].done_at
-    }
-
-    /// Work that was counted and is not yet done: none.
-    pub(super) fn backlog() -> u64 {
-        0
-    }
-
-    /// Offers requests in order, none earlier than what came before.
-    pub(super) fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
-        tally.offered += due.len() as u64;
-        for (&due, &service) in due.iter().zip(service) {
-            self.pass(due, tally);
-            if self.queue.is_empty()
-                && let Some(slot) = self.balancer.choose()
-            {
-                self.accept(slot, due, service, due);
-            } else if self.queue.len() < self.rules.queue_room {
-                self.queue.push_back((due, service));
-            } else {
-                let why = if self.rules.queue_room == 0 { Loss::NoSlot } else { Loss::QueueFull };
-                tally.lose(why, 1);
-            }
-        }
-    }
-
-    /// Lets time pass up to and with `now`.
-    #[inline]
-    pub(super) fn pass(&mut self, now: u64, tally: &mut Tally) {
-        while let Some((slot, at)) = self.first.come(now) {
-            self.leave(slot, at, tally);
-            self.expire(at, tally);
-            while let Some(&(due, service)) = self.queue.front() {
-                let Some(slot) = self.balancer.choose() else { break };
-                self.queue.pop_front();
-                self.accept(slot, due, service, at);
-            }
-        }
-        self.expire(now, tally);
-    }
-
-    /// Drops what has waited at the balancer for too long.
-    fn expire(&mut self, now: u64, tally: &mut Tally) {
-        let (most, why) = self.rules.patience();
-        while self.queue.front().is_some_and(|(due, _)| now - due >= most) {
-            self.queue.pop_front();
-            tally.lose(why, 1);
-        }
+    /// No instance is open.
+    pub(super) fn new(rules: &Rules) -> Self {
+        let paces = vec![Pace::of(rules.cores, 0)];
+        Self { rules: rules.clone(), first: Winner::new(0), instances: Vec::new(), paces }
     }
 
     /// Takes an instance's own time up to now.
     #[inline]
     fn bring(&mut self, slot: usize, now: u64) {
-        let cores = f64::from(self.rules.cores);
         let of = &mut self.instances[slot];
-        let count = of.held.len() as f64;
-        let rate = if count > cores { cores / count } else { 1.0 };
-        of.own += (now - of.at) as f64 * rate;
+        of.own += (now - of.at) as f64 * self.paces[of.held.len()].rate;
         of.at = now;
     }
 
     /// Says anew when the first of an instance leaves.
     #[inline]
     fn plan(&mut self, slot: usize) {
-        let cores = f64::from(self.rules.cores);
         let of = &self.instances[slot];
-        let at = of.held.last().map(|first| {
-            let count = of.held.len() as f64;
-            let slower = if count > cores { count / cores } else { 1.0 };
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks")]
-            let left = ((first.leaves - of.own).max(0.0) * slower).ceil() as u64;
-            of.at + left
-        });
+        let slower = self.paces[of.held.len()].slower;
+        let at = of.held.last().map(|first| of.at + up((first.leaves - of.own) * slower));
         self.first.set(slot, at);
+    }
+}
+
+/// Ticks, rounded up; those below zero are none.
+#[inline(always)]
+fn up(ticks: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let whole = ticks as u64;
+    whole + u64::from((whole as f64) < ticks)
+}
+
+impl Instances for Sharing {
+    fn grow(&mut self, slots: usize) {
+        if slots > self.instances.len() {
+            let slowness = super::ONE;
+            let idle = Instance { own: 0.0, at: 0, held: Vec::new(), slowness, done_at: 0 };
+            self.instances.resize(slots, idle);
+            self.first.grow(slots);
+        }
+    }
+
+    fn open(&mut self, slot: usize, slowness: u64, now: u64) {
+        let instance = &mut self.instances[slot];
+        (instance.own, instance.at, instance.done_at) = (0.0, now, now);
+        instance.slowness = slowness;
+    }
+
+    fn set_slowness(&mut self, slot: usize, slowness: u64) {
+        self.instances[slot].slowness = slowness;
+    }
+
+    fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
+        for held in self.instances[slot].held.drain(..) {
+            tally.lose(self.rules.fails_as(held.due, now), 1);
+        }
+        self.first.set(slot, None);
+    }
+
+    fn done_at(&self, slot: usize) -> u64 {
+        self.instances.get(slot).map_or(0, |of| of.done_at)
+    }
+
+    /// None: work is counted when it is done.
+    fn backlog(&self, _: u64) -> u64 {
+        0
     }
 
     #[inline]
-    fn accept(&mut self, slot: usize, due: u64, service: u64, now: u64) {
-        self.balancer.add(slot);
+    fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, _: &mut Tally) {
         self.bring(slot, now);
-        let present = self.balancer.present(slot);
         let of = &mut self.instances[slot];
         let slowness = self.rules.slowdown.at(present, of.slowness);
-        #[expect(clippy::cast_possible_truncation, reason = "as long as 13 days")]
-        let work = (u128::from(service) * u128::from(slowness) >> 32) as u64;
+        let work = scaled(request.service, slowness);
         let leaves = of.own + work as f64;
-        let place = of.held.partition_point(|held| held.leaves >= leaves);
-        of.held.insert(place, Held { leaves, due, work });
+        // Of those that leave at once the one that came first goes first.
+        let mut place = of.held.len();
+        while place > 0 && of.held[place - 1].leaves <= leaves {
+            place -= 1;
+        }
+        of.held.insert(place, Held { leaves, due: request.due, work });
+        if of.held.len() == self.paces.len() {
+            self.paces.push(Pace::of(self.rules.cores, of.held.len()));
+        }
         self.plan(slot);
     }
 
-    /// The first of an instance leaves.
     #[inline]
-    fn leave(&mut self, slot: usize, now: u64, tally: &mut Tally) {
-        self.bring(slot, now);
+    fn leave(&mut self, now: u64, tally: &mut Tally) -> Option<(usize, u64)> {
+        let (slot, at) = self.first.come(now)?;
+        self.bring(slot, at);
         let of = &mut self.instances[slot];
-        of.done_at = now;
-        let Some(first) = of.held.pop() else { return };
+        of.done_at = at;
+        let first = of.held.pop()?;
         if of.held.is_empty() {
             // Sums begin anew, so that they stay exact.
             of.own = 0.0;
         }
-        self.balancer.remove(slot);
         self.plan(slot);
-        let response = now - first.due;
+        let response = at - first.due;
         if response > self.rules.client_timeout {
             tally.work += first.work;
             tally.lose(Loss::ClientTimeout, 1);
         } else {
             tally.serve(response, first.work);
         }
+        Some((slot, at))
     }
 }

@@ -14,10 +14,12 @@ pub const TICK_NS: u64 = 64;
 const ONES: usize = 2048;
 /// Buckets of each doubling.
 const HALF: usize = ONES / 2;
-/// Doublings: response times up to 2³⁸ ticks, which are 4.9 hours.
+/// Doublings: response times up to 2³⁸ ticks, which are 4.9 hours. Longer ones count as that.
 const DOUBLINGS: usize = 27;
-const BUCKETS: usize = ONES + DOUBLINGS * HALF;
-const GREATEST: u64 = (1 << (11 + DOUBLINGS)) - 1;
+pub(crate) const GREATEST: u64 = (1 << (11 + DOUBLINGS)) - 1;
+/// No bucket lies beyond: a power of two, so that a mask keeps an index within.
+const BUCKETS: usize = 1 << 15;
+const _: () = assert!(ONES + DOUBLINGS * HALF <= BUCKETS);
 
 /// Why a request was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,14 +84,38 @@ impl Default for Tally {
     fn default() -> Self {
         let counts = vec![0; BUCKETS].into_boxed_slice();
         let counts = counts.try_into().unwrap_or_else(|_| unreachable!("of that length"));
-        Self { offered: 0, lost: [0; Loss::ALL.len()], served: 0, work: 0, sum: 0, min: u64::MAX, max: 0, counts }
+        let lost = [0; Loss::ALL.len()];
+        Self { offered: 0, lost, served: 0, work: 0, sum: 0, min: u64::MAX, max: 0, counts }
+    }
+}
+
+/// What is summed up over served requests: in registers while requests are offered.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    served: u64,
+    work: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Sums {
+    /// Counts one that was accepted and is, or will be, served.
+    #[inline(always)]
+    pub(super) fn serve(&mut self, counts: &mut [u32; BUCKETS], response: u64, work: u64) {
+        let response = response.min(GREATEST);
+        self.served += 1;
+        self.work += work;
+        self.sum += response;
+        self.min = self.min.min(response);
+        self.max = self.max.max(response);
+        counts[bucket_of(response) % BUCKETS] += 1;
     }
 }
 
 /// The bucket of a number of ticks.
 #[inline(always)]
 fn bucket_of(ticks: u64) -> usize {
-    let ticks = ticks.min(GREATEST);
     let shift = 53 - (ticks | (ONES as u64 - 1)).leading_zeros();
     #[expect(clippy::cast_possible_truncation, reason = "below 2048 after the shift")]
     let sub = (ticks >> shift) as usize;
@@ -104,28 +130,50 @@ impl Tally {
     }
 
     /// Counts one that was accepted and is, or will be, served.
-    #[inline(always)]
+    #[inline]
     pub fn serve(&mut self, response: u64, work: u64) {
-        self.served += 1;
-        self.work += work;
-        self.sum += response;
-        self.min = self.min.min(response);
-        self.max = self.max.max(response);
-        self.counts[bucket_of(response)] += 1;
+        let (mut sums, counts) = self.running();
+        sums.serve(counts, response, work);
+        self.resume(sums);
+    }
+
+    /// What to count with, until [`Tally::resume`].
+    #[inline(always)]
+    pub(super) fn running(&mut self) -> (Sums, &mut [u32; BUCKETS]) {
+        let Self { served, work, sum, min, max, .. } = *self;
+        (Sums { served, work, sum, min, max }, &mut self.counts)
+    }
+
+    /// Takes back what was counted.
+    #[inline(always)]
+    pub(super) fn resume(&mut self, sums: Sums) {
+        let Sums { served, work, sum, min, max } = sums;
+        (self.served, self.work, self.sum) = (served, work, sum);
+        (self.min, self.max) = (min, max);
+    }
+
+    /// Whether it is time to drain it, lest a bucket overflow.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.served >= 1 << 31
     }
 
     /// Adds its response times to a histogram of nanoseconds, and begins anew.
     pub fn drain_into(&mut self, histogram: &mut Histogram) {
         if self.min <= self.max {
             let (first, last) = (bucket_of(self.min), bucket_of(self.max));
-            for index in first..=last {
-                let count = u64::from(std::mem::take(&mut self.counts[index]));
-                // The least and the greatest are told exactly.
-                if index == last {
-                    histogram.record(self.max * TICK_NS);
-                }
-                let rest = count - u64::from(index == last);
-                histogram.record_n(lowest_of(index).max(self.min) * TICK_NS, rest);
+            // Up to there a bucket of nanoseconds is narrower than a tick.
+            for index in first..HALF.min(last + 1) {
+                let count = std::mem::take(&mut self.counts[index]);
+                histogram.record_n(index as u64 * TICK_NS, u64::from(count));
+            }
+            if last >= HALF {
+                let row = first.max(HALF)..last + 1;
+                let (from, least) = (lowest_of(row.start), self.min.max(lowest_of(row.start)));
+                let counts = &mut self.counts[row];
+                let [from, least, greatest] = [from, least, self.max].map(|ticks| ticks * TICK_NS);
+                histogram.add_row(from, counts, least, greatest);
+                counts.fill(0);
             }
         }
         (self.offered, self.served, self.work, self.sum) = (0, 0, 0, 0);
@@ -151,17 +199,21 @@ mod tests {
     proptest! {
         #[test]
         fn a_tally_says_the_same_as_a_histogram(
-            ticks in prop::collection::vec(0u64..1 << 38, 1..200),
+            mut ticks in prop::collection::vec(0u64..1 << 40, 1..200),
+            bits in 0u32..38,
         ) {
+            ticks.iter_mut().for_each(|ticks| *ticks >>= bits);
             let (mut tally, mut drained, mut direct) =
                 (Tally::default(), Histogram::new(), Histogram::new());
             for &t in &ticks {
                 tally.serve(t, 0);
-                direct.record(t * TICK_NS);
+                direct.record(t.min(GREATEST) * TICK_NS);
             }
             tally.drain_into(&mut drained);
             prop_assert_eq!((drained.min(), drained.max()), (direct.min(), direct.max()));
-            let buckets = |h: &Histogram| h.buckets().map(|b| (b.lowest, b.count)).collect::<Vec<_>>();
+            let buckets = |of: &Histogram| -> Vec<(u64, u64)> {
+                of.buckets().map(|bucket| (bucket.lowest, bucket.count)).collect()
+            };
             prop_assert_eq!(buckets(&drained), buckets(&direct));
             prop_assert_eq!(tally.max, 0);
         }

@@ -1,0 +1,142 @@
+//! The general path: a balancer, a queue before it, and instances of some kind behind it.
+//!
+//! Time goes from one request that leaves an instance to the next; each makes a place that what
+//! waits at the balancer may take.
+
+use super::Rules;
+use super::balancer::Balancer;
+use super::queue::{Queue, Request};
+use super::tally::Tally;
+use plimsoll_workload::random::Stream;
+
+/// What takes requests behind a balancer: instances by their places, slow by a factor over 2³².
+pub(super) trait Instances {
+    /// Makes room for so many.
+    fn grow(&mut self, slots: usize);
+
+    /// An instance that has no requests begins.
+    fn open(&mut self, slot: usize, slowness: u64, now: u64);
+
+    /// Changes the speed of an instance, for requests that it accepts from now on.
+    fn set_slowness(&mut self, slot: usize, slowness: u64);
+
+    /// An instance takes a request, and has so many with it.
+    fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, tally: &mut Tally);
+
+    /// Lets the next request that has left by `now` go: from where, and when.
+    fn leave(&mut self, now: u64, tally: &mut Tally) -> Option<(usize, u64)>;
+
+    /// An instance loses what it has.
+    fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally);
+
+    /// When an instance has done all that it was given, as far as that is known.
+    fn done_at(&self, slot: usize) -> u64;
+
+    /// Work that was counted and is not yet done at a time, ticks of cores.
+    fn backlog(&self, now: u64) -> u64;
+}
+
+/// A balancer and what is before and behind it.
+pub(super) struct Dispatcher<I> {
+    balancer: Balancer,
+    queue: Queue,
+    pub(super) instances: I,
+}
+
+impl<I: Instances> Dispatcher<I> {
+    /// No instance is open.
+    pub(super) fn new(rules: &Rules, instances: I, chance: Stream) -> Self {
+        let balancer = Balancer::new(rules.choice, rules.limit, chance);
+        Self { balancer, queue: Queue::new(rules), instances }
+    }
+
+    /// Begins to send requests to an instance that has none: first what waits.
+    pub(super) fn open(&mut self, slot: usize, slowness: u64, now: u64, tally: &mut Tally) {
+        self.instances.grow(slot + 1);
+        self.instances.open(slot, slowness, now);
+        self.balancer.open(slot);
+        // Twice as fast, twice as often.
+        let weight = super::ONE.saturating_mul(UNIT_WEIGHT) / slowness.max(1);
+        self.balancer.set_weight(slot, weight);
+        self.dispatch(now, tally);
+    }
+
+    /// Says what an instance has that was given to it elsewhere.
+    pub(super) fn set_present(&mut self, slot: usize, present: u32) {
+        for _ in 0..present {
+            self.balancer.add(slot);
+        }
+    }
+
+    /// Sends no more requests to an instance; it finishes those that it has.
+    pub(super) fn close(&mut self, slot: usize) {
+        self.balancer.close(slot);
+    }
+
+    /// Ends an instance at once: what it has is lost.
+    pub(super) fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
+        self.pass(now, tally);
+        self.balancer.close(slot);
+        self.balancer.clear(slot);
+        self.instances.fail(slot, now, tally);
+    }
+
+    pub(super) fn present(&self, slot: usize) -> u32 {
+        self.balancer.present(slot)
+    }
+
+    /// Requests that wait at the balancer.
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Offers requests in order, none earlier than what came before.
+    pub(super) fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
+        tally.offered += due.len() as u64;
+        for (&due, &service) in due.iter().zip(service) {
+            self.pass(due, tally);
+            let request = Request { due, service };
+            if self.queue.is_empty()
+                && let Some(slot) = self.balancer.choose()
+            {
+                self.accept(slot, request, due, tally);
+            } else {
+                self.queue.push(request, tally);
+            }
+        }
+    }
+
+    /// Lets time pass up to and with `now`. What has waited for too long is lost; where a place
+    /// becomes free at that very moment, too.
+    #[inline]
+    pub(super) fn pass(&mut self, now: u64, tally: &mut Tally) {
+        while let Some((slot, at)) = self.instances.leave(now, tally) {
+            self.balancer.remove(slot);
+            if !self.queue.is_empty() {
+                self.dispatch(at, tally);
+            }
+        }
+        self.queue.expire(now, tally);
+    }
+
+    /// Gives what waits at the balancer to instances with a place.
+    fn dispatch(&mut self, now: u64, tally: &mut Tally) {
+        self.queue.expire(now, tally);
+        while !self.queue.is_empty()
+            && let Some(slot) = self.balancer.choose()
+            && let Some(request) = self.queue.pop()
+        {
+            self.accept(slot, request, now, tally);
+        }
+    }
+
+    #[inline]
+    fn accept(&mut self, slot: usize, request: Request, now: u64, tally: &mut Tally) {
+        self.balancer.add(slot);
+        let present = self.balancer.present(slot);
+        self.instances.accept(slot, request, present, now, tally);
+    }
+}
+
+/// The weight of an instance of speed 1.
+const UNIT_WEIGHT: u64 = 1 << 16;
