@@ -66,7 +66,7 @@ proptest! {
             failures: fails.then_some(Failures { mttf_s: 2000.0, mttr_s: 100.0 }),
             boot: Boot { boot: law("uniform:30s..300s"), configure: law("exp:20s"), slow_start: None },
             tick_ns: 420 * SECOND_NS,
-            ..setup("1/s for 3h 20m")
+            ..setup("1/s for 200m")
         };
         let of = played(&setup, &says);
         let hours = charged(&of.instances, unit, from);
@@ -136,7 +136,7 @@ proptest! {
             termination: if is_newest { Termination::Newest } else { Termination::Oldest },
             boot: Boot { boot, configure: Distribution::NONE, slow_start: None },
             tick_ns: 420 * SECOND_NS,
-            ..setup("0/s for 3h 20m")
+            ..setup("0/s for 200m")
         };
         let script: Vec<u32> = says.iter().map(|says| u32::try_from(*says).unwrap()).collect();
         let of = played(&setup, &script);

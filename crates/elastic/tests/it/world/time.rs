@@ -17,14 +17,14 @@ fn metric(saw: &Saw, metric: Metric) -> f64 {
 
 #[test]
 fn an_instance_takes_requests_when_it_has_booted() {
-    // Launched at 10 s, there at 70 s; of the tick that it comes in, half.
-    let of = played(&Setup { start: 1, ..setup("10/s for 2m") }, &[3]);
-    let ready: Vec<f64> = of.ticks.iter().map(|of| of.ready).collect();
-    assert_eq!(ready, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0, 3.0, 3.0, 3.0, 3.0]);
+    let ready = |setup: &Setup| -> Vec<String> {
+        played(setup, &[3]).ticks.iter().map(|of| format!("{:.3}", of.ready)).collect()
+    };
+    // Launched at 10 s, there at 70 s.
+    let even = Setup { start: 1, ..setup("10/s for 2m") };
+    assert_eq!(ready(&even), [&["1.000"; 7][..], &["3.000"; 5][..]].concat());
     let odd = Setup { start: 1, tick_ns: 40 * SECOND_NS, ..setup("10/s for 2m") };
-    let of = played(&odd, &[3]);
-    let ready: Vec<f64> = of.ticks.iter().map(|of| of.ready).collect();
-    assert_eq!(ready, [1.0, 1.0, 2.0], "from 100 s on, of 80 to 120 s");
+    assert_eq!(ready(&odd), ["1.000", "1.000", "2.000"], "from 100 s on, of 80 to 120 s");
     assert_eq!(saw(&odd, &[3]).iter().map(|of| of.ready).collect::<Vec<_>>(), [1, 1]);
 }
 
