@@ -46,7 +46,6 @@ struct Panicking {
     most: u32,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
     let among = [Metric::Concurrency, Metric::Rate];
     let metric = parameters.metric(&among, Metric::Concurrency, &["target"]);

@@ -87,7 +87,6 @@ fn rate(text: &str) -> Result<Rate, ParseError> {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
     let words = [("modified", Blocking::Modified), ("erlang-b", Blocking::ErlangB)];
     let blocking = parameters.word("blocking", &words).unwrap_or(Blocking::Modified);

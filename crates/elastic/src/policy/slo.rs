@@ -56,7 +56,6 @@ impl Default for Corrected {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
     let (quantile, bound_s) = facts.slo.unwrap_or((1.0 - LOST, f64::INFINITY));
     Some(maker(Slo {

@@ -73,7 +73,6 @@ fn step(part: &str, sign: char) -> Option<(f64, Change)> {
     Some((bound, if to { Change::To(count) } else { Change::By(count) }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
     let metric = parameters.metric(&Metric::ALL, Metric::Cpu, &["up", "down"]);
     let by = |steps: &[(f64, u32)]| steps.iter().map(|(at, by)| (*at, Change::By(*by))).collect();

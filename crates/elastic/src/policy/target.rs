@@ -44,7 +44,6 @@ struct Target {
     down_s: f64,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
     Some(maker(Target {
         metric: parameters.metric(&METRICS, Metric::Cpu, &["target"]),

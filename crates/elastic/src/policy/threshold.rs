@@ -75,7 +75,6 @@ fn action(parameters: &mut Parameters<'_>, by: &str, to: &str) -> Action {
     parameters.whole(to, 0, 1_000_000).map_or(Action::By(count), Action::To)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
     let metric = parameters.metric(&Metric::ALL, Metric::Cpu, &["lower", "upper"]);
     let upper = parameters.number("upper", 0.0, 1e9).unwrap_or(70.0);

@@ -5,6 +5,9 @@ use plimsoll_elastic::observation::Metric::Rate;
 
 const ERLANG_B: (&str, &str) = ("blocking", "erlang-b");
 
+/// Parameters.
+type Given<'a> = &'a [(&'a str, &'a str)];
+
 /// Minutes at a rate each, without a decision.
 fn pass(scene: &mut Scene, minutes: usize, rate: f64) {
     (0..minutes).for_each(|_| scene.pass(&[(Rate, rate)]));
@@ -57,15 +60,16 @@ fn the_rate_is_a_mean_or_weighs_the_latest_most() {
 
 #[test]
 fn one_server_of_the_formula_is_an_instance_or_a_core() {
-    for (given, at_300, at_600) in [
-        (&[][..], 11, 21),
+    let cases: [(Given<'_>, u32, u32); 5] = [
+        (&[], 11, 21),
         (&[ERLANG_B], 17, 30),
         (&[ERLANG_B, ("agent", "core")], 15, 28),
         // Where servers cost nothing: as many as lose nothing.
         (&[("price", "0")], 11, 21),
         // And where they cost more than they can earn: one.
         (&[("price", "200")], 1, 1),
-    ] {
+    ];
+    for (given, at_300, at_600) in cases {
         assert_eq!(after(given, 4, &[(60, 300.0)]), at_300, "{given:?}");
         assert_eq!(after(given, 4, &[(60, 600.0)]), at_600, "{given:?}");
     }
@@ -76,10 +80,8 @@ fn one_server_of_the_formula_is_an_instance_or_a_core() {
 fn optima_are_the_references() {
     for row in vectors("thesis_optimal_n.csv") {
         let rate: f64 = row[0].parse().unwrap();
-        let core = ("agent", "core");
-        for (given, best) in
-            [(&[][..], &row[1]), (&[ERLANG_B], &row[2]), (&[ERLANG_B, core], &row[3])]
-        {
+        let ways: [Given<'_>; 3] = [&[], &[ERLANG_B], &[ERLANG_B, ("agent", "core")]];
+        for (given, best) in ways.into_iter().zip(&row[1..]) {
             let found = after(given, 1, &[(60, rate)]);
             assert_eq!(found, best.parse::<u32>().unwrap(), "{rate}/s {given:?}");
         }
