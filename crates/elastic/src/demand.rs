@@ -50,6 +50,9 @@ impl Demand {
     /// needed. At least 1.
     #[must_use]
     pub fn instances(&self, rate_per_s: f64, speed: f64) -> u32 {
+        if !self.can_hold(speed) {
+            return MOST;
+        }
         let service_s = self.facts.service_s / speed;
         let cores = f64::from(self.facts.cores);
         let saturated = rate_per_s * service_s / cores;
@@ -69,6 +72,15 @@ impl Demand {
             if self.holds(middle, rate_per_s, speed) { high = middle } else { low = middle }
         }
         high
+    }
+
+    /// Whether any number can hold the SLO: where nobody waits.
+    fn can_hold(&self, speed: f64) -> bool {
+        self.facts.slo.is_none_or(|(quantile, bound_s)| {
+            let points = &self.facts.service_points_s;
+            let longer = points.iter().filter(|&&s| s / speed > bound_s).count();
+            longer as f64 <= (1.0 - quantile) * points.len() as f64
+        })
     }
 
     /// Whether so many instances hold the SLO at a rate.
