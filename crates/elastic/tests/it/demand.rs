@@ -30,7 +30,7 @@ proptest! {
         speed in 0.5f64..2.0,
         cores in 1u32..5,
         limit in prop::option::of(5u32..20),
-        slo in prop::option::of((0.5f64..0.99, 0.5f64..2.0)),
+        slo in prop::option::of((0.5f64..0.99, 1.0f64..2.0)),
     ) {
         let demand = Demand::new(&facts(cores, limit, slo, &exponential()));
         let least = demand.instances(rate, speed);
