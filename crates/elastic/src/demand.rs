@@ -38,7 +38,7 @@ impl Demand {
         let cores = self.facts.cores;
         match self.facts.slo {
             Some((quantile, bound_s)) => format!(
-                "the least n for which M/G/m with {cores} servers an instance keeps p{} below {} ms",
+                "the least n for which M/G/m with {cores} servers each keeps p{} below {} ms",
                 100.0 * quantile,
                 1e3 * bound_s
             ),

@@ -157,8 +157,9 @@ impl Series {
         is_covered.then(|| self.average(end_s - seconds, end_s, metric)).flatten()
     }
 
-    /// The means over the last so many periods, the latest last, not a number where nothing was seen
-    /// in one; `None` where there are not as many yet, or the first of them begins before `since_s`.
+    /// The means over the last so many periods, the latest last, not a number where nothing was
+    /// seen in one; `None` where there are not as many yet, or the first of them begins before
+    /// `since_s`.
     #[must_use]
     pub fn datapoints(
         &self,

@@ -151,9 +151,8 @@ impl PolicyResult {
             let of = FIGURES.iter().find(|(field, _)| *field == name).map(|(_, of)| *of);
             mean(outcomes, of.unwrap_or_else(|| unreachable!("{name} is a figure")))
         };
-        let lost_by = Loss::ALL.map(|why| {
-            (why.name().to_owned(), mean(outcomes, |of| of.lost[why as usize] as f64))
-        });
+        let lost_by = Loss::ALL
+            .map(|why| (why.name().to_owned(), mean(outcomes, |of| of.lost[why as usize] as f64)));
         let off = |of: fn(&Outcome) -> plimsoll_stats::elasticity::Off| Off {
             accuracy: mean(outcomes, |outcome| of(outcome).accuracy),
             timeshare: mean(outcomes, |outcome| of(outcome).timeshare),
@@ -201,7 +200,8 @@ impl Paired {
         }
         let (mut difference, mut ci95) = (BTreeMap::new(), BTreeMap::new());
         for (name, of) in FIGURES {
-            let values: Vec<f64> = outcomes.iter().zip(others).map(|(a, b)| of(a) - of(b)).collect();
+            let values: Vec<f64> =
+                outcomes.iter().zip(others).map(|(a, b)| of(a) - of(b)).collect();
             let Ok(found) = interval::mean(&values, LEVEL) else { continue };
             difference.insert(name.to_owned(), found.value);
             ci95.insert(name.to_owned(), (found.low, found.high));

@@ -7,8 +7,8 @@
 //!
 //! both kept within ⌊ready / down⌋ and ⌈up × ready⌉. When `panic / ready`, before that, reaches the
 //! threshold it panics: it takes the greater of both and never fewer than before, until a long
-//! window has gone by without a reason to. A new one begins in panic where more than one instance is
-//! ready: without a past it is not to remove what may be needed.
+//! window has gone by without a reason to. A new one begins in panic where more than one instance
+//! is ready: without a past it is not to remove what may be needed.
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, whole};
 use crate::observation::{Metric, Observation};
@@ -70,7 +70,8 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
 }
 
 impl Panic {
-    /// The mean over a window, as far as it has been seen; over the last point where that is longer.
+    /// The mean over a window, as far as it has been seen; over the last point where that is
+    /// longer.
     fn mean(&self, seen: &Observation<'_>, window_s: f64) -> Option<f64> {
         let series = seen.series;
         let last_s = series.points.last()?.seconds;
@@ -89,7 +90,8 @@ impl Policy for Panic {
             *state = Panicking { has_begun: true, since_s, most: wanted };
         }
         let name = self.metric.name();
-        let (Some(long), Some(short)) = (self.mean(seen, self.stable_s), self.mean(seen, self.panic_s))
+        let (Some(long), Some(short)) =
+            (self.mean(seen, self.stable_s), self.mean(seen, self.panic_s))
         else {
             return Decision { desired: wanted, reason: format!("no {name} yet") };
         };
@@ -107,7 +109,8 @@ impl Policy for Panic {
         let (stable, panic) = (bounded(stable), bounded(panic));
         if state.since_s.is_some() {
             state.most = state.most.max(seen.clamp(stable.max(panic)));
-            let reason = format!("panics: {name} {short:.1} in the short window, {long:.1} in the long");
+            let reason =
+                format!("panics: {name} {short:.1} in the short window, {long:.1} in the long");
             return Decision { desired: state.most, reason };
         }
         let reason = format!("{name} {long:.1}, {} for each", self.target);

@@ -46,7 +46,8 @@ impl<'a> Parameters<'a> {
         self.faults
     }
 
-    /// Whether something is wrong with one of these already: then what depends on it is not looked at.
+    /// Whether something is wrong with one of these already: then what depends on it is not looked
+    /// at.
     pub(super) fn is_faulty(&self, names: &[&str]) -> bool {
         let is = |fault: &Fault| fault.parameter.as_deref().is_some_and(|of| names.contains(&of));
         self.faults.iter().any(is)

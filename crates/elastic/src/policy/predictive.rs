@@ -1,11 +1,12 @@
-//! A forecast of the rate, and then the fewest instances for which the queueing model predicts that the
-//! SLO holds.
+//! A forecast of the rate, and then the fewest instances for which the queueing model predicts that
+//! the SLO holds.
 //!
 //! - *last-day*, *last-week*: what was at the same time a day or a week before, scaled by how the
 //!   last hour compares with the same hour then.
 //! - *trend*: a straight line through the last so many steps (least squares).
-//! - *holt-winters*: level, trend and a season that multiplies, smoothed exponentially (P. R. Winters,
-//!   *Forecasting sales by exponentially weighted moving averages*, Management Science 6, 1960).
+//! - *holt-winters*: level, trend and a season that multiplies, smoothed exponentially (P. R.
+//!   Winters, *Forecasting sales by exponentially weighted moving averages*, Management Science 6,
+//!   1960).
 //!
 //! Where there is no season yet, the trend stands in.
 
@@ -22,15 +23,20 @@ pub(super) static KIND: Kind = Kind {
     name: "predictive",
     about: "a forecast of the rate, and the fewest instances that hold the SLO then",
     parameters: &[
-        parameter("forecast", "last-day, last-week, trend or holt-winters", "last-day", "Its method."),
+        parameter(
+            "forecast",
+            "last-day, last-week, trend or holt-winters",
+            "last-day",
+            "The method.",
+        ),
         parameter("step", "duration", "5m", "Rates are means over this."),
-        parameter("ahead", "duration", "boot time and a step", "So far ahead, and all before that."),
+        parameter("ahead", "duration", "boot time and a step", "So far ahead it looks."),
         parameter("steps", "count", "6", "The trend is of so many steps."),
         parameter("headroom", "number", "0.1", "The forecast is taken for greater by this share."),
         parameter("alpha", "number", "0.3", "How fast the level follows (holt-winters)."),
         parameter("beta", "number", "0.05", "How fast the trend follows (holt-winters)."),
         parameter("gamma", "number", "0.2", "How fast the season follows (holt-winters)."),
-        parameter("down_window", "duration", "5m", "Removes only what all of this time could spare."),
+        parameter("down_window", "duration", "5m", "Removes what all of this could spare."),
     ],
     make,
 };
@@ -79,10 +85,9 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         parameters.fault("step", message, None);
         return None;
     }
-    let mut smooth =
-        |name: &str, usual: f64| parameters.number(name, 0.0, 1.0).unwrap_or(usual);
-    let [alpha, beta, gamma] = [("alpha", 0.3), ("beta", 0.05), ("gamma", 0.2)]
-        .map(|(name, usual)| smooth(name, usual));
+    let mut smooth = |name: &str, usual: f64| parameters.number(name, 0.0, 1.0).unwrap_or(usual);
+    let [alpha, beta, gamma] =
+        [("alpha", 0.3), ("beta", 0.05), ("gamma", 0.2)].map(|(name, usual)| smooth(name, usual));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a day of seconds")]
     let smoothing = Smoothing { season: season as usize, step_s, alpha, beta, gamma };
     Some(maker(Predictive {
@@ -123,7 +128,11 @@ impl Predictive {
         }
         let then = series.average(from_s, then_s, Metric::Rate).filter(|rate| *rate > 0.0)?;
         let now = series.average(from_s + season_s, seen.now_s, Metric::Rate)?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a day of steps")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a day of steps"
+        )]
         let count = (self.ahead_s / self.step_s).ceil().max(1.0) as u32;
         let rates = (0..count).filter_map(|k| {
             let from_s = then_s + f64::from(k) * self.step_s;

@@ -1,19 +1,20 @@
-//! The most revenue: as many servers as earn more than they cost (M. Vasar, *A Framework for Verifying
-//! Scalability and Performance of Cloud Based Web Applications*, Tartu 2012, 6.4 and 6.5).
+//! The most revenue: as many servers as earn more than they cost (M. Vasar, *A Framework for
+//! Verifying Scalability and Performance of Cloud Based Web Applications*, Tartu 2012, 6.4 and
+//! 6.5).
 //!
 //! ```text
 //! r(n) = μ(n)·c − n·d        μ(n) = (1 − P_b(n))·λ·3600        per hour
 //! P_b  = max(0, 1 − n/(λ·h))  the modified rule, or Erlang's formula B of the load λ·h
 //! ```
 //!
-//! with λ the rate of the last hour, h the service time over the cores of a server, c what a request
-//! earns and d what a server costs per hour. n is climbed to from 1, as long as r does not fall; so
-//! a load that is a whole number but for the last bit asks for no server more.
+//! with λ the rate of the last hour, h the service time over the cores of a server, c what a
+//! request earns and d what a server costs per hour. n is climbed to from 1, as long as r does not
+//! fall; so a load that is a whole number but for the last bit asks for no server more.
 //!
 //! Some minutes before the full hour servers are removed, as their hours are paid, by the rate of
-//! the hour so far; at the full hour they are added, by that of the whole of it. Both happen once an
-//! hour, and neither before half an hour has been seen. Where no decision falls into those minutes,
-//! because decisions are too rare, servers are removed at the full hour as well.
+//! the hour so far; at the full hour they are added, by that of the whole of it. Both happen once
+//! an hour, and neither before half an hour has been seen. Where no decision falls into those
+//! minutes, because decisions are too rare, servers are removed at the full hour as well.
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::observation::{Metric, Observation};
@@ -26,11 +27,16 @@ pub(super) static KIND: Kind = Kind {
     about: "once an hour, as many as earn more than they cost at the rate of the last hour",
     parameters: &[
         parameter("blocking", "modified or erlang-b", "modified", "How many requests n lose."),
-        parameter("agent", "instance or core", "instance", "What is one server of Erlang's formula."),
+        parameter("agent", "instance or core", "instance", "What a server of the rule is."),
         parameter("income", "number", "the plan's", "What a served request earns."),
         parameter("price", "number", "the plan's", "What an instance costs per hour."),
-        parameter("rate", "mean or weighted:5m", "mean", "Of the last hour; the latest counts most."),
-        parameter("hour", "calendar or sliding", "calendar", "Since the last full hour, or 60 minutes."),
+        parameter("rate", "mean or weighted:5m", "mean", "Of the hour, or its latest most."),
+        parameter(
+            "hour",
+            "calendar or sliding",
+            "calendar",
+            "From full hour on, or the last 60 m.",
+        ),
         parameter("early", "duration", "5m", "So long before the full hour it removes."),
         parameter("spare", "count", "0", "So many more."),
         parameter("trend", "switch", "false", "Goes on as from the hour before to the last one."),
@@ -92,11 +98,8 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
     let blocking = parameters.word("blocking", &words).unwrap_or(Blocking::Modified);
     let is_core = parameters.word("agent", &[("instance", false), ("core", true)]).unwrap_or(false);
     let cores = facts.cores.max(1);
-    let (agents, service_s) = if is_core {
-        (cores, facts.service_s)
-    } else {
-        (1, facts.service_s / f64::from(cores))
-    };
+    let (agents, service_s) =
+        if is_core { (cores, facts.service_s) } else { (1, facts.service_s / f64::from(cores)) };
     let income = parameters.number("income", 0.0, 1e12).unwrap_or(facts.income);
     if income <= 0.0 && !parameters.is_faulty(&["income"]) {
         let message = "`revenue` needs what a request earns: `income` in [billing], or `income=`";
@@ -192,7 +195,8 @@ impl Revenue {
         let of_hour_s = (seen.of_day_s + 1e-6).rem_euclid(HOUR_S);
         let (now_s, full_s) = (seen.now_s, seen.now_s - of_hour_s);
         let early_from_s = full_s + HOUR_S - self.early_s;
-        let is_done = |at_s: Option<f64>, since_s: f64| at_s.is_some_and(|at_s| at_s >= since_s - 1e-3);
+        let is_done =
+            |at_s: Option<f64>, since_s: f64| at_s.is_some_and(|at_s| at_s >= since_s - 1e-3);
         let sliding = |from_s: f64| if self.is_sliding { now_s - HOUR_S } else { from_s };
         if now_s >= early_from_s - 1e-3 {
             let is_due = !is_done(state.before_it_s, early_from_s);

@@ -1,6 +1,6 @@
-//! The fewest instances for which the queueing model predicts that the SLO holds, corrected by what is
-//! seen: where it is broken all the same, the model's rate is taken for greater, and slowly for less
-//! again where there is room.
+//! The fewest instances for which the queueing model predicts that the SLO holds, corrected by what
+//! is seen: where it is broken all the same, the model's rate is taken for greater, and slowly for
+//! less again where there is room.
 //!
 //! A lost request is one that took too long: the SLO is broken as well where more are lost than may
 //! take longer than its bound. It is corrected once a period at most, and for greater only while
@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "slo",
-    about: "the fewest for which the queueing model predicts the SLO held, corrected by what is seen",
+    about: "the fewest that hold the SLO by the queueing model, corrected by what is seen",
     parameters: &[
         parameter("period", "duration", "1m", "Rate and response time are of this."),
         parameter("headroom", "number", "0.1", "The rate is taken for greater by this share."),
         parameter("gain", "number", "0.1", "By so much it is corrected where the SLO is broken."),
-        parameter("down_window", "duration", "5m", "Removes only what all of this time could spare."),
+        parameter("down_window", "duration", "5m", "Removes what all of this could spare."),
     ],
     make,
 };

@@ -1,9 +1,9 @@
-//! Step scaling: the further a metric is beyond its bound, the more instances at once; instances that
-//! are warming up count as capacity that is on its way (Amazon EC2 Auto Scaling User Guide, *Step and
-//! simple scaling policies*, *Set the default instance warmup*): an adjustment starts from those
-//! that are warm, so that the same alarm does not add again what is coming, and nothing is removed
-//! while instances warm up. A step is taken when all of the last datapoints have reached its bound;
-//! a period without data has reached none.
+//! Step scaling: the further a metric is beyond its bound, the more instances at once; instances
+//! that are warming up count as capacity that is on its way (Amazon EC2 Auto Scaling User Guide,
+//! *Step and simple scaling policies*, *Set the default instance warmup*): an adjustment starts
+//! from those that are warm, so that the same alarm does not add again what is coming, and nothing
+//! is removed while instances warm up. A step is taken when all of the last datapoints have reached
+//! its bound; a period without data has reached none.
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::observation::{Metric, Observation, State};
@@ -14,7 +14,12 @@ pub(super) static KIND: Kind = Kind {
     about: "several bounds of a metric, each with its own step",
     parameters: &[
         parameter("metric", "cpu, rate, lost, response, concurrency or queue", "cpu", "Of what."),
-        parameter("up", "BOUND:STEP,…", "70:1,80:2,90:4 of cpu", "From each bound on: 2 more, or =5."),
+        parameter(
+            "up",
+            "BOUND:STEP,…",
+            "70:1,80:2,90:4 of cpu",
+            "From each bound on: 2 more, or =5.",
+        ),
         parameter("down", "BOUND:STEP,…", "40:1 of cpu", "From each bound down: 2 fewer, or =5."),
         parameter("period", "duration", "1m", "One datapoint is the mean over this."),
         parameter("datapoints", "count", "1", "How many of the last have to be beyond a bound."),
@@ -161,9 +166,13 @@ mod tests {
         let read = steps("70:1, 80:+2,90:=7", '+').unwrap();
         assert_eq!(read, [(70.0, Change::By(1)), (80.0, Change::By(2)), (90.0, Change::To(7))]);
         assert_eq!(steps("40:-3", '-').unwrap(), [(40.0, Change::By(3))]);
-        for (text, at, len) in
-            [("70:1,x:2", 5, 3), ("70:-1", 0, 5), ("70:++1", 0, 6), ("70", 0, 2), ("70:1,70:2", 5, 4)]
-        {
+        for (text, at, len) in [
+            ("70:1,x:2", 5, 3),
+            ("70:-1", 0, 5),
+            ("70:++1", 0, 6),
+            ("70", 0, 2),
+            ("70:1,70:2", 5, 4),
+        ] {
             let error = steps(text, '+').unwrap_err();
             assert_eq!((error.at, error.len), (at, len), "{text}");
         }

@@ -1,14 +1,14 @@
-//! Target tracking, as the horizontal pod autoscaler of Kubernetes does it (Kubernetes documentation,
-//! *Horizontal Pod Autoscaling*, "Algorithm details" and "Configurable scaling behavior";
-//! `pkg/controller/podautoscaler`, `replica_calculator.go` and `horizontal.go`):
+//! Target tracking, as the horizontal pod autoscaler of Kubernetes does it (Kubernetes
+//! documentation, *Horizontal Pod Autoscaling*, "Algorithm details" and "Configurable scaling
+//! behavior"; `pkg/controller/podautoscaler`, `replica_calculator.go` and `horizontal.go`):
 //!
 //! ```text
 //! recommended = ⌈ready × metric / target⌉, and as it is where |metric / target − 1| ≤ tolerance
 //! ```
 //!
-//! Processor and response time are means of the instances that are ready. To add, those that are not
-//! count as idle: where that brings the metric within the tolerance, nothing is added. Other metrics
-//! are sums, and are divided among all instances, ready or not.
+//! Processor and response time are means of the instances that are ready. To add, those that are
+//! not count as idle: where that brings the metric within the tolerance, nothing is added. Other
+//! metrics are sums, and are divided among all instances, ready or not.
 //!
 //! Of what was recommended within a window the highest is kept on the way down, the lowest on the
 //! way up: a window holds back, it does not space changes out. It begins with what is there.
@@ -26,7 +26,12 @@ pub(super) static KIND: Kind = Kind {
         parameter("tolerance", "number", "0.1", "A share that it may be off."),
         parameter("period", "duration", "1m", "It is the mean over this."),
         parameter("up_window", "duration", "0s", "Of so long, the lowest goes, on the way up."),
-        parameter("down_window", "duration", "5m", "Of so long, the highest goes, on the way down."),
+        parameter(
+            "down_window",
+            "duration",
+            "5m",
+            "Of so long, the highest goes, on the way down.",
+        ),
     ],
     make,
 };

@@ -4,9 +4,9 @@
 //! cooldowns*). A period without data is not beyond any bound.
 //!
 //! An alarm that is *sticky* acts again after each cooldown while it lasts, as CloudWatch asks Auto
-//! Scaling again every minute (AWS Knowledge Center, *Why doesn't my CloudWatch alarm's state change
-//! invoke my Amazon EC2 Auto Scaling policy?*); one that is not, is to be fulfilled anew by periods
-//! that began after the last action.
+//! Scaling again every minute (AWS Knowledge Center, *Why doesn't my CloudWatch alarm's state
+//! change invoke my Amazon EC2 Auto Scaling policy?*); one that is not, is to be fulfilled anew by
+//! periods that began after the last action.
 //!
 //! With the check for flapping, instances are removed only as far as the metric, spread over those
 //! that stay, would not be above the upper bound again (Azure Monitor, *Best practices for
@@ -143,7 +143,8 @@ impl Policy for Threshold {
         }
         let since_s = state.at_s.filter(|_| !self.is_sticky).unwrap_or(f64::NEG_INFINITY);
         let count = self.datapoints;
-        let Some(values) = seen.series.datapoints(self.metric, self.period_s, count, since_s) else {
+        let Some(values) = seen.series.datapoints(self.metric, self.period_s, count, since_s)
+        else {
             return stay(format!("fewer than {count} datapoints"));
         };
         let many = |is: &dyn Fn(f64) -> bool| {

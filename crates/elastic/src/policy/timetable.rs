@@ -8,7 +8,12 @@ pub(super) static KIND: Kind = Kind {
     name: "schedule",
     about: "so many instances from each time of the day on",
     parameters: &[
-        parameter("times", "HH:MM=COUNT,…", "–", "From each time on so many, the last one over night."),
+        parameter(
+            "times",
+            "HH:MM=COUNT,…",
+            "–",
+            "From each time on so many, the last one over night.",
+        ),
         parameter("early", "duration", "0s", "So long before each time."),
     ],
     make,

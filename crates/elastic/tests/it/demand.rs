@@ -61,8 +61,8 @@ fn what_no_number_can_hold_is_as_many_as_there_may_be() {
     assert_eq!(too_much.instances(1e9, 1.0), MOST);
 }
 
-/// 600 requests a second of 70 ms on instances of two cores and ten places: 22 are not saturated, and
-/// lose less than one in a thousand.
+/// 600 requests a second of 70 ms on instances of two cores and ten places: 22 are not saturated,
+/// and lose less than one in a thousand.
 #[test]
 fn a_limit_of_requests_needs_some_more() {
     let unlimited = Demand::new(&facts(2, None, None, &[0.07]));

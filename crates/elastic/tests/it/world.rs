@@ -40,8 +40,8 @@ fn prices(unit: Unit, from: From) -> Prices {
     }
 }
 
-/// Instances of two cores and ten requests, 70 ms each in the mean, a boot time of a minute, a tick of
-/// ten seconds; four to begin with, 1 to 20.
+/// Instances of two cores and ten requests, 70 ms each in the mean, a boot time of a minute, a tick
+/// of ten seconds; four to begin with, 1 to 20.
 fn setup(load: &str) -> Setup {
     let schedule = Arc::new(Schedule::parse(load).unwrap());
     Setup {

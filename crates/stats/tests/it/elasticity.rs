@@ -1,11 +1,14 @@
-//! Elasticity metrics against reference vectors: piecewise constant cases, and the example of BUNGEE's
-//! own tests.
+//! Elasticity metrics against reference vectors: piecewise constant cases, and the example of
+//! BUNGEE's own tests.
 
 use crate::reference::{close, number, vectors};
 use plimsoll_stats::elasticity::{Elasticity, Piece};
 
 fn assert_close(found: f64, wanted: f64, of: &[String]) {
-    assert!(close(found, wanted, 1e-12) || (found - wanted).abs() < 1e-12, "{of:?}: {found} for {wanted}");
+    assert!(
+        close(found, wanted, 1e-12) || (found - wanted).abs() < 1e-12,
+        "{of:?}: {found} for {wanted}"
+    );
 }
 
 /// `60:2:4 30:1:1`: durations, demands, supplies.

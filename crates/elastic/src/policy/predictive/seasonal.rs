@@ -1,8 +1,10 @@
 //! Exponential smoothing after Holt and Winters, with a season of a day that multiplies:
 //!
 //! ```text
-//! level   l ← α·y/s + (1 − α)(l + b)        season  s ← γ·y/l + (1 − γ)·s
-//! trend   b ← β·(l − l before) + (1 − β)·b  forecast of the k-th step from now  (l + k·b)·s of then
+//! level   l ← α·y/s + (1 − α)(l + b)
+//! trend   b ← β·(l − l before) + (1 − β)·b
+//! season  s ← γ·y/l + (1 − γ)·s
+//! and in k steps  (l + k·b)·s of then
 //! ```
 //!
 //! The first day gives the level, its mean, and the season; there is no trend then.

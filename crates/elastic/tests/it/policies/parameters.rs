@@ -70,7 +70,8 @@ fn each_fault_is_told_once_and_by_name() {
 
 #[test]
 fn names_that_are_near_are_offered() {
-    let hint = |kind: &str, given: &[(&str, &str)]| faults(kind, given, &all_facts())[0].hint.clone();
+    let hint =
+        |kind: &str, given: &[(&str, &str)]| faults(kind, given, &all_facts())[0].hint.clone();
     let offered = |name: &str| Some(format!("did you mean {name}?"));
     assert_eq!(hint("threshold", &[("uper", "70")]), offered("upper"));
     assert_eq!(hint("threshold", &[("metric", "cpuu")]), offered("cpu"));
@@ -86,13 +87,14 @@ fn names_that_are_near_are_offered() {
 
 #[test]
 fn several_faults_are_all_told() {
-    let found = faults("threshold", &[("upper", "x"), ("of", "0"), ("coldown", "1m")], &all_facts());
+    let found =
+        faults("threshold", &[("upper", "x"), ("of", "0"), ("coldown", "1m")], &all_facts());
     let names: Vec<&str> = found.iter().filter_map(|of| of.parameter.as_deref()).collect();
     assert_eq!(names, ["coldown", "upper", "of"]);
 }
 
-/// Every parameter of the manual is read, and takes no nonsense; without any, every kind can be made
-/// that needs none.
+/// Every parameter of the manual is read, and takes no nonsense; without any, every kind can be
+/// made that needs none.
 #[test]
 fn every_parameter_is_read() {
     for kind in KINDS {

@@ -94,8 +94,8 @@ fn the_season_of_winters_comes_again() {
     starts(&first.tick(&[(Rate, 50.0)]).reason, "50.0/s by trend");
 }
 
-/// The level is 104.17 and the factor of the first hour 0.96. 192/s then say a level of 200: half of
-/// the way is 152.08, half of that change a trend of 23.96; 0.96 times both is 169.
+/// The level is 104.17 and the factor of the first hour 0.96. 192/s then say a level of 200: half
+/// of the way is 152.08, half of that change a trend of 23.96; 0.96 times both is 169.
 #[test]
 fn level_and_trend_follow_by_their_shares() {
     let half = [("alpha", "0.5"), ("beta", "0.5"), ("gamma", "0.5"), ("ahead", "1h")];
@@ -130,8 +130,8 @@ fn what_is_missing_changes_nothing() {
 /// Nobody came from five to six; five hundred the next day say nothing about the level.
 #[test]
 fn an_hour_of_nobody_does_not_carry_the_level_away() {
-    let mut scene = scene(&[("forecast", "holt-winters"), ("step", "1h"), ("ahead", "1h")])
-        .ticks_of(3600.0);
+    let mut scene =
+        scene(&[("forecast", "holt-winters"), ("step", "1h"), ("ahead", "1h")]).ticks_of(3600.0);
     pass(&mut scene, 5, 100.0);
     pass(&mut scene, 1, 0.0);
     pass(&mut scene, 18 + 5, 100.0);

@@ -42,10 +42,9 @@ fn value(usual: std::ops::Range<f64>) -> impl Strategy<Value = f64> {
 /// A tick's metrics, in the order of the manual.
 fn tick() -> impl Strategy<Value = [f64; 6]> {
     let quantity = (value(0.0..100.0), value(0.0..700.0), value(0.0..20.0));
-    (quantity, (value(0.0..1.0), value(0.0..200.0), value(0.0..50.0)))
-        .prop_map(|((cpu, rate, lost), (response, within, queue))| {
-            [cpu, rate, lost, response, within, queue]
-        })
+    (quantity, (value(0.0..1.0), value(0.0..200.0), value(0.0..50.0))).prop_map(
+        |((cpu, rate, lost), (response, within, queue))| [cpu, rate, lost, response, within, queue],
+    )
 }
 
 /// What was seen, and the scene it is seen in.
@@ -146,7 +145,13 @@ proptest! {
 #[test]
 fn a_foreign_memory_is_refused_or_does_no_harm() {
     let strange = [
-        "", "null", "[]", "{}", "7", "{\"at_s\":null}", "{\"at_s\":1e300}",
+        "",
+        "null",
+        "[]",
+        "{}",
+        "7",
+        "{\"at_s\":null}",
+        "{\"at_s\":1e300}",
         "{\"seasonal\":{\"steps\":4294967295,\"level\":-1e300,\"trend\":1e300,\"season\":[1.0],\
          \"first\":[null]},\"needed\":{\"past\":[[-1e300,4294967295]]}}",
         "{\"has_begun\":true,\"since_s\":-1e300,\"most\":4294967295}",

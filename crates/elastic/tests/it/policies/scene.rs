@@ -1,5 +1,5 @@
-//! A pool as a policy sees it: a tick passes with these metrics, the policy decides, and the pool does
-//! what it says.
+//! A pool as a policy sees it: a tick passes with these metrics, the policy decides, and the pool
+//! does what it says.
 
 use plimsoll_elastic::observation::{Instance, Metric, Observation, Point, Series, State};
 use plimsoll_elastic::policy::{self, Decider, Decision, Facts};

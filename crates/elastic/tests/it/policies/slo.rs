@@ -34,7 +34,10 @@ fn it_is_the_models_number() {
 fn a_broken_slo_takes_the_rate_for_greater_and_room_for_less() {
     let mut scene = Scene::new("slo", &PLAIN);
     let mut of = |response_s| taken(&mut scene, response_s);
-    assert_eq!([0.1, 0.5, 0.5, 0.35, 0.1].map(&mut of), ["200.0", "220.0", "242.0", "242.0", "237.2"]);
+    assert_eq!(
+        [0.1, 0.5, 0.5, 0.35, 0.1].map(&mut of),
+        ["200.0", "220.0", "242.0", "242.0", "237.2"]
+    );
     assert_eq!(of(f64::NAN), "232.4", "nobody was slow");
     // Never more than three times, and never less than once.
     let most: Vec<String> = (0..30).map(|_| of(9.0)).collect();

@@ -53,7 +53,6 @@ fn a_step_can_be_to_a_number() {
 
 #[test]
 fn bounds_of_another_metric_are_given() {
-    let rate =
-        [("metric", "rate"), ("up", "100:1,200:5"), ("down", "50:1"), ("warm_up", "0s")];
+    let rate = [("metric", "rate"), ("up", "100:1,200:5"), ("down", "50:1"), ("warm_up", "0s")];
     assert_eq!(Scene::new("step", &rate).see_all(Rate, &[99.0, 150.0, 50.0]), [4, 5, 4]);
 }

@@ -41,7 +41,9 @@ fn what_is_not_ready_counts_as_idle_on_the_way_up() {
 #[test]
 fn a_sum_is_divided_among_all() {
     let rate = [("metric", "rate"), ("target", "25"), ("down_window", "0s")];
-    for (rate_per_s, instances) in [(100.0, 4), (110.0, 4), (111.0, 5), (90.0, 4), (75.0, 3), (200.0, 8)] {
+    for (rate_per_s, instances) in
+        [(100.0, 4), (110.0, 4), (111.0, 5), (90.0, 4), (75.0, 3), (200.0, 8)]
+    {
         assert_eq!(Scene::new("target", &rate).see(Rate, rate_per_s), instances, "{rate_per_s}");
     }
     let mut booting = Scene::new("target", &rate).booting_for(600.0);
@@ -60,13 +62,14 @@ fn removal_waits_until_all_of_the_window_agrees() {
     assert_eq!(scene.see_for(5, Cpu, 35.0), [6, 6, 6, 6, 3]);
     // One minute of more within the window holds it up there.
     let mut held = Scene::new("target", &[]).with(6);
-    assert_eq!(held.see_all(Cpu, &[35.0, 35.0, 58.0, 35.0, 35.0, 35.0, 35.0, 35.0]), [
-        6, 6, 6, 6, 6, 5, 5, 3
-    ]);
+    assert_eq!(
+        held.see_all(Cpu, &[35.0, 35.0, 58.0, 35.0, 35.0, 35.0, 35.0, 35.0]),
+        [6, 6, 6, 6, 6, 5, 5, 3]
+    );
 }
 
-/// The pool's own number is the first recommendation: a controller that begins removes nothing until
-/// a window has gone by.
+/// The pool's own number is the first recommendation: a controller that begins removes nothing
+/// until a window has gone by.
 #[test]
 fn the_window_begins_with_what_is_there() {
     let mut scene = Scene::new("target", &[]);

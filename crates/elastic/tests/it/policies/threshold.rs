@@ -54,7 +54,8 @@ fn the_cooldown_ends_when_it_is_over() {
 
 #[test]
 fn so_many_of_the_last_datapoints_are_enough() {
-    let mut scene = Scene::new("threshold", &[("datapoints", "5"), ("of", "3"), ("cooldown", "0s")]);
+    let mut scene =
+        Scene::new("threshold", &[("datapoints", "5"), ("of", "3"), ("cooldown", "0s")]);
     assert_eq!(scene.see_all(Cpu, &[80.0, 65.0, 80.0, 65.0]), [4; 4], "fewer than five");
     assert_eq!(scene.see(Cpu, 80.0), 5);
     assert_eq!(scene.see(Cpu, 65.0), 5, "two of 65 80 65 80 65");
@@ -114,13 +115,15 @@ fn periods_and_ticks_need_not_agree() {
     // Fifteen datapoints of a minute, in ticks of five: each stands for all of its minutes.
     let mut rare = Scene::new("threshold", &[]).ticks_of(300.0);
     assert_eq!(rare.see_for(4, Cpu, 80.0), [4, 4, 5, 6]);
-    // Datapoints of a minute in ticks of 45 s: the second is a third of one tick and all of the next.
+    // Datapoints of a minute in ticks of 45 s: the second is a third of one tick and all of the
+    // next.
     let mut odd = Scene::new("threshold", &[("datapoints", "1")]).ticks_of(45.0);
     assert_eq!(odd.see_all(Cpu, &[0.0, 100.0, 100.0]), [4, 5, 5], "75% over the last minute");
 }
 
 #[test]
 fn late_metrics_are_late_alarms() {
-    let mut scene = Scene::new("threshold", &[("datapoints", "2"), ("cooldown", "0s")]).late_by(120.0);
+    let mut scene =
+        Scene::new("threshold", &[("datapoints", "2"), ("cooldown", "0s")]).late_by(120.0);
     assert_eq!(scene.see_all(Cpu, &[80.0, 80.0, 0.0, 0.0, 0.0]), [4, 4, 4, 5, 5]);
 }

@@ -1,4 +1,5 @@
-//! Money: what is charged, computed again from the lives of instances, and these from the decisions.
+//! Money: what is charged, computed again from the lives of instances, and these from the
+//! decisions.
 
 use super::{SECOND_NS, law, played, prices, setup};
 use plimsoll_elastic::billing::{From, Prices, Termination, Unit, Used};
@@ -33,6 +34,10 @@ fn charged(of: &[Used], unit: Unit, from: From) -> f64 {
     units as f64 * length_ns as f64 / (3600.0 * SECOND_NS as f64)
 }
 
+fn boot(boot: Distribution, configure: Distribution) -> Boot {
+    Boot { boot, configure, slow_start: None }
+}
+
 fn units() -> impl Strategy<Value = Unit> {
     prop::sample::select(vec![Unit::Hour, Unit::Minute, Unit::Second { least: 60 }])
 }
@@ -64,7 +69,7 @@ proptest! {
             termination,
             prices: Prices { balancer_per_hour: 0.5, per_request: 0.001, ..prices(unit, from) },
             failures: fails.then_some(Failures { mttf_s: 2000.0, mttr_s: 100.0 }),
-            boot: Boot { boot: law("uniform:30s..300s"), configure: law("exp:20s"), slow_start: None },
+            boot: boot(law("uniform:30s..300s"), law("exp:20s")),
             tick_ns: 420 * SECOND_NS,
             ..setup("1/s for 200m")
         };
@@ -76,7 +81,8 @@ proptest! {
         prop_assert!(of.bill.hours_used <= of.bill.hours + 1e-9);
         for life in &of.instances {
             prop_assert!(life.launched_ns <= life.ended_ns && life.ended_ns <= 12_000 * SECOND_NS);
-            prop_assert!(life.ready_ns.is_none_or(|at| (life.launched_ns..=life.ended_ns).contains(&at)));
+            let lives = life.launched_ns..=life.ended_ns;
+            prop_assert!(life.ready_ns.is_none_or(|at| lives.contains(&at)));
         }
         // As many as are alive at the end are wanted, but for those that a failure has taken.
         let launched = 4 + of.scale_out;
@@ -85,8 +91,8 @@ proptest! {
     }
 }
 
-/// The lives of instances without requests, worked out from a script alone: seconds launched, ready,
-/// ended. Those that boot go first, the last of them; then the newest, or the oldest.
+/// The lives of instances without requests, worked out from a script alone: seconds launched,
+/// ready, ended. Those that boot go first, the last of them; then the newest, or the oldest.
 fn lives(says: &[u64], boot_s: u64, is_newest: bool, end_s: u64) -> Vec<(u64, u64, u64)> {
     let mut ended: Vec<(u64, u64, u64)> = Vec::new();
     let mut alive: Vec<(u64, u64)> = vec![(0, 0); 4];
@@ -131,10 +137,10 @@ proptest! {
         boot_s in prop::sample::select(vec![100u64, 500, 900]),
         is_newest in any::<bool>(),
     ) {
-        let boot = Distribution::Constant { ns: boot_s * SECOND_NS };
+        let takes = Distribution::Constant { ns: boot_s * SECOND_NS };
         let setup = Setup {
             termination: if is_newest { Termination::Newest } else { Termination::Oldest },
-            boot: Boot { boot, configure: Distribution::NONE, slow_start: None },
+            boot: boot(takes, Distribution::NONE),
             tick_ns: 420 * SECOND_NS,
             ..setup("0/s for 200m")
         };
@@ -151,12 +157,12 @@ proptest! {
     }
 }
 
-/// Three instances that are ready at 0:00, 0:21 and 0:50; at 1:10 one has to go. The hour of the second
-/// ends first, that of the third last.
+/// Three instances that are ready at 0:00, 0:21 and 0:50; at 1:10 one has to go. The hour of the
+/// second ends first, that of the third last.
 #[test]
 fn the_one_closest_to_its_next_hour_goes() {
     let setup = Setup {
-        boot: Boot { boot: Distribution::NONE, configure: Distribution::NONE, slow_start: None },
+        boot: boot(Distribution::NONE, Distribution::NONE),
         start: 1,
         tick_ns: 60 * SECOND_NS,
         ..setup("0/s for 2h")

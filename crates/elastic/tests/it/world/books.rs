@@ -136,8 +136,8 @@ fn there_is_room_for_all_that_drain() {
     }
 }
 
-/// All of a queue waits for an instance: one that comes after the end of the load serves it, and where
-/// none comes it is in flight for ever.
+/// All of a queue waits for an instance: one that comes after the end of the load serves it, and
+/// where none comes it is in flight for ever.
 #[test]
 fn in_flight_is_what_waits_for_an_instance_that_never_comes() {
     let rules = Rules { queue_room: 50, ..Rules::new(2) };

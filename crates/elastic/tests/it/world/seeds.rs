@@ -26,7 +26,11 @@ fn makers(setup: &Setup) -> Vec<Maker> {
             given.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
         policy::kind(kind).unwrap().make(&pairs, &facts(setup)).unwrap()
     };
-    vec![of("fixed", &[("instances", "6")]), of("threshold", &threshold), of("slo", &[("period", "10s")])]
+    vec![
+        of("fixed", &[("instances", "6")]),
+        of("threshold", &threshold),
+        of("slo", &[("period", "10s")]),
+    ]
 }
 
 /// All of an outcome, for comparison.
@@ -34,7 +38,10 @@ fn said(of: &Outcome) -> String {
     let buckets: Vec<_> = of.response.buckets().map(|of| (of.lowest, of.count)).collect();
     let counts = (of.offered, of.served, of.lost, of.response_sum_ns, of.scale_out, of.scale_in);
     let figures = (of.cpu_mean, of.busy_mean, of.violated_s, of.seconds, of.elasticity, of.bill);
-    format!("{counts:?} {figures:?} {buckets:?} {:?} {:?} {:?}", of.ticks, of.decisions, of.instances)
+    format!(
+        "{counts:?} {figures:?} {buckets:?} {:?} {:?} {:?}",
+        of.ticks, of.decisions, of.instances
+    )
 }
 
 #[test]

@@ -49,7 +49,8 @@ fn metrics_come_as_late_as_they_are() {
 fn metrics_say_what_there_is() {
     let steady = Setup { start: 10, tick_ns: 60 * SECOND_NS, ..setup("200/s for 20m") };
     let saw = saw(&steady, &[10]);
-    let mean = |which: Metric| saw.iter().map(|of| metric(of, which)).sum::<f64>() / saw.len() as f64;
+    let mean =
+        |which: Metric| saw.iter().map(|of| metric(of, which)).sum::<f64>() / saw.len() as f64;
     let near = |which: Metric, wanted: f64, share: f64| {
         let found = mean(which);
         assert!((found / wanted - 1.0).abs() < share, "{which:?}: {found} for {wanted}");
@@ -86,7 +87,9 @@ fn without_an_instance_there_is_no_processor_time() {
     let saw = saw(&setup, &[0]);
     assert!(saw.iter().all(|of| metric(of, Metric::Cpu).is_nan()));
     assert!(saw.iter().all(|of| metric(of, Metric::Response).is_nan()));
-    assert!(saw.iter().all(|of| (metric(of, Metric::Rate) - metric(of, Metric::Lost)).abs() < 1e-12));
+    assert!(
+        saw.iter().all(|of| (metric(of, Metric::Rate) - metric(of, Metric::Lost)).abs() < 1e-12)
+    );
 }
 
 /// Ten minutes of life and one of repair: ten elevenths of the time.
