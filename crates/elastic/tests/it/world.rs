@@ -3,6 +3,7 @@
 
 mod billing;
 mod books;
+mod result;
 mod seeds;
 mod time;
 
