@@ -1,5 +1,5 @@
-//! What a pool costs: the time of its instances in the units that are charged, requests and traffic,
-//! and the balancer's own.
+//! What a pool costs: the time of its instances in the units that are charged, requests and
+//! traffic, and the balancer's own.
 
 use serde::{Deserialize, Serialize};
 

@@ -21,7 +21,8 @@ pub struct Simulation {
     pub about: About,
     /// A course for each policy, in the order of the result.
     pub courses: Vec<Course>,
-    /// Revenue against instances, for the mean and the greatest rate; empty where nothing is earned.
+    /// Revenue against instances, for the mean and the greatest rate; empty where nothing is
+    /// earned.
     pub revenue: Vec<RevenueCurve>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 /// The most instances that are looked at.
 pub const MOST: u32 = 100_000;
 /// Of requests that find no place, so many are as good as none.
-const LOST: f64 = 0.001;
+pub(crate) const LOST: f64 = 0.001;
 /// Of so many instances the greatest rate that they hold is remembered, once it was asked for.
 const REMEMBERED: usize = 1024;
 /// It is known to this share of itself.
@@ -46,7 +46,7 @@ impl Demand {
         let cores = self.facts.cores;
         match self.facts.slo {
             Some((quantile, bound_s)) => format!(
-                "the least n for which M/G/m with {cores} servers an instance keeps p{} below {} ms",
+                "the least n for which M/G/m with {cores} servers each keeps p{} below {} ms",
                 100.0 * quantile,
                 1e3 * bound_s
             ),
@@ -58,6 +58,9 @@ impl Demand {
     /// needed. At least 1.
     #[must_use]
     pub fn instances(&self, rate_per_s: f64, speed: f64) -> u32 {
+        if !self.can_hold(speed) {
+            return MOST;
+        }
         let service_s = self.facts.service_s / speed;
         let cores = f64::from(self.facts.cores);
         let saturated = rate_per_s * service_s / cores;
@@ -98,6 +101,15 @@ impl Demand {
             if self.holds(instances, middle, 1.0) { low = middle } else { high = middle }
         }
         low
+    }
+
+    /// Whether any number can hold the SLO: where nobody waits.
+    fn can_hold(&self, speed: f64) -> bool {
+        self.facts.slo.is_none_or(|(quantile, bound_s)| {
+            let points = &self.facts.service_points_s;
+            let longer = points.iter().filter(|&&s| s / speed > bound_s).count();
+            longer as f64 <= (1.0 - quantile) * points.len() as f64
+        })
     }
 
     /// Whether so many instances hold the SLO at a rate.

@@ -32,7 +32,7 @@ pub enum State {
 /// An instance as a policy sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Instance {
-    /// When it was launched, seconds since the start; before it for those that were there.
+    /// When it was launched, seconds since the start; 0 or less for those that were there.
     pub launched_s: f64,
     /// When it was ready; `None` before that.
     pub ready_s: Option<f64>,
@@ -98,6 +98,9 @@ impl Point {
     }
 }
 
+/// Times that are nearer than this are the same, seconds.
+const NEAR_S: f64 = 1e-6;
+
 /// Points in order of time, without gaps.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
@@ -106,31 +109,99 @@ pub struct Series {
 }
 
 impl Series {
-    /// The points whose periods lie after `from_s`, up to `to_s`.
+    /// From when it says something, seconds since the start; `None` where it is empty.
     #[must_use]
-    pub fn within(&self, from_s: f64, to_s: f64) -> &[Point] {
-        let first = self.points.partition_point(|point| point.at_s - point.seconds < from_s - 1e-6);
-        let last = self.points.partition_point(|point| point.at_s <= to_s + 1e-6);
-        &self.points[first.min(last)..last]
+    pub fn start_s(&self) -> Option<f64> {
+        self.points.first().map(|point| point.at_s - point.seconds)
     }
 
-    /// The last so many seconds of points, where there are as many.
+    /// Until when it says something; `None` where it is empty.
     #[must_use]
-    pub fn last(&self, seconds: f64) -> Option<&[Point]> {
-        let end_s = self.points.last()?.at_s;
-        let points = self.within(end_s - seconds, end_s);
-        let covered: f64 = points.iter().map(|point| point.seconds).sum();
-        (covered >= seconds - 1e-6).then_some(points)
+    pub fn end_s(&self) -> Option<f64> {
+        self.points.last().map(|point| point.at_s)
     }
 
-    /// The mean of a metric over points, weighted by their lengths; `None` where nothing was seen.
+    /// The mean of a metric over a time, each point weighted by how much of that time its period
+    /// covers, whether the period is shorter or longer; `None` where nothing was seen.
     #[must_use]
-    pub fn mean(points: &[Point], metric: Metric) -> Option<f64> {
-        let seen = points.iter().filter(|point| point.of(metric).is_finite());
-        let (sum, seconds) = seen.fold((0.0, 0.0), |(sum, seconds), point| {
-            (sum + point.of(metric) * point.seconds, seconds + point.seconds)
-        });
+    pub fn average(&self, from_s: f64, to_s: f64, metric: Metric) -> Option<f64> {
+        let (sum, seconds) = self.weigh(from_s, to_s, metric, |_| 1.0);
         (seconds > 0.0).then(|| sum / seconds)
+    }
+
+    /// As [`Series::average`], with a weight for the time at which a period ends.
+    #[must_use]
+    pub fn weighted(
+        &self,
+        from_s: f64,
+        to_s: f64,
+        metric: Metric,
+        weight: impl Fn(f64) -> f64,
+    ) -> Option<f64> {
+        let (sum, weights) = self.weigh(from_s, to_s, metric, weight);
+        (weights > 0.0).then(|| sum / weights)
+    }
+
+    /// For how many seconds of a time a metric was seen.
+    #[must_use]
+    pub fn seen_s(&self, from_s: f64, to_s: f64, metric: Metric) -> f64 {
+        self.weigh(from_s, to_s, metric, |_| 1.0).1
+    }
+
+    /// The mean over the last so many seconds; `None` where there are not as many, or nothing was
+    /// seen in them.
+    #[must_use]
+    pub fn recent(&self, seconds: f64, metric: Metric) -> Option<f64> {
+        let (start_s, end_s) = (self.start_s()?, self.end_s()?);
+        let is_covered = end_s - start_s >= seconds - NEAR_S;
+        is_covered.then(|| self.average(end_s - seconds, end_s, metric)).flatten()
+    }
+
+    /// The means over the last so many periods, the latest last, not a number where nothing was
+    /// seen in one; `None` where there are not as many yet, or the first of them begins before
+    /// `since_s`.
+    #[must_use]
+    pub fn datapoints(
+        &self,
+        metric: Metric,
+        period_s: f64,
+        count: u32,
+        since_s: f64,
+    ) -> Option<Vec<f64>> {
+        let from_s = self.end_s()? - period_s * f64::from(count);
+        if from_s < self.start_s()?.max(since_s) - NEAR_S {
+            return None;
+        }
+        let one = |k: u32| {
+            let from_s = from_s + f64::from(k) * period_s;
+            self.average(from_s, from_s + period_s, metric).unwrap_or(f64::NAN)
+        };
+        Some((0..count).map(one).collect())
+    }
+
+    /// Values and weights summed over what points cover of a time.
+    fn weigh(
+        &self,
+        from_s: f64,
+        to_s: f64,
+        metric: Metric,
+        weight: impl Fn(f64) -> f64,
+    ) -> (f64, f64) {
+        let first = self.points.partition_point(|point| point.at_s <= from_s + NEAR_S);
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for point in &self.points[first..] {
+            let start_s = point.at_s - point.seconds;
+            if start_s >= to_s - NEAR_S {
+                break;
+            }
+            let covered_s = point.at_s.min(to_s) - start_s.max(from_s);
+            let value = point.of(metric);
+            if value.is_finite() && covered_s > 0.0 {
+                let share = covered_s * weight(point.at_s);
+                (sum, weights) = (sum + share * value, weights + share);
+            }
+        }
+        (sum, weights)
     }
 }
 
@@ -152,12 +223,14 @@ impl Observation<'_> {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// A number of instances that the pool may have.
+    /// The nearest number of instances that the pool may have.
     #[must_use]
     pub fn clamp(&self, instances: f64) -> u32 {
         let (least, most) = self.bounds;
+        // In this order also what is not a number is bounded.
+        let instances = instances.max(f64::from(least)).min(f64::from(most.max(least)));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
-        let bounded = instances.clamp(f64::from(least), f64::from(most)) as u32;
+        let bounded = instances as u32;
         bounded
     }
 

@@ -17,6 +17,7 @@ mod step;
 mod target;
 mod threshold;
 mod timetable;
+mod window;
 
 pub use parameters::{Fault, Parameters};
 pub use revenue::revenue_per_hour;
@@ -40,13 +41,14 @@ pub trait Policy: Send + Sync {
     /// What it remembers between decisions.
     type State: Default + Clone + Send + Serialize + DeserializeOwned;
 
-    /// Decides. Called at every tick of the world, in order.
+    /// Decides. Called at every tick of the world, in order. What it decides is brought within the
+    /// bounds of the pool by the one who asks.
     fn decide(&self, state: &mut Self::State, seen: &Observation<'_>) -> Decision;
 }
 
 /// A policy with what it remembers, whatever the kind of both.
 pub trait Decider: Send {
-    /// Decides.
+    /// Decides: a number within the bounds of the pool.
     fn decide(&mut self, seen: &Observation<'_>) -> Decision;
 
     /// What it remembers, as JSON.
@@ -70,7 +72,9 @@ struct Deciding<P: Policy> {
 
 impl<P: Policy> Decider for Deciding<P> {
     fn decide(&mut self, seen: &Observation<'_>) -> Decision {
-        self.policy.decide(&mut self.state, seen)
+        let Decision { desired, reason } = self.policy.decide(&mut self.state, seen);
+        // A pool outside its bounds is brought back, whatever the policy thinks of its metrics.
+        Decision { desired: seen.clamp(f64::from(desired)), reason }
     }
 
     fn save(&self) -> serde_json::Result<String> {
@@ -216,4 +220,9 @@ const fn parameter(
 /// The parameter with the values that a search for better ones tries.
 const fn tried(parameter: Parameter, usual: &'static [&'static str]) -> Parameter {
     Parameter { usual, ..parameter }
+}
+
+/// The least whole number that is not less, but for the rounding of what it was computed from.
+fn whole(instances: f64) -> f64 {
+    (instances - 1e-9).ceil()
 }

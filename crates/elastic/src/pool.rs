@@ -41,7 +41,7 @@ impl Instance {
     /// The time it used, as of now.
     #[must_use]
     pub fn used(&self, now_ns: u64) -> Used {
-        let ended_ns = self.ended_ns.unwrap_or(now_ns);
+        let ended_ns = self.ended_ns.unwrap_or(now_ns).min(now_ns);
         let ready_ns = Some(self.ready_ns).filter(|&ready_ns| ready_ns <= ended_ns);
         Used { launched_ns: self.launched_ns, ready_ns, ended_ns }
     }
@@ -144,7 +144,7 @@ impl Pool {
         .copied()
     }
 
-    /// What a policy sees of it; `origin_s` is how long before the start the clock of launches is.
+    /// What a policy sees of it.
     #[must_use]
     pub fn seen(&self, now_ns: u64) -> Vec<Seen> {
         let seconds = |ns: u64| ns as f64 / 1e9;

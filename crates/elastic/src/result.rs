@@ -48,7 +48,9 @@ pub struct PolicyResult {
     pub lost: f64,
     /// By cause.
     pub lost_by: BTreeMap<String, f64>,
-    /// Requests that were neither served nor lost at the end.
+    /// Requests that were neither served nor lost: none, as those that are there at the end of the
+    /// load are followed to their own, unless they wait at the balancer without a bound for an
+    /// instance that never comes.
     pub in_flight_at_end: f64,
     /// What the served requests earn.
     pub revenue: f64,
@@ -149,9 +151,8 @@ impl PolicyResult {
             let of = FIGURES.iter().find(|(field, _)| *field == name).map(|(_, of)| *of);
             mean(outcomes, of.unwrap_or_else(|| unreachable!("{name} is a figure")))
         };
-        let lost_by = Loss::ALL.map(|why| {
-            (why.name().to_owned(), mean(outcomes, |of| of.lost[why as usize] as f64))
-        });
+        let lost_by = Loss::ALL
+            .map(|why| (why.name().to_owned(), mean(outcomes, |of| of.lost[why as usize] as f64)));
         let off = |of: fn(&Outcome) -> plimsoll_stats::elasticity::Off| Off {
             accuracy: mean(outcomes, |outcome| of(outcome).accuracy),
             timeshare: mean(outcomes, |outcome| of(outcome).timeshare),
@@ -172,7 +173,7 @@ impl PolicyResult {
             served: figure("served"),
             lost: figure("lost"),
             lost_by: lost_by.into_iter().collect(),
-            in_flight_at_end: mean(outcomes, |of| (of.offered - of.served - of.lost()) as f64),
+            in_flight_at_end: mean(outcomes, |of| of.in_flight() as f64),
             revenue: figure("revenue"),
             net: figure("net"),
             response_us: Percentiles::of(&response),
@@ -199,7 +200,8 @@ impl Paired {
         }
         let (mut difference, mut ci95) = (BTreeMap::new(), BTreeMap::new());
         for (name, of) in FIGURES {
-            let values: Vec<f64> = outcomes.iter().zip(others).map(|(a, b)| of(a) - of(b)).collect();
+            let values: Vec<f64> =
+                outcomes.iter().zip(others).map(|(a, b)| of(a) - of(b)).collect();
             let Ok(found) = interval::mean(&values, LEVEL) else { continue };
             difference.insert(name.to_owned(), found.value);
             ci95.insert(name.to_owned(), (found.low, found.high));

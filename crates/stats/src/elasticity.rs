@@ -1,9 +1,9 @@
 //! How well a supply of servers follows the demand for them: the elasticity metrics of SPEC's
 //! research group.
 //!
-//! With demand d(t) and supply s(t) over a time T (N. Herbst, S. Kounev, R. Reussner, *Elasticity in
-//! cloud computing*, ICAC 2013; N. Herbst et al., *Quantifying cloud performance and dependability*,
-//! ACM TOMPECS 3(4), 2018):
+//! With demand d(t) and supply s(t) over a time T (N. Herbst, S. Kounev, R. Reussner, *Elasticity
+//! in cloud computing*, ICAC 2013; N. Herbst et al., *Quantifying cloud performance and
+//! dependability*, ACM TOMPECS 3(4), 2018):
 //!
 //! ```text
 //! accuracy under   1/T ∫ max(d − s, 0) dt      servers      timeshare under   1/T ∫ [d > s] dt

@@ -4,8 +4,8 @@
 //! out in units of the mean service time unless a name ends in `_s`.
 //!
 //! Sources: A. K. Erlang 1917; L. Kleinrock, *Queueing Systems* I, 1975, sections 3.4 to 3.6 and
-//! 5.6; A. A. Jagerman, *Some properties of the Erlang loss function*, Bell System Technical Journal
-//! 53, 1974, for the recursion of the reciprocal, which neither overflows nor loses digits.
+//! 5.6; A. A. Jagerman, *Some properties of the Erlang loss function*, Bell System Technical
+//! Journal 53, 1974, for the recursion of the reciprocal, which neither overflows nor loses digits.
 
 mod erlang;
 mod finite;

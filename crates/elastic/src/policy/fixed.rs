@@ -15,7 +15,6 @@ struct Fixed {
     instances: Option<u32>,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
     Some(maker(Fixed { instances: parameters.whole("instances", 1, 1_000_000) }))
 }

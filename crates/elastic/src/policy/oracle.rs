@@ -1,6 +1,6 @@
-//! Knows the future: at each moment as many instances as will be needed by the time that one launched
-//! now is ready, and until the next decision. What nobody has; the bound that others are held
-//! against.
+//! Knows the future: at each moment as many instances as will be needed by the time that one
+//! launched now is ready, and until the next decision. What nobody has; the bound that others are
+//! held against.
 
 use super::{Decision, Facts, Future, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::demand::Demand;

@@ -5,23 +5,23 @@
 //! stable = ⌈mean over the long window / target⌉        panic = ⌈mean over the short one / target⌉
 //! ```
 //!
-//! both kept within ⌊ready / down⌋ and ⌈up × ready⌉. When `panic / ready` reaches the threshold it
-//! panics: it takes the greater of both and never fewer than before, until a long window has gone by
-//! without a reason to.
+//! both kept within ⌊ready / down⌋ and ⌈up × ready⌉. When `panic / ready`, before that, reaches the
+//! threshold it panics: it takes the greater of both and never fewer than before, until a long
+//! window has gone by without a reason to. A new one begins in panic where more than one instance
+//! is ready: without a past it is not to remove what may be needed.
 
-use super::threshold::metric;
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
-use crate::observation::{Metric, Observation, Series};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, whole};
+use crate::observation::{Metric, Observation};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "panic",
     about: "a long window, and a short one that takes over when load bursts",
     parameters: &[
-        parameter("metric", "concurrency, rate or queue", "concurrency", "Of what."),
+        parameter("metric", "concurrency or rate", "concurrency", "Of what."),
         parameter("target", "number", "70% of the limit", "What it is to be, for each instance."),
         parameter("stable", "duration", "60s", "The long window."),
-        parameter("panic", "duration", "6s", "The short one."),
+        parameter("panic", "duration", "a tenth of it", "The short one."),
         parameter("threshold", "number", "2", "It panics from so many times what is ready."),
         parameter("up", "number", "1000", "So many times more at once, at most."),
         parameter("down", "number", "2", "So many times fewer at once, at most."),
@@ -42,20 +42,23 @@ struct Panic {
 /// Since when it panics, and the most that was wanted since.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Panicking {
+    has_begun: bool,
     since_s: Option<f64>,
     most: u32,
 }
 
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
+    let among = [Metric::Concurrency, Metric::Rate];
+    let metric = parameters.metric(&among, Metric::Concurrency, &["target"]);
     let usual = 0.7 * f64::from(facts.limit.unwrap_or(facts.cores));
-    let stable_s = parameters.seconds("stable").unwrap_or(60.0);
-    let panic_s = parameters.seconds("panic").unwrap_or(0.1 * stable_s);
-    if panic_s > stable_s {
+    let stable_s = parameters.seconds_within("stable", 0.001, 86_400.0).unwrap_or(60.0);
+    let panic_s = parameters.seconds_within("panic", 0.001, 86_400.0).unwrap_or(0.1 * stable_s);
+    if panic_s > stable_s && !parameters.is_faulty(&["panic", "stable"]) {
         let message = format!("expected `panic` within `stable`, found {panic_s} of {stable_s} s");
         parameters.fault("panic", message, None);
     }
     Some(maker(Panic {
-        metric: metric(parameters).unwrap_or(Metric::Concurrency),
+        metric,
         target: parameters.number("target", 1e-9, 1e12).unwrap_or(usual),
         stable_s,
         panic_s,
@@ -68,12 +71,13 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
 }
 
 impl Panic {
-    /// The mean over a window; over the last point where that is longer.
+    /// The mean over a window, as far as it has been seen; over the last point where that is
+    /// longer.
     fn mean(&self, seen: &Observation<'_>, window_s: f64) -> Option<f64> {
         let series = seen.series;
-        let points = series.last(window_s).filter(|points| !points.is_empty());
-        let points = points.or_else(|| series.points.last().map(std::slice::from_ref))?;
-        Series::mean(points, self.metric)
+        let last_s = series.points.last()?.seconds;
+        let end_s = series.end_s()?;
+        series.average(end_s - window_s.max(last_s), end_s, self.metric)
     }
 }
 
@@ -82,29 +86,33 @@ impl Policy for Panic {
 
     fn decide(&self, state: &mut Panicking, seen: &Observation<'_>) -> Decision {
         let (wanted, ready) = (seen.wanted(), f64::from(seen.ready().max(1)));
+        if !state.has_begun {
+            let since_s = (seen.ready() > 1).then_some(seen.now_s);
+            *state = Panicking { has_begun: true, since_s, most: wanted };
+        }
         let name = self.metric.name();
-        let (Some(long), Some(short)) = (self.mean(seen, self.stable_s), self.mean(seen, self.panic_s))
+        let (Some(long), Some(short)) =
+            (self.mean(seen, self.stable_s), self.mean(seen, self.panic_s))
         else {
             return Decision { desired: wanted, reason: format!("no {name} yet") };
         };
         let (up, down) = self.rates;
-        let bounded = |mean: f64| {
-            let instances = (mean / self.target).ceil();
-            instances.clamp((ready / down).floor(), (up * ready).ceil())
-        };
-        let (stable, panic) = (bounded(long), bounded(short));
+        let bounded = |needed: f64| needed.max((ready / down).floor()).min((up * ready).ceil());
+        let (stable, panic) = (whole(long / self.target), whole(short / self.target));
         if panic / ready >= self.threshold {
             if state.since_s.is_none() {
                 state.most = wanted;
             }
             state.since_s = Some(seen.now_s);
-        } else if state.since_s.is_some_and(|since_s| seen.now_s > since_s + self.stable_s) {
+        } else if state.since_s.is_some_and(|since_s| seen.now_s > since_s + self.stable_s + 1e-6) {
             state.since_s = None;
         }
+        let (stable, panic) = (bounded(stable), bounded(panic));
         if state.since_s.is_some() {
             state.most = state.most.max(seen.clamp(stable.max(panic)));
-            let reason = format!("panics: {name} {short:.1} in the short window, {long:.1} in the long");
-            return Decision { desired: seen.clamp(f64::from(state.most)), reason };
+            let reason =
+                format!("panics: {name} {short:.1} in the short window, {long:.1} in the long");
+            return Decision { desired: state.most, reason };
         }
         let reason = format!("{name} {long:.1}, {} for each", self.target);
         Decision { desired: seen.clamp(stable), reason }

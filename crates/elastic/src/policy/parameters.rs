@@ -1,6 +1,7 @@
 //! Reading the parameters of a policy: names and texts, each with what was wanted and found.
 
 use super::Kind;
+use crate::observation::Metric;
 use plimsoll_units::{ParseError, duration, nearest};
 use std::collections::BTreeSet;
 
@@ -43,6 +44,18 @@ impl<'a> Parameters<'a> {
 
     pub(super) fn finish(self) -> Vec<Fault> {
         self.faults
+    }
+
+    /// Whether something is wrong with one of these already: then what depends on it is not looked
+    /// at.
+    pub(super) fn is_faulty(&self, names: &[&str]) -> bool {
+        let is = |fault: &Fault| fault.parameter.as_deref().is_some_and(|of| names.contains(&of));
+        self.faults.iter().any(is)
+    }
+
+    /// Whether a parameter is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.text(name).is_some()
     }
 
     /// Notes what is wrong with a parameter.
@@ -90,9 +103,33 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// A length of time in seconds.
+    /// A length of time in seconds; it may be none.
     pub(super) fn seconds(&mut self, name: &str) -> Option<f64> {
         self.parsed(name, duration).map(|duration| duration.as_secs_f64())
+    }
+
+    /// A length of time in seconds, within bounds.
+    pub(super) fn seconds_within(&mut self, name: &str, least: f64, most: f64) -> Option<f64> {
+        let wanted = format!("a duration from {least}s to {most}s");
+        self.parsed(name, |text| {
+            let seconds = duration(text)?.as_secs_f64();
+            let wrong = || ParseError::new(wanted.clone(), text, 0, text.len());
+            if (least..=most).contains(&seconds) { Ok(seconds) } else { Err(wrong()) }
+        })
+    }
+
+    /// The `metric`, one of some; `usual` where none is given. With another one than that, the
+    /// parameters that are in its unit have no defaults.
+    pub(super) fn metric(&mut self, among: &[Metric], usual: Metric, in_unit: &[&str]) -> Metric {
+        let words: Vec<(&str, Metric)> = among.iter().map(|of| (of.name(), *of)).collect();
+        let metric = self.word("metric", &words).unwrap_or(usual);
+        for name in in_unit.iter().filter(|_| metric != usual) {
+            if !self.has(name) {
+                let message = format!("`{name}` is needed with `metric={}`", metric.name());
+                self.fault(name, message, None);
+            }
+        }
+        metric
     }
 
     /// Yes or no.

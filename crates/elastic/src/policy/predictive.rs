@@ -1,31 +1,42 @@
-//! A forecast of the rate, and then the fewest instances for which the queueing model predicts that the
-//! SLO holds.
+//! A forecast of the rate, and then the fewest instances for which the queueing model predicts that
+//! the SLO holds.
 //!
 //! - *last-day*, *last-week*: what was at the same time a day or a week before, scaled by how the
 //!   last hour compares with the same hour then.
 //! - *trend*: a straight line through the last so many steps (least squares).
-//! - *holt-winters*: level, trend and a season that multiplies, smoothed exponentially (P. R. Winters,
-//!   *Forecasting sales by exponentially weighted moving averages*, Management Science 6, 1960).
+//! - *holt-winters*: level, trend and a season that multiplies, smoothed exponentially (P. R.
+//!   Winters, *Forecasting sales by exponentially weighted moving averages*, Management Science 6,
+//!   1960).
 //!
 //! Where there is no season yet, the trend stands in.
 
+mod seasonal;
+
+use super::window::Recommended;
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::demand::Demand;
-use crate::observation::{Metric, Observation, Series};
+use crate::observation::{Metric, Observation};
+use seasonal::{Seasonal, Smoothing};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "predictive",
     about: "a forecast of the rate, and the fewest instances that hold the SLO then",
     parameters: &[
-        parameter("forecast", "last-day, last-week, trend or holt-winters", "last-day", "Its method."),
+        parameter(
+            "forecast",
+            "last-day, last-week, trend or holt-winters",
+            "last-day",
+            "The method.",
+        ),
         parameter("step", "duration", "5m", "Rates are means over this."),
-        parameter("ahead", "duration", "boot time and a step", "So far ahead, and all before that."),
+        parameter("ahead", "duration", "boot time and a step", "So far ahead it looks."),
         parameter("steps", "count", "6", "The trend is of so many steps."),
         parameter("headroom", "number", "0.1", "The forecast is taken for greater by this share."),
         parameter("alpha", "number", "0.3", "How fast the level follows (holt-winters)."),
         parameter("beta", "number", "0.05", "How fast the trend follows (holt-winters)."),
         parameter("gamma", "number", "0.2", "How fast the season follows (holt-winters)."),
+        parameter("down_window", "duration", "5m", "Removes what all of this could spare."),
     ],
     knows_future: false,
     make,
@@ -49,19 +60,15 @@ struct Predictive {
     ahead_s: f64,
     steps: u32,
     headroom: f64,
-    /// α, β, γ.
-    smoothing: [f64; 3],
+    smoothing: Smoothing,
+    down_s: f64,
 }
 
-/// Level, trend and season of Holt and Winters, and the time they have come to.
+/// What is remembered: the season, and what was needed of late.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Smoothed {
-    until_s: f64,
-    level: f64,
-    trend: f64,
-    season: Vec<f64>,
-    /// Rates of the first season, until it is whole.
-    first: Vec<f64>,
+struct Past {
+    seasonal: Seasonal,
+    needed: Recommended,
 }
 
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
@@ -71,129 +78,109 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         ("trend", Method::Trend),
         ("holt-winters", Method::HoltWinters),
     ];
-    let step_s = parameters.seconds("step").unwrap_or(300.0);
-    if !(1.0..=HOUR_S).contains(&step_s) {
-        let message = format!("expected `step` from 1s to 1h, found {step_s} s");
+    let method = parameters.word("forecast", &methods).unwrap_or(Method::Season(DAY_S));
+    let step_s = parameters.seconds_within("step", 1.0, HOUR_S).unwrap_or(300.0);
+    let season = (DAY_S / step_s).round();
+    if method == Method::HoltWinters && (season * step_s - DAY_S).abs() > 1e-6 {
+        let message = format!("expected a `step` that divides a day, found {step_s} s");
         parameters.fault("step", message, None);
         return None;
     }
-    let usual = [("alpha", 0.3), ("beta", 0.05), ("gamma", 0.2)];
+    let mut smooth = |name: &str, usual: f64| parameters.number(name, 0.0, 1.0).unwrap_or(usual);
+    let [alpha, beta, gamma] =
+        [("alpha", 0.3), ("beta", 0.05), ("gamma", 0.2)].map(|(name, usual)| smooth(name, usual));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a day of seconds")]
+    let smoothing = Smoothing { season: season as usize, step_s, alpha, beta, gamma };
     Some(maker(Predictive {
         demand: Demand::new(facts),
-        method: parameters.word("forecast", &methods).unwrap_or(Method::Season(DAY_S)),
+        method,
         step_s,
-        ahead_s: parameters.seconds("ahead").unwrap_or(facts.boot_s + step_s),
+        ahead_s: parameters.seconds_within("ahead", 0.0, DAY_S).unwrap_or(facts.boot_s + step_s),
         steps: parameters.whole("steps", 2, 1000).unwrap_or(6),
         headroom: parameters.number("headroom", 0.0, 10.0).unwrap_or(0.1),
-        smoothing: usual.map(|(name, usual)| parameters.number(name, 0.0, 1.0).unwrap_or(usual)),
+        smoothing,
+        down_s: parameters.seconds("down_window").unwrap_or(300.0),
     }))
 }
 
 impl Predictive {
     /// The greatest rate forecast for the time ahead, and by what.
-    fn forecast(&self, state: &mut Smoothed, seen: &Observation<'_>) -> Option<(f64, &'static str)> {
+    fn forecast(&self, state: &mut Past, seen: &Observation<'_>) -> Option<(f64, &'static str)> {
         let found = match self.method {
             Method::Season(season_s) => self.of_season(seen, season_s).map(|rate| (rate, "season")),
             Method::HoltWinters => {
-                self.smooth(state, seen);
-                self.of_smoothed(state).map(|rate| (rate, "Holt-Winters"))
+                state.seasonal.take(&self.smoothing, seen.series);
+                let until_s = seen.now_s + self.ahead_s;
+                let rate = state.seasonal.most(&self.smoothing, seen.now_s, until_s);
+                rate.map(|rate| (rate, "Holt-Winters"))
             }
             Method::Trend => None,
         };
         found.or_else(|| self.of_trend(seen).map(|rate| (rate, "trend")))
     }
 
+    /// What was ahead a season ago, scaled.
     fn of_season(&self, seen: &Observation<'_>, season_s: f64) -> Option<f64> {
-        let then_s = seen.now_s - season_s;
-        let now = Series::mean(seen.series.within(seen.now_s - HOUR_S, seen.now_s), Metric::Rate)?;
-        let past = seen.series.within(then_s - HOUR_S, then_s);
-        let then = Series::mean(past, Metric::Rate).filter(|rate| *rate > 0.0)?;
-        let ahead = seen.series.within(then_s, then_s + self.ahead_s);
-        let rates = ahead.iter().map(|point| point.of(Metric::Rate)).filter(|rate| rate.is_finite());
+        let (series, then_s) = (seen.series, seen.now_s - season_s);
+        // The same stretch of both, an hour or as much as was seen then, but a step at least.
+        let from_s = (then_s - HOUR_S).max(series.start_s()?);
+        if then_s - from_s < self.step_s - 1e-6 {
+            return None;
+        }
+        let then = series.average(from_s, then_s, Metric::Rate).filter(|rate| *rate > 0.0)?;
+        let now = series.average(from_s + season_s, seen.now_s, Metric::Rate)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a day of steps"
+        )]
+        let count = (self.ahead_s / self.step_s).ceil().max(1.0) as u32;
+        let rates = (0..count).filter_map(|k| {
+            let from_s = then_s + f64::from(k) * self.step_s;
+            series.average(from_s, from_s + self.step_s, Metric::Rate)
+        });
         rates.reduce(f64::max).map(|rate| rate * now / then)
     }
 
+    /// The greatest of a straight line, from now on.
     fn of_trend(&self, seen: &Observation<'_>) -> Option<f64> {
-        let rates: Vec<f64> = (0..self.steps)
+        let end_s = seen.series.end_s()?;
+        let points: Vec<(f64, f64)> = (0..self.steps)
             .filter_map(|k| {
-                let end_s = seen.now_s - f64::from(k) * self.step_s;
-                let points = seen.series.within(end_s - self.step_s, end_s);
-                Series::mean(points, Metric::Rate)
+                let to_s = end_s - f64::from(k) * self.step_s;
+                let rate = seen.series.average(to_s - self.step_s, to_s, Metric::Rate)?;
+                Some((to_s - 0.5 * self.step_s, rate))
             })
             .collect();
-        let count = rates.len() as f64;
-        let last = *rates.first()?;
-        if rates.len() < 2 {
-            return Some(last);
+        let count = points.len() as f64;
+        let (t, y) = points.iter().fold((0.0, 0.0), |(t, y), of| (t + of.0, y + of.1));
+        let (t, y) = (t / count, y / count);
+        if points.len() < 2 {
+            return (!points.is_empty()).then_some(y);
         }
-        // Steps back in time: the slope forward is the negative of theirs.
-        let mean_x = 0.5 * (count - 1.0);
-        let mean_y = rates.iter().sum::<f64>() / count;
-        let of = |k: usize| k as f64 - mean_x;
-        let covariance: f64 = rates.iter().enumerate().map(|(k, y)| of(k) * (y - mean_y)).sum();
-        let variance: f64 = (0..rates.len()).map(|k| of(k) * of(k)).sum();
-        let slope = -covariance / variance;
-        let at_end = mean_y + slope * (mean_x + 0.5 + self.ahead_s / self.step_s);
-        Some(at_end.max(mean_y + slope * mean_x).max(0.0))
-    }
-
-    /// Takes in all steps that are whole by now.
-    fn smooth(&self, state: &mut Smoothed, seen: &Observation<'_>) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a day of steps")]
-        let season = (DAY_S / self.step_s).round().max(1.0) as usize;
-        let [alpha, beta, gamma] = self.smoothing;
-        while state.until_s + self.step_s <= seen.now_s + 1e-6 {
-            let points = seen.series.within(state.until_s, state.until_s + self.step_s);
-            let Some(rate) = Series::mean(points, Metric::Rate) else { break };
-            state.until_s += self.step_s;
-            if state.season.is_empty() {
-                state.first.push(rate);
-                if state.first.len() == season {
-                    state.level = state.first.iter().sum::<f64>() / season as f64;
-                    let level = state.level.max(1e-9);
-                    state.season = state.first.drain(..).map(|rate| rate / level).collect();
-                }
-                continue;
-            }
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "steps")]
-            let place = (state.until_s / self.step_s).round() as usize % season;
-            // The step that ends now is the one before this place.
-            let place = (place + season - 1) % season;
-            let factor = state.season[place].max(1e-9);
-            let before = state.level;
-            state.level = alpha * rate / factor + (1.0 - alpha) * (before + state.trend);
-            state.trend = beta * (state.level - before) + (1.0 - beta) * state.trend;
-            state.season[place] = gamma * rate / state.level.max(1e-9) + (1.0 - gamma) * factor;
-        }
-    }
-
-    fn of_smoothed(&self, state: &Smoothed) -> Option<f64> {
-        let season = state.season.len();
-        if season == 0 {
-            return None;
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "steps")]
-        let (now, ahead) = (
-            (state.until_s / self.step_s).round() as usize,
-            (self.ahead_s / self.step_s).ceil().max(1.0) as usize,
-        );
-        let at = |k: usize| {
-            (state.level + (k + 1) as f64 * state.trend) * state.season[(now + k) % season]
-        };
-        (0..ahead).map(at).reduce(f64::max).map(|rate| rate.max(0.0))
+        let covariance: f64 = points.iter().map(|of| (of.0 - t) * (of.1 - y)).sum();
+        let variance: f64 = points.iter().map(|of| (of.0 - t) * (of.0 - t)).sum();
+        let at = |at_s: f64| y + covariance / variance * (at_s - t);
+        Some(at(seen.now_s).max(at(seen.now_s + self.ahead_s)).max(0.0))
     }
 }
 
 impl Policy for Predictive {
-    type State = Smoothed;
+    type State = Past;
 
-    fn decide(&self, state: &mut Smoothed, seen: &Observation<'_>) -> Decision {
+    fn decide(&self, state: &mut Past, seen: &Observation<'_>) -> Decision {
+        let (wanted, now_s) = (seen.wanted(), seen.now_s);
         let Some((rate, by)) = self.forecast(state, seen) else {
-            return Decision { desired: seen.wanted(), reason: "no rate yet".to_owned() };
+            return Decision { desired: wanted, reason: "no rate yet".to_owned() };
         };
         let expected = rate * (1.0 + self.headroom);
-        let desired = seen.clamp(f64::from(self.demand.instances(expected, seen.speed())));
-        let reason = format!("{rate:.1}/s by {by} within {:.0} s needs {desired}", self.ahead_s);
+        let needed = seen.clamp(f64::from(self.demand.instances(expected, seen.speed())));
+        if state.needed.is_empty() {
+            state.needed.add(now_s, wanted, self.down_s);
+        }
+        state.needed.add(now_s, needed, self.down_s);
+        let desired = wanted.max(needed).min(state.needed.most(now_s, self.down_s, needed));
+        let reason = format!("{rate:.1}/s by {by} within {:.0} s needs {needed}", self.ahead_s);
         Decision { desired, reason }
     }
 }

@@ -1,20 +1,23 @@
-//! The most revenue: as many servers as earn more than they cost (M. Vasar, *A Framework for Verifying
-//! Scalability and Performance of Cloud Based Web Applications*, Tartu 2012, 6.4 and 6.5).
+//! The most revenue: as many servers as earn more than they cost (M. Vasar, *A Framework for
+//! Verifying Scalability and Performance of Cloud Based Web Applications*, Tartu 2012, 6.4 and
+//! 6.5).
 //!
 //! ```text
 //! r(n) = μ(n)·c − n·d        μ(n) = (1 − P_b(n))·λ·3600        per hour
 //! P_b  = max(0, 1 − n/(λ·h))  the modified rule, or Erlang's formula B of the load λ·h
 //! ```
 //!
-//! with λ the rate of the last hour, h the service time over the cores of a server, c what a request
-//! earns and d what a server costs per hour. n is climbed to from 1, as long as r does not fall; so
-//! a load that is a whole number but for the last bit asks for no server more.
+//! with λ the rate of the last hour, h the service time over the cores of a server, c what a
+//! request earns and d what a server costs per hour. n is climbed to from 1, as long as r does not
+//! fall; so a load that is a whole number but for the last bit asks for no server more.
 //!
-//! Some minutes before the full hour servers are removed, as their hours are paid; at the full hour
-//! they are added.
+//! Some minutes before the full hour servers are removed, as their hours are paid, by the rate of
+//! the hour so far; at the full hour they are added, by that of the whole of it. Both happen once
+//! an hour, and neither before half an hour has been seen. Where no decision falls into those
+//! minutes, because decisions are too rare, servers are removed at the full hour as well.
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
-use crate::observation::{Metric, Observation, Series};
+use crate::observation::{Metric, Observation};
 use plimsoll_stats::queueing::erlang_b;
 use plimsoll_units::{ParseError, duration};
 use serde::{Deserialize, Serialize};
@@ -24,11 +27,16 @@ pub(super) static KIND: Kind = Kind {
     about: "once an hour, as many as earn more than they cost at the rate of the last hour",
     parameters: &[
         parameter("blocking", "modified or erlang-b", "modified", "How many requests n lose."),
-        parameter("agent", "instance or core", "instance", "What is one server of Erlang's formula."),
+        parameter("agent", "instance or core", "instance", "What a server of the rule is."),
         parameter("income", "number", "the plan's", "What a served request earns."),
         parameter("price", "number", "the plan's", "What an instance costs per hour."),
-        parameter("rate", "mean or weighted:5m", "mean", "Of the last hour; the latest counts most."),
-        parameter("hour", "calendar or sliding", "calendar", "Since the last full hour, or 60 minutes."),
+        parameter("rate", "mean or weighted:5m", "mean", "Of the hour, or its latest most."),
+        parameter(
+            "hour",
+            "calendar or sliding",
+            "calendar",
+            "From full hour on, or the last 60 m.",
+        ),
         parameter("early", "duration", "5m", "So long before the full hour it removes."),
         parameter("spare", "count", "0", "So many more."),
         parameter("trend", "switch", "false", "Goes on as from the hour before to the last one."),
@@ -38,6 +46,8 @@ pub(super) static KIND: Kind = Kind {
 };
 
 const HOUR_S: f64 = 3600.0;
+/// Nothing is decided from less than this of an hour, seconds.
+const LEAST_SEEN_S: f64 = 0.5 * HOUR_S;
 
 #[derive(Clone, Copy)]
 enum Blocking {
@@ -67,11 +77,11 @@ struct Revenue {
     has_trend: bool,
 }
 
-/// The last full hour at which it decided, and the last one before which it removed.
+/// When it decided last, seconds since the start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Decided {
-    added: Option<i64>,
-    removed: Option<i64>,
+struct Decided {
+    at_full_hour_s: Option<f64>,
+    before_it_s: Option<f64>,
 }
 
 fn rate(text: &str) -> Result<Rate, ParseError> {
@@ -89,13 +99,10 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
     let blocking = parameters.word("blocking", &words).unwrap_or(Blocking::Modified);
     let is_core = parameters.word("agent", &[("instance", false), ("core", true)]).unwrap_or(false);
     let cores = facts.cores.max(1);
-    let (agents, service_s) = if is_core {
-        (cores, facts.service_s)
-    } else {
-        (1, facts.service_s / f64::from(cores))
-    };
+    let (agents, service_s) =
+        if is_core { (cores, facts.service_s) } else { (1, facts.service_s / f64::from(cores)) };
     let income = parameters.number("income", 0.0, 1e12).unwrap_or(facts.income);
-    if income <= 0.0 {
+    if income <= 0.0 && !parameters.is_faulty(&["income"]) {
         let message = "`revenue` needs what a request earns: `income` in [billing], or `income=`";
         parameters.fault("income", message.to_owned(), None);
     }
@@ -109,7 +116,7 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         is_sliding: parameters
             .word("hour", &[("calendar", false), ("sliding", true)])
             .unwrap_or(false),
-        early_s: parameters.seconds("early").unwrap_or(300.0),
+        early_s: parameters.seconds_within("early", 0.0, 0.5 * HOUR_S).unwrap_or(300.0),
         spare: parameters.whole("spare", 0, 10_000).unwrap_or(0),
         has_trend: parameters.switch("trend").unwrap_or(false),
     }))
@@ -147,14 +154,15 @@ impl Revenue {
         (1.0 - lost) * rate_per_s * HOUR_S * self.income - f64::from(instances) * self.price
     }
 
-    /// The number with the most revenue, climbing from 1.
-    fn best(&self, speed: f64, rate_per_s: f64) -> u32 {
+    /// The number with the most revenue, climbing from 1, `most` at most.
+    fn best(&self, speed: f64, rate_per_s: f64, most: u32) -> u32 {
         let (mut instances, mut revenue) = (1, self.revenue(1, speed, rate_per_s));
-        while instances < crate::demand::MOST {
+        while instances < most {
             let next = self.revenue(instances + 1, speed, rate_per_s);
-            // Beyond the load more servers only cost: a plateau at no price ends there.
-            let enough = f64::from(instances * self.agents) > 2.0 * rate_per_s * self.service_s + 100.0;
-            if next < revenue || (self.price <= 0.0 && enough) {
+            // Where servers cost nothing, it ends with the first that earns nothing either, but for
+            // the rounding of the load.
+            let is_even = self.price <= 0.0 && next <= revenue * (1.0 + 1e-12);
+            if next < revenue || is_even {
                 break;
             }
             (instances, revenue) = (instances + 1, next);
@@ -162,26 +170,57 @@ impl Revenue {
         instances
     }
 
-    /// The rate to go by, of the time from `from_s` to now; `None` where nothing was seen.
-    fn rate(&self, seen: &Observation<'_>, from_s: f64) -> Option<f64> {
-        let points = seen.series.within(from_s, seen.now_s);
+    /// The rate to go by, of a time; `None` where too little of it was seen.
+    fn rate(&self, seen: &Observation<'_>, from_s: f64, to_s: f64) -> Option<f64> {
+        let series = seen.series;
+        if series.seen_s(from_s, to_s, Metric::Rate) < LEAST_SEEN_S - 1e-6 {
+            return None;
+        }
         let now = match self.rate {
-            Rate::Mean => Series::mean(points, Metric::Rate)?,
-            Rate::Weighted(time_s) => {
-                let weigh = |(sum, weights): (f64, f64), point: &crate::observation::Point| {
-                    let weight = point.seconds * libm::exp((point.at_s - seen.now_s) / time_s);
-                    (sum + weight * point.of(Metric::Rate), weights + weight)
-                };
-                let (sum, weights) = points.iter().fold((0.0, 0.0), weigh);
-                (weights > 0.0).then(|| sum / weights)?
-            }
-        };
-        let before = Series::mean(seen.series.within(from_s - HOUR_S, from_s), Metric::Rate);
-        match before.filter(|_| self.has_trend) {
+            Rate::Mean => series.average(from_s, to_s, Metric::Rate),
+            Rate::Weighted(time_s) => series
+                .weighted(from_s, to_s, Metric::Rate, |at_s| libm::exp((at_s - to_s) / time_s)),
+        }?;
+        let before_s = series.seen_s(from_s - HOUR_S, from_s, Metric::Rate);
+        let has_before = self.has_trend && before_s >= LEAST_SEEN_S - 1e-6;
+        let before = series.average(from_s - HOUR_S, from_s, Metric::Rate);
+        match before.filter(|_| has_before) {
             Some(before) => Some((2.0 * now - before).max(0.0)),
             None => Some(now),
         }
     }
+
+    /// What is decided now, and by the rate from when to when; `None` where nothing is.
+    fn due(&self, state: &mut Decided, seen: &Observation<'_>) -> Option<(Due, f64, f64)> {
+        // The full hour that has passed, by the calendar that the observation's day is of.
+        let of_hour_s = (seen.of_day_s + 1e-6).rem_euclid(HOUR_S);
+        let (now_s, full_s) = (seen.now_s, seen.now_s - of_hour_s);
+        let early_from_s = full_s + HOUR_S - self.early_s;
+        let is_done =
+            |at_s: Option<f64>, since_s: f64| at_s.is_some_and(|at_s| at_s >= since_s - 1e-3);
+        let sliding = |from_s: f64| if self.is_sliding { now_s - HOUR_S } else { from_s };
+        if now_s >= early_from_s - 1e-3 {
+            let is_due = !is_done(state.before_it_s, early_from_s);
+            state.before_it_s = Some(now_s);
+            return is_due.then(|| (Due::Removal, sliding(full_s), now_s));
+        }
+        if is_done(state.at_full_hour_s, full_s) {
+            return None;
+        }
+        let removed = is_done(state.before_it_s, early_from_s - HOUR_S);
+        state.at_full_hour_s = Some(now_s);
+        let to_s = if self.is_sliding { now_s } else { full_s };
+        let due = if removed { Due::Addition } else { Due::Both };
+        Some((due, sliding(full_s - HOUR_S), to_s))
+    }
+}
+
+/// Which way a decision may go.
+#[derive(Clone, Copy, PartialEq)]
+enum Due {
+    Removal,
+    Addition,
+    Both,
 }
 
 impl Policy for Revenue {
@@ -189,34 +228,21 @@ impl Policy for Revenue {
 
     fn decide(&self, state: &mut Decided, seen: &Observation<'_>) -> Decision {
         let wanted = seen.wanted();
-        let stay = |reason: String| Decision { desired: wanted, reason };
-        // Hours since the start of the calendar that the observation's day is of.
-        let of_hour_s = seen.of_day_s.rem_euclid(HOUR_S);
-        let full_s = seen.now_s - of_hour_s;
-        #[expect(clippy::cast_possible_truncation, reason = "hours")]
-        let hour = (full_s / HOUR_S).round() as i64;
-        let is_early = of_hour_s >= HOUR_S - self.early_s - 1e-6;
-        let removes = is_early && state.removed != Some(hour + 1);
-        let adds = of_hour_s < HOUR_S - self.early_s && state.added != Some(hour);
-        if !removes && !adds {
-            return stay("waits for the full hour".to_owned());
-        }
-        let since_s = match (self.is_sliding, removes) {
-            (true, _) => seen.now_s - HOUR_S,
-            (false, true) => full_s,
-            (false, false) => full_s - HOUR_S,
+        let stay = |reason: &str| Decision { desired: wanted, reason: reason.to_owned() };
+        let Some((due, from_s, to_s)) = self.due(state, seen) else {
+            return stay("waits for the full hour");
         };
-        if removes {
-            state.removed = Some(hour + 1);
-        } else {
-            state.added = Some(hour);
-        }
-        let Some(rate) = self.rate(seen, since_s) else {
-            return stay("no hour has been seen yet".to_owned());
+        let Some(rate) = self.rate(seen, from_s, to_s) else {
+            return stay("no hour has been seen yet");
         };
-        let best = seen.clamp(f64::from(self.best(seen.speed(), rate).saturating_add(self.spare)));
+        let best = self.best(seen.speed(), rate, seen.bounds.1.min(crate::demand::MOST));
+        let best = seen.clamp(f64::from(best.saturating_add(self.spare)));
+        let desired = match due {
+            Due::Removal => best.min(wanted),
+            Due::Addition => best.max(wanted),
+            Due::Both => best,
+        };
         let reason = format!("{rate:.1}/s in the last hour: most revenue with {best}");
-        let desired = if removes { best.min(wanted) } else { best.max(wanted) };
         Decision { desired, reason }
     }
 }
@@ -253,12 +279,12 @@ mod tests {
             (600.0, 21, 30, 28),
             (1000.0, 35, 47, 44),
         ] {
-            assert_eq!(policy(Blocking::Modified, 1).best(1.0, rate), modified, "{rate}");
-            assert_eq!(policy(Blocking::ErlangB, 1).best(1.0, rate), erlang_b, "{rate}");
-            assert_eq!(policy(Blocking::ErlangB, 2).best(1.0, rate), of_cores, "{rate}");
+            assert_eq!(policy(Blocking::Modified, 1).best(1.0, rate, 100), modified, "{rate}");
+            assert_eq!(policy(Blocking::ErlangB, 1).best(1.0, rate, 100), erlang_b, "{rate}");
+            assert_eq!(policy(Blocking::ErlangB, 2).best(1.0, rate, 100), of_cores, "{rate}");
         }
         // Twice as fast, half as many.
-        assert_eq!(policy(Blocking::Modified, 1).best(2.0, 600.0), 11);
+        assert_eq!(policy(Blocking::Modified, 1).best(2.0, 600.0, 100), 11);
     }
 
     #[test]

@@ -1,26 +1,31 @@
-//! The fewest instances for which the queueing model predicts that the SLO holds, corrected by what is
-//! seen: where the response time is above the bound all the same, the model's rate is taken for
-//! greater, and slowly for less again where there is room.
+//! The fewest instances for which the queueing model predicts that the SLO holds, corrected by what
+//! is seen: where it is broken all the same, the model's rate is taken for greater, and slowly for
+//! less again where there is room.
+//!
+//! A lost request is one that took too long: the SLO is broken as well where more are lost than may
+//! take longer than its bound. It is corrected once a period at most, and for greater only while
+//! nothing boots: what was decided has to have shown first.
 
+use super::window::Recommended;
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
-use crate::demand::Demand;
-use crate::observation::{Metric, Observation, Series};
+use crate::demand::{Demand, LOST};
+use crate::observation::{Metric, Observation};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "slo",
-    about: "the fewest for which the queueing model predicts the SLO held, corrected by what is seen",
+    about: "the fewest that hold the SLO by the queueing model, corrected by what is seen",
     parameters: &[
         parameter("period", "duration", "1m", "Rate and response time are of this."),
         parameter("headroom", "number", "0.1", "The rate is taken for greater by this share."),
         parameter("gain", "number", "0.1", "By so much it is corrected where the SLO is broken."),
-        parameter("down_window", "duration", "5m", "Removes only what all of this time could spare."),
+        parameter("down_window", "duration", "5m", "Removes what all of this could spare."),
     ],
     knows_future: false,
     make,
 };
 
-/// The correction goes back by this share of itself in each decision with room.
+/// The correction goes back by this share of itself in each period with room.
 const FORGETS: f64 = 0.02;
 /// And is never greater than this factor.
 const MOST: f64 = 3.0;
@@ -29,62 +34,83 @@ const ROOM: f64 = 0.8;
 
 struct Slo {
     demand: Demand,
-    bound_s: Option<f64>,
+    bound_s: f64,
+    /// The share of requests that may be lost.
+    may_lose: f64,
     period_s: f64,
     headroom: f64,
     gain: f64,
     down_s: f64,
 }
 
-/// The factor on the rate, and what was needed in the past.
+/// The factor on the rate, when it was corrected last, and what was needed of late.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Corrected {
+struct Corrected {
     factor: f64,
-    past: Vec<(f64, u32)>,
+    at_s: Option<f64>,
+    needed: Recommended,
 }
 
 impl Default for Corrected {
     fn default() -> Self {
-        Self { factor: 1.0, past: Vec::new() }
+        Self { factor: 1.0, at_s: None, needed: Recommended::default() }
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as all kinds are made")]
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
+    let (quantile, bound_s) = facts.slo.unwrap_or((1.0 - LOST, f64::INFINITY));
     Some(maker(Slo {
         demand: Demand::new(facts),
-        bound_s: facts.slo.map(|(_, bound_s)| bound_s),
-        period_s: parameters.seconds("period").unwrap_or(60.0),
+        bound_s,
+        may_lose: 1.0 - quantile,
+        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
         headroom: parameters.number("headroom", 0.0, 10.0).unwrap_or(0.1),
         gain: parameters.number("gain", 0.0, 1.0).unwrap_or(0.1),
         down_s: parameters.seconds("down_window").unwrap_or(300.0),
     }))
 }
 
+impl Slo {
+    /// Corrects the factor by what the last period has shown.
+    fn correct(&self, state: &mut Corrected, rate: f64, seen: &Observation<'_>) {
+        let is_soon = |at_s: f64| seen.now_s - at_s < self.period_s - 1e-6;
+        if state.at_s.is_some_and(is_soon) {
+            return;
+        }
+        let of = |metric| seen.series.recent(self.period_s, metric);
+        let lost = of(Metric::Lost).unwrap_or(0.0);
+        // Without an answer nothing is known of response times.
+        let response_s = of(Metric::Response);
+        let is_broken =
+            lost > self.may_lose * rate || response_s.is_some_and(|found| found > self.bound_s);
+        let has_room = response_s.is_none_or(|found| found < ROOM * self.bound_s);
+        if is_broken && seen.ready() == seen.wanted() {
+            state.factor = (state.factor * (1.0 + self.gain)).min(MOST);
+        } else if !is_broken && has_room {
+            state.factor = (state.factor * (1.0 - FORGETS)).max(1.0);
+        } else {
+            return;
+        }
+        state.at_s = Some(seen.now_s);
+    }
+}
+
 impl Policy for Slo {
     type State = Corrected;
 
     fn decide(&self, state: &mut Corrected, seen: &Observation<'_>) -> Decision {
-        let wanted = seen.wanted();
-        let points = seen.series.last(self.period_s).unwrap_or_default();
-        let Some(rate) = Series::mean(points, Metric::Rate) else {
+        let (wanted, now_s) = (seen.wanted(), seen.now_s);
+        let Some(rate) = seen.series.recent(self.period_s, Metric::Rate) else {
             return Decision { desired: wanted, reason: "no rate yet".to_owned() };
         };
-        if let (Some(bound_s), Some(response_s)) =
-            (self.bound_s, Series::mean(points, Metric::Response))
-        {
-            if response_s > bound_s {
-                state.factor = (state.factor * (1.0 + self.gain)).min(MOST);
-            } else if response_s < ROOM * bound_s {
-                state.factor = (state.factor * (1.0 - FORGETS)).max(1.0);
-            }
-        }
-        let expected = rate * state.factor * (1.0 + self.headroom);
+        self.correct(state, rate, seen);
+        let expected = rate * state.factor.clamp(1.0, MOST) * (1.0 + self.headroom);
         let needed = seen.clamp(f64::from(self.demand.instances(expected, seen.speed())));
-        state.past.retain(|(at_s, _)| *at_s > seen.now_s - self.down_s - 1e-6);
-        state.past.push((seen.now_s, needed));
-        let most = state.past.iter().map(|(_, n)| *n).max().unwrap_or(needed);
-        let desired = if needed > wanted { needed } else { most.min(wanted) };
+        if state.needed.is_empty() {
+            state.needed.add(now_s, wanted, self.down_s);
+        }
+        state.needed.add(now_s, needed, self.down_s);
+        let desired = wanted.max(needed).min(state.needed.most(now_s, self.down_s, needed));
         let reason = format!("{rate:.1}/s, taken for {expected:.1}/s, needs {needed}");
         Decision { desired, reason }
     }

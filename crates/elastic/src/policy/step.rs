@@ -1,11 +1,12 @@
-//! Step scaling: the further a metric is beyond its bound, the more instances at once; instances that
-//! are warming up count as capacity that is on its way (Amazon EC2 Auto Scaling User Guide, *Step and
-//! simple scaling policies*, *Set the default instance warmup*): an adjustment starts from those
-//! that are warm, so that the same alarm does not add again what is coming.
+//! Step scaling: the further a metric is beyond its bound, the more instances at once; instances
+//! that are warming up count as capacity that is on its way (Amazon EC2 Auto Scaling User Guide,
+//! *Step and simple scaling policies*, *Set the default instance warmup*): an adjustment starts
+//! from those that are warm, so that the same alarm does not add again what is coming, and nothing
+//! is removed while instances warm up. A step is taken when all of the last datapoints have reached
+//! its bound; a period without data has reached none.
 
-use super::threshold::{datapoints, metric};
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
-use crate::observation::{Metric, Observation};
+use crate::observation::{Metric, Observation, State};
 use plimsoll_units::ParseError;
 
 pub(super) static KIND: Kind = Kind {
@@ -13,8 +14,13 @@ pub(super) static KIND: Kind = Kind {
     about: "several bounds of a metric, each with its own step",
     parameters: &[
         parameter("metric", "cpu, rate, lost, response, concurrency or queue", "cpu", "Of what."),
-        parameter("up", "BOUND:STEP,…", "70:1,80:2,90:4", "From each bound on it adds so many."),
-        parameter("down", "BOUND:STEP,…", "40:1", "From each bound down it removes so many."),
+        parameter(
+            "up",
+            "BOUND:STEP,…",
+            "70:1,80:2,90:4 of cpu",
+            "From each bound on: 2 more, or =5.",
+        ),
+        parameter("down", "BOUND:STEP,…", "40:1 of cpu", "From each bound down: 2 fewer, or =5."),
         parameter("period", "duration", "1m", "One datapoint is the mean over this."),
         parameter("datapoints", "count", "1", "How many of the last have to be beyond a bound."),
         parameter("warm_up", "duration", "3m", "An instance is warm so long after it is ready."),
@@ -23,63 +29,93 @@ pub(super) static KIND: Kind = Kind {
     make,
 };
 
+/// What is done from a bound on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Change {
+    /// So many more, or fewer.
+    By(u32),
+    /// To so many.
+    To(u32),
+}
+
 struct Step {
     metric: Metric,
     /// Bounds with their steps; ascending upwards, descending downwards.
-    up: Vec<(f64, u32)>,
-    down: Vec<(f64, u32)>,
+    up: Vec<(f64, Change)>,
+    down: Vec<(f64, Change)>,
     period_s: f64,
     datapoints: u32,
     warm_up_s: f64,
 }
 
-/// Reads `70:1,80:2`.
-fn steps(text: &str) -> Result<Vec<(f64, u32)>, ParseError> {
+/// Reads `70:1,80:2,90:=10`; a step by a number may have a sign, which is that of its direction.
+fn steps(text: &str, sign: char) -> Result<Vec<(f64, Change)>, ParseError> {
     let mut at = 0;
-    let mut steps = Vec::new();
+    let mut steps: Vec<(f64, Change)> = Vec::new();
     for part in text.split(',') {
-        let step = part.split_once(':').and_then(|(bound, step)| {
-            let bound: f64 = bound.trim().parse().ok()?;
-            let step: u32 = step.trim().trim_start_matches(['+', '-']).parse().ok()?;
-            bound.is_finite().then_some((bound, step))
-        });
-        match step {
-            Some(step) => steps.push(step),
-            None => return Err(ParseError::new("a bound and a step as 70:1", part, at, part.len())),
+        let error = |wanted: &str| ParseError::new(wanted, part, at, part.len());
+        let wanted = "a bound and a step as 70:1, or as 70:=5";
+        let step = step(part, sign).ok_or_else(|| error(wanted))?;
+        if steps.iter().any(|(bound, _)| bound.total_cmp(&step.0).is_eq()) {
+            return Err(error("each bound once"));
         }
+        steps.push(step);
         at += part.len() + 1;
     }
     Ok(steps)
 }
 
+/// Reads one of them.
+fn step(part: &str, sign: char) -> Option<(f64, Change)> {
+    let (bound, step) = part.split_once(':')?;
+    let bound: f64 = bound.trim().parse().ok().filter(|bound: &f64| bound.is_finite())?;
+    let step = step.trim();
+    let (to, digits) = match step.strip_prefix('=') {
+        Some(digits) => (true, digits),
+        None => (false, step.strip_prefix(sign).unwrap_or(step)),
+    };
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let count = digits.parse().ok().filter(|count| is_number && *count <= 1_000_000)?;
+    Some((bound, if to { Change::To(count) } else { Change::By(count) }))
+}
+
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
-    let mut up = parameters.parsed("up", steps).unwrap_or(vec![(70.0, 1), (80.0, 2), (90.0, 4)]);
-    let mut down = parameters.parsed("down", steps).unwrap_or(vec![(40.0, 1)]);
+    let metric = parameters.metric(&Metric::ALL, Metric::Cpu, &["up", "down"]);
+    let by = |steps: &[(f64, u32)]| steps.iter().map(|(at, by)| (*at, Change::By(*by))).collect();
+    let mut up = parameters
+        .parsed("up", |text| steps(text, '+'))
+        .unwrap_or_else(|| by(&[(70.0, 1), (80.0, 2), (90.0, 4)]));
+    let mut down =
+        parameters.parsed("down", |text| steps(text, '-')).unwrap_or_else(|| by(&[(40.0, 1)]));
     up.sort_by(|a, b| a.0.total_cmp(&b.0));
     down.sort_by(|a, b| b.0.total_cmp(&a.0));
     if let (Some((upper, _)), Some((lower, _))) = (up.first(), down.first())
         && lower >= upper
+        && !parameters.is_faulty(&["up", "down"])
     {
-        let message = format!("expected the bounds of `down` below those of `up`, found {lower}");
-        parameters.fault("down", message, None);
+        let message =
+            format!("expected the bounds of `down` below those of `up`, found {lower} and {upper}");
+        parameters.fault(if parameters.has("down") { "down" } else { "up" }, message, None);
     }
     Some(maker(Step {
-        metric: metric(parameters).unwrap_or(Metric::Cpu),
+        metric,
         up,
         down,
-        period_s: parameters.seconds("period").unwrap_or(60.0).max(1e-3),
+        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
         datapoints: parameters.whole("datapoints", 1, 10_000).unwrap_or(1),
         warm_up_s: parameters.seconds("warm_up").unwrap_or(180.0),
     }))
 }
 
 impl Step {
-    /// The instances that have been ready for the time of a warm-up.
+    /// The instances that have been ready for the time of a warm-up, or were there at the start.
     fn warm(&self, seen: &Observation<'_>) -> u32 {
         let is_warm = |ready_s: f64| seen.now_s >= ready_s + self.warm_up_s - 1e-6;
-        let alive = seen.instances.iter().filter(|of| of.state != crate::observation::State::Draining);
-        let count = alive.filter(|of| of.ready_s.is_some_and(is_warm)).count();
-        u32::try_from(count).unwrap_or(u32::MAX)
+        let alive = seen.instances.iter().filter(|of| of.state != State::Draining);
+        let warm = alive.filter(|of| {
+            of.ready_s.is_some_and(|ready_s| of.launched_s <= 0.0 || is_warm(ready_s))
+        });
+        u32::try_from(warm.count()).unwrap_or(u32::MAX)
     }
 }
 
@@ -89,28 +125,36 @@ impl Policy for Step {
     fn decide(&self, (): &mut (), seen: &Observation<'_>) -> Decision {
         let wanted = seen.wanted();
         let stay = |reason: String| Decision { desired: wanted, reason };
-        let forever = f64::NEG_INFINITY;
-        let last = datapoints(seen.series, self.metric, self.period_s, self.datapoints, forever);
-        let Some(last) = last else {
+        let ever = f64::NEG_INFINITY;
+        let values = seen.series.datapoints(self.metric, self.period_s, self.datapoints, ever);
+        let Some(values) = values else {
             return stay(format!("fewer than {} datapoints", self.datapoints));
         };
         let name = self.metric.name();
-        let least = last.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let warm = self.warm(seen);
-        if let Some(&(bound, step)) = self.up.iter().rev().find(|(bound, _)| least > *bound) {
-            let desired = seen.clamp(f64::from(warm.saturating_add(step))).max(wanted);
-            let reason = format!("{name} {least:.1} above {bound}: {step} more than the {warm} warm");
-            return Decision { desired, reason };
+        let up = self.up.iter().rev().find(|(bound, _)| values.iter().all(|of| of >= bound));
+        if let Some((bound, change)) = up {
+            let (desired, how) = match change {
+                Change::By(more) => {
+                    let desired = seen.clamp(f64::from(warm.saturating_add(*more))).max(wanted);
+                    (desired, format!("{more} more than the {warm} warm"))
+                }
+                Change::To(count) => (*count, format!("to {count}")),
+            };
+            return Decision { desired, reason: format!("{name} from {bound} on: {how}") };
         }
-        if let Some(&(bound, step)) = self.down.iter().rev().find(|(bound, _)| most < *bound) {
+        let down = self.down.iter().rev().find(|(bound, _)| values.iter().all(|of| of <= bound));
+        if let Some((bound, change)) = down {
             if warm < wanted {
-                return stay(format!("{name} {most:.1} below {bound}, but instances warm up"));
+                return stay(format!("{name} down to {bound}, but instances warm up"));
             }
-            let desired = seen.clamp(f64::from(wanted.saturating_sub(step)));
-            return Decision { desired, reason: format!("{name} {most:.1} below {bound}") };
+            let (desired, how) = match change {
+                Change::By(fewer) => (wanted.saturating_sub(*fewer), format!("{fewer} fewer")),
+                Change::To(count) => (*count, format!("to {count}")),
+            };
+            return Decision { desired, reason: format!("{name} down to {bound}: {how}") };
         }
-        stay(format!("{name} {most:.1}, between the bounds"))
+        stay(format!("{name} {:.1}, between the bounds", values.last().unwrap_or(&f64::NAN)))
     }
 }
 
@@ -120,8 +164,18 @@ mod tests {
 
     #[test]
     fn steps_are_read_with_their_places() {
-        assert_eq!(steps("70:1, 80:+2").unwrap(), [(70.0, 1), (80.0, 2)]);
-        let error = steps("70:1,x:2").unwrap_err();
-        assert_eq!((error.at, error.len), (5, 3));
+        let read = steps("70:1, 80:+2,90:=7", '+').unwrap();
+        assert_eq!(read, [(70.0, Change::By(1)), (80.0, Change::By(2)), (90.0, Change::To(7))]);
+        assert_eq!(steps("40:-3", '-').unwrap(), [(40.0, Change::By(3))]);
+        for (text, at, len) in [
+            ("70:1,x:2", 5, 3),
+            ("70:-1", 0, 5),
+            ("70:++1", 0, 6),
+            ("70", 0, 2),
+            ("70:1,70:2", 5, 4),
+        ] {
+            let error = steps(text, '+').unwrap_err();
+            assert_eq!((error.at, error.len), (at, len), "{text}");
+        }
     }
 }

@@ -1,94 +1,112 @@
-//! Target tracking, as the horizontal pod autoscaler of Kubernetes does it (Kubernetes documentation,
-//! *Horizontal Pod Autoscaling*, "Algorithm details"; `replica_calculator.go`):
+//! Target tracking, as the horizontal pod autoscaler of Kubernetes does it (Kubernetes
+//! documentation, *Horizontal Pod Autoscaling*, "Algorithm details" and "Configurable scaling
+//! behavior"; `pkg/controller/podautoscaler`, `replica_calculator.go` and `horizontal.go`):
 //!
 //! ```text
-//! desired = ⌈ready × metric / target⌉, and as it is where |metric / target − 1| ≤ tolerance
+//! recommended = ⌈ready × metric / target⌉, and as it is where |metric / target − 1| ≤ tolerance
 //! ```
 //!
+//! Processor and response time are means of the instances that are ready. To add, those that are
+//! not count as idle: where that brings the metric within the tolerance, nothing is added. Other
+//! metrics are sums, and are divided among all instances, ready or not.
+//!
 //! Of what was recommended within a window the highest is kept on the way down, the lowest on the
-//! way up: a window holds back, it does not space changes out.
+//! way up: a window holds back, it does not space changes out. It begins with what is there.
 
-use super::threshold::metric;
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
-use crate::observation::{Metric, Observation, Series};
-use serde::{Deserialize, Serialize};
+use super::window::Recommended;
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, whole};
+use crate::observation::{Metric, Observation};
 
 pub(super) static KIND: Kind = Kind {
     name: "target",
     about: "keeps a metric of each instance near a target",
     parameters: &[
         parameter("metric", "cpu, rate, response, concurrency or queue", "cpu", "Of what."),
-        parameter("target", "number", "70", "What it is to be, for each instance."),
+        parameter("target", "number", "70 of cpu", "What it is to be, for each instance."),
         parameter("tolerance", "number", "0.1", "A share that it may be off."),
         parameter("period", "duration", "1m", "It is the mean over this."),
         parameter("up_window", "duration", "0s", "Of so long, the lowest goes, on the way up."),
-        parameter("down_window", "duration", "5m", "Of so long, the highest goes, on the way down."),
+        parameter(
+            "down_window",
+            "duration",
+            "5m",
+            "Of so long, the highest goes, on the way down.",
+        ),
     ],
     knows_future: false,
     make,
 };
+
+/// Of which metrics there is something for each instance.
+const METRICS: [Metric; 5] =
+    [Metric::Cpu, Metric::Rate, Metric::Response, Metric::Concurrency, Metric::Queue];
 
 struct Target {
     metric: Metric,
     target: f64,
     tolerance: f64,
     period_s: f64,
-    windows_s: (f64, f64),
-}
-
-/// What was recommended: when, and how many.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Recommended {
-    past: Vec<(f64, u32)>,
+    up_s: f64,
+    down_s: f64,
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
     Some(maker(Target {
-        metric: metric(parameters).unwrap_or(Metric::Cpu),
+        metric: parameters.metric(&METRICS, Metric::Cpu, &["target"]),
         target: parameters.number("target", 1e-9, 1e12).unwrap_or(70.0),
         tolerance: parameters.number("tolerance", 0.0, 1.0).unwrap_or(0.1),
-        period_s: parameters.seconds("period").unwrap_or(60.0),
-        windows_s: (
-            parameters.seconds("up_window").unwrap_or(0.0),
-            parameters.seconds("down_window").unwrap_or(300.0),
-        ),
+        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
+        up_s: parameters.seconds("up_window").unwrap_or(0.0),
+        down_s: parameters.seconds("down_window").unwrap_or(300.0),
     }))
+}
+
+impl Target {
+    /// How many instances a value of the metric asks for.
+    fn recommend(&self, value: f64, seen: &Observation<'_>) -> f64 {
+        let (wanted, ready) = (f64::from(seen.wanted()), f64::from(seen.ready()));
+        let (low, high) = (1.0 - self.tolerance - 1e-9, 1.0 + self.tolerance + 1e-9);
+        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response);
+        if !is_mean {
+            let ratio = value / self.target / wanted.max(1.0);
+            let is_near = (low..=high).contains(&ratio);
+            return if is_near { wanted } else { whole(value / self.target) };
+        }
+        let ratio = value / self.target;
+        let needed = whole(ratio * ready.max(1.0));
+        if ratio > high {
+            let with_idle = ratio * ready.max(1.0) / wanted.max(1.0);
+            if with_idle <= high { wanted } else { needed.max(wanted) }
+        } else if ratio < low {
+            needed.min(wanted)
+        } else {
+            wanted
+        }
+    }
 }
 
 impl Policy for Target {
     type State = Recommended;
 
     fn decide(&self, state: &mut Recommended, seen: &Observation<'_>) -> Decision {
-        let (wanted, ready) = (seen.wanted(), seen.ready().max(1));
-        let stay = |reason: String| Decision { desired: wanted, reason };
-        let points = seen.series.last(self.period_s);
-        let Some(value) = points.and_then(|points| Series::mean(points, self.metric)) else {
-            return stay(format!("no {} yet", self.metric.name()));
-        };
-        // Processor time and response time are of the mean instance, the others of all.
-        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response);
-        let each = if is_mean { value } else { value / f64::from(ready) };
-        let ratio = each / self.target;
-        let recommended = if (ratio - 1.0).abs() <= self.tolerance {
-            wanted
-        } else {
-            seen.clamp((ratio * f64::from(ready)).ceil())
-        };
-        let (up_s, down_s) = self.windows_s;
-        let oldest_s = seen.now_s - up_s.max(down_s);
-        state.past.retain(|(at_s, _)| *at_s > oldest_s - 1e-6);
-        state.past.push((seen.now_s, recommended));
-        let within = |window_s: f64| {
-            let from_s = seen.now_s - window_s;
-            state.past.iter().filter(move |(at_s, _)| *at_s >= from_s - 1e-6).map(|(_, n)| *n)
-        };
-        let lowest = within(up_s).min().unwrap_or(recommended);
-        let highest = within(down_s).max().unwrap_or(recommended);
-        // Towards what is there: up only as far as all of one window say, down only as far as all
-        // of the other do.
-        let desired = wanted.max(lowest).min(highest.max(lowest));
+        let (wanted, now_s) = (seen.wanted(), seen.now_s);
+        let keep_s = self.up_s.max(self.down_s);
+        if state.is_empty() {
+            state.add(now_s, wanted, keep_s);
+        }
         let name = self.metric.name();
-        let reason = format!("{name} {each:.1} of {}: {recommended} recommended", self.target);
+        let Some(value) = seen.series.recent(self.period_s, self.metric) else {
+            return Decision { desired: wanted, reason: format!("no {name} yet") };
+        };
+        let recommended = seen.clamp(self.recommend(value, seen));
+        state.add(now_s, recommended, keep_s);
+        // From what is there up as far as all of one window say, down as far as all of the other
+        // do; the present recommendation is in both, so the two never cross.
+        let up = state.fewest(now_s, self.up_s, recommended);
+        let down = state.most(now_s, self.down_s, recommended);
+        let desired = wanted.max(up).min(down);
+        let held = if desired == recommended { "" } else { ", held back" };
+        let reason = format!("{name} {value:.1}: {recommended} for {} each{held}", self.target);
         Decision { desired, reason }
     }
 }

@@ -1,13 +1,19 @@
 //! Simple scaling on an alarm: a metric that was above, or below, a bound in so many of the last
 //! periods. As EC2 Auto Scaling's simple scaling policies with CloudWatch alarms ("M out of N"
 //! datapoints; Amazon EC2 Auto Scaling User Guide, *Step and simple scaling policies* and *Scaling
-//! cooldowns*).
+//! cooldowns*). A period without data is not beyond any bound.
 //!
-//! An alarm that is *sticky* acts again after each cooldown while it lasts; one that is not, is to be
-//! fulfilled anew by periods that began after the last action.
+//! An alarm that is *sticky* acts again after each cooldown while it lasts, as CloudWatch asks Auto
+//! Scaling again every minute (AWS Knowledge Center, *Why doesn't my CloudWatch alarm's state
+//! change invoke my Amazon EC2 Auto Scaling policy?*); one that is not, is to be fulfilled anew by
+//! periods that began after the last action.
+//!
+//! With the check for flapping, instances are removed only as far as the metric, spread over those
+//! that stay, would not be above the upper bound again (Azure Monitor, *Best practices for
+//! autoscale*).
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
-use crate::observation::{Metric, Observation, Point, Series};
+use crate::observation::{Metric, Observation};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
@@ -16,11 +22,11 @@ pub(super) static KIND: Kind = Kind {
     parameters: &[
         parameter("metric", "cpu, rate, lost, response, concurrency or queue", "cpu", "Of what."),
         tried(
-            parameter("upper", "number", "70", "Above this it adds."),
+            parameter("upper", "number", "70 of cpu", "Above this it adds."),
             &["50", "60", "70", "80", "90"],
         ),
         tried(
-            parameter("lower", "number", "60", "Below this it removes."),
+            parameter("lower", "number", "60 of cpu", "Below this it removes."),
             &["20", "30", "40", "50", "60"],
         ),
         parameter("period", "duration", "1m", "One datapoint is the mean over this."),
@@ -38,82 +44,108 @@ pub(super) static KIND: Kind = Kind {
             &["1", "2", "3"],
         ),
         parameter("remove", "count", "1", "So many at once."),
+        parameter("set_above", "count", "–", "To so many instead of so many more."),
+        parameter("set_below", "count", "–", "To so many instead of so many fewer."),
         parameter("sticky", "switch", "true", "Whether an alarm acts again after each cooldown."),
+        parameter("flap_check", "switch", "false", "Keeps what is needed to stay below `upper`."),
     ],
     knows_future: false,
     make,
 };
 
+/// What is done about an alarm.
+#[derive(Clone, Copy)]
+enum Action {
+    /// So many more, or fewer.
+    By(u32),
+    /// To so many.
+    To(u32),
+}
+
 struct Threshold {
     metric: Metric,
-    bounds: (f64, f64),
+    lower: f64,
+    upper: f64,
     period_s: f64,
     datapoints: u32,
     of: u32,
     cooldown_s: f64,
-    add: u32,
-    remove: u32,
+    above: Action,
+    below: Action,
     is_sticky: bool,
+    checks_flapping: bool,
 }
 
 /// When it acted last, seconds since the start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Acted {
+struct Acted {
     at_s: Option<f64>,
 }
 
-/// Reads a metric's name.
-pub(super) fn metric(parameters: &mut Parameters<'_>) -> Option<Metric> {
-    let words = Metric::ALL.map(|metric| (metric.name(), metric));
-    parameters.word("metric", &words)
+/// Reads how many more or fewer, or to how many.
+fn action(parameters: &mut Parameters<'_>, by: &str, to: &str) -> Action {
+    if parameters.has(by) && parameters.has(to) {
+        parameters.fault(to, format!("`{to}` and `{by}` exclude each other"), None);
+    }
+    let count = parameters.whole(by, 0, 10_000).unwrap_or(1);
+    parameters.whole(to, 0, 1_000_000).map_or(Action::By(count), Action::To)
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
+    let metric = parameters.metric(&Metric::ALL, Metric::Cpu, &["lower", "upper"]);
     let upper = parameters.number("upper", 0.0, 1e9).unwrap_or(70.0);
     let lower = parameters.number("lower", 0.0, 1e9).unwrap_or(60.0);
-    if lower >= upper {
+    if lower >= upper && !parameters.is_faulty(&["lower", "upper"]) {
         let message = format!("expected `lower` below `upper`, found {lower} and {upper}");
-        let name = if parameters.text("lower").is_some() { "lower" } else { "upper" };
+        let name = if parameters.has("lower") { "lower" } else { "upper" };
         parameters.fault(name, message, None);
     }
     let datapoints = parameters.whole("datapoints", 1, 10_000).unwrap_or(15);
     let of = parameters.whole("of", 1, 10_000).unwrap_or(datapoints);
-    if of > datapoints {
+    if of > datapoints && !parameters.is_faulty(&["of", "datapoints"]) {
         let message = format!("expected `of` at most `datapoints`, found {of} and {datapoints}");
         parameters.fault("of", message, None);
     }
     Some(maker(Threshold {
-        metric: metric(parameters).unwrap_or(Metric::Cpu),
-        bounds: (lower, upper),
-        period_s: parameters.seconds("period").unwrap_or(60.0).max(1e-3),
+        metric,
+        lower,
+        upper,
+        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
         datapoints,
         of,
         cooldown_s: parameters.seconds("cooldown").unwrap_or(120.0),
-        add: parameters.whole("add", 0, 10_000).unwrap_or(1),
-        remove: parameters.whole("remove", 0, 10_000).unwrap_or(1),
+        above: action(parameters, "add", "set_above"),
+        below: action(parameters, "remove", "set_below"),
         is_sticky: parameters.switch("sticky").unwrap_or(true),
+        checks_flapping: parameters.switch("flap_check").unwrap_or(false),
     }))
 }
 
-/// The means of a metric over the last so many periods, the latest last; `None` where there are not
-/// as many yet, or nothing was seen in one. `since_s` is when the first may begin.
-pub(super) fn datapoints(
-    series: &Series,
-    metric: Metric,
-    period_s: f64,
-    count: u32,
-    since_s: f64,
-) -> Option<Vec<f64>> {
-    let points = series.last(period_s * f64::from(count))?;
-    let start_s = points.first().map(|point: &Point| point.at_s - point.seconds)?;
-    if start_s < since_s - 1e-6 {
-        return None;
+/// The mean of what was seen.
+fn mean(values: &[f64]) -> f64 {
+    let seen = values.iter().filter(|value| value.is_finite());
+    let (sum, count) = seen.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    sum / count
+}
+
+impl Threshold {
+    /// Whether the metric would be above the upper bound if only so many were left, where it is
+    /// `value` with those that are ready.
+    fn would_flap(&self, value: f64, left: u32, seen: &Observation<'_>) -> bool {
+        // Sums do not depend on how many there are.
+        let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response);
+        let spread = if is_mean { f64::from(seen.ready()) / f64::from(left) } else { 1.0 };
+        value * spread > self.upper
     }
-    let one = |k: u32| {
-        let from_s = start_s + f64::from(k) * period_s;
-        Series::mean(series.within(from_s, from_s + period_s), metric)
-    };
-    (0..count).map(one).collect()
+
+    /// How many are to stay where the alarm says `desired`.
+    fn fewer(&self, desired: u32, values: &[f64], seen: &Observation<'_>) -> u32 {
+        let (value, wanted) = (mean(values), seen.wanted());
+        if !self.checks_flapping {
+            return desired;
+        }
+        (desired..wanted).find(|&left| !self.would_flap(value, left, seen)).unwrap_or(wanted)
+    }
 }
 
 impl Policy for Threshold {
@@ -125,30 +157,37 @@ impl Policy for Threshold {
         if let Some(at_s) = state.at_s.filter(|at_s| seen.now_s - at_s < self.cooldown_s - 1e-6) {
             return stay(format!("cooling down since {at_s:.0} s"));
         }
-        let since_s = if self.is_sticky { None } else { state.at_s };
-        let since_s = since_s.unwrap_or(f64::NEG_INFINITY);
+        let since_s = state.at_s.filter(|_| !self.is_sticky).unwrap_or(f64::NEG_INFINITY);
         let count = self.datapoints;
-        let Some(last) = datapoints(seen.series, self.metric, self.period_s, count, since_s) else {
+        let Some(values) = seen.series.datapoints(self.metric, self.period_s, count, since_s)
+        else {
             return stay(format!("fewer than {count} datapoints"));
         };
-        let (lower, upper) = self.bounds;
         let many = |is: &dyn Fn(f64) -> bool| {
-            last.iter().filter(|value| is(**value)).count() >= self.of as usize
+            values.iter().filter(|value| is(**value)).count() >= self.of as usize
         };
-        let (name, now) = (self.metric.name(), last.last().copied().unwrap_or(f64::NAN));
-        let (desired, which, bound) = if many(&|value| value > upper) {
-            (wanted.saturating_add(self.add), "above", upper)
-        } else if many(&|value| value < lower) {
-            (wanted.saturating_sub(self.remove), "below", lower)
+        let name = self.metric.name();
+        let (desired, beyond) = if many(&|value| value > self.upper) {
+            let desired = match self.above {
+                Action::By(more) => wanted.saturating_add(more),
+                Action::To(count) => count,
+            };
+            (desired, format!("{name} above {}", self.upper))
+        } else if many(&|value| value < self.lower) {
+            let desired = match self.below {
+                Action::By(fewer) => wanted.saturating_sub(fewer),
+                Action::To(count) => count,
+            };
+            (self.fewer(desired, &values, seen), format!("{name} below {}", self.lower))
         } else {
-            return stay(format!("{name} {now:.1}, between the bounds"));
+            return stay(format!("{name} {:.1}, no alarm", values.last().unwrap_or(&f64::NAN)));
         };
         let desired = seen.clamp(f64::from(desired));
         if desired == wanted {
-            return stay(format!("{name} {which} {bound}, but {wanted} is as far as it goes"));
+            return stay(format!("{beyond}, but it stays at {wanted}"));
         }
         state.at_s = Some(seen.now_s);
-        let reason = format!("{name} {which} {bound} in {} of {count} datapoints", self.of);
+        let reason = format!("{beyond} in {} of {count} datapoints", self.of);
         Decision { desired, reason }
     }
 }

@@ -8,7 +8,12 @@ pub(super) static KIND: Kind = Kind {
     name: "schedule",
     about: "so many instances from each time of the day on",
     parameters: &[
-        parameter("times", "HH:MM=COUNT,…", "–", "From each time on so many, the last one over night."),
+        parameter(
+            "times",
+            "HH:MM=COUNT,…",
+            "–",
+            "From each time on so many, the last one over night.",
+        ),
         parameter("early", "duration", "0s", "So long before each time."),
     ],
     knows_future: false,
@@ -26,25 +31,32 @@ struct Timetable {
 /// Reads `08:00=5,18:30=2`.
 fn times(text: &str) -> Result<Vec<(f64, u32)>, ParseError> {
     let mut at = 0;
-    let mut times = Vec::new();
+    let mut times: Vec<(f64, u32)> = Vec::new();
     for part in text.split(',') {
-        let entry = part.split_once('=').and_then(|(time, count)| {
-            let (hours, minutes) = time.trim().split_once(':')?;
-            let (hours, minutes): (u32, u32) = (hours.parse().ok()?, minutes.parse().ok()?);
-            let is_time = hours < 24 && minutes < 60;
-            let count = count.trim().parse().ok()?;
-            is_time.then_some((f64::from(60 * hours + minutes) * 60.0, count))
-        });
-        match entry {
-            Some(entry) => times.push(entry),
-            None => {
-                return Err(ParseError::new("a time and a count as 08:00=5", part, at, part.len()));
-            }
+        let error = |wanted: &str| ParseError::new(wanted, part, at, part.len());
+        let (time_s, count) = entry(part).ok_or_else(|| error("a time and a count as 08:00=5"))?;
+        if times.iter().any(|(of, _)| of.total_cmp(&time_s).is_eq()) {
+            return Err(error("each time once"));
         }
+        times.push((time_s, count));
         at += part.len() + 1;
     }
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
     Ok(times)
+}
+
+/// Reads one of them.
+fn entry(part: &str) -> Option<(f64, u32)> {
+    let (time, count) = part.split_once('=')?;
+    let (hours, minutes) = time.trim().split_once(':')?;
+    let number = |digits: &str, most: usize| {
+        let is_number = digits.len() <= most && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse::<u32>().ok()).flatten()
+    };
+    let (hours, minutes) = (number(hours, 2)?, number(minutes, 2)?);
+    let count = number(count.trim(), 6)?;
+    let is_time = hours < 24 && minutes < 60;
+    is_time.then_some((f64::from(60 * hours + minutes) * 60.0, count))
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
@@ -53,7 +65,8 @@ fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
         parameters.fault("times", "`schedule` needs its times".to_owned(), hint);
     }
     let times = parameters.parsed("times", times)?;
-    Some(maker(Timetable { times, early_s: parameters.seconds("early").unwrap_or(0.0) }))
+    let early_s = parameters.seconds_within("early", 0.0, DAY_S).unwrap_or(0.0);
+    Some(maker(Timetable { times, early_s }))
 }
 
 impl Policy for Timetable {
@@ -82,7 +95,14 @@ mod tests {
     #[test]
     fn a_timetable_is_read_with_places() {
         assert_eq!(times("18:30=2,08:00=5").unwrap(), [(28_800.0, 5), (66_600.0, 2)]);
-        for (text, at) in [("24:00=1", 0), ("08:00=5,9=2", 8), ("08:60=5", 0), ("", 0)] {
+        for (text, at) in [
+            ("24:00=1", 0),
+            ("08:00=5,9=2", 8),
+            ("08:60=5", 0),
+            ("08:00=-1", 0),
+            ("08:00=5,8:00=2", 8),
+            ("", 0),
+        ] {
             assert_eq!(times(text).unwrap_err().at, at, "{text}");
         }
     }

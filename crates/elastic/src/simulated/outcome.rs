@@ -1,7 +1,7 @@
 //! What one replication came to.
 
 use super::engine::Loss;
-use crate::billing::Bill;
+use crate::billing::{Bill, Used};
 use crate::observation::Metric;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::Elasticity;
@@ -21,6 +21,8 @@ pub struct Outcome {
     pub response_sum_ns: u128,
     /// What it cost and earned.
     pub bill: Bill,
+    /// The lives of its instances, in the order of their launches, up to the end.
+    pub instances: Vec<Used>,
     /// The mean processor time of all instances, as a policy sees it, per cent.
     pub cpu_mean: f64,
     /// The mean share of busy cores.
@@ -83,6 +85,13 @@ impl Outcome {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost.iter().sum()
+    }
+
+    /// Requests that were neither served nor lost: those that wait at the balancer for an instance
+    /// that never comes.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.offered - self.served - self.lost()
     }
 
     /// The mean response time, seconds; not a number where none was served.

@@ -1,6 +1,6 @@
 //! One replication: from the first request until nothing is left.
 
-use super::engine::{Engine, TICK_NS, Tally, fixed};
+use super::engine::{Engine, Rules, TICK_NS, Tally, fixed};
 use super::outcome::{Decided, Outcome, Tick};
 use super::requests::Requests;
 use super::setup::Setup;
@@ -107,12 +107,14 @@ impl<'a> World<'a> {
         let seed = seed_of(setup.seed, replication);
         let schedule = (setup.load)(seed);
         let duration_ns = schedule.duration_ns();
+        let can_fail = setup.rules.can_fail || setup.failures.is_some();
+        let rules = Rules { can_fail, ..setup.rules.clone() };
         let stream = |name| Stream::named(seed, name);
         let mut world = Self {
             setup,
             demand,
             requests: Requests::new(schedule, setup.arrivals, &setup.service, seed),
-            engine: Engine::new(&setup.rules, stream("balancer")),
+            engine: Engine::new(&rules, stream("balancer")),
             pool: Pool::default(),
             fails_ns: Vec::new(),
             has_begun: Vec::new(),
@@ -220,11 +222,13 @@ impl<'a> World<'a> {
                 let slowness = self.slowness(&of);
                 self.engine.set_slowness(of.slot, slowness);
             }
-            if self.fails_ns[of.number] == Some(self.now_ns) {
-                self.fail(of);
-            } else if of.draining_ns.is_some() && self.engine.present(of.slot) == 0 {
-                let since = of.draining_ns.unwrap_or(0);
-                self.pool.end(of.number, since.max(self.engine.done_at(of.slot) * TICK_NS));
+            // What has done all before it would have failed has ended, and not failed.
+            match of.draining_ns {
+                Some(since) if self.engine.present(of.slot) == 0 => {
+                    self.pool.end(of.number, since.max(self.engine.done_at(of.slot) * TICK_NS));
+                }
+                _ if self.fails_ns[of.number] == Some(self.now_ns) => self.fail(of),
+                _ => {}
             }
         }
     }
@@ -247,7 +251,7 @@ impl<'a> World<'a> {
         self.pool.end(of.number, self.now_ns);
         if of.draining_ns.is_none() {
             let repair_ns = nanoseconds(failures.mttr_s * self.streams.failure.exponential());
-            self.begin(self.now_ns + repair_ns);
+            self.begin(self.now_ns.saturating_add(repair_ns));
         }
     }
 
@@ -256,7 +260,8 @@ impl<'a> World<'a> {
         let stream = &mut self.streams.boot;
         let takes_ns = boot.boot.sample_ns(stream) + boot.configure.sample_ns(stream);
         // Those of the start are there already.
-        self.begin(if self.total.ticks.is_empty() && now_ns == 0 { 0 } else { now_ns + takes_ns });
+        let is_there = self.total.ticks.is_empty() && now_ns == 0;
+        self.begin(if is_there { 0 } else { now_ns.saturating_add(takes_ns) });
     }
 
     /// Launches an instance that is ready at a time.
@@ -264,7 +269,8 @@ impl<'a> World<'a> {
         let speed = self.speed();
         self.pool.launch(self.now_ns, ready_ns, speed);
         let fails = self.setup.failures.map(|failures| {
-            ready_ns + nanoseconds(failures.mttf_s * self.streams.failure.exponential()).max(1)
+            let after_ns = nanoseconds(failures.mttf_s * self.streams.failure.exponential());
+            ready_ns.saturating_add(after_ns.max(1))
         });
         self.fails_ns.push(fails);
         self.has_begun.push(false);
@@ -345,11 +351,17 @@ impl<'a> World<'a> {
         };
         let mut values =
             [tick.cpu, tick.rate, tick.lost, tick.quantile_s, within, self.engine.queued() as f64];
+        // Without an instance there is no processor to be busy.
+        if tick.ready <= 0.0 {
+            values[Metric::Cpu as usize] = f64::NAN;
+        }
         if self.setup.noise > 0.0 {
             for value in &mut values {
+                // What is not a number stays so.
                 *value *= (1.0 + self.setup.noise * self.streams.noise.normal()).max(0.0);
             }
-            values[0] = values[0].min(100.0);
+            let cpu = &mut values[Metric::Cpu as usize];
+            *cpu = if cpu.is_nan() { *cpu } else { cpu.min(100.0) };
         }
         self.on_the_way.push_back(Point { at_s: tick.at_s, seconds, values });
     }
@@ -357,7 +369,8 @@ impl<'a> World<'a> {
     /// Lets the policy decide, and does what it says.
     fn decide(&mut self, policy: &mut dyn Decider) {
         let (now_s, delay_s) = (self.now_ns as f64 / 1e9, self.setup.delay_ns as f64 / 1e9);
-        while let Some(point) = self.on_the_way.front().filter(|of| of.at_s + delay_s <= now_s) {
+        let has_come = |of: &&Point| of.at_s + delay_s <= now_s + 1e-6;
+        while let Some(point) = self.on_the_way.front().filter(has_come) {
             self.series.points.push(*point);
             self.on_the_way.pop_front();
         }
@@ -407,24 +420,26 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lets everything that is there be finished, and makes the bill.
+    /// Lets everything that is there be finished, without further decisions, and makes the bill.
     fn finish(mut self) -> Outcome {
         let end_ns = self.now_ns;
         // Before what is left is finished, which is after the end.
         let backlog = u128::from(self.engine.backlog(end_ns / TICK_NS));
         let worked = self.total.work.saturating_sub(backlog);
+        // What comes after the end is not paid, but instances go on as they would have.
+        let used: Vec<Used> = self.pool.instances().iter().map(|of| of.used(end_ns)).collect();
         for _ in 0..MOST_AFTER {
             let is_done = self.pool.alive().all(|of| self.engine.present(of.slot) == 0)
                 && self.engine.queued() == 0;
             if is_done {
                 break;
             }
-            self.advance(self.now_ns + AFTER_NS);
+            self.advance(self.next_change().min(self.now_ns + AFTER_NS));
+            self.change();
         }
         self.take_in();
         let total = &mut self.total;
         total.response.add(&self.of_tick.response);
-        let used: Vec<Used> = self.pool.instances().iter().map(|of| of.used(end_ns)).collect();
         let seconds = end_ns as f64 / 1e9;
         let bill = self.setup.prices.bill(&used, total.offered, total.served, seconds / 3600.0);
         let cores_ns = total.ready_ns as f64 * f64::from(self.setup.rules.cores);
@@ -436,6 +451,7 @@ impl<'a> World<'a> {
             response: std::mem::take(&mut total.response),
             response_sum_ns: total.sum * u128::from(TICK_NS),
             bill,
+            instances: used,
             cpu_mean: total.cpu_seconds / seconds.max(1e-9),
             busy_mean: worked_ns / cores_ns.max(1.0),
             scale_out: total.scale_out,

@@ -1,6 +1,11 @@
 //! Tests of the elastic pool as a whole.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod demand;
 mod documented;
 mod paths;
+mod policies;
 mod queues;
 mod waiting;
+mod world;

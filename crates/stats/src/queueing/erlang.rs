@@ -1,7 +1,7 @@
 //! Erlang's formulas: M/M/m/m, where who finds no server is lost, and M/M/m, where he waits.
 
-/// The share of arrivals that find all `servers` busy and are lost (Erlang B), at an offered load in
-/// erlangs. It holds for every law of service times.
+/// The share of arrivals that find all `servers` busy and are lost (Erlang B), at an offered load
+/// in erlangs. It holds for every law of service times.
 ///
 /// 1 without servers; 0 without load; NaN unless the load is a number of at least 0.
 #[must_use]

@@ -3,8 +3,8 @@
 //! With exponential service times the wait of M/M/m is 0 with probability 1 − C, and exponential
 //! with mean S / (m (1 − ρ)) otherwise (Kleinrock, 3.5). For other laws that mean is multiplied by
 //! (1 + c²) / 2, c the coefficient of variation of the service time (A. O. Allen, *Probability,
-//! Statistics, and Queueing Theory*, 1990, 5.2.4, after J. L. Cunneen; exact for one server's mean):
-//! an approximation, best near saturation.
+//! Statistics, and Queueing Theory*, 1990, 5.2.4, after J. L. Cunneen; exact for one server's
+//! mean): an approximation, best near saturation.
 
 use super::erlang_c;
 
@@ -18,8 +18,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// The wait at a rate per second, of a pool of `servers` servers with a mean service time and its
-    /// squared coefficient of variation; `None` where the pool is saturated.
+    /// The wait at a rate per second, of a pool of `servers` servers with a mean service time and
+    /// its squared coefficient of variation; `None` where the pool is saturated.
     #[must_use]
     pub fn of(rate_per_s: f64, servers: u32, service_s: f64, squared: f64) -> Option<Self> {
         let offered = rate_per_s * service_s;

@@ -1,8 +1,8 @@
 //! One server with any law of service times.
 
 /// The mean response time of M/G/1, first come first served, in mean service times, at a load below
-/// 1 (Pollaczek and Khinchine; Kleinrock, 5.6); `squared` is the squared coefficient of variation of
-/// the service time. Infinite from a load of 1 on.
+/// 1 (Pollaczek and Khinchine; Kleinrock, 5.6); `squared` is the squared coefficient of variation
+/// of the service time. Infinite from a load of 1 on.
 #[must_use]
 pub fn mg1_response(load: f64, squared: f64) -> f64 {
     if load >= 1.0 {

@@ -8,17 +8,7 @@ use plimsoll_stats::interval::{
 use proptest::prelude::*;
 
 use crate::random::Xorshift;
-
-/// The rows of a reference file after its header, each with its cells; none where it is absent.
-#[expect(clippy::print_stdout, reason = "says what is missing")]
-fn vectors(name: &str) -> Vec<Vec<String>> {
-    let path = format!("{}/../../../shared/reference/vectors/{name}", env!("CARGO_MANIFEST_DIR"));
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: comparing with {name} needs shared/reference/vectors");
-        return Vec::new();
-    };
-    text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
-}
+use crate::reference::vectors;
 
 fn numbers(cell: &str) -> Vec<f64> {
     cell.split_whitespace().map(|number| number.parse().unwrap()).collect()

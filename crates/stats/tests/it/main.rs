@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod codec;
+mod elasticity;
 mod histogram;
 mod hostile;
 mod interval;
+mod queueing;
 mod random;
+mod reference;
 mod series;

@@ -1,0 +1,159 @@
+//! The simulated world: nothing is lost from the books, everything is paid once, and the same seed
+//! gives the same day.
+
+mod billing;
+mod books;
+mod result;
+mod seeds;
+mod time;
+
+use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
+use plimsoll_elastic::demand::Demand;
+use plimsoll_elastic::observation::Observation;
+use plimsoll_elastic::policy::{Decider, Decision, Facts};
+use plimsoll_elastic::simulated::engine::Rules;
+use plimsoll_elastic::simulated::{Boot, Outcome, Setup, run};
+use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::schedule::Schedule;
+use plimsoll_workload::service_model::ServiceTime;
+use std::sync::Arc;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A law of durations.
+fn law(text: &str) -> Distribution {
+    Distribution::parse(text).unwrap()
+}
+
+/// A price of one an hour, and nothing else.
+fn prices(unit: Unit, from: From) -> Prices {
+    Prices {
+        unit,
+        from,
+        per_hour: 1.0,
+        per_request: 0.0,
+        per_gb: 0.0,
+        answer_bytes: 0.0,
+        balancer_per_hour: 0.0,
+        balancer_per_gb: 0.0,
+        income_per_request: 0.0,
+    }
+}
+
+/// Instances of two cores and ten requests, 70 ms each in the mean, a boot time of a minute, a tick
+/// of ten seconds; four to begin with, 1 to 20.
+fn setup(load: &str) -> Setup {
+    let schedule = Arc::new(Schedule::parse(load).unwrap());
+    Setup {
+        seed: 1,
+        load: Arc::new(move |_| schedule.clone()),
+        arrivals: Arrivals::Poisson,
+        service: ServiceTime::Law(law("exp:70ms")),
+        cpu_s: 0.06,
+        rules: Rules { limit: Some(10), ..Rules::new(2) },
+        speed_variation: 0.0,
+        boot: Boot { boot: law("const:1m"), configure: Distribution::NONE, slow_start: None },
+        failures: None,
+        start: 4,
+        least: 1,
+        most: 20,
+        prices: prices(Unit::Hour, From::Running),
+        termination: Termination::ClosestToHour,
+        slo: None,
+        tick_ns: 10 * SECOND_NS,
+        delay_ns: 0,
+        noise: 0.0,
+        of_day_s: 0.0,
+    }
+}
+
+/// So many replications of each policy; `on_done` is told of each.
+fn replicate(
+    setup: &Setup,
+    demand: &Demand,
+    makers: &[Maker],
+    replications: u64,
+    threads: usize,
+    on_done: &(dyn Fn() + Sync),
+) -> Vec<Vec<Outcome>> {
+    let begin = |policy: usize, _: u64| (makers[policy](), None);
+    let policies = makers.len();
+    let all = Replications { setup, demand, policies, begin: &begin, threads };
+    let goes_on = || {
+        on_done();
+        true
+    };
+    all.run(0..replications, &|outcome| outcome, &goes_on)
+}
+
+/// The rule of demand for it.
+fn demand(setup: &Setup) -> Demand {
+    Demand::new(&facts(setup))
+}
+
+fn facts(setup: &Setup) -> Facts {
+    Facts {
+        cores: setup.rules.cores,
+        limit: setup.rules.limit,
+        service_s: 0.07,
+        service_points_s: vec![0.07].into(),
+        income: 0.0017,
+        price_per_hour: 17.0,
+        slo: setup.slo,
+        boot_s: 60.0,
+        future: None,
+    }
+}
+
+/// Says one number after another, the last one for ever, and keeps what it saw.
+#[derive(Default)]
+struct Script {
+    says: Vec<u32>,
+    at: usize,
+    saw: Vec<Saw>,
+}
+
+/// What a policy saw at a moment.
+#[derive(Debug, Clone, PartialEq)]
+struct Saw {
+    now_s: f64,
+    /// The end of the last point that had come.
+    until_s: Option<f64>,
+    /// Its metrics, in bits: what is not a number is equal to itself.
+    values: Vec<u64>,
+    ready: u32,
+}
+
+fn script(says: &[u32]) -> Script {
+    Script { says: says.to_vec(), ..Script::default() }
+}
+
+impl Decider for Script {
+    fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+        let last = seen.series.points.last();
+        self.saw.push(Saw {
+            now_s: seen.now_s,
+            until_s: last.map(|point| point.at_s),
+            values: last.map_or(Vec::new(), |point| point.values.map(f64::to_bits).to_vec()),
+            ready: seen.ready(),
+        });
+        let desired = self.says[self.at.min(self.says.len() - 1)];
+        self.at += 1;
+        Decision { desired, reason: "it is written".to_owned() }
+    }
+
+    fn save(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&self.at)
+    }
+
+    fn restore(&mut self, text: &str) -> serde_json::Result<()> {
+        self.at = serde_json::from_str(text)?;
+        Ok(())
+    }
+}
+
+/// A replication under a script.
+fn played(setup: &Setup, says: &[u32]) -> Outcome {
+    run(setup, &demand(setup), &mut script(says), 0)
+}
