@@ -59,7 +59,7 @@ fn without_noise_it_is_its_means() {
 #[test]
 fn what_makes_no_profile_is_refused() {
     let noise = |step_ns, least_per_s, greatest_per_s| {
-        Some(Noise { deviation_per_s: 1.0, step_ns, least_per_s, greatest_per_s })
+        Some(Noise { deviation_per_s: 1.0, step_ns, least_per_s, greatest_per_s, has_peak: false })
     };
     let new = |means: &[f64], noise| Profile::new("x", 60 * S, means.to_vec(), noise).unwrap_err();
     assert_eq!(new(&[], None), ProfileError::Steps { found: 0 });
