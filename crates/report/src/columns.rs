@@ -37,12 +37,19 @@ const LENGTHS: [f64; 20] = [
 
 /// The axis of a run of `end_s` seconds, in at most `limit` columns.
 pub(crate) fn time_axis(end_s: f64, limit: usize) -> Axis {
-    let end_s = if end_s.is_finite() { end_s.max(0.0) } else { 0.0 };
+    time_axis_of(0.0, end_s, limit)
+}
+
+/// The same with columns no shorter than `least_s`, for stretches of that length: shorter columns
+/// would have gaps between them.
+pub(crate) fn time_axis_of(least_s: f64, end_s: f64, limit: usize) -> Axis {
+    let sane = |seconds: f64| if seconds.is_finite() { seconds.max(0.0) } else { 0.0 };
+    let (least_s, end_s) = (sane(least_s) * (1.0 - 1e-9), sane(end_s));
     let limit = limit.max(1) as f64;
     let column_s = LENGTHS
         .into_iter()
-        .find(|length| (end_s / length).ceil() <= limit)
-        .unwrap_or_else(|| 86_400.0 * (end_s / limit / 86_400.0).ceil());
+        .find(|&length| length >= least_s && (end_s / length).ceil() <= limit)
+        .unwrap_or_else(|| 86_400.0 * ((end_s / limit).max(least_s) / 86_400.0).ceil());
     #[expect(clippy::cast_possible_truncation, reason = "at most the limit")]
     let columns = (end_s / column_s).ceil().max(1.0) as usize;
     Axis::Time { columns, column_s }
@@ -166,6 +173,16 @@ mod tests {
         assert_eq!(time_axis(0.0, 600), Axis::Time { columns: 1, column_s: 1.0 });
         assert_eq!(time_axis(f64::NAN, 600).columns(), 1);
         assert!(time_axis(1e9, 100).columns() <= 100);
+    }
+
+    #[test]
+    fn columns_are_no_shorter_than_their_stretches() {
+        let minutes = |end_s, limit| time_axis_of(60.0, end_s, limit);
+        assert_eq!(minutes(3600.0, 300), Axis::Time { columns: 60, column_s: 60.0 });
+        assert_eq!(minutes(86_400.0, 288), Axis::Time { columns: 288, column_s: 300.0 });
+        let weeks = time_axis_of(604_800.0, 1e7, 300);
+        assert_eq!(weeks, Axis::Time { columns: 17, column_s: 604_800.0 });
+        assert_eq!(time_axis_of(f64::INFINITY, 60.0, 300).columns(), 60);
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Axis {
     pub(crate) fn ticks(self) -> Vec<Tick> {
         match self {
             Self::Time { columns, column_s } => time_ticks(columns.max(1) as f64 * column_s),
-            Self::Value { top, unit, .. } => Scale::linear(top, 0.0)
+            Self::Value { top, unit, .. } => Scale::linear(top, unit.least_step())
                 .ticks()
                 .into_iter()
                 .filter(|&value| value <= top * (1.0 + 1e-9))

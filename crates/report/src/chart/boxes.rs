@@ -4,6 +4,7 @@
 use plimsoll_stats::BoxPlot;
 
 use super::frame::percent;
+use super::label::shortened;
 use super::plot::Table;
 use super::range::Range;
 use super::symbol::Symbol;
@@ -105,7 +106,7 @@ impl Boxes {
     }
 
     fn write_row(&self, m: &mut Markup, row: &Row, top: f64) {
-        let name = shortened(&row.name);
+        let name = shortened(&row.name, MOST_NAME);
         m.leaf("text", &[("class", &"box-name"), ("y", &(top + 15.0))], name);
         let Some(plot) = &row.plot else {
             let text = "no estimate";
@@ -140,13 +141,6 @@ impl Boxes {
             Symbol::Disc.write(m, row.tone, &x(*value), &format!("{middle}"));
         }
     }
-}
-
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= MOST_NAME {
-        return name.to_owned();
-    }
-    name.chars().take(MOST_NAME - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ impl Cumulative<'_> {
             upright: self.mark.into_iter().collect(),
             contour: None,
             symbols: Vec::new(),
+            labels: Vec::new(),
             readout: (table.id.clone(), (1..table.heads.len()).collect()),
             rows: centres.iter().map(|&at| (at - half, at, at + half)).collect(),
         };

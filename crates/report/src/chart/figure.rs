@@ -1,6 +1,7 @@
 //! A figure: one question, one panel a run, all panels on the same axes, so that heights and
 //! colours compare; under each panel its figures as a table.
 
+use super::around;
 use super::axis::Axis;
 use super::frame;
 use super::scale::Scale;
@@ -37,16 +38,28 @@ pub(crate) enum Stroke {
     Dashed,
     /// Broad and pale, behind the others: what was asked, against what came.
     Broad,
+    /// In steps, from edge to edge of each column.
+    Step,
+    /// No line but blocks that hang from the panel's step line.
+    Below,
+    /// Blocks that stand upon it.
+    Above,
 }
 
 impl Stroke {
     /// What the style sheet calls it, with a space before it.
     pub(crate) fn class(self) -> &'static str {
         match self {
-            Self::Plain => "",
+            Self::Plain | Self::Step => "",
             Self::Dashed => " dash",
             Self::Broad => " broad",
+            Self::Below | Self::Above => " pale",
         }
+    }
+
+    /// Whether it is no line.
+    pub(super) fn is_block(self) -> bool {
+        matches!(self, Self::Below | Self::Above)
     }
 }
 
@@ -228,7 +241,8 @@ impl Figure {
                 }
                 seen.push(&series.name);
                 let stroke = series.stroke.class();
-                let shape = if self.draw == Draw::Lines { "line" } else { "block" };
+                let is_line = self.draw == Draw::Lines && !series.stroke.is_block();
+                let shape = if is_line { "line" } else { "block" };
                 m.tag("span", &[], |m| {
                     let class = format!("key {shape} {}{stroke}", series.tone);
                     m.leaf("i", &[("class", &class)], "");
@@ -241,7 +255,8 @@ impl Figure {
     /// The greatest value, or height of a stack, of all panels.
     fn greatest(&self) -> f64 {
         if self.draw != Draw::Stack {
-            return self.values().filter(|v| v.is_finite()).fold(0.0, f64::max);
+            let stood = self.panels.iter().flat_map(|panel| around::heights(&panel.series));
+            return self.values().chain(stood).filter(|v| v.is_finite()).fold(0.0, f64::max);
         }
         let mut greatest: f64 = 0.0;
         for panel in &self.panels {

@@ -99,7 +99,7 @@ fn write_bands(m: &mut Markup, figure: &Figure, panel: &Panel) {
 pub(super) fn write_grid(m: &mut Markup, scale: Scale) {
     for value in scale.ticks() {
         let y = from_top(scale.at(value));
-        let class = if scale.at(value) <= 0.0 { "base" } else { "grid" };
+        let class = if scale.is_base(value) { "base" } else { "grid" };
         m.shape("line", &[("class", &class), ("x2", &"100%"), ("y1", &y), ("y2", &y)]);
     }
 }

@@ -1,10 +1,11 @@
 //! Lines: through the middle of each column, broken where a column has no value, a dot where a
-//! value stands alone.
+//! value stands alone. A step line and its blocks (`around`) may stand among them.
 
 use std::fmt::Write;
 
+use super::around;
 use super::axis::Axis;
-use super::figure::Series;
+use super::figure::{Series, Stroke};
 use super::frame::{HEIGHT, WIDTH};
 use super::scale::Scale;
 use crate::markup::Markup;
@@ -12,8 +13,13 @@ use crate::markup::Markup;
 /// Writes the lines of a panel, the last series at the back: the first are the ones to be seen.
 pub(crate) fn write(m: &mut Markup, axis: Axis, series: &[Series], scale: Scale) {
     for one in series.iter().rev() {
-        let class = format!("l {}{}", one.tone, one.stroke.class());
-        let path = path(axis, &one.values, scale);
+        let kind = if one.stroke.is_block() { "b" } else { "l" };
+        let class = format!("{kind} {}{}", one.tone, one.stroke.class());
+        let path = match one.stroke {
+            Stroke::Plain | Stroke::Dashed | Stroke::Broad => path(axis, &one.values, scale),
+            Stroke::Step => around::steps(axis, &one.values, scale),
+            Stroke::Above | Stroke::Below => around::blocks(axis, around::line(series), one, scale),
+        };
         if !path.is_empty() {
             m.shape("path", &[("class", &class), ("d", &path)]);
         }

@@ -1,5 +1,6 @@
 //! Charts: a figure of panels, drawn as inline SVG, each with its figures as a table.
 
+mod around;
 pub(crate) mod axis;
 pub(crate) mod boxes;
 pub(crate) mod contour;
@@ -7,6 +8,7 @@ pub(crate) mod cumulative;
 pub(crate) mod figure;
 mod frame;
 pub(crate) mod heat;
+pub(crate) mod label;
 mod lines;
 pub(crate) mod plot;
 pub(crate) mod range;

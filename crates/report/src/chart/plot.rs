@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::axis::Axis;
 use super::contour::Contour;
 use super::frame::{self, HEIGHT, WIDTH};
+use super::label::{self, Label};
 use super::scale::Scale;
 use super::symbol::Symbol;
 use super::unit::Unit;
@@ -18,6 +19,8 @@ pub(crate) enum Key {
     Line(String, String),
     /// A symbol, its colour, its name.
     Symbol(Symbol, &'static str, &'static str),
+    /// What stands beside a symbol in the plot, and what it is short for.
+    Letter(String, String),
 }
 
 /// A line of pieces; each piece is a row of points, horizontal value first.
@@ -88,6 +91,8 @@ pub(crate) struct Plot {
     pub(crate) lines: Vec<Line>,
     /// Symbols with their colours, at their places.
     pub(crate) symbols: Vec<(Symbol, &'static str, (f64, f64))>,
+    /// Names beside places.
+    pub(crate) labels: Vec<Label>,
     /// For the read-out: the table, and which of its columns.
     pub(crate) readout: (String, Vec<usize>),
     /// For the read-out: where each row of the table begins, stands and ends.
@@ -95,6 +100,30 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
+    /// A plot from one horizontal value to another, without anything in it.
+    pub(crate) fn empty(axis: Axis, (start, end): (f64, f64), scale: Scale, unit: Unit) -> Self {
+        Self {
+            id: String::new(),
+            title: String::new(),
+            note: String::new(),
+            measure: String::new(),
+            axis,
+            start,
+            end,
+            scale,
+            unit,
+            keys: Vec::new(),
+            across: Vec::new(),
+            upright: Vec::new(),
+            contour: None,
+            lines: Vec::new(),
+            symbols: Vec::new(),
+            labels: Vec::new(),
+            readout: (String::new(), Vec::new()),
+            rows: Vec::new(),
+        }
+    }
+
     /// The share of the width at which a value stands.
     fn at(&self, value: f64) -> f64 {
         let share = (value - self.start) / (self.end - self.start);
@@ -131,6 +160,10 @@ impl Plot {
                     }
                     Key::Symbol(symbol, tone, name) => {
                         symbol.write_key(m, tone);
+                        m.text(name);
+                    }
+                    Key::Letter(letter, name) => {
+                        m.leaf("b", &[], letter);
                         m.text(name);
                     }
                 });
@@ -205,6 +238,8 @@ impl Plot {
             let (x, y) = (frame::percent(self.at(*x)), frame::from_top(self.scale.at(*y)));
             symbol.write(m, tone, &x, &y);
         }
+        let place = |label: &Label| (self.at(label.at.0), 1.0 - self.scale.at(label.at.1));
+        label::write(m, &self.labels, place);
     }
 
     fn path(&self, line: &Line) -> String {

@@ -1,7 +1,7 @@
 //! Where a value stands on an axis, and which round values get a tick.
 //!
 //! Ticks are 1, 2 or 5 times a power of ten. A linear scale always starts at zero, so that twice
-//! the height is twice the value.
+//! the height is twice the value; only where values lie below zero it starts below it.
 
 /// A scale of the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,6 +10,15 @@ pub(crate) enum Scale {
     Linear {
         /// The value at the upper end.
         top: f64,
+        /// The distance of ticks.
+        step: f64,
+    },
+    /// From `low`, below zero, to `high`, not below it, a tick each `step`.
+    Across {
+        /// The value at the lower end, a multiple of the step.
+        low: f64,
+        /// The value at the upper end.
+        high: f64,
         /// The distance of ticks.
         step: f64,
     },
@@ -35,6 +44,18 @@ impl Scale {
         Self::Linear { top, step }
     }
 
+    /// A linear scale that holds all from `min` to `max`: from zero where none is below it.
+    pub(crate) fn spanning(min: f64, max: f64, least_step: f64) -> Self {
+        if !(min.is_finite() && min < 0.0) {
+            return Self::linear(max, least_step);
+        }
+        let max = if max.is_finite() { max.max(0.0) } else { 0.0 };
+        let step = round_up((max - min) / 5.0).max(least_step);
+        let low = (min / step + 1e-9).floor() * step;
+        let high = (max / step - 1e-9).ceil().max(0.0) * step;
+        Self::Across { low, high, step }
+    }
+
     /// A logarithmic scale from below `min` to above `max`. Values that are not above zero do not
     /// count; without any, it goes from 1 to 10.
     pub(crate) fn log(min: f64, max: f64) -> Self {
@@ -53,6 +74,7 @@ impl Scale {
     pub(crate) fn at(self, value: f64) -> f64 {
         let share = match self {
             Self::Linear { top, .. } => value / top,
+            Self::Across { low, high, .. } => (value - low) / (high - low),
             Self::Log { low, high } => (value / low).ln() / (high / low).ln(),
         };
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
@@ -62,7 +84,9 @@ impl Scale {
     pub(crate) fn holds(self, value: f64) -> bool {
         match self {
             Self::Linear { top, .. } => (0.0..=top).contains(&value),
-            Self::Log { low, high } => (low..=high).contains(&value),
+            Self::Across { low, high, .. } | Self::Log { low, high } => {
+                (low..=high).contains(&value)
+            }
         }
     }
 
@@ -70,25 +94,38 @@ impl Scale {
     pub(crate) fn top(self) -> f64 {
         match self {
             Self::Linear { top, .. } => top,
-            Self::Log { high, .. } => high,
+            Self::Across { high, .. } | Self::Log { high, .. } => high,
+        }
+    }
+
+    /// Whether the base line stands at a tick: at zero, or at the lower end of a scale without it.
+    pub(crate) fn is_base(self, tick: f64) -> bool {
+        match self {
+            Self::Across { step, .. } => tick.abs() < step / 2.0,
+            Self::Linear { .. } | Self::Log { .. } => self.at(tick) <= 0.0,
         }
     }
 
     /// The values with a tick, ascending.
     pub(crate) fn ticks(self) -> Vec<f64> {
         match self {
-            Self::Linear { top, step } => {
-                let mut ticks = Vec::new();
-                let mut n = 0.0;
-                while n * step <= top * (1.0 + 1e-9) && ticks.len() < 32 {
-                    ticks.push(n * step);
-                    n += 1.0;
-                }
-                ticks
-            }
+            Self::Linear { top, step } => even_ticks(0.0, top, step),
+            Self::Across { low, high, step } => even_ticks(low, high, step),
             Self::Log { low, high } => log_ticks(low, high),
         }
     }
+}
+
+/// Multiples of `step` from `low`, which is one, to `high`.
+fn even_ticks(low: f64, high: f64, step: f64) -> Vec<f64> {
+    let first = (low / step).round();
+    let mut ticks = Vec::new();
+    let mut n = 0.0;
+    while (first + n) * step <= high + (high - low) * 1e-9 && ticks.len() < 32 {
+        ticks.push((first + n) * step);
+        n += 1.0;
+    }
+    ticks
 }
 
 /// Powers of ten from `low` to `high`, and twice and five times them where there are few.
@@ -156,6 +193,17 @@ mod tests {
     }
 
     #[test]
+    fn a_scale_begins_below_zero_only_where_values_do() {
+        assert_eq!(Scale::spanning(3.0, 500.0, 0.0), Scale::linear(500.0, 0.0));
+        let below = Scale::spanning(-130.0, 290.0, 0.0);
+        assert_eq!(below.ticks(), vec![-200.0, -100.0, 0.0, 100.0, 200.0, 300.0]);
+        assert!(near(below.at(50.0), 0.5) && below.holds(-150.0) && !below.holds(301.0));
+        assert!(below.is_base(0.0) && !below.is_base(-200.0));
+        assert_eq!(Scale::spanning(-9.0, -3.0, 0.0).ticks().last(), Some(&0.0));
+        assert!(Scale::linear(5.0, 0.0).is_base(0.0));
+    }
+
+    #[test]
     fn nothing_to_show_still_gives_a_scale() {
         for odd in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
             assert!(Scale::linear(odd, 0.0).ticks().len() >= 2);
@@ -179,6 +227,18 @@ mod tests {
             let ticks = Scale::Log { low, high }.ticks();
             prop_assert!(ticks.len() >= 2 && ticks.len() <= 12, "{:?}", ticks);
             prop_assert!(ticks.is_sorted());
+        }
+
+        #[test]
+        fn scales_across_zero_hold_their_values(min in -1e12f64..-1e-6, max in -1e12f64..1e12) {
+            let max = max.max(min);
+            let scale = Scale::spanning(min, max, 0.0);
+            let slack = 1e-6 * (max.abs() + min.abs());
+            prop_assert!(scale.holds(min) || scale.holds(min + slack), "{:?}", scale);
+            prop_assert!(scale.holds(max) || scale.holds(max - slack), "{:?}", scale);
+            let ticks = scale.ticks();
+            prop_assert!(ticks.len() >= 2 && ticks.len() <= 8, "{:?}", ticks);
+            prop_assert!(ticks.iter().any(|&tick| scale.is_base(tick)), "{:?}", ticks);
         }
 
         #[test]

@@ -11,6 +11,10 @@ pub(crate) enum Unit {
     PerSecond,
     /// Whole things.
     Count,
+    /// Whole things in the mean: a fraction by themselves, whole on ticks.
+    Mean,
+    /// Money, its sign told elsewhere; may be below zero.
+    Amount,
     /// A share of one, shown in per cent.
     Share,
     /// A percentile, from 0 to 100.
@@ -20,7 +24,7 @@ pub(crate) enum Unit {
 impl Unit {
     /// The least distance of two ticks that makes sense; 0 where any does.
     pub(crate) fn least_step(self) -> f64 {
-        if self == Self::Count { 1.0 } else { 0.0 }
+        if matches!(self, Self::Count | Self::Mean) { 1.0 } else { 0.0 }
     }
 
     /// A tick's label on a linear axis that ends at `top`.
@@ -31,7 +35,8 @@ impl Unit {
                 let (divisor, name) = time_unit(top);
                 format!("{} {name}", trimmed(value / divisor))
             }
-            Self::PerSecond | Self::Count => grouped(value),
+            Self::PerSecond | Self::Count | Self::Mean => grouped(value),
+            Self::Amount => signed(value, grouped),
             Self::Share => format!("{}%", trimmed(value * 100.0)),
             Self::Percentile => format!("p{}", trimmed(value)),
         }
@@ -41,8 +46,9 @@ impl Unit {
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Self::Micros => micros(value),
-            Self::PerSecond => significant(value),
+            Self::PerSecond | Self::Mean => significant(value),
             Self::Count => whole(value),
+            Self::Amount => money(value, ""),
             Self::Share => per_cent(value),
             Self::Percentile => format!("p{}", significant(value)),
         }
@@ -76,6 +82,31 @@ pub(crate) fn micros(value: f64) -> String {
         v if v >= 9.995 => format!("{v:.1} {name}"),
         v => format!("{v:.2} {name}"),
     }
+}
+
+/// A value that may be below zero, as `show` tells its size; no sign before a nought.
+pub(crate) fn signed(value: f64, show: impl Fn(f64) -> String) -> String {
+    let text = show(value.abs());
+    let is_below = value < 0.0 && text.contains(|c: char| ('1'..='9').contains(&c));
+    if is_below { format!("−{text}") } else { text }
+}
+
+/// An amount of money with its sign before it: `€1,234.50`, `−€0.032`.
+pub(crate) fn money(value: f64, currency: &str) -> String {
+    signed(value, |size| format!("{currency}{}", amount(size)))
+}
+
+/// In cents, but whole where they are nothing beside it, and to three digits below one.
+fn amount(size: f64) -> String {
+    if size >= 99_999.5 {
+        return whole(size);
+    }
+    if size < 0.995 {
+        return significant(size);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "below ten million")]
+    let cents = (size * 100.0).round() as u64;
+    format!("{}.{:02}", units::show_count(cents / 100), cents % 100)
 }
 
 /// A whole number, thousands separated.
@@ -120,7 +151,8 @@ fn grouped(value: f64) -> String {
     if value >= 1000.0 { whole(value) } else { trimmed(value) }
 }
 
-fn trimmed(value: f64) -> String {
+/// A value without zeros at its end: `99.9`.
+pub(crate) fn trimmed(value: f64) -> String {
     let text = format!("{value:.6}");
     trim_zeros(&text).to_owned()
 }
@@ -185,6 +217,24 @@ mod tests {
         assert_eq!(Unit::Share.show(0.987_654), "98.8%");
         assert_eq!(Unit::Share.show(0.995), "99.5%");
         assert_eq!(Unit::Count.show(1_234_567.0), "1,234,567");
+    }
+
+    #[test]
+    fn money_is_in_cents_and_has_one_sign() {
+        let cases = [
+            (53.04, "€53.04"),
+            (-1234.5, "−€1,234.50"),
+            (0.032, "€0.032"),
+            (0.996, "€1.00"),
+            (123_456.7, "€123,457"),
+            (0.0, "€0"),
+            (-1e-12, "€0"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(money(value, "€"), text, "{value}");
+        }
+        assert_eq!(Unit::Amount.tick(-2000.0, 4000.0), "−2,000");
+        assert_eq!(Unit::Mean.show(2.25), "2.25");
     }
 
     #[test]

@@ -62,15 +62,17 @@ const NOTES: [(&str, &str); 10] = [
 
 /// Writes the notes.
 pub(crate) fn write(m: &mut Markup) {
-    m.tag("section", &[("id", &"counting")], |m| {
-        m.leaf("h2", &[], "How it was counted");
-        m.tag("dl", &[("class", &"notes")], |m| {
-            for (word, meaning) in NOTES {
-                m.tag("div", &[], |m| {
-                    m.leaf("dt", &[], word);
-                    m.leaf("dd", &[], meaning);
-                });
-            }
-        });
+    notes(m, NOTES.map(|(word, meaning)| (word, meaning.to_owned())));
+}
+
+/// Writes words with what they mean.
+pub(super) fn notes(m: &mut Markup, notes: impl IntoIterator<Item = (&'static str, String)>) {
+    m.tag("dl", &[("class", &"notes")], |m| {
+        for (word, meaning) in notes {
+            m.tag("div", &[], |m| {
+                m.leaf("dt", &[], word);
+                m.leaf("dd", &[], meaning);
+            });
+        }
     });
 }

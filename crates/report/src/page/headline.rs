@@ -5,7 +5,7 @@ use plimsoll_runs::Summary;
 
 use super::tiles::tiles;
 use super::verdict::{verdict, verdict_of_search};
-use super::{Content, asked, capacity, objectives, sides};
+use super::{Content, asked, capacity, navigation, objectives, sides};
 use crate::chart::unit::{micros, moment, whole};
 use crate::markup::Markup;
 use crate::view::View;
@@ -61,7 +61,7 @@ fn write_one(m: &mut Markup, view: &View) {
     if !searched {
         write_objectives(m, &view.summary);
     }
-    write_warnings(m, view);
+    write_warnings(m, &view.summary.warnings);
 }
 
 /// What was asked, in a sentence.
@@ -157,15 +157,16 @@ fn write_objectives(m: &mut Markup, s: &Summary) {
     }
 }
 
-fn write_warnings(m: &mut Markup, view: &View) {
-    if view.summary.warnings.is_empty() {
+/// Writes warnings, one sentence each; nothing where there is none.
+pub(super) fn write_warnings(m: &mut Markup, warnings: &[String]) {
+    if warnings.is_empty() {
         return;
     }
     m.tag("div", &[("class", &"warnings")], |m| {
-        let title = if view.summary.warnings.len() == 1 { "Warning" } else { "Warnings" };
+        let title = if warnings.len() == 1 { "Warning" } else { "Warnings" };
         m.leaf("p", &[("class", &"says")], title);
         m.tag("ul", &[], |m| {
-            for warning in &view.summary.warnings {
+            for warning in warnings {
                 m.leaf("li", &[], warning);
             }
         });
@@ -173,21 +174,16 @@ fn write_warnings(m: &mut Markup, view: &View) {
 }
 
 fn write_navigation(m: &mut Markup, content: &Content<'_>) {
-    m.tag("nav", &[("aria-label", &"Sections")], |m| {
-        if capacity::is_any(content) {
-            m.leaf("a", &[("href", &"#capacity")], "Capacity");
-        }
-        for (id, name) in [
-            ("#load", "Load"),
-            ("#response", "Response time"),
-            ("#waits", "Waiting and lateness"),
-            ("#answers", "Answers and errors"),
-            ("#generator", "Generator and host"),
-            ("#figures", "All figures"),
-            ("#plan", "Plan"),
-            ("#counting", "How it was counted"),
-        ] {
-            m.leaf("a", &[("href", &id)], name);
-        }
-    });
+    let capacity = capacity::is_any(content).then_some(("#capacity", "Capacity"));
+    let others = [
+        ("#load", "Load"),
+        ("#response", "Response time"),
+        ("#waits", "Waiting and lateness"),
+        ("#answers", "Answers and errors"),
+        ("#generator", "Generator and host"),
+        ("#figures", "All figures"),
+        ("#plan", "Plan"),
+        ("#counting", "How it was counted"),
+    ];
+    navigation(m, &capacity.into_iter().chain(others).collect::<Vec<_>>());
 }

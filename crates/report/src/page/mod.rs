@@ -9,6 +9,7 @@ mod headline;
 mod objectives;
 mod over_time;
 mod sides;
+mod simulated;
 mod tables;
 mod tiles;
 mod verdict;
@@ -72,16 +73,21 @@ impl Content<'_> {
     }
 }
 
+/// The letter of one among several.
+fn letter(index: usize) -> String {
+    match u8::try_from(index) {
+        Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
+        _ => format!("no. {}", index + 1),
+    }
+}
+
 /// Gives each of several runs a letter, by which the page speaks of it.
 pub(crate) fn give_letters(views: &mut [View]) {
     if views.len() < 2 {
         return;
     }
     for (index, view) in views.iter_mut().enumerate() {
-        view.letter = match u8::try_from(index) {
-            Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
-            _ => format!("no. {}", index + 1),
-        };
+        view.letter = letter(index);
         view.heading = format!("{}: {}", view.letter, view.heading);
     }
 }
@@ -116,6 +122,7 @@ pub(crate) fn heat_edges(views: &[View]) -> Vec<f64> {
 }
 
 pub(crate) use compared::write as write_compared;
+pub(crate) use simulated::write as write_simulated;
 
 /// Writes the page.
 pub(crate) fn write(content: &Content<'_>, options: &Options) -> String {
@@ -177,21 +184,31 @@ fn write_sections(m: &mut Markup, content: &Content<'_>) {
     let words = "Whether the generator and its host were up to the load. A busy generator is late; \
                  a host that gives its time to others delays everything on it.";
     figures(m, "generator", "Generator and host", Some(words), &over_time::health(content));
-    m.tag("section", &[("id", &"figures")], |m| {
-        m.leaf("h2", &[], "All figures");
-        tables::write(m, content);
+    section(m, "figures", "All figures", |m| tables::write(m, content));
+    section(m, "plan", "The plan", |m| tables::write_plans(m, content));
+    section(m, "counting", "How it was counted", counting::write);
+}
+
+/// Writes the links to a page's sections: where they lead, and what they are called.
+fn navigation(m: &mut Markup, links: &[(&'static str, &'static str)]) {
+    m.tag("nav", &[("aria-label", &"Sections")], |m| {
+        for (id, name) in links {
+            m.leaf("a", &[("href", id)], name);
+        }
     });
-    m.tag("section", &[("id", &"plan")], |m| {
-        m.leaf("h2", &[], "The plan");
-        tables::write_plans(m, content);
+}
+
+/// Writes a section.
+fn section(m: &mut Markup, id: &str, title: &str, inside: impl FnOnce(&mut Markup)) {
+    m.tag("section", &[("id", &id)], |m| {
+        m.leaf("h2", &[], title);
+        inside(m);
     });
-    counting::write(m);
 }
 
 /// Writes a section of figures.
 fn figures(m: &mut Markup, id: &str, title: &str, words: Option<&str>, figures: &[Figure]) {
-    m.tag("section", &[("id", &id)], |m| {
-        m.leaf("h2", &[], title);
+    section(m, id, title, |m| {
         if let Some(words) = words {
             m.leaf("p", &[("class", &"words")], words);
         }

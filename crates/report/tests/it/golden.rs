@@ -21,7 +21,7 @@ fn page() -> String {
 
 /// The page without the style sheet and the script, which are read as the files they are, and with
 /// an element a line, so that a difference can be read.
-fn normal(page: &str) -> String {
+pub(crate) fn normal(page: &str) -> String {
     let mut out = String::new();
     let mut rest = page;
     for (open, close) in [("<style>", "</style>"), ("<script>", "</script>")] {

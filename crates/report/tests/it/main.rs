@@ -13,5 +13,7 @@ mod colours;
 mod comparison;
 mod golden;
 mod made;
+mod made_simulation;
 mod page;
 mod parser;
+mod simulation;

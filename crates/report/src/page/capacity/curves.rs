@@ -23,25 +23,9 @@ fn over_rate(searched: &Searched, joined: &[Joined], scale: Scale, unit: Unit) -
     let rates = joined.iter().map(|point| point.rate);
     let ends = searched.estimate().into_iter().chain(searched.interval().map(|(_, high)| high));
     let end = Scale::linear(rates.chain(ends).fold(0.0, f64::max), 0.0).top();
-    Plot {
-        id: String::new(),
-        title: String::new(),
-        note: String::new(),
-        measure: String::new(),
-        axis: Axis::Value { columns: 1, top: end, unit: Unit::PerSecond },
-        start: 0.0,
-        end,
-        scale,
-        unit,
-        keys: Vec::new(),
-        across: Vec::new(),
-        upright: estimate(searched).into_iter().collect(),
-        contour: None,
-        lines: Vec::new(),
-        symbols: Vec::new(),
-        readout: (String::new(), Vec::new()),
-        rows: Vec::new(),
-    }
+    let axis = Axis::Value { columns: 1, top: end, unit: Unit::PerSecond };
+    let upright = estimate(searched).into_iter().collect();
+    Plot { upright, ..Plot::empty(axis, (0.0, end), scale, unit) }
 }
 
 /// The curves of some percentiles; `None` where no window says anything.

@@ -61,25 +61,9 @@ type Piece = Vec<(f64, f64)>;
 pub(crate) fn over_time(searched: &Searched, scale: Scale, unit: Unit) -> Plot {
     let end = end_s(&searched.windows);
     let place = |w: &WindowResult| (w.start_s, w.start_s + w.seconds / 2.0, w.start_s + w.seconds);
-    Plot {
-        id: String::new(),
-        title: String::new(),
-        note: String::new(),
-        measure: String::new(),
-        axis: Axis::Time { columns: 1, column_s: end },
-        start: 0.0,
-        end,
-        scale,
-        unit,
-        keys: Vec::new(),
-        across: Vec::new(),
-        upright: Vec::new(),
-        contour: None,
-        lines: Vec::new(),
-        symbols: Vec::new(),
-        readout: (String::new(), Vec::new()),
-        rows: searched.windows.iter().map(place).collect(),
-    }
+    let axis = Axis::Time { columns: 1, column_s: end };
+    let rows = searched.windows.iter().map(place).collect();
+    Plot { rows, ..Plot::empty(axis, (0.0, end), scale, unit) }
 }
 
 /// The staircase: the rate offered in each window, by verdict, and the rate achieved.

@@ -60,7 +60,7 @@ fn scale(trips: impl Iterator<Item = f64>) -> (f64, f64) {
         .fold((f64::INFINITY, 0.0_f64), |(low, high), us| (low.min(us), high.max(us)));
     match Scale::log(low, high) {
         Scale::Log { low, high } => (low, high),
-        Scale::Linear { top, .. } => (top / 10.0, top),
+        Scale::Linear { top, .. } | Scale::Across { high: top, .. } => (top / 10.0, top),
     }
 }
 

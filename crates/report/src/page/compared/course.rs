@@ -90,6 +90,7 @@ fn course(group: &Group, tone: &'static str, scale: Scale, table: &Table, index:
             Line { class: "c7 broad".to_owned(), pieces: levels(group, end) },
         ],
         symbols,
+        labels: Vec::new(),
         readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: places(group, end),
     }

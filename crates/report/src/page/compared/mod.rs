@@ -8,11 +8,14 @@ mod spread;
 
 use plimsoll_capacity::compared::{Compared, Group};
 
-use super::{document, headline};
-use crate::markup::Markup;
+use super::{document, headline, navigation, section};
 
 /// The colours of groups, in turn.
 const TONES: [&str; 9] = ["c0", "c1", "c2", "c3", "c4", "c8", "c6", "c9", "c5"];
+
+/// The sections of the page.
+const SECTIONS: [(&str, &str); 3] =
+    [("#spread", "Spread"), ("#figures", "All figures"), ("#courses", "Over time")];
 
 /// The colour of a group.
 fn tone(index: usize) -> &'static str {
@@ -34,7 +37,7 @@ pub(crate) fn write(compared: &Compared, title: Option<&str>) -> String {
             m.leaf("h1", &[], &title);
             m.leaf("p", &[("class", &"asked")], asked(compared));
             remarks::write(m, compared);
-            write_navigation(m);
+            navigation(m, &SECTIONS);
         });
         m.tag("main", &[], |m| {
             section(m, "spread", "Spread", |m| spread::write(m, compared));
@@ -58,21 +61,4 @@ fn asked(compared: &Compared) -> String {
         "{searches} searches in {of} groups by {by}, for the capacity under {}.",
         slos.join(", ")
     )
-}
-
-fn write_navigation(m: &mut Markup) {
-    m.tag("nav", &[("aria-label", &"Sections")], |m| {
-        for (id, name) in
-            [("#spread", "Spread"), ("#figures", "All figures"), ("#courses", "Over time")]
-        {
-            m.leaf("a", &[("href", &id)], name);
-        }
-    });
-}
-
-fn section(m: &mut Markup, id: &str, title: &str, inside: impl FnOnce(&mut Markup)) {
-    m.tag("section", &[("id", &id)], |m| {
-        m.leaf("h2", &[], title);
-        inside(m);
-    });
 }

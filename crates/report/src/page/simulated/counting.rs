@@ -1,0 +1,96 @@
+//! What was simulated, and how each figure is counted.
+
+use plimsoll_elastic::course::Simulation;
+
+use crate::markup::Markup;
+use crate::page::counting::notes;
+
+/// Writes what was simulated.
+pub(super) fn write_about(m: &mut Markup, simulation: &Simulation) {
+    let about = &simulation.about;
+    let slo = if about.slo.is_empty() { "none" } else { &about.slo };
+    let mut of = vec![
+        ("Load", about.load.clone()),
+        ("Instances", about.instance.clone()),
+        ("Balancer", about.balancer.clone()),
+        ("Billing", about.billing.clone()),
+        ("SLO", slo.to_owned()),
+        ("Replications", format!("{} of each policy, seed {}", about.replications, about.seed)),
+    ];
+    of.retain(|(_, text)| !text.is_empty());
+    notes(m, of);
+}
+
+/// Writes how figures are counted.
+pub(super) fn write_counting(m: &mut Markup, simulation: &Simulation) {
+    let rule = simulation.result.policies.first().map_or("", |policy| policy.demand.as_str());
+    let demand = if rule.is_empty() { "how many instances the rate of a tick needs" } else { rule };
+    let about = &simulation.about;
+    let slo = if about.slo.is_empty() {
+        "The plan has no SLO, so only ticks count in which requests were lost and none was served."
+    } else {
+        "The time of the ticks in which the response time at the SLO's quantile was above its \
+         bound, or requests were lost and none was served."
+    };
+    let fixed = |(word, text): (&'static str, &str)| (word, text.to_owned());
+    notes(
+        m,
+        [
+            ("Demand", format!("In each tick {demand}. {OF_DEMAND}")),
+            ("Hours and cost", format!("{BILL} {}", about.billing)),
+        ]
+        .into_iter()
+        .chain(NOTES.map(fixed))
+        .chain([("SLO not held", slo.to_owned())]),
+    );
+}
+
+const OF_DEMAND: &str =
+    "It goes by the rate of the very tick, which no policy but the oracle knows.";
+
+const BILL: &str = "Hours billed are those that are charged, in started units of time; hours used \
+                    are the same instances without rounding up.";
+
+const NOTES: [(&str, &str); 8] = [
+    (
+        "Net",
+        "What the served requests earn, less the cost. Where a request earns nothing, neither is \
+         shown.",
+    ),
+    (
+        "Lost",
+        "Requests that were due and not served, by cause; what was still on its way at the end is \
+         counted apart. The share is of the requests due.",
+    ),
+    (
+        "Response time",
+        "From the moment a request was due until it was served, of those that were served, over \
+         all replications: a policy that loses many may look fast. The intervals are of the means \
+         of the replications' own figures.",
+    ),
+    (
+        "CPU",
+        "What the requests of a tick need in processor time, over the cores of the instances that \
+         took requests: what a policy sees, and not the share of busy cores.",
+    ),
+    (
+        "Under and over",
+        "Accuracy is by how many instances the supply was below or above the demand, in the mean \
+         over all the time; timeshare is the share of the time in which it was. Both are the \
+         elasticity metrics of the SPEC research group.",
+    ),
+    (
+        "Jitter",
+        "By how many instances an hour the supply changed beyond what the demand changed by; below \
+         zero it changed less.",
+    ),
+    (
+        "Intervals",
+        "95% intervals of means over replications, by Student's t. The ticks of one replication \
+         depend on each other and make none.",
+    ),
+    (
+        "Courses and decisions",
+        "Those of the first replication of each policy; all policies had the same requests in it.",
+    ),
+];

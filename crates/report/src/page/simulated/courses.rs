@@ -1,0 +1,278 @@
+//! The courses of every policy, a panel each on the same axes: instances against demand, processor
+//! time, response time, loss.
+
+use plimsoll_elastic::course::{Course, Simulation};
+use plimsoll_stats::slo::Slo;
+
+use crate::chart::axis::Axis;
+use crate::chart::figure::{Choice, Figure, Mark, Panel, Series, Stroke};
+use crate::chart::unit::{Unit, moment, trimmed};
+use crate::columns::{Stretch, highest, mean, time_axis_of};
+
+/// Most columns of all panels of a figure together, and of one of them.
+const COLUMNS: usize = 3456;
+const MOST_COLUMNS: usize = 600;
+/// Fewest columns of a panel, however many policies there are.
+const LEAST_COLUMNS: usize = 60;
+/// Without an SLO on a percentile the ticks have the response time at this quantile.
+const QUANTILE: f64 = 0.99;
+
+/// A tick of a course: where its values stand, and the time that it covers.
+#[derive(Debug, Clone, Copy)]
+struct Tick {
+    index: usize,
+    start_s: f64,
+    len_s: f64,
+}
+
+impl Stretch for Tick {
+    fn stretch(&self) -> (f64, f64) {
+        (self.start_s, self.len_s)
+    }
+}
+
+/// A course with its ticks; such as are not in order of time are left out.
+struct Ticked<'a> {
+    course: &'a Course,
+    ticks: Vec<Tick>,
+}
+
+impl<'a> Ticked<'a> {
+    fn new(course: &'a Course) -> Self {
+        let (mut ticks, mut start_s) = (Vec::new(), 0.0);
+        for (index, &at_s) in course.at_s.iter().enumerate() {
+            let len_s = at_s - start_s;
+            if len_s.is_finite() && len_s > 0.0 {
+                ticks.push(Tick { index, start_s, len_s });
+                start_s = at_s;
+            }
+        }
+        Self { course, ticks }
+    }
+
+    fn end_s(&self) -> f64 {
+        self.ticks.last().map_or(0.0, |tick| tick.start_s + tick.len_s)
+    }
+
+    fn mean(&self, axis: Axis, of: impl Fn(usize) -> Option<f64>) -> Vec<Option<f64>> {
+        mean(axis, &self.ticks, |tick| of(tick.index))
+    }
+
+    fn highest(&self, axis: Axis, of: impl Fn(usize) -> Option<f64>) -> Vec<Option<f64>> {
+        highest(axis, &self.ticks, |tick| of(tick.index))
+    }
+
+    fn ready(&self, tick: usize) -> Option<f64> {
+        self.course.ready.get(tick).copied()
+    }
+
+    fn demand(&self, tick: usize) -> Option<f64> {
+        self.course.demand.get(tick).map(|&demand| f64::from(demand))
+    }
+}
+
+/// What all figures share.
+struct Shared<'a> {
+    courses: Vec<Ticked<'a>>,
+    axis: Axis,
+    /// Whether a column covers several ticks.
+    joins: bool,
+}
+
+impl<'a> Shared<'a> {
+    fn new(simulation: &'a Simulation) -> Self {
+        let courses: Vec<Ticked<'a>> = simulation.courses.iter().map(Ticked::new).collect();
+        let ticks = || courses.iter().flat_map(|of| &of.ticks).map(|tick| tick.len_s);
+        let longest_s = ticks().fold(0.0, f64::max);
+        let shortest_s = ticks().fold(f64::INFINITY, f64::min);
+        let end_s = courses.iter().map(Ticked::end_s).fold(0.0, f64::max);
+        let limit = COLUMNS / courses.len().max(1);
+        let axis = time_axis_of(longest_s, end_s, limit.clamp(LEAST_COLUMNS, MOST_COLUMNS));
+        let joins = matches!(axis, Axis::Time { column_s, .. } if column_s > 1.5 * shortest_s);
+        Self { courses, axis, joins }
+    }
+
+    /// A figure over time with a panel a policy.
+    fn figure(
+        &self,
+        (id, title): (&'static str, &'static str),
+        (measure, unit): (&str, Unit),
+        series: impl Fn(&Ticked<'a>) -> Vec<Series>,
+    ) -> Figure {
+        let panel = |of: &Ticked<'a>| Panel {
+            heading: Some(of.course.label.clone()),
+            series: series(of),
+            bands: Vec::new(),
+        };
+        Figure {
+            measure: measure.to_owned(),
+            panels: self.courses.iter().map(panel).collect(),
+            wide: true,
+            ..Figure::lines(id, title, self.axis, unit)
+        }
+    }
+
+    /// What a column holds, as a sentence with a space before it; empty where it is one tick.
+    fn columns(&self, rule: &str) -> String {
+        match self.axis {
+            Axis::Time { column_s, .. } if self.joins => {
+                format!(" Each column covers {}: {rule}.", moment(column_s))
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// All figures, in order.
+pub(super) fn figures(simulation: &Simulation) -> Vec<Figure> {
+    let shared = Shared::new(simulation);
+    let mut figures: Vec<Figure> = load(&shared).into_iter().collect();
+    let rule = simulation.result.policies.first().map_or("", |policy| policy.demand.as_str());
+    figures.push(instances(&shared, rule));
+    figures.push(processors(&shared));
+    figures.push(response(&shared, &simulation.about.slo));
+    figures.push(loss(&shared));
+    figures
+}
+
+/// The rate of requests, which all policies had; `None` without a course.
+fn load(shared: &Shared<'_>) -> Option<Figure> {
+    let (axis, first) = (shared.axis, shared.courses.first()?);
+    let rate = |tick: usize| first.course.rate.get(tick).copied();
+    let mut series = vec![Series::new("rate", "c0", first.mean(axis, rate))];
+    if shared.joins {
+        series.push(Series::new("highest tick", "c2", first.highest(axis, rate)));
+    }
+    let panels = vec![Panel { series, ..Panel::default() }];
+    Some(Figure {
+        measure: "requests per second".to_owned(),
+        note: format!("The same for every policy.{}", shared.columns("rates are means")),
+        panels,
+        wide: true,
+        ..Figure::lines("rate", "Requests", axis, Unit::PerSecond)
+    })
+}
+
+/// Supply against demand, which is told by a rule.
+fn instances(shared: &Shared<'_>, rule: &str) -> Figure {
+    let axis = shared.axis;
+    let what = ("instances", "Instances against demand");
+    let mut figure = shared.figure(what, ("instances", Unit::Mean), |of| {
+        let off = |tick: usize| Some(of.ready(tick)? - of.demand(tick)?);
+        let over = of.mean(axis, |tick| Some(off(tick)?.max(0.0)));
+        let under = of.mean(axis, |tick| Some((-off(tick)?).max(0.0)));
+        vec![
+            Series::new("demand", "c8", of.mean(axis, |tick| of.demand(tick))),
+            Series::new("supply", "c0", of.mean(axis, |tick| of.ready(tick))).with(Stroke::Step),
+            Series::new("too few", "c3", under).with(Stroke::Above),
+            Series::new("too many", "c5", over).with(Stroke::Below),
+        ]
+    });
+    let rule = if rule.is_empty() { String::new() } else { format!(" Demand is {rule}.") };
+    figure.note = format!(
+        "Supply is the instances that took requests. What was too many hangs from it, what was \
+         missing stands upon it.{rule}{}",
+        shared.columns("all four are means, so an area is the sum over its time")
+    );
+    figure
+}
+
+/// Processor time.
+fn processors(shared: &Shared<'_>) -> Figure {
+    let axis = shared.axis;
+    let mut figure = shared.figure(("cpu", "CPU"), ("of all cores", Unit::Share), |of| {
+        let cpu = |tick: usize| of.course.cpu.get(tick).map(|cpu| cpu / 100.0);
+        let mut series = vec![Series::new("CPU", "c0", of.mean(axis, cpu))];
+        if shared.joins {
+            series.push(Series::new("highest tick", "c2", of.highest(axis, cpu)));
+        }
+        series
+    });
+    figure.note = format!(
+        "Processor time as a policy sees it, in the mean over its instances.{}",
+        shared.columns("the mean, and the highest tick")
+    );
+    figure
+}
+
+/// Response times, with the SLO's bound where it has one.
+fn response(shared: &Shared<'_>, slo: &str) -> Figure {
+    let axis = shared.axis;
+    let bound = Slo::parse(slo).ok().and_then(|slo| slo.response_bound());
+    let quantile = bound.map_or(QUANTILE, |(quantile, _)| quantile);
+    let name = format!("p{}", trimmed(100.0 * quantile));
+    let what = ("response", "Response time");
+    let mut figure = shared.figure(what, ("response time", Unit::Micros), |of| {
+        let at = |values: &[Option<f64>], tick: usize| values.get(tick).copied().flatten();
+        let mean = of.mean(axis, |tick| at(&of.course.response_us, tick));
+        let quantile = of.highest(axis, |tick| at(&of.course.quantile_us, tick));
+        vec![Series::new("mean", "c0", mean), Series::new(&name, "c2", quantile)]
+    });
+    figure.choice = Choice::LogFirst;
+    let mark = |(_, ns): (f64, u64)| Mark { name: slo.to_owned(), value: ns as f64 / 1e3 };
+    figure.marks = bound.into_iter().map(mark).collect();
+    figure.note = format!(
+        "Of the requests that were served in a tick; no line where none was.{}",
+        shared.columns(&format!("the mean of the ticks' means, and the highest tick's {name}"))
+    );
+    figure
+}
+
+/// Lost requests.
+fn loss(shared: &Shared<'_>) -> Figure {
+    let axis = shared.axis;
+    let what = ("loss", "Requests lost");
+    let mut figure = shared.figure(what, ("requests per second", Unit::PerSecond), |of| {
+        let lost = |tick: usize| of.course.lost.get(tick).copied();
+        let mut series = vec![Series::new("lost", "c3", of.mean(axis, lost))];
+        if shared.joins {
+            series.push(Series::new("highest tick", "c2", of.highest(axis, lost)));
+        }
+        series
+    });
+    figure.note = format!(
+        "For whatever cause.{}",
+        shared.columns("the mean rate, and that of the highest tick")
+    );
+    figure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn course(at_s: &[f64], ready: &[f64], demand: &[u32]) -> Course {
+        Course {
+            label: "a".to_owned(),
+            at_s: at_s.to_vec(),
+            rate: Vec::new(),
+            lost: Vec::new(),
+            ready: ready.to_vec(),
+            demand: demand.to_vec(),
+            cpu: Vec::new(),
+            response_us: Vec::new(),
+            quantile_us: Vec::new(),
+            decisions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn ticks_out_of_order_are_left_out() {
+        let odd = course(&[60.0, 60.0, 30.0, f64::NAN, 120.0, f64::INFINITY], &[1.0], &[]);
+        let ticked = Ticked::new(&odd);
+        let starts: Vec<_> = ticked.ticks.iter().map(|tick| (tick.index, tick.start_s)).collect();
+        assert_eq!(starts, [(0, 0.0), (4, 60.0)]);
+        assert_eq!((ticked.ready(0), ticked.ready(4), ticked.demand(0)), (Some(1.0), None, None));
+    }
+
+    /// Too few in one tick and too many in the next are both seen in a column of both.
+    #[test]
+    fn what_is_off_is_summed_tick_by_tick() {
+        let course = course(&[30.0, 60.0], &[2.0, 6.0], &[4, 4]);
+        let axis = Axis::Time { columns: 1, column_s: 60.0 };
+        let shared = Shared { courses: vec![Ticked::new(&course)], axis, joins: true };
+        let figure = instances(&shared, "");
+        let values = figure.panels[0].series.iter().map(|one| one.values[0]);
+        assert_eq!(values.collect::<Vec<_>>(), [4.0, 4.0, 1.0, 1.0].map(Some));
+    }
+}

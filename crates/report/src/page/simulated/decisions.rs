@@ -1,0 +1,103 @@
+//! The decisions of each policy that changed the pool: when, from how many to how many, why, and
+//! what it had seen.
+
+use plimsoll_elastic::course::{Course, Decision, FILE, Simulation};
+
+use crate::chart::label::shortened;
+use crate::chart::plot::Table;
+use crate::chart::unit::{micros, moment, significant, whole};
+use crate::markup::Markup;
+
+/// Most decisions on the page, and of one policy.
+const MOST: usize = 1200;
+const MOST_OF_ONE: usize = 400;
+/// However many policies there are, so many of each.
+const LEAST_OF_ONE: usize = 10;
+/// Most characters of a reason, and most metrics that were seen.
+const LONGEST: usize = 240;
+const METRICS: usize = 8;
+
+/// Writes a table a policy, closed.
+pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
+    let courses = &simulation.courses;
+    if courses.is_empty() {
+        m.leaf("p", &[("class", &"nothing")], "Nothing to show: there is no course.");
+        return;
+    }
+    let most = (MOST / courses.len()).clamp(LEAST_OF_ONE, MOST_OF_ONE);
+    for (index, course) in courses.iter().enumerate() {
+        m.leaf("h3", &[], &course.label);
+        m.leaf("p", &[("class", &"note")], note(course.decisions.len(), most));
+        if !course.decisions.is_empty() {
+            table(course, most, index).write(m);
+        }
+    }
+}
+
+/// How many there are, and how many of them are left out.
+fn note(count: usize, most: usize) -> String {
+    let all = whole(count as f64);
+    match count {
+        0 => "No decision changed the pool.".to_owned(),
+        1 => "1 decision changed the pool.".to_owned(),
+        _ if count <= most => format!("{all} decisions changed the pool."),
+        _ => format!(
+            "{all} decisions changed the pool. The table has the first {}; the other {} are left \
+             out here and stand in {FILE}.",
+            whole(most as f64),
+            whole((count - most) as f64)
+        ),
+    }
+}
+
+fn table(course: &Course, most: usize, index: usize) -> Table {
+    let heads = ["when", "from", "to", "why", "last seen"];
+    let row = |of: &Decision| {
+        let seen = of.seen.iter().filter(|(_, value)| value.is_finite()).take(METRICS);
+        let seen: Vec<String> = seen.map(|(metric, value)| told(metric, *value)).collect();
+        vec![
+            moment(of.at_s),
+            of.from.to_string(),
+            of.to.to_string(),
+            shortened(&of.reason, LONGEST),
+            seen.join(", "),
+        ]
+    };
+    let heads = heads.map(|head| (head.to_owned(), String::new())).into();
+    let rows = course.decisions.iter().take(most).map(row).collect();
+    Table { id: format!("decisions-table-{index}"), summary: "Decisions", heads, rows }
+}
+
+/// A metric with its value, in the unit that it is collected in.
+fn told(metric: &str, value: f64) -> String {
+    let value = match metric {
+        "cpu" => format!("{}%", significant(value)),
+        "rate" | "lost" => format!("{}/s", significant(value)),
+        "response" => micros(value * 1e6),
+        _ => significant(value),
+    };
+    format!("{} {value}", shortened(metric, 24))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        assert_eq!(note(0, 10), "No decision changed the pool.");
+        assert_eq!(note(10, 10), "10 decisions changed the pool.");
+        let more = note(1500, 100);
+        assert!(more.contains("first 100") && more.contains("other 1,400"), "{more}");
+    }
+
+    #[test]
+    fn metrics_have_their_units() {
+        let cases = [("cpu", 71.25, "cpu 71.2%"), ("lost", 2.0, "lost 2/s")];
+        for (metric, value, text) in cases {
+            assert_eq!(told(metric, value), text);
+        }
+        assert_eq!(told("response", 0.25), "response 250 ms");
+        assert_eq!(told("queue", 12.0), "queue 12");
+    }
+}

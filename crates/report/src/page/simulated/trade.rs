@@ -1,0 +1,186 @@
+//! Cost against loss: a point a policy, and the front of those that no other beats.
+
+use plimsoll_elastic::course::Simulation;
+use plimsoll_elastic::result::PolicyResult;
+
+use super::fields::{DASH, Show};
+use super::letter;
+use crate::chart::axis::Axis;
+use crate::chart::label::Label;
+use crate::chart::plot::{Key, Line, Plot, Table};
+use crate::chart::range::Range;
+use crate::chart::scale::Scale;
+use crate::chart::symbol::Symbol;
+use crate::chart::unit::{Unit, per_cent};
+use crate::markup::Markup;
+
+/// From this ratio of the most to the least, losses stand on a logarithmic axis.
+const FAR: f64 = 30.0;
+/// The colours of the front, and of what it beats.
+const ON: &str = "c0";
+const OFF: &str = "c7";
+
+/// A policy in the chart.
+struct Point<'a> {
+    letter: String,
+    policy: &'a PolicyResult,
+    /// One that costs no more and loses no more, and is better in one of them.
+    beaten_by: Option<&'a PolicyResult>,
+}
+
+fn beats(a: &PolicyResult, b: &PolicyResult) -> bool {
+    a.cost <= b.cost && a.lost <= b.lost && (a.cost < b.cost || a.lost < b.lost)
+}
+
+/// The policies by cost, those with equal cost by loss.
+fn points(policies: &[PolicyResult]) -> Vec<Point<'_>> {
+    let is_drawn = |(_, policy): &(usize, &PolicyResult)| {
+        policy.cost.is_finite() && policy.lost.is_finite() && policy.cost >= 0.0
+    };
+    let point = |(index, policy)| Point {
+        letter: letter(index),
+        policy,
+        beaten_by: policies.iter().find(|other| beats(other, policy)),
+    };
+    let mut points: Vec<_> = policies.iter().enumerate().filter(is_drawn).map(point).collect();
+    points.sort_by(|a, b| {
+        let by_cost = a.policy.cost.total_cmp(&b.policy.cost);
+        by_cost.then(a.policy.lost.total_cmp(&b.policy.lost))
+    });
+    points
+}
+
+/// Writes the chart.
+pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
+    let points = points(&simulation.result.policies);
+    if points.is_empty() {
+        m.leaf("p", &[("class", &"nothing")], "Nothing to draw: there is no policy.");
+        return;
+    }
+    let currency = &simulation.about.currency;
+    let table = table(&points, currency);
+    m.tag("div", &[("class", &"figures")], |m| {
+        plot(&points, currency, &table).write(m, &[&table]);
+    });
+}
+
+fn interval(policy: &PolicyResult, key: &str) -> Option<(f64, f64)> {
+    let &(low, high) = policy.ci95.get(key)?;
+    (low.is_finite() && high.is_finite()).then_some((low, high))
+}
+
+/// The scale of losses, and what a reader has to know of it.
+fn losses(points: &[Point<'_>]) -> (Scale, &'static str) {
+    let highs = points.iter().filter_map(|of| interval(of.policy, "lost").map(|(_, high)| high));
+    let means = || points.iter().map(|of| of.policy.lost);
+    let most = means().chain(highs).fold(0.0, f64::max);
+    let least = means().filter(|&lost| lost > 0.0).fold(f64::INFINITY, f64::min);
+    if most / least < FAR || !least.is_finite() {
+        return (Scale::linear(most, 0.0), "");
+    }
+    let note = if means().any(|lost| lost <= 0.0) {
+        " Losses are on a logarithmic scale; what lost none stands at its lower edge."
+    } else {
+        " Losses are on a logarithmic scale."
+    };
+    (Scale::log(least, most), note)
+}
+
+fn plot(points: &[Point<'_>], currency: &str, table: &Table) -> Plot {
+    let means = points.iter().map(|of| of.policy.cost);
+    let ends = points.iter().filter_map(|of| interval(of.policy, "cost"));
+    let range = Range::over(means.chain(ends.flat_map(|(low, high)| [low.max(0.0), high])));
+    let (scale, of_losses) = losses(points);
+    let axis = Axis::Range { range, unit: Unit::Amount };
+    let mut plot = Plot::empty(axis, (range.low, range.high), scale, Unit::Mean);
+    "cost-and-loss".clone_into(&mut plot.id);
+    "Cost against loss".clone_into(&mut plot.title);
+    let bars = if points.iter().any(|of| !of.policy.ci95.is_empty()) {
+        " Bars are 95% intervals of the means."
+    } else {
+        ""
+    };
+    plot.note = format!(
+        "To the left is cheaper, down is less lost. On the line is the front: no other policy is \
+         better in one without being worse in the other.{bars}{of_losses}{}",
+        range.note()
+    );
+    plot.measure = format!("requests lost, over cost in {currency}");
+    plot.keys.push(Key::Symbol(Symbol::Disc, ON, "on the front"));
+    if points.iter().any(|of| of.beaten_by.is_some()) {
+        plot.keys.push(Key::Symbol(Symbol::Square, OFF, "not on it"));
+    }
+    for point in points {
+        let is_beaten = point.beaten_by.is_some();
+        let (symbol, tone) = if is_beaten { (Symbol::Square, OFF) } else { (Symbol::Disc, ON) };
+        let at = (point.policy.cost, point.policy.lost);
+        plot.symbols.push((symbol, tone, at));
+        let (short, name) = (point.letter.clone(), point.policy.label.clone());
+        plot.keys.push(Key::Letter(short.clone(), name.clone()));
+        plot.labels.push(Label { short, name, at });
+        plot.lines.push(Line { class: format!("{tone} thin"), pieces: intervals(point.policy) });
+    }
+    plot.lines.push(Line { class: "c7 dash".to_owned(), pieces: vec![front(points, range.high)] });
+    plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
+    plot.rows = places(points, (range.low, range.high));
+    plot
+}
+
+/// The bars of a policy's intervals, one across and one upright.
+fn intervals(policy: &PolicyResult) -> Vec<Vec<(f64, f64)>> {
+    let across =
+        interval(policy, "cost").map(|(low, high)| vec![(low, policy.lost), (high, policy.lost)]);
+    let upright =
+        interval(policy, "lost").map(|(low, high)| vec![(policy.cost, low), (policy.cost, high)]);
+    across.into_iter().chain(upright).collect()
+}
+
+/// The front as steps to the right end: at each cost, the least that is lost for it.
+fn front(points: &[Point<'_>], end: f64) -> Vec<(f64, f64)> {
+    let mut line: Vec<(f64, f64)> = Vec::new();
+    for point in points.iter().filter(|point| point.beaten_by.is_none()) {
+        let (cost, lost) = (point.policy.cost, point.policy.lost);
+        if let Some(&(_, before)) = line.last() {
+            line.push((cost, before));
+        }
+        line.push((cost, lost));
+    }
+    if let Some(&(_, last)) = line.last() {
+        line.push((end, last));
+    }
+    line
+}
+
+/// Where the read-out finds each point: half way to its neighbours.
+fn places(points: &[Point<'_>], (start, end): (f64, f64)) -> Vec<(f64, f64, f64)> {
+    let costs: Vec<f64> = points.iter().map(|of| of.policy.cost).collect();
+    let place = |(index, &cost): (usize, &f64)| {
+        let from = if index == 0 { start } else { f64::midpoint(costs[index - 1], cost) };
+        (from, cost, costs.get(index + 1).map_or(end, |&next| f64::midpoint(cost, next)))
+    };
+    costs.iter().enumerate().map(place).collect()
+}
+
+fn table(points: &[Point<'_>], currency: &str) -> Table {
+    let heads = ["policy", "cost", "95%", "lost", "95%", "of those due", "beaten by"];
+    let row = |point: &Point<'_>| {
+        let policy = point.policy;
+        let share = policy.lost / policy.offered;
+        let between = |key: &str, show: Show| {
+            let found = interval(policy, key).map(|found| show.interval(found, currency));
+            found.unwrap_or_else(|| DASH.to_owned())
+        };
+        vec![
+            format!("{} {}", point.letter, policy.label),
+            Show::Money.text(policy.cost, currency),
+            between("cost", Show::Money),
+            Show::Count.text(policy.lost, currency),
+            between("lost", Show::Count),
+            if share.is_finite() { per_cent(share) } else { DASH.to_owned() },
+            point.beaten_by.map_or_else(|| "none".to_owned(), |by| by.label.clone()),
+        ]
+    };
+    let heads = heads.map(|head| (head.to_owned(), String::new())).into();
+    let rows = points.iter().map(row).collect();
+    Table { id: "cost-and-loss-table".to_owned(), summary: "Table", heads, rows }
+}

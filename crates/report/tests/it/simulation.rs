@@ -1,0 +1,225 @@
+//! The page of a simulation: its charts and figures, odd simulations, hostile texts.
+
+use plimsoll_elastic::course::Simulation;
+use plimsoll_report::simulation_page;
+
+use crate::golden::normal;
+use crate::made_simulation::{THREE, simulation};
+use crate::page::{HOSTILE, checked};
+use crate::parser::Page;
+
+/// Three policies over 200 ticks, in 20 replications.
+fn three() -> Simulation {
+    simulation(&THREE, 200, 20)
+}
+
+fn page(simulation: &Simulation) -> Page {
+    checked(&simulation_page(simulation, None))
+}
+
+fn has(page: &Page, id: &str) -> bool {
+    page.values("id").any(|known| known == id)
+}
+
+#[test]
+fn the_page_of_a_small_simulation_is_the_golden_one() {
+    let made = normal(&simulation_page(&simulation(&THREE[..2], 200, 20), None));
+    let golden = include_str!("golden/simulation.html");
+    let differs = made.lines().zip(golden.lines()).enumerate().find(|(_, (a, b))| a != b);
+    assert!(
+        made == golden,
+        "the page differs from tests/it/golden/simulation.html, first at {differs:?}\n\
+         where that is meant: \
+         cargo test -p plimsoll-report --test it -- --ignored make_golden_simulation_anew"
+    );
+}
+
+#[test]
+#[ignore = "writes the golden page"]
+fn make_golden_simulation_anew() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden/simulation.html");
+    let made = simulation_page(&simulation(&THREE[..2], 200, 20), None);
+    std::fs::write(path, normal(&made)).unwrap();
+}
+
+#[test]
+fn it_has_figures_front_courses_revenue_decisions_and_notes() {
+    let page = page(&three());
+    let sections =
+        ["policies", "trade", "paired", "courses", "revenue", "figures", "decisions", "about"];
+    let charts = ["cost-and-loss", "rate", "instances", "cpu", "response", "loss"];
+    let tables = ["revenue-table", "cost-and-loss-table", "instances-table-2", "loss-table-2"];
+    for id in sections.into_iter().chain(charts).chain(tables) {
+        assert!(has(&page, id), "{id}");
+    }
+    for text in [
+        "a published day",
+        "3 policies on the same requests, in 20 replications: a day of 22.2 million requests",
+        "the trace ends 3 minutes before its last hour",
+        "Means over 20 replications, each with its 95% interval",
+        "zero outside",
+        "zero within",
+        "less auto-scale",
+        "lost: no slot",
+        "under: timeshare",
+        "p99<400ms",
+        "on the front",
+        "Demand is the least n for which M/G/m with 2 servers",
+        "modified rule at 600/s (greatest), most with 21",
+        "No decision changed the pool.",
+        "cpu 62.5%, rate ",
+        "€0.17 for each started hour",
+    ] {
+        assert!(page.text.contains(text), "{text}");
+    }
+    assert!(!page.text.contains("client timeout"), "a cause that no request was lost by");
+}
+
+#[test]
+fn every_figure_stands_as_the_result_has_it() {
+    let simulation = three();
+    let (page, first) = (page(&simulation), &simulation.result.policies[0]);
+    let (low, high) = first.ci95["cost"];
+    let reason = &simulation.courses[0].decisions[0].reason;
+    for text in [
+        format!("€{:.2}", first.cost),
+        format!("€{low:.2} to €{high:.2}"),
+        format!("{} h", first.instance_hours),
+        reason.clone(),
+        format!("({:.3}%)", 100.0 * first.lost / first.offered),
+    ] {
+        assert!(page.text.contains(&text), "{text}");
+    }
+}
+
+#[test]
+fn a_day_of_a_dozen_policies_stays_below_two_megabytes() {
+    let names: Vec<String> = (0..12).map(|n| format!("policy {n}")).collect();
+    let kinds = ["threshold", "revenue", "fixed", "target"];
+    let policies: Vec<(&str, &str)> =
+        names.iter().enumerate().map(|(n, name)| (name.as_str(), kinds[n % 4])).collect();
+    let mut day = simulation(&policies, 1440, 20);
+    for course in &mut day.courses {
+        let first = course.decisions.first().cloned();
+        let Some(mut decision) = first else { continue };
+        decision.reason = "because ".repeat(40);
+        course.decisions = vec![decision; 700];
+    }
+    let made = simulation_page(&day, None);
+    let page = checked(&made);
+    assert!(made.len() < 2_000_000, "{} bytes", made.len());
+    assert!(page.text.contains("The table has the first 100; the other 600 are left out here"));
+    assert!(page.text.contains("Each column covers 5m: all four are means"));
+}
+
+#[test]
+fn one_replication_has_no_intervals_and_says_so() {
+    let page = page(&simulation(&THREE, 30, 1));
+    assert!(page.text.contains("One replication: nothing says how far"));
+    assert!(!has(&page, "paired") && !page.text.contains("zero within"));
+    assert!(!page.text.contains("Bars are 95%") && page.text.contains("in one replication: "));
+}
+
+#[test]
+fn one_policy_has_a_page() {
+    let page = page(&simulation(&THREE[..1], 30, 20));
+    assert!(page.text.contains("One policy, in 20 replications: "));
+    assert!(has(&page, "instances-table-0") && !has(&page, "instances-table-1"));
+}
+
+#[test]
+fn where_nothing_is_earned_there_is_no_revenue() {
+    let mut free = three();
+    free.revenue.clear();
+    for policy in &mut free.result.policies {
+        (policy.revenue, policy.net) = (0.0, -policy.cost);
+    }
+    free.result.paired.clear();
+    let page = page(&free);
+    assert!(page.text.contains("in this plan a request earns nothing"));
+    assert!(!has(&page, "revenue-table") && !page.text.contains("−€"));
+}
+
+#[test]
+fn empty_and_odd_simulations_have_a_page() {
+    let empty = simulation(&[], 0, 0);
+    assert!(page(&empty).text.contains("Nothing to draw"));
+    page(&simulation(&THREE, 0, 5));
+    page(&simulation(&THREE, 1, 5));
+
+    let mut odd = three();
+    odd.result.policies[0].cost = f64::NAN;
+    odd.result.policies[1].lost = 0.0;
+    odd.result.policies[2].ci95.insert("lost".to_owned(), (f64::NEG_INFINITY, f64::INFINITY));
+    odd.result.paired[0].difference.insert("cost".to_owned(), f64::NAN);
+    odd.result.paired[0].ci95.remove("lost");
+    odd.courses[0].demand.truncate(10);
+    odd.courses[0].cpu.clear();
+    odd.courses[1].at_s[50] = f64::NAN;
+    odd.courses[1].ready[60] = f64::INFINITY;
+    odd.courses[2].at_s.reverse();
+    odd.courses[2].rate[0] = -1.0;
+    odd.revenue[0].modified = vec![f64::NAN, -5.0];
+    odd.revenue[0].erlang_b.clear();
+    odd.about.slo = "nonsense".to_owned();
+    page(&odd);
+
+    odd.courses.truncate(1);
+    odd.courses[0].at_s = vec![1e300];
+    odd.courses[0].demand = vec![u32::MAX];
+    odd.revenue.clear();
+    page(&odd);
+}
+
+#[test]
+fn the_same_simulation_gives_the_same_page() {
+    let (one, mut slower) = (three(), three());
+    slower.result.timing.wall_s = 99.0;
+    assert!(simulation_page(&one, None) == simulation_page(&slower, None));
+}
+
+#[test]
+fn hostile_texts_stay_text() {
+    let with = |text: &str| {
+        let mut of = simulation(&THREE, 30, 20);
+        let own = || text.to_owned();
+        of.result.warnings = vec![own()];
+        let policy = &mut of.result.policies[0];
+        (policy.label, policy.kind, policy.demand) = (own(), own(), own());
+        policy.lost_by.insert(own(), 1.0);
+        (of.result.paired[0].label, of.result.paired[0].with) = (own(), own());
+        let course = &mut of.courses[0];
+        course.label = own();
+        course.decisions[0].reason = own();
+        course.decisions[0].seen = vec![(own(), 1.0)];
+        let about = &mut of.about;
+        (about.name, about.load, about.instance) = (own(), own(), own());
+        (about.balancer, about.billing, about.slo) = (own(), own(), own());
+        about.currency = own();
+        of.revenue[0].which = own();
+        of
+    };
+    let (plain, found) = (page(&with("plain")), page(&with(HOSTILE)));
+    assert_eq!(found.elements.len(), plain.elements.len(), "no element came of the text");
+    assert_eq!((found.count("script"), found.count("img")), (1, 0));
+    let titled = checked(&simulation_page(&three(), Some(HOSTILE)));
+    assert_eq!(titled.count("script"), 1);
+}
+
+#[test]
+#[ignore = "writes pages to look at"]
+fn make_pages_to_look_at() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    let kinds = ["threshold", "revenue", "fixed", "target"];
+    let dozen: Vec<(&str, &str)> =
+        names.into_iter().enumerate().map(|(n, name)| (name, kinds[n % 4])).collect();
+    for (name, made) in [
+        ("three", simulation(&THREE, 1440, 20)),
+        ("one", simulation(&THREE[..1], 200, 1)),
+        ("dozen", simulation(&dozen, 1440, 20)),
+    ] {
+        let page = simulation_page(&made, None);
+        std::fs::write(folder.join(format!("simulation-{name}.html")), page).unwrap();
+    }
+}
