@@ -154,7 +154,7 @@ pub(crate) fn open(folder: &Path) -> Result<Simulation> {
 
 /// Writes the page of a simulation.
 pub(crate) fn write_report(simulation: &Simulation, path: &Path) -> Result<()> {
-    let page = plimsoll_report::simulation(simulation, None);
+    let page = plimsoll_report::simulation_page(simulation, None);
     let unfinished = path.with_extension("html.tmp");
     std::fs::write(&unfinished, page)
         .and_then(|()| std::fs::rename(&unfinished, path))

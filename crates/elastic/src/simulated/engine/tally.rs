@@ -141,7 +141,7 @@ impl Tally {
     #[inline(always)]
     pub(super) fn running(&mut self) -> (Sums, &mut [u32; BUCKETS]) {
         let Self { served, work, sum, min, max, .. } = *self;
-        (Sums { served, work, sum, min, max }, &mut self.counts)
+        (Sums { served, work, sum, min, max }, &mut *self.counts)
     }
 
     /// Takes back what was counted.
