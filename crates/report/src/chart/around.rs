@@ -11,7 +11,7 @@ use super::figure::{Series, Stroke};
 use super::frame::{HEIGHT, WIDTH};
 use super::scale::Scale;
 
-/// The values that a panel's blocks hang from or stand upon; none without a step line.
+/// The values that a panel's blocks hang from or stand upon: its first step line; none without one.
 pub(super) fn line(series: &[Series]) -> &[Option<f64>] {
     series.iter().find(|one| one.stroke == Stroke::Step).map_or(&[], |one| &one.values)
 }
