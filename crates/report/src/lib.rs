@@ -8,8 +8,8 @@
 //!
 //! Nothing is measured here. Figures come from [`plimsoll_runs::Summary`], courses from the run's
 //! seconds, distributions from its histograms, those of a search for a capacity from its result and
-//! its windows, and those of a simulation from its result and its courses. Where a long run is drawn
-//! in fewer columns than it has seconds, the chart says what a column holds (`columns`).
+//! its windows, and those of a simulation from its result and its courses. Where a long run is
+//! drawn in fewer columns than it has seconds, the chart says what a column holds (`columns`).
 //!
 //! # Untrusted text
 //!

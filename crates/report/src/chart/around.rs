@@ -11,7 +11,7 @@ use super::figure::{Series, Stroke};
 use super::frame::{HEIGHT, WIDTH};
 use super::scale::Scale;
 
-/// The values that a panel's blocks hang from or stand upon; none without a step line.
+/// The values that a panel's blocks hang from or stand upon: its first step line; none without one.
 pub(super) fn line(series: &[Series]) -> &[Option<f64>] {
     series.iter().find(|one| one.stroke == Stroke::Step).map_or(&[], |one| &one.values)
 }
@@ -64,11 +64,14 @@ pub(super) fn blocks(axis: Axis, line: &[Option<f64>], one: &Series, scale: Scal
         (bottom > top).then(|| (format!("{top}"), format!("{:.1}", bottom - top)))
     };
     let blocks: Vec<_> = line.iter().zip(&one.values).take(axis.columns()).map(block).collect();
-    let width = WIDTH / axis.columns().max(1) as f64;
+    // Neighbours share an edge to the last digit, so that no gap shows between them.
+    let edge = |column: usize| {
+        (column as f64 * WIDTH / axis.columns().max(1) as f64 * 10.0).round() / 10.0
+    };
     let (mut path, mut column) = (String::new(), 0);
     for run in blocks.chunk_by(|a, b| a == b) {
         if let Some((top, tall)) = &run[0] {
-            let (x, wide) = (column as f64 * width, run.len() as f64 * width);
+            let (x, wide) = (edge(column), edge(column + run.len()) - edge(column));
             let _ = write!(path, "M{x:.1} {top}h{wide:.1}v{tall}h-{wide:.1}z");
         }
         column += run.len();

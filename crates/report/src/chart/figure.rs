@@ -40,7 +40,7 @@ pub(crate) enum Stroke {
     Broad,
     /// In steps, from edge to edge of each column.
     Step,
-    /// No line but blocks that hang from the panel's step line.
+    /// No line but blocks that hang from the panel's first step line.
     Below,
     /// Blocks that stand upon it.
     Above,

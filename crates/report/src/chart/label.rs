@@ -28,12 +28,12 @@ const MOST_NAME: usize = 28;
 /// Where a label stands, from its point: how it is anchored, and its shift in pixels.
 type Place = (&'static str, f64, f64);
 
-/// The places that are tried, the best first.
+/// The places that are tried, the best first: level with a point there often runs a line.
 const PLACES: [Place; 6] = [
-    ("start", 9.0, 4.0),
-    ("end", -9.0, 4.0),
     ("start", 7.0, -8.0),
     ("end", -7.0, -8.0),
+    ("start", 9.0, 4.0),
+    ("end", -9.0, 4.0),
     ("start", 7.0, 17.0),
     ("end", -7.0, 17.0),
 ];

@@ -162,8 +162,8 @@ fn instances(shared: &Shared<'_>, rule: &str) -> Figure {
         let over = of.mean(axis, |tick| Some(off(tick)?.max(0.0)));
         let under = of.mean(axis, |tick| Some((-off(tick)?).max(0.0)));
         vec![
-            Series::new("demand", "c8", of.mean(axis, |tick| of.demand(tick))),
             Series::new("supply", "c0", of.mean(axis, |tick| of.ready(tick))).with(Stroke::Step),
+            Series::new("demand", "c8", of.mean(axis, |tick| of.demand(tick))).with(Stroke::Step),
             Series::new("too few", "c3", under).with(Stroke::Above),
             Series::new("too many", "c5", over).with(Stroke::Below),
         ]

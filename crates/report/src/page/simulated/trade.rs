@@ -22,7 +22,7 @@ const OFF: &str = "c7";
 
 /// A policy in the chart.
 struct Point<'a> {
-    letter: String,
+    index: usize,
     policy: &'a PolicyResult,
     /// One that costs no more and loses no more, and is better in one of them.
     beaten_by: Option<&'a PolicyResult>,
@@ -38,7 +38,7 @@ fn points(policies: &[PolicyResult]) -> Vec<Point<'_>> {
         policy.cost.is_finite() && policy.lost.is_finite() && policy.cost >= 0.0
     };
     let point = |(index, policy)| Point {
-        letter: letter(index),
+        index,
         policy,
         beaten_by: policies.iter().find(|other| beats(other, policy)),
     };
@@ -110,13 +110,16 @@ fn plot(points: &[Point<'_>], currency: &str, table: &Table) -> Plot {
     if points.iter().any(|of| of.beaten_by.is_some()) {
         plot.keys.push(Key::Symbol(Symbol::Square, OFF, "not on it"));
     }
+    let mut named: Vec<&Point<'_>> = points.iter().collect();
+    named.sort_by_key(|point| point.index);
+    let key = |point: &Point<'_>| Key::Letter(letter(point.index), point.policy.label.clone());
+    plot.keys.extend(named.into_iter().map(key));
     for point in points {
         let is_beaten = point.beaten_by.is_some();
         let (symbol, tone) = if is_beaten { (Symbol::Square, OFF) } else { (Symbol::Disc, ON) };
         let at = (point.policy.cost, point.policy.lost);
         plot.symbols.push((symbol, tone, at));
-        let (short, name) = (point.letter.clone(), point.policy.label.clone());
-        plot.keys.push(Key::Letter(short.clone(), name.clone()));
+        let (short, name) = (letter(point.index), point.policy.label.clone());
         plot.labels.push(Label { short, name, at });
         plot.lines.push(Line { class: format!("{tone} thin"), pieces: intervals(point.policy) });
     }
@@ -171,7 +174,7 @@ fn table(points: &[Point<'_>], currency: &str) -> Table {
             found.unwrap_or_else(|| DASH.to_owned())
         };
         vec![
-            format!("{} {}", point.letter, policy.label),
+            format!("{} {}", letter(point.index), policy.label),
             Show::Money.text(policy.cost, currency),
             between("cost", Show::Money),
             Show::Count.text(policy.lost, currency),
