@@ -79,6 +79,7 @@ mod tests {
 
     /// Computed with 40 digits, and by the incomplete gamma function as well.
     #[test]
+    #[expect(clippy::excessive_precision, reason = "as they were computed")]
     fn agrees_with_values_of_forty_digits() {
         for (offered, servers, b, c) in [
             (0.01, 1, 0.009_900_990_099_009_900_990_1, 0.01),

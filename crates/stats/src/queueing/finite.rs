@@ -64,6 +64,7 @@ mod tests {
     /// Load, servers, room; lost, present, waiting, response in service times, busy share: computed
     /// with 40 digits.
     #[test]
+    #[expect(clippy::excessive_precision, reason = "as they were computed")]
     fn agrees_with_values_of_forty_digits() {
         for (offered, servers, room, lost, present, waiting, response, busy) in [
             (
