@@ -39,10 +39,7 @@ pub(super) static KIND: Kind = Kind {
             parameter("cooldown", "duration", "2m", "Nothing is done for so long after an action."),
             &["1m", "2m", "5m"],
         ),
-        tried(
-            parameter("add", "count", "1", "So many at once."),
-            &["1", "2", "3"],
-        ),
+        tried(parameter("add", "count", "1", "So many at once."), &["1", "2", "3"]),
         parameter("remove", "count", "1", "So many at once."),
         parameter("set_above", "count", "–", "To so many instead of so many more."),
         parameter("set_below", "count", "–", "To so many instead of so many fewer."),

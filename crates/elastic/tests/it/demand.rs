@@ -34,7 +34,7 @@ proptest! {
     ) {
         let demand = Demand::new(&facts(cores, limit, slo, &exponential()));
         let least = demand.instances(rate, speed);
-        prop_assert!(least >= 1 && least < MOST);
+        prop_assert!((1..MOST).contains(&least));
         prop_assert!(demand.holds(least, rate, speed));
         prop_assert!(least == 1 || !demand.holds(least - 1, rate, speed));
         prop_assert!(demand.instances(rate * 1.1 + 1.0, speed) >= least);

@@ -10,7 +10,8 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policies.md"
 fn table(kind: &Kind) -> String {
     let mut about = kind.about.to_owned();
     about[..1].make_ascii_uppercase();
-    let mut out = format!("{about}.\n\n| parameter | takes | default | |\n| --- | --- | --- | --- |\n");
+    let mut out =
+        format!("{about}.\n\n| parameter | takes | default | |\n| --- | --- | --- | --- |\n");
     for Parameter { name, takes, default, about, .. } in kind.parameters {
         writeln!(out, "| `{name}` | {takes} | {default} | {about} |").unwrap();
     }

@@ -15,14 +15,14 @@ fn pass(scene: &mut Scene, minutes: usize, rate: f64) {
 
 /// What is decided after these minutes at these rates, where nothing was decided before.
 fn after(given: &[(&str, &str)], instances: u32, hours: &[(usize, f64)]) -> u32 {
-    let mut scene = Scene::new("revenue", given).with(instances).from_hour(5.0).between(1, 99);
+    let mut scene = Scene::new("revenue", given).with(instances).starting_at(5.0).between(1, 99);
     hours.iter().for_each(|&(minutes, rate)| pass(&mut scene, minutes, rate));
     scene.ask().desired
 }
 
 #[test]
 fn it_adds_at_the_full_hour_and_removes_five_minutes_before() {
-    let mut scene = Scene::new("revenue", &[ERLANG_B]).with(8).from_hour(5.0);
+    let mut scene = Scene::new("revenue", &[ERLANG_B]).with(8).starting_at(5.0);
     assert_eq!(scene.see_for(59, Rate, 300.0), [8; 59]);
     assert_eq!(scene.see(Rate, 300.0), 17, "06:00");
     assert_eq!(scene.see_for(54, Rate, 100.0), [17; 54]);
@@ -33,7 +33,7 @@ fn it_adds_at_the_full_hour_and_removes_five_minutes_before() {
 
 #[test]
 fn it_removes_by_the_hour_so_far_and_adds_by_all_of_it() {
-    let mut scene = Scene::new("revenue", &[]).with(20).from_hour(5.0);
+    let mut scene = Scene::new("revenue", &[]).with(20).starting_at(5.0);
     assert_eq!(scene.see_for(54, Rate, 300.0), [20; 54]);
     assert_eq!(scene.see(Rate, 300.0), 11, "300/s until 05:55");
     assert_eq!(scene.see_for(5, Rate, 900.0), [11, 11, 11, 11, 13], "350/s until 06:00");
@@ -115,7 +115,7 @@ fn vectors(name: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn nothing_is_decided_before_half_an_hour_was_seen() {
-    let mut late = Scene::new("revenue", &[]).with(20).from_hour(5.0 + 40.0 / 60.0);
+    let mut late = Scene::new("revenue", &[]).with(20).starting_at(5.0 + 40.0 / 60.0);
     // 05:55 has a quarter of an hour, 06:00 a third of one; 06:55 is the first with more.
     assert_eq!(late.see_for(74, Rate, 100.0), [20; 74]);
     assert_eq!(late.see(Rate, 100.0), 4);

@@ -96,7 +96,7 @@ impl Scene {
     }
 
     /// The time of day at the start, in hours.
-    pub(super) fn from_hour(mut self, hours: f64) -> Self {
+    pub(super) fn starting_at(mut self, hours: f64) -> Self {
         self.of_day_s = 3600.0 * hours;
         self
     }
