@@ -4,7 +4,7 @@ use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{Facts, Maker, kind};
 use plimsoll_elastic::simulated::engine::Rules;
-use plimsoll_elastic::simulated::{Boot, Outcome, Setup, SlowStart, replicate, run};
+use plimsoll_elastic::simulated::{Boot, Outcome, Replications, Setup, SlowStart, run};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
@@ -50,7 +50,6 @@ fn setup() -> Setup {
         seed: 7,
         load: Arc::new(move |_| schedule.clone()),
         arrivals: Arrivals::Poisson,
-        burst_ns: None,
         service: ServiceTime::Law(Distribution::Exponential { mean_ns: 70_000_000 }),
         cpu_s: 0.07,
         rules: Rules { limit: Some(10), ..Rules::new(2) },
@@ -113,7 +112,10 @@ fn replications_are_the_same_on_one_thread_and_on_three() {
     let (setup, demand) = (setup(), Demand::new(&facts()));
     let makers = [restless(), policy(&[("upper", "90"), ("lower", "50")])];
     let all = |threads| -> Vec<String> {
-        let rows = replicate(&setup, &demand, &makers, 3, threads, &|| ());
+        let begin = |policy: usize, _: u64| (makers[policy](), None);
+        let policies = makers.len();
+        let all = Replications { setup: &setup, demand: &demand, policies, begin: &begin, threads };
+        let rows = all.run(0..3, &|outcome| outcome, &|| true);
         rows.iter().flatten().map(said).collect()
     };
     let (one, three) = (all(1), all(3));
