@@ -94,7 +94,8 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn one_replication_has_no_intervals_and_several_values_are_each_simulated() {
     let place = Place::new();
-    let result = simulated(&place, &["--only", "eager", "--set", "instance.boot=const:1s,const:5m"]);
+    let result =
+        simulated(&place, &["--only", "eager", "--set", "instance.boot=const:1s,const:5m"]);
     let policies = result["policies"].as_array().unwrap();
     let labels: Vec<&str> = policies.iter().map(|of| of["label"].as_str().unwrap()).collect();
     let wanted = ["eager · instance.boot=const:1s", "eager · instance.boot=const:5m"];
@@ -155,7 +156,11 @@ fn bad_input_is_one_message_with_its_place() {
     let place = Place::new();
     let cases: [(&str, &str, &[&str]); 12] = [
         ("kind = 'threshold'", "kind = 'treshold'", &["plan.toml:22", "did you mean threshold?"]),
-        ("datapoints = 2", "datapionts = 2", &["plan.toml:23", "no parameter `datapionts`", "did you mean datapoints?"]),
+        (
+            "datapoints = 2",
+            "datapionts = 2",
+            &["plan.toml:23", "no parameter `datapionts`", "did you mean datapoints?"],
+        ),
         ("datapoints = 2", "upper = 50", &["`eager`", "expected `lower` below `upper`"]),
         ("datapoints = 2", "of = 99", &["plan.toml:23", "at most `datapoints`"]),
         ("max = 8", "max = 8\nmin = 9", &["expected `min` at most `max`, found 9 and 8"]),
@@ -163,8 +168,16 @@ fn bad_input_is_one_message_with_its_place() {
         ("price = 0.17", "price = -1", &["plan.toml:19", "a number from 0"]),
         ("service = 'exp:70ms'", "service = 'const:0s'", &["a service time above zero"]),
         ("service = 'exp:70ms'", "", &["expected `service` or `model`"]),
-        ("schedule = '20/s for 5m, 20/s..120/s in 5m, 120/s for 10m'", "rate = '5/s'\nfor = '30s'", &["decide even once"]),
-        ("schedule = '20/s for 5m, 20/s..120/s in 5m, 120/s for 10m'", "users = 5\nfor = '30m'", &["simulate users that wait"]),
+        (
+            "schedule = '20/s for 5m, 20/s..120/s in 5m, 120/s for 10m'",
+            "rate = '5/s'\nfor = '30s'",
+            &["decide even once"],
+        ),
+        (
+            "schedule = '20/s for 5m, 20/s..120/s in 5m, 120/s for 10m'",
+            "users = 5\nfor = '30m'",
+            &["simulate users that wait"],
+        ),
         ("start = 8", "start = 99", &["plan.toml:26", "from 1 to 8, found 99"]),
     ];
     for (from, to, parts) in cases {

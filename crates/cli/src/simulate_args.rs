@@ -57,12 +57,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "POLICY", help_heading = "What is simulated")]
     pub(crate) policy: Vec<String>,
     /// Only these policies of the plan
-    #[arg(
-        long,
-        value_name = "LABEL,…",
-        value_delimiter = ',',
-        help_heading = "What is simulated"
-    )]
+    #[arg(long, value_name = "LABEL,…", value_delimiter = ',', help_heading = "What is simulated")]
     pub(crate) only: Vec<String>,
     /// So many replications of each policy; intervals need two
     #[arg(long, value_name = "N", help_heading = "What is simulated")]
@@ -130,12 +125,7 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "BOUNDS", default_value = "", help_heading = "What is looked for")]
     pub(crate) subject_to: String,
     /// Fresh replications by which the best is told
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "10",
-        help_heading = "What is looked for"
-    )]
+    #[arg(long, value_name = "N", default_value = "10", help_heading = "What is looked for")]
     pub(crate) replications: String,
     #[command(flatten)]
     pub(crate) flags: PoolFlags,

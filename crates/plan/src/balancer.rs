@@ -17,8 +17,20 @@ pub(crate) static BALANCER: SectionKeys = SectionKeys::plain(
             r#""two-choices""#,
             "Which instance takes a request: `fair` is the first of those with the fewest.",
         ),
-        key("ties", "first, next or random", "first; least-connections: next", r#""random""#, "Which of several with the fewest requests."),
-        key("queue", "count", "0", "1000", "The most requests that wait at the balancer where no instance has a place."),
+        key(
+            "ties",
+            "first, next or random",
+            "first; least-connections: next",
+            r#""random""#,
+            "Which of several with the fewest requests.",
+        ),
+        key(
+            "queue",
+            "count",
+            "0",
+            "1000",
+            "The most requests that wait at the balancer where no instance has a place.",
+        ),
         key("queue_timeout", "duration", "–", r#""5s""#, "How long a request waits there."),
     ],
 );

@@ -21,19 +21,85 @@ pub(crate) static SERVICE: Choice = Choice {
 pub(crate) static INSTANCE: SectionKeys = SectionKeys {
     path: "instance",
     keys: &[
-        key("service", "distribution", "–", r#""exp:70ms""#, "How long the service of a request takes."),
-        key("model", "file", "–", r#""server.json""#, "A service model, as `plimsoll capacity --model-out` writes it."),
+        key(
+            "service",
+            "distribution",
+            "–",
+            r#""exp:70ms""#,
+            "How long the service of a request takes.",
+        ),
+        key(
+            "model",
+            "file",
+            "–",
+            r#""server.json""#,
+            "A service model, as `plimsoll capacity --model-out` writes it.",
+        ),
         key("cores", "count", "1, or the model's", "2", "How many requests are served at once."),
-        key("cpu", "duration", "service time, or the model's", r#""60ms""#, "Processor time of a request, of one core."),
-        key("limit", "count or none", "none, or the model's", "10", "The most requests of an instance, in service or waiting."),
-        key("discipline", "fcfs or sharing", "fcfs", r#""sharing""#, "First come first served, or all share the cores."),
-        key("slowdown", "share or list of numbers", "–", r#""3%""#, "So much slower for each request beyond the cores; or a factor for 1, 2, … requests."),
-        key("speed_variation", "share", "0%", r#""13%""#, "The coefficient of variation of the speeds of instances."),
-        key("boot", "distribution", "none", r#""const:3m""#, "From the launch of an instance until it runs."),
-        key("configure", "distribution", "none", r#""uniform:10s..30s""#, "From then until it takes requests."),
-        key("slow_start", "factor:duration", "–", r#""3:60s""#, "So many times slower at first, fading over so long."),
+        key(
+            "cpu",
+            "duration",
+            "service time, or the model's",
+            r#""60ms""#,
+            "Processor time of a request, of one core.",
+        ),
+        key(
+            "limit",
+            "count or none",
+            "none, or the model's",
+            "10",
+            "The most requests of an instance, in service or waiting.",
+        ),
+        key(
+            "discipline",
+            "fcfs or sharing",
+            "fcfs",
+            r#""sharing""#,
+            "First come first served, or all share the cores.",
+        ),
+        key(
+            "slowdown",
+            "share or list of numbers",
+            "–",
+            r#""3%""#,
+            "So much slower for each request beyond the cores; or a factor for 1, 2, … requests.",
+        ),
+        key(
+            "speed_variation",
+            "share",
+            "0%",
+            r#""13%""#,
+            "The coefficient of variation of the speeds of instances.",
+        ),
+        key(
+            "boot",
+            "distribution",
+            "none",
+            r#""const:3m""#,
+            "From the launch of an instance until it runs.",
+        ),
+        key(
+            "configure",
+            "distribution",
+            "none",
+            r#""uniform:10s..30s""#,
+            "From then until it takes requests.",
+        ),
+        key(
+            "slow_start",
+            "factor:duration",
+            "–",
+            r#""3:60s""#,
+            "So many times slower at first, fading over so long.",
+        ),
         key("mttf", "duration", "–", r#""48h""#, "Mean time from ready to failure; needs `mttr`."),
-        key("mttr", "duration", "–", r#""5m""#, "Mean time from failure until another one is ready."),
+        key(
+            "mttr",
+            "duration",
+            "–",
+            r#""5m""#,
+            "Mean time from failure until another one is ready.",
+        ),
     ],
     shorthand: None,
     lists: &[],
@@ -110,9 +176,8 @@ impl Instance {
             Some(Value::Text(text) | Value::Typed(text)) if text == "none" => Limit::None,
             Some(_) => section.small("limit", 1..=1_000_000).map_or(Limit::Default, Limit::Of),
         };
-        let distribution = |key| {
-            section.parsed(key, "a distribution such as const:3m", Distribution::parse)
-        };
+        let distribution =
+            |key| section.parsed(key, "a distribution such as const:3m", Distribution::parse);
         let rest = Self {
             service: Service::Law(Distribution::NONE),
             cores: section.small("cores", 1..=1024),
@@ -185,9 +250,11 @@ fn read_service(section: &Section<'_>, folder: &Path) -> Option<Service> {
     match section.chosen(&SERVICE) {
         Some("model") => file(section, "model", folder).map(Service::Model),
         Some(key) => section
-            .parsed(key, "a distribution such as exp:70ms", |text| match Distribution::parse(text)? {
-                law if law.mean() > 0.0 => Ok(law),
-                _ => Err(ParseError::new("a service time above zero", text, 0, text.len())),
+            .parsed(key, "a distribution such as exp:70ms", |text| {
+                match Distribution::parse(text)? {
+                    law if law.mean() > 0.0 => Ok(law),
+                    _ => Err(ParseError::new("a service time above zero", text, 0, text.len())),
+                }
             })
             .map(Service::Law),
         None => {
@@ -235,4 +302,3 @@ fn slow_start(text: &str) -> Result<(f64, Duration), ParseError> {
     let at = text.len() - over.len();
     Ok((factor, duration(over).map_err(|error| error.shifted(at))?))
 }
-

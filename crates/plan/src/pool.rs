@@ -15,9 +15,21 @@ pub(crate) static POOL: SectionKeys = SectionKeys::plain(
         key("min", "count", "1", "2", "The fewest instances that there may be."),
         key("max", "count", "20", "40", "The most."),
         key("start", "count", "`min`", "4", "How many there are at the beginning."),
-        key("decide_every", "duration", "1m", r#""15s""#, "How often metrics are collected, and the policy decides."),
+        key(
+            "decide_every",
+            "duration",
+            "1m",
+            r#""15s""#,
+            "How often metrics are collected, and the policy decides.",
+        ),
         key("metric_delay", "duration", "0s", r#""2m""#, "A metric arrives so late at the policy."),
-        key("metric_noise", "share", "0%", r#""5%""#, "The standard deviation of a metric's noise, as a share of it."),
+        key(
+            "metric_noise",
+            "share",
+            "0%",
+            r#""5%""#,
+            "The standard deviation of a metric's noise, as a share of it.",
+        ),
         key(
             "terminate",
             "closest-to-unit, oldest, newest or random",
@@ -25,8 +37,20 @@ pub(crate) static POOL: SectionKeys = SectionKeys::plain(
             r#""random""#,
             "Which instance goes first: that whose next unit of billing begins soonest, or another.",
         ),
-        key("client_timeout", "duration", "–", r#""10s""#, "When a client gives up, counted from when its request was due."),
-        key("starts_at", "time of day", "00:00", r#""05:00""#, "The time of day at which the load begins."),
+        key(
+            "client_timeout",
+            "duration",
+            "–",
+            r#""10s""#,
+            "When a client gives up, counted from when its request was due.",
+        ),
+        key(
+            "starts_at",
+            "time of day",
+            "00:00",
+            r#""05:00""#,
+            "The time of day at which the load begins.",
+        ),
     ],
 );
 
@@ -99,7 +123,9 @@ impl Pool {
             start: start.unwrap_or(least),
             decide_every: section.positive_duration("decide_every").unwrap_or(DECIDE_EVERY),
             metric_delay: section.duration("metric_delay").unwrap_or(Duration::ZERO),
-            metric_noise: section.parsed("metric_noise", "a share such as 5%", share).unwrap_or(0.0),
+            metric_noise: section
+                .parsed("metric_noise", "a share such as 5%", share)
+                .unwrap_or(0.0),
             terminate: section.word("terminate", &TERMINATE).unwrap_or(Terminate::ClosestToUnit),
             client_timeout: section.positive_duration("client_timeout"),
             starts_at: section

@@ -140,9 +140,7 @@ impl Reading {
     pub(crate) fn whole(&self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
         let number = match &node.value {
             Value::Whole(number) => u64::try_from(*number).ok(),
-            Value::Text(_) | Value::Typed(_) => {
-                Some(self.parsed(node, "a whole number", count)?)
-            }
+            Value::Text(_) | Value::Typed(_) => Some(self.parsed(node, "a whole number", count)?),
             _ => {
                 self.wrong_type(node, "a whole number", None);
                 return None;

@@ -137,7 +137,9 @@ fn axis(text: &str) -> Result<Axis, ParseError> {
             let value = |k: u32| from + f64::from(k) * step;
             (0..=last).map(|k| ((1e9 * value(k)).round() / 1e9).to_string()).collect()
         }
-        Some(_) => return Err(wrong("a range with the lesser number first, and a step above zero")),
+        Some(_) => {
+            return Err(wrong("a range with the lesser number first, and a step above zero"));
+        }
         None => values.split(',').map(|value| value.trim().to_owned()).collect(),
     };
     if name.is_empty() || values.iter().any(String::is_empty) {
@@ -178,7 +180,8 @@ fn render(tuned: &TuneResult, sign: &str) -> String {
 
 fn figures(of: &PolicyResult, sign: &str) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
-    let p99 = of.response_us.p99.map_or_else(|| "–".to_owned(), |us| show_duration((1e3 * us) as u64));
+    let p99 =
+        of.response_us.p99.map_or_else(|| "–".to_owned(), |us| show_duration((1e3 * us) as u64));
     format!(
         "cost {sign}{:.2}, lost {}, net {sign}{:.2}, p99 {p99}",
         of.cost,

@@ -97,7 +97,8 @@ fn whole_day() {
     let makers = [maker];
     let wall = |threads| {
         let begin = |policy: usize, _: u64| (makers[policy](), None);
-        let all = Replications { setup: &setup, demand: &demand, policies: 1, begin: &begin, threads };
+        let all =
+            Replications { setup: &setup, demand: &demand, policies: 1, begin: &begin, threads };
         let once = || wall_s(|| drop(all.run(0..8, &|outcome| outcome, &|| true)));
         median((0..TIMES).map(|_| once()).collect())
     };

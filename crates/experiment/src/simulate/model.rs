@@ -125,7 +125,8 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
 
 fn named(of: &PolicyPlan) -> Result<Named, ExperimentError> {
     let kind = policy::kind(&of.kind);
-    let kind = kind.map_err(|fault| ExperimentError::Conflict(format!("make the policy: {fault}")))?;
+    let kind =
+        kind.map_err(|fault| ExperimentError::Conflict(format!("make the policy: {fault}")))?;
     let (label, parameters) = (of.label.clone(), of.parameters.clone());
     Ok(Named { label, kind, start: of.start, parameters })
 }
@@ -154,11 +155,7 @@ fn load(
     Ok((first, load))
 }
 
-fn check_load(
-    plan: &Plan,
-    schedule: &Schedule,
-    arrivals: Arrivals,
-) -> Result<(), ExperimentError> {
+fn check_load(plan: &Plan, schedule: &Schedule, arrivals: Arrivals) -> Result<(), ExperimentError> {
     let is_exact = matches!(arrivals, Arrivals::Even | Arrivals::Random);
     if schedule.total() == 0 && is_exact {
         let expected = schedule.cumulative(schedule.duration_ns());
@@ -167,7 +164,8 @@ fn check_load(
     let every = plan.elastic.as_ref().map_or(Duration::ZERO, |elastic| elastic.pool.decide_every);
     if u128::from(schedule.duration_ns()) < every.as_nanos() {
         let found = plimsoll_units::show_duration(schedule.duration_ns());
-        let every = plimsoll_units::show_duration(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        let every =
+            plimsoll_units::show_duration(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
         return Err(ExperimentError::Conflict(format!(
             "decide even once: the load ends after {found}, and policies decide every {every}; give \
              a longer load or a shorter `pool.decide_every`"

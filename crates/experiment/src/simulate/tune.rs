@@ -102,7 +102,8 @@ fn grid(base: &Named, axes: &[Axis]) -> Vec<Vec<(String, String)>> {
     let mut all = vec![base.parameters.clone()];
     for axis in axes {
         let with = |of: &Vec<(String, String)>, value: &String| {
-            let mut of: Vec<_> = of.iter().filter(|(name, _)| *name != axis.name).cloned().collect();
+            let mut of: Vec<_> =
+                of.iter().filter(|(name, _)| *name != axis.name).cloned().collect();
             of.push((axis.name.clone(), value.clone()));
             of
         };
@@ -266,7 +267,8 @@ impl Halving<'_> {
         let demand = self.model.demand.describe();
         let kind = self.base.kind.name;
         let of = |label: &str, place: usize| PolicyResult::of(label, kind, &demand, &rows[place]);
-        let words: Vec<String> = parameters.iter().map(|(name, text)| format!("{name}={text}")).collect();
+        let words: Vec<String> =
+            parameters.iter().map(|(name, text)| format!("{name}={text}")).collect();
         let (label, tuned) = (&self.base.label, format!("{} tuned", self.base.label));
         Ok(Some(TuneResult {
             schema: plimsoll_elastic::result::SCHEMA,

@@ -76,7 +76,8 @@ impl Figure {
         let known = FIGURES.iter().find(|(name, _)| *name == word);
         known.map(|(_, figure)| *figure).ok_or_else(|| {
             let names: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).collect();
-            let error = ParseError::new(format!("one of {}", names.join(", ")), text, 0, text.len());
+            let error =
+                ParseError::new(format!("one of {}", names.join(", ")), text, 0, text.len());
             match nearest(word, names) {
                 Some(near) => error.hint(format!("did you mean {near}?")),
                 None => error,
@@ -170,8 +171,13 @@ impl fmt::Display for Wish {
             let joint = if place == 0 { " with" } else { "," };
             let shown = match figure {
                 Figure::Lost => plimsoll_units::show_share(*bound),
-                Figure::Mean | Figure::Quantile(_) | Figure::Violated => {
-                    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+                Figure::Mean | Figure::Quantile(_) | Figure::Violated =>
+                {
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "shown"
+                    )]
                     plimsoll_units::show_duration((1e9 * bound) as u64)
                 }
                 Figure::Cost | Figure::Hours | Figure::Net => bound.to_string(),
@@ -199,9 +205,8 @@ mod tests {
     #[test]
     fn what_keeps_the_bounds_is_better_than_what_does_not() {
         let wish = Wish::new(Figure::Cost, false, "lost<1%").unwrap();
-        let better = |a: &[f64], b: &[f64]| {
-            wish.rank(a).total_cmp_by(&wish.rank(b)) == Ordering::Less
-        };
+        let better =
+            |a: &[f64], b: &[f64]| wish.rank(a).total_cmp_by(&wish.rank(b)) == Ordering::Less;
         assert!(better(&[9.0, 0.009], &[1.0, 0.011]));
         assert!(better(&[8.0, 0.009], &[9.0, 0.001]));
         assert!(better(&[9.0, 0.011], &[1.0, 0.02]));

@@ -28,7 +28,11 @@ pub(super) fn render(json: bool) -> Result<String> {
     for kind in KINDS {
         let _ = writeln!(out, "{:<12}{}", kind.name, kind.about);
         for of in kind.parameters {
-            let _ = writeln!(out, "  {:<14}{} ({}; default {})", of.name, of.about, of.takes, of.default);
+            let _ = writeln!(
+                out,
+                "  {:<14}{} ({}; default {})",
+                of.name, of.about, of.takes, of.default
+            );
         }
     }
     Ok(out)

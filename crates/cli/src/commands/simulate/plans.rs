@@ -28,22 +28,13 @@ impl Case {
 }
 
 /// Reads a plan with settings over it, its policies checked.
-pub(crate) fn read_plan(
-    path: &str,
-    flags: &PoolFlags,
-    set: &[Setting],
-) -> Result<Plan> {
+pub(crate) fn read_plan(path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<Plan> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| UsageError(format!("read the plan {path}: {error}")))?;
     Ok(parse(&text, path, flags, set)?)
 }
 
-fn parse(
-    text: &str,
-    path: &str,
-    flags: &PoolFlags,
-    set: &[Setting],
-) -> Result<Plan, PlanErrors> {
+fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<Plan, PlanErrors> {
     // A plan that is whole only with the flags says nothing of its own trace.
     let plan = Plan::parse(text, path).ok();
     let settings = [flags.settings(plan.as_ref()), set.to_vec()].concat();
@@ -94,10 +85,7 @@ pub(super) fn cases(path: &str, args: &Simulate) -> Result<Vec<Case>> {
 }
 
 /// The values of a setting: the whole text where it can be read as one, else its parts.
-fn values(
-    setting: &Setting,
-    read: &dyn Fn(&Setting) -> Result<Plan, PlanErrors>,
-) -> Vec<String> {
+fn values(setting: &Setting, read: &dyn Fn(&Setting) -> Result<Plan, PlanErrors>) -> Vec<String> {
     if !setting.value.contains(',') || read(setting).is_ok() {
         return vec![setting.value.clone()];
     }
@@ -154,8 +142,11 @@ mod tests {
         let settings = policy_settings("calm: threshold upper=60 lower=40").unwrap();
         let pairs: Vec<(&str, &str)> =
             settings.iter().map(|of| (of.key.as_str(), of.value.as_str())).collect();
-        let wanted =
-            [("policy.calm.kind", "threshold"), ("policy.calm.upper", "60"), ("policy.calm.lower", "40")];
+        let wanted = [
+            ("policy.calm.kind", "threshold"),
+            ("policy.calm.upper", "60"),
+            ("policy.calm.lower", "40"),
+        ];
         assert_eq!(pairs, wanted);
         let bare = policy_settings("revenue").unwrap();
         assert_eq!(bare[0].key, "policy.revenue.kind");

@@ -32,7 +32,8 @@ impl<'a> Progress<'a> {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
-            let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {what}, {{eta}} left");
+            let template =
+                format!("{{wide_bar}} {{human_pos}} of {{human_len}} {what}, {{eta}} left");
             if let Ok(style) = ProgressStyle::with_template(&template) {
                 bar.set_style(style.progress_chars("━━─"));
             }

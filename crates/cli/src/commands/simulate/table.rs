@@ -7,8 +7,7 @@ use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use std::fmt::Write;
 
 /// The figures of a row.
-const HEADS: [&str; 9] =
-    ["policy", "hours", "cost", "lost", "share", "net", "mean", "p99", "CPU"];
+const HEADS: [&str; 9] = ["policy", "hours", "cost", "lost", "share", "net", "mean", "p99", "CPU"];
 
 /// The table of all policies, and what a reader has to know.
 pub(super) fn render(simulation: &Simulation) -> String {
