@@ -90,22 +90,26 @@ impl Services {
             // SAFETY: the machine has them.
             return unsafe { self.fill_avx2(out) };
         }
-        self.fill_any(out);
+        self.fill_by(out, Words::fill);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
     fn fill_avx2<const N: usize>(&mut self, out: &mut [u64; N]) {
-        self.fill_any(out);
+        self.fill_by(out, |words, out| words.fill_avx2(out));
     }
 
     #[inline(always)]
-    fn fill_any<const N: usize>(&mut self, out: &mut [u64; N]) {
+    fn fill_by<const N: usize>(
+        &mut self,
+        out: &mut [u64; N],
+        draw: impl Fn(&mut Words, &mut [u64; N]),
+    ) {
         if let Law::Constant(ticks) = self.law {
             *out = [rounded(ticks); N];
             return;
         }
-        self.words.fill(out);
+        draw(&mut self.words, out);
         match &self.law {
             Law::Constant(_) => {}
             Law::Uniform { low, span } => each(out, |word| low + open_unit(word) * span),
@@ -155,6 +159,7 @@ fn has_vectors() -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "of numbers that a test has made")]
 mod tests {
     use super::*;
     use plimsoll_workload::service_model::Quantiles as Table;

@@ -105,14 +105,14 @@ impl Balancer {
         self.present.get(slot).copied().unwrap_or(0)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn add(&mut self, slot: usize) {
         let before = self.present[slot];
         self.present[slot] = before + 1;
         self.levels.change(slot, before, before + 1);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, slot: usize) {
         let before = self.present[slot];
         self.present[slot] = before - 1;
@@ -129,8 +129,15 @@ impl Balancer {
     }
 
     /// An instance with room; `None` where there is none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn choose(&mut self) -> Option<usize> {
+        match self.choice {
+            Choice::Least(Ties::First) => self.first_of_least(),
+            _ => self.choose_otherwise(),
+        }
+    }
+
+    fn choose_otherwise(&mut self) -> Option<usize> {
         match self.choice {
             Choice::Least(Ties::First) => self.first_of_least(),
             Choice::Least(Ties::Next) => {
@@ -148,7 +155,7 @@ impl Balancer {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn first_of_least(&mut self) -> Option<usize> {
         self.levels.least().filter(|&(_, present)| present < self.limit).map(|(slot, _)| slot)
     }

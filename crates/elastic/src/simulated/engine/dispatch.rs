@@ -108,7 +108,7 @@ impl<I: Instances> Dispatcher<I> {
 
     /// Lets time pass up to and with `now`. What has waited for too long is lost; where a place
     /// becomes free at that very moment, too.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pass(&mut self, now: u64, tally: &mut Tally) {
         while let Some((slot, at)) = self.instances.leave(now, tally) {
             self.balancer.remove(slot);
@@ -120,6 +120,7 @@ impl<I: Instances> Dispatcher<I> {
     }
 
     /// Gives what waits at the balancer to instances with a place.
+    #[inline(never)]
     fn dispatch(&mut self, now: u64, tally: &mut Tally) {
         self.queue.expire(now, tally);
         while !self.queue.is_empty()
@@ -130,7 +131,7 @@ impl<I: Instances> Dispatcher<I> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn accept(&mut self, slot: usize, request: Request, now: u64, tally: &mut Tally) {
         self.balancer.add(slot);
         let present = self.balancer.present(slot);

@@ -30,6 +30,8 @@ pub(super) struct General {
     /// Cores, `rules.cores` for each instance: when it is free, and what it has, the head first.
     free: Vec<u64>,
     held: Vec<VecDeque<Held>>,
+    /// Of each core its instance.
+    slots: Vec<usize>,
     /// Of each instance.
     slowness: Vec<u64>,
     /// Those at instances whose clients will give up before they are served: when, and where.
@@ -45,6 +47,7 @@ impl General {
             heads: Winner::new(0),
             free: Vec::new(),
             held: Vec::new(),
+            slots: Vec::new(),
             slowness: Vec::new(),
             leaving: VecDeque::new(),
         }
@@ -70,7 +73,7 @@ impl General {
     }
 
     /// Counts a request that an instance served: in time, or for nobody.
-    #[inline]
+    #[inline(always)]
     fn count(&self, held: Held, tally: &mut Tally) {
         let response = held.at - held.due;
         if response > self.rules.client_timeout {
@@ -88,6 +91,7 @@ impl Instances for General {
             self.slowness.resize(slots, super::ONE);
             self.free.resize(slots * self.cores, 0);
             self.held.resize(slots * self.cores, VecDeque::new());
+            self.slots.extend((self.slots.len()..slots * self.cores).map(|core| core / self.cores));
             self.heads.grow(slots * self.cores);
         }
     }
@@ -128,7 +132,7 @@ impl Instances for General {
     }
 
     /// The head of a core that has been served, or one whose client has given up.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, now: u64, tally: &mut Tally) -> Option<(usize, u64)> {
         let served = self.heads.come(now);
         if let Some(&(at, slot)) = self.leaving.front()
@@ -145,23 +149,23 @@ impl Instances for General {
             self.count(head, tally);
         }
         self.heads.set(core, self.held[core].front().map(|next| next.at));
-        Some((core / self.cores, at))
+        Some((self.slots[core], at))
     }
 
-    #[inline]
+    #[inline(always)]
     fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, tally: &mut Tally) {
         let slowness = self.rules.slowdown.at(present, self.slowness[slot]);
         let work = scaled(request.service, slowness);
         let cores = self.cores_of(slot);
         let first = cores.start;
         let free = &mut self.free[cores];
-        let mut core = 0;
-        for other in 1..free.len() {
-            if free[other] < free[core] {
-                core = other;
-            }
+        let (mut core, mut earliest) = (0, free[0]);
+        for (other, &at) in free.iter().enumerate().skip(1) {
+            // Either is as likely: a branch would be guessed wrong half of the time.
+            core = std::hint::select_unpredictable(at < earliest, other, core);
+            earliest = earliest.min(at);
         }
-        let start = now.max(free[core]);
+        let start = now.max(earliest);
         let gives_up = request.due.saturating_add(self.rules.client_timeout);
         if start >= gives_up {
             self.leaving.push_back((gives_up, slot));

@@ -44,7 +44,7 @@ pub(super) struct Lanes {
     /// is no core.
     free: [[u64; 2]; PLACES],
     rings: [[u64; RING]; LANES],
-    /// Where a ring begins, and how many are in it.
+    /// Where a ring begins, as a number of which the remainder counts, and how many are in it.
     ring: [(u8, u8); LANES],
     /// Instances that take requests.
     open: u32,
@@ -179,7 +179,7 @@ impl Lanes {
         let lane = slot + core * SLOTS;
         let head = (self.live.busy >> lane & 1 == 1).then(|| self.head(lane));
         let (from, len) = self.ring[lane];
-        let behind = (from..from + len).map(usize::from);
+        let behind = (0..len).map(move |place| usize::from(from.wrapping_add(place)));
         head.into_iter().chain(behind.map(move |place| self.rings[lane][place % RING]))
     }
 
@@ -210,9 +210,7 @@ impl Lanes {
     /// A time relative to the base.
     #[inline(always)]
     fn relative(&self, at: u64) -> i32 {
-        #[expect(clippy::cast_possible_truncation, reason = "bounded")]
-        let relative = at.saturating_sub(self.base).min(FAR) as i32;
-        relative
+        at.saturating_sub(self.base).min(FAR) as i32
     }
 
     /// Offers requests in order, none earlier than the base.
@@ -308,7 +306,7 @@ impl Lanes {
         loop {
             let (from, len) = self.ring[lane];
             let head = self.rings[lane][usize::from(from) % RING];
-            self.ring[lane] = ((from + 1) % RING as u8, len - 1);
+            self.ring[lane] = (from.wrapping_add(1), len - 1);
             if len == 1 {
                 live.waiting &= !bit;
             }
@@ -374,7 +372,7 @@ impl Lanes {
         if len == 0 {
             self.at[lane] = free;
         }
-        self.rings[lane][usize::from(from + len) % RING] = at;
+        self.rings[lane][usize::from(from.wrapping_add(len)) % RING] = at;
         self.ring[lane].1 = len + 1;
     }
 }

@@ -57,7 +57,7 @@ impl Levels {
     }
 
     /// An instance, open or not, has another number of requests.
-    #[inline]
+    #[inline(always)]
     pub(super) fn change(&mut self, slot: usize, from: u32, to: u32) {
         match self {
             Self::Few { having, open, .. } => {
@@ -75,7 +75,7 @@ impl Levels {
         self.enter(slot, to);
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, slot: usize, present: u32) {
         match self {
             Self::Few { having, fewest, .. } => {
@@ -91,7 +91,7 @@ impl Levels {
     }
 
     /// The first instance of those with the fewest requests, and how many it has.
-    #[inline]
+    #[inline(always)]
     pub(super) fn least(&mut self) -> Option<(usize, u32)> {
         match self {
             Self::Few { having, fewest, .. } => {

@@ -71,15 +71,15 @@ impl Sharing {
     }
 
     /// Takes an instance's own time up to now.
-    #[inline]
+    #[inline(always)]
     fn bring(&mut self, slot: usize, now: u64) {
         let of = &mut self.instances[slot];
-        of.own += (now - of.at) as f64 * self.paces[of.held.len()].rate;
+        of.own += float(now - of.at) * self.paces[of.held.len()].rate;
         of.at = now;
     }
 
     /// Says anew when the first of an instance leaves.
-    #[inline]
+    #[inline(always)]
     fn plan(&mut self, slot: usize) {
         let of = &self.instances[slot];
         let slower = self.paces[of.held.len()].slower;
@@ -88,12 +88,23 @@ impl Sharing {
     }
 }
 
+/// Numbers up to 2⁵² added to this have no digits behind the point, and their last bits are them:
+/// so they are converted without the cases that a conversion of any number has.
+const SHIFT: f64 = (1_u64 << 52) as f64;
+
+/// A number of ticks below 2⁵².
+#[inline(always)]
+fn float(ticks: u64) -> f64 {
+    f64::from_bits(ticks | SHIFT.to_bits()) - SHIFT
+}
+
 /// Ticks, rounded up; those below zero are none.
 #[inline(always)]
 fn up(ticks: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let whole = ticks as u64;
-    whole + u64::from((whole as f64) < ticks)
+    let bounded = ticks.clamp(0.0, 0.5 * SHIFT);
+    let shifted = bounded + SHIFT;
+    let nearest = shifted - SHIFT;
+    (shifted.to_bits() ^ SHIFT.to_bits()) + u64::from(nearest < bounded)
 }
 
 impl Instances for Sharing {
@@ -132,13 +143,13 @@ impl Instances for Sharing {
         0
     }
 
-    #[inline]
+    #[inline(always)]
     fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, _: &mut Tally) {
         self.bring(slot, now);
         let of = &mut self.instances[slot];
         let slowness = self.rules.slowdown.at(present, of.slowness);
         let work = scaled(request.service, slowness);
-        let leaves = of.own + work as f64;
+        let leaves = of.own + float(work);
         // Of those that leave at once the one that came first goes first.
         let mut place = of.held.len();
         while place > 0 && of.held[place - 1].leaves <= leaves {
@@ -151,7 +162,7 @@ impl Instances for Sharing {
         self.plan(slot);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, now: u64, tally: &mut Tally) -> Option<(usize, u64)> {
         let (slot, at) = self.first.come(now)?;
         self.bring(slot, at);
@@ -171,5 +182,23 @@ impl Instances for Sharing {
             tally.serve(response, first.work);
         }
         Some((slot, at))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "of numbers that a test has made")]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ticks_are_converted_exactly(ticks in 0u64..1 << 50, part in 0.0f64..1.0, bits in 0u32..50) {
+            let ticks = ticks >> bits;
+            prop_assert!((float(ticks) - ticks as f64).abs() < 1e-300);
+            let more = ticks as f64 + part;
+            prop_assert_eq!(up(more), more.ceil() as u64);
+            prop_assert_eq!(up(-more), 0);
+        }
     }
 }

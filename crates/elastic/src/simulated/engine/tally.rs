@@ -132,9 +132,13 @@ impl Tally {
     /// Counts one that was accepted and is, or will be, served.
     #[inline]
     pub fn serve(&mut self, response: u64, work: u64) {
-        let (mut sums, counts) = self.running();
-        sums.serve(counts, response, work);
-        self.resume(sums);
+        let response = response.min(GREATEST);
+        self.served += 1;
+        self.work += work;
+        self.sum += response;
+        self.min = self.min.min(response);
+        self.max = self.max.max(response);
+        self.counts[bucket_of(response) % BUCKETS] += 1;
     }
 
     /// What to count with, until [`Tally::resume`].

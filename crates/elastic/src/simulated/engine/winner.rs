@@ -48,7 +48,7 @@ impl Winner {
 
     /// Gives a place a time, or none. Times before the last that was looked for are told apart as
     /// far as [`BEHIND`] goes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set(&mut self, place: usize, at: Option<u64>) {
         self.times[place] = at.unwrap_or(NEVER);
         let mut node = self.leaves + place;
@@ -60,7 +60,7 @@ impl Winner {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&self, place: usize) -> u64 {
         let at = self.times[place];
         if at == NEVER {
@@ -70,7 +70,7 @@ impl Winner {
     }
 
     /// The place with the earliest time, where that is `now` or earlier; of several the first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn come(&mut self, now: u64) -> Option<(usize, u64)> {
         if now.saturating_sub(self.base) > MOVES {
             self.move_on(now);

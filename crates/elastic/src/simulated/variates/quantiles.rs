@@ -66,8 +66,10 @@ impl Quantiles {
         let (point, share) = if bin < LEAST {
             (0, v * (1_u64 << (HALVINGS + 1)) as f64)
         } else {
+            #[expect(clippy::cast_possible_truncation, reason = "some thousands")]
+            let point = 1 + (bin - LEAST) as usize;
             let within = ((bits << BITS) & ((1 << 52) - 1)) | (1023 << 52);
-            (1 + (bin - LEAST) as usize, f64::from_bits(within) - 1.0)
+            (point, f64::from_bits(within) - 1.0)
         };
         let (from, to) = (tail[point], tail[point + 1]);
         from + share * (to - from)
@@ -103,6 +105,7 @@ fn normal_beyond(probability: f64, near: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "of numbers that a test has made")]
 mod tests {
     use super::*;
 
