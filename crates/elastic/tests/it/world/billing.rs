@@ -159,9 +159,9 @@ proptest! {
     }
 }
 
-/// Five requests of a minute each, one a second, for two instances of two cores; after ten seconds the
-/// first has to go. It has the first, third and fifth of them, and the last begins when the first is
-/// done: so it ends after two minutes, and these are paid.
+/// Five requests of a minute each, one a second, for two instances of two cores; after ten seconds
+/// the first has to go. It has the first, third and fifth of them, and the last begins when the
+/// first is done: so it ends after two minutes, and these are paid.
 #[test]
 fn what_drains_is_paid_until_it_has_finished() {
     let setup = Setup {
