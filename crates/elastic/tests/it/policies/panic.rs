@@ -48,11 +48,12 @@ fn it_goes_down_by_a_factor_and_up_by_one() {
     let mut scene = self::scene(&[]).with(10);
     assert_eq!(scene.see_for(11, Concurrency, 1.0), [10; 11]);
     assert_eq!(scene.see_for(4, Concurrency, 1.0), [5, 2, 1, 1]);
-    // What it would need says whether it panics, not how far it may go.
-    let mut slow = self::scene(&[("up", "1.5")]).with(1);
-    slow.pass(&[(Concurrency, 21.0)]);
-    let decision = slow.ask();
-    assert_eq!(decision.desired, 2);
+    // Whether it panics is said by what it would need, twelve for four, and not by how far it may
+    // go, to six.
+    let mut slow = self::scene(&[("up", "1.5")]);
+    assert_eq!(slow.see_for(11, Concurrency, 25.0), [4; 11]);
+    let decision = slow.tick(&[(Concurrency, 84.0)]);
+    assert_eq!(decision.desired, 6);
     assert!(decision.reason.starts_with("panics"), "{}", decision.reason);
 }
 

@@ -31,6 +31,19 @@ fn it_adds_at_the_full_hour_and_removes_five_minutes_before() {
     assert_eq!(scene.see(Rate, 600.0), 20, "30, of which there are 20");
 }
 
+/// Whatever becomes of the pool within the hour: the next decision is that of the next.
+#[test]
+fn it_decides_once_an_hour_each_way() {
+    let mut scene = Scene::new("revenue", &[]).with(4).starting_at(5.0);
+    assert_eq!(scene.see_for(60, Rate, 300.0)[59], 11);
+    scene.instances.truncate(6);
+    assert_eq!(scene.see_for(54, Rate, 300.0), [6; 54]);
+    scene.instances.resize(15, scene.instances[0]);
+    assert_eq!(scene.see(Rate, 300.0), 11, "06:55");
+    scene.instances.resize(15, scene.instances[0]);
+    assert_eq!(scene.see_for(4, Rate, 300.0), [15; 4]);
+}
+
 #[test]
 fn it_removes_by_the_hour_so_far_and_adds_by_all_of_it() {
     let mut scene = Scene::new("revenue", &[]).with(20).starting_at(5.0);

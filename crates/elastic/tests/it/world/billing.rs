@@ -4,7 +4,9 @@
 use super::{SECOND_NS, law, played, prices, setup};
 use plimsoll_elastic::billing::{From, Prices, Termination, Unit, Used};
 use plimsoll_elastic::simulated::{Boot, Failures, Outcome, Setup};
+use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::service_model::ServiceTime;
 use proptest::prelude::*;
 
 /// Hours that are charged for lives: one unit after another, as they begin.
@@ -155,6 +157,24 @@ proptest! {
             .sum();
         prop_assert!((of.bill.hours - hours as f64).abs() < 1e-9, "{} {hours}", of.bill.hours);
     }
+}
+
+/// Five requests of a minute each, one a second, for two instances of two cores; after ten seconds
+/// the first has to go. It has the first, third and fifth of them, and the last begins when the
+/// first is done: so it ends after two minutes, and these are paid.
+#[test]
+fn what_drains_is_paid_until_it_has_finished() {
+    let setup = Setup {
+        arrivals: Arrivals::Even,
+        service: ServiceTime::Law(law("const:1m")),
+        start: 2,
+        prices: prices(Unit::Second { least: 1 }, From::Running),
+        ..setup("1/s for 5s, 0/s for 5m")
+    };
+    let of = played(&setup, &[1]);
+    let ended: Vec<u64> = of.instances.iter().map(|of| of.ended_ns / SECOND_NS).collect();
+    assert_eq!((ended, of.served), (vec![120, 305], 5));
+    assert!((of.bill.hours - (120.0 + 305.0) / 3600.0).abs() < 1e-9, "{}", of.bill.hours);
 }
 
 /// Three instances that are ready at 0:00, 0:21 and 0:50; at 1:10 one has to go. The hour of the
