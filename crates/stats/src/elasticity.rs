@@ -82,7 +82,8 @@ impl Off {
         if off > 0.0 {
             self.accuracy += share * off;
             self.normalised += share * off / demand.max(1.0);
-            self.timeshare += share;
+            // Shares are rounded: all of them are no more than all.
+            self.timeshare = (self.timeshare + share).min(1.0);
         }
     }
 }
