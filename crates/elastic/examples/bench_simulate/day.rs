@@ -1,5 +1,6 @@
-//! The published day's model and everything that can run it: 20 instances of two cores behind "fair",
-//! 10 requests each at most, exponential service of 70 ms, and a working day of 22 million requests.
+//! The published day's model and everything that can run it: 20 instances of two cores behind
+//! "fair", 10 requests each at most, exponential service of 70 ms, and a working day of 22 million
+//! requests.
 
 use crate::textbook::Textbook;
 use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
@@ -160,8 +161,8 @@ impl Ran {
     }
 }
 
-/// The whole simulation of the day: a policy that always has 20 instances, billing, metrics of every
-/// minute.
+/// The whole simulation of the day: a policy that always has 20 instances, billing, metrics of
+/// every minute.
 pub(crate) fn setup() -> (Setup, Demand, Maker) {
     let points: Vec<f64> =
         (0..100).map(|n| -0.07 * libm::log1p(-(f64::from(n) + 0.5) / 100.0)).collect();

@@ -7,7 +7,8 @@
 //! | `bench_simulate --queue REQUESTS` | M/M/21 at a load of 0.9, as other simulators run it |
 //! | `bench_simulate --truth [REPLICATIONS [REQUESTS]]` | queues against their formulas |
 //!
-//! Times are those of the processor, of one thread; of replications on several threads, of the wall.
+//! Times are those of the processor, of one thread; of replications on several threads, of the
+//! wall.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of its own numbers")]

@@ -10,8 +10,8 @@ use plimsoll_workload::schedule::Schedule;
 use plimsoll_workload::service_model::ServiceTime;
 use std::sync::Arc;
 
-/// Requests of a block.
-const BLOCK: usize = 1024;
+/// Requests of a block: few enough to leave the first cache to what they come to.
+const BLOCK: usize = 256;
 
 /// A stream of requests.
 pub struct Requests {

@@ -10,9 +10,10 @@
 //!
 //! # Determinism
 //!
-//! Equal seeds give equal service times on every machine: all loops are of integers and of `+ - * /`,
-//! which IEEE 754 rounds in one way only; the machine's vector instructions only do several at once.
-//! They are chosen when the program runs. One word of the stream goes to one service time.
+//! Equal seeds give equal service times on every machine: all loops are of integers and of
+//! `+ - * /`, which IEEE 754 rounds in one way only; the machine's vector instructions only do
+//! several at once. They are chosen when the program runs. One word of the stream goes to one
+//! service time.
 
 mod exponential;
 mod quantiles;

@@ -1,5 +1,6 @@
-//! All paths through the engine say the same, to the last bit, of what several can run: the textbook's
-//! heap of events, the general path, and the fast one with and without vector instructions.
+//! All paths through the engine say the same, to the last bit, of what several can run: the
+//! textbook's heap of events, the general path, and the fast one with and without vector
+//! instructions.
 
 use plimsoll_elastic::simulated::engine::{Engine, Loss, ONE, Rules, Tally};
 use plimsoll_stats::Histogram;

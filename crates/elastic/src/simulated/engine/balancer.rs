@@ -1,8 +1,8 @@
 //! Which instance takes the next request.
 //!
 //! *Least connections* is the one with the fewest requests. Of several, the first in the list, as
-//! nginx's module "fair" of 2010 chose; or one by turns, or by chance. *Power of two choices*: of two
-//! drawn by chance, the one with fewer (M. Mitzenmacher, IEEE TPDS 12(10), 2001). *Weighted* is
+//! nginx's module "fair" of 2010 chose; or one by turns, or by chance. *Power of two choices*: of
+//! two drawn by chance, the one with fewer (M. Mitzenmacher, IEEE TPDS 12(10), 2001). *Weighted* is
 //! nginx's smooth weighted round robin: each gains its weight, the greatest is taken and loses the
 //! sum. None takes an instance that has as many requests as it may.
 

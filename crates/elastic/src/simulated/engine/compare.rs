@@ -71,8 +71,8 @@ pub(super) mod x86 {
 
     /// Eight lanes a register. Only where the machine has AVX2.
     ///
-    /// The first 32 lanes are narrowed to a byte each for one mask. Narrowing takes its two operands
-    /// by halves, so these lanes lie in the registers as [`ORDER`] says, and the mask is in order.
+    /// The first 32 lanes are narrowed to a byte each for one mask. Narrowing takes its operands by
+    /// halves, so these lanes lie in the registers as [`ORDER`] says, and the mask is in order.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx2([__m256i; 6]);
 

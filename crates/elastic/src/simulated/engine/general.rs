@@ -1,10 +1,11 @@
 //! Instances of any number of cores, first come first served: clients that give up, service that is
 //! slower the more there is to do, instances that fail.
 //!
-//! As on the fast path ([`super::lanes`]) a request's departure is known when an instance accepts it:
-//! first come first served, each core knows when it is free; and so it is known whether its client
-//! will have given up before. What is kept in order is only the head of each core, in a [`Winner`]
-//! tree. Requests are counted when they are accepted; where instances can fail, when they leave.
+//! As on the fast path ([`super::lanes`]) a request's departure is known when an instance accepts
+//! it: first come first served, each core knows when it is free; and so it is known whether its
+//! client will have given up before. What is kept in order is only the head of each core, in a
+//! [`Winner`] tree. Requests are counted when they are accepted; where instances can fail, when
+//! they leave.
 
 use super::dispatch::Instances;
 use super::queue::Request;

@@ -3,12 +3,12 @@
 //!
 //! Nothing is ordered and no event is kept:
 //!
-//! - With first come first served a request's departure is known when it is accepted: it begins when
-//!   it is there and the core that is free first is free. So it is counted at once.
-//! - The balancer needs to know only which requests have left by now. Each core is a *lane* with the
-//!   time at which the request in service leaves, its *head*; all heads are compared with the time
-//!   of an arrival at once ([`super::compare`]). What waits behind the head is in a ring; a mask says
-//!   which lanes have one, so it costs nothing until requests wait.
+//! - With first come first served a request's departure is known when it is accepted: it begins
+//!   when it is there and the core that is free first is free. So it is counted at once.
+//! - The balancer needs to know only which requests have left by now. Each core is a *lane* with
+//!   the time at which the request in service leaves, its *head*; all heads are compared with the
+//!   time of an arrival at once ([`super::compare`]). What waits behind the head is in a ring; a
+//!   mask says which lanes have one, so it costs nothing until requests wait.
 //! - How many requests each instance has are four *bit planes*, a bit an instance: departures are
 //!   subtracted for all instances at once, and the least of them is found by four and-nots.
 //! - The comparison for the next arrival is made before this one is placed. That this one has left

@@ -269,7 +269,7 @@ impl Engine {
     /// Ends an instance at once: what it has is lost. Only by rules under which instances can fail.
     pub fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
         on_path!(&mut self.path,
-            _of => unreachable!("the fast path has counted what would be lost: see `Rules::can_fail`"),
+            _of => unreachable!("the fast path has counted what is lost: see `Rules::can_fail`"),
             _of.fail(slot, now, tally));
     }
 

@@ -1,10 +1,10 @@
 //! Instances with processor sharing: their requests share the cores alike, none has more than one.
 //!
 //! Each instance has a clock of its own that runs as fast as each of its requests is served: with n
-//! requests on c cores at the rate min(1, c / n). A request leaves when that clock has gone on by its
-//! service time (virtual time; S. F. Yashkov, *Processor-sharing queues*, Queueing Systems 2, 1987).
-//! So an arrival changes only when the first of an instance leaves, not the order of the others, and
-//! only the first is kept in a [`Winner`] tree.
+//! requests on c cores at the rate min(1, c / n). A request leaves when that clock has gone on by
+//! its service time (virtual time; S. F. Yashkov, *Processor-sharing queues*, Queueing Systems 2,
+//! 1987). So an arrival changes only when the first of an instance leaves, not the order of the
+//! others, and only the first is kept in a [`Winner`] tree.
 //!
 //! Requests are counted when they leave: until then it is not known when that will be.
 
@@ -193,7 +193,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ticks_are_converted_exactly(ticks in 0u64..1 << 50, part in 0.0f64..1.0, bits in 0u32..50) {
+        fn ticks_are_converted_exactly(
+            ticks in 0u64..1 << 50,
+            part in 0.0f64..1.0,
+            bits in 0u32..50,
+        ) {
             let ticks = ticks >> bits;
             prop_assert!((float(ticks) - ticks as f64).abs() < 1e-300);
             let more = ticks as f64 + part;

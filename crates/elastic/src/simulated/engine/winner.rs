@@ -19,9 +19,10 @@ const NEVER: u64 = u64::MAX;
 /// Times by place; a place without one has the greatest number.
 #[derive(Clone)]
 pub(super) struct Winner {
-    /// A complete tree: node `k` has the children `2k` and `2k + 1`, leaves come last. Each holds
-    /// the earliest time below it with its place in the low bits.
-    nodes: Vec<u64>,
+    /// A complete tree: node `k` has the children `2k` and `2k + 1`, which are pair `k`, and leaves
+    /// come last. Each holds the earliest time below it with its place in the low bits.
+    pairs: Vec<[u64; 2]>,
+    root: u64,
     leaves: usize,
     /// The times themselves; [`NEVER`] where there is none.
     times: Vec<u64>,
@@ -33,7 +34,8 @@ impl Winner {
     pub(super) fn new(places: usize) -> Self {
         debug_assert!(places <= MOST, "{places} places");
         let leaves = places.max(1).next_power_of_two();
-        Self { nodes: vec![NEVER; 2 * leaves], leaves, times: vec![NEVER; leaves], base: 0 }
+        let (pairs, times) = (vec![[NEVER; 2]; leaves], vec![NEVER; leaves]);
+        Self { pairs, root: NEVER, leaves, times, base: 0 }
     }
 
     /// Makes room for more places; those that are there keep their times.
@@ -51,13 +53,14 @@ impl Winner {
     #[inline(always)]
     pub(super) fn set(&mut self, place: usize, at: Option<u64>) {
         self.times[place] = at.unwrap_or(NEVER);
-        let mut node = self.leaves + place;
-        self.nodes[node] = self.key(place);
+        let (mut node, mut key) = (self.leaves + place, self.key(place));
         while node > 1 {
-            let least = self.nodes[node].min(self.nodes[node ^ 1]);
+            let (pair, side) = (&mut self.pairs[node / 2], node % 2);
+            pair[side] = key;
+            key = key.min(pair[1 - side]);
             node /= 2;
-            self.nodes[node] = least;
         }
+        self.root = key;
     }
 
     #[inline(always)]
@@ -75,7 +78,7 @@ impl Winner {
         if now.saturating_sub(self.base) > MOVES {
             self.move_on(now);
         }
-        let key = self.nodes[1];
+        let key = self.root;
         let at = key >> PLACE_BITS;
         // Those that are far are not there yet, whatever the time: see `move_on`.
         let gone = now.saturating_sub(self.base).min(FAR - 1);
@@ -95,11 +98,14 @@ impl Winner {
     fn rebase(&mut self, base: u64) {
         self.base = base;
         for place in 0..self.leaves {
-            self.nodes[self.leaves + place] = self.key(place);
+            let (node, key) = (self.leaves + place, self.key(place));
+            self.pairs[node / 2][node % 2] = key;
         }
         for node in (1..self.leaves).rev() {
-            self.nodes[node] = self.nodes[2 * node].min(self.nodes[2 * node + 1]);
+            let [one, other] = self.pairs[node];
+            self.pairs[node / 2][node % 2] = one.min(other);
         }
+        self.root = self.pairs[0][1];
     }
 }
 

@@ -1,5 +1,5 @@
-//! Any law by a table of its quantile function, in straight lines between points that lie the closer
-//! the farther out in a tail: 128 for each halving of the tail's probability, down to 2⁻³².
+//! Any law by a table of its quantile function, in straight lines between points that lie the
+//! closer the farther out in a tail: 128 for each halving of the tail's probability, down to 2⁻³².
 //!
 //! Within a bin a tail's probability changes by less than 1/128, so the error of a straight line is
 //! below v² Q″ / 131,000: some millionths of the value for a lognormal law. The place of a
@@ -76,8 +76,8 @@ impl Quantiles {
     }
 }
 
-/// How far out the standard normal law has these probabilities beyond; that of the first point, none,
-/// is the least that a word can have.
+/// How far out the standard normal law has these probabilities beyond; that of the first point,
+/// none, is the least that a word can have.
 fn normal_quantiles() -> Vec<f64> {
     let mut beyond = vec![0.0; POINTS];
     let mut z = 0.0;

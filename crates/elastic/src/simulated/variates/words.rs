@@ -1,6 +1,6 @@
 //! Random words, eight streams side by side: xoshiro256++ (Blackman and Vigna, *Scrambled Linear
-//! Pseudorandom Number Generators*, ACM TOMS 47(4), 2021), in plain code and by vector instructions.
-//! The words are the same.
+//! Pseudorandom Number Generators*, ACM TOMS 47(4), 2021), in plain code and by vector
+//! instructions. The words are the same.
 
 use plimsoll_workload::random::Stream;
 
