@@ -1,5 +1,5 @@
-//! A long window, and a short one for bursts, as Knative's pod autoscaler (knative/serving,
-//! `pkg/autoscaler/scaling/autoscaler.go`; knative.dev, *Additional autoscaling configuration*):
+//! A long window, and a short one for bursts, as Knative Serving scales pods by itself
+//! (knative.dev, *Additional autoscaling configuration*, and the source of its `scaling` package):
 //!
 //! ```text
 //! stable = ⌈mean over the long window / target⌉        panic = ⌈mean over the short one / target⌉

@@ -1,6 +1,6 @@
-//! Target tracking, as the horizontal pod autoscaler of Kubernetes does it (Kubernetes
-//! documentation, *Horizontal Pod Autoscaling*, "Algorithm details" and "Configurable scaling
-//! behavior"; `pkg/controller/podautoscaler`, `replica_calculator.go` and `horizontal.go`):
+//! Target tracking, as Kubernetes scales pods horizontally (Kubernetes documentation, *Horizontal
+//! Pod Autoscaling*, "Algorithm details" and "Configurable scaling behavior";
+//! `replica_calculator.go` and `horizontal.go` of its controller):
 //!
 //! ```text
 //! recommended = ⌈ready × metric / target⌉, and as it is where |metric / target − 1| ≤ tolerance
