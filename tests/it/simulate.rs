@@ -1,5 +1,5 @@
-//! `plimsoll simulate` and `plimsoll tune`: the result's shape, the same bytes for the same seed, every
-//! bad input.
+//! `plimsoll simulate` and `plimsoll tune`: the result's shape, the same bytes for the same seed,
+//! every bad input.
 
 use crate::place::Place;
 use crate::program::PLIMSOLL;

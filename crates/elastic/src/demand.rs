@@ -91,7 +91,7 @@ impl Demand {
         }
     }
 
-    /// The greatest rate that so many instances of speed 1 hold, per second; 0 where they hold none.
+    /// The greatest rate that so many instances of speed 1 hold, per second; 0 for none.
     #[must_use]
     pub fn greatest(&self, instances: u32) -> f64 {
         let servers = f64::from(instances) * f64::from(self.facts.cores);

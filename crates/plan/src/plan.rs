@@ -83,7 +83,7 @@ impl Plan {
         Self::read_from(Source::file(origin, text), settings, None)
     }
 
-    /// As [`Plan::parse_with`], with a check of its policies, whose faults are shown where they are.
+    /// As [`Plan::parse_with`], with a check of its policies, whose faults are shown in place.
     ///
     /// # Errors
     /// As for [`Plan::parse_with`], and what the check finds.

@@ -35,7 +35,7 @@ pub(crate) static POOL: SectionKeys = SectionKeys::plain(
             "closest-to-unit, oldest, newest or random",
             "closest-to-unit",
             r#""random""#,
-            "Which instance goes first: that whose next unit of billing begins soonest, or another.",
+            "Which instance goes first: that whose next unit is charged soonest, or another.",
         ),
         key(
             "client_timeout",

@@ -9,8 +9,8 @@ use crate::policy::Decider;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Begins a policy, by its number, for a replication; and says with how many instances, where that is
-/// not the setup's number.
+/// Begins a policy, by its number, for a replication; and says with how many instances, where that
+/// is not the setup's number.
 pub type Begin<'a> = &'a (dyn Fn(usize, u64) -> (Box<dyn Decider>, Option<u32>) + Sync);
 
 /// What is run again and again.

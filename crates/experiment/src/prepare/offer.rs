@@ -85,7 +85,7 @@ fn warm_rate(schedule: &Schedule) -> f64 {
     schedule.cumulative(schedule.duration_ns()) / (schedule.duration_ns() as f64 / 1e9)
 }
 
-/// The schedule of a rate's source, with the draws of a seed; what was done to it goes to the notes.
+/// The schedule of a rate's source, with the draws of a seed; the notes say what was done to it.
 pub(crate) fn schedule(
     source: &RateSource,
     seed: u64,

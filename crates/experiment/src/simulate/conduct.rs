@@ -19,8 +19,9 @@ pub struct Scale {
     pub threads: usize,
 }
 
-/// Simulates all policies of a model, and says after each replication whether to go on. Returns what
-/// was simulated until then, without its timing; `None` where not all policies have one replication.
+/// Simulates all policies of a model; after each replication `goes_on` says whether to go on.
+/// Returns what was simulated until then, without its timing; `None` where not all policies have
+/// a replication.
 ///
 /// # Errors
 /// A policy that cannot be made.

@@ -167,8 +167,8 @@ fn check_load(plan: &Plan, schedule: &Schedule, arrivals: Arrivals) -> Result<()
         let every =
             plimsoll_units::show_duration(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
         return Err(ExperimentError::Conflict(format!(
-            "decide even once: the load ends after {found}, and policies decide every {every}; give \
-             a longer load or a shorter `pool.decide_every`"
+            "decide even once: the load ends after {found}, and policies decide every {every}; \
+             give a longer load or a shorter `pool.decide_every`"
         )));
     }
     Ok(())

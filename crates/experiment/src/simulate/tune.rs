@@ -1,6 +1,6 @@
-//! Looks for better parameters of a policy: successive halving over a grid (K. Jamieson, A. Talwalkar,
-//! *Non-stochastic best arm identification and hyperparameter optimization*, AISTATS 2016), all
-//! candidates on the same requests.
+//! Looks for better parameters of a policy: successive halving over a grid (K. Jamieson,
+//! A. Talwalkar, *Non-stochastic best arm identification and hyperparameter optimization*, AISTATS
+//! 2016), all candidates on the same requests.
 //!
 //! In each round the worse of the candidates are left, and the others get three times as many
 //! replications. Those that are left at the end are run on replications that none of them was

@@ -20,7 +20,8 @@ const PLANS: [&str; 11] = [
     "[target]\nurl = 'http://h/'\n[target.replay]\nfile = 'access.log'\n",
     "[target]\nurl = 'http://h/'\n[load]\n[measure]\n",
     "[target]\nurl = 'redis://h/'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
-    "[load]\nrate = '500/s'\nfor = '30m'\n[pool]\n[instance]\nservice = 'exp:70ms'\nmttf = '2h'\nmttr = '5m'\n[balancer]\nqueue = 9\n[billing]\n[policy.LABEL]\nkind = 'fixed'\n",
+    "[load]\nrate = '500/s'\nfor = '30m'\n[pool]\n[instance]\nservice = 'exp:70ms'\nmttf = '2h'\n\
+     mttr = '5m'\n[balancer]\nqueue = 9\n[billing]\n[policy.LABEL]\nkind = 'fixed'\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[pool]\n[instance]\nmodel = 'server.json'\n",
     "[target]\nurl = 'cassandra://h/shop'\nrestart = 'sh again'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
 ];
