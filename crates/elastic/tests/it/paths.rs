@@ -2,6 +2,8 @@
 //! textbook's heap of events, the general path, and the fast one with and without vector
 //! instructions.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a test")]
+
 use plimsoll_elastic::simulated::engine::{Engine, Loss, ONE, Rules, Tally};
 use plimsoll_stats::Histogram;
 use plimsoll_workload::random::Stream;

@@ -1,5 +1,7 @@
 //! Queues with known answers.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a test")]
+
 use plimsoll_elastic::simulated::engine::{Engine, Loss, ONE, Rules, TICK_NS, Tally};
 use plimsoll_stats::queueing::{Finite, mg1_response, mg1_sharing_response};
 use plimsoll_workload::random::Stream;
