@@ -196,7 +196,7 @@ fn bad_input_is_one_message_with_its_place() {
     of(&["--policy", "threshold upper"], &["a parameter such as upper=60"]);
     of(&["--policy", "revenu"], &["did you mean revenue?"]);
     of(&["--only", "lazy"], &["find the policy `lazy`", "eager, always"]);
-    of(&["--replications", "0"], &["--replications", "at least 1"]);
+    of(&["--replications", "0"], &["--replications", "from 1 to 1000000"]);
     of(&["--set", "instance.cores=0"], &["from 1 to 1024"]);
     of(&["--threads", "0"], &["from 1 to 1024 threads"]);
     place.write("server.json", r#"{ "schema": 1, "service_time": "const:0s" }"#);
