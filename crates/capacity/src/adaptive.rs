@@ -54,6 +54,13 @@ const FOR_LOOKS: f64 = 0.976;
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
 const AGAIN: f64 = 1.5;
+/// So many windows that leave the interval as wide as it was stall a search, where they are this
+/// far below the line: a little more than was seen to keep the SLO is offered then.
+const STALLED: u32 = 8;
+const NARROWER: f64 = 0.97;
+const FAR_BELOW: f64 = 0.9;
+const BEYOND_KEPT: f64 = 1.1;
+const JUST_BELOW: f64 = 0.95;
 /// Wider intervals than this are no more than rough: windows are the shortest, and what such an
 /// error is worth is not looked at.
 const ROUGH: f64 = 0.25;
@@ -122,6 +129,9 @@ pub struct Adaptive {
     /// The highest rate that was seen to keep the SLO, by more than a few requests or by any.
     kept: Option<f64>,
     has_kept: bool,
+    /// The narrowest interval so far, and for how many windows it has been that.
+    narrowest: f64,
+    stalled: u32,
     /// Windows of the search that no curve could be fitted to.
     blind: u32,
     /// Whether the highest rate allowed keeps the SLO.
@@ -152,6 +162,8 @@ impl Adaptive {
             seconds: 0.0,
             kept: None,
             has_kept: false,
+            narrowest: f64::INFINITY,
+            stalled: 0,
             blind: 0,
             reached_most: false,
             replicates: Replicates::default(),
@@ -214,7 +226,9 @@ impl Adaptive {
     /// Looks at what a fit's error is worth, and again where much was seen since.
     fn calibrate(&mut self) {
         let Some(fit) = &self.fit else { return };
-        if fit.half_width() <= ROUGH && self.seconds >= AGAIN * self.replicated_s {
+        // By its own claim: an inflation that made it rough would never be looked at again.
+        let is_rough = fit.half_width() > ROUGH * self.inflation().max(1.0);
+        if !is_rough && self.seconds >= AGAIN * self.replicated_s {
             self.replicates.look(&self.windows, fit, self.settings.slo, self.too_much);
             self.replicated_s = self.seconds;
             self.refit();
@@ -297,6 +311,9 @@ impl Adaptive {
         // Whatever a curve says: below what was too much, and no leap beyond what was kept.
         rate = rate.min(0.98 * self.too_much).min(2.0 * self.kept.unwrap_or(f64::INFINITY));
         rate = rate.min(self.most());
+        if self.stalled >= STALLED && rate < FAR_BELOW * fit.line_per_s {
+            return (self.unstalled(fit, rate), self.unit_s());
+        }
         let units = if half > ROUGH {
             1.0
         } else if half > 0.12 {
@@ -314,6 +331,25 @@ impl Adaptive {
             }
         }
         (best.max(LEAST_RATE), seconds)
+    }
+
+    /// What is offered where windows far below an uncertain line say nothing of it, and would leave
+    /// it as uncertain for ever: rates that rise from what was seen to keep the SLO.
+    fn unstalled(&self, fit: &Fit, careful: f64) -> f64 {
+        let kept = BEYOND_KEPT * self.kept.unwrap_or(careful);
+        let rate = kept.min(JUST_BELOW * fit.line_per_s).min(0.98 * self.too_much);
+        rate.max(careful).min(self.most())
+    }
+
+    /// Counts windows that left the interval as wide as it was.
+    fn count_stalled(&mut self) {
+        let Some(fit) = &self.fit else { return };
+        let half = fit.half_width();
+        if half < NARROWER * self.narrowest {
+            (self.narrowest, self.stalled) = (half, 0);
+        } else {
+            self.stalled += 1;
+        }
     }
 
     /// How many standard errors below the line the next window is: so that over the time that the
@@ -375,6 +411,7 @@ impl Adaptive {
                 self.refit();
                 self.blind += u32::from(self.fit.is_none());
                 self.calibrate();
+                self.count_stalled();
                 if clearly { State::Recover { tries: 0 } } else { self.search_on() }
             }
             State::CheckBelow => {
@@ -417,6 +454,7 @@ impl Adaptive {
         self.kept = Some(self.kept.unwrap_or(0.0).max(rate));
         (self.fit, self.check, self.blind) = (None, (None, None), 0);
         (self.replicates, self.replicated_s) = (Replicates::default(), 0.0);
+        (self.narrowest, self.stalled) = (f64::INFINITY, 0);
         self.refit();
         State::Search
     }

@@ -33,12 +33,15 @@ struct Summary {
     covered: f64,
     load_s: f64,
     above_s: f64,
-    /// Seeds of searches that were far off, and by how much.
+    /// Seeds of searches that were far off, and by how much; and of those that took very long.
     far: Vec<(u64, f64)>,
+    long: Vec<(u64, f64)>,
 }
 
 /// An error beyond this is far off.
 const FAR: f64 = 0.15;
+/// So many times the mean time is very long.
+const LONG: f64 = 5.0;
 
 fn ladder(case: &Case) -> Box<dyn Search> {
     Box::new(Ladder::new(ladder::Settings {
@@ -106,13 +109,17 @@ fn summarise(truth: f64, outcomes: &[(u64, Outcome)]) -> Summary {
         sum.load_s += outcome.seconds();
         sum.above_s += outcome.seconds_above(truth);
     }
+    let mean_s = sum.load_s / n;
+    let times = outcomes.iter().map(|(seed, outcome)| (*seed, outcome.seconds()));
+    sum.long = times.filter(|(_, seconds)| *seconds > LONG * mean_s).collect();
     Summary {
         bias: sum.bias / n,
         rmse: (sum.rmse / n).sqrt(),
         covered: sum.covered / n,
-        load_s: sum.load_s / n,
+        load_s: mean_s,
         above_s: sum.above_s / n,
         far: sum.far,
+        long: sum.long,
     }
 }
 
@@ -135,7 +142,7 @@ fn main() -> ExitCode {
     println!();
     println!("| case | capacity | method | bias | rmse | covered | load | most | above | most |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let (mut misses, mut far) = (Vec::new(), Vec::new());
+    let (mut misses, mut far, mut long) = (Vec::new(), Vec::new(), Vec::new());
     for case in cases::all().iter().filter(|case| case.name.starts_with(only)) {
         let published = repeat(case, &seeds, &ladder);
         let ours = repeat(case, &seeds, &adaptive);
@@ -144,6 +151,7 @@ fn main() -> ExitCode {
             Box::new(Bisection::new((SLO_QUANTILE, case.bound_ns), START_PER_S, until_s))
         });
         far.extend(ours.far.iter().map(|&(seed, off)| (case.name, seed, off)));
+        long.extend(ours.long.iter().map(|&(seed, seconds)| (case.name, seed, seconds)));
         row(case, &published, "ladder");
         mark(case, &ours, &published, &bisecting, &mut misses);
         row(case, &bisecting, "bisection");
@@ -151,6 +159,9 @@ fn main() -> ExitCode {
     println!();
     for (name, seed, off) in far {
         println!("far off: {name}, seed {seed}: {:+.1}%", off * 100.0);
+    }
+    for (name, seed, seconds) in long {
+        println!("very long: {name}, seed {seed}: {seconds:.0} s");
     }
     println!(
         "beyond their bounds: {}",

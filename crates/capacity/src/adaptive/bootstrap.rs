@@ -14,7 +14,7 @@ use super::evidence::Evidence;
 use super::fit::Fit;
 use crate::conduct::World;
 use crate::simulated::Simulated;
-use crate::window::{Offer, Window};
+use crate::window::{Offer, Phase, Window};
 use std::ops::Range;
 
 /// Replicates; fewer where windows hold so many requests that these would take long.
@@ -66,7 +66,9 @@ impl Replicates {
         let aside = self.aside.or_else(|| Some(mean(&lines(0..FEWEST, 0.0))? - known));
         let lines = lines(self.n..self.n + replicates, aside.unwrap_or(0.0));
         self.n += replicates;
-        let Some(mean) = mean(&lines) else { return };
+        // Of few that can be fitted nothing is learnt: they are of another server.
+        let are_alike = 2 * lines.len() as u64 > replicates;
+        let Some(mean) = mean(&lines).filter(|_| are_alike) else { return };
         self.aside = Some(mean - known);
         let off = |&(line, error): &(f64, f64)| ((line - mean) / error).powi(2);
         let n = lines.len() as f64;
@@ -81,7 +83,9 @@ fn mean(lines: &[(f64, f64)]) -> Option<f64> {
     (lines.len() > 1).then_some(sum / lines.len() as f64)
 }
 
-/// The same offer again, at so many times the rate.
+/// The same offer again, at so many times the rate. Recovery begins with nothing left to do: how
+/// much of an overload was left when it was cut is not known, and windows are counted only after it
+/// is gone.
 fn replicate(window: &Window, times: f64, world: &mut Simulated, bound_s: f64) -> Window {
     let settle_s = (window.seconds - bound_s - window.counted_s).max(0.0);
     let Ok(again) = world.window(&Offer {
@@ -90,7 +94,7 @@ fn replicate(window: &Window, times: f64, world: &mut Simulated, bound_s: f64) -
         settle_s,
         phase: window.phase,
         may_cut: false,
-        fresh: false,
+        fresh: window.phase == Phase::Recover,
     });
     again
 }
@@ -98,7 +102,6 @@ fn replicate(window: &Window, times: f64, world: &mut Simulated, bound_s: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::Phase;
     use plimsoll_workload::distribution::Distribution;
     use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 
@@ -138,6 +141,33 @@ mod tests {
         assert!((replicates.freedom - 46.5).abs() < 1e-9, "{}", replicates.freedom);
         // Other seeds: a second look says something of its own.
         assert!((replicates.inflation() - first.inflation()).abs() > 1e-9);
+    }
+
+    /// A live overload ends with what waits for a connection dropped: the queue that it would have
+    /// left must not be in the replicates of the windows after it.
+    #[test]
+    fn what_an_overload_leaves_is_not_in_the_windows_after_it() {
+        let law = ServiceTime::Law(Distribution::parse("exp:4ms").unwrap());
+        let mut world = Simulated::new(ServiceModel::new(law), SLO.1, 3);
+        let mut window = |rate_per_s, seconds, phase, fresh| {
+            let settle_s = 0.1;
+            let may_cut = false;
+            let offer = Offer { rate_per_s, seconds, settle_s, phase, may_cut, fresh };
+            let Ok(window) = world.window(&offer);
+            window
+        };
+        let mut windows = vec![window(150.0, 4.0, Phase::Ramp, false)];
+        windows.push(window(2000.0, 2.0, Phase::Ramp, false));
+        windows[1].was_cut = true;
+        windows.push(window(10.0, 0.5, Phase::Recover, true));
+        windows.push(window(30.0, 4.0, Phase::Search, false));
+        windows.push(window(160.0, 4.0, Phase::Search, false));
+        let fit = Evidence::of(&windows).fit((SLO.0, 0.03), 2000.0, None).unwrap();
+        let mut replicates = Replicates::default();
+        replicates.look(&windows, &fit, SLO, 2000.0);
+        // Of 32, nearly all have a line, and near the fitted one.
+        assert!(replicates.freedom > 24.0, "{replicates:?}");
+        assert!(replicates.aside.unwrap().abs() < 0.2, "{replicates:?}");
     }
 
     #[test]
