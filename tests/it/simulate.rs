@@ -5,6 +5,7 @@ use crate::place::Place;
 use crate::program::PLIMSOLL;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A pool that is overloaded for a while.
 const PLAN: &str = "\
@@ -77,6 +78,26 @@ fn the_result_has_its_shape_and_every_request_is_accounted_for() {
     let high = number(&paired["ci95"]["lost"][1]);
     assert!(high < 0.0, "always loses less on every day: {paired}");
     assert!(number(&result["timing"]["requests_per_cpu_s"]) > 0.0);
+}
+
+/// The fields that the manual's table of figures names.
+fn documented() -> BTreeSet<String> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simulate.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, figures) = page.split_once("## Figures").unwrap();
+    let rows = figures.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    let names = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    names.map(|name| name.trim_end_matches("[]").to_owned()).collect()
+}
+
+#[test]
+fn the_fields_of_the_result_are_those_of_the_manual() {
+    let place = Place::new();
+    let result = simulated(&place, &["--replications", "2"]);
+    let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let said = keys(&result).union(&keys(&result["policies"][0])).cloned().collect::<BTreeSet<_>>();
+    assert_eq!(said, documented());
 }
 
 #[test]

@@ -87,7 +87,8 @@ impl Queue {
         let schedule = Arc::new(Schedule::constant(rate, duration_ns).unwrap());
         let service = ServiceTime::Law(self.service);
         let mut requests = Requests::new(schedule, Arrivals::Poisson, &service, seed);
-        let mut engine = Engine::new(&self.rules, Stream::named(seed, "balancer"));
+        let rules = self.rules.clone().of_one_instance();
+        let mut engine = Engine::new(&rules, Stream::named(seed, "balancer"));
         let mut tally = Tally::default();
         engine.open(0, ONE, 0, &mut tally);
         loop {

@@ -109,6 +109,7 @@ impl<'a> World<'a> {
         let duration_ns = schedule.duration_ns();
         let can_fail = setup.rules.can_fail || setup.failures.is_some();
         let rules = Rules { can_fail, ..setup.rules.clone() };
+        let rules = if setup.most <= 1 { rules.of_one_instance() } else { rules };
         let stream = |name| Stream::named(seed, name);
         let mut world = Self {
             setup,

@@ -60,6 +60,19 @@ impl Compare for Plain {
     }
 }
 
+/// Whether the machine has the vector instructions that are made use of.
+pub(super) fn has_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
     use super::{Compare, Heads};

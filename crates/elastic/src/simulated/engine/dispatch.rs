@@ -26,6 +26,18 @@ pub(super) trait Instances {
     /// Lets the next request that has left by `now` go: from where, and when.
     fn leave(&mut self, now: u64, tally: &mut Tally) -> Option<(usize, u64)>;
 
+    /// Lets all that have left by `now` go, in any order, as nothing waits for their places.
+    #[inline(always)]
+    fn leave_all(&mut self, now: u64, balancer: &mut Balancer, tally: &mut Tally) {
+        while let Some((slot, _)) = self.leave(now, tally) {
+            balancer.remove(slot);
+        }
+    }
+
+    /// Is told when time goes on to next, before a request is accepted.
+    #[inline(always)]
+    fn look_ahead(&mut self, _next: u64) {}
+
     /// An instance loses what it has.
     fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally);
 
@@ -54,10 +66,7 @@ impl<I: Instances> Dispatcher<I> {
     pub(super) fn open(&mut self, slot: usize, slowness: u64, now: u64, tally: &mut Tally) {
         self.instances.grow(slot + 1);
         self.instances.open(slot, slowness, now);
-        self.balancer.open(slot);
-        // Twice as fast, twice as often.
-        let weight = super::ONE.saturating_mul(UNIT_WEIGHT) / slowness.max(1);
-        self.balancer.set_weight(slot, weight);
+        self.balancer.open_by_speed(slot, slowness);
         self.dispatch(now, tally);
     }
 
@@ -93,13 +102,15 @@ impl<I: Instances> Dispatcher<I> {
     /// Offers requests in order, none earlier than what came before.
     pub(super) fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
         tally.offered += due.len() as u64;
-        for (&due, &service) in due.iter().zip(service) {
-            self.pass(due, tally);
-            let request = Request { due, service };
+        let last = due.len().saturating_sub(1);
+        for (index, (&t, &service)) in due.iter().zip(service).enumerate() {
+            self.pass(t, tally);
+            self.instances.look_ahead(due[(index + 1).min(last)]);
+            let request = Request { due: t, service };
             if self.queue.is_empty()
                 && let Some(slot) = self.balancer.choose()
             {
-                self.accept(slot, request, due, tally);
+                self.accept(slot, request, t, tally);
             } else {
                 self.queue.push(request, tally);
             }
@@ -110,6 +121,16 @@ impl<I: Instances> Dispatcher<I> {
     /// becomes free at that very moment, too.
     #[inline(always)]
     pub(super) fn pass(&mut self, now: u64, tally: &mut Tally) {
+        if self.queue.is_empty() {
+            self.instances.leave_all(now, &mut self.balancer, tally);
+        } else {
+            self.pass_queued(now, tally);
+        }
+    }
+
+    /// The same, where requests wait for the places of those that leave: in their order.
+    #[inline(never)]
+    fn pass_queued(&mut self, now: u64, tally: &mut Tally) {
         while let Some((slot, at)) = self.instances.leave(now, tally) {
             self.balancer.remove(slot);
             if !self.queue.is_empty() {
@@ -138,6 +159,3 @@ impl<I: Instances> Dispatcher<I> {
         self.instances.accept(slot, request, present, now, tally);
     }
 }
-
-/// The weight of an instance of speed 1.
-const UNIT_WEIGHT: u64 = 1 << 16;

@@ -3,16 +3,20 @@
 //!
 //! As on the fast path ([`super::lanes`]) a request's departure is known when an instance accepts
 //! it: first come first served, each core knows when it is free; and so it is known whether its
-//! client will have given up before. What is kept in order is only the head of each core, in a
-//! [`Winner`] tree. Requests are counted when they are accepted; where instances can fail, when
+//! client will have given up before. What is looked at again is only the head of each core, in
+//! [`Departures`]. Requests are counted when they are accepted; where instances can fail, when
 //! they leave.
 
+use super::balancer::Balancer;
+use super::departures::{Departures, LATEST};
 use super::dispatch::Instances;
 use super::queue::Request;
 use super::tally::{Loss, Tally};
-use super::winner::Winner;
 use super::{Rules, scaled};
 use std::collections::VecDeque;
+
+/// What a core has instead of a head without one.
+const NONE: Held = Held { due: 0, at: u64::MAX, work: 0 };
 
 /// A request at a core.
 #[derive(Debug, Clone, Copy)]
@@ -27,10 +31,11 @@ struct Held {
 pub(super) struct General {
     rules: Rules,
     cores: usize,
-    heads: Winner,
-    /// Cores, `rules.cores` for each instance: when it is free, and what it has, the head first.
+    departures: Departures,
+    /// Cores, `rules.cores` for each instance: when it is free, what it serves, and what waits.
     free: Vec<u64>,
-    held: Vec<VecDeque<Held>>,
+    head: Vec<Held>,
+    behind: Vec<VecDeque<Held>>,
     /// Of each core its instance.
     slots: Vec<usize>,
     /// Of each instance.
@@ -45,9 +50,10 @@ impl General {
         Self {
             rules: rules.clone(),
             cores: rules.cores as usize,
-            heads: Winner::new(0),
+            departures: Departures::new(),
             free: Vec::new(),
-            held: Vec::new(),
+            head: Vec::new(),
+            behind: Vec::new(),
             slots: Vec::new(),
             slowness: Vec::new(),
             leaving: VecDeque::new(),
@@ -65,24 +71,36 @@ impl General {
     ) {
         let core = slot * self.cores + core;
         self.free[core] = free;
-        self.held[core].extend(leave.map(|at| Held { due: at, at, work: 0 }));
-        self.heads.set(core, self.held[core].front().map(|head| head.at));
+        for at in leave {
+            self.hold(core, Held { due: at, at, work: 0 });
+        }
+    }
+
+    /// A core has one request more.
+    #[inline(always)]
+    fn hold(&mut self, core: usize, held: Held) {
+        if self.head[core].at == NONE.at {
+            self.head[core] = held;
+            self.departures.set(core, Some(held.at));
+        } else {
+            self.behind[core].push_back(held);
+        }
     }
 
     fn cores_of(&self, slot: usize) -> std::ops::Range<usize> {
         slot * self.cores..(slot + 1) * self.cores
     }
+}
 
-    /// Counts a request that an instance served: in time, or for nobody.
-    #[inline(always)]
-    fn count(&self, held: Held, tally: &mut Tally) {
-        let response = held.at - held.due;
-        if response > self.rules.client_timeout {
-            tally.work += held.work;
-            tally.lose(Loss::ClientTimeout, 1);
-        } else {
-            tally.serve(response, held.work);
-        }
+/// Counts a request that an instance served: in time, or for nobody.
+#[inline(always)]
+fn count(rules: &Rules, held: Held, tally: &mut Tally) {
+    let response = held.at - held.due;
+    if response > rules.client_timeout {
+        tally.work += held.work;
+        tally.lose(Loss::ClientTimeout, 1);
+    } else {
+        tally.serve(response, held.work);
     }
 }
 
@@ -91,9 +109,10 @@ impl Instances for General {
         if slots > self.slowness.len() {
             self.slowness.resize(slots, super::ONE);
             self.free.resize(slots * self.cores, 0);
-            self.held.resize(slots * self.cores, VecDeque::new());
+            self.head.resize(slots * self.cores, NONE);
+            self.behind.resize(slots * self.cores, VecDeque::new());
             self.slots.extend((self.slots.len()..slots * self.cores).map(|core| core / self.cores));
-            self.heads.grow(slots * self.cores);
+            self.departures.grow(slots * self.cores);
         }
     }
 
@@ -110,11 +129,13 @@ impl Instances for General {
 
     fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
         for core in self.cores_of(slot) {
-            for held in self.held[core].drain(..) {
+            let head = Some(std::mem::replace(&mut self.head[core], NONE));
+            let has_it = head.into_iter().filter(|head| head.at != NONE.at);
+            for held in has_it.chain(self.behind[core].drain(..)) {
                 tally.lose(self.rules.fails_as(held.due, now), 1);
             }
             self.free[core] = now;
-            self.heads.set(core, None);
+            self.departures.set(core, None);
         }
         // Those whose clients would have given up were counted as that, and are.
         self.leaving.retain(|&(_, of)| of != slot);
@@ -135,7 +156,7 @@ impl Instances for General {
     /// The head of a core that has been served, or one whose client has given up.
     #[inline(always)]
     fn leave(&mut self, now: u64, tally: &mut Tally) -> Option<(usize, u64)> {
-        let served = self.heads.come(now);
+        let served = self.departures.come(now);
         if let Some(&(at, slot)) = self.leaving.front()
             && at <= now
             && served.is_none_or(|(_, served_at)| at < served_at)
@@ -144,13 +165,54 @@ impl Instances for General {
             return Some((slot, at));
         }
         let (core, at) = served?;
-        if let Some(head) = self.held[core].pop_front()
-            && self.rules.can_fail
-        {
-            self.count(head, tally);
+        if self.rules.can_fail {
+            count(&self.rules, self.head[core], tally);
         }
-        self.heads.set(core, self.held[core].front().map(|next| next.at));
+        let next = self.behind[core].pop_front();
+        self.head[core] = next.unwrap_or(NONE);
+        self.departures.set(core, next.map(|next| next.at));
         Some((self.slots[core], at))
+    }
+
+    #[inline(always)]
+    fn leave_all(&mut self, now: u64, balancer: &mut Balancer, tally: &mut Tally) {
+        let Departures::Few(few) = &mut self.departures else {
+            while let Some((slot, _)) = self.leave(now, tally) {
+                balancer.remove(slot);
+            }
+            return;
+        };
+        let mut come = few.take_all(now);
+        while come != 0 {
+            let core = come.trailing_zeros() as usize;
+            come &= come - 1;
+            loop {
+                balancer.remove(self.slots[core]);
+                if self.rules.can_fail {
+                    count(&self.rules, self.head[core], tally);
+                }
+                let next = self.behind[core].pop_front();
+                self.head[core] = next.unwrap_or(NONE);
+                match next {
+                    Some(next) if next.at <= now => {}
+                    Some(next) => break few.set(core, next.at),
+                    None => break,
+                }
+            }
+        }
+        while let Some(&(at, slot)) = self.leaving.front()
+            && at <= now
+        {
+            self.leaving.pop_front();
+            balancer.remove(slot);
+        }
+    }
+
+    #[inline(always)]
+    fn look_ahead(&mut self, next: u64) {
+        if let Departures::Few(few) = &mut self.departures {
+            few.look(next);
+        }
     }
 
     #[inline(always)]
@@ -173,15 +235,11 @@ impl Instances for General {
             tally.lose(Loss::ClientTimeout, 1);
             return;
         }
-        let held = Held { due: request.due, at: start.saturating_add(work), work };
+        let held = Held { due: request.due, at: (start + work).min(LATEST), work };
         free[core] = held.at;
-        let core = first + core;
-        if self.held[core].is_empty() {
-            self.heads.set(core, Some(held.at));
-        }
-        self.held[core].push_back(held);
+        self.hold(first + core, held);
         if !self.rules.can_fail {
-            self.count(held, tally);
+            count(&self.rules, held, tally);
         }
     }
 }

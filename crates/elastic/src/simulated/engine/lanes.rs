@@ -15,7 +15,7 @@
 //!   again by then is a branch of its own, seldom taken: so neither the comparison nor the new
 //!   departure's time is part of the chain from request to request.
 
-use super::compare::{Compare, Heads, LANES, Plain};
+use super::compare::{Compare, Heads, LANES, Plain, has_vectors};
 use super::tally::{Loss, Tally};
 
 /// The most instances.
@@ -375,17 +375,4 @@ impl Lanes {
         self.rings[lane][usize::from(from.wrapping_add(len)) % RING] = at;
         self.ring[lane].1 = len + 1;
     }
-}
-
-/// Whether the machine has the vector instructions that are made use of.
-fn has_vectors() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("bmi2")
-            && std::arch::is_x86_feature_detected!("lzcnt")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }

@@ -36,10 +36,15 @@ impl Levels {
             self.grow(slot + 1);
         }
         match self {
-            Self::Few { open, .. } => *open |= 1 << slot,
-            Self::Many { open, .. } => open[slot] = true,
+            Self::Few { having, fewest, open } => {
+                *open |= 1 << slot;
+                enter(having, fewest, 1 << slot, present);
+            }
+            Self::Many { tree, open } => {
+                open[slot] = true;
+                tree.set(slot, Some(u64::from(present)));
+            }
         }
-        self.enter(slot, present);
     }
 
     /// Takes out an instance that is there.
@@ -60,33 +65,14 @@ impl Levels {
     #[inline(always)]
     pub(super) fn change(&mut self, slot: usize, from: u32, to: u32) {
         match self {
-            Self::Few { having, open, .. } => {
-                if *open >> slot & 1 == 0 {
-                    return;
-                }
-                having[from as usize] ^= 1 << slot;
+            Self::Few { having, fewest, open } => {
+                // None of a closed one, which is of no level.
+                let bit = *open & 1 << (slot % FEW);
+                having[from as usize] ^= bit;
+                enter(having, fewest, bit, to);
             }
-            Self::Many { open, .. } => {
-                if !open[slot] {
-                    return;
-                }
-            }
-        }
-        self.enter(slot, to);
-    }
-
-    #[inline(always)]
-    fn enter(&mut self, slot: usize, present: u32) {
-        match self {
-            Self::Few { having, fewest, .. } => {
-                let level = present as usize;
-                if level >= having.len() {
-                    having.resize(level + 1, 0);
-                }
-                having[level] |= 1 << slot;
-                *fewest = level.min(*fewest);
-            }
-            Self::Many { tree, .. } => tree.set(slot, Some(u64::from(present))),
+            Self::Many { tree, open } if open[slot] => tree.set(slot, Some(u64::from(to))),
+            Self::Many { .. } => {}
         }
     }
 
@@ -131,6 +117,18 @@ impl Levels {
             open.resize(slots, false);
         }
     }
+}
+
+/// Puts the instance of a bit, if any, at a level.
+#[inline(always)]
+fn enter(having: &mut Vec<u64>, fewest: &mut usize, bit: u64, present: u32) {
+    let level = present as usize;
+    if level >= having.len() {
+        having.resize(level + 1, 0);
+    }
+    having[level] |= bit;
+    // A level of a closed one may be empty: those are gone over where the least is looked for.
+    *fewest = level.min(*fewest);
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@
 
 mod balancer;
 mod compare;
+mod departures;
 mod dispatch;
 mod general;
 mod lanes;
 mod levels;
 mod queue;
+mod recursion;
 mod sharing;
 mod tally;
 mod winner;
@@ -22,6 +24,7 @@ use dispatch::{Dispatcher, Instances};
 use general::General;
 use lanes::Lanes;
 use plimsoll_workload::random::Stream;
+use recursion::Recursion;
 use sharing::Sharing;
 
 /// Service times are multiplied by a slowness over this: at speed 1.
@@ -71,6 +74,15 @@ impl Rules {
         }
     }
 
+    /// The same for a pool that never has more than one instance: there is nothing to choose.
+    #[must_use]
+    pub fn of_one_instance(self) -> Self {
+        match self.limit {
+            None => Self { choice: Choice::RoundRobin, ..self },
+            Some(_) => self,
+        }
+    }
+
     /// With a number of cores that an engine can have.
     fn bounded(&self) -> Self {
         Self { cores: self.cores.clamp(1, MOST_CORES), ..self.clone() }
@@ -80,6 +92,19 @@ impl Rules {
     fn fails_as(&self, due: u64, now: u64) -> Loss {
         let is_waited_for = now - due < self.client_timeout;
         if is_waited_for { Loss::InstanceFailed } else { Loss::ClientTimeout }
+    }
+
+    /// Whether no request depends on how many others an instance has: see [`recursion`].
+    fn is_blind(&self) -> bool {
+        let is_unasked =
+            matches!(self.choice, Choice::RoundRobin | Choice::Weighted | Choice::Random);
+        is_unasked
+            && self.limit.is_none()
+            && self.queue_room == 0
+            && self.client_timeout == u64::MAX
+            && self.slowdown.is_none()
+            && !self.can_fail
+            && !self.is_shared
     }
 
     /// Whether the fast path can run it, as long as there are no more instances than it can have.
@@ -152,15 +177,17 @@ pub struct Engine {
 
 enum Path {
     Fast(Box<Lanes>),
+    Blind(Box<Recursion>),
     General(Box<Dispatcher<General>>),
     Sharing(Box<Dispatcher<Sharing>>),
 }
 
 /// Does the same on whichever path it is.
 macro_rules! on_path {
-    ($path:expr, $of:ident => $fast:expr, $general:expr) => {
+    ($path:expr, $of:ident => $fast:expr, $blind:expr, $general:expr) => {
         match $path {
             Path::Fast($of) => $fast,
+            Path::Blind($of) => $blind,
             Path::General($of) => $general,
             Path::Sharing($of) => $general,
         }
@@ -185,6 +212,11 @@ impl Engine {
             Some(limit) if rules.is_fast() => {
                 let path = Path::Fast(Box::new(Lanes::new(limit, with_vectors)));
                 Self { path, rules: rules.bounded(), chance }
+            }
+            _ if rules.is_blind() => {
+                let rules = rules.bounded();
+                let path = Path::Blind(Box::new(Recursion::new(&rules, chance.clone())));
+                Self { path, rules, chance }
             }
             _ => Self::general(rules, chance),
         }
@@ -212,7 +244,7 @@ impl Engine {
         }
         let cores = self.rules.cores;
         on_path!(&mut self.path, of => of.open(slot, cores, slowness, now),
-            of.open(slot, slowness, now, tally));
+            of.open(slot, slowness, now), of.open(slot, slowness, now, tally));
     }
 
     /// What the fast path has, on the general one, which gives the same figures from here on.
@@ -240,55 +272,57 @@ impl Engine {
     pub fn set_slowness(&mut self, slot: usize, slowness: u64) {
         let slowness = bounded(slowness);
         on_path!(&mut self.path, of => of.set_slowness(slot, slowness),
-            of.instances.set_slowness(slot, slowness));
+            of.set_slowness(slot, slowness), of.instances.set_slowness(slot, slowness));
     }
 
     /// Sends no more requests to an instance; it finishes those that it has.
     pub fn close(&mut self, slot: usize) {
-        on_path!(&mut self.path, of => of.close(slot), of.close(slot));
+        on_path!(&mut self.path, of => of.close(slot), of.close(slot), of.close(slot));
     }
 
     /// How many requests an instance has.
     #[must_use]
     pub fn present(&self, slot: usize) -> u32 {
-        on_path!(&self.path, of => of.present(slot), of.present(slot))
+        on_path!(&self.path, of => of.present(slot), of.present(slot), of.present(slot))
     }
 
     /// When an instance has done all that it was given.
     #[must_use]
     pub fn done_at(&self, slot: usize) -> u64 {
-        on_path!(&self.path, of => of.free(slot).max().unwrap_or(0), of.instances.done_at(slot))
+        on_path!(&self.path, of => of.free(slot).max().unwrap_or(0), of.done_at(slot),
+            of.instances.done_at(slot))
     }
 
     /// Work that was counted and is not yet done, ticks of cores.
     #[must_use]
     pub fn backlog(&self, now: u64) -> u64 {
-        on_path!(&self.path, of => of.backlog(now), of.instances.backlog(now))
+        on_path!(&self.path, of => of.backlog(now), of.backlog(now), of.instances.backlog(now))
     }
 
     /// Ends an instance at once: what it has is lost. Only by rules under which instances can fail.
     pub fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
         on_path!(&mut self.path,
             _of => unreachable!("the fast path has counted what is lost: see `Rules::can_fail`"),
+            unreachable!("nor can these"),
             _of.fail(slot, now, tally));
     }
 
     /// Requests that wait at the balancer.
     #[must_use]
     pub fn queued(&self) -> usize {
-        on_path!(&self.path, _of => 0, _of.queued())
+        on_path!(&self.path, _of => 0, 0, _of.queued())
     }
 
     /// Offers requests with their service times at speed 1, as many, in the order in which they are
     /// due.
     pub fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
         on_path!(&mut self.path, of => of.offer(due, service, tally),
-            of.offer(due, service, tally));
+            of.offer(due, service, tally), of.offer(due, service, tally));
     }
 
     /// Lets time pass without a request.
     pub fn pass(&mut self, now: u64, tally: &mut Tally) {
-        on_path!(&mut self.path, of => of.pass(now), of.pass(now, tally));
+        on_path!(&mut self.path, of => of.pass(now), of.pass(now), of.pass(now, tally));
     }
 }
 

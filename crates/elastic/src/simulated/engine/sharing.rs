@@ -4,14 +4,14 @@
 //! requests on c cores at the rate min(1, c / n). A request leaves when that clock has gone on by
 //! its service time (virtual time; S. F. Yashkov, *Processor-sharing queues*, Queueing Systems 2,
 //! 1987). So an arrival changes only when the first of an instance leaves, not the order of the
-//! others, and only the first is kept in a [`Winner`] tree.
+//! others, and only the first is kept among the [`Departures`].
 //!
 //! Requests are counted when they leave: until then it is not known when that will be.
 
+use super::departures::Departures;
 use super::dispatch::Instances;
 use super::queue::Request;
 use super::tally::{Loss, Tally};
-use super::winner::Winner;
 use super::{Rules, scaled};
 
 /// A request at an instance.
@@ -46,7 +46,7 @@ struct Pace {
 /// The state of all instances.
 pub(super) struct Sharing {
     rules: Rules,
-    first: Winner,
+    first: Departures,
     instances: Vec<Instance>,
     /// By the number of requests, as far as it has come.
     paces: Vec<Pace>,
@@ -67,7 +67,7 @@ impl Sharing {
     /// No instance is open.
     pub(super) fn new(rules: &Rules) -> Self {
         let paces = vec![Pace::of(rules.cores, 0)];
-        Self { rules: rules.clone(), first: Winner::new(0), instances: Vec::new(), paces }
+        Self { rules: rules.clone(), first: Departures::new(), instances: Vec::new(), paces }
     }
 
     /// Takes an instance's own time up to now.
