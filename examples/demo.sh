@@ -2,11 +2,12 @@
 # A day of a web server in two minutes: what `make demo` shows.
 #
 # Starts a server of known behaviour (`plimsoll target`), puts nginx in front of it where that is
-# possible, offers it a recorded day, and ends with the path of a report. What was started is ended
-# again. Set, if wanted:
+# possible, offers it a recorded day, simulates a pool of servers on it, and ends with the path of a
+# report. What was started is ended again. Set, if wanted:
 #
 #   TRACE=FILE      another day: a trace (CSV) or an access log; told apart by what is in it
 #   DEMO_FOR=120    how many seconds the day is made to last
+#   DEMO_POOL=PLAN  the pool that is simulated on a day of this kind; `no` for none
 #   DEMO_RUNS=runs  where the run and its report go
 #   PLIMSOLL=FILE   the program
 set -euo pipefail
@@ -17,6 +18,7 @@ plimsoll=${PLIMSOLL:-$PWD/target/release/plimsoll}
 seconds=${DEMO_FOR:-120}
 plan=examples/load/clarknet-day.toml
 runs=${DEMO_RUNS:-$PWD/runs}
+pool=${DEMO_POOL:-examples/elastic/published-day.toml}
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'demo: %s\n' "$*" >&2; exit 1; }
@@ -176,5 +178,14 @@ case $code in
        say 'that is exit code 5. Try again when the host is idle.' ;;
     *) exit "$code" ;;
 esac
-say 'The report, for a browser:'
+
+# How many servers would such a day take, and what would they cost?
+if [ "$pool" != no ]; then
+    say
+    say "A whole day of up to 20 servers, simulated under four policies ($pool):"
+    policies=${report%.html}-pool.html
+    "$plimsoll" simulate "$pool" --out "$runs" --report "$policies" --quiet
+    say
+fi
+say 'The report of the load, for a browser:'
 say "$report"

@@ -42,13 +42,14 @@ pub(super) fn render(simulation: &Simulation) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
     let wall = show_duration((1e9 * timing.wall_s) as u64);
     let speed = show_rate(timing.requests_per_cpu_s);
+    let replications = match about.replications {
+        1 => "one replication of each, which has no interval".to_owned(),
+        many => format!("{many} replications of each, 95% intervals"),
+    };
     let _ = writeln!(
         out,
         "{}",
-        paint.dim(&format!(
-            "{} replications of each, 95% intervals; {wall}, {speed} simulated a core",
-            about.replications
-        ))
+        paint.dim(&format!("{replications}; {wall}, {speed} simulated a core"))
     );
     for warning in &result.warnings {
         let _ = writeln!(out, "note: {warning}");
