@@ -113,11 +113,13 @@ impl Balancer {
         self.present.get(slot).copied().unwrap_or(0)
     }
 
+    /// One request more at an instance, which then has so many.
     #[inline(always)]
-    pub(super) fn add(&mut self, slot: usize) {
+    pub(super) fn add(&mut self, slot: usize) -> u32 {
         let before = self.present[slot];
         self.present[slot] = before + 1;
         self.levels.change(slot, before, before + 1);
+        before + 1
     }
 
     #[inline(always)]
@@ -165,7 +167,10 @@ impl Balancer {
 
     #[inline(always)]
     fn first_of_least(&mut self) -> Option<usize> {
-        self.levels.least().filter(|&(_, present)| present < self.limit).map(|(slot, _)| slot)
+        match self.levels.least() {
+            Some((slot, present)) if present < self.limit => Some(slot),
+            _ => None,
+        }
     }
 
     /// The fewest requests of an instance with room.
@@ -255,8 +260,7 @@ mod tests {
     #[test]
     fn turns_pass_over_what_is_full() {
         let mut balancer = balancer(Choice::RoundRobin, 2);
-        balancer.add(1);
-        balancer.add(1);
+        let _ = (balancer.add(1), balancer.add(1));
         assert_eq!(take(&mut balancer, 5), [Some(0), Some(2), Some(0), Some(2), None]);
     }
 

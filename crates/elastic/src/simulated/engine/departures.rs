@@ -27,8 +27,6 @@ pub(super) struct Few {
     times: [u64; FEW],
     /// The places that have one.
     busy: u64,
-    /// How many of them are compared.
-    places: usize,
     /// Those that have come by the time that was looked for last.
     come: u64,
     looked: u64,
@@ -42,20 +40,13 @@ impl Departures {
     }
 
     fn of(has_vectors: bool) -> Self {
-        Self::Few(Box::new(Few {
-            times: [0; FEW],
-            busy: 0,
-            places: 0,
-            come: 0,
-            looked: 0,
-            has_vectors,
-        }))
+        Self::Few(Box::new(Few { times: [0; FEW], busy: 0, come: 0, looked: 0, has_vectors }))
     }
 
     /// Makes room for so many places; those that are there keep their times.
     pub(super) fn grow(&mut self, places: usize) {
         match self {
-            Self::Few(few) if places <= FEW => few.places = places.max(few.places),
+            Self::Few(_) if places <= FEW => {}
             Self::Few(few) => {
                 let mut tree = Winner::new(places);
                 for place in (0..FEW).filter(|place| few.busy >> place & 1 == 1) {
@@ -155,13 +146,15 @@ impl Few {
 
     #[inline(always)]
     fn compare(&self, now: u64) -> u64 {
+        // Low places are taken first, as a rule.
+        let places = FEW - self.busy.leading_zeros() as usize;
         #[cfg(target_arch = "x86_64")]
         if self.has_vectors {
             #[expect(unsafe_code, reason = "vector instructions")]
             // SAFETY: the machine has them.
-            return unsafe { come_avx2(&self.times, self.places, now) };
+            return unsafe { come_avx2(&self.times, places, now) };
         }
-        come(&self.times, self.places, now)
+        come(&self.times, places, now)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::Rules;
 use super::balancer::Balancer;
+use super::compare::has_vectors;
 use super::queue::{Queue, Request};
 use super::tally::Tally;
 use plimsoll_workload::random::Stream;
@@ -53,13 +54,15 @@ pub(super) struct Dispatcher<I> {
     balancer: Balancer,
     queue: Queue,
     pub(super) instances: I,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no such vectors"))]
+    has_vectors: bool,
 }
 
 impl<I: Instances> Dispatcher<I> {
     /// No instance is open.
     pub(super) fn new(rules: &Rules, instances: I, chance: Stream) -> Self {
         let balancer = Balancer::new(rules.choice, rules.limit, chance);
-        Self { balancer, queue: Queue::new(rules), instances }
+        Self { balancer, queue: Queue::new(rules), instances, has_vectors: has_vectors() }
     }
 
     /// Begins to send requests to an instance that has none: first what waits.
@@ -101,6 +104,24 @@ impl<I: Instances> Dispatcher<I> {
 
     /// Offers requests in order, none earlier than what came before.
     pub(super) fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
+        #[cfg(target_arch = "x86_64")]
+        if self.has_vectors {
+            #[expect(unsafe_code, reason = "vector instructions")]
+            // SAFETY: the machine has them.
+            return unsafe { self.offer_avx2(due, service, tally) };
+        }
+        self.offer_by(due, service, tally);
+    }
+
+    /// The same, with what it calls made for a machine with vector instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+    fn offer_avx2(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
+        self.offer_by(due, service, tally);
+    }
+
+    #[inline(always)]
+    fn offer_by(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
         tally.offered += due.len() as u64;
         let last = due.len().saturating_sub(1);
         for (index, (&t, &service)) in due.iter().zip(service).enumerate() {
@@ -154,8 +175,7 @@ impl<I: Instances> Dispatcher<I> {
 
     #[inline(always)]
     fn accept(&mut self, slot: usize, request: Request, now: u64, tally: &mut Tally) {
-        self.balancer.add(slot);
-        let present = self.balancer.present(slot);
+        let present = self.balancer.add(slot);
         self.instances.accept(slot, request, present, now, tally);
     }
 }

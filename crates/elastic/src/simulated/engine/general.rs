@@ -30,6 +30,8 @@ struct Held {
 /// The state of all instances.
 pub(super) struct General {
     rules: Rules,
+    /// Whether no client gives up, no instance fails, and none is slower the more it has to do.
+    is_plain: bool,
     cores: usize,
     departures: Departures,
     /// Cores, `rules.cores` for each instance: when it is free, what it serves, and what waits.
@@ -47,8 +49,10 @@ pub(super) struct General {
 impl General {
     /// No instance is open.
     pub(super) fn new(rules: &Rules) -> Self {
+        let is_patient = rules.client_timeout == u64::MAX;
         Self {
             rules: rules.clone(),
+            is_plain: is_patient && !rules.can_fail && rules.slowdown.is_none(),
             cores: rules.cores as usize,
             departures: Departures::new(),
             free: Vec::new(),
@@ -74,6 +78,72 @@ impl General {
         for at in leave {
             self.hold(core, Held { due: at, at, work: 0 });
         }
+    }
+
+    /// The head of a core has left; what waits behind it follows, and may have left as well.
+    #[inline(never)]
+    fn follow(&mut self, core: usize, now: u64, balancer: &mut Balancer, tally: &mut Tally) {
+        loop {
+            if self.rules.can_fail {
+                count(&self.rules, self.head[core], tally);
+            }
+            let next = self.behind[core].pop_front();
+            self.head[core] = next.unwrap_or(NONE);
+            match next {
+                Some(next) if next.at <= now => balancer.remove(self.slots[core]),
+                Some(next) => return self.departures.set(core, Some(next.at)),
+                None => return,
+            }
+        }
+    }
+
+    /// Accepts a request that may slow down, fail, or be given up by its client.
+    #[inline(never)]
+    fn accept_any(
+        &mut self,
+        slot: usize,
+        request: Request,
+        present: u32,
+        now: u64,
+        tally: &mut Tally,
+    ) {
+        let gives_up = request.due.saturating_add(self.rules.client_timeout);
+        if now.max(self.free[self.first_free(slot)]) >= gives_up {
+            self.leaving.push_back((gives_up, slot));
+            tally.lose(Loss::ClientTimeout, 1);
+            return;
+        }
+        let slowness = self.rules.slowdown.at(present, self.slowness[slot]);
+        let held = self.place(slot, request, slowness, now);
+        if !self.rules.can_fail {
+            count(&self.rules, held, tally);
+        }
+    }
+
+    /// Gives a request to the core of an instance that is free first.
+    #[inline(always)]
+    fn place(&mut self, slot: usize, request: Request, slowness: u64, now: u64) -> Held {
+        let core = self.first_free(slot);
+        let work = scaled(request.service, slowness);
+        let at = (now.max(self.free[core]) + work).min(LATEST);
+        let held = Held { due: request.due, at, work };
+        self.free[core] = at;
+        self.hold(core, held);
+        held
+    }
+
+    /// The core of an instance that is free first.
+    #[inline(always)]
+    fn first_free(&self, slot: usize) -> usize {
+        let first = slot * self.cores;
+        let free = &self.free[first..first + self.cores];
+        let (mut core, mut earliest) = (0, free[0]);
+        for (other, &at) in free.iter().enumerate().skip(1) {
+            // Either is as likely: a branch would be guessed wrong half of the time.
+            core = std::hint::select_unpredictable(at < earliest, other, core);
+            earliest = earliest.min(at);
+        }
+        first + core
     }
 
     /// A core has one request more.
@@ -186,18 +256,11 @@ impl Instances for General {
         while come != 0 {
             let core = come.trailing_zeros() as usize;
             come &= come - 1;
-            loop {
-                balancer.remove(self.slots[core]);
-                if self.rules.can_fail {
-                    count(&self.rules, self.head[core], tally);
-                }
-                let next = self.behind[core].pop_front();
-                self.head[core] = next.unwrap_or(NONE);
-                match next {
-                    Some(next) if next.at <= now => {}
-                    Some(next) => break few.set(core, next.at),
-                    None => break,
-                }
+            balancer.remove(self.slots[core]);
+            if self.rules.can_fail || !self.behind[core].is_empty() {
+                self.follow(core, now, balancer, tally);
+            } else {
+                self.head[core].at = NONE.at;
             }
         }
         while let Some(&(at, slot)) = self.leaving.front()
@@ -217,29 +280,11 @@ impl Instances for General {
 
     #[inline(always)]
     fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, tally: &mut Tally) {
-        let slowness = self.rules.slowdown.at(present, self.slowness[slot]);
-        let work = scaled(request.service, slowness);
-        let cores = self.cores_of(slot);
-        let first = cores.start;
-        let free = &mut self.free[cores];
-        let (mut core, mut earliest) = (0, free[0]);
-        for (other, &at) in free.iter().enumerate().skip(1) {
-            // Either is as likely: a branch would be guessed wrong half of the time.
-            core = std::hint::select_unpredictable(at < earliest, other, core);
-            earliest = earliest.min(at);
-        }
-        let start = now.max(earliest);
-        let gives_up = request.due.saturating_add(self.rules.client_timeout);
-        if start >= gives_up {
-            self.leaving.push_back((gives_up, slot));
-            tally.lose(Loss::ClientTimeout, 1);
-            return;
-        }
-        let held = Held { due: request.due, at: (start + work).min(LATEST), work };
-        free[core] = held.at;
-        self.hold(first + core, held);
-        if !self.rules.can_fail {
-            count(&self.rules, held, tally);
+        if self.is_plain {
+            let held = self.place(slot, request, self.slowness[slot], now);
+            tally.serve(held.at - held.due, held.work);
+        } else {
+            self.accept_any(slot, request, present, now, tally);
         }
     }
 }

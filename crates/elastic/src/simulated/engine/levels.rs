@@ -123,12 +123,20 @@ impl Levels {
 #[inline(always)]
 fn enter(having: &mut Vec<u64>, fewest: &mut usize, bit: u64, present: u32) {
     let level = present as usize;
-    if level >= having.len() {
-        having.resize(level + 1, 0);
+    if let Some(slots) = having.get_mut(level) {
+        *slots |= bit;
+    } else {
+        enter_higher(having, level, bit);
     }
-    having[level] |= bit;
     // A level of a closed one may be empty: those are gone over where the least is looked for.
     *fewest = level.min(*fewest);
+}
+
+/// The same at a level that no instance was at before.
+#[cold]
+fn enter_higher(having: &mut Vec<u64>, level: usize, bit: u64) {
+    having.resize(level + 1, 0);
+    having[level] = bit;
 }
 
 #[cfg(test)]

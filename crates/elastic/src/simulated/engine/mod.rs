@@ -142,6 +142,9 @@ impl Slowdown {
     /// The slowness of an instance with so many requests.
     #[inline]
     fn at(&self, present: u32, slowness: u64) -> u64 {
+        if self.is_none() {
+            return slowness;
+        }
         let place = (present as usize).saturating_sub(1).min(self.factors.len().saturating_sub(1));
         match self.factors.get(place) {
             None => slowness,
