@@ -74,7 +74,7 @@ row() {
             name, n, n / s, r, 100 * (r / w - 1), ours / (n / s) }'
 }
 printf '| Erlang C | | | %s | | |\n' "$(awk -v w="$wanted" 'BEGIN { printf "%.4f", w }')"
-row 'plimsoll, general path' "$requests" "$seconds" "$response"
+row plimsoll "$requests" "$seconds" "$response"
 for peer in simpy ciw; do
     if read -r n s r <<<"$(pinned "$cache/bin/python" benches/simulate/${peer}_mm21.py $compared)" &&
         [ -n "$r" ]; then
