@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# How fast a day is simulated, against a textbook's heap of events, SimPy and Ciw, and what a request
-# costs in instructions and cache misses: prints the tables of RESULTS.md.
+# How fast a day is simulated, against a textbook's heap of events, SSJ, NeXosim, SimPy and Ciw, and
+# what a request costs in instructions and cache misses: prints the tables of RESULTS.md.
 #   benches/simulate/run.sh [CPU, 0]
-# Pinned to one processor. SimPy and Ciw go into a virtual environment in the user's cache; what
-# cannot be installed is said.
+# Pinned to one processor. The others go into the user's cache; what cannot be had is said.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export PYTHONDONTWRITEBYTECODE=1
@@ -58,28 +57,49 @@ fi
 
 printf '\n## M/M/21 at a load of 0.9\n\n'
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll/simulators
+here=$PWD/benches/simulate
+mkdir -p "$cache"
+
+# What runs a peer: a command that takes a number of requests, or nothing where it cannot be had.
+simpy() { printf '%s %s' "$cache/bin/python" "$here/simpy_mm21.py"; }
+ciw() { printf '%s %s' "$cache/bin/python" "$here/ciw_mm21.py"; }
+ssj() { printf '%s' "java -cp $cache/ssj:$cache/ssj/* Mm21"; }
+nexosim() { printf '%s' "$cache/nexosim/release/nexosim-mm21"; }
+
 if [ ! -x "$cache/bin/python" ]; then
     python3 -m venv "$cache" || printf 'no virtual environment: python3-venv is not installed\n'
 fi
 if ! "$cache/bin/python" -c 'import simpy, ciw' 2>/dev/null; then
     "$cache/bin/pip" install --quiet simpy==4.1.2 ciw==3.2.7 || printf 'not installed: SimPy, Ciw\n'
 fi
-printf '| | requests | requests a second | mean response | off by | × slower |\n'
-printf '| --- | --- | --- | --- | --- | --- |\n'
+{
+    [ -e "$cache/ssj/ssj-3.3.2.jar" ] || mvn --batch-mode --quiet --file "$here/ssj/pom.xml" \
+        dependency:copy-dependencies -DoutputDirectory="$cache/ssj"
+    javac -cp "$cache/ssj/*" -d "$cache/ssj" "$here/ssj/Mm21.java"
+} >&2 || printf 'not built: SSJ, which takes a JDK and Maven\n'
+# Where its lock file may be written.
+mkdir -p "$cache/nexosim-source" && cp -r "$here/nexosim/." "$cache/nexosim-source"
+CARGO_TARGET_DIR=$cache/nexosim cargo build --quiet --release \
+    --manifest-path "$cache/nexosim-source/Cargo.toml" >&2 || printf 'not built: NeXosim\n'
+
+printf '| | | requests | requests a second | mean response | off by | × slower |\n'
+printf '| --- | --- | --- | --- | --- | --- | --- |\n'
 read -r requests seconds response wanted <<<"$(pinned "$bench" --queue 20000000)"
 ours=$(awk -v n="$requests" -v s="$seconds" 'BEGIN { print n / s }')
 row() {
-    awk -v name="$1" -v n="$2" -v s="$3" -v r="$4" -v w="$wanted" -v ours="$ours" 'BEGIN {
-        printf "| %s | %d | %.0f | %.4f | %+.2f%% | %.0f |\n",
-            name, n, n / s, r, 100 * (r / w - 1), ours / (n / s) }'
+    awk -v name="$1" -v of="$2" -v n="$3" -v s="$4" -v r="$5" -v w="$wanted" -v ours="$ours" 'BEGIN {
+        printf "| %s | %s | %d | %.0f | %.4f | %+.2f%% | %.1f |\n",
+            name, of, n, n / s, r, 100 * (r / w - 1), ours / (n / s) }'
 }
-printf '| Erlang C | | | %s | | |\n' "$(awk -v w="$wanted" 'BEGIN { printf "%.4f", w }')"
-row plimsoll "$requests" "$seconds" "$response"
-for peer in simpy ciw; do
-    if read -r n s r <<<"$(pinned "$cache/bin/python" benches/simulate/${peer}_mm21.py $compared)" &&
-        [ -n "$r" ]; then
-        row "$peer $("$cache/bin/pip" show "$peer" | awk '/^Version/ { print $2 }')" "$n" "$s" "$r"
+printf '| Erlang C | | | | %s | | |\n' "$(awk -v w="$wanted" 'BEGIN { printf "%.4f", w }')"
+row plimsoll Rust "$requests" "$seconds" "$response"
+for peer in 'SSJ 3.3.2:Java:ssj:20' 'NeXosim 1.0.0:Rust:nexosim:10' 'SimPy 4.1.2:Python:simpy:1' \
+    'Ciw 3.2.7:Python:ciw:1'; do
+    IFS=: read -r name language of times <<<"$peer"
+    # shellcheck disable=SC2046 # a command and its arguments
+    if read -r n s r <<<"$(pinned $("$of") "$((times * compared))")" && [ -n "$r" ]; then
+        row "$name" "$language" "$n" "$s" "$r"
     else
-        printf '| %s | not run | | | | |\n' "$peer"
+        printf '| %s | %s | not run | | | | |\n' "$name" "$language"
     fi
 done

@@ -8,6 +8,7 @@
 //! changes, a request plays log₂ of the cores without a branch, and no departure is an event.
 
 use super::balancer::Balancer;
+use super::compare::has_vectors;
 use super::tally::{Loss, Tally};
 use super::{Rules, scaled};
 use plimsoll_workload::random::Stream;
@@ -26,6 +27,8 @@ pub(super) struct Recursion {
     instances: Vec<Instance>,
     cores: usize,
     now: u64,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no such vectors"))]
+    has_vectors: bool,
 }
 
 /// What an instance has to do.
@@ -137,7 +140,8 @@ impl Recursion {
     /// No instance is open.
     pub(super) fn new(rules: &Rules, chance: Stream) -> Self {
         let balancer = Balancer::new(rules.choice, None, chance);
-        Self { balancer, instances: Vec::new(), cores: rules.cores as usize, now: 0 }
+        let (cores, has_vectors) = (rules.cores as usize, has_vectors());
+        Self { balancer, instances: Vec::new(), cores, now: 0, has_vectors }
     }
 
     /// Begins to send requests to an instance that has none.
@@ -181,6 +185,24 @@ impl Recursion {
 
     /// Offers requests in order, none earlier than what came before.
     pub(super) fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
+        #[cfg(target_arch = "x86_64")]
+        if self.has_vectors {
+            #[expect(unsafe_code, reason = "vector instructions")]
+            // SAFETY: the machine has them.
+            return unsafe { self.offer_avx2(due, service, tally) };
+        }
+        self.offer_by(due, service, tally);
+    }
+
+    /// The same, made for a machine with vector instructions, and the shifts that come with them.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+    fn offer_avx2(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
+        self.offer_by(due, service, tally);
+    }
+
+    #[inline(always)]
+    fn offer_by(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
         tally.offered += due.len() as u64;
         let (mut sums, counts) = tally.running();
         let mut lost = 0;
