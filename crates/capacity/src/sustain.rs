@@ -29,8 +29,8 @@ const REST: f64 = 0.5;
 const MOST_RESTS: u32 = 20;
 /// So many completions of an overloaded server tell how many it completes.
 const ENOUGH: u64 = 100;
-/// And so many tell it to 5%.
-const MANY: u64 = 400;
+/// And so many tell it to 3%; fewer are taken together with those of the windows that broke.
+const MANY: u64 = 1200;
 /// It is searched up to so many times that.
 const ROOM: f64 = 1.05;
 

@@ -20,7 +20,7 @@ mod quantiles;
 mod segments;
 mod words;
 
-use super::engine::{GREATEST, TICK_NS};
+use super::engine::{GREATEST, TICK_NS, has_vectors};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::service_model::ServiceTime;
 use quantiles::Quantiles;
@@ -144,19 +144,6 @@ fn open_unit(word: u64) -> f64 {
     // From 1 to 2, in steps of 2⁻⁵²; half a step more is exact below 1.
     let above_one = f64::from_bits((word >> 12) | (1023 << 52));
     above_one - (1.0 - 0.5 * f64::EPSILON)
-}
-
-/// Whether the machine has the vector instructions that are made use of.
-fn has_vectors() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("bmi2")
-            && std::arch::is_x86_feature_detected!("lzcnt")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Compare for Plain {
 }
 
 /// Whether the machine has the vector instructions that are made use of.
-pub(super) fn has_vectors() -> bool {
+pub(in super::super) fn has_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         std::arch::is_x86_feature_detected!("avx2")

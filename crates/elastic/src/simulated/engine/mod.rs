@@ -17,6 +17,7 @@ mod tally;
 mod winner;
 
 pub use balancer::{Choice, Ties};
+pub(super) use compare::has_vectors;
 pub(super) use tally::GREATEST;
 pub use tally::{Loss, TICK_NS, Tally};
 
