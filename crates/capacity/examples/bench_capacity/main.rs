@@ -14,7 +14,7 @@ mod cases;
 use bisection::Bisection;
 use cases::{Case, SLO_QUANTILE};
 use plimsoll_capacity::adaptive::{self, Adaptive};
-use plimsoll_capacity::conduct::{Limits, Outcome, conduct};
+use plimsoll_capacity::conduct::{Limits, conduct};
 use plimsoll_capacity::ladder::{self, Ladder, StepOf};
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::simulated::Simulated;
@@ -36,6 +36,15 @@ struct Summary {
     /// Seeds of searches that were far off, and by how much; and of those that took very long.
     far: Vec<(u64, f64)>,
     long: Vec<(u64, f64)>,
+}
+
+/// What one search came to. Its windows are not kept: those of 1,000 searches fill a machine.
+struct Searched {
+    seed: u64,
+    estimate_per_s: Option<f64>,
+    ci95: Option<(f64, f64)>,
+    seconds: f64,
+    seconds_above: f64,
 }
 
 /// An error beyond this is far off.
@@ -83,34 +92,40 @@ fn repeat(
             let mut world = Simulated::new(case.model(), case.bound_ns, seed);
             let mut search = method(case);
             let Ok(outcome) = conduct(search.as_mut(), &mut world, Limits::default(), &mut |_| {});
-            all.push((seed, outcome));
+            all.push(Searched {
+                seed,
+                estimate_per_s: outcome.found.estimate_per_s,
+                ci95: outcome.found.ci95,
+                seconds: outcome.seconds(),
+                seconds_above: outcome.seconds_above(case.capacity_per_s),
+            });
         }
     };
-    let mut outcomes: Vec<(u64, Outcome)> = std::thread::scope(|scope| {
+    let mut all: Vec<Searched> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
         running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    outcomes.sort_by_key(|(seed, _)| *seed);
-    summarise(case.capacity_per_s, &outcomes)
+    all.sort_by_key(|one| one.seed);
+    summarise(case.capacity_per_s, &all)
 }
 
-fn summarise(truth: f64, outcomes: &[(u64, Outcome)]) -> Summary {
+fn summarise(truth: f64, all: &[Searched]) -> Summary {
     let (mut sum, mut n) = (Summary::default(), 0.0);
-    for (seed, outcome) in outcomes {
-        let off = outcome.found.estimate_per_s.unwrap_or(0.0) / truth - 1.0;
+    for one in all {
+        let off = one.estimate_per_s.unwrap_or(0.0) / truth - 1.0;
         n += 1.0;
         if off.abs() > FAR {
-            sum.far.push((*seed, off));
+            sum.far.push((one.seed, off));
         }
         sum.bias += off;
         sum.rmse += off * off;
         let covers = |(low, high): (f64, f64)| low <= truth && truth <= high;
-        sum.covered += f64::from(u8::from(outcome.found.ci95.is_some_and(covers)));
-        sum.load_s += outcome.seconds();
-        sum.above_s += outcome.seconds_above(truth);
+        sum.covered += f64::from(u8::from(one.ci95.is_some_and(covers)));
+        sum.load_s += one.seconds;
+        sum.above_s += one.seconds_above;
     }
     let mean_s = sum.load_s / n;
-    let times = outcomes.iter().map(|(seed, outcome)| (*seed, outcome.seconds()));
+    let times = all.iter().map(|one| (one.seed, one.seconds));
     sum.long = times.filter(|(_, seconds)| *seconds > LONG * mean_s).collect();
     Summary {
         bias: sum.bias / n,
