@@ -1,0 +1,1 @@
+//! Bodies of answers: to the letter for Shoal's own paths, ours under `/v1`.
