@@ -38,6 +38,11 @@ pub trait Locate: Send + Sync {
     fn place(&self, address: IpAddr) -> Option<Arc<Place>>;
     /// Where a client is: what a look-up needs, and no more.
     fn spot(&self, address: IpAddr) -> Option<Spot>;
+    /// The place of a cache that no database knows, by what its agent was told of it.
+    fn announced(&self, coordinates: Option<(f64, f64)>) -> Option<Arc<Place>> {
+        let (latitude, longitude) = coordinates?;
+        Some(Arc::new(Place { latitude, longitude, ..Place::default() }))
+    }
 }
 
 /// Where a client is.

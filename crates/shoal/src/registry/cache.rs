@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use super::State;
+use crate::Now;
 use crate::geo::Place;
 use crate::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
 
@@ -71,9 +72,16 @@ pub struct Cache {
 const INTEGER: u64 = 1 << 63;
 
 impl Cache {
-    /// A cache that a heartbeat announced.
+    /// A cache that a heartbeat announced: its last activity is the heartbeat's own time, as the
+    /// original has it, until the next.
     #[must_use]
-    pub fn new(number: u64, id: u64, beat: &Heartbeat, place: Option<Arc<Place>>) -> Self {
+    pub fn new(
+        number: u64,
+        id: u64,
+        beat: &Heartbeat,
+        place: Option<Arc<Place>>,
+        now: Now,
+    ) -> Self {
         let cache = Self {
             number,
             id,
@@ -88,12 +96,12 @@ impl Cache {
             cloud: beat.cloud.clone(),
             version: beat.version.clone(),
             place,
-            created_s: 0.0,
+            created_s: now.unix_s,
             load: AtomicU64::new(0),
             last_active: AtomicU64::new(beat.timestamp.to_bits()),
-            heard: AtomicU64::new(0),
+            heard: AtomicU64::new(now.elapsed_ns),
             state: AtomicU8::new(State::Unverified as u8),
-            drifting: AtomicBool::new(false),
+            drifting: AtomicBool::new(drifts(beat, now)),
             alive: AtomicBool::new(true),
         };
         cache.set_load(beat.load);
@@ -112,6 +120,29 @@ impl Cache {
     pub(crate) fn set_load(&self, load: Number) {
         let integer = if matches!(load, Number::Int(_)) { INTEGER } else { 0 };
         self.load.store(load.value().abs().to_bits() | integer, Relaxed);
+    }
+
+    /// Takes what a later heartbeat says.
+    pub(super) fn renew(&self, beat: &Heartbeat, now: Now) {
+        self.set_load(beat.load);
+        self.last_active.store(now.unix_s.to_bits(), Relaxed);
+        self.heard.store(now.elapsed_ns, Relaxed);
+        self.drifting.store(drifts(beat, now), Relaxed);
+    }
+
+    /// Ends it.
+    pub(super) fn end(&self) {
+        self.alive.store(false, Relaxed);
+    }
+
+    /// What it is known by beside its secret.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        Identity {
+            address: self.public_ip.or(self.external_ip),
+            private_ip: self.private_ip,
+            port: self.port.value,
+        }
     }
 
     /// The wall clock at its last heartbeat, seconds since 1970; the agent's own at the first.
@@ -157,6 +188,13 @@ impl Cache {
         let most = if most > 0.0 { most } else { DEFAULT_MAX_LOAD };
         ((self.load().value() / most).min(1.0) * 10.0) as u8
     }
+}
+
+/// Seconds by which an agent's clock may differ from ours before that is told.
+const DRIFT_S: f64 = 10.0;
+
+fn drifts(beat: &Heartbeat, now: Now) -> bool {
+    (now.unix_s - beat.timestamp).abs() > DRIFT_S
 }
 
 /// KiB/s that a cache can send where it does not say: Shoal's `cache_max_load`.

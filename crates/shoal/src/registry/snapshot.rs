@@ -25,6 +25,15 @@ pub struct Base {
     pub index: Index,
 }
 
+impl Base {
+    /// Of living members, in the order in which they joined.
+    #[must_use]
+    pub fn new(caches: Vec<Arc<Cache>>) -> Self {
+        let index = Index::new(&caches);
+        Self { caches, index }
+    }
+}
+
 impl Snapshot {
     /// Every living member, in the order in which they joined.
     pub fn caches(&self) -> impl Iterator<Item = &Arc<Cache>> {

@@ -29,6 +29,12 @@ impl State {
         }
     }
 
+    /// Whether only an operator sets and withdraws it.
+    #[must_use]
+    pub fn is_operators(self) -> bool {
+        matches!(self, Self::Drained | Self::Banned)
+    }
+
     pub(super) fn from_u8(value: u8) -> Self {
         match value {
             1 => Self::Verified,
