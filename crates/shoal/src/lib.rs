@@ -15,5 +15,6 @@ pub mod index;
 mod now;
 pub mod order;
 pub mod registry;
+pub mod server;
 
 pub use now::Now;

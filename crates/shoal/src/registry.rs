@@ -44,6 +44,7 @@ pub use state::State;
 
 use std::sync::Arc;
 
+use crate::heartbeat::Refusal;
 use entry::Entries;
 use farewell::Farewells;
 use membership::Membership;
@@ -106,6 +107,11 @@ impl Registry {
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Counts what was not believed before it came here, and hands it on.
+    pub fn refuse(&mut self, refusal: Refusal) -> Refusal {
+        self.counts.refuse(refusal)
     }
 
     /// Entries, living ones.

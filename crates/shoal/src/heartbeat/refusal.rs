@@ -40,6 +40,9 @@ pub enum Refusal {
     /// The registry has as many entries as it may have.
     #[error("the registry is full")]
     Full,
+    /// This source announces too often.
+    #[error("too many announcements")]
+    TooOften,
     /// A goodbye for what is not known.
     #[error("no such cache")]
     Unknown,
@@ -62,6 +65,7 @@ impl Refusal {
             Self::KeyScope(_) => "key_scope",
             Self::SourceFull(_) => "source_full",
             Self::Full => "full",
+            Self::TooOften => "too_often",
             Self::Unknown => "unknown",
         }
     }

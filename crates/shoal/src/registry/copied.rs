@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::entry::Entry;
-use super::{Cache, Registry, Source};
+use super::{Cache, Registry, Source, State};
 use crate::Now;
 use crate::geo::Locate;
 use crate::heartbeat::Heartbeat;
@@ -17,6 +17,8 @@ pub struct Copied {
     pub beat: Heartbeat,
     /// How long ago the other registry heard of it, nanoseconds.
     pub age_ns: u64,
+    /// What the other registry found out about it.
+    pub state: State,
 }
 
 impl Registry {
@@ -35,8 +37,10 @@ impl Registry {
             let place = place.or_else(|| locate.announced(copied.beat.coordinates));
             let heard = Now { elapsed_ns: now.elapsed_ns.saturating_sub(copied.age_ns), ..now };
             let number = self.membership.next_number();
+            let cache = Cache::new(number, copied.id, &copied.beat, place, heard);
+            cache.set_state(copied.state);
             self.admit(Entry {
-                cache: Arc::new(Cache::new(number, copied.id, &copied.beat, place, heard)),
+                cache: Arc::new(cache),
                 uuid: None,
                 source: Source::Copy,
                 counted: false,

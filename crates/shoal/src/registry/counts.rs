@@ -23,7 +23,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts a refusal and hands it on.
-    pub fn refuse(&mut self, refusal: Refusal) -> Refusal {
+    pub(super) fn refuse(&mut self, refusal: Refusal) -> Refusal {
         *self.refused.entry(refusal.reason()).or_default() += 1;
         refusal
     }

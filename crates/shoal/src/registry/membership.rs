@@ -115,13 +115,15 @@ impl Registry {
         Some(Rebuild { base: Arc::clone(&membership.base), joined: membership.joined.clone() })
     }
 
-    /// Takes a base that was built and publishes it.
-    pub fn adopt(&mut self, now: Now, rebuilt: Rebuilt) {
+    /// Takes a base that was built and publishes it. Returns the one before, to be freed without
+    /// the lock.
+    pub fn adopt(&mut self, now: Now, rebuilt: Rebuilt) -> Arc<Base> {
         let membership = &mut self.membership;
         membership.rebuilding = false;
         let upto = rebuilt.upto;
         membership.joined.retain(|cache| upto.is_none_or(|upto| cache.number > upto));
-        membership.base = rebuilt.base;
+        let before = std::mem::replace(&mut membership.base, rebuilt.base);
         membership.publish(now.elapsed_ns);
+        before
     }
 }

@@ -242,6 +242,7 @@ fn a_copy_carries_its_age_and_makes_way_for_the_caches_own_word() {
         id,
         beat: beat("", address, 0.0),
         age_ns: age_s * 1_000_000_000,
+        state: State::Verified,
     };
     let list = [copied(1, HERE, 100), copied(2, THERE, 10), copied(3, [20, 30, 0, 1], 181)];
     assert_eq!(registry.copy(at(0.0), &list, &Meridian), 2);
