@@ -83,9 +83,9 @@ pub fn python_float(x: f64, out: &mut Vec<u8>) {
     }
     let (digits, exponent) = decimal(shortest);
     if plain {
-        push_plain(digits.get(), exponent, out)
+        push_plain(digits.get(), exponent, out);
     } else {
-        push_e(digits.get(), exponent, out)
+        push_e(digits.get(), exponent, out);
     }
 }
 
