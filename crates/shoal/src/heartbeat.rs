@@ -4,20 +4,28 @@
 //! port is `cache_port` or `squid_port`; ports and `max_load` may be numbers or strings and are
 //! echoed as they came. [`parse`] believes nothing that is not within the bounds of [`limits`].
 
+mod fields;
+mod goodbye;
 mod limits;
 mod number;
 mod parse;
+mod quote;
 mod refusal;
+mod write;
 
+use std::fmt;
 use std::net::IpAddr;
 
+pub use goodbye::Goodbye;
 pub use limits::MAX_BYTES;
-pub use number::{Echo, Number};
-pub use parse::parse;
+pub use number::{Echo, Number, python_float};
+pub use parse::{parse, parse_goodbye};
+pub use quote::python_string;
 pub use refusal::Refusal;
+pub use write::goodbye_body;
 
 /// A heartbeat whose every field is within its bounds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Heartbeat {
     /// The key of the registry, a bearer secret: never in an answer, a page or a log.
     pub uuid: Box<str>,
@@ -58,6 +66,29 @@ impl Heartbeat {
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         self.public_ip.or(self.external_ip)
+    }
+}
+
+/// Without the uuid, which is a secret.
+impl fmt::Debug for Heartbeat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Heartbeat")
+            .field("hostname", &self.hostname)
+            .field("port", &self.port)
+            .field("kind", &self.kind)
+            .field("upstream", &self.upstream)
+            .field("public_ip", &self.public_ip)
+            .field("private_ip", &self.private_ip)
+            .field("external_ip", &self.external_ip)
+            .field("timestamp", &self.timestamp)
+            .field("load", &self.load)
+            .field("max_load", &self.max_load)
+            .field("verified", &self.verified)
+            .field("interval_s", &self.interval_s)
+            .field("cloud", &self.cloud)
+            .field("version", &self.version)
+            .field("coordinates", &self.coordinates)
+            .finish_non_exhaustive()
     }
 }
 

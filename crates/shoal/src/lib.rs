@@ -7,6 +7,7 @@
 //! Time is passed in as [`Now`], randomness as a stream: the registry looks at no clock, draws
 //! nothing by itself and opens no socket, so a day of it is simulated in seconds.
 
+pub mod address;
 pub mod answer;
 pub mod auth;
 pub mod geo;

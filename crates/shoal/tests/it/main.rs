@@ -1,7 +1,13 @@
-//! What the registry must do.
+//! What the registry, its server, its agent and its client must do.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
 
+mod address;
+mod auth;
+mod heartbeat;
+mod mutants;
+mod mutation;
+mod python;
 mod registry;
 mod simulation;
 mod support;
