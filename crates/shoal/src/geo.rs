@@ -1,10 +1,17 @@
 //! Where an address is.
 
+mod countries;
+mod mmdb;
+mod record;
+mod source;
 mod sphere;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
+pub use countries::{Country, country};
+pub use mmdb::{Mmdb, MmdbError};
+pub use source::Geography;
 pub use sphere::{EARTH_RADIUS_KM, Point, haversine_km};
 
 /// A place of a geographic database, as answers tell it. One is shared by all caches there.
