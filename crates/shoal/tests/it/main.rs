@@ -1,1 +1,11 @@
 //! What the registry must do.
+
+mod answer_geo_api;
+mod answer_openapi;
+mod answer_pac;
+mod answer_paths;
+mod answer_python;
+mod answer_recorded;
+mod answer_traps;
+mod answer_v1;
+mod support;
