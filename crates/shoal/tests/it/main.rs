@@ -3,6 +3,14 @@
 #![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
 
 mod address;
+mod answer_geo_api;
+mod answer_openapi;
+mod answer_pac;
+mod answer_paths;
+mod answer_python;
+mod answer_recorded;
+mod answer_traps;
+mod answer_v1;
 mod auth;
 mod heartbeat;
 mod mutants;

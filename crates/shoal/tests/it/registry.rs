@@ -7,7 +7,7 @@ use plimsoll_shoal::registry::{
     Cache, Copied, Heard, Kept, Origin, Registry, Settings, Source, State,
 };
 
-use crate::support::{Meridian, at, beat, ip};
+use crate::support::made_up::{Meridian, at, beat, ip};
 
 const HERE: [u8; 4] = [20, 10, 0, 1];
 const THERE: [u8; 4] = [20, 20, 0, 1];
