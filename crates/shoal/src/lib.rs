@@ -7,11 +7,16 @@
 //! Time is passed in as [`Now`], randomness as a stream: the registry looks at no clock, draws
 //! nothing by itself and opens no socket, so a day of it is simulated in seconds.
 
+<<<<<<< HEAD
 pub mod address;
+=======
+pub mod agent;
+>>>>>>> shoal-agent
 pub mod answer;
 pub mod auth;
 pub mod geo;
 pub mod heartbeat;
+pub mod http1;
 pub mod index;
 mod now;
 pub mod order;
