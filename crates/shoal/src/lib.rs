@@ -7,11 +7,8 @@
 //! Time is passed in as [`Now`], randomness as a stream: the registry looks at no clock, draws
 //! nothing by itself and opens no socket, so a day of it is simulated in seconds.
 
-<<<<<<< HEAD
 pub mod address;
-=======
 pub mod agent;
->>>>>>> shoal-agent
 pub mod answer;
 pub mod auth;
 pub mod geo;
