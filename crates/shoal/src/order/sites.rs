@@ -97,6 +97,17 @@ impl Sites {
         Ok(())
     }
 
+    /// Whether a cache is a client's own: announced from its address, or pinned to its network.
+    #[must_use]
+    pub fn has(&self, client: IpAddr, cache: &Cache) -> bool {
+        let client = client.to_canonical();
+        let known = [cache.public_ip, cache.external_ip].into_iter().flatten();
+        known.map(|address| address.to_canonical()).any(|address| {
+            let pinned = self.own(client).iter();
+            address == client || pinned.into_iter().any(|pin| pin.address == address && pin.is(cache))
+        })
+    }
+
     /// The caches of the smallest network that has this address; none if no network has.
     pub(super) fn own(&self, client: IpAddr) -> &[Pinned] {
         let client = client.to_canonical();

@@ -15,7 +15,8 @@ pub type Shelf = ArcSwap<Snapshot>;
 /// The shortest time between two snapshots, nanoseconds.
 const PUBLISH_NS: u64 = 100_000_000;
 
-/// A base is built anew when more joined since, which every look-up has to go through one by one.
+/// A base is built anew when more joined since: they have an index of their own, which is built
+/// with each snapshot.
 const MOST_JOINED: usize = 512;
 
 #[derive(Debug, Default)]
@@ -54,11 +55,10 @@ impl Membership {
 
     fn publish(&mut self, now_ns: u64) {
         self.joined.retain(|cache| cache.alive());
-        self.shelf.store(Arc::new(Snapshot {
-            generation: self.shelf.load().generation + 1,
-            base: Arc::clone(&self.base),
-            joined: self.joined.clone(),
-        }));
+        // When more come at once, the rest is there with the next base, which is due then.
+        let joined = self.joined.iter().take(4 * MOST_JOINED).cloned().collect();
+        let generation = self.shelf.load().generation + 1;
+        self.shelf.store(Arc::new(Snapshot::new(generation, Arc::clone(&self.base), joined)));
         self.changed = false;
         self.published_ns = now_ns;
     }

@@ -85,8 +85,8 @@ impl Worker {
         match route {
             Route::Nearest { menu, count } => lookup.old_nearest(shared, client, menu, count),
             Route::All => lookup.all(shared),
-            Route::Wpad => lookup.script(shared, client, crate::answer::pac::wpad),
-            Route::ProxyPac => lookup.script(shared, client, crate::answer::pac::proxy_pac),
+            Route::Wpad => lookup.script(shared, client, false),
+            Route::ProxyPac => lookup.script(shared, client, true),
             Route::Metrics => Reply::new(TEXT, shared.metrics.text(shared)),
             Route::MethodNotAllowed => Reply::fixed(&old::METHOD_NOT_ALLOWED),
             Route::V1(V1::Nearest) => lookup.nearest(shared, client, query.unwrap_or("")),

@@ -9,7 +9,7 @@ use plimsoll_workload::random::Stream;
 use super::reply::Reply;
 use super::{Order, Shared};
 use crate::answer::old::{OldEntry, entries, old_distance};
-use crate::answer::pac::{COUNT, Host};
+use crate::answer::pac::{COUNT, proxy_pac, wpad};
 use crate::answer::{PAC, v1};
 use crate::geo::{Locate, Spot};
 use crate::order::{Looker, Menu, Pick, Question, Weighed, Weighing, shoal_order};
@@ -73,12 +73,12 @@ impl Lookup {
         Reply::json(body)
     }
 
-    /// A script of proxy auto-configuration.
+    /// A script of proxy auto-configuration: a correct one, or as the original writes it.
     pub(super) fn script(
         &mut self,
         shared: &Shared,
         client: IpAddr,
-        write: impl Fn(&mut Vec<u8>, std::vec::IntoIter<Host<'_>>),
+        correct: bool,
     ) -> Reply {
         let mut body = Vec::new();
         let host = |cache: &'_ Arc<Cache>| (cache.hostname.clone(), cache.port.value);
@@ -89,8 +89,8 @@ impl Lookup {
             self.pick(shared, &shared.shelf.load(), client, None, Menu::Squid, COUNT);
             self.picks.drain(..).map(|pick| host(&pick.cache)).collect()
         };
-        let hosts: Vec<_> = hosts.iter().map(|(name, port)| (&**name, *port)).collect();
-        write(&mut body, hosts.into_iter());
+        let hosts = hosts.iter().map(|(name, port)| (&**name, *port));
+        if correct { proxy_pac(&mut body, hosts) } else { wpad(&mut body, hosts) }
         Reply::new(PAC, body)
     }
 
@@ -103,7 +103,7 @@ impl Lookup {
         let snapshot = shared.shelf.load();
         let spot = shared.geography.spot(asked.ip.unwrap_or(client));
         let mut body = Vec::with_capacity(self.usual);
-        self.look(shared, &snapshot, Question {
+        self.look(&snapshot, Question {
             client,
             spot,
             count: asked.count,
@@ -163,10 +163,10 @@ impl Lookup {
         let spot: Option<Spot> = shared.geography.spot(client);
         let (verified_only, sites) = (shared.verified_only, Some(&shared.sites));
         let question = Question { client, spot, count, menu, cloud, verified_only, sites };
-        self.look(shared, snapshot, question);
+        self.look(snapshot, question);
     }
 
-    fn look(&mut self, _: &Shared, snapshot: &Snapshot, question: Question<'_>) {
+    fn look(&mut self, snapshot: &Snapshot, question: Question<'_>) {
         self.looker.nearest(snapshot, &question, &mut self.random, &mut self.picks);
     }
 }
