@@ -8,6 +8,8 @@
 mod accept;
 mod announce;
 mod clock;
+mod decide;
+mod folder;
 mod geo_api;
 mod handle;
 mod limit;
@@ -25,6 +27,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub use clock::Clock;
+pub use folder::{Folder, FolderError, random_key};
 pub use options::{Auth, Options, Order};
 pub use shared::Shared;
 

@@ -56,6 +56,8 @@ pub enum V1 {
     Caches,
     /// `GET /v1/caches/{id}`.
     Cache(u64),
+    /// `PUT /v1/caches/{id}/state`.
+    State(u64),
     /// `POST /v1/heartbeat`.
     Heartbeat,
     /// `DELETE /v1/heartbeat`.
@@ -176,10 +178,16 @@ fn v1(method: &str, reads: bool, rest: &str) -> V1 {
                 _ => V1::MethodNotAllowed("POST, DELETE"),
             };
         }
-        _ => match rest.strip_prefix("caches/").and_then(id) {
-            Some(id) => V1::Cache(id),
-            None => return V1::NotFound,
-        },
+        _ => {
+            let rest = rest.strip_prefix("caches/").unwrap_or("");
+            if let Some(id) = rest.strip_suffix("/state").and_then(id) {
+                return if method == "PUT" { V1::State(id) } else { V1::MethodNotAllowed("PUT") };
+            }
+            match id(rest) {
+                Some(id) => V1::Cache(id),
+                None => return V1::NotFound,
+            }
+        }
     };
     if reads { found } else { V1::MethodNotAllowed(READ) }
 }

@@ -104,7 +104,8 @@ impl Sites {
         let known = [cache.public_ip, cache.external_ip].into_iter().flatten();
         known.map(|address| address.to_canonical()).any(|address| {
             let pinned = self.own(client).iter();
-            address == client || pinned.into_iter().any(|pin| pin.address == address && pin.is(cache))
+            address == client
+                || pinned.into_iter().any(|pin| pin.address == address && pin.is(cache))
         })
     }
 

@@ -82,9 +82,10 @@ async fn connection(worker: &Rc<Worker>, stream: TcpStream) {
     // Answers are one write each: waiting to fill a segment would only delay them.
     let _ = stream.set_nodelay(true);
     let peer = crate::address::normal(peer.ip());
-    let service = service_fn(|request| async move {
-        Ok::<_, Infallible>(worker.answer(peer, request).await)
-    });
+    let service =
+        service_fn(
+            |request| async move { Ok::<_, Infallible>(worker.answer(peer, request).await) },
+        );
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
     let connection = builder.serve_connection(TokioIo::new(stream), service);

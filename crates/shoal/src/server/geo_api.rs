@@ -55,9 +55,8 @@ pub(super) async fn answer(shared: &Shared, client: IpAddr, asked: &str) -> Repl
 
 async fn tell(shared: &Shared, client: IpAddr, asked: &str) -> Result<String, Fault> {
     let question = question(asked)?;
-    let proxy = std::iter::once(question.caching).filter(|name| {
-        crate::answer::geo_api::may_be_looked_up(name)
-    });
+    let proxy = std::iter::once(question.caching)
+        .filter(|name| crate::answer::geo_api::may_be_looked_up(name));
     let names: Vec<Option<&str>> = std::iter::once(proxy.last()).chain(question.names()).collect();
     let mut spots = spots(shared, &names).await;
     // The first is the client's proxy, if that has a position; else it is the client.

@@ -12,7 +12,7 @@ use plimsoll_workload::random::Stream;
 
 use super::look::Lookup;
 use super::reply::Reply;
-use super::{Shared, announce, geo_api, log};
+use super::{Shared, announce, decide, geo_api, log};
 use crate::address::client_of;
 use crate::answer::paths::{Route, V1, route};
 use crate::answer::{JSON, TEXT, old, openapi, v1};
@@ -52,9 +52,8 @@ impl Worker {
             Route::V1(V1::Goodbye) => {
                 announce::goodbye(&self.shared, client, &head.headers, body).await
             }
-            Route::GeoApi(question) => {
-                geo_api::answer(&self.shared, client, question).await
-            }
+            Route::V1(V1::State(id)) => decide::decide(&self.shared, client, id, body).await,
+            Route::GeoApi(question) => geo_api::answer(&self.shared, client, question).await,
             route => self.read(client, route, head.uri.query(), &head.headers),
         };
         let taken_ns = self.shared.clock.now().elapsed_ns.saturating_sub(start.elapsed_ns);
@@ -79,7 +78,13 @@ impl Worker {
         client_of(peer, &values, trusted)
     }
 
-    fn read(&self, client: IpAddr, route: Route<'_>, query: Option<&str>, headers: &HeaderMap) -> Reply {
+    fn read(
+        &self,
+        client: IpAddr,
+        route: Route<'_>,
+        query: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Reply {
         let shared = &self.shared;
         let mut lookup = self.lookup.borrow_mut();
         match route {

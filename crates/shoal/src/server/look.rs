@@ -46,18 +46,24 @@ impl Lookup {
         let mut body = Vec::with_capacity(self.usual);
         if shared.order == Order::Shoal {
             let weighed = shoal(shared, client, menu, count);
-            entries(&mut body, weighed.iter().map(|Weighed { cache, cost, local }| OldEntry {
-                cache,
-                local: *local,
-                distance: Some(*cost),
-            }));
+            entries(
+                &mut body,
+                weighed.iter().map(|Weighed { cache, cost, local }| OldEntry {
+                    cache,
+                    local: *local,
+                    distance: Some(*cost),
+                }),
+            );
         } else {
             self.pick(shared, &shared.shelf.load(), client, None, menu, count);
-            entries(&mut body, self.picks.iter().map(|pick| OldEntry {
-                cache: &pick.cache,
-                local: pick.local,
-                distance: Some(old_distance(pick.distance_km, pick.cache.load().value())),
-            }));
+            entries(
+                &mut body,
+                self.picks.iter().map(|pick| OldEntry {
+                    cache: &pick.cache,
+                    local: pick.local,
+                    distance: Some(old_distance(pick.distance_km, pick.cache.load().value())),
+                }),
+            );
             self.picks.clear();
         }
         self.usual = body.len();
@@ -74,12 +80,7 @@ impl Lookup {
     }
 
     /// A script of proxy auto-configuration: a correct one, or as the original writes it.
-    pub(super) fn script(
-        &mut self,
-        shared: &Shared,
-        client: IpAddr,
-        correct: bool,
-    ) -> Reply {
+    pub(super) fn script(&mut self, shared: &Shared, client: IpAddr, correct: bool) -> Reply {
         let mut body = Vec::new();
         let host = |cache: &'_ Arc<Cache>| (cache.hostname.clone(), cache.port.value);
         let hosts: Vec<_> = if shared.order == Order::Shoal {
@@ -90,7 +91,11 @@ impl Lookup {
             self.picks.drain(..).map(|pick| host(&pick.cache)).collect()
         };
         let hosts = hosts.iter().map(|(name, port)| (&**name, *port));
-        if correct { proxy_pac(&mut body, hosts) } else { wpad(&mut body, hosts) }
+        if correct {
+            proxy_pac(&mut body, hosts)
+        } else {
+            wpad(&mut body, hosts)
+        }
         Reply::new(PAC, body)
     }
 
@@ -103,15 +108,18 @@ impl Lookup {
         let snapshot = shared.shelf.load();
         let spot = shared.geography.spot(asked.ip.unwrap_or(client));
         let mut body = Vec::with_capacity(self.usual);
-        self.look(&snapshot, Question {
-            client,
-            spot,
-            count: asked.count,
-            menu: asked.menu,
-            cloud: asked.cloud.as_deref(),
-            verified_only: shared.verified_only,
-            sites: Some(&shared.sites),
-        });
+        self.look(
+            &snapshot,
+            Question {
+                client,
+                spot,
+                count: asked.count,
+                menu: asked.menu,
+                cloud: asked.cloud.as_deref(),
+                verified_only: shared.verified_only,
+                sites: Some(&shared.sites),
+            },
+        );
         let whom = v1::Client { ip: asked.ip.unwrap_or(client), spot };
         v1::nearest(&mut body, whom, snapshot.generation, &self.picks, shared.clock.now());
         self.picks.clear();
@@ -132,12 +140,7 @@ impl Lookup {
     }
 
     /// `/v1/caches/{id}`.
-    pub(super) fn cache(
-        &mut self,
-        shared: &Shared,
-        id: u64,
-        known: Option<&HeaderValue>,
-    ) -> Reply {
+    pub(super) fn cache(&mut self, shared: &Shared, id: u64, known: Option<&HeaderValue>) -> Reply {
         let found = shared.registry().find(id).cloned();
         let Some(cache) = found else {
             return Reply::problem(404, "not_found", "no such cache");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
+use super::Folder;
 use crate::auth::Keys;
 use crate::geo::Geography;
 use crate::order::Sites;
@@ -44,6 +45,8 @@ pub struct Options {
     pub secret: [u8; 32],
     /// What an operator decided before.
     pub kept: Kept,
+    /// Where that is kept.
+    pub folder: Option<Folder>,
     /// Where addresses are.
     pub geography: Arc<Geography>,
     /// Which caches belong to which networks.

@@ -11,8 +11,7 @@ use crate::http1::{Ask, Limits, Plain, Url};
 use crate::registry::{Copied, State};
 
 /// How long a list may take, and how long it may be: 200,000 caches.
-const LIMITS: Limits =
-    Limits { total: Duration::from_secs(10), answer_bytes: 200 * 1024 * 1024 };
+const LIMITS: Limits = Limits { total: Duration::from_secs(10), answer_bytes: 200 * 1024 * 1024 };
 
 /// What `/v1/caches` says, as much of it as is copied.
 #[derive(Debug, Deserialize)]

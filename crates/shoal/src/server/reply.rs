@@ -38,7 +38,11 @@ impl Reply {
 
     /// An answer of the old paths that is always the same.
     pub(super) fn fixed(fixed: &'static old::Fixed) -> Self {
-        Self { status: fixed.status, allow: fixed.allow, ..Self::new(fixed.content_type, fixed.body) }
+        Self {
+            status: fixed.status,
+            allow: fixed.allow,
+            ..Self::new(fixed.content_type, fixed.body)
+        }
     }
 
     /// A problem (RFC 9457).

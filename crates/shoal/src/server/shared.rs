@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::geo_api::Names;
 use super::limit::Limits;
 use super::metrics::Metrics;
-use super::{Auth, Clock, Options, Order, StartError, log};
+use super::{Auth, Clock, Folder, Options, Order, StartError, log};
 use crate::auth::{Keys, LastSeen};
 use crate::geo::Geography;
 use crate::order::Sites;
@@ -33,6 +33,7 @@ pub struct Shared {
     pub(super) last_seen: Mutex<LastSeen>,
     pub(super) limits: Mutex<Limits>,
     pub(super) metrics: Metrics,
+    pub(super) folder: Option<Folder>,
     pub(super) names: Names,
     pub(super) log: Option<log::File>,
     pub(super) peers: Vec<String>,
@@ -68,6 +69,7 @@ impl Shared {
             last_seen: Mutex::new(LastSeen::new(REMEMBERED)),
             limits: Mutex::new(Limits::new(options.rate)),
             metrics: Metrics::default(),
+            folder: options.folder,
             names: Names::default(),
             log,
             peers: options.peers,

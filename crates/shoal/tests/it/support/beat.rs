@@ -25,7 +25,10 @@ pub(crate) fn beat(said: &Value) -> Option<Heartbeat> {
         private_ip: address("private_ip"),
         external_ip: address("external_ip"),
         timestamp: said["timestamp"].as_f64()?,
-        load: said["load"].as_u64().map(Number::Int).or(said["load"].as_f64().map(Number::Float))?,
+        load: said["load"]
+            .as_u64()
+            .map(Number::Int)
+            .or(said["load"].as_f64().map(Number::Float))?,
         max_load: said.get("max_load").and_then(echo),
         verified: said["verified"] == true,
         interval_s: said["interval"].as_f64(),

@@ -1,0 +1,121 @@
+//! What `plimsoll shoal` and its commands are told.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use ipnet::IpNet;
+use plimsoll_shoal::server;
+
+#[derive(Args)]
+pub(crate) struct Shoal {
+    #[command(subcommand)]
+    pub(crate) command: ShoalCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ShoalCommand {
+    /// Run the registry: caches announce themselves, clients ask for the nearest
+    Server(Box<ShoalServer>),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll shoal server --geo city.mmdb
+  plimsoll shoal server --listen 0.0.0.0:80 --geo city.mmdb --state /var/lib/shoal
+  curl http://127.0.0.1:8080/nearest/5
+
+Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed. The old paths
+(/nearest, /all, /wpad.dat …) answer as the original does; /v1/openapi.json describes the new ones.")]
+pub(crate) struct ShoalServer {
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Serving threads; as many as there are cores, where nothing is said
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Where addresses are: a MaxMind DB file with cities (MaxMind's or DB-IP's fields); read
+    /// again when it changes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) geo: Option<PathBuf>,
+    /// Caches of networks, a line each: NETWORK[,NETWORK…] CACHE[,CACHE…]; they come first there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sites: Option<PathBuf>,
+    /// How long a cache is listed after its last heartbeat
+    #[arg(long, value_name = "DURATION", default_value = "180s")]
+    pub(crate) ttl: String,
+    /// In which order caches are given
+    #[arg(long, value_name = "ORDER", default_value = "bands")]
+    pub(crate) order: Order,
+    /// Give verified caches only
+    #[arg(long)]
+    pub(crate) verified_only: bool,
+    /// Networks that may announce any address; loopback always may
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) trust: Vec<IpNet>,
+    /// Networks of proxies whose X-Forwarded-For is believed
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<IpNet>,
+    /// Whether announcements are signed
+    #[arg(long, value_name = "WHEN", default_value = "off")]
+    pub(crate) auth: Auth,
+    /// Who may sign, a line each: NAME SECRET [clouds=A,B] [networks=NET,NET]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keys: Option<PathBuf>,
+    /// Announcements that one network (a /24 or /56) may make, per second
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) announce_rate: f64,
+    /// The most caches listed; a full list refuses new ones
+    #[arg(long, value_name = "N", default_value = "200000")]
+    pub(crate) most_caches: usize,
+    /// A registry to copy the list from at the start: its URL; the first that answers is taken
+    #[arg(long, value_name = "URL")]
+    pub(crate) peer: Vec<String>,
+    /// Keep the key of the caches' names and what was decided about them in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+    /// Log every request to this file, a JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) access_log: Option<PathBuf>,
+    /// End after so long
+    #[arg(long = "for", value_name = "DURATION")]
+    pub(crate) run_for: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Order {
+    /// By band of distance, then by load; any of equals
+    Bands,
+    /// By the original server's cost
+    Shoal,
+}
+
+impl From<Order> for server::Order {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Bands => Self::Bands,
+            Order::Shoal => Self::Shoal,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Auth {
+    /// Signatures are not looked at
+    Off,
+    /// A signature that is there must be right
+    Optional,
+    /// There must be one
+    Required,
+}
+
+impl From<Auth> for server::Auth {
+    fn from(auth: Auth) -> Self {
+        match auth {
+            Auth::Off => Self::Off,
+            Auth::Optional => Self::Optional,
+            Auth::Required => Self::Required,
+        }
+    }
+}
