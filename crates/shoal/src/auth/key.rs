@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
 use ipnet::IpNet;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use super::Signature;
 use crate::heartbeat::{Heartbeat, Refusal};
@@ -30,8 +30,13 @@ impl Key {
     /// A key for every cloud and network. A secret of any length makes one: that it is of
     /// [`MIN_SECRET_BYTES`] at least is for [`super::Keys::read`] to see to.
     pub(super) fn new(id: &str, secret: &[u8]) -> Self {
-        // A code takes keys of any length (RFC 2104, section 2); the other one never arises.
-        let code = Hmac::new_from_slice(secret).unwrap_or_else(|_| Hmac::new(&Default::default()));
+        // A block of the digest, filled with zeros: RFC 2104, section 2.
+        let mut block = [0; 64];
+        match block.get_mut(..secret.len()) {
+            Some(start) => start.copy_from_slice(secret),
+            None => block[..32].copy_from_slice(&Sha256::digest(secret)),
+        }
+        let code = Hmac::new(&block.into());
         Self { id: id.into(), code, clouds: Vec::new(), networks: Vec::new() }
     }
 
