@@ -20,7 +20,7 @@ pub struct Key {
     pub(super) id: Box<str>,
     /// The code of an empty text under the secret: the secret itself is not kept.
     code: Hmac<Sha256>,
-    /// Sorted; all if empty.
+    /// All if empty.
     pub(super) clouds: Vec<Box<str>>,
     /// All if empty.
     pub(super) networks: Vec<IpNet>,
@@ -97,22 +97,14 @@ impl KeyUse {
     ///
     /// [`Refusal::KeyScope`].
     pub fn may_announce(&self, beat: &Heartbeat) -> Result<(), Refusal> {
-        let private = beat.private_ip.filter(|_| beat.address().is_none());
-        let addresses = [beat.public_ip, beat.external_ip, private];
-        self.may_use(beat.cloud.as_deref(), addresses.into_iter().flatten())
-    }
-
-    fn may_use(
-        &self,
-        cloud: Option<&str>,
-        mut addresses: impl Iterator<Item = IpAddr>,
-    ) -> Result<(), Refusal> {
         let Key { clouds, networks, .. } = &*self.key;
-        if !clouds.is_empty() && !clouds.iter().any(|mine| Some(&**mine) == cloud) {
+        if !clouds.is_empty() && !clouds.iter().any(|mine| Some(mine) == beat.cloud.as_ref()) {
             return Err(Refusal::KeyScope("this cloud"));
         }
-        let in_ours = |address: IpAddr| networks.iter().any(|net| net.contains(&address));
-        if !networks.is_empty() && !addresses.all(in_ours) {
+        let private = beat.private_ip.filter(|_| beat.address().is_none());
+        let mut addresses = [beat.public_ip, beat.external_ip, private].into_iter().flatten();
+        let is_ours = |address: IpAddr| networks.iter().any(|net| net.contains(&address));
+        if !networks.is_empty() && !addresses.all(is_ours) {
             return Err(Refusal::KeyScope("this network"));
         }
         Ok(())
