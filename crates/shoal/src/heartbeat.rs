@@ -2,7 +2,7 @@
 //!
 //! The fields and their types are those of Shoal's agents, released and current, and ours: the
 //! port is `cache_port` or `squid_port`; ports and `max_load` may be numbers or strings and are
-//! echoed as they came. [`parse`] believes nothing that is not within the bounds of [`limits`].
+//! echoed as they came. [`parse`] believes nothing that is not within the bounds of `limits`.
 
 mod fields;
 mod goodbye;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
 use ipnet::IpNet;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use super::Signature;
 use crate::heartbeat::{Heartbeat, Refusal};
@@ -20,7 +20,7 @@ pub struct Key {
     pub(super) id: Box<str>,
     /// The code of an empty text under the secret: the secret itself is not kept.
     code: Hmac<Sha256>,
-    /// Sorted; all if empty.
+    /// All if empty.
     pub(super) clouds: Vec<Box<str>>,
     /// All if empty.
     pub(super) networks: Vec<IpNet>,
@@ -30,8 +30,13 @@ impl Key {
     /// A key for every cloud and network. A secret of any length makes one: that it is of
     /// [`MIN_SECRET_BYTES`] at least is for [`super::Keys::read`] to see to.
     pub(super) fn new(id: &str, secret: &[u8]) -> Self {
-        // A code takes keys of any length (RFC 2104, section 2); the other one never arises.
-        let code = Hmac::new_from_slice(secret).unwrap_or_else(|_| Hmac::new(&Default::default()));
+        // A block of the digest, filled with zeros: RFC 2104, section 2.
+        let mut block = [0; 64];
+        match block.get_mut(..secret.len()) {
+            Some(start) => start.copy_from_slice(secret),
+            None => block[..32].copy_from_slice(&Sha256::digest(secret)),
+        }
+        let code = Hmac::new(&block.into());
         Self { id: id.into(), code, clouds: Vec::new(), networks: Vec::new() }
     }
 
@@ -92,22 +97,14 @@ impl KeyUse {
     ///
     /// [`Refusal::KeyScope`].
     pub fn may_announce(&self, beat: &Heartbeat) -> Result<(), Refusal> {
-        let private = beat.private_ip.filter(|_| beat.address().is_none());
-        let addresses = [beat.public_ip, beat.external_ip, private];
-        self.may_use(beat.cloud.as_deref(), addresses.into_iter().flatten())
-    }
-
-    fn may_use(
-        &self,
-        cloud: Option<&str>,
-        mut addresses: impl Iterator<Item = IpAddr>,
-    ) -> Result<(), Refusal> {
         let Key { clouds, networks, .. } = &*self.key;
-        if !clouds.is_empty() && !clouds.iter().any(|mine| Some(&**mine) == cloud) {
+        if !clouds.is_empty() && !clouds.iter().any(|mine| Some(mine) == beat.cloud.as_ref()) {
             return Err(Refusal::KeyScope("this cloud"));
         }
-        let in_ours = |address: IpAddr| networks.iter().any(|net| net.contains(&address));
-        if !networks.is_empty() && !addresses.all(in_ours) {
+        let private = beat.private_ip.filter(|_| beat.address().is_none());
+        let mut addresses = [beat.public_ip, beat.external_ip, private].into_iter().flatten();
+        let is_ours = |address: IpAddr| networks.iter().any(|net| net.contains(&address));
+        if !networks.is_empty() && !addresses.all(is_ours) {
             return Err(Refusal::KeyScope("this network"));
         }
         Ok(())

@@ -37,6 +37,20 @@ fn the_signature_is_hmac_sha256() {
     assert_eq!(again, Ok(Some(signature)));
 }
 
+/// Likewise for secrets of a block of the digest and longer.
+#[test]
+fn secrets_may_be_long() {
+    for (bytes, known) in [
+        (64, "7163daec028d9408434685b1f5ee1f0b5e3d5e85653d3515f743a93ffbb7d41f"),
+        (65, "b4a94391f6c74444c43397b1271ccea96b8cd7a2038896f5998f9512928d5560"),
+        (131, "07761f5985b33c7326fe11b944cd0eec14d40332a198ac06d78ff86e1dc067ce"),
+    ] {
+        let keys = Keys::read(&format!("long {}", "aa".repeat(bytes))).unwrap();
+        let [_, _, mac] = keys.get("long").unwrap().sign(BODY, NOW).headers();
+        assert_eq!(mac.1, known, "{bytes}");
+    }
+}
+
 #[test]
 fn what_a_key_signed_is_believed_near_its_time() {
     let window = i64::try_from(WINDOW_MS).unwrap();
