@@ -34,12 +34,8 @@ pub struct Fixed {
 }
 
 /// For a path that is none.
-pub const NOT_FOUND: Fixed = Fixed {
-    status: 404,
-    content_type: "text/html; charset=utf-8",
-    allow: None,
-    body: "not found",
-};
+pub const NOT_FOUND: Fixed =
+    Fixed { status: 404, content_type: "text/html; charset=utf-8", allow: None, body: "not found" };
 
 /// For another method than GET and HEAD.
 pub const METHOD_NOT_ALLOWED: Fixed = Fixed {

@@ -24,9 +24,7 @@ fn nearest(
 ) -> Vec<(f64, Arc<Cache>)> {
     let Some(spot) = world.spot(asked.client) else { return Vec::new() };
     let wanted = caches.iter().filter(|cache| menu.has(cache.kind, cache.upstream)).cloned();
-    by_cost(spot, wanted, |cache| {
-        (cache.place.as_deref().unwrap().clone(), cache.load().value())
-    })
+    by_cost(spot, wanted, |cache| (cache.place.as_deref().unwrap().clone(), cache.load().value()))
 }
 
 fn ours(world: &World, asked: &Recorded, index: usize) -> Ours {

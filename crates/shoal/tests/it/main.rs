@@ -1,5 +1,7 @@
 //! What the registry must do.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod answer_geo_api;
 mod answer_openapi;
 mod answer_pac;

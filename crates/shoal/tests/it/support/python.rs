@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 /// What a script prints of its input; `None`, said by name, where there is no `python3`.
 #[expect(clippy::disallowed_methods, reason = "the test runs another program")]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(crate) fn python(test: &str, script: &str, input: &[u8]) -> Option<String> {
     let mut command = Command::new("python3");
     command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());

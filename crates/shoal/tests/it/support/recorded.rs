@@ -31,6 +31,7 @@ impl Recorded {
 }
 
 /// The folder of recordings; `None`, said by name, where it is not.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(crate) fn folder(test: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let found = [beside, PathBuf::from("/work/shared")]
