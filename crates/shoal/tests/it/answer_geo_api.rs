@@ -1,4 +1,5 @@
-//! CVMFS's geo-API.
+//! CVMFS's geo-API: places, arcs and orders are those of CVMFS's own test, the texts of errors
+//! those of its `cvmfs_geo.py`.
 
 use plimsoll_shoal::answer::geo_api::{
     Fault, MAX_NAME_BYTES, MAX_NAMES, answer, arc, may_be_looked_up, question,

@@ -34,7 +34,7 @@ impl Recorded {
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(crate) fn folder(test: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let found = [beside, PathBuf::from("/work/shared")]
+    let found = [beside, Path::new("/work").join("shared")]
         .into_iter()
         .map(|shared| shared.join("reference/shoal-fixtures"))
         .find(|folder| folder.is_dir());

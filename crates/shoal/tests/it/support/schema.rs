@@ -60,93 +60,63 @@ impl Check<'_> {
         wanted: &Value,
         value: &Value,
     ) -> Option<Described> {
-        let number = |limit: &dyn Fn(f64, f64) -> bool| {
-            value.as_f64().is_none_or(|x| limit(x, wanted.as_f64().unwrap()))
-        };
-        let length = |limit: &dyn Fn(usize, usize) -> bool| {
-            let most = usize::try_from(wanted.as_u64().unwrap()).unwrap();
-            value
-                .as_str()
-                .map(str::len)
-                .or(value.as_array().map(Vec::len))
-                .is_none_or(|n| limit(n, most))
-        };
-        let good = match word {
-            "description" | "default" => true,
-            "type" => one_or_more(wanted).any(|name| is_of(name, value)),
-            "enum" => wanted.as_array().unwrap().contains(value),
-            "const" => wanted == value,
-            "minimum" => number(&|x, least| x >= least),
-            "maximum" => number(&|x, most| x <= most),
-            "exclusiveMinimum" => number(&|x, bound| x > bound),
-            "minLength" => length(&|n, least| n >= least),
-            "maxLength" | "maxItems" => length(&|n, most| n <= most),
-            "pattern" => value.as_str().is_none_or(|text| matches(wanted.as_str().unwrap(), text)),
-            "required" => {
-                one_or_more(wanted).all(|key| value.get(key).is_some() || !value.is_object())
-            }
-            "anyOf" => wanted.as_array().unwrap().iter().any(|one| {
-                let mut check = Check { document: self.document, faults: Vec::new() };
-                check.value(path, one, value);
-                check.faults.is_empty()
-            }),
+        match word {
             "allOf" => {
-                let parts: Vec<Described> = wanted
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|part| self.value(path, part, value))
-                    .collect();
+                let parts = wanted.as_array().unwrap().iter();
+                let parts: Vec<Described> =
+                    parts.map(|part| self.value(path, part, value)).collect();
                 let all: Option<Vec<_>> = parts.into_iter().collect();
-                return Some(all.map(|parts| parts.into_iter().flatten().collect()));
+                Some(all.map(|parts| parts.into_iter().flatten().collect()))
             }
             "properties" => {
                 let wanted = wanted.as_object().unwrap();
                 for (key, schema) in wanted {
                     if let Some(member) = value.get(key) {
-                        let path = format!("{path}/{key}");
-                        let described = self.value(&path, schema, member);
-                        self.undescribed(&path, member, described.as_ref());
+                        self.member(&format!("{path}/{key}"), schema, member);
                     }
                 }
-                return Some(Some(wanted.keys().cloned().collect()));
+                Some(Some(wanted.keys().cloned().collect()))
             }
             "additionalProperties" => {
-                self.additional(path, schema, wanted, value);
-                return Some(None);
+                let named = schema.get("properties").and_then(Value::as_object);
+                let named = |key: &String| named.is_some_and(|named| named.contains_key(key));
+                for (key, member) in value.as_object().into_iter().flatten() {
+                    if *wanted != true && !named(key) {
+                        self.member(&format!("{path}/{key}"), wanted, member);
+                    }
+                }
+                Some(None)
             }
             "items" => {
                 for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-                    let path = format!("{path}/{index}");
-                    let described = self.value(&path, wanted, item);
-                    self.undescribed(&path, item, described.as_ref());
+                    self.member(&format!("{path}/{index}"), wanted, item);
                 }
-                true
+                None
             }
-            _ => panic!("{path}: this check does not know `{word}`"),
-        };
-        if !good {
-            self.fault(path, &format!("not {word} {wanted}"), value);
+            "anyOf" => {
+                let fits = |one| {
+                    let mut check = Check { document: self.document, faults: Vec::new() };
+                    check.value(path, one, value);
+                    check.faults.is_empty()
+                };
+                if !wanted.as_array().unwrap().iter().any(fits) {
+                    self.fault(path, &format!("none of {wanted}"), value);
+                }
+                None
+            }
+            _ => {
+                if !holds(word, wanted, value) {
+                    self.fault(path, &format!("not {word} {wanted}"), value);
+                }
+                None
+            }
         }
-        None
     }
 
-    fn additional(
-        &mut self,
-        path: &str,
-        schema: &Map<String, Value>,
-        wanted: &Value,
-        value: &Value,
-    ) {
-        let named = schema.get("properties").and_then(Value::as_object);
-        for (key, member) in value.as_object().into_iter().flatten() {
-            if named.is_some_and(|named| named.contains_key(key)) || *wanted == true {
-                continue;
-            }
-            let path = format!("{path}/{key}");
-            let described = self.value(&path, wanted, member);
-            self.undescribed(&path, member, described.as_ref());
-        }
+    /// Checks a member of an object or an item of a list.
+    fn member(&mut self, path: &str, schema: &Value, value: &Value) {
+        let described = self.value(path, schema, value);
+        self.undescribed(path, value, described.as_ref());
     }
 
     /// Members of an object that no schema speaks of are faults.
@@ -157,6 +127,32 @@ impl Check<'_> {
                 self.fault(path, "a member that is not described", &key.as_str().into());
             }
         }
+    }
+}
+
+/// Whether a word that looks at one value only holds of it.
+fn holds(word: &str, wanted: &Value, value: &Value) -> bool {
+    let limit = wanted.as_f64();
+    let number = |fits: fn(&f64, &f64) -> bool| {
+        value.as_f64().is_none_or(|x| fits(&x, &limit.expect("a limit")))
+    };
+    let items = value.as_str().map(str::len).or(value.as_array().map(Vec::len));
+    let length = |fits: fn(&u64, &u64) -> bool| {
+        items.is_none_or(|n| fits(&(n as u64), &wanted.as_u64().expect("a length")))
+    };
+    match word {
+        "description" | "default" => true,
+        "type" => one_or_more(wanted).any(|name| is_of(name, value)),
+        "enum" => wanted.as_array().unwrap().contains(value),
+        "const" => wanted == value,
+        "minimum" => number(f64::ge),
+        "maximum" => number(f64::le),
+        "exclusiveMinimum" => number(f64::gt),
+        "minLength" => length(u64::ge),
+        "maxLength" | "maxItems" => length(u64::le),
+        "pattern" => value.as_str().is_none_or(|text| matches(wanted.as_str().unwrap(), text)),
+        "required" => !value.is_object() || one_or_more(wanted).all(|key| value.get(key).is_some()),
+        _ => panic!("this check does not know `{word}`"),
     }
 }
 
