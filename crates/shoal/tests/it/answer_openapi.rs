@@ -5,6 +5,7 @@ use plimsoll_shoal::answer::paths::{Route, V1, route};
 use plimsoll_shoal::answer::status_text;
 use serde_json::{Map, Value};
 
+use crate::support::python::{python, skipped};
 use crate::support::schema::{faults, resolved};
 
 pub(crate) fn document() -> Value {
@@ -135,6 +136,32 @@ fn every_answer_has_a_status_a_schema_and_an_example_that_fits_it() {
         }
     }
     assert!(examples > 60, "only {examples} examples");
+}
+
+#[test]
+fn every_operation_has_a_name_of_its_own() {
+    let document = document();
+    let mut names: Vec<&str> =
+        operations(&document).map(|(.., one)| one["operationId"].as_str().unwrap()).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn the_document_is_valid_openapi() {
+    const SCRIPT: &str = "import json, sys\n\
+        document = json.load(sys.stdin)\n\
+        try:\n    import openapi_spec_validator\n\
+        except ImportError:\n    print('absent')\n\
+        else:\n    openapi_spec_validator.validate(document)\n    print('valid')";
+    let name = "the_document_is_valid_openapi";
+    match python(name, SCRIPT, DOCUMENT.as_bytes()).as_deref().map(str::trim) {
+        Some("absent") => skipped(name, "openapi_spec_validator"),
+        Some(said) => assert_eq!(said, "valid"),
+        None => {}
+    }
 }
 
 #[test]
