@@ -3,7 +3,7 @@
 //! Everything here is a pure function from what the registry knows to bytes: [`paths`] says what
 //! a request line asks for, [`old`] and [`pac`] write what Shoal's clients read, [`v1`] and
 //! [`problem()`] what ours read, [`geo_api`] what CVMFS asks of its servers, and [`openapi`]
-//! describes all of it to programs.
+//! describes all of it to programs; [`query`] reads what a question of ours adds to its path.
 
 mod digits;
 pub mod geo_api;
@@ -13,6 +13,7 @@ pub mod pac;
 pub mod paths;
 mod problem;
 mod python;
+pub mod query;
 pub mod v1;
 
 pub use problem::{problem, status_text};

@@ -58,8 +58,9 @@ fn count(digits: usize) -> i32 {
 /// Appends a string with its quotes.
 pub fn python_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    let plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-    if text.as_bytes().iter().all(plain) {
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~') & !matches!(byte, b'"' | b'\\');
+    // Without a way out at the first other byte: so it is done many bytes at a time.
+    if text.as_bytes().iter().fold(true, |all, byte| all & plain(byte)) {
         out.extend_from_slice(text.as_bytes());
     } else {
         for character in text.chars() {

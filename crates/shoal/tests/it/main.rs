@@ -8,6 +8,7 @@ mod answer_openapi;
 mod answer_pac;
 mod answer_paths;
 mod answer_python;
+mod answer_query;
 mod answer_recorded;
 mod answer_traps;
 mod answer_v1;

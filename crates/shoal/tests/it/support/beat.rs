@@ -10,11 +10,12 @@ use serde_json::Value;
 /// What an agent said, if it has all that a heartbeat needs.
 pub(crate) fn beat(said: &Value) -> Option<Heartbeat> {
     let text = |key: &str| said[key].as_str();
+    let port = ["cache_port", "squid_port"].map(|key| said.get(key).filter(|port| !port.is_null()));
     let address = |key: &str| text(key).and_then(|address| address.parse().ok());
     Some(Heartbeat {
         uuid: text("uuid")?.into(),
         hostname: text("hostname")?.into(),
-        port: echo(said.get("cache_port").or(said.get("squid_port"))?)?,
+        port: echo(port[0].or(port[1])?)?,
         kind: if text("cache_type") == Some("varnish") { Kind::Varnish } else { Kind::Squid },
         upstream: match text("upstream") {
             Some("cvmfs") => Upstream::Cvmfs,

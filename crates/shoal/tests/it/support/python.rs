@@ -9,7 +9,7 @@ pub(crate) fn python(test: &str, script: &str, input: &[u8]) -> Option<String> {
     let mut command = Command::new("python3");
     command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let Ok(mut child) = command.spawn() else {
-        eprintln!("skipped: {test}: no python3");
+        skipped(test, "python3");
         return None;
     };
     // Scripts read all their input before they print.
@@ -17,4 +17,10 @@ pub(crate) fn python(test: &str, script: &str, input: &[u8]) -> Option<String> {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{test}: {}", output.status);
     Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Says that a test is skipped, and for want of what.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub(crate) fn skipped(test: &str, missing: &str) {
+    eprintln!("skipped: {test}: no {missing}");
 }

@@ -11,6 +11,7 @@ use plimsoll_shoal::registry::{Cache, State};
 use serde_json::Value;
 
 use super::beat::beat;
+use super::python::skipped;
 
 /// One request and its answer.
 #[derive(Debug)]
@@ -33,12 +34,12 @@ impl Recorded {
 /// The folder of recordings; `None`, said by name, where it is not.
 pub(crate) fn folder(test: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let found = [beside, PathBuf::from("/work/shared")]
+    let found = [beside, Path::new("/work").join("shared")]
         .into_iter()
         .map(|shared| shared.join("reference/shoal-fixtures"))
         .find(|folder| folder.is_dir());
     if found.is_none() {
-        eprintln!("skipped: {test}: no ../shared");
+        skipped(test, "../shared");
     }
     found
 }
