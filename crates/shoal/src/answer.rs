@@ -12,12 +12,11 @@ pub mod openapi;
 pub mod pac;
 pub mod paths;
 mod problem;
-mod python;
 pub mod query;
 pub mod v1;
 
+pub use crate::heartbeat::{python_float, python_string};
 pub use problem::{problem, status_text};
-pub use python::{python_float, python_string};
 
 /// The content type of JSON, old and new.
 pub const JSON: &str = "application/json";

@@ -54,7 +54,7 @@ impl Worker {
             }
             Route::V1(V1::State(id)) => decide::decide(&self.shared, client, id, body).await,
             Route::GeoApi(question) => geo_api::answer(&self.shared, client, question).await,
-            route => self.read(client, route, head.uri.query(), &head.headers),
+            route => self.read(client, route, path, &head.headers),
         };
         let taken_ns = self.shared.clock.now().elapsed_ns.saturating_sub(start.elapsed_ns);
         self.shared.metrics.answered(route, reply.status, taken_ns);
@@ -78,13 +78,7 @@ impl Worker {
         client_of(peer, &values, trusted)
     }
 
-    fn read(
-        &self,
-        client: IpAddr,
-        route: Route<'_>,
-        query: Option<&str>,
-        headers: &HeaderMap,
-    ) -> Reply {
+    fn read(&self, client: IpAddr, route: Route<'_>, path: &str, headers: &HeaderMap) -> Reply {
         let shared = &self.shared;
         let mut lookup = self.lookup.borrow_mut();
         match route {
@@ -94,7 +88,7 @@ impl Worker {
             Route::ProxyPac => lookup.script(shared, client, true),
             Route::Metrics => Reply::new(TEXT, shared.metrics.text(shared)),
             Route::MethodNotAllowed => Reply::fixed(&old::METHOD_NOT_ALLOWED),
-            Route::V1(V1::Nearest) => lookup.nearest(shared, client, query.unwrap_or("")),
+            Route::V1(V1::Nearest) => lookup.nearest(shared, client, path),
             Route::V1(V1::Caches) => lookup.caches(shared, headers.get(IF_NONE_MATCH)),
             Route::V1(V1::Cache(id)) => lookup.cache(shared, id, headers.get(IF_NONE_MATCH)),
             Route::V1(V1::Health) => {

@@ -10,6 +10,7 @@ use super::reply::Reply;
 use super::{Order, Shared};
 use crate::answer::old::{OldEntry, entries, old_distance};
 use crate::answer::pac::{COUNT, proxy_pac, wpad};
+use crate::answer::query::Query;
 use crate::answer::{PAC, v1};
 use crate::geo::{Locate, Spot};
 use crate::order::{Looker, Menu, Pick, Question, Weighed, Weighing, shoal_order};
@@ -24,11 +25,6 @@ pub(super) struct Lookup {
     /// Bytes of the last answer: as many are reserved for the next.
     usual: usize,
 }
-
-/// Caches given by `/v1/nearest` where the question has no `n`.
-const USUAL_COUNT: usize = 5;
-/// The most it gives.
-const MOST_V1: usize = 100;
 
 impl Lookup {
     pub(super) fn new(random: Stream) -> Self {
@@ -100,10 +96,10 @@ impl Lookup {
     }
 
     /// `/v1/nearest`.
-    pub(super) fn nearest(&mut self, shared: &Shared, client: IpAddr, query: &str) -> Reply {
-        let asked = match Asked::read(query) {
+    pub(super) fn nearest(&mut self, shared: &Shared, client: IpAddr, path: &str) -> Reply {
+        let asked = match Query::parse(path) {
             Ok(asked) => asked,
-            Err(fault) => return Reply::problem(400, fault.reason, &fault.detail),
+            Err(fault) => return Reply::problem(400, "range", &fault.to_string()),
         };
         let snapshot = shared.shelf.load();
         let spot = shared.geography.spot(asked.ip.unwrap_or(client));
@@ -113,7 +109,7 @@ impl Lookup {
             Question {
                 client,
                 spot,
-                count: asked.count,
+                count: asked.n,
                 menu: asked.menu,
                 cloud: asked.cloud.as_deref(),
                 verified_only: shared.verified_only,
@@ -185,121 +181,4 @@ fn shoal(shared: &Shared, client: IpAddr, menu: Menu, count: usize) -> Vec<Weigh
 fn is_known(header: Option<&HeaderValue>, etag: &str) -> bool {
     let header = header.and_then(|value| value.to_str().ok());
     header.is_some_and(|header| v1::none_match(header, etag))
-}
-
-/// The parameters of `/v1/nearest`.
-#[derive(Debug, PartialEq, Eq)]
-struct Asked {
-    count: usize,
-    ip: Option<IpAddr>,
-    cloud: Option<String>,
-    menu: Menu,
-}
-
-/// What is wrong with a query.
-#[derive(Debug, PartialEq, Eq)]
-struct Fault {
-    reason: &'static str,
-    detail: String,
-}
-
-impl Asked {
-    /// Reads a query. Parameters that are not known are left alone, as the standards advise; one
-    /// that is given twice is a fault.
-    fn read(query: &str) -> Result<Self, Fault> {
-        let mut asked = Self { count: USUAL_COUNT, ip: None, cloud: None, menu: Menu::All };
-        let mut seen = Vec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let fault = |reason, what: &str| Fault { reason, detail: format!("`{name}` {what}") };
-            if !matches!(name, "n" | "ip" | "cloud" | "type") {
-                continue;
-            }
-            if seen.contains(&name) {
-                return Err(fault("malformed", "is given twice"));
-            }
-            seen.push(name);
-            let value = unescape(value).ok_or_else(|| fault("malformed", "is not UTF-8"))?;
-            match name {
-                "n" => {
-                    let count = value.parse().map_err(|_| fault("type", "is no number"))?;
-                    if !(1..=MOST_V1).contains(&count) {
-                        return Err(fault("range", "is not 1 to 100"));
-                    }
-                    asked.count = count;
-                }
-                "ip" => {
-                    let ip: IpAddr = value.parse().map_err(|_| fault("type", "is no address"))?;
-                    asked.ip = Some(crate::address::normal(ip));
-                }
-                "cloud" => {
-                    let named = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-                    if value.is_empty() || value.len() > 64 || !value.chars().all(named) {
-                        return Err(fault("range", "is not 1 to 64 of A-Z a-z 0-9 . _ -"));
-                    }
-                    asked.cloud = Some(value);
-                }
-                _ => {
-                    asked.menu = match &*value {
-                        "squid" => Menu::Squid,
-                        "varnish" => Menu::Varnish,
-                        _ => return Err(fault("range", "is neither squid nor varnish")),
-                    }
-                }
-            }
-        }
-        Ok(asked)
-    }
-}
-
-/// Takes the escapes out of a value (RFC 3986, section 2.1); `+` is a blank.
-fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-                u8::try_from(16 * high + low).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Asked, unescape};
-    use crate::order::Menu;
-
-    #[test]
-    fn a_query_is_read_within_its_bounds() {
-        let asked = Asked::read("n=7&ip=2001%3Adb8%3A%3A1&cloud=a.b&type=varnish&x=1").unwrap();
-        assert_eq!((asked.count, asked.menu), (7, Menu::Varnish));
-        assert_eq!(asked.ip, Some("2001:db8::1".parse().unwrap()));
-        assert_eq!(asked.cloud.as_deref(), Some("a.b"));
-        for (query, reason) in [
-            ("n=0", "range"),
-            ("n=101", "range"),
-            ("n=five", "type"),
-            ("n=1&n=2", "malformed"),
-            ("ip=nowhere", "type"),
-            ("ip=%zz", "malformed"),
-            ("cloud=", "range"),
-            ("cloud=a%20b", "range"),
-            ("type=cow", "range"),
-        ] {
-            assert_eq!(Asked::read(query).unwrap_err().reason, reason, "{query}");
-        }
-    }
-
-    #[test]
-    fn escapes_are_taken_out() {
-        assert_eq!(unescape("a%2Fb+c").as_deref(), Some("a/b c"));
-        assert_eq!(unescape("%F"), None);
-        assert_eq!(unescape("%ff"), None);
-    }
 }

@@ -83,6 +83,7 @@ fn name(route: Route<'_>) -> &'static str {
         Route::V1(V1::Nearest) => "v1 nearest",
         Route::V1(V1::Caches) => "caches",
         Route::V1(V1::Cache(_)) => "cache",
+        Route::V1(V1::State(_)) => "state",
         Route::V1(V1::Heartbeat) => "heartbeat",
         Route::V1(V1::Goodbye) => "goodbye",
         Route::V1(V1::Health) => "health",

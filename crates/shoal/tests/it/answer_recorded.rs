@@ -6,10 +6,9 @@ use std::sync::Arc;
 use plimsoll_shoal::answer::old::{METHOD_NOT_ALLOWED, NOT_FOUND, OldEntry, entries};
 use plimsoll_shoal::answer::paths::{Route, route};
 use plimsoll_shoal::answer::{JSON, PAC, pac};
-use plimsoll_shoal::order::Menu;
+use plimsoll_shoal::order::{Menu, Weighed, Weighing, shoal_order};
 use plimsoll_shoal::registry::Cache;
 
-use crate::support::cost_order::by_cost;
 use crate::support::recorded::{Recorded, World, answers, folder};
 
 /// What we answer: status, headers, body.
@@ -21,10 +20,11 @@ fn nearest(
     asked: &Recorded,
     caches: &[Arc<Cache>],
     menu: Menu,
-) -> Vec<(f64, Arc<Cache>)> {
+    count: usize,
+) -> Vec<Weighed> {
     let Some(spot) = world.spot(asked.client) else { return Vec::new() };
-    let wanted = caches.iter().filter(|cache| menu.has(cache.kind, cache.upstream)).cloned();
-    by_cost(spot, wanted, |cache| (cache.place.as_deref().unwrap().clone(), cache.load().value()))
+    let local = |cache: &Cache| world.local(asked.client, cache);
+    shoal_order(caches.iter(), spot, menu, count, &Weighing::default(), local)
 }
 
 fn ours(world: &World, asked: &Recorded, index: usize) -> Ours {
@@ -32,13 +32,15 @@ fn ours(world: &World, asked: &Recorded, index: usize) -> Ours {
     let mut body = Vec::new();
     let (status, content_type, allow) = match route(&asked.method, &asked.path) {
         Route::Nearest { menu, count } => {
-            let nearest = nearest(world, asked, &caches, menu);
-            let entry = |(distance, cache)| {
-                let local = world.local(asked.client, cache);
-                OldEntry { cache, local, distance: Some(distance) }
-            };
-            let nearest = nearest.iter().take(count).map(|(cost, cache)| (*cost, &**cache));
-            entries(&mut body, nearest.map(entry));
+            let nearest = nearest(world, asked, &caches, menu, count);
+            entries(
+                &mut body,
+                nearest.iter().map(|Weighed { cache, cost, local }| OldEntry {
+                    cache,
+                    local: *local,
+                    distance: Some(*cost),
+                }),
+            );
             (200, JSON, None)
         }
         Route::All => {
@@ -47,8 +49,11 @@ fn ours(world: &World, asked: &Recorded, index: usize) -> Ours {
             (200, JSON, None)
         }
         Route::Wpad => {
-            let nearest = nearest(world, asked, &caches, Menu::Squid);
-            pac::wpad(&mut body, nearest.iter().map(|(_, c)| (&*c.hostname, c.port.value)));
+            let nearest = nearest(world, asked, &caches, Menu::Squid, pac::COUNT);
+            let host =
+                |weighed: &'_ Weighed| (weighed.cache.hostname.clone(), weighed.cache.port.value);
+            let hosts: Vec<_> = nearest.iter().map(host).collect();
+            pac::wpad(&mut body, hosts.iter().map(|(host, port)| (&**host, *port)));
             (200, PAC, None)
         }
         Route::NotFound => {

@@ -7,7 +7,6 @@ mod answer_geo_api;
 mod answer_openapi;
 mod answer_pac;
 mod answer_paths;
-mod answer_python;
 mod answer_query;
 mod answer_recorded;
 mod answer_traps;

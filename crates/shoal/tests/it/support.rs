@@ -1,7 +1,6 @@
 //! What several tests need: caches to answer with, recorded answers, other programs.
 
 pub(crate) mod beat;
-pub(crate) mod cost_order;
 pub(crate) mod made_up;
 pub(crate) mod python;
 pub(crate) mod recorded;

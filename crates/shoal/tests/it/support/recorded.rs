@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use plimsoll_shoal::Now;
 use plimsoll_shoal::geo::{Place, Spot};
 use plimsoll_shoal::registry::{Cache, State};
 use serde_json::Value;
@@ -132,8 +133,8 @@ impl World {
             let upto = heard.partition_point(|(first, _)| *first <= index).max(1);
             beat.timestamp = heard[upto - 1].1;
             let number = number as u64;
-            let mut cache = Cache::new(number, number, &beat, Some(Arc::new(place.clone())));
-            cache.created_s = self.created[&*beat.hostname];
+            let now = Now { elapsed_ns: 0, unix_s: self.created[&*beat.hostname] };
+            let cache = Cache::new(number, number, &beat, Some(Arc::new(place.clone())), now);
             cache.set_state(State::Verified);
             Arc::new(cache)
         };
