@@ -109,9 +109,15 @@ impl Cache {
         if bits & INTEGER == 0 { Number::Float(value) } else { Number::Int(value as u64) }
     }
 
-    pub(crate) fn set_load(&self, load: Number) {
+    /// Sets what it sends, KiB/s.
+    pub fn set_load(&self, load: Number) {
         let integer = if matches!(load, Number::Int(_)) { INTEGER } else { 0 };
         self.load.store(load.value().abs().to_bits() | integer, Relaxed);
+    }
+
+    /// Ends it: it expired, said goodbye or was replaced.
+    pub fn end(&self) {
+        self.alive.store(false, Relaxed);
     }
 
     /// The wall clock at its last heartbeat, seconds since 1970; the agent's own at the first.
