@@ -156,7 +156,6 @@ impl<'de> Fields<'de> for English<'de> {
 }
 
 /// Flat records have a subdivision's code or, more often, its name.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "a filter's argument")]
 fn is_code(text: &&str) -> bool {
     text.len() <= 3 && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
 }

@@ -98,13 +98,13 @@ fn a_file_of_ipv4_networks_knows_no_ipv6_address() {
 }
 
 /// A database in which every address has this record.
-fn everywhere(record: Item) -> Mmdb {
-    Mmdb::from_bytes(file(&record)).unwrap()
+fn everywhere(record: &Item) -> Mmdb {
+    Mmdb::from_bytes(file(record)).unwrap()
 }
 
 #[test]
 fn flat_records_are_read_with_single_precision_as_it_was_meant() {
-    let mmdb = everywhere(map([
+    let mmdb = everywhere(&map([
         ("country_code", text("JP")),
         ("state1", text("Tokyo")),
         ("city", text("Chiyoda City")),
@@ -135,7 +135,7 @@ fn flat_records_are_read_with_single_precision_as_it_was_meant() {
 fn a_country_alone_is_at_its_middle() {
     let nested = map([("country", map([("iso_code", text("NZ"))]))]);
     for record in [map([("country_code", text("NZ"))]), nested] {
-        let mmdb = everywhere(record);
+        let mmdb = everywhere(&record);
         let spot = Spot { latitude: -41.0, longitude: 174.0, country: Some(*b"NZ") };
         assert_eq!(mmdb.spot(ip("192.0.2.1")), Some(spot));
         let place = mmdb.place(ip("192.0.2.1")).unwrap();
@@ -147,7 +147,7 @@ fn a_country_alone_is_at_its_middle() {
 #[test]
 fn a_field_of_another_type_costs_itself_only() {
     let wrong = || Item::Number(7);
-    let mmdb = everywhere(map([
+    let mmdb = everywhere(&map([
         ("city", map([("names", text("Bonn"))])),
         ("continent", Item::List(vec![])),
         ("country", map([("iso_code", text("DE")), ("names", wrong())])),
@@ -180,12 +180,12 @@ fn a_field_of_another_type_costs_itself_only() {
     assert_eq!(*place, expected);
     for off_the_globe in [f64::NAN, f64::INFINITY, 90.5, -1e300] {
         let latitude = Item::Double(off_the_globe);
-        let mmdb = everywhere(map([("latitude", latitude), ("longitude", Item::Double(0.0))]));
+        let mmdb = everywhere(&map([("latitude", latitude), ("longitude", Item::Double(0.0))]));
         assert_eq!(mmdb.spot(ip("192.0.2.1")), None);
         assert_eq!(mmdb.place(ip("192.0.2.1")), None);
     }
     for no_record in [text("nowhere"), Item::Number(1), Item::List(vec![])] {
-        assert_eq!(everywhere(no_record).spot(ip("192.0.2.1")), None);
+        assert_eq!(everywhere(&no_record).spot(ip("192.0.2.1")), None);
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn text(text: &'static str) -> Item {
 }
 
 pub(super) fn map<const N: usize>(entries: [(&'static str, Item); N]) -> Item {
-    Item::Map(entries.to_vec())
+    Item::Map(Vec::from(entries))
 }
 
 /// A file of IPv4 networks whose tree is one node, both sides of which have the record.
