@@ -2,12 +2,13 @@
 //!
 //! Ascending (distance band, load class), random per request within a class. Bands are opened
 //! from near to far until there are enough. A band of few members is looked at whole. From a band
-//! of many at least four times as many as may be answered are drawn evenly, and the least loaded
+//! of many so many are drawn evenly that four times as many as may be answered were looked at, and the least loaded
 //! of these are taken: a client needs a good cache and not the best of 10,000 (M. Mitzenmacher,
 //! "The power of two choices in randomized load balancing", IEEE TPDS 12(10), 2001), and the best
 //! would be flooded. Where draws bring too few that may be served, the band is looked at whole
 //! after all, so that none that may be is missed.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use plimsoll_workload::random::Stream;
@@ -62,9 +63,11 @@ impl Looker {
     /// *Order*: ascending (distance band, load class), random within a class; caches of the
     /// client's own site come before the nearest band, those that cannot be located are in the
     /// last. A client that cannot be located gets the least loaded. *Shape*: at most `count` and
-    /// at most [`MOST`], each once. *Exact* where a menu has up to 256 members or a band up to
-    /// eight times the count; else the least loaded of a sample of at least four times the count.
-    /// *Determinism*: by `random` and the loads at that moment.
+    /// at most [`MOST`], each once. *Exact* where a menu has up to 256 members; else bands are,
+    /// and from one that has more than are wanted the least loaded are taken of a sample, with
+    /// which at least four times the count were looked at.
+    /// *Determinism*: by `random`, the loads at that moment and the look-ups in this snapshot
+    /// before, which note who died.
     pub fn nearest(
         &mut self,
         snapshot: &Snapshot,
@@ -157,10 +160,12 @@ impl Looker {
         for band in 0..BANDS {
             self.candidates.clear();
             let (known, open) = self.search.open(branches, band, limit);
+            let enough = CANDIDATES * count - picks.len();
             if known + open > limit {
-                self.sample(branches, question, band, CANDIDATES * count, random);
+                self.sample(branches, question, band, enough, random);
             } else {
-                self.survey(branches, question, band);
+                let enough = if members <= FEW { FEW } else { enough };
+                self.survey(branches, question, band, enough, random);
             }
             self.take_least_loaded(branches, spot, count - picks.len(), random, picks);
             if picks.len() == count {
@@ -169,12 +174,27 @@ impl Looker {
         }
     }
 
-    /// Makes candidates of all members of a band that may be served.
-    fn survey(&mut self, branches: &[Branch<'_>], question: &Question<'_>, band: usize) {
+    /// Makes candidates of as many members of a band, chosen evenly, or of all that may be served
+    /// if these are fewer.
+    fn survey(
+        &mut self,
+        branches: &[Branch<'_>],
+        question: &Question<'_>,
+        band: usize,
+        wanted: usize,
+        random: &mut Stream,
+    ) {
         let Self { search, drawn, .. } = self;
         drawn.clear();
         search.each(branches, band, |member| drawn.push(member));
-        self.judge_drawn(branches, question, false);
+        let first = drawn.len().min(wanted);
+        if first < drawn.len() {
+            shuffle_head(drawn, first, random);
+        }
+        self.judge_drawn(branches, question, 0..first, false);
+        if self.candidates.len() < wanted {
+            self.judge_drawn(branches, question, first..self.drawn.len(), false);
+        }
     }
 
     /// Makes candidates of as many different members of a band, drawn evenly, or of all if so many
@@ -195,14 +215,14 @@ impl Looker {
             let lacking = wanted - self.candidates.len();
             self.draw_some(branches, band, lacking.min(draws), random);
             draws -= lacking.min(draws);
-            self.judge_drawn(branches, question, true);
+            self.judge_drawn(branches, question, 0..self.drawn.len(), true);
             if self.candidates.len() == wanted {
                 return;
             }
         }
         self.candidates.clear();
         self.search.open(branches, band, usize::MAX);
-        self.survey(branches, question, band);
+        self.survey(branches, question, band, wanted, random);
     }
 
     /// Draws so many times.
@@ -222,9 +242,15 @@ impl Looker {
     /// Makes candidates of those drawn that may be served; where one may have been drawn `again`,
     /// of each but one. What is asked of a member is far from what is asked of the next in memory:
     /// it is asked of several at once, before anything depends on the answers.
-    fn judge_drawn(&mut self, branches: &[Branch<'_>], question: &Question<'_>, again: bool) {
+    fn judge_drawn(
+        &mut self,
+        branches: &[Branch<'_>],
+        question: &Question<'_>,
+        which: Range<usize>,
+        again: bool,
+    ) {
         let Self { drawn, own, seen, candidates, .. } = self;
-        for some in drawn.chunks(AT_ONCE) {
+        for some in drawn[which].chunks(AT_ONCE) {
             let mut caches = [None; AT_ONCE];
             for (cache, member) in caches.iter_mut().zip(some) {
                 *cache = Some(member.cache(branches));
@@ -275,13 +301,8 @@ impl Looker {
         let mut left = wanted;
         for bounds in starts.windows(2) {
             let same = &mut self.by_class[bounds[0]..bounds[1]];
-            // The head of a Fisher-Yates shuffle.
             let taken = same.len().min(left);
-            for at in 0..taken {
-                let rest = (same.len() - at) as u64;
-                #[expect(clippy::cast_possible_truncation, reason = "below a length")]
-                same.swap(at, at + random.below(rest) as usize);
-            }
+            shuffle_head(same, taken, random);
             self.taken.extend_from_slice(&same[..taken]);
             left -= taken;
         }
@@ -294,6 +315,15 @@ impl Looker {
             let cache = Arc::clone(member.cache(branches));
             picks.push(Pick { cache, distance_km, local: false });
         }
+    }
+}
+
+/// Puts so many, chosen evenly and in random order, first: the head of a Fisher-Yates shuffle.
+fn shuffle_head(members: &mut [Member], head: usize, random: &mut Stream) {
+    for at in 0..head {
+        let rest = (members.len() - at) as u64;
+        #[expect(clippy::cast_possible_truncation, reason = "below a length")]
+        members.swap(at, at + random.below(rest) as usize);
     }
 }
 
