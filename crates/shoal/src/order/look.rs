@@ -2,11 +2,11 @@
 //!
 //! Ascending (distance band, load class), random per request within a class. Bands are opened
 //! from near to far until there are enough. A band of few members is looked at whole. From a band
-//! of many so many are drawn evenly that four times as many as may be answered were looked at, and the least loaded
-//! of these are taken: a client needs a good cache and not the best of 10,000 (M. Mitzenmacher,
-//! "The power of two choices in randomized load balancing", IEEE TPDS 12(10), 2001), and the best
-//! would be flooded. Where draws bring too few that may be served, the band is looked at whole
-//! after all, so that none that may be is missed.
+//! of many so many are drawn evenly that four times as many as may be answered were looked at, and
+//! the least loaded of these are taken: a client needs a good cache and not the best of 10,000
+//! (M. Mitzenmacher, "The power of two choices in randomized load balancing", IEEE TPDS 12(10),
+//! 2001), and the best would be flooded. Where draws bring too few that may be served, the band is
+//! looked at whole after all, so that none that may be is missed.
 
 use std::ops::Range;
 use std::sync::Arc;
