@@ -10,6 +10,7 @@
 pub mod agent;
 pub mod answer;
 pub mod auth;
+pub mod client;
 pub mod geo;
 pub mod heartbeat;
 pub mod http1;

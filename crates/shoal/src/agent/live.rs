@@ -1,6 +1,5 @@
 //! The agent at work: threads that wait for the network, and a loop that waits for them.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::IpAddr;
@@ -17,7 +16,7 @@ use super::cache::{self, Cache, Probe};
 use super::outlook::Outlook;
 use super::pace::{Act, Health, Pace, Sent};
 use super::{Announce, Event, Options, Reporter, World, metadata, squid};
-use crate::http1::{Dial, Limits, Peer};
+use crate::http1::{Dial, Limits, Peer, chain};
 
 /// A thread that only waits for sockets; the system's resolver is what needs most of it.
 const STACK_BYTES: usize = 256 * 1024;
@@ -285,18 +284,6 @@ fn watch(dial: Arc<dyn Dial>, probe: Probe, to: Sender<Report>) -> io::Result<Sy
     };
     thread::Builder::new().name("prober".to_owned()).stack_size(STACK_BYTES).spawn(work)?;
     Ok(sender)
-}
-
-/// An error and what it comes from, on one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }
 
 /// A new identity: 128 random bits as 32 hexadecimal digits.
