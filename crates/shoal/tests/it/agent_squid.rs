@@ -89,7 +89,9 @@ fn a_real_squid_is_asked_counted_and_missed() {
     let limits = Limits::within(Duration::from_secs(10));
     let peer = Peer::new("127.0.0.1", squid.port);
     let origin = Server::start(|_| {
-        let headers = "Cache-Control: public, max-age=3600\r\nContent-Length: 6";
+        // Without a date Squid does not keep it.
+        let date = "Date: Sun, 22 Nov 2026 12:00:00 GMT\r\nCache-Control: max-age=999999999";
+        let headers = format!("{date}\r\nContent-Length: 6");
         Some(format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\nobject").into_bytes())
     });
     let object = Url::parse(&origin.url()).unwrap().join("object");

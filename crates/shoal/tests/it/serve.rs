@@ -12,6 +12,7 @@ pub(crate) struct Server {
     /// Every request with its body, as it came.
     pub(crate) requests: Arc<Mutex<Vec<String>>>,
     end: Arc<AtomicBool>,
+    listening: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Server {
@@ -29,7 +30,7 @@ impl Server {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let end = Arc::new(AtomicBool::new(false));
         let (kept, ended, answer) = (requests.clone(), end.clone(), Arc::new(answer));
-        std::thread::spawn(move || {
+        let listening = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if ended.load(Ordering::SeqCst) {
                     return;
@@ -39,7 +40,7 @@ impl Server {
                 std::thread::spawn(move || attend(stream, &kept, answer.as_ref(), &ended));
             }
         });
-        Self { address, requests, end }
+        Self { address, requests, end, listening: Some(listening) }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -55,6 +56,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);
+        // From here on the port refuses.
+        let _ = self.listening.take().map(std::thread::JoinHandle::join);
     }
 }
 
