@@ -235,7 +235,8 @@ proptest! {
                 }
                 2..=4 if !flying.is_empty() => {
                     let act = flying.remove(0);
-                    let sent = [Sent::Taken, Sent::Failed, Sent::Refused(None)][usize::from(step) - 2];
+                    let outcomes = [Sent::Taken, Sent::Failed, Sent::Refused(None)];
+                    let sent = outcomes[usize::from(step) - 2];
                     if act == Act::Probe {
                         pace.probed(now, step == 2);
                     } else {

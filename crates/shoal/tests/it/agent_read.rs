@@ -41,6 +41,7 @@ fn the_default_route_of_least_metric_that_is_up_names_the_interface() {
 }
 
 #[test]
+#[expect(clippy::float_cmp, reason = "whole numbers of KiB/s are exact")]
 fn load_is_what_was_sent_over_the_time_that_passed() {
     let mut meter = Meter::default();
     let mut sample = |elapsed, interface, bytes| meter.sample(elapsed, interface, bytes);
@@ -128,7 +129,8 @@ fn a_name_means_something_elsewhere_or_is_an_address() {
 #[test]
 fn varnish_listens_where_its_option_says() {
     let any = ip("0.0.0.0");
-    let cases: [(&[&str], Option<(IpAddr, u16)>); 9] = [
+    type Listener = Option<(IpAddr, u16)>;
+    let cases: [(&[&str], Listener); 9] = [
         (&["-a", ":6081"], Some((any, 6081))),
         (&["-a:80"], Some((any, 80))),
         (&["-j", "unix", "-a", "http=192.0.2.1:8080,HTTP"], Some((ip("192.0.2.1"), 8080))),
@@ -287,7 +289,9 @@ proptest! {
     }
 
     #[test]
-    fn chosen_addresses_are_ones_that_were_there(bits in prop::collection::vec(any::<u32>(), 0..6)) {
+    fn chosen_addresses_are_ones_that_were_there(
+        bits in prop::collection::vec(any::<u32>(), 0..6),
+    ) {
         let own: Vec<IpAddr> = bits.iter().map(|&bits| IpAddr::from(bits.to_be_bytes())).collect();
         let chosen = choose(&own, &own[..own.len() / 2], None);
         prop_assert!(chosen.public.is_none_or(|ip| own.contains(&ip) && !is_private(ip)));

@@ -410,12 +410,20 @@ proptest! {
     /// Whatever a registry says: nothing reaches a line but schemes, hosts, ports and separators.
     #[test]
     fn no_answer_reaches_a_shell(
-        hosts in prop::collection::vec(("[ -~]{0,12}", any::<i32>(), "[0-9a-f.:$;`]{0,9}"), 0..6),
+        hosts in prop::collection::vec(
+            (
+                prop_oneof!["[ -~]{0,12}", "[a-zA-Z0-9.$;-]{1,9}"],
+                -5i32..70_000,
+                prop_oneof![Just(None), "[0-9a-f.:$;`]{0,9}".prop_map(Some)],
+            ),
+            0..6,
+        ),
     ) {
-        let entries: serde_json::Map<String, Value> = hosts.iter().enumerate().map(|(rank, (host, port, ip))| {
+        let entry = |(rank, (host, port, ip)): (usize, &(String, i32, Option<String>))| {
             let entry = json!({"hostname": host, "squid_port": port, "public_ip": ip});
             (rank.to_string(), entry)
-        }).collect();
+        };
+        let entries: serde_json::Map<String, Value> = hosts.iter().enumerate().map(entry).collect();
         let answer = parse(Value::Object(entries).to_string().as_bytes()).unwrap();
         prop_assert_eq!(answer.offers.len() + answer.dropped, hosts.len());
         let caches = candidates(&answer.offers, &[], Use::Cvmfs);
@@ -426,12 +434,14 @@ proptest! {
 
     #[test]
     fn the_quickest_of_the_nearest_band_is_first(
-        times in prop::collection::vec((0u32..4, prop::option::of(0u64..50)), 0..10), count in 0usize..6,
+        times in prop::collection::vec((0u32..4, prop::option::of(0u64..50)), 0..10),
+        count in 0usize..6,
     ) {
-        let tried: Vec<(Candidate, Option<Duration>)> = times.iter().enumerate().map(|(n, (band, ms))| {
-            let host = n.to_string();
-            (Candidate { host, port: 1, band: Some(*band) }, ms.map(Duration::from_millis))
-        }).collect();
+        let tried = times.iter().enumerate().map(|(n, &(band, ms))| {
+            let cache = Candidate { host: n.to_string(), port: 1, band: Some(band) };
+            (cache, ms.map(Duration::from_millis))
+        });
+        let tried: Vec<(Candidate, Option<Duration>)> = tried.collect();
         let chosen = order(tried, count);
         let delivered = times.iter().filter(|(_, ms)| ms.is_some()).count();
         prop_assert_eq!(chosen.len(), count.min(delivered));

@@ -124,7 +124,8 @@ proptest! {
         let new = with_value(&text, &value);
         prop_assert_eq!(value_of(&new), Some(value.clone()));
         prop_assert_eq!(with_value(&new, &value), new.clone(), "again changes nothing");
-        let (before, after): (Vec<&str>, Vec<&str>) = (text.lines().collect(), new.lines().collect());
+        let before: Vec<&str> = text.lines().collect();
+        let after: Vec<&str> = new.lines().collect();
         let changed = after.iter().zip(&before).filter(|(new, old)| new != old).count();
         prop_assert!(after.len() <= before.len() + 1 && changed <= 1, "{text:?} {new:?}");
     }

@@ -202,7 +202,9 @@ proptest! {
 
     #[test]
     fn every_cut_of_an_answer_is_only_incomplete(
-        body in prop::collection::vec(any::<u8>(), 0..200), chunk in 1usize..50, cut in 0usize..1000,
+        body in prop::collection::vec(any::<u8>(), 0..200),
+        chunk in 1usize..50,
+        cut in 0usize..1000,
     ) {
         let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         for part in body.chunks(chunk) {

@@ -116,7 +116,9 @@ pub(crate) fn refusing_port() -> u16 {
 /// The folder of recorded facts, where it is.
 pub(crate) fn shared() -> Option<std::path::PathBuf> {
     let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let here = [beside, "/work/shared".into()].into_iter().find(|path| path.is_dir());
+    let here = [beside, std::path::Path::new("/work").join("shared")]
+        .into_iter()
+        .find(|path| path.is_dir());
     if here.is_none() {
         eprintln!("skipped: {}: no ../shared", std::thread::current().name().unwrap_or("a test"));
     }
