@@ -14,12 +14,17 @@ use plimsoll_workload::random::Stream;
 use super::announce::{Failure, Message};
 use super::cache::{self, Cache, Probe};
 use super::outlook::Outlook;
+use super::outside::{self, Turn};
 use super::pace::{Act, Health, Pace, Sent};
 use super::{Announce, Event, Options, Reporter, World, metadata, squid};
 use crate::http1::{Dial, Limits, Peer, chain};
 
 /// A thread that only waits for sockets; the system's resolver is what needs most of it.
 const STACK_BYTES: usize = 256 * 1024;
+
+/// The bounds of the time between heartbeats.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What a registry's thread is given.
 struct Parcel {
@@ -39,6 +44,7 @@ struct Look {
 enum Report {
     Probed(Result<(), String>),
     Counters(Option<squid::Counters>),
+    Outside(Option<IpAddr>),
     Sent(Act, Result<(), Failure>),
 }
 
@@ -53,6 +59,8 @@ pub fn run(mut options: Options, world: World<'_>, log: &mut dyn FnMut(Event)) -
         options.cloud = options.cloud.or_else(|| told.zone.clone());
         log(Event::Metadata(told));
     }
+    options.interval = options.interval.clamp(SHORTEST, LONGEST);
+    options.probe_interval = options.probe_interval.clamp(Duration::from_millis(10), LONGEST);
     let mut agent = Agent::start(options, world)?;
     log(Event::Cache(agent.cache.clone()));
     loop {
@@ -89,8 +97,10 @@ struct Agent<'a> {
     names: Vec<String>,
     registries: Vec<SyncSender<Parcel>>,
     prober: SyncSender<Look>,
+    outside: Turn,
+    dial: Arc<dyn Dial>,
     reports: Receiver<Report>,
-    _sender: Sender<Report>,
+    sender: Sender<Report>,
 }
 
 impl<'a> Agent<'a> {
@@ -101,13 +111,10 @@ impl<'a> Agent<'a> {
         let registries = world.registries.into_iter();
         let registries = registries.map(|registry| keep(registry, sender.clone()));
         let registries: Vec<_> = registries.collect::<io::Result<_>>()?;
-        let prober = watch(world.dial, options.probe.clone(), sender.clone())?;
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let interval =
-            nanoseconds(options.interval.clamp(Duration::from_secs(1), Duration::from_secs(3600)));
+        let prober = watch(world.dial.clone(), options.probe.clone(), sender.clone())?;
         let random = Stream::named(world.seed, "agent");
-        let pace =
-            Pace::new(registries.len(), interval, nanoseconds(options.probe_interval), random);
+        let (interval, probe) = (ns(options.interval), ns(options.probe_interval));
+        let pace = Pace::new(registries.len(), interval, probe, random);
         let mut reporter = Reporter::new(options.clone(), &world.root, (world.uuid)());
         reporter.look(world.way_out);
         // The first difference is counted from here.
@@ -121,7 +128,9 @@ impl<'a> Agent<'a> {
             root: world.root,
             outlook: Outlook::default(),
             counted_ns: None,
-            _sender: sender,
+            outside: Turn::default(),
+            dial: world.dial,
+            sender,
             options,
             pace,
             reporter,
@@ -153,6 +162,28 @@ impl<'a> Agent<'a> {
         self.pace.network(now_ns, !addresses.is_empty(), changed);
         if changed {
             log(Event::Network(addresses));
+            self.outside.again();
+        }
+        let is_unknown = self.options.external_ip.is_none() && addresses.public.is_none();
+        if is_unknown && !addresses.is_empty() {
+            self.ask_outside(now_ns);
+        }
+    }
+
+    /// Asks a registry for this host's address, on a thread of its own: it may take seconds.
+    fn ask_outside(&mut self, now_ns: u64) {
+        let Some(server) = self.options.outside.clone() else { return };
+        if !self.outside.is_due(now_ns) {
+            return;
+        }
+        let (dial, to) = (self.dial.clone(), self.sender.clone());
+        let work = move || {
+            // The agent may have ended meanwhile.
+            let _ = to.send(Report::Outside(outside::ask(dial.as_ref(), &server)));
+        };
+        let thread = thread::Builder::new().name("outside".to_owned()).stack_size(STACK_BYTES);
+        if thread.spawn(work).is_err() {
+            self.outside.told(now_ns, false, ns(self.options.interval));
         }
     }
 
@@ -184,8 +215,8 @@ impl<'a> Agent<'a> {
     }
 
     fn probe(&mut self, now_ns: u64) {
-        let interval = u64::try_from(self.options.interval.as_nanos()).unwrap_or(u64::MAX);
-        let is_time = self.counted_ns.is_none_or(|then| now_ns - then >= interval);
+        let interval_ns = ns(self.options.interval);
+        let is_time = self.counted_ns.is_none_or(|then| now_ns - then >= interval_ns);
         let is_squid = self.cache.kind == crate::heartbeat::Kind::Squid;
         let counters = self.options.counters && is_squid && is_time;
         if counters {
@@ -200,6 +231,16 @@ impl<'a> Agent<'a> {
         let now_ns = (self.now)().elapsed_ns;
         match report {
             Report::Counters(counters) => self.reporter.counters = counters,
+            Report::Outside(address) => {
+                self.outside.told(now_ns, address.is_some(), ns(self.options.interval));
+                // What was known stays, while the registry that told it is away.
+                if address.is_some() && address != self.reporter.seen_as {
+                    self.reporter.seen_as = address;
+                    self.reporter.look(self.way_out);
+                    self.pace.network(now_ns, true, true);
+                    log(Event::Network(self.reporter.addresses()));
+                }
+            }
             Report::Probed(outcome) => {
                 let turned = self.pace.probed(now_ns, outcome.is_ok());
                 if let Err(why) = outcome {
@@ -228,9 +269,7 @@ impl<'a> Agent<'a> {
         let name = self.names[index].clone();
         let sent = match &outcome {
             Ok(()) => Sent::Taken,
-            Err(Failure::Refused { wait, .. }) => {
-                Sent::Refused(wait.map(|wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)))
-            }
+            Err(Failure::Refused { wait, .. }) => Sent::Refused(wait.map(ns)),
             Err(Failure::Away(_)) => Sent::Failed,
         };
         self.pace.sent(now_ns, act, sent);
@@ -240,6 +279,10 @@ impl<'a> Agent<'a> {
             Ok(()) => Event::Left(name),
         });
     }
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A registry's thread: does one thing after another, and ends with the agent.

@@ -24,6 +24,8 @@ pub struct Reporter {
     own: Vec<IpAddr>,
     interface: Option<String>,
     addresses: Addresses,
+    /// As a registry sees the host, where that was asked.
+    pub seen_as: Option<IpAddr>,
     /// The cache's own counters as last told.
     pub counters: Option<Counters>,
 }
@@ -42,6 +44,7 @@ impl Reporter {
             own: Vec::new(),
             interface: None,
             addresses: Addresses::default(),
+            seen_as: None,
             counters: None,
         }
     }
@@ -50,7 +53,8 @@ impl Reporter {
     pub fn look(&mut self, way_out: &dyn Fn() -> Vec<IpAddr>) -> (&[IpAddr], Option<&str>) {
         self.own = of_interfaces(&self.root);
         let ways_out = if self.own.is_empty() { Vec::new() } else { way_out() };
-        self.addresses = choose(&self.own, &ways_out, self.options.external_ip);
+        let external = self.options.external_ip.or(self.seen_as);
+        self.addresses = choose(&self.own, &ways_out, external);
         self.interface = default_interface(&self.root);
         (&self.own, self.interface.as_deref())
     }

@@ -228,6 +228,31 @@ fn nothing_is_said_before_there_is_a_network() {
 }
 
 #[test]
+fn a_host_behind_a_translation_asks_how_it_is_seen() {
+    let cache = Server::start(|_| ok("fine"));
+    let registry = Server::start(|request| match request.starts_with("GET /v1/nearest?n=1 ") {
+        true => ok("{\"client\": {\"ip\": \"198.51.100.9\", \"located\": false}, \"caches\": []}"),
+        false => answer("204 No Content", ""),
+    });
+    let host = host();
+    let private = FIB.replace("192.0.2.7", "10.1.2.3");
+    fs::write(host.path().join("proc/net/fib_trie"), private).unwrap();
+    let outside = Some(Url::parse(&registry.url()).unwrap());
+    let options = Options { outside, ..options(cache.address.port()) };
+    let agent = Running::start(options, host.path(), vec![http(&registry.url())]);
+    let external = Some("198.51.100.9".parse().unwrap());
+    agent.until(|event| matches!(event, Event::Network(seen) if seen.external == external));
+    agent.until(is_announced);
+    agent.until(is_announced);
+    agent.end();
+    let seen = registry.seen();
+    let last = seen.iter().rfind(|request| request.starts_with("POST ")).unwrap();
+    assert_eq!(body_of(last)["private_ip"], "10.1.2.3");
+    assert_eq!(body_of(last)["external_ip"], "198.51.100.9");
+    assert_eq!(seen.iter().filter(|request| request.starts_with("GET ")).count(), 1, "once");
+}
+
+#[test]
 fn a_clock_set_back_makes_it_another_identity() {
     let cache = Server::start(|_| ok("fine"));
     let registry = Server::start(|_| answer("204 No Content", ""));
