@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -13,6 +14,7 @@ use plimsoll_workload::random::Stream;
 
 use super::announce::{Failure, Message};
 use super::cache::{self, Cache, Probe};
+use super::load::connections;
 use super::outlook::Outlook;
 use super::outside::{self, Turn};
 use super::pace::{Act, Health, Pace, Sent};
@@ -34,16 +36,18 @@ struct Parcel {
     unix_ms: i64,
 }
 
-/// What the prober's thread is given: the cache, and whether its counters are wanted too.
+/// What the prober's thread is given: the cache, whether it is time to count its connections, and
+/// whether its own counters are wanted with them.
 struct Look {
     cache: Cache,
+    count: bool,
     counters: bool,
 }
 
 /// What threads tell.
 enum Report {
     Probed(Result<(), String>),
-    Counters(Option<squid::Counters>),
+    Counted(u64, Option<squid::Counters>),
     Outside(Option<IpAddr>),
     Sent(Act, Result<(), Failure>),
 }
@@ -88,7 +92,7 @@ struct Agent<'a> {
     stop: &'a std::sync::atomic::AtomicBool,
     uuid: &'a mut dyn FnMut() -> String,
     way_out: &'a dyn Fn() -> Vec<IpAddr>,
-    root: std::path::PathBuf,
+    root: PathBuf,
     pace: Pace,
     outlook: Outlook,
     reporter: Reporter,
@@ -111,7 +115,8 @@ impl<'a> Agent<'a> {
         let registries = world.registries.into_iter();
         let registries = registries.map(|registry| keep(registry, sender.clone()));
         let registries: Vec<_> = registries.collect::<io::Result<_>>()?;
-        let prober = watch(world.dial.clone(), options.probe.clone(), sender.clone())?;
+        let prober =
+            watch(world.root.clone(), world.dial.clone(), options.probe.clone(), sender.clone())?;
         let random = Stream::named(world.seed, "agent");
         let (interval, probe) = (ns(options.interval), ns(options.probe_interval));
         let pace = Pace::new(registries.len(), interval, probe, random);
@@ -216,13 +221,13 @@ impl<'a> Agent<'a> {
 
     fn probe(&mut self, now_ns: u64) {
         let interval_ns = ns(self.options.interval);
-        let is_time = self.counted_ns.is_none_or(|then| now_ns - then >= interval_ns);
+        let count = self.counted_ns.is_none_or(|then| now_ns - then >= interval_ns);
         let is_squid = self.cache.kind == crate::heartbeat::Kind::Squid;
-        let counters = self.options.counters && is_squid && is_time;
-        if counters {
+        let counters = self.options.counters && is_squid;
+        if count {
             self.counted_ns = Some(now_ns);
         }
-        if self.prober.try_send(Look { cache: self.cache.clone(), counters }).is_err() {
+        if self.prober.try_send(Look { cache: self.cache.clone(), count, counters }).is_err() {
             self.pace.probed(now_ns, false);
         }
     }
@@ -230,7 +235,10 @@ impl<'a> Agent<'a> {
     fn told(&mut self, report: Report, log: &mut dyn FnMut(Event)) {
         let now_ns = (self.now)().elapsed_ns;
         match report {
-            Report::Counters(counters) => self.reporter.counters = counters,
+            Report::Counted(connections, counters) => {
+                self.reporter.connections = Some(connections);
+                self.reporter.counters = counters;
+            }
             Report::Outside(address) => {
                 self.outside.told(now_ns, address.is_some(), ns(self.options.interval));
                 // What was known stays, while the registry that told it is away.
@@ -305,21 +313,27 @@ fn keep(mut registry: Box<dyn Announce>, to: Sender<Report>) -> io::Result<SyncS
 }
 
 /// The prober's thread.
-fn watch(dial: Arc<dyn Dial>, probe: Probe, to: Sender<Report>) -> io::Result<SyncSender<Look>> {
+fn watch(
+    root: PathBuf,
+    dial: Arc<dyn Dial>,
+    probe: Probe,
+    to: Sender<Report>,
+) -> io::Result<SyncSender<Look>> {
     let (sender, looks) = sync_channel::<Look>(1);
     let work = move || {
-        for Look { cache, counters } in looks {
+        for Look { cache, count, counters } in looks {
             let outcome = cache::probe(dial.as_ref(), &cache, &probe);
             let is_alive = outcome.is_ok();
             if to.send(Report::Probed(outcome.map_err(|error| chain(&error)))).is_err() {
                 return;
             }
-            if counters && is_alive {
+            if count && is_alive {
                 let host = cache.address.to_string();
                 let peer = Peer::new(&host, cache.port);
                 let limits = Limits::within(probe.time);
-                let told = squid::ask(dial.as_ref(), peer, limits).ok();
-                if to.send(Report::Counters(told)).is_err() {
+                let told = counters.then(|| squid::ask(dial.as_ref(), peer, limits).ok()).flatten();
+                let connections = connections(&root, cache.port);
+                if to.send(Report::Counted(connections, told)).is_err() {
                     return;
                 }
             }
