@@ -176,7 +176,7 @@ fn a_cache_is_found_by_its_process_and_otherwise_supposed() {
     process(root, 30, "squid", "(squid-1)\0--kid\0", &[5006]);
     let squid = Cache { seen: true, ..supposed(Kind::Squid, 8080) };
     assert_eq!(find(root, None, None), squid);
-    process(root, 31, "squid", "(squid-2)\0--kid\0", &[5001, 5002]);
+    process(root, 31, "squid", "(squid-2)\0--kid\0", &[5001, 5002, 5005]);
     assert_eq!(find(root, None, None).port, 3128, "the usual port before a lesser");
     assert_eq!(find(root, Some(Kind::Varnish), None), varnish);
     assert_eq!(find(root, None, Some(3129)).port, 3129, "what is said is believed");
