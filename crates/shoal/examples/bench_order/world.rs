@@ -1,6 +1,7 @@
 //! Caches and clients where people are: at places of random addresses, by a file of real ones
 //! where that lies beside the repository, else evenly on the sphere.
 
+use plimsoll_shoal::Now;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,9 @@ use plimsoll_shoal::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
 use plimsoll_shoal::order::{Menu, Question};
 use plimsoll_shoal::registry::{Base, Cache, Snapshot};
 use plimsoll_workload::random::Stream;
+
+/// When they all joined.
+const NOW: Now = Now { elapsed_ns: 0, unix_s: 1_790_000_000.0 };
 
 pub(crate) const QUERIES: usize = 1 << 17;
 
@@ -40,7 +44,7 @@ impl World {
             let Spot { latitude, longitude, .. } = *spot;
             let place = Arc::new(Place { latitude, longitude, ..Place::default() });
             let beat = beat(number, random.below(122_000));
-            Arc::new(Cache::new(number.into(), number.into(), &beat, Some(place)))
+            Arc::new(Cache::new(number.into(), number.into(), &beat, Some(place), NOW))
         };
         (0..members).zip(&self.servers).map(cache).collect()
     }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use plimsoll_shoal::Now;
 use plimsoll_shoal::geo::{Place, Spot};
 use plimsoll_shoal::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
 use plimsoll_shoal::order::{Menu, Question};
@@ -34,7 +35,8 @@ pub(crate) fn beat(number: u32) -> Heartbeat {
 pub(crate) fn cache(beat: &Heartbeat, number: u32, place: Option<(f64, f64)>) -> Arc<Cache> {
     let place = place
         .map(|(latitude, longitude)| Arc::new(Place { latitude, longitude, ..Place::default() }));
-    Arc::new(Cache::new(u64::from(number), u64::from(number), beat, place))
+    let now = Now { elapsed_ns: 0, unix_s: beat.timestamp };
+    Arc::new(Cache::new(u64::from(number), u64::from(number), beat, place, now))
 }
 
 /// Squids at these places, numbered from 0.
