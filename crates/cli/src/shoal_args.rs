@@ -1,11 +1,11 @@
 //! What `plimsoll shoal` and its commands are told.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use ipnet::IpNet;
-use plimsoll_shoal::server;
+use plimsoll_shoal::{client, heartbeat, server};
 
 #[derive(Args)]
 pub(crate) struct Shoal {
@@ -17,6 +17,10 @@ pub(crate) struct Shoal {
 pub(crate) enum ShoalCommand {
     /// Run the registry: caches announce themselves, clients ask for the nearest
     Server(Box<ShoalServer>),
+    /// Announce the cache on this host, as long as it answers
+    Agent(Box<ShoalAgent>),
+    /// Find this host's nearest caches, and print or write its proxy setting
+    Client(Box<ShoalClient>),
 }
 
 #[derive(Args)]
@@ -81,6 +85,128 @@ pub(crate) struct ShoalServer {
     /// End after so long
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) run_for: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll shoal agent --server http://registry.example:8080
+  plimsoll shoal agent --server http://registry.example:8080 --port 3128 --cloud my-cloud
+
+The cache is found by its process, and probed every five seconds: one that does not answer is taken
+off the list at once. The agent ends, and takes its leave, by an interrupt.")]
+pub(crate) struct ShoalAgent {
+    /// A registry to announce the cache to, by its URL; each gets every heartbeat
+    #[arg(long, value_name = "URL", required = true)]
+    pub(crate) server: Vec<String>,
+    /// The cache's port; looked for where nothing is said
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// What the cache may be used for
+    #[arg(long, value_name = "USE", default_value = "both")]
+    pub(crate) upstream: Upstream,
+    /// Between heartbeats; spread by a tenth
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    pub(crate) interval: String,
+    /// Fetch this through the cache to see whether it works; else any answer of it will do
+    #[arg(long, value_name = "URL")]
+    pub(crate) probe_url: Option<String>,
+    /// The address by which others see this host, where no interface has a public one; the first
+    /// registry is asked where nothing is said
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) external_ip: Option<IpAddr>,
+    /// The cache's name; the host's where nothing is said
+    #[arg(long, value_name = "NAME")]
+    pub(crate) hostname: Option<String>,
+    /// The cloud that the cache runs in
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cloud: Option<String>,
+    /// Whose sent bytes are the load; the interface of the default route where nothing is said
+    #[arg(long, value_name = "NAME")]
+    pub(crate) interface: Option<String>,
+    /// What the cache can send, KiB/s; by the interface's speed where nothing is said
+    #[arg(long, value_name = "N")]
+    pub(crate) max_load: Option<f64>,
+    /// Where the cache is, degrees: for registries whose database does not know its address
+    #[arg(long, value_name = "DEGREES", requires = "longitude", allow_hyphen_values = true)]
+    pub(crate) latitude: Option<f64>,
+    /// See --latitude
+    #[arg(long, value_name = "DEGREES", requires = "latitude", allow_hyphen_values = true)]
+    pub(crate) longitude: Option<f64>,
+    /// A file with the key that signs what is announced: NAME SECRET
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Say only what goes wrong
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll shoal client --server http://registry.example:8080
+  plimsoll shoal client --server http://registry.example:8080 --apply --dry-run
+  plimsoll shoal client --server http://registry.example:8080 --frontier
+
+Where no registry answers, the last good answer is used (--state), then the static list
+(--fallback).")]
+pub(crate) struct ShoalClient {
+    /// A registry by its URL; they are tried in order
+    #[arg(long, value_name = "URL", required = true)]
+    pub(crate) server: Vec<String>,
+    /// How many caches are wanted
+    #[arg(long, short = 'n', value_name = "N", default_value = "2")]
+    pub(crate) count: usize,
+    /// For Frontier instead of CVMFS
+    #[arg(long)]
+    pub(crate) frontier: bool,
+    /// How long a registry may take
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub(crate) timeout: String,
+    /// What is fetched through each cache, to order them by the time it takes; none: nothing
+    #[arg(long, value_name = "URL", default_value = client::OBJECT)]
+    pub(crate) object: String,
+    /// Write CVMFS_HTTP_PROXY to the file
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The file with CVMFS_HTTP_PROXY
+    #[arg(long, value_name = "FILE", default_value = "/etc/cvmfs/default.local")]
+    pub(crate) file: PathBuf,
+    /// Keep the last good answer in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Proxies for when nothing is found, as in CVMFS_HTTP_PROXY
+    #[arg(long, value_name = "LIST")]
+    pub(crate) fallback: Option<String>,
+    /// Ask and print as the original client does
+    #[arg(long)]
+    pub(crate) old: bool,
+    /// Print the outcome as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Upstream {
+    /// CVMFS and Frontier
+    Both,
+    /// File systems of CVMFS
+    Cvmfs,
+    /// Conditions data of Frontier
+    Frontier,
+}
+
+impl From<Upstream> for heartbeat::Upstream {
+    fn from(upstream: Upstream) -> Self {
+        match upstream {
+            Upstream::Both => Self::Both,
+            Upstream::Cvmfs => Self::Cvmfs,
+            Upstream::Frontier => Self::Frontier,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]

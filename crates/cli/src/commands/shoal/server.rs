@@ -13,10 +13,11 @@ use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Folder, Options, Server, random_key};
 use plimsoll_units::duration;
 
+use super::wrong;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::shoal_args::ShoalServer;
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::read;
 use crate::terminal::{print, say};
 
 /// How often it is looked whether to end.
@@ -98,11 +99,6 @@ where
     let name = path.map_or_else(String::new, |path| path.display().to_string());
     let text = text.map_err(|error| wrong(&name, error))?;
     parse(&text).map_err(|error| wrong(&name, error))
-}
-
-/// A mistake in what an option names.
-fn wrong(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
-    UsageError(format!("{what}: {:#}", anyhow::Error::new(error))).into()
 }
 
 fn cores() -> usize {
