@@ -31,7 +31,7 @@ Examples:
   curl http://127.0.0.1:8080/nearest/5
 
 Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed. The old paths
-(/nearest, /all, /wpad.dat …) answer as the original does; /v1/openapi.json describes the new ones.")]
+(/nearest, /all, /wpad.dat …) answer as the original does; /v1/openapi.json describes the new.")]
 pub(crate) struct ShoalServer {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]

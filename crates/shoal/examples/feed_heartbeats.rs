@@ -55,7 +55,8 @@ impl Feeder {
         let length = body.len();
         write!(
             self.out,
-            "{method} /v1/heartbeat HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{body}"
+            "{method} /v1/heartbeat HTTP/1.1\r\nHost: {host}\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         self.sent += 1;

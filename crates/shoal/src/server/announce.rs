@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
 use hyper::HeaderMap;
 use hyper::body::{Body, Bytes, Incoming};
+use hyper_body::{BodyExt, Limited};
 
 use super::reply::Reply;
 use super::shared::lock;
@@ -101,7 +101,7 @@ async fn receive(shared: &Shared, client: IpAddr, body: Incoming) -> Result<Byte
     let read = tokio::time::timeout(BODY, Limited::new(body, MAX_BYTES).collect()).await;
     match read {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+        Ok(Err(error)) if error.is::<hyper_body::LengthLimitError>() => {
             Err(too_long(MAX_BYTES + 1))
         }
         Ok(Err(_)) | Err(_) => {

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use hyper_body::{BodyExt, Limited};
 use serde::Deserialize;
 
 use super::Shared;

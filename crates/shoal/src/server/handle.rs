@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::IF_NONE_MATCH;
 use hyper::{HeaderMap, Request, Response};
+use hyper_body::Full;
 use plimsoll_workload::random::Stream;
 
 use super::look::Lookup;
