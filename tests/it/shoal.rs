@@ -16,7 +16,7 @@ use crate::stores::installed;
 fn registry(place: &Place, more: &[&str]) -> (Going, String) {
     let mut command = Command::new(PLIMSOLL);
     command.args(["shoal", "server", "--listen", "127.0.0.1:0", "--threads", "1"]).args(more);
-    let going = Going::start(command, place.path(), "registry");
+    let going = Going::start(command, &place.path("."), "registry");
     let address = wait_for("the registry's address", || {
         let out = going.out();
         let address = out.lines().next()?.strip_prefix("listening on http://")?;
@@ -68,12 +68,12 @@ fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
     let place = Place::new();
     let (registry, address) = registry(&place, &[]);
     let port = free_port();
-    let mut squid = squid(place.path(), &program, port);
+    let squid = squid(&place.path("."), &program, port);
     let mut command = Command::new(PLIMSOLL);
     command.args(["shoal", "agent", "--server", &format!("http://{address}")]);
     command.args(["--port", &port.to_string(), "--hostname", "squid.example"]);
     command.args(["--external-ip", "192.0.2.7", "--cloud", "home"]);
-    let mut agent = Going::start(command, place.path(), "agent");
+    let mut agent = Going::start(command, &place.path("."), "agent");
 
     let listed = wait_for("the cache to be listed", || caches(&address).first().cloned());
     assert_eq!(listed["port"], port);
@@ -98,7 +98,7 @@ fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
 #[test]
 fn an_operators_word_is_kept_over_a_restart() {
     let place = Place::new();
-    let state = place.path().join("state");
+    let state = place.path("state");
     let more = ["--state", state.to_str().unwrap()];
     let announce = |address: &str| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
@@ -141,9 +141,9 @@ fn request(address: &str, method: &str, path: &str, body: &str) {
 fn what_cannot_be_served_ends_with_one_clear_error() {
     let place = Place::new();
     let (_registry, address) = registry(&place, &[]);
-    let broken = place.path().join("broken.mmdb");
+    let broken = place.path("broken.mmdb");
     std::fs::write(&broken, "no database").unwrap();
-    let sites = place.path().join("sites");
+    let sites = place.path("sites");
     std::fs::write(&sites, "192.0.2.0/24 192.0.2.1\nnonsense 192.0.2.1\n").unwrap();
     let cases: [(&[&str], i32, &str); 5] = [
         (&["--listen", &address], 4, "cannot listen on 127.0.0.1:"),

@@ -87,6 +87,8 @@ async fn connection(worker: &Rc<Worker>, stream: TcpStream) {
             |request| async move { Ok::<_, Infallible>(worker.answer(peer, request).await) },
         );
     let mut builder = http1::Builder::new();
+    // Names of headers as the original writes them.
+    builder.title_case_headers(true);
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
