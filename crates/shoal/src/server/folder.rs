@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ use crate::registry::{Identity, Kept, State};
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Held while a file is replaced: two at once would write into one another's.
+    writing: Mutex<()>,
 }
 
 /// Why the folder cannot be used.
@@ -53,7 +56,7 @@ impl Folder {
     /// See [`FolderError`].
     pub fn open(path: &Path) -> Result<(Self, [u8; 32], Kept), FolderError> {
         fs::create_dir_all(path).map_err(|error| FolderError::Io(path.to_owned(), error))?;
-        let folder = Self { path: path.to_owned() };
+        let folder = Self { path: path.to_owned(), writing: Mutex::default() };
         let secret = folder.key()?;
         let kept = folder.decisions()?;
         Ok((folder, secret, kept))
@@ -96,11 +99,15 @@ impl Folder {
 
     /// Writes what was decided. It is there, whole, when this returns, whatever happens then.
     ///
+    /// `kept` is asked for all decisions once no other writing goes on, so that the last one to
+    /// write knows them all.
+    ///
     /// # Errors
     ///
     /// [`FolderError::Io`].
-    pub fn keep(&self, kept: &Kept) -> Result<(), FolderError> {
-        let list: Vec<_> = kept
+    pub fn keep(&self, kept: impl FnOnce() -> Kept) -> Result<(), FolderError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let list: Vec<_> = kept()
             .iter()
             .map(|(&Identity { address, private_ip, port }, state)| Decision {
                 address,
