@@ -64,8 +64,8 @@ impl Folder {
 
     fn key(&self) -> Result<[u8; 32], FolderError> {
         let path = self.path.join("names.key");
-        match fs::read_to_string(&path) {
-            Ok(text) => from_hex(text.trim()).ok_or(FolderError::Key(path)),
+        match fs::read(&path) {
+            Ok(text) => from_hex(text.trim_ascii()).ok_or(FolderError::Key(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let failed = |error| FolderError::Io(path.clone(), error);
                 let secret = random_key().map_err(failed)?;
@@ -150,13 +150,14 @@ pub fn random_key() -> io::Result<[u8; 32]> {
     Ok(key)
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut key = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
+/// Of 64 digits; `from_str_radix` would take a sign for one.
+fn from_hex(text: &[u8]) -> Option<[u8; 32]> {
+    if text.len() != 64 || !text.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
-    for (byte, at) in key.iter_mut().zip((0..).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+    let mut key = [0; 32];
+    for (byte, digits) in key.iter_mut().zip(text.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     }
     Some(key)
 }

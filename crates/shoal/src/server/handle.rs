@@ -143,6 +143,9 @@ fn ready(ready: bool) -> Reply {
     let mut body = Vec::new();
     match v1::ready(&mut body, ready) {
         200 => Reply::json(body).no_store(),
-        status => Reply::new(crate::answer::PROBLEM_JSON, body).status(status).retry_after(5),
+        status => {
+            let problem = Reply::new(crate::answer::PROBLEM_JSON, body).status(status);
+            problem.no_store().retry_after(5)
+        }
     }
 }

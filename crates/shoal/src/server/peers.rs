@@ -36,7 +36,8 @@ struct Entry {
     cloud: Option<String>,
     version: Option<String>,
     state: String,
-    load_kib_s: f64,
+    /// As it came there: an integer stays one.
+    load_kib_s: serde_json::Number,
     max_load_kib_s: Option<f64>,
     age_s: f64,
 }

@@ -128,9 +128,15 @@ fn a_folder_that_is_damaged_says_what_is_wrong() {
     let key = fs::read(path.join("names.key")).unwrap();
     assert_eq!(key.len(), 65);
     let shown = path.display();
-    for damaged in
-        [&b""[..], b"\n", &key[..40], &[b'z'; 64], &[0xff; 64], "é".repeat(32).as_bytes()]
-    {
+    for damaged in [
+        &b""[..],
+        b"\n",
+        &key[..40],
+        &[b'z'; 64],
+        &b"+1".repeat(32),
+        &[0xff; 64],
+        "é".repeat(32).as_bytes(),
+    ] {
         fs::write(path.join("names.key"), damaged).unwrap();
         let error = said();
         let expected =
