@@ -62,6 +62,17 @@ announce() {
         "{\"uuid\": \"$1\", \"hostname\": \"$1.example\", \"timestamp\": $(date +%s.%N), $2}"
 }
 
+# Says how the server fared, whose answers were wrong.
+fail() {
+    if kill -0 "$server" 2>/dev/null; then
+        printf 'the server still runs\n' >&2
+    else
+        printf 'the server has ended:\n' >&2
+    fi
+    cat "$folder/errors" >&2
+    exit 1
+}
+
 # One round against the server, which must be there after it.
 round() {
     printf '\n== schemathesis, %s\n' "$1"
@@ -74,7 +85,7 @@ round() {
     (cd "$folder" && "$tool/bin/schemathesis" --no-color run "$url/v1/openapi.json" \
         --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance \
         --phases examples,coverage,fuzzing --mode all --max-examples "$cases" --seed 20261122 \
-        --request-timeout 20 --workers 1 --suppress-health-check all --warnings off "$@")
+        --request-timeout 20 --workers 1 --suppress-health-check all --warnings off "$@") || fail
     curl --silent --fail --output /dev/null "$url/v1/health"
     kill "$server"
     wait "$server" || true

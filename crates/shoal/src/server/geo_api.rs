@@ -17,7 +17,9 @@ use super::Shared;
 use super::reply::Reply;
 use super::shared::lock;
 use crate::answer::TEXT;
-use crate::answer::geo_api::{ERROR_MAX_AGE_S, Fault, MAX_AGE_S, answer as order, question};
+use crate::answer::geo_api::{
+    ERROR_MAX_AGE_S, Fault, MAX_AGE_S, answer as order, may_be_looked_up, question,
+};
 use crate::geo::{Locate, Spot};
 
 /// Look-ups of names at once, in all threads together.
@@ -58,9 +60,8 @@ pub(super) async fn answer(shared: &Shared, client: IpAddr, asked: &str) -> Repl
 
 async fn tell(shared: &Shared, client: IpAddr, asked: &str) -> Result<String, Fault> {
     let question = question(asked)?;
-    let proxy = std::iter::once(question.caching)
-        .filter(|name| crate::answer::geo_api::may_be_looked_up(name));
-    let names: Vec<Option<&str>> = std::iter::once(proxy.last()).chain(question.names()).collect();
+    let proxy = may_be_looked_up(question.caching).then_some(question.caching);
+    let names: Vec<Option<&str>> = std::iter::once(proxy).chain(question.names()).collect();
     let mut spots = spots(shared, &names).await;
     // The first is the client's proxy, if that has a position; else it is the client.
     let origin = spots.remove(0).or_else(|| shared.geography.spot(client));

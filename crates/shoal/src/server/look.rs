@@ -88,9 +88,9 @@ impl Lookup {
         };
         let hosts = hosts.iter().map(|(name, port)| (&**name, *port));
         if correct {
-            proxy_pac(&mut body, hosts)
+            proxy_pac(&mut body, hosts);
         } else {
-            wpad(&mut body, hosts)
+            wpad(&mut body, hosts);
         }
         Reply::new(PAC, body)
     }

@@ -40,7 +40,7 @@ impl Metrics {
     }
 
     /// Whether the geographic database was read again, or could not be.
-    pub(super) fn geography(&self, refreshed: Result<bool, MmdbError>) {
+    pub(super) fn geography(&self, refreshed: &Result<bool, MmdbError>) {
         match refreshed {
             Ok(true) => self.geography_loads.fetch_add(1, Relaxed),
             Ok(false) => 0,

@@ -23,7 +23,7 @@ pub(super) fn spawn(shared: Arc<Shared>) -> Result<JoinHandle<()>, StartError> {
             let now = shared.clock.now();
             if now.elapsed_ns >= geography_ns + GEOGRAPHY_NS {
                 geography_ns = now.elapsed_ns;
-                shared.metrics.geography(shared.geography.refresh());
+                shared.metrics.geography(&shared.geography.refresh());
             }
             if now.elapsed_ns >= INTERVAL_NS {
                 shared.set_ready();

@@ -1,12 +1,17 @@
 //! The server as a whole, over real sockets: from an announcement to every answer that tells of it.
 
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv6Addr, SocketAddr};
 
+use plimsoll_shoal::http1::{Limits, Peer, Plain, Request, exchange};
 use plimsoll_shoal::registry::Settings;
 use plimsoll_shoal::server::{Options, Order};
 use serde_json::{Value, json};
 
-use crate::support::live::{Ask, Live, options, places, reason, said, text, unix_s, until, with};
+use crate::support::live::{
+    Ask, Live, PATIENCE, options, places, reason, said, text, unix_s, until, with,
+};
+use crate::support::python::skipped;
 
 // Of MaxMind's database for tests: London, Linköping and Milton, Washington.
 const LONDON: &str = "81.2.69.160";
@@ -285,4 +290,53 @@ fn a_server_without_a_peer_is_not_ready_at_once_but_healthy() {
     assert_eq!(answer.header("retry-after"), Some("5"));
     let health = live.json("/v1/health");
     assert_eq!((&health["status"], &health["caches"]), (&json!("ok"), &json!(0)));
+}
+
+#[test]
+fn a_server_that_ends_answers_what_was_begun_and_closes_what_is_idle() {
+    // One thread takes connections in the order in which they came.
+    let live = Live::start(Options { threads: 1, ..options() });
+    let beat = said("secret-1", "one.example", "192.0.2.10").to_string();
+    let (begin, rest) = beat.split_at(20);
+    let mut begun = live.connect();
+    let head = format!("POST /v1/heartbeat HTTP/1.1\r\nContent-Length: {}\r\n\r\n", beat.len());
+    begun.write_all(format!("{head}{begin}").as_bytes()).unwrap();
+    let mut idle = live.connect();
+    idle.write_all(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut first = [0; 4];
+    idle.read_exact(&mut first).unwrap();
+    // Both are known to the server now: it is told to end, and then the rest comes.
+    live.shared().stop();
+    let mut more = String::new();
+    idle.read_to_string(&mut more).unwrap();
+    begun.write_all(rest.as_bytes()).unwrap();
+    let mut answer = String::new();
+    begun.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    live.stop();
+}
+
+#[test]
+fn a_server_on_every_address_knows_loopback_in_both_families() {
+    let every = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
+    if std::net::TcpListener::bind(every).is_err() {
+        let name = "a_server_on_every_address_knows_loopback_in_both_families";
+        return skipped(name, "IPv6");
+    }
+    let live = Live::start(Options { listen: every, ..options() });
+    for (host, uuid) in [("127.0.0.1", "four"), ("::1", "six")] {
+        let body = said(uuid, "one.example", "192.0.2.10").to_string();
+        let request = Request {
+            method: "POST",
+            target: "/v1/heartbeat",
+            host: "a",
+            headers: &[],
+            body: body.as_bytes(),
+        };
+        let peer = Peer::new(host, live.at.port());
+        let answer = exchange(&Plain, peer, &request, Limits::within(PATIENCE)).unwrap();
+        assert_eq!(answer.status, 204, "{host}: {}", text(&answer));
+    }
+    // A client that IPv6 only carries is shown as it is.
+    assert_eq!(live.json("/v1/nearest")["client"]["ip"], "127.0.0.1");
 }

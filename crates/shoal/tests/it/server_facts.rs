@@ -180,6 +180,9 @@ fn the_geo_api_orders_servers_by_distance() {
     // Behind the separator stand fallback proxies.
     let answer = ask("2.125.160.216", "_", &format!("{us},{se},+PXYSEP+,{us},{uk}"));
     assert_eq!(text(&answer), "2,1,5,4,3\n");
+    // A name is looked up (this one without a network): one that is nowhere is last.
+    let answer = ask("2.125.160.216", "localhost", &format!("localhost,{se},{uk}"));
+    assert_eq!(text(&answer), "3,2,1\n");
     let nowhere = ask("203.0.113.9", "_", uk);
     let said = "Bad Request: remote addr not found in database\n";
     assert_eq!((nowhere.status, &*text(&nowhere)), (400, said));

@@ -11,7 +11,7 @@ use plimsoll_shoal::geo::Geography;
 use plimsoll_shoal::http1::{Answer, Limits, Peer, Plain, Request, exchange};
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
-use plimsoll_shoal::server::{Auth, Clock, Options, Order, Server};
+use plimsoll_shoal::server::{Auth, Clock, Options, Order, Server, Shared};
 use serde_json::{Value, json};
 
 use super::python::skipped;
@@ -78,6 +78,10 @@ impl Live {
 
     pub(crate) fn stop(mut self) {
         self.server.take().unwrap().stop();
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        self.server.as_ref().unwrap().shared()
     }
 
     pub(crate) fn send(&self, ask: Ask<'_>) -> Answer {
