@@ -151,7 +151,7 @@ fn a_folder_that_is_damaged_says_what_is_wrong() {
         &good[..good.len() / 2],
         b"[{\"address\": \"x\", \"private_ip\": null, \"port\": 80, \"state\": \"banned\"}]",
         b"[{\"address\": null, \"private_ip\": null, \"port\": 80, \"state\": \"verified\"}]",
-        b"[{\"address\": null, \"private_ip\": null, \"port\": 80, \"state\": \"banned\", \"x\": 1}]",
+        b"[{\"address\": null, \"private_ip\": null, \"port\":80, \"state\": \"banned\", \"x\":1}]",
         &[0xff, 0xfe, 0x00],
     ] {
         fs::write(path.join("decisions.json"), damaged).unwrap();

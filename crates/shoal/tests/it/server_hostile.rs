@@ -53,7 +53,7 @@ fn what_is_not_http_ends_its_connection_only() {
         b"POST /v1/heartbeat HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
         b"POST /v1/heartbeat HTTP/1.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}}",
         b"POST /v1/heartbeat HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n{}",
-        b"POST /v1/heartbeat HTTP/1.1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nzz\r\n",
+        b"POST /v1/heartbeat HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ] {
         let answer = live.raw(bytes);
         let status = status(&answer);
@@ -69,8 +69,8 @@ fn one_content_length_twice_is_one_or_none() {
     let length = body.len();
     let other = length + 17;
     let twice = format!(
-        "POST /v1/heartbeat HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\
-         Content-Length: {other}\r\n\r\n{body}"
+        "POST /v1/heartbeat HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
+         Content-Length: {length}\r\nContent-Length: {other}\r\n\r\n{body}"
     );
     assert_eq!(status(&live.raw(twice.as_bytes())), 400);
     // A length and chunks: what chunks say counts (RFC 9112, 6.3), or nothing does.

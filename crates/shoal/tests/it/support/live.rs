@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub(crate) fn options() -> Options {
 pub(crate) fn places(test: &str) -> Option<Arc<Geography>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let file = "data/geo/GeoIP2-City-Test.mmdb";
-    let found = [beside, PathBuf::from("/work/shared")].map(|shared| shared.join(file));
+    let found = [beside, Path::new("/work").join("shared")].map(|shared| shared.join(file));
     let Some(path) = found.into_iter().find(|path| path.is_file()) else {
         skipped(test, "../shared");
         return None;
