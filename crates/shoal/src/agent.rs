@@ -16,6 +16,7 @@ mod live;
 pub mod load;
 pub mod metadata;
 pub mod outlook;
+pub mod outside;
 pub mod pace;
 mod report;
 pub mod squid;
@@ -53,6 +54,9 @@ pub struct Options {
     pub probe: Probe,
     /// As others see the host, where no interface has a public address.
     pub external_ip: Option<IpAddr>,
+    /// A registry that is asked under which address it sees this host, where no interface has a
+    /// public one and `external_ip` says nothing.
+    pub outside: Option<Url>,
     /// The cache's name; see [`addresses::host_name`] where nothing is said.
     pub hostname: Option<String>,
     /// The cloud it runs in, `[A-Za-z0-9._-]{1,64}`.
@@ -79,6 +83,7 @@ impl Default for Options {
             probe_interval: Duration::from_secs(5),
             probe: Probe { url: None, time: Duration::from_secs(2) },
             external_ip: None,
+            outside: None,
             hostname: None,
             cloud: None,
             interface: None,

@@ -11,6 +11,7 @@ pub mod address;
 pub mod agent;
 pub mod answer;
 pub mod auth;
+pub mod client;
 pub mod geo;
 pub mod heartbeat;
 pub mod http1;

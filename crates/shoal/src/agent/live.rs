@@ -1,9 +1,9 @@
 //! The agent at work: threads that wait for the network, and a loop that waits for them.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -14,13 +14,19 @@ use plimsoll_workload::random::Stream;
 
 use super::announce::{Failure, Message};
 use super::cache::{self, Cache, Probe};
+use super::load::connections;
 use super::outlook::Outlook;
+use super::outside::{self, Turn};
 use super::pace::{Act, Health, Pace, Sent};
 use super::{Announce, Event, Options, Reporter, World, metadata, squid};
-use crate::http1::{Dial, Limits, Peer};
+use crate::http1::{Dial, Limits, Peer, chain};
 
 /// A thread that only waits for sockets; the system's resolver is what needs most of it.
 const STACK_BYTES: usize = 256 * 1024;
+
+/// The bounds of the time between heartbeats.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What a registry's thread is given.
 struct Parcel {
@@ -30,16 +36,19 @@ struct Parcel {
     unix_ms: i64,
 }
 
-/// What the prober's thread is given: the cache, and whether its counters are wanted too.
+/// What the prober's thread is given: the cache, whether it is time to count its connections, and
+/// whether its own counters are wanted with them.
 struct Look {
     cache: Cache,
+    count: bool,
     counters: bool,
 }
 
 /// What threads tell.
 enum Report {
     Probed(Result<(), String>),
-    Counters(Option<squid::Counters>),
+    Counted(u64, Option<squid::Counters>),
+    Outside(Option<IpAddr>),
     Sent(Act, Result<(), Failure>),
 }
 
@@ -54,6 +63,8 @@ pub fn run(mut options: Options, world: World<'_>, log: &mut dyn FnMut(Event)) -
         options.cloud = options.cloud.or_else(|| told.zone.clone());
         log(Event::Metadata(told));
     }
+    options.interval = options.interval.clamp(SHORTEST, LONGEST);
+    options.probe_interval = options.probe_interval.clamp(Duration::from_millis(10), LONGEST);
     let mut agent = Agent::start(options, world)?;
     log(Event::Cache(agent.cache.clone()));
     loop {
@@ -81,7 +92,7 @@ struct Agent<'a> {
     stop: &'a std::sync::atomic::AtomicBool,
     uuid: &'a mut dyn FnMut() -> String,
     way_out: &'a dyn Fn() -> Vec<IpAddr>,
-    root: std::path::PathBuf,
+    root: PathBuf,
     pace: Pace,
     outlook: Outlook,
     reporter: Reporter,
@@ -90,8 +101,10 @@ struct Agent<'a> {
     names: Vec<String>,
     registries: Vec<SyncSender<Parcel>>,
     prober: SyncSender<Look>,
+    outside: Turn,
+    dial: Arc<dyn Dial>,
     reports: Receiver<Report>,
-    _sender: Sender<Report>,
+    sender: Sender<Report>,
 }
 
 impl<'a> Agent<'a> {
@@ -102,13 +115,11 @@ impl<'a> Agent<'a> {
         let registries = world.registries.into_iter();
         let registries = registries.map(|registry| keep(registry, sender.clone()));
         let registries: Vec<_> = registries.collect::<io::Result<_>>()?;
-        let prober = watch(world.dial, options.probe.clone(), sender.clone())?;
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let interval =
-            nanoseconds(options.interval.clamp(Duration::from_secs(1), Duration::from_secs(3600)));
+        let prober =
+            watch(world.root.clone(), world.dial.clone(), options.probe.clone(), sender.clone())?;
         let random = Stream::named(world.seed, "agent");
-        let pace =
-            Pace::new(registries.len(), interval, nanoseconds(options.probe_interval), random);
+        let (interval, probe) = (ns(options.interval), ns(options.probe_interval));
+        let pace = Pace::new(registries.len(), interval, probe, random);
         let mut reporter = Reporter::new(options.clone(), &world.root, (world.uuid)());
         reporter.look(world.way_out);
         // The first difference is counted from here.
@@ -122,7 +133,9 @@ impl<'a> Agent<'a> {
             root: world.root,
             outlook: Outlook::default(),
             counted_ns: None,
-            _sender: sender,
+            outside: Turn::default(),
+            dial: world.dial,
+            sender,
             options,
             pace,
             reporter,
@@ -154,6 +167,28 @@ impl<'a> Agent<'a> {
         self.pace.network(now_ns, !addresses.is_empty(), changed);
         if changed {
             log(Event::Network(addresses));
+            self.outside.again();
+        }
+        let is_unknown = self.options.external_ip.is_none() && addresses.public.is_none();
+        if is_unknown && !addresses.is_empty() {
+            self.ask_outside(now_ns);
+        }
+    }
+
+    /// Asks a registry for this host's address, on a thread of its own: it may take seconds.
+    fn ask_outside(&mut self, now_ns: u64) {
+        let Some(server) = self.options.outside.clone() else { return };
+        if !self.outside.is_due(now_ns) {
+            return;
+        }
+        let (dial, to) = (self.dial.clone(), self.sender.clone());
+        let work = move || {
+            // The agent may have ended meanwhile.
+            let _ = to.send(Report::Outside(outside::ask(dial.as_ref(), &server)));
+        };
+        let thread = thread::Builder::new().name("outside".to_owned()).stack_size(STACK_BYTES);
+        if thread.spawn(work).is_err() {
+            self.outside.told(now_ns, false, ns(self.options.interval));
         }
     }
 
@@ -185,14 +220,14 @@ impl<'a> Agent<'a> {
     }
 
     fn probe(&mut self, now_ns: u64) {
-        let interval = u64::try_from(self.options.interval.as_nanos()).unwrap_or(u64::MAX);
-        let is_time = self.counted_ns.is_none_or(|then| now_ns - then >= interval);
+        let interval_ns = ns(self.options.interval);
+        let count = self.counted_ns.is_none_or(|then| now_ns - then >= interval_ns);
         let is_squid = self.cache.kind == crate::heartbeat::Kind::Squid;
-        let counters = self.options.counters && is_squid && is_time;
-        if counters {
+        let counters = self.options.counters && is_squid;
+        if count {
             self.counted_ns = Some(now_ns);
         }
-        if self.prober.try_send(Look { cache: self.cache.clone(), counters }).is_err() {
+        if self.prober.try_send(Look { cache: self.cache.clone(), count, counters }).is_err() {
             self.pace.probed(now_ns, false);
         }
     }
@@ -200,7 +235,20 @@ impl<'a> Agent<'a> {
     fn told(&mut self, report: Report, log: &mut dyn FnMut(Event)) {
         let now_ns = (self.now)().elapsed_ns;
         match report {
-            Report::Counters(counters) => self.reporter.counters = counters,
+            Report::Counted(connections, counters) => {
+                self.reporter.connections = Some(connections);
+                self.reporter.counters = counters;
+            }
+            Report::Outside(address) => {
+                self.outside.told(now_ns, address.is_some(), ns(self.options.interval));
+                // What was known stays, while the registry that told it is away.
+                if address.is_some() && address != self.reporter.seen_as {
+                    self.reporter.seen_as = address;
+                    self.reporter.look(self.way_out);
+                    self.pace.network(now_ns, true, true);
+                    log(Event::Network(self.reporter.addresses()));
+                }
+            }
             Report::Probed(outcome) => {
                 let turned = self.pace.probed(now_ns, outcome.is_ok());
                 if let Err(why) = outcome {
@@ -229,9 +277,7 @@ impl<'a> Agent<'a> {
         let name = self.names[index].clone();
         let sent = match &outcome {
             Ok(()) => Sent::Taken,
-            Err(Failure::Refused { wait, .. }) => {
-                Sent::Refused(wait.map(|wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX)))
-            }
+            Err(Failure::Refused { wait, .. }) => Sent::Refused(wait.map(ns)),
             Err(Failure::Away(_)) => Sent::Failed,
         };
         self.pace.sent(now_ns, act, sent);
@@ -241,6 +287,10 @@ impl<'a> Agent<'a> {
             Ok(()) => Event::Left(name),
         });
     }
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A registry's thread: does one thing after another, and ends with the agent.
@@ -263,21 +313,27 @@ fn keep(mut registry: Box<dyn Announce>, to: Sender<Report>) -> io::Result<SyncS
 }
 
 /// The prober's thread.
-fn watch(dial: Arc<dyn Dial>, probe: Probe, to: Sender<Report>) -> io::Result<SyncSender<Look>> {
+fn watch(
+    root: PathBuf,
+    dial: Arc<dyn Dial>,
+    probe: Probe,
+    to: Sender<Report>,
+) -> io::Result<SyncSender<Look>> {
     let (sender, looks) = sync_channel::<Look>(1);
     let work = move || {
-        for Look { cache, counters } in looks {
+        for Look { cache, count, counters } in looks {
             let outcome = cache::probe(dial.as_ref(), &cache, &probe);
             let is_alive = outcome.is_ok();
             if to.send(Report::Probed(outcome.map_err(|error| chain(&error)))).is_err() {
                 return;
             }
-            if counters && is_alive {
+            if count && is_alive {
                 let host = cache.address.to_string();
                 let peer = Peer::new(&host, cache.port);
                 let limits = Limits::within(probe.time);
-                let told = squid::ask(dial.as_ref(), peer, limits).ok();
-                if to.send(Report::Counters(told)).is_err() {
+                let told = counters.then(|| squid::ask(dial.as_ref(), peer, limits).ok()).flatten();
+                let connections = connections(&root, cache.port);
+                if to.send(Report::Counted(connections, told)).is_err() {
                     return;
                 }
             }
@@ -285,18 +341,6 @@ fn watch(dial: Arc<dyn Dial>, probe: Probe, to: Sender<Report>) -> io::Result<Sy
     };
     thread::Builder::new().name("prober".to_owned()).stack_size(STACK_BYTES).spawn(work)?;
     Ok(sender)
-}
-
-/// An error and what it comes from, on one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }
 
 /// A new identity: 128 random bits as 32 hexadecimal digits.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::addresses::{Addresses, choose, host_name, of_interfaces};
 use super::body::{self, Measured};
-use super::load::{Meter, Processors, capacity, connections, default_interface, sent_bytes};
+use super::load::{Meter, Processors, capacity, default_interface, sent_bytes};
 use super::squid::Counters;
 use super::{Cache, Options};
 use crate::Now;
@@ -24,6 +24,11 @@ pub struct Reporter {
     own: Vec<IpAddr>,
     interface: Option<String>,
     addresses: Addresses,
+    /// As a registry sees the host, where that was asked.
+    pub seen_as: Option<IpAddr>,
+    /// Connections of the cache's port as last counted: with long tables that takes some
+    /// milliseconds, for which no heartbeat waits.
+    pub connections: Option<u64>,
     /// The cache's own counters as last told.
     pub counters: Option<Counters>,
 }
@@ -42,6 +47,8 @@ impl Reporter {
             own: Vec::new(),
             interface: None,
             addresses: Addresses::default(),
+            seen_as: None,
+            connections: None,
             counters: None,
         }
     }
@@ -50,7 +57,8 @@ impl Reporter {
     pub fn look(&mut self, way_out: &dyn Fn() -> Vec<IpAddr>) -> (&[IpAddr], Option<&str>) {
         self.own = of_interfaces(&self.root);
         let ways_out = if self.own.is_empty() { Vec::new() } else { way_out() };
-        self.addresses = choose(&self.own, &ways_out, self.options.external_ip);
+        let external = self.options.external_ip.or(self.seen_as);
+        self.addresses = choose(&self.own, &ways_out, external);
         self.interface = default_interface(&self.root);
         (&self.own, self.interface.as_deref())
     }
@@ -108,8 +116,8 @@ impl Reporter {
             version: Some(env!("CARGO_PKG_VERSION").into()),
             coordinates: options.coordinates,
         };
-        let connections = Some(connections(&self.root, cache.port));
-        body::heartbeat(&beat, &Measured { cpu, connections, counters: self.counters })
+        let (connections, counters) = (self.connections, self.counters);
+        body::heartbeat(&beat, &Measured { cpu, connections, counters })
     }
 
     /// A goodbye of a moment.

@@ -47,14 +47,22 @@ impl Ends {
     /// The nearest band in which something at this square chord or beyond may be.
     #[inline]
     pub(crate) fn nearest(&self, square: f32) -> u8 {
-        self.surely.iter().map(|&end| u8::from(square >= end)).sum()
+        passed(&self.surely, square)
     }
 
     /// The furthest band in which something at this square chord or nearer may be.
     #[inline]
     pub(crate) fn furthest(&self, square: f32) -> u8 {
-        self.perhaps.iter().map(|&end| u8::from(square >= end)).sum()
+        passed(&self.perhaps, square)
     }
+}
+
+/// How many ends a square chord is past: counted in words as wide as what is compared, which stay
+/// in one vector.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "at most 8")]
+fn passed(ends: &[f32; BANDS - 1], square: f32) -> u8 {
+    ends.iter().map(|&end| u32::from(square >= end)).sum::<u32>() as u8
 }
 
 #[cfg(test)]

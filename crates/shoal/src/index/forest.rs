@@ -14,13 +14,16 @@ pub(crate) struct Forest {
     trees: Vec<(Kind, Upstream, Tree)>,
 }
 
+/// Those that can be located, and those that cannot.
+type Group = (Vec<(Point, u32)>, Vec<u32>);
+
 /// The most trees of a forest.
 pub(crate) const GROUPS: usize = 6;
 
 impl Forest {
     /// Of these members, by their positions.
     pub(crate) fn new(caches: &[Arc<Cache>], members: impl Iterator<Item = u32>) -> Self {
-        let mut groups: [(Vec<(Point, u32)>, Vec<u32>); GROUPS] = Default::default();
+        let mut groups: [Group; GROUPS] = Default::default();
         for member in members {
             let cache = &caches[member as usize];
             let (located, unlocated) = &mut groups[group(cache.kind, cache.upstream)];

@@ -31,6 +31,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
+    #[inline]
     pub(crate) fn cache<'a>(self, branches: &[Branch<'a>]) -> &'a Arc<Cache> {
         let Branch { tree, caches } = branches[self.branch as usize];
         &caches[tree.member(self.at as usize)]

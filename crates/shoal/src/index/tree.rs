@@ -138,11 +138,12 @@ impl Tree {
     pub(crate) fn children(&self, node: Node, from: Point, ends: &Ends) -> [(Node, u8, u8); 2] {
         let pair = &self.boxes[(1 << node.depth) - 1 + node.place as usize];
         let [x, y, z] = from.xyz;
-        [0, 1].map(|side| {
-            let (near, far) = pair.0[side as usize].squares([x, y, z, 0.0]);
-            let child = Node { depth: node.depth + 1, place: 2 * node.place + side };
-            (child, ends.nearest(near), ends.furthest(far))
-        })
+        let (near, far) = pair.0[0].squares([x, y, z, 0.0]);
+        let left = Node { depth: node.depth + 1, place: 2 * node.place };
+        let left = (left, ends.nearest(near), ends.furthest(far));
+        let (near, far) = pair.0[1].squares([x, y, z, 0.0]);
+        let right = Node { depth: node.depth + 1, place: 2 * node.place + 1 };
+        [left, (right, ends.nearest(near), ends.furthest(far))]
     }
 
     /// The square chord from a point to the `at`th located member.
@@ -156,10 +157,11 @@ impl Tree {
     /// Square chords from a point to the members of a leaf, which begins at `start`.
     #[inline]
     pub(crate) fn squares(&self, start: usize, end: usize, from: Point, out: &mut [f32; LEAF]) {
-        let axes = self.axes.each_ref().map(|axis| &axis[start..end]);
-        for (at, out) in out.iter_mut().enumerate().take(end - start) {
-            let apart = [0, 1, 2].map(|axis| axes[axis][at] - from.xyz[axis]);
-            *out = apart.iter().map(|d| d * d).sum();
+        let [x, y, z] = &self.axes;
+        let (x, y, z) = (&x[start..end], &y[start..end], &z[start..end]);
+        for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
+            let (dx, dy, dz) = (x - from.xyz[0], y - from.xyz[1], z - from.xyz[2]);
+            *out = dx * dx + dy * dy + dz * dz;
         }
     }
 

@@ -30,8 +30,19 @@ impl Identity {
 }
 
 /// One cache.
+///
+/// What a look-up asks of each candidate stands first and together: it costs one look at memory.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Cache {
+    load: AtomicU64,
+    /// What it can send, KiB/s: `max_load`, or the default where that is missing or 0.
+    full: f64,
+    state: AtomicU8,
+    alive: AtomicBool,
+    drifting: AtomicBool,
+    last_active: AtomicU64,
+    heard: AtomicU64,
     /// Entries of a registry are numbered in the order in which they joined, from 0.
     pub number: u64,
     /// Its public name: a truncated HMAC of its uuid.
@@ -60,12 +71,6 @@ pub struct Cache {
     pub place: Option<Arc<Place>>,
     /// When it joined: the wall clock, seconds since 1970.
     pub created_s: f64,
-    load: AtomicU64,
-    last_active: AtomicU64,
-    heard: AtomicU64,
-    state: AtomicU8,
-    drifting: AtomicBool,
-    alive: AtomicBool,
 }
 
 /// The sign of a load, which has none, says that it was written as an integer.
@@ -82,7 +87,9 @@ impl Cache {
         place: Option<Arc<Place>>,
         now: Now,
     ) -> Self {
+        let most = beat.max_load.as_ref().map_or(0.0, |most| most.value);
         let cache = Self {
+            full: if most > 0.0 { most } else { DEFAULT_MAX_LOAD },
             number,
             id,
             hostname: beat.hostname.clone(),
@@ -117,7 +124,8 @@ impl Cache {
         if bits & INTEGER == 0 { Number::Float(value) } else { Number::Int(value as u64) }
     }
 
-    pub(crate) fn set_load(&self, load: Number) {
+    /// Sets what it sends, KiB/s.
+    pub fn set_load(&self, load: Number) {
         let integer = if matches!(load, Number::Int(_)) { INTEGER } else { 0 };
         self.load.store(load.value().abs().to_bits() | integer, Relaxed);
     }
@@ -130,11 +138,6 @@ impl Cache {
         self.drifting.store(drifts(beat, now), Relaxed);
     }
 
-    /// Ends it.
-    pub(super) fn end(&self) {
-        self.alive.store(false, Relaxed);
-    }
-
     /// What it is known by beside its secret.
     #[must_use]
     pub fn identity(&self) -> Identity {
@@ -143,6 +146,11 @@ impl Cache {
             private_ip: self.private_ip,
             port: self.port.value,
         }
+    }
+
+    /// Ends it: it expired, said goodbye or was replaced.
+    pub fn end(&self) {
+        self.alive.store(false, Relaxed);
     }
 
     /// The wall clock at its last heartbeat, seconds since 1970; the agent's own at the first.
@@ -183,10 +191,9 @@ impl Cache {
     /// Tenths of what it can send, rounded down: 0 to 10.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10")]
     #[must_use]
+    #[inline]
     pub fn load_class(&self) -> u8 {
-        let most = self.max_load.as_ref().map_or(0.0, |most| most.value);
-        let most = if most > 0.0 { most } else { DEFAULT_MAX_LOAD };
-        ((self.load().value() / most).min(1.0) * 10.0) as u8
+        ((self.load().value() / self.full).min(1.0) * 10.0) as u8
     }
 }
 

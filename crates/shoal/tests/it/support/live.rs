@@ -2,7 +2,6 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Clock, Options, Order, Server, Shared};
 use serde_json::{Value, json};
 
-use super::python::skipped;
+use crate::shared::shared;
 
 /// How long anything is waited for. Nothing is measured: a busy machine may take its time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,13 +44,7 @@ pub(crate) fn options() -> Options {
 
 /// `MaxMind`'s database for tests; `None`, said by name, where it is not.
 pub(crate) fn places(test: &str) -> Option<Arc<Geography>> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let file = "data/geo/GeoIP2-City-Test.mmdb";
-    let found = [beside, Path::new("/work").join("shared")].map(|shared| shared.join(file));
-    let Some(path) = found.into_iter().find(|path| path.is_file()) else {
-        skipped(test, "../shared");
-        return None;
-    };
+    let path = shared("data/geo/GeoIP2-City-Test.mmdb", test)?;
     Some(Arc::new(Geography::open(path).unwrap()))
 }
 
