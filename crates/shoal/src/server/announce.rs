@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
+use http_bodies::{BodyExt, Limited};
 use hyper::HeaderMap;
 use hyper::body::{Body, Bytes, Incoming};
 
@@ -101,7 +101,7 @@ async fn receive(shared: &Shared, client: Client, body: Incoming) -> Result<Byte
     let read = tokio::time::timeout(BODY, Limited::new(body, MAX_BYTES).collect()).await;
     match read {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+        Ok(Err(error)) if error.is::<http_bodies::LengthLimitError>() => {
             Err(too_long(MAX_BYTES + 1))
         }
         Ok(Err(_)) | Err(_) => {

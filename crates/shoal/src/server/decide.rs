@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
+use http_bodies::{BodyExt, Limited};
 use hyper::body::Incoming;
 use serde::Deserialize;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http_body_util::Full;
+use http_bodies::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::IF_NONE_MATCH;
 use hyper::{HeaderMap, Request, Response};

@@ -1,6 +1,6 @@
 //! An answer before it is HTTP.
 
-use http_body_util::Full;
+use http_bodies::Full;
 use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, RETRY_AFTER};
