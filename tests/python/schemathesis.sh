@@ -12,6 +12,9 @@
 set -euo pipefail
 
 version=4.32.5
+checks=not_a_server_error,status_code_conformance,content_type_conformance
+checks+=,response_headers_conformance,response_schema_conformance
+checks+=,unsupported_method,allow_header_conformance
 cases=${1:-100}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 plimsoll=${PLIMSOLL:-$here/target/release/plimsoll}
@@ -83,7 +86,7 @@ round() {
         "verified": true, "cloud": "cloud-a", "version": "1.0.2", "interval": 3600,
         "latitude": -46.2, "longitude": 179.9'
     (cd "$folder" && "$tool/bin/schemathesis" --no-color run "$url/v1/openapi.json" \
-        --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance \
+        --checks "$checks" \
         --phases examples,coverage,fuzzing --mode all --max-examples "$cases" --seed 20261122 \
         --request-timeout 20 --workers 1 --suppress-health-check all --warnings off "$@") || fail
     curl --silent --fail --output /dev/null "$url/v1/health"
