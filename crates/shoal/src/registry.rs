@@ -11,7 +11,7 @@
 //! An entry lives for its *time to live* from the receipt of its last heartbeat, by the monotonic
 //! clock: min(ttl, max(15 s, 4 i)) where the agent says its interval i, else ttl.
 //! [`Registry::sweep`] looks at an entry once a time to live, not once a second: it stands in the
-//! quarter of a second at which it was due when last looked at ([`wheel`]).
+//! quarter of a second at which it was due when last looked at (`wheel`).
 //!
 //! # Membership
 //!

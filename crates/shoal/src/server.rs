@@ -3,7 +3,7 @@
 //! Each serving thread has an event loop of its own; all accept from one socket. A look-up takes
 //! no lock: it reads the registry's latest snapshot. A heartbeat takes the registry's lock for well
 //! below a microsecond. Expiry, snapshots, the index and the geographic database are looked after
-//! by one more thread ([`upkeep`]).
+//! by one more thread (`upkeep`).
 
 mod accept;
 mod announce;
