@@ -24,5 +24,7 @@ pub const JSON: &str = "application/json";
 pub const PROBLEM_JSON: &str = "application/problem+json";
 /// The content type of `/wpad.dat` and `/proxy.pac`.
 pub const PAC: &str = "application/x-ns-proxy-autoconfig";
+/// The content type of `/metrics` (Prometheus's text exposition format).
+pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The content type of answers of the geo-API.
 pub const TEXT: &str = "text/plain";

@@ -73,6 +73,7 @@ impl Server {
             threads.push(accept::spawn(number, listener, Arc::clone(&shared))?);
         }
         threads.push(upkeep::spawn(Arc::clone(&shared))?);
+        peers::spawn(Arc::clone(&shared))?;
         Ok(Self { local, shared, threads })
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use super::paths::DEFAULT_COUNT;
+use crate::address::normal;
 use crate::order::Menu;
 
 /// The most caches that `/v1/nearest` gives.
@@ -71,7 +72,7 @@ impl<'a> Query<'a> {
         }
         Ok(Self {
             n: n.map_or(Ok(DEFAULT_COUNT), |n| number(&n))?,
-            ip: ip.map(|ip| ip.parse().map_err(|_| QueryFault::Ip)).transpose()?,
+            ip: ip.map(|ip| ip.parse().map(normal).map_err(|_| QueryFault::Ip)).transpose()?,
             cloud: cloud.map(name_of_cloud).transpose()?,
             menu: match kind.as_deref() {
                 None => Menu::All,

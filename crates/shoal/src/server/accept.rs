@@ -23,6 +23,8 @@ const MOST_CONNECTIONS: usize = 8192;
 const HEAD: Duration = Duration::from_secs(75);
 /// How long what was begun may take when the server ends.
 const LAST: Duration = Duration::from_secs(2);
+/// How long a line of the access log may wait.
+const FLUSH: Duration = Duration::from_secs(1);
 /// The longest head of a request.
 const HEAD_BYTES: usize = 16 * 1024;
 
@@ -40,11 +42,24 @@ pub(super) fn spawn(
         let local = LocalSet::new();
         local.block_on(&runtime, async move {
             let worker = Rc::new(Worker::new(number, Arc::clone(&shared)));
+            let flushing = tokio::task::spawn_local(flush(Rc::clone(&worker)));
             serve(&worker, listener).await;
+            flushing.abort();
+            worker.flush();
         });
+        // A name that is still being looked up ends by itself.
+        runtime.shutdown_background();
     };
     let name = format!("serve {number}");
     std::thread::Builder::new().name(name).spawn(run).map_err(StartError::Thread)
+}
+
+/// Writes the access log each second, so that whoever reads it sees what happens.
+async fn flush(worker: Rc<Worker>) {
+    loop {
+        tokio::time::sleep(FLUSH).await;
+        worker.flush();
+    }
 }
 
 async fn serve(worker: &Rc<Worker>, listener: TcpListener) {

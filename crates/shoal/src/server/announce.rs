@@ -1,12 +1,12 @@
 //! Announcements over HTTP: `POST` and `DELETE /v1/heartbeat`.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
+use http_bodies::{BodyExt, Limited};
 use hyper::HeaderMap;
 use hyper::body::{Body, Bytes, Incoming};
-use hyper_body::{BodyExt, Limited};
 
+use super::handle::Client;
 use super::reply::Reply;
 use super::shared::lock;
 use super::{Auth, Shared};
@@ -21,7 +21,7 @@ const BODY: Duration = Duration::from_secs(10);
 /// `POST /v1/heartbeat`.
 pub(super) async fn heartbeat(
     shared: &Shared,
-    client: IpAddr,
+    client: Client,
     headers: &HeaderMap,
     body: Incoming,
 ) -> Reply {
@@ -36,7 +36,7 @@ pub(super) async fn heartbeat(
             signed.may_announce(&beat)?;
             note(shared, signed, &beat.uuid, now)?;
         }
-        Ok((origin(shared, client, signed), beat))
+        Ok((origin(client, signed), beat))
     });
     let (origin, beat) = match believed {
         Ok(believed) => believed,
@@ -52,7 +52,7 @@ pub(super) async fn heartbeat(
 /// `DELETE /v1/heartbeat`.
 pub(super) async fn goodbye(
     shared: &Shared,
-    client: IpAddr,
+    client: Client,
     headers: &HeaderMap,
     body: Incoming,
 ) -> Reply {
@@ -66,7 +66,7 @@ pub(super) async fn goodbye(
         if let Some(signed) = &signed {
             note(shared, signed, &goodbye.uuid, now)?;
         }
-        Ok((origin(shared, client, signed), goodbye))
+        Ok((origin(client, signed), goodbye))
     });
     let (origin, goodbye) = match believed {
         Ok(believed) => believed,
@@ -80,13 +80,13 @@ pub(super) async fn goodbye(
 }
 
 /// The body, if its source may announce now and it is not too long.
-async fn receive(shared: &Shared, client: IpAddr, body: Incoming) -> Result<Bytes, Reply> {
+async fn receive(shared: &Shared, client: Client, body: Incoming) -> Result<Bytes, Reply> {
     let too_long = |length: usize| {
         let refusal = shared.registry().refuse(Refusal::TooLong(length));
         refused(&refusal)
     };
-    if !shared.trusts(client) {
-        let taken = lock(&shared.limits).take(shared.clock.now(), client);
+    if !client.trusted {
+        let taken = lock(&shared.limits).take(shared.clock.now(), client.address);
         if let Err(wait_s) = taken {
             shared.registry().refuse(Refusal::TooOften);
             let detail = "more announcements than one network may make";
@@ -101,7 +101,7 @@ async fn receive(shared: &Shared, client: IpAddr, body: Incoming) -> Result<Byte
     let read = tokio::time::timeout(BODY, Limited::new(body, MAX_BYTES).collect()).await;
     match read {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<hyper_body::LengthLimitError>() => {
+        Ok(Err(error)) if error.is::<http_bodies::LengthLimitError>() => {
             Err(too_long(MAX_BYTES + 1))
         }
         Ok(Err(_)) | Err(_) => {
@@ -149,10 +149,10 @@ fn note(shared: &Shared, signed: &KeyUse, uuid: &str, now: Now) -> Result<(), Re
     lock(&shared.last_seen).note(signed.key.id(), uuid, signed.unix_ms, now.unix_ms())
 }
 
-fn origin(shared: &Shared, client: IpAddr, signed: Option<KeyUse>) -> Origin {
+fn origin(client: Client, signed: Option<KeyUse>) -> Origin {
     match signed {
         Some(signed) => Origin { source: Source::Key(signed.key.id().into()), trusted: false },
-        None => Origin { source: Source::Peer(client), trusted: shared.trusts(client) },
+        None => Origin { source: Source::Peer(client.address), trusted: client.trusted },
     }
 }
 

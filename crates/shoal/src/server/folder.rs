@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ use crate::registry::{Identity, Kept, State};
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Held while a file is replaced: two at once would write into one another's.
+    writing: Mutex<()>,
 }
 
 /// Why the folder cannot be used.
@@ -53,7 +56,7 @@ impl Folder {
     /// See [`FolderError`].
     pub fn open(path: &Path) -> Result<(Self, [u8; 32], Kept), FolderError> {
         fs::create_dir_all(path).map_err(|error| FolderError::Io(path.to_owned(), error))?;
-        let folder = Self { path: path.to_owned() };
+        let folder = Self { path: path.to_owned(), writing: Mutex::default() };
         let secret = folder.key()?;
         let kept = folder.decisions()?;
         Ok((folder, secret, kept))
@@ -61,8 +64,8 @@ impl Folder {
 
     fn key(&self) -> Result<[u8; 32], FolderError> {
         let path = self.path.join("names.key");
-        match fs::read_to_string(&path) {
-            Ok(text) => from_hex(text.trim()).ok_or(FolderError::Key(path)),
+        match fs::read(&path) {
+            Ok(text) => from_hex(text.trim_ascii()).ok_or(FolderError::Key(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let failed = |error| FolderError::Io(path.clone(), error);
                 let secret = random_key().map_err(failed)?;
@@ -96,11 +99,15 @@ impl Folder {
 
     /// Writes what was decided. It is there, whole, when this returns, whatever happens then.
     ///
+    /// `kept` is asked for all decisions once no other writing goes on, so that the last one to
+    /// write knows them all.
+    ///
     /// # Errors
     ///
     /// [`FolderError::Io`].
-    pub fn keep(&self, kept: &Kept) -> Result<(), FolderError> {
-        let list: Vec<_> = kept
+    pub fn keep(&self, kept: impl FnOnce() -> Kept) -> Result<(), FolderError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let list: Vec<_> = kept()
             .iter()
             .map(|(&Identity { address, private_ip, port }, state)| Decision {
                 address,
@@ -143,13 +150,14 @@ pub fn random_key() -> io::Result<[u8; 32]> {
     Ok(key)
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut key = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
+/// Of 64 digits; `from_str_radix` would take a sign for one.
+fn from_hex(text: &[u8]) -> Option<[u8; 32]> {
+    if text.len() != 64 || !text.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
-    for (byte, at) in key.iter_mut().zip((0..).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+    let mut key = [0; 32];
+    for (byte, digits) in key.iter_mut().zip(text.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     }
     Some(key)
 }

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use http_bodies::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::IF_NONE_MATCH;
 use hyper::{HeaderMap, Request, Response};
-use hyper_body::Full;
 use plimsoll_workload::random::Stream;
 
 use super::look::Lookup;
@@ -15,7 +15,15 @@ use super::reply::Reply;
 use super::{Shared, announce, decide, geo_api, log};
 use crate::address::client_of;
 use crate::answer::paths::{Route, V1, route};
-use crate::answer::{JSON, TEXT, old, openapi, v1};
+use crate::answer::{JSON, METRICS, old, openapi, v1};
+
+/// Whose a request is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Client {
+    pub(super) address: IpAddr,
+    /// It may announce what it likes, and decide about caches.
+    pub(super) trusted: bool,
+}
 
 /// What one serving thread has of its own.
 #[derive(Debug)]
@@ -42,7 +50,7 @@ impl Worker {
     ) -> Response<Full<Bytes>> {
         let start = self.shared.clock.now();
         let (head, body) = request.into_parts();
-        let client = self.client(peer, &head.headers);
+        let client @ Client { address, .. } = self.client(peer, &head.headers);
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         let route = route(head.method.as_str(), path);
         let reply = match route {
@@ -53,29 +61,47 @@ impl Worker {
                 announce::goodbye(&self.shared, client, &head.headers, body).await
             }
             Route::V1(V1::State(id)) => decide::decide(&self.shared, client, id, body).await,
-            Route::GeoApi(question) => geo_api::answer(&self.shared, client, question).await,
-            route => self.read(client, route, path, &head.headers),
+            Route::GeoApi(question) => geo_api::answer(&self.shared, address, question).await,
+            route => self.read(address, route, path, &head.headers),
         };
         let taken_ns = self.shared.clock.now().elapsed_ns.saturating_sub(start.elapsed_ns);
         self.shared.metrics.answered(route, reply.status, taken_ns);
         if let Some(log) = self.log.borrow_mut().as_mut() {
             let method = head.method.as_str();
             let (status, bytes) = (reply.status, reply.body.len());
-            log.line(&log::Line { now: start, client, method, path, status, bytes, taken_ns });
+            log.line(&log::Line {
+                now: start,
+                client: address,
+                method,
+                path,
+                status,
+                bytes,
+                taken_ns,
+            });
         }
         reply.into_http()
     }
 
+    /// Writes what the access log has kept back.
+    pub(super) fn flush(&self) {
+        if let Some(log) = self.log.borrow_mut().as_mut() {
+            log.flush();
+        }
+    }
+
     /// Whom the answer is for: the peer, or whom trusted proxies name.
-    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let trusted = &self.shared.trusted_proxies;
-        if trusted.is_empty() {
-            return peer;
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
+        let shared = &self.shared;
+        if shared.trusted_proxies.is_empty() {
+            return Client { address: peer, trusted: shared.trusts(peer) };
         }
         let values = headers.get_all("x-forwarded-for").iter();
         // A value that is no text is malformed: the peer it is.
         let values: Vec<_> = values.map(|value| value.to_str().unwrap_or("?")).collect();
-        client_of(peer, &values, trusted)
+        let address = client_of(peer, &values, &shared.trusted_proxies);
+        // A proxy that names nobody whom we can tell speaks for a stranger, not for itself.
+        let named = values.is_empty() || address != peer;
+        Client { address, trusted: named && shared.trusts(address) }
     }
 
     fn read(&self, client: IpAddr, route: Route<'_>, path: &str, headers: &HeaderMap) -> Reply {
@@ -86,7 +112,7 @@ impl Worker {
             Route::All => lookup.all(shared),
             Route::Wpad => lookup.script(shared, client, false),
             Route::ProxyPac => lookup.script(shared, client, true),
-            Route::Metrics => Reply::new(TEXT, shared.metrics.text(shared)),
+            Route::Metrics => Reply::new(METRICS, shared.metrics.text(shared)),
             Route::MethodNotAllowed => Reply::fixed(&old::METHOD_NOT_ALLOWED),
             Route::V1(V1::Nearest) => lookup.nearest(shared, client, path),
             Route::V1(V1::Caches) => lookup.caches(shared, headers.get(IF_NONE_MATCH)),
@@ -117,6 +143,9 @@ fn ready(ready: bool) -> Reply {
     let mut body = Vec::new();
     match v1::ready(&mut body, ready) {
         200 => Reply::json(body).no_store(),
-        status => Reply::new(crate::answer::PROBLEM_JSON, body).status(status).retry_after(5),
+        status => {
+            let problem = Reply::new(crate::answer::PROBLEM_JSON, body).status(status);
+            problem.no_store().retry_after(5)
+        }
     }
 }

@@ -35,7 +35,8 @@ impl Limits {
 
     /// Takes a token; without one, the seconds until there is one.
     pub(super) fn take(&mut self, now: Now, source: IpAddr) -> Result<(), f64> {
-        let full = self.rate * BURST_S;
+        // Never below one, or a slow rate would be none.
+        let full = (self.rate * BURST_S).max(1.0);
         if self.buckets.len() >= MOST {
             self.forget_full(now, full);
         }

@@ -54,8 +54,8 @@ pub(super) struct Line<'a> {
 impl Buffer {
     pub(super) fn line(&mut self, line: &Line<'_>) {
         let out = &mut self.lines;
-        let long = line.path.char_indices().map(|(at, _)| at).find(|at| *at >= PATH_BYTES);
-        let end = long.unwrap_or(line.path.len());
+        let mut ends = (0..=line.path.len().min(PATH_BYTES)).rev();
+        let end = ends.find(|end| line.path.is_char_boundary(*end)).unwrap_or(0);
         // Writing to memory does not fail.
         let _ = write!(out, "{{\"time\":{:.6},\"client\":\"{}\"", line.now.unix_s, line.client);
         out.extend_from_slice(b",\"method\":");

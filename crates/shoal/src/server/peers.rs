@@ -1,10 +1,14 @@
 //! The list of another registry, copied at the start, so that the first clients have answers.
+//!
+//! A peer may take its time, or all the time there is: its list is fetched on a thread of its own,
+//! while heartbeats are taken and answers given.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::Shared;
+use super::{Shared, StartError};
 use crate::Now;
 use crate::heartbeat::parse;
 use crate::http1::{Ask, Limits, Plain, Url};
@@ -32,23 +36,37 @@ struct Entry {
     cloud: Option<String>,
     version: Option<String>,
     state: String,
-    load_kib_s: f64,
+    /// As it came there: an integer stays one.
+    load_kib_s: serde_json::Number,
     max_load_kib_s: Option<f64>,
     age_s: f64,
 }
 
-/// Copies the list of the first peer that has one. False if there is no peer that has.
-pub(super) fn copy(shared: &Shared) -> bool {
-    shared.peers.iter().any(|peer| {
-        let Some(list) = fetch(peer, shared.clock.now()) else { return false };
-        shared.registry().copy(shared.clock.now(), &list, &*shared.geography);
-        true
-    })
+/// Copies the list of the first peer that has one; the server is ready then. Nobody waits for the
+/// thread: one that still fetches when the server ends, ends with its own time-out.
+pub(super) fn spawn(shared: Arc<Shared>) -> Result<(), StartError> {
+    if shared.peers.is_empty() {
+        return Ok(());
+    }
+    let run = move || {
+        if shared.peers.iter().any(|peer| !shared.stopped() && copy(&shared, peer)) {
+            shared.set_ready();
+        }
+    };
+    let spawned = std::thread::Builder::new().name("copy".to_owned()).spawn(run);
+    spawned.map(drop).map_err(StartError::Thread)
+}
+
+/// Copies the list of a peer; false if it has none.
+fn copy(shared: &Shared, peer: &str) -> bool {
+    let Some(list) = fetch(peer, shared.clock.now()) else { return false };
+    shared.registry().copy(shared.clock.now(), &list, &*shared.geography);
+    true
 }
 
 fn fetch(peer: &str, now: Now) -> Option<Vec<Copied>> {
     let url = Url::parse(peer).ok()?.join("/v1/caches");
-    let answer = Ask::get(&url).send(&Plain, LIMITS).ok()?;
+    let answer = Ask::get(&url).send(&Plain, LIMITS).ok().filter(|answer| answer.status == 200)?;
     let list: List = serde_json::from_slice(&answer.body).ok()?;
     // An entry that is not within its bounds is left out; the cache itself will announce it.
     Some(list.caches.iter().filter_map(|entry| copied(entry, now)).collect())

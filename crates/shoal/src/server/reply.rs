@@ -1,9 +1,9 @@
 //! An answer before it is HTTP.
 
+use http_bodies::Full;
 use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, RETRY_AFTER};
-use hyper_body::Full;
 
 use crate::answer::{JSON, PROBLEM_JSON, old, problem};
 

@@ -1,11 +1,10 @@
-//! What happens by itself: expiry, snapshots, the index, the geographic database, the list of
-//! another registry at the start.
+//! What happens by itself: expiry, snapshots, the index, the geographic database.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Shared, StartError, peers};
+use super::{Shared, StartError};
 
 /// How often it is looked whether something is due.
 const TICK: Duration = Duration::from_millis(50);
@@ -18,9 +17,6 @@ const INTERVAL_NS: u64 = 30_000_000_000;
 
 pub(super) fn spawn(shared: Arc<Shared>) -> Result<JoinHandle<()>, StartError> {
     let run = move || {
-        if peers::copy(&shared) {
-            shared.set_ready();
-        }
         let mut geography_ns = 0;
         while !shared.stopped() {
             tick(&shared);

@@ -189,6 +189,11 @@ fn matches(pattern: &str, text: &str) -> bool {
         "^[A-Za-z0-9._-]{1,64}$" => {
             all(64, &|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
         }
+        "^[A-Za-z0-9-]{1,64}$" => all(64, &|c| c.is_ascii_alphanumeric() || c == '-'),
+        "^[ -~]{1,64}$" => all(64, &|c| matches!(c, ' '..='~')),
+        "^[0-9]{1,5}$" => all(5, &|c| c.is_ascii_digit()),
+        "^[0-9]{1,19}$" => all(19, &|c| c.is_ascii_digit()),
+        "^[0-9A-Fa-f]{64}$" => text.len() == 64 && all(64, &|c| c.is_ascii_hexdigit()),
         "^[A-Z]{2}$" => text.len() == 2 && text.chars().all(|c| c.is_ascii_uppercase()),
         "^[0-9]+(,[0-9]+)*\n$" => text.strip_suffix('\n').is_some_and(|line| {
             line.split(',').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
