@@ -9,6 +9,8 @@
 
 pub mod address;
 pub mod agent;
+#[cfg(feature = "amqp")]
+pub mod amqp;
 pub mod answer;
 pub mod auth;
 pub mod geo;
