@@ -13,6 +13,7 @@ pub mod agent;
 pub mod amqp;
 pub mod answer;
 pub mod auth;
+mod cut;
 pub mod geo;
 pub mod heartbeat;
 pub mod http1;

@@ -5,9 +5,13 @@
 //! not a string); both are read, because values that are no text are skipped by their length only.
 
 use super::Error;
+use crate::cut::cut;
 
 /// Tables and arrays in one another.
 const MAX_LEVELS: usize = 4;
+
+/// A name of a table, and its value if that is a text.
+pub(super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// What is left of a payload.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +59,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The next name and value of a table, the value if it is a text; `None` at its end.
-    pub(super) fn entry(&mut self) -> Result<Option<(&'a [u8], Option<&'a [u8]>)>, Error> {
+    pub(super) fn entry(&mut self) -> Result<Option<Entry<'a>>, Error> {
         if self.0.is_empty() {
             return Ok(None);
         }
@@ -107,9 +111,9 @@ pub(super) trait Push {
 
 impl Push for Vec<u8> {
     fn short_string(&mut self, text: &str) {
-        let end = text.floor_char_boundary(usize::from(u8::MAX));
-        self.push(u8::try_from(end).unwrap_or(u8::MAX));
-        self.extend_from_slice(&text.as_bytes()[..end]);
+        let text = cut(text, usize::from(u8::MAX));
+        self.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        self.extend_from_slice(text.as_bytes());
     }
 
     fn long_string(&mut self, bytes: &[u8]) {

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use crate::cut::cut;
+
 /// The most that are kept; the oldest goes first.
 const MOST: usize = 1000;
 /// The most bytes of each.
@@ -68,7 +70,7 @@ fn text_of(body: &[u8]) -> Box<str> {
         _ => String::from_utf8_lossy(body).into_owned(),
     };
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    text[..text.floor_char_boundary(TEXT_BYTES)].into()
+    cut(&text, TEXT_BYTES).into()
 }
 
 #[cfg(test)]

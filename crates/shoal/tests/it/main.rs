@@ -3,6 +3,10 @@
 #![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
 
 mod address;
+#[cfg(feature = "amqp")]
+mod amqp;
+#[cfg(feature = "amqp")]
+mod amqp_away;
 mod answer_geo_api;
 mod answer_openapi;
 mod answer_pac;
