@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use plimsoll_shoal::amqp::{Broker, Tls};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::python::skipped;
 use super::until::until;
@@ -96,19 +96,25 @@ impl Rabbit {
         *self.node.lock().unwrap() = Some(command.spawn().unwrap());
         until("the broker takes connections", || {
             std::thread::sleep(Duration::from_millis(100));
-            [self.port, self.tls_port]
-                .iter()
-                .all(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok())
+            let wrote = fs::read(self.folder.path().join("pid")).is_ok_and(|pid| !pid.is_empty());
+            wrote
+                && [self.port, self.tls_port]
+                    .iter()
+                    .all(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok())
         });
     }
 
     /// Ends it at once, as a host that dies.
     pub(crate) fn end(&self) {
-        if let Some(mut node) = self.node.lock().unwrap().take() {
-            // It is a child: nobody else has its number.
-            let _ = node.kill();
-            let _ = node.wait();
+        let Some(mut script) = self.node.lock().unwrap().take() else { return };
+        // The node is the script's child: it writes its number, and the script ends with it.
+        let pid = fs::read_to_string(self.folder.path().join("pid"));
+        if let Ok(pid) = pid.map(|pid| pid.trim().to_owned()) {
+            let status = Command::new("kill").args(["-KILL", &pid]).status();
+            assert!(status.unwrap().success(), "node {pid} is not there to be ended");
         }
+        let _ = script.wait();
+        let _ = fs::remove_file(self.folder.path().join("pid"));
     }
 
     /// How to reach it.
@@ -143,7 +149,9 @@ fn certificates(folder: &Path) {
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    // Of another name than its authority, or it would be taken for its own.
+    params.distinguished_name.push(DnType::CommonName, "localhost");
     let certificate = params.signed_by(&key, &ca).unwrap();
     fs::write(folder.join("ca.pem"), ca.pem()).unwrap();
     fs::write(folder.join("cert.pem"), certificate.pem()).unwrap();

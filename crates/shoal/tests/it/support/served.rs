@@ -68,7 +68,8 @@ impl Served {
     /// Asks it.
     pub(crate) fn get(&self, path: &str) -> Result<Answer, Error> {
         let url = Url::parse(&format!("http://{}{path}", self.server.local_addr())).unwrap();
-        Ask::get(&url).send(&Plain, Limits::within(Duration::from_secs(20)))
+        let limits = Limits { total: Duration::from_secs(20), answer_bytes: 16 << 20 };
+        Ask::get(&url).send(&Plain, limits)
     }
 
     /// The host names that `/all` lists, in order of the alphabet.
