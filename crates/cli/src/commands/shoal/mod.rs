@@ -1,5 +1,6 @@
 //! `plimsoll shoal`: the registry of living caches, one file a command.
 
+mod amqp;
 mod server;
 
 use anyhow::Result;
