@@ -27,10 +27,10 @@ Examples:
   plimsoll shoal server --amqp amqps://me@broker/vhost --amqp-password-file /etc/shoal/password
   curl http://127.0.0.1:8080/nearest/5
 
-Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed; with --amqp, by one
-as well. The broker's password may also stand in the environment variable SHOAL_AMQP_PASSWORD. The
-old paths (/nearest, /all, /wpad.dat …) answer as the original does; /v1/openapi.json describes the
-new ones.")]
+Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed; with --amqp,
+by one as well. The broker's password may also stand in the environment variable
+SHOAL_AMQP_PASSWORD. The old paths (/nearest, /all, /wpad.dat …) answer as the original does;
+/v1/openapi.json describes the new ones.")]
 pub(crate) struct ShoalServer {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]

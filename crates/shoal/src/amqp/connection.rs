@@ -15,6 +15,8 @@ use crate::http1::{Deadline, Dial, Peer, Wire};
 
 /// The longest frame: a heartbeat of 8 KiB in one, and more of them in one read.
 const FRAME_BYTES: u32 = 16 * 1024;
+/// The longest part of a body that we send: what fits into a frame that every broker takes.
+const BODY_BYTES: usize = 4096 - HEAD - 1;
 /// What is read at once.
 const READ_BYTES: usize = 64 * 1024;
 /// Before each payload: type, channel, length; behind it one byte.
@@ -150,7 +152,7 @@ impl Connection {
         let mut out = Vec::with_capacity(method.len() + header.len() + body.len() + 64);
         push_frame(&mut out, METHOD, CHANNEL, method);
         push_frame(&mut out, HEADER, CHANNEL, header);
-        for part in body.chunks(FRAME_BYTES as usize / 4) {
+        for part in body.chunks(BODY_BYTES) {
             push_frame(&mut out, BODY, CHANNEL, part);
         }
         self.write(&out)
@@ -323,4 +325,141 @@ fn push_frame(out: &mut Vec<u8>, kind: u8, channel: u16, payload: &[u8]) {
     out.extend_from_slice(&channel.to_be_bytes());
     out.long_string(payload);
     out.push(END);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read, Write};
+    use std::time::Duration;
+
+    use plimsoll_workload::random::Stream;
+
+    use super::{BODY, Connection, HEADER, METHOD, push_frame};
+    use crate::amqp::wire::Push as _;
+    use crate::amqp::{Broker, method};
+    use crate::http1::{Deadline, Dial, Error, Peer, Wire};
+
+    /// What a broker says, whatever it hears, in pieces of so many bytes.
+    #[derive(Clone)]
+    struct Says {
+        bytes: Vec<u8>,
+        piece: usize,
+    }
+
+    impl Read for Says {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.piece.min(self.bytes.len()).min(buffer.len());
+            buffer[..count].copy_from_slice(&self.bytes[..count]);
+            self.bytes.drain(..count);
+            Ok(count)
+        }
+    }
+
+    impl Write for Says {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Wire for Says {
+        fn limit(&mut self, _: Duration) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Dial for Says {
+        fn dial(&self, _: Peer<'_>, _: &Deadline) -> Result<Box<dyn Wire>, Error> {
+            Ok(Box::new(self.clone()))
+        }
+    }
+
+    /// A greeting, and a message of three bytes.
+    fn session() -> Vec<u8> {
+        let start = method::method(method::CONNECTION_START, |out| {
+            out.extend_from_slice(&[0, 9]);
+            out.long_string(b"");
+            out.long_string(b"AMQPLAIN PLAIN");
+            out.long_string(b"en_US");
+        });
+        let tune = method::method(method::CONNECTION_TUNE, |out| {
+            out.extend_from_slice(&[0x07, 0xff, 0, 2, 0, 0, 0, 60]);
+        });
+        let deliver = method::method(method::BASIC_DELIVER, |out| {
+            out.short_string("tag");
+            out.extend_from_slice(&[0; 9]);
+            out.short_string("shoal");
+            out.short_string("info");
+        });
+        let mut out = Vec::new();
+        for (channel, payload) in [
+            (0, start),
+            (0, tune),
+            (0, method::method(method::CONNECTION_OPEN_OK, |out| out.push(0))),
+            (1, method::method(method::CHANNEL_OPEN_OK, |out| out.extend_from_slice(&[0; 4]))),
+            (1, deliver),
+        ] {
+            push_frame(&mut out, METHOD, channel, &payload);
+        }
+        push_frame(&mut out, HEADER, 1, &method::content_header(3, &[("a", "b".to_owned())]));
+        push_frame(&mut out, super::HEARTBEAT, 0, &[]);
+        push_frame(&mut out, BODY, 1, b"{ }");
+        out
+    }
+
+    /// The frames that come after the greeting, until the broker hangs up or is not understood.
+    fn frames(says: &Says) -> Vec<(u8, Vec<u8>)> {
+        let broker = Broker::parse("amqp://b").unwrap();
+        let (time, mut frames) = (Duration::from_secs(5), Vec::new());
+        let opened = Connection::open(says, &broker, "test", time, &Deadline::after(time));
+        let Ok(mut connection) = opened else { return frames };
+        loop {
+            while let Ok(Some(frame)) = connection.next() {
+                frames.push((frame.kind, connection.payload(&frame).to_vec()));
+            }
+            if connection.read(time).is_err() {
+                return frames;
+            }
+        }
+    }
+
+    #[test]
+    fn frames_are_whole_however_they_come() {
+        for piece in [1, 2, 7, 100, 65_536] {
+            let frames = frames(&Says { bytes: session(), piece });
+            let kinds: Vec<_> = frames.iter().map(|(kind, _)| *kind).collect();
+            assert_eq!(kinds, [METHOD, HEADER, BODY], "in pieces of {piece}");
+            assert_eq!(frames[2].1, b"{ }");
+        }
+    }
+
+    /// Bytes changed, cut out and put in: whatever a broker says, it ends in an error.
+    #[test]
+    fn what_is_not_understood_ends_the_connection_and_nothing_else() {
+        let whole = session();
+        let mut random = Stream::named(1, "broker");
+        let mut below = |most: usize| usize::try_from(random.below(most as u64)).unwrap();
+        for _ in 0..20_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..=below(4) {
+                let at = below(bytes.len());
+                match below(3) {
+                    0 => bytes[at] = u8::try_from(below(256)).unwrap(),
+                    1 => bytes.truncate(at + 1),
+                    _ => bytes.insert(at, u8::try_from(below(256)).unwrap()),
+                }
+            }
+            let piece = [3, 64, 65_536][below(3)];
+            for (kind, payload) in frames(&Says { bytes, piece }) {
+                match kind {
+                    METHOD => drop(method::split(&payload).map(|(called, _)| called)),
+                    HEADER => drop(method::read_content_header(&payload).map(|(length, _)| length)),
+                    _ => {}
+                }
+            }
+        }
+    }
 }

@@ -19,7 +19,7 @@ pub struct BrokerStatus {
 #[derive(Debug, Default)]
 struct Troubles {
     counts: BTreeMap<&'static str, u64>,
-    last: Option<String>,
+    last: Option<(&'static str, String)>,
 }
 
 impl BrokerStatus {
@@ -64,10 +64,16 @@ impl BrokerStatus {
         lock(&self.troubles).counts.iter().map(|(reason, count)| (*reason, *count)).collect()
     }
 
-    /// Why it is not connected, where it is not.
+    /// Why it is not connected, where it is not: for operators.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        lock(&self.troubles).last.clone()
+        lock(&self.troubles).last.as_ref().map(|(_, text)| text.clone())
+    }
+
+    /// The word by which that is counted, which anybody may know.
+    #[must_use]
+    pub fn reason(&self) -> Option<&'static str> {
+        lock(&self.troubles).last.as_ref().map(|(reason, _)| *reason)
     }
 
     /// It brings messages from now on.
@@ -88,8 +94,9 @@ impl BrokerStatus {
         self.connected.store(false, Relaxed);
         let mut troubles = lock(&self.troubles);
         *troubles.counts.entry(reason).or_default() += 1;
-        let new = troubles.last.as_ref() != Some(&text);
-        troubles.last = Some(text);
-        new
+        let now = Some((reason, text));
+        let is_new = troubles.last != now;
+        troubles.last = now;
+        is_new
     }
 }

@@ -81,6 +81,10 @@ fn is_refused(test: &str, broker: Broker, exchange: &str, reason: &str, words: &
     assert!(failures.iter().any(|(why, count)| *why == reason && *count > 0), "{failures:?}");
     let metrics = String::from_utf8(served.get("/metrics").unwrap().body).unwrap();
     assert!(metrics.contains(&format!(",reason=\"{reason}\"}}")), "{metrics}");
+    let health: serde_json::Value =
+        serde_json::from_slice(&served.get("/v1/health").unwrap().body).unwrap();
+    assert_eq!(health["brokers"][0]["connected"], false, "{health}");
+    assert_eq!(health["brokers"][0]["reason"], reason, "{health}");
     assert_eq!(served.get("/nearest/5").unwrap().status, 200);
     served.stop();
 }

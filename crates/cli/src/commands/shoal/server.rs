@@ -50,8 +50,8 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     }
     let refused: u64 = counts.refused.values().sum();
     say(&format!(
-        "{living} caches at the end; {} joined, {} expired, {} said goodbye; {} heartbeats renewed, \
-         {refused} announcements refused",
+        "{living} caches at the end; {} joined, {} expired, {} said goodbye; {} heartbeats \
+         renewed, {refused} announcements refused",
         counts.joined, counts.expired, counts.goodbyes, counts.renewed
     ));
     Ok(Exit::Held)
