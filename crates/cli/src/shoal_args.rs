@@ -28,10 +28,13 @@ pub(crate) enum ShoalCommand {
 Examples:
   plimsoll shoal server --geo city.mmdb
   plimsoll shoal server --listen 0.0.0.0:80 --geo city.mmdb --state /var/lib/shoal
+  plimsoll shoal server --amqp amqps://me@broker/vhost --amqp-password-file /etc/shoal/password
   curl http://127.0.0.1:8080/nearest/5
 
-Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed. The old paths
-(/nearest, /all, /wpad.dat …) answer as the original does; /v1/openapi.json describes the new.")]
+Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed; with --amqp,
+by one as well. The broker's password may also stand in the environment variable
+SHOAL_AMQP_PASSWORD. The old paths (/nearest, /all, /wpad.dat …) answer as the original does;
+/v1/openapi.json describes the new.")]
 pub(crate) struct ShoalServer {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
@@ -82,6 +85,8 @@ pub(crate) struct ShoalServer {
     /// Log every request to this file, a JSON object a line
     #[arg(long, value_name = "FILE")]
     pub(crate) access_log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) amqp: Amqp,
     /// End after so long
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) run_for: Option<String>,
@@ -207,6 +212,31 @@ impl From<Upstream> for heartbeat::Upstream {
             Upstream::Frontier => Self::Frontier,
         }
     }
+}
+
+#[derive(Args)]
+pub(crate) struct Amqp {
+    /// Hear heartbeats at this message broker, too: amqp[s]://[USER@]HOST[:PORT][/VHOST]
+    #[arg(long, value_name = "URL")]
+    pub(crate) amqp: Option<String>,
+    /// The exchange agents publish to
+    #[arg(long, value_name = "NAME", default_value = "shoal", requires = "amqp")]
+    pub(crate) amqp_exchange: String,
+    /// Hear this cloud's agents, and those without a cloud, only; may be given many times
+    #[arg(long, value_name = "CLOUD", requires = "amqp")]
+    pub(crate) amqp_cloud: Vec<String>,
+    /// The broker's password; else that of SHOAL_AMQP_PASSWORD, else `guest`
+    #[arg(long, value_name = "FILE", requires = "amqp")]
+    pub(crate) amqp_password_file: Option<PathBuf>,
+    /// Whom to trust for amqps, PEM; else this host's list
+    #[arg(long, value_name = "FILE", requires = "amqp")]
+    pub(crate) amqp_ca: Option<PathBuf>,
+    /// A certificate for brokers that want one, PEM
+    #[arg(long, value_name = "FILE", requires = "amqp_key")]
+    pub(crate) amqp_cert: Option<PathBuf>,
+    /// Its key, PEM
+    #[arg(long, value_name = "FILE", requires = "amqp_cert")]
+    pub(crate) amqp_key: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

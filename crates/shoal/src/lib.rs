@@ -9,9 +9,12 @@
 
 pub mod address;
 pub mod agent;
+#[cfg(feature = "amqp")]
+pub mod amqp;
 pub mod answer;
 pub mod auth;
 pub mod client;
+mod cut;
 pub mod geo;
 pub mod heartbeat;
 pub mod http1;

@@ -7,11 +7,14 @@
 
 mod accept;
 mod announce;
+mod broker;
 mod clock;
+mod complaints;
 mod decide;
 mod folder;
 mod geo_api;
 mod handle;
+mod letter;
 mod limit;
 mod log;
 mod look;
@@ -26,8 +29,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+pub use broker::BrokerStatus;
 pub use clock::Clock;
+pub use complaints::Complaint;
 pub use folder::{Folder, FolderError, random_key};
+pub use letter::Letter;
 pub use options::{Auth, Options, Order};
 pub use shared::Shared;
 

@@ -160,15 +160,46 @@ pub fn none_match(header: &str, etag: &str) -> bool {
     header.split(',').any(|tag| tag.trim() == "*" || opaque(tag) == opaque(etag))
 }
 
-/// Writes the body of `/v1/health`: the process answers.
-pub fn health(out: &mut Vec<u8>, version: &str, generation: u64, caches: usize) {
+/// A message broker in `/v1/health`.
+#[derive(Debug, Clone, Copy)]
+pub struct BrokerHealth<'a> {
+    /// Host and port.
+    pub name: &'a str,
+    /// Whether it brings messages now.
+    pub connected: bool,
+    /// Why not, in a word.
+    pub reason: Option<&'a str>,
+}
+
+/// Writes the body of `/v1/health`: the process answers. A broker that is away is told, but does
+/// not make the registry ill: it lists what lives.
+pub fn health(
+    out: &mut Vec<u8>,
+    version: &str,
+    generation: u64,
+    caches: usize,
+    brokers: &[BrokerHealth<'_>],
+) {
     out.extend_from_slice(b"{\"status\":\"ok\",\"version\":");
     python_string(version, out);
     out.extend_from_slice(b",\"generation\":");
     integer(out, generation);
     out.extend_from_slice(b",\"caches\":");
     integer(out, caches as u64);
-    out.push(b'}');
+    out.extend_from_slice(b",\"brokers\":[");
+    for (index, broker) in brokers.iter().enumerate() {
+        out.extend_from_slice(if index == 0 { b"{\"broker\":" } else { b",{\"broker\":" });
+        python_string(broker.name, out);
+        out.extend_from_slice(b",\"connected\":");
+        out.extend_from_slice(if broker.connected { b"true" } else { b"false" });
+        out.extend_from_slice(b",\"reason\":");
+        match broker.reason {
+            Some(reason) => python_string(reason, out),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.push(b'}');
+    }
+    out.extend_from_slice(b"]}");
 }
 
 /// Writes the body of `/v1/ready` and returns its status: 200 once the list may be taken for

@@ -123,9 +123,6 @@ fn signed(
     body: &[u8],
     now: Now,
 ) -> Result<Option<KeyUse>, Refusal> {
-    if shared.auth == Auth::Off {
-        return Ok(None);
-    }
     // A header twice, or one that is no text, is no signature.
     let value = |name| {
         let mut values = headers.get_all(name).iter();
@@ -134,9 +131,23 @@ fn signed(
             (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
             (Some(_), Some(_)) => Err(()),
         }
-        .map_err(|()| Refusal::Signature("a header is there twice, or is no text"))
     };
-    let (key, time, mac) = (value(KEY_HEADER)?, value(TIME_HEADER)?, value(SIGNATURE_HEADER)?);
+    let values = || Ok([value(KEY_HEADER)?, value(TIME_HEADER)?, value(SIGNATURE_HEADER)?]);
+    signed_by(shared, values(), body, now)
+}
+
+/// Who signed a message with these three values, of which `Err` is no signature.
+pub(super) fn signed_by(
+    shared: &Shared,
+    values: Result<[Option<&str>; 3], ()>,
+    body: &[u8],
+    now: Now,
+) -> Result<Option<KeyUse>, Refusal> {
+    if shared.auth == Auth::Off {
+        return Ok(None);
+    }
+    let [key, time, mac] =
+        values.map_err(|()| Refusal::Signature("a header is there twice, or is no text"))?;
     match Signature::from_values(key, time, mac)? {
         Some(signature) => shared.keys.verify(&signature, body, now.unix_ms()).map(Some),
         None if shared.auth == Auth::Required => Err(Refusal::Signature("there must be one")),
@@ -145,7 +156,7 @@ fn signed(
 }
 
 /// Takes note of a signature, so that it counts once.
-fn note(shared: &Shared, signed: &KeyUse, uuid: &str, now: Now) -> Result<(), Refusal> {
+pub(super) fn note(shared: &Shared, signed: &KeyUse, uuid: &str, now: Now) -> Result<(), Refusal> {
     lock(&shared.last_seen).note(signed.key.id(), uuid, signed.unix_ms, now.unix_ms())
 }
 

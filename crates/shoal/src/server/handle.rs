@@ -117,13 +117,7 @@ impl Worker {
             Route::V1(V1::Nearest) => lookup.nearest(shared, client, path),
             Route::V1(V1::Caches) => lookup.caches(shared, headers.get(IF_NONE_MATCH)),
             Route::V1(V1::Cache(id)) => lookup.cache(shared, id, headers.get(IF_NONE_MATCH)),
-            Route::V1(V1::Health) => {
-                let snapshot = shared.shelf.load();
-                let mut body = Vec::new();
-                let version = env!("CARGO_PKG_VERSION");
-                v1::health(&mut body, version, snapshot.generation, snapshot.caches().count());
-                Reply::json(body).no_store()
-            }
+            Route::V1(V1::Health) => health(shared),
             Route::V1(V1::Ready) => ready(shared.ready()),
             Route::V1(V1::OpenApi) => Reply::new(JSON, openapi::DOCUMENT),
             Route::V1(V1::MethodNotAllowed(methods)) => {
@@ -137,6 +131,23 @@ impl Worker {
             }
         }
     }
+}
+
+fn health(shared: &Shared) -> Reply {
+    let snapshot = shared.shelf.load();
+    let all = shared.brokers();
+    let brokers: Vec<_> = all
+        .iter()
+        .map(|broker| v1::BrokerHealth {
+            name: broker.name(),
+            connected: broker.is_connected(),
+            reason: broker.reason(),
+        })
+        .collect();
+    let (version, caches) = (env!("CARGO_PKG_VERSION"), snapshot.caches().count());
+    let mut body = Vec::new();
+    v1::health(&mut body, version, snapshot.generation, caches, &brokers);
+    Reply::json(body).no_store()
 }
 
 fn ready(ready: bool) -> Reply {

@@ -61,6 +61,7 @@ impl Metrics {
         }
         self.write_times(&mut page);
         write_registry(&mut page, shared);
+        write_brokers(&mut page, shared);
         let loads = self.geography_loads.load(Relaxed);
         page.one("shoal_geography_loads_total", "counter", "databases read again", loads);
         let failures = self.geography_failures.load(Relaxed);
@@ -106,6 +107,37 @@ fn write_registry(page: &mut Page<'_>, shared: &Shared) {
     page.head("shoal_refused_total", "counter", "announcements not believed");
     for (reason, count) in &counts.refused {
         page.labelled("shoal_refused_total", &format!("reason=\"{reason}\""), *count);
+    }
+}
+
+fn write_brokers(page: &mut Page<'_>, shared: &Shared) {
+    let complaints = shared.complaints.count();
+    page.one("shoal_agent_errors_total", "counter", "errors that agents told of", complaints);
+    let brokers = shared.brokers();
+    if brokers.is_empty() {
+        return;
+    }
+    page.head("shoal_broker_connected", "gauge", "whether the broker serves");
+    for broker in &brokers {
+        let label = format!("broker=\"{}\"", broker.name());
+        page.labelled("shoal_broker_connected", &label, broker.is_connected().into());
+    }
+    page.head("shoal_broker_connections_total", "counter", "connections that came to serve");
+    for broker in &brokers {
+        let label = format!("broker=\"{}\"", broker.name());
+        page.labelled("shoal_broker_connections_total", &label, broker.connections());
+    }
+    page.head("shoal_broker_messages_total", "counter", "messages the broker brought");
+    for broker in &brokers {
+        let label = format!("broker=\"{}\"", broker.name());
+        page.labelled("shoal_broker_messages_total", &label, broker.messages());
+    }
+    page.head("shoal_broker_failures_total", "counter", "ends of connections, and failed attempts");
+    for broker in &brokers {
+        for (reason, count) in broker.failures() {
+            let label = format!("broker=\"{}\",reason=\"{reason}\"", broker.name());
+            page.labelled("shoal_broker_failures_total", &label, count);
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ipnet::IpNet;
 use tokio::sync::watch;
 
+use super::broker::BrokerStatus;
+use super::complaints::{Complaint, Complaints};
 use super::geo_api::Names;
 use super::limit::Limits;
 use super::metrics::Metrics;
@@ -37,6 +39,10 @@ pub struct Shared {
     pub(super) names: Names,
     pub(super) log: Option<log::File>,
     pub(super) peers: Vec<String>,
+    /// What agents complained of.
+    pub(super) complaints: Complaints,
+    /// How it stands with each broker.
+    pub(super) brokers: Mutex<Vec<Arc<BrokerStatus>>>,
     /// Set once there is something to answer with, or an interval has passed.
     ready: AtomicBool,
     stop: watch::Sender<bool>,
@@ -73,6 +79,8 @@ impl Shared {
             names: Names::default(),
             log,
             peers: options.peers,
+            complaints: Complaints::default(),
+            brokers: Mutex::new(Vec::new()),
             ready: AtomicBool::new(false),
             stop: watch::Sender::new(false),
         })
@@ -96,12 +104,39 @@ impl Shared {
         self.ready.store(true, Relaxed);
     }
 
+    /// What agents complained of, latest last.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<Complaint> {
+        self.complaints.list()
+    }
+
+    /// How it stands with a broker, which is told from now on, under its name.
+    pub fn add_broker(&self, name: String) -> Arc<BrokerStatus> {
+        let status = Arc::new(BrokerStatus::new(name));
+        lock(&self.brokers).push(Arc::clone(&status));
+        status
+    }
+
+    /// How it stands with each broker.
+    #[must_use]
+    pub fn brokers(&self) -> Vec<Arc<BrokerStatus>> {
+        lock(&self.brokers).clone()
+    }
+
+    /// The clocks.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Tells every thread to end.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    pub(super) fn stopped(&self) -> bool {
+    /// Whether every thread is to end.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
         *self.stop.borrow()
     }
 

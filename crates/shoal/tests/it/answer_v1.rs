@@ -144,9 +144,17 @@ fn if_none_match_is_compared_weakly() {
 
 #[test]
 fn health_and_readiness_are_as_documented() {
-    let health = written(|out| v1::health(out, "0.1.0", 42, 1000));
+    let away = v1::BrokerHealth { name: "b:5672", connected: false, reason: Some("away") };
+    let there = v1::BrokerHealth { name: "c:5672", connected: true, reason: None };
+    let health = written(|out| v1::health(out, "0.1.0", 42, 1000, &[away, there]));
     check("Health", &health);
-    let expected = json!({"status": "ok", "version": "0.1.0", "generation": 42, "caches": 1000});
+    let expected = json!({
+        "status": "ok", "version": "0.1.0", "generation": 42, "caches": 1000,
+        "brokers": [
+            {"broker": "b:5672", "connected": false, "reason": "away"},
+            {"broker": "c:5672", "connected": true, "reason": null},
+        ],
+    });
     assert_eq!(health, expected);
     let ready = written(|out| assert_eq!(v1::ready(out, true), 200));
     check("Ready", &ready);

@@ -8,6 +8,10 @@ mod agent;
 mod agent_pace;
 mod agent_read;
 mod agent_squid;
+#[cfg(feature = "amqp")]
+mod amqp;
+#[cfg(feature = "amqp")]
+mod amqp_away;
 mod answer_geo_api;
 mod answer_openapi;
 mod answer_pac;

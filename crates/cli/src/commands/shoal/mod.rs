@@ -1,6 +1,7 @@
 //! `plimsoll shoal`: the registry of living caches, one file a command.
 
 mod agent;
+mod amqp;
 mod client;
 mod server;
 

@@ -13,7 +13,7 @@ use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Folder, Options, Server, random_key};
 use plimsoll_units::duration;
 
-use super::wrong;
+use super::{amqp, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::shoal_args::ShoalServer;
@@ -30,8 +30,10 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     if options.auth == Auth::Off && args.keys.is_some() {
         say("note: --keys says nothing without --auth optional or --auth required");
     }
+    let broker = amqp::broker(&args.amqp)?;
     let stop = Interrupts::flag()?;
     let server = Server::start(options)?;
+    let consumer = broker.map(|broker| broker.hear(&server)).transpose()?;
     print(&format!("listening on http://{}\n", server.local_addr()))?;
     let mut waited = Duration::ZERO;
     while !stop.load(Relaxed) && run_for.is_none_or(|time| waited < time) {
@@ -43,6 +45,9 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
         (registry.counts().clone(), registry.len())
     };
     server.stop();
+    if let Some(consumer) = consumer {
+        consumer.join();
+    }
     let refused: u64 = counts.refused.values().sum();
     say(&format!(
         "{living} caches at the end; {} joined, {} expired, {} said goodbye; {} heartbeats \
