@@ -40,6 +40,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Between attempts.
 const FIRST_S: f64 = 0.5;
 const LAST_S: f64 = 30.0;
+/// A connection that lasted so long was a good one, nanoseconds.
+const LASTED_NS: u64 = 30_000_000_000;
 
 /// What a consumer is told.
 #[derive(Debug, Clone)]
@@ -152,12 +154,17 @@ impl Listener {
     fn run(&mut self, dial: &dyn Dial, log: &mut dyn FnMut(&str)) {
         let mut wait_s = FIRST_S;
         while !self.shared.stopped() {
+            let mut since_ns = None;
             let ended = self.open(dial).and_then(|connection| {
-                wait_s = FIRST_S;
+                since_ns = Some(self.now_ns());
                 log(&format!("hearing the broker {}", self.options.broker));
                 self.hear(connection)
             });
             let Err(error) = ended else { return };
+            // A broker that takes us and drops us again and again is as good as away.
+            if since_ns.is_some_and(|since_ns| self.now_ns() > since_ns + LASTED_NS) {
+                wait_s = FIRST_S;
+            }
             if error.is_lasting() {
                 wait_s = LAST_S;
             }
@@ -170,6 +177,10 @@ impl Listener {
             self.rest(wait_s * share);
             wait_s = (2.0 * wait_s).min(LAST_S);
         }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.shared.clock().now().elapsed_ns
     }
 
     /// Waits, and notices the end.
