@@ -216,7 +216,7 @@ impl From<Upstream> for heartbeat::Upstream {
 
 #[derive(Args)]
 pub(crate) struct Amqp {
-    /// Hear heartbeats at this message broker, too: amqp[s]://[USER@]HOST[:PORT][/VHOST]
+    /// Hear heartbeats at this message broker, too: amqp://USER@HOST:PORT/VHOST, or amqps
     #[arg(long, value_name = "URL")]
     pub(crate) amqp: Option<String>,
     /// The exchange agents publish to
