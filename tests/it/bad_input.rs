@@ -222,3 +222,23 @@ fn too_few_descriptors() {
     let arguments = [&["-c", &script, "sh"], &load[..], &["--connections", "64..2000"]].concat();
     place.start(place.command("sh", &arguments)).wait().went_well();
 }
+
+#[test]
+fn a_broker_that_is_said_wrongly() {
+    let place = Place::new();
+    let server = ["shoal", "server", "--listen", "127.0.0.1:0", "--for", "1s"];
+    let empty = place.write("empty", "\n");
+    let empty = empty.to_str().unwrap();
+    for (arguments, parts) in [
+        (&["--amqp", "amqp://me:s3cr3t@b"][..], &["--amqp-password-file", "SHOAL_AMQP"][..]),
+        (&["--amqp", "http://broker"], &["amqp[s]://[USER@]HOST[:PORT][/VHOST]"]),
+        (&["--amqp", "amqp://b", "--amqp-password-file", empty], &["no password in"]),
+        (&["--amqp", "amqp://b", "--amqp-ca", empty], &["say nothing without amqps"]),
+        (&["--amqp", "amqps://b", "--amqp-ca", empty], &["no root certificates"]),
+        (&["--amqp-cloud", "here"], &["--amqp <URL>"]),
+    ] {
+        let done = place.plimsoll(&[&server[..], arguments].concat()).ended_with(2);
+        done.says(parts);
+        assert!(!done.err.contains("s3cr3t"), "{}", done.err);
+    }
+}

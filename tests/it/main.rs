@@ -34,6 +34,7 @@ mod restarts;
 mod secrets;
 mod series;
 mod server_limit;
+mod shoal;
 mod simulate;
 mod stores;
 mod transport;

@@ -3,6 +3,7 @@
 
 use crate::flags::{LoadFlags, RequestFlags};
 use crate::series_args::{CapacityCommand, SeriesFlags};
+use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Run a server of known behaviour
     Target(Target),
+    /// Tell every client its nearest living cache: the registry, its agent and its client
+    Shoal(Shoal),
     /// Make one HTML page of a run, or of several side by side
     Report(Report),
     /// Compare two groups of replicated runs

@@ -10,6 +10,7 @@ mod lock;
 mod place;
 mod series_args;
 mod shape_flags;
+mod shoal_args;
 mod simulate_args;
 mod terminal;
 
@@ -35,6 +36,7 @@ fn main() -> std::process::ExitCode {
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Target(target) => commands::target::run(&target),
+        Command::Shoal(shoal) => commands::shoal::run(&shoal),
         Command::Report(report) => commands::report::run(&report),
         Command::Compare(compare) => commands::compare::run(&compare),
         Command::Runs(runs) => commands::runs::run(&runs.command),

@@ -11,6 +11,7 @@ pub(crate) mod prometheus;
 pub(crate) mod report;
 pub(crate) mod restart;
 pub(crate) mod runs;
+pub(crate) mod shoal;
 pub(crate) mod simulate;
 pub(crate) mod target;
 pub(crate) mod trace;

@@ -133,6 +133,9 @@ fn code(error: &anyhow::Error) -> Exit {
     if usage {
         return Exit::Usage;
     }
+    if error.is::<plimsoll_shoal::server::StartError>() {
+        return Exit::Incomplete;
+    }
     if error.is::<NotValid>() {
         return Exit::Invalid;
     }

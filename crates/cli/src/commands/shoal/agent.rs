@@ -1,0 +1,123 @@
+//! `plimsoll shoal agent`: announces the cache of this host.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use plimsoll_shoal::agent::addresses::way_out;
+use plimsoll_shoal::agent::announce::{Announce, Http, Sign};
+use plimsoll_shoal::agent::{self, Event, Health, Options, Probe, World};
+use plimsoll_shoal::auth::Keys;
+use plimsoll_shoal::http1::{Plain, Url};
+use plimsoll_shoal::server::Clock;
+use plimsoll_units::duration;
+
+use super::{url, wrong};
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::shoal_args::ShoalAgent;
+use crate::terminal::error::{UsageError, read};
+use crate::terminal::say;
+
+/// Runs the command until it is interrupted.
+pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
+    let servers = args.server.iter().map(|text| url("--server", text));
+    let servers: Vec<Url> = servers.collect::<Result<_>>()?;
+    let options = options(args, servers.first())?;
+    let mut registries: Vec<Box<dyn Announce>> = Vec::new();
+    for server in &servers {
+        let sign = args.key.as_deref().map(signer).transpose()?;
+        registries.push(Box::new(Http::new(server, Arc::new(Plain), sign)));
+    }
+    let clock = Clock::start();
+    let stop = Interrupts::flag()?;
+    let mut uuid = || agent::uuid().unwrap_or_default();
+    let world = World {
+        root: PathBuf::from("/"),
+        now: &|| clock.now(),
+        stop: &stop,
+        seed: agent::random_seed()?,
+        uuid: &mut uuid,
+        way_out: &way_out,
+        registries,
+        dial: Arc::new(Plain),
+    };
+    let mut log = Log { quiet: args.quiet, announced: Vec::new() };
+    agent::run(options, world, &mut |event| log.take(&event))?;
+    Ok(Exit::Held)
+}
+
+fn options(args: &ShoalAgent, first: Option<&Url>) -> Result<Options> {
+    let defaults = Options::default();
+    let probe_url = args.probe_url.as_deref().map(|text| url("--probe-url", text)).transpose()?;
+    Ok(Options {
+        port: args.port,
+        upstream: args.upstream.into(),
+        interval: read("--interval", &args.interval, duration)?,
+        probe: Probe { url: probe_url, ..defaults.probe },
+        external_ip: args.external_ip,
+        outside: first.cloned(),
+        hostname: args.hostname.clone(),
+        cloud: args.cloud.clone(),
+        interface: args.interface.clone(),
+        max_load: args.max_load,
+        coordinates: args.latitude.zip(args.longitude),
+        ..defaults
+    })
+}
+
+/// Signs with the first key of a file.
+fn signer(path: &Path) -> Result<Sign> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&name, error))?;
+    let keys = Keys::read(&text).map_err(|error| wrong(&name, error))?;
+    let key = keys.iter().next().cloned();
+    let key = key.ok_or_else(|| UsageError(format!("{name}: there is no key in it")))?;
+    Ok(Box::new(move |body, unix_ms| {
+        let headers = key.sign(body, unix_ms).headers();
+        headers.map(|(name, value)| (name.to_owned(), value)).into()
+    }))
+}
+
+/// Says what changes, not each heartbeat.
+struct Log {
+    quiet: bool,
+    /// Registries that took the last heartbeat.
+    announced: Vec<String>,
+}
+
+impl Log {
+    fn take(&mut self, event: &Event) {
+        let text = match event {
+            Event::Failed(registry, why) => {
+                self.announced.retain(|known| known != registry);
+                say(&format!("{registry}: {why}"));
+                return;
+            }
+            Event::Probe(why) => {
+                say(&format!("the cache does not answer: {why}"));
+                return;
+            }
+            Event::Announced(registry) if self.announced.contains(registry) => return,
+            Event::Announced(registry) => {
+                self.announced.push(registry.clone());
+                format!("announced to {registry}")
+            }
+            Event::Left(registry) => {
+                self.announced.retain(|known| known != registry);
+                format!("took leave of {registry}")
+            }
+            Event::Cache(cache) => {
+                format!("the cache is {} at port {}", cache.kind.name(), cache.port)
+            }
+            Event::Health(Health::Alive) => "the cache answers".to_owned(),
+            Event::Health(Health::Dead) => "the cache is taken off the list".to_owned(),
+            Event::Network(addresses) => format!("addresses: {addresses:?}"),
+            Event::Metadata(metadata) => format!("the cloud says: {metadata:?}"),
+            _ => return,
+        };
+        if !self.quiet {
+            say(&text);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What commands are told of a message broker.
+
+#[cfg(not(feature = "amqp"))]
+pub(super) use left_out::broker;
+#[cfg(feature = "amqp")]
+pub(super) use there::broker;
+
+#[cfg(feature = "amqp")]
+mod there {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use anyhow::Result;
+    use plimsoll_shoal::agent::random_seed;
+    use plimsoll_shoal::amqp::{Broker, Consumer, Options, Tls};
+    use plimsoll_shoal::http1::{Dial, Plain};
+    use plimsoll_shoal::server::Server;
+
+    use crate::commands::shoal::wrong;
+    use crate::place::environment;
+    use crate::shoal_args::Amqp;
+    use crate::terminal::error::UsageError;
+    use crate::terminal::say;
+
+    /// Holds the broker's password, where no file is named.
+    const PASSWORD: &str = "SHOAL_AMQP_PASSWORD";
+
+    /// A broker that is to be heard.
+    pub(in crate::commands::shoal) struct Heard {
+        options: Options,
+        dial: Arc<dyn Dial>,
+    }
+
+    /// The broker, if there is to be one.
+    pub(in crate::commands::shoal) fn broker(args: &Amqp) -> Result<Option<Heard>> {
+        let Some(url) = &args.amqp else { return Ok(None) };
+        let mut broker = Broker::parse(url).map_err(|error| wrong("--amqp", error))?;
+        if let Some(path) = &args.amqp_password_file {
+            broker.password = password(path)?;
+        } else if let Some(password) = environment(PASSWORD) {
+            broker.password = password;
+        }
+        let dial: Arc<dyn Dial> = if broker.secure {
+            let identity = args.amqp_cert.as_deref().zip(args.amqp_key.as_deref());
+            let tls = Tls::new(args.amqp_ca.as_deref(), identity);
+            Arc::new(tls.map_err(|error| wrong("--amqp", error))?)
+        } else if args.amqp_ca.is_some() || args.amqp_cert.is_some() {
+            let text = "--amqp-ca and --amqp-cert say nothing without amqps://";
+            return Err(UsageError(text.to_owned()).into());
+        } else {
+            Arc::new(Plain)
+        };
+        let options = Options {
+            exchange: args.amqp_exchange.clone(),
+            clouds: args.amqp_cloud.clone(),
+            ..Options::new(broker, hostname(), random_seed()?)
+        };
+        Ok(Some(Heard { options, dial }))
+    }
+
+    impl Heard {
+        /// Begins to hear it.
+        pub(in crate::commands::shoal) fn hear(self, server: &Server) -> Result<Consumer> {
+            let shared = Arc::clone(server.shared());
+            Ok(Consumer::spawn(self.options, self.dial, shared, say)?)
+        }
+    }
+
+    /// The first line of a file.
+    fn password(path: &Path) -> Result<String> {
+        let flag = "--amqp-password-file";
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(flag, error))?;
+        match text.lines().next() {
+            Some(line) if !line.is_empty() => Ok(line.to_owned()),
+            _ => Err(UsageError(format!("{flag}: no password in {}", path.display())).into()),
+        }
+    }
+
+    fn hostname() -> String {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let name = name.trim();
+        if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+    }
+}
+
+#[cfg(not(feature = "amqp"))]
+mod left_out {
+    use anyhow::Result;
+    use plimsoll_shoal::server::Server;
+
+    use crate::shoal_args::Amqp;
+    use crate::terminal::error::UsageError;
+
+    /// A broker that could be heard.
+    pub(in crate::commands::shoal) enum Heard {}
+
+    /// The end of one that was heard.
+    pub(in crate::commands::shoal) enum Consumer {}
+
+    impl Heard {
+        pub(in crate::commands::shoal) fn hear(self, _: &Server) -> Result<Consumer> {
+            match self {}
+        }
+    }
+
+    impl Consumer {
+        pub(in crate::commands::shoal) fn join(self) {
+            match self {}
+        }
+    }
+
+    /// There is none in this program.
+    pub(in crate::commands::shoal) fn broker(args: &Amqp) -> Result<Option<Heard>> {
+        match &args.amqp {
+            None => Ok(None),
+            Some(_) => {
+                let text = "--amqp: left out of this program; build it with the feature `amqp`";
+                Err(UsageError(text.to_owned()).into())
+            }
+        }
+    }
+}

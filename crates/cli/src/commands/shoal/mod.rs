@@ -1,0 +1,32 @@
+//! `plimsoll shoal`: the registry of living caches, one file a command.
+
+mod agent;
+mod amqp;
+mod client;
+mod server;
+
+use anyhow::Result;
+use plimsoll_shoal::http1::Url;
+
+use crate::exit::Exit;
+use crate::shoal_args::{Shoal, ShoalCommand};
+use crate::terminal::error::UsageError;
+
+/// Runs the command.
+pub(crate) fn run(args: &Shoal) -> Result<Exit> {
+    match &args.command {
+        ShoalCommand::Server(args) => server::run(args),
+        ShoalCommand::Agent(args) => agent::run(args),
+        ShoalCommand::Client(args) => client::run(args),
+    }
+}
+
+/// The URL that an option gives.
+fn url(option: &str, text: &str) -> Result<Url> {
+    Url::parse(text).map_err(|error| wrong(option, error))
+}
+
+/// A mistake in what an option names.
+fn wrong(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
+    UsageError(format!("{what}: {:#}", anyhow::Error::new(error))).into()
+}

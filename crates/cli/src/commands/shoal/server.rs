@@ -1,0 +1,111 @@
+//! `plimsoll shoal server`: the registry.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use anyhow::Result;
+use plimsoll_shoal::auth::Keys;
+use plimsoll_shoal::geo::Geography;
+use plimsoll_shoal::order::Sites;
+use plimsoll_shoal::registry::{Kept, Settings};
+use plimsoll_shoal::server::{Auth, Folder, Options, Server, random_key};
+use plimsoll_units::duration;
+
+use super::{amqp, wrong};
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::shoal_args::ShoalServer;
+use crate::terminal::error::read;
+use crate::terminal::{print, say};
+
+/// How often it is looked whether to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the command until it is interrupted.
+pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
+    let run_for = args.run_for.as_ref().map(|text| read("--for", text, duration)).transpose()?;
+    let options = options(args)?;
+    if options.auth == Auth::Off && args.keys.is_some() {
+        say("note: --keys says nothing without --auth optional or --auth required");
+    }
+    let broker = amqp::broker(&args.amqp)?;
+    let stop = Interrupts::flag()?;
+    let server = Server::start(options)?;
+    let consumer = broker.map(|broker| broker.hear(&server)).transpose()?;
+    print(&format!("listening on http://{}\n", server.local_addr()))?;
+    let mut waited = Duration::ZERO;
+    while !stop.load(Relaxed) && run_for.is_none_or(|time| waited < time) {
+        std::thread::park_timeout(LOOK);
+        waited += LOOK;
+    }
+    let (counts, living) = {
+        let registry = server.shared().registry();
+        (registry.counts().clone(), registry.len())
+    };
+    server.stop();
+    if let Some(consumer) = consumer {
+        consumer.join();
+    }
+    let refused: u64 = counts.refused.values().sum();
+    say(&format!(
+        "{living} caches at the end; {} joined, {} expired, {} said goodbye; {} heartbeats \
+         renewed, {refused} announcements refused",
+        counts.joined, counts.expired, counts.goodbyes, counts.renewed
+    ));
+    Ok(Exit::Held)
+}
+
+fn options(args: &ShoalServer) -> Result<Options> {
+    let geography = match &args.geo {
+        Some(path) => Geography::open(path.clone()).map_err(|error| wrong("--geo", error))?,
+        None => Geography::none(),
+    };
+    let (folder, secret, kept) = match &args.state {
+        Some(path) => {
+            let (folder, secret, kept) = Folder::open(path)?;
+            (Some(folder), secret, kept)
+        }
+        None => (None, random_key()?, Kept::default()),
+    };
+    let ttl = read("--ttl", &args.ttl, duration)?;
+    Ok(Options {
+        listen: args.listen,
+        threads: args.threads.unwrap_or_else(cores).max(1),
+        settings: Settings {
+            ttl_ns: u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX),
+            most_entries: args.most_caches,
+            ..Settings::default()
+        },
+        secret,
+        kept,
+        folder,
+        geography: Arc::new(geography),
+        sites: table(args.sites.as_deref(), Sites::parse)?,
+        order: args.order.into(),
+        verified_only: args.verified_only,
+        trust: args.trust.clone(),
+        trusted_proxies: args.trusted_proxy.clone(),
+        auth: args.auth.into(),
+        keys: table(args.keys.as_deref(), Keys::read)?,
+        rate: args.announce_rate,
+        peers: args.peer.clone(),
+        access_log: args.access_log.clone(),
+    })
+}
+
+/// What a file of lines says; nothing without a file.
+fn table<T, E>(path: Option<&Path>, parse: impl Fn(&str) -> Result<T, E>) -> Result<T>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let text = path.map_or_else(|| Ok(String::new()), std::fs::read_to_string);
+    let name = path.map_or_else(String::new, |path| path.display().to_string());
+    let text = text.map_err(|error| wrong(&name, error))?;
+    parse(&text).map_err(|error| wrong(&name, error))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

@@ -1,0 +1,277 @@
+//! What `plimsoll shoal` and its commands are told.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use ipnet::IpNet;
+use plimsoll_shoal::{client, heartbeat, server};
+
+#[derive(Args)]
+pub(crate) struct Shoal {
+    #[command(subcommand)]
+    pub(crate) command: ShoalCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ShoalCommand {
+    /// Run the registry: caches announce themselves, clients ask for the nearest
+    Server(Box<ShoalServer>),
+    /// Announce the cache on this host, as long as it answers
+    Agent(Box<ShoalAgent>),
+    /// Find this host's nearest caches, and print or write its proxy setting
+    Client(Box<ShoalClient>),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll shoal server --geo city.mmdb
+  plimsoll shoal server --listen 0.0.0.0:80 --geo city.mmdb --state /var/lib/shoal
+  plimsoll shoal server --amqp amqps://me@broker/vhost --amqp-password-file /etc/shoal/password
+  curl http://127.0.0.1:8080/nearest/5
+
+Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed; with --amqp,
+by one as well. The broker's password may also stand in the environment variable
+SHOAL_AMQP_PASSWORD. The old paths (/nearest, /all, /wpad.dat …) answer as the original does;
+/v1/openapi.json describes the new.")]
+pub(crate) struct ShoalServer {
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Serving threads; as many as there are cores, where nothing is said
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Where addresses are: a MaxMind DB file with cities (MaxMind's or DB-IP's fields); read
+    /// again when it changes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) geo: Option<PathBuf>,
+    /// Caches of networks, a line each: NETWORK[,NETWORK…] CACHE[,CACHE…]; they come first there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sites: Option<PathBuf>,
+    /// How long a cache is listed after its last heartbeat
+    #[arg(long, value_name = "DURATION", default_value = "180s")]
+    pub(crate) ttl: String,
+    /// In which order caches are given
+    #[arg(long, value_name = "ORDER", default_value = "bands")]
+    pub(crate) order: Order,
+    /// Give verified caches only
+    #[arg(long)]
+    pub(crate) verified_only: bool,
+    /// Networks that may announce any address; loopback always may
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) trust: Vec<IpNet>,
+    /// Networks of proxies whose X-Forwarded-For is believed
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<IpNet>,
+    /// Whether announcements are signed
+    #[arg(long, value_name = "WHEN", default_value = "off")]
+    pub(crate) auth: Auth,
+    /// Who may sign, a line each: NAME SECRET [clouds=A,B] [networks=NET,NET]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keys: Option<PathBuf>,
+    /// Announcements that one network (a /24 or /56) may make, per second
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) announce_rate: f64,
+    /// The most caches listed; a full list refuses new ones
+    #[arg(long, value_name = "N", default_value = "200000")]
+    pub(crate) most_caches: usize,
+    /// A registry to copy the list from at the start: its URL; the first that answers is taken
+    #[arg(long, value_name = "URL")]
+    pub(crate) peer: Vec<String>,
+    /// Keep the key of the caches' names and what was decided about them in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
+    /// Log every request to this file, a JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) access_log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) amqp: Amqp,
+    /// End after so long
+    #[arg(long = "for", value_name = "DURATION")]
+    pub(crate) run_for: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll shoal agent --server http://registry.example:8080
+  plimsoll shoal agent --server http://registry.example:8080 --port 3128 --cloud my-cloud
+
+The cache is found by its process, and probed every five seconds: one that does not answer is taken
+off the list at once. The agent ends, and takes its leave, by an interrupt.")]
+pub(crate) struct ShoalAgent {
+    /// A registry to announce the cache to, by its URL; each gets every heartbeat
+    #[arg(long, value_name = "URL", required = true)]
+    pub(crate) server: Vec<String>,
+    /// The cache's port; looked for where nothing is said
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// What the cache may be used for
+    #[arg(long, value_name = "USE", default_value = "both")]
+    pub(crate) upstream: Upstream,
+    /// Between heartbeats; spread by a tenth
+    #[arg(long, value_name = "DURATION", default_value = "30s")]
+    pub(crate) interval: String,
+    /// Fetch this through the cache to see whether it works; else any answer of it will do
+    #[arg(long, value_name = "URL")]
+    pub(crate) probe_url: Option<String>,
+    /// The address by which others see this host, where no interface has a public one; the first
+    /// registry is asked where nothing is said
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) external_ip: Option<IpAddr>,
+    /// The cache's name; the host's where nothing is said
+    #[arg(long, value_name = "NAME")]
+    pub(crate) hostname: Option<String>,
+    /// The cloud that the cache runs in
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cloud: Option<String>,
+    /// Whose sent bytes are the load; the interface of the default route where nothing is said
+    #[arg(long, value_name = "NAME")]
+    pub(crate) interface: Option<String>,
+    /// What the cache can send, KiB/s; by the interface's speed where nothing is said
+    #[arg(long, value_name = "N")]
+    pub(crate) max_load: Option<f64>,
+    /// Where the cache is, degrees: for registries whose database does not know its address
+    #[arg(long, value_name = "DEGREES", requires = "longitude", allow_hyphen_values = true)]
+    pub(crate) latitude: Option<f64>,
+    /// See --latitude
+    #[arg(long, value_name = "DEGREES", requires = "latitude", allow_hyphen_values = true)]
+    pub(crate) longitude: Option<f64>,
+    /// A file with the key that signs what is announced: NAME SECRET
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Say only what goes wrong
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll shoal client --server http://registry.example:8080
+  plimsoll shoal client --server http://registry.example:8080 --apply --dry-run
+  plimsoll shoal client --server http://registry.example:8080 --frontier
+
+Where no registry answers, the last good answer is used (--state), then the static list
+(--fallback).")]
+pub(crate) struct ShoalClient {
+    /// A registry by its URL; they are tried in order
+    #[arg(long, value_name = "URL", required = true)]
+    pub(crate) server: Vec<String>,
+    /// How many caches are wanted
+    #[arg(long, short = 'n', value_name = "N", default_value = "2")]
+    pub(crate) count: usize,
+    /// For Frontier instead of CVMFS
+    #[arg(long)]
+    pub(crate) frontier: bool,
+    /// How long a registry may take
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub(crate) timeout: String,
+    /// What is fetched through each cache, to order them by the time it takes; none: nothing
+    #[arg(long, value_name = "URL", default_value = client::OBJECT)]
+    pub(crate) object: String,
+    /// Write CVMFS_HTTP_PROXY to the file
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The file with CVMFS_HTTP_PROXY
+    #[arg(long, value_name = "FILE", default_value = "/etc/cvmfs/default.local")]
+    pub(crate) file: PathBuf,
+    /// Keep the last good answer in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Proxies for when nothing is found, as in CVMFS_HTTP_PROXY
+    #[arg(long, value_name = "LIST")]
+    pub(crate) fallback: Option<String>,
+    /// Ask and print as the original client does
+    #[arg(long)]
+    pub(crate) old: bool,
+    /// Print the outcome as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Upstream {
+    /// CVMFS and Frontier
+    Both,
+    /// File systems of CVMFS
+    Cvmfs,
+    /// Conditions data of Frontier
+    Frontier,
+}
+
+impl From<Upstream> for heartbeat::Upstream {
+    fn from(upstream: Upstream) -> Self {
+        match upstream {
+            Upstream::Both => Self::Both,
+            Upstream::Cvmfs => Self::Cvmfs,
+            Upstream::Frontier => Self::Frontier,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Amqp {
+    /// Hear heartbeats at this message broker, too: amqp://USER@HOST:PORT/VHOST, or amqps
+    #[arg(long, value_name = "URL")]
+    pub(crate) amqp: Option<String>,
+    /// The exchange agents publish to
+    #[arg(long, value_name = "NAME", default_value = "shoal", requires = "amqp")]
+    pub(crate) amqp_exchange: String,
+    /// Hear this cloud's agents, and those without a cloud, only; may be given many times
+    #[arg(long, value_name = "CLOUD", requires = "amqp")]
+    pub(crate) amqp_cloud: Vec<String>,
+    /// The broker's password; else that of SHOAL_AMQP_PASSWORD, else `guest`
+    #[arg(long, value_name = "FILE", requires = "amqp")]
+    pub(crate) amqp_password_file: Option<PathBuf>,
+    /// Whom to trust for amqps, PEM; else this host's list
+    #[arg(long, value_name = "FILE", requires = "amqp")]
+    pub(crate) amqp_ca: Option<PathBuf>,
+    /// A certificate for brokers that want one, PEM
+    #[arg(long, value_name = "FILE", requires = "amqp_key")]
+    pub(crate) amqp_cert: Option<PathBuf>,
+    /// Its key, PEM
+    #[arg(long, value_name = "FILE", requires = "amqp_cert")]
+    pub(crate) amqp_key: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Order {
+    /// By band of distance, then by load; any of equals
+    Bands,
+    /// By the original server's cost
+    Shoal,
+}
+
+impl From<Order> for server::Order {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Bands => Self::Bands,
+            Order::Shoal => Self::Shoal,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Auth {
+    /// Signatures are not looked at
+    Off,
+    /// A signature that is there must be right
+    Optional,
+    /// There must be one
+    Required,
+}
+
+impl From<Auth> for server::Auth {
+    fn from(auth: Auth) -> Self {
+        match auth {
+            Auth::Off => Self::Off,
+            Auth::Optional => Self::Optional,
+            Auth::Required => Self::Required,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Encrypted connections, by rustls.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::http1::{Deadline, Dial, Error, Peer, Plain, Wire};
+
+/// Encrypted connections to peers that ask for them, plain ones to others.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    config: Arc<ClientConfig>,
+}
+
+/// Why there can be no encrypted connection.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// Not PEM, or not there.
+    #[error("read {0}")]
+    File(PathBuf, #[source] pem::Error),
+    /// The host's list of roots is empty.
+    #[error("no root certificates on this host: name a file of them")]
+    NoRoots,
+    /// Certificates that are none, or do not belong to the key.
+    #[error("use these certificates")]
+    Certificates(#[source] rustls::Error),
+}
+
+impl Tls {
+    /// Trusts the roots in the file `ca`, else the host's. `identity` is a chain of certificates
+    /// and its key, PEM both, for brokers that want one.
+    ///
+    /// # Errors
+    ///
+    /// See [`TlsError`].
+    pub fn new(ca: Option<&Path>, identity: Option<(&Path, &Path)>) -> Result<Self, TlsError> {
+        let mut roots = RootCertStore::empty();
+        match ca {
+            Some(path) => {
+                for root in certificates(path)? {
+                    roots.add(root).map_err(TlsError::Certificates)?;
+                }
+            }
+            None => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+        }
+        if roots.is_empty() {
+            return Err(TlsError::NoRoots);
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Certificates)?
+            .with_root_certificates(roots);
+        let config = match identity {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => {
+                let file = |error| TlsError::File(key.to_owned(), error);
+                let private = PrivateKeyDer::from_pem_file(key).map_err(file)?;
+                builder
+                    .with_client_auth_cert(certificates(chain)?, private)
+                    .map_err(TlsError::Certificates)?
+            }
+        };
+        Ok(Self { config: Arc::new(config) })
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let file = |error| TlsError::File(path.to_owned(), error);
+    CertificateDer::pem_file_iter(path).map_err(file)?.collect::<Result<_, _>>().map_err(file)
+}
+
+impl Dial for Tls {
+    fn dial(&self, peer: Peer<'_>, deadline: &Deadline) -> Result<Box<dyn Wire>, Error> {
+        let mut plain = Plain.dial(Peer { secure: false, ..peer }, deadline)?;
+        if !peer.secure {
+            return Ok(plain);
+        }
+        let failed = |error: rustls::Error| Error::Exchange(io::Error::other(error));
+        let name = ServerName::try_from(peer.host.to_owned())
+            .map_err(|_| Error::Encryption(peer.host.to_owned()))?;
+        let mut connection =
+            ClientConnection::new(Arc::clone(&self.config), name).map_err(failed)?;
+        while connection.is_handshaking() {
+            plain.limit(deadline.left()?).map_err(Error::Exchange)?;
+            connection.complete_io(&mut plain).map_err(Error::Exchange)?;
+        }
+        Ok(Box::new(Encrypted(StreamOwned::new(connection, plain))))
+    }
+}
+
+struct Encrypted(StreamOwned<ClientConnection, Box<dyn Wire>>);
+
+impl Read for Encrypted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Encrypted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Wire for Encrypted {
+    fn limit(&mut self, time: Duration) -> io::Result<()> {
+        self.0.sock.limit(time)
+    }
+}

@@ -1,0 +1,248 @@
+//! The client at work.
+
+#![expect(clippy::disallowed_methods, reason = "how long a cache takes is what is asked here")]
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::answer::{self, Answer};
+use super::apply;
+use super::choose::{Candidate, candidates, is_object, order};
+use super::memory::Memory;
+use super::output;
+use super::{Ask, Error, Form, Options, Outcome, Source, Use, World};
+use crate::http1::{self, Dial, Limits, Peer, Url, through};
+
+/// More than are wanted, because some may not deliver.
+const SPARE: usize = 5;
+/// The most a registry gives on its old paths, and on its new one.
+const MOST: (usize, usize) = (1000, 100);
+
+/// Finds the caches to use and, if wanted, writes them.
+///
+/// # Errors
+/// Where there is nothing to say, or a file that was to be written could not be.
+pub fn run(options: &Options, world: &World<'_>) -> Result<Outcome, Error> {
+    let mut notes = Vec::new();
+    let mut memory = options.state.as_deref().map_or_else(Memory::default, |path| {
+        Memory::parse(&apply::read(path).unwrap_or_else(|error| {
+            notes.push(format!("read {}: {error}", path.display()));
+            String::new()
+        }))
+    });
+    let text = match apply::read(&options.file) {
+        Ok(text) => text,
+        Err(source) if options.apply => return Err(file("read", &options.file, source)),
+        Err(_) => String::new(),
+    };
+    // Without a memory a value of ours would pass for the site's own.
+    let is_known = options.state.is_some() || !options.apply;
+    let stands = is_known.then(|| memory.fixed(apply::value_of(&text))).flatten();
+    let fixed = options.fixed.clone().or(stands);
+    let found = find(options, world, &mut memory, &mut notes);
+    let (caches, source) = match found.caches {
+        Some(found) => found,
+        None if fixed.is_some() || options.frontier_server.is_some() => (Vec::new(), Source::Fixed),
+        None => return Err(Error::Nothing(notes.join("; "))),
+    };
+    let (line, value) = lines(options, &caches, fixed.as_deref());
+    if !apply::may_stand(&value) {
+        return Err(Error::Value(value));
+    }
+    let mut outcome =
+        Outcome { line, value, source, notes, dropped: found.dropped, changed: false };
+    write(options, &text, fixed.as_deref(), &mut memory, &mut outcome)?;
+    Ok(outcome)
+}
+
+fn file(what: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
+    Error::File { what, path: path.to_owned(), source }
+}
+
+struct Finding {
+    caches: Option<(Vec<Candidate>, Source)>,
+    dropped: usize,
+}
+
+/// What delivers: of a registry's answer, else of the last good one.
+fn find(
+    options: &Options,
+    world: &World<'_>,
+    memory: &mut Memory,
+    notes: &mut Vec<String>,
+) -> Finding {
+    let mut dropped = 0;
+    let unix_s = (world.now)().unix_s;
+    if let Some((server, answer)) = ask_all(options, world, notes) {
+        dropped = answer.dropped;
+        let offered = candidates(&answer.offers, &world.own, options.purpose);
+        let count = offered.len();
+        let caches = delivering(options, world, offered);
+        if !caches.is_empty() {
+            memory.keep_found(options.purpose, &caches, unix_s);
+            return Finding { caches: Some((caches, Source::Registry(server))), dropped };
+        }
+        notes.push(format!("none of the {count} caches of {server} delivers"));
+    }
+    let (remembered, then) = memory.found(options.purpose);
+    if remembered.is_empty() {
+        return Finding { caches: None, dropped };
+    }
+    let caches = delivering(options, world, remembered);
+    if caches.is_empty() {
+        notes.push("none of the last good answer's caches delivers".to_owned());
+        return Finding { caches: None, dropped };
+    }
+    let age_s = Duration::try_from_secs_f64(unix_s - then).unwrap_or_default().as_secs();
+    Finding { caches: Some((caches, Source::Memory { age_s })), dropped }
+}
+
+/// The first registry's answer, and who gave it.
+fn ask_all(
+    options: &Options,
+    world: &World<'_>,
+    notes: &mut Vec<String>,
+) -> Option<(String, Answer)> {
+    for server in &options.servers {
+        let mut asked = ask(options, world.dial.as_ref(), server, options.ask);
+        if options.ask == Ask::V1 && matches!(asked, Err(http1::Error::Status(404 | 405))) {
+            asked = ask(options, world.dial.as_ref(), server, Ask::Nearest);
+        }
+        match asked {
+            Ok(answer) => return Some((server.to_string(), answer)),
+            Err(error) => notes.push(format!("{server}: {}", crate::http1::chain(&error))),
+        }
+    }
+    None
+}
+
+fn ask(options: &Options, dial: &dyn Dial, server: &Url, way: Ask) -> Result<Answer, http1::Error> {
+    let url = question(options, server, way);
+    let answer = http1::Ask::get(&url).send(dial, Limits::within(options.time))?;
+    if answer.status != 200 {
+        return Err(http1::Error::Status(answer.status));
+    }
+    answer::parse(&answer.body).ok_or(http1::Error::Malformed("its body lists no caches"))
+}
+
+/// The URL of the question. One that ends in a path of Shoal's servers, as their own settings
+/// have it, is asked there.
+fn question(options: &Options, server: &Url, way: Ask) -> Url {
+    let wanted = options.count + SPARE;
+    if way == Ask::V1 {
+        return server.join(&format!("v1/nearest?n={}", wanted.min(MOST.1)));
+    }
+    let wanted = wanted.min(MOST.0);
+    let last = server.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if last.starts_with("nearest") {
+        server.join(&format!("{wanted}/"))
+    } else {
+        server.join(&format!("{}/{wanted}/", options.purpose.path()))
+    }
+}
+
+/// Those of the first caches through which the object comes, in the order in which they are used.
+fn delivering(options: &Options, world: &World<'_>, mut caches: Vec<Candidate>) -> Vec<Candidate> {
+    let Some(object) = &options.object else {
+        caches.truncate(options.count);
+        return caches;
+    };
+    caches.truncate(options.count + SPARE);
+    let limits = Limits::within(options.object_time);
+    let (sender, times) = mpsc::channel();
+    thread::scope(|scope| {
+        for (index, cache) in caches.iter().enumerate() {
+            let (sender, dial) = (sender.clone(), world.dial.as_ref());
+            // Where there is no thread for it, it counts as one that does not deliver.
+            let _ =
+                thread::Builder::new().name("cache".to_owned()).spawn_scoped(scope, move || {
+                    let _ = sender.send((index, time_of(dial, cache, object, limits)));
+                });
+        }
+    });
+    drop(sender);
+    let mut tried: Vec<(Candidate, Option<Duration>)> =
+        caches.into_iter().map(|cache| (cache, None)).collect();
+    for (index, time) in times {
+        tried[index].1 = time;
+    }
+    order(tried, options.count)
+}
+
+fn time_of(dial: &dyn Dial, cache: &Candidate, object: &Url, limits: Limits) -> Option<Duration> {
+    let begin = Instant::now();
+    let answer = through(dial, Peer::new(&cache.host, cache.port), object, limits).ok()?;
+    let time = begin.elapsed();
+    is_object(&object.path, answer.status, &answer.body).then_some(time)
+}
+
+/// The line to print and the value to set; without caches, those of the static list.
+fn lines(options: &Options, caches: &[Candidate], fixed: Option<&str>) -> (String, String) {
+    let fixed = fixed.unwrap_or_default();
+    let is_found = !caches.is_empty();
+    let quoted = |text: &str| match options.form {
+        Form::Old => format!("\"{text}\""),
+        Form::Bands => text.to_owned(),
+    };
+    match options.purpose {
+        Use::Cvmfs => {
+            let value = output::cvmfs(caches, options.form);
+            let value = if is_found && !options.keep_fixed {
+                value
+            } else {
+                output::with_fixed(&value, fixed)
+            };
+            (quoted(&value), value)
+        }
+        Use::Frontier => {
+            let proxies = output::frontier(caches);
+            let value = match &options.frontier_server {
+                // Its own proxies are the static list; where it has none, the given one is.
+                Some(server) if server.contains("(proxyurl") => {
+                    output::into_frontier_server(&proxies, server)
+                }
+                server => {
+                    let all = format!("{proxies}{}", output::frontier_of_fixed(fixed));
+                    output::into_frontier_server(&all, server.as_deref().unwrap_or_default())
+                }
+            };
+            let line = if options.form == Form::Old { quoted(&proxies) } else { value.clone() };
+            (line, value)
+        }
+    }
+}
+
+/// Writes the file of settings, where that is wanted, and the memory.
+fn write(
+    options: &Options,
+    text: &str,
+    fixed: Option<&str>,
+    memory: &mut Memory,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    let is_wanted = options.apply && options.purpose == Use::Cvmfs;
+    let new = is_wanted.then(|| apply::with_value(text, &outcome.value));
+    let new = new.filter(|new| new != text);
+    outcome.changed = new.is_some();
+    if options.dry_run {
+        return Ok(());
+    }
+    // First: what is remembered as ours and not in the file does no harm, the reverse would.
+    if let Some(path) = &options.state {
+        if is_wanted && outcome.source != Source::Fixed {
+            memory.keep_written(&outcome.value, fixed);
+        }
+        let kept = apply::replace(path, &memory.text());
+        match kept {
+            Err(source) if is_wanted => return Err(file("write", path, source)),
+            Err(error) => outcome.notes.push(format!("write {}: {error}", path.display())),
+            Ok(()) => {}
+        }
+    }
+    match new {
+        Some(new) => apply::replace(&options.file, &new)
+            .map_err(|source| file("write", &options.file, source)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,10 @@
+//! Texts from outside, cut to a length.
+
+/// The first bytes of a text, at most so many, in whole characters.
+pub(crate) fn cut(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

@@ -1,0 +1,153 @@
+//! Places from a file in MaxMind's DB format 2.0 (MaxMind, "MaxMind DB file format
+//! specification"), read by the `maxminddb` crate.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use indexmap::IndexMap;
+use maxminddb::Reader;
+
+use super::countries::country;
+use super::record::{Lenient, Where, Whole};
+use super::{Locate, Place, Spot};
+
+/// The most places that are shared; caches of further places have their own.
+const SHARED: usize = 16_384;
+
+/// Why a database cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MmdbError {
+    /// The file cannot be read.
+    #[error("read the geographic database `{path}`")]
+    Read {
+        /// As it was given.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is no database, or a broken one.
+    #[error("`{path}` is no geographic database (MaxMind DB format 2): {reason}")]
+    Format {
+        /// As it was given.
+        path: String,
+        /// What the reader stumbled over.
+        reason: String,
+    },
+}
+
+/// A geographic database in memory.
+///
+/// A record that cannot be read, or has no coordinates and no known country, is no place; a
+/// corrupt file costs places and never more.
+pub struct Mmdb {
+    reader: Reader<Vec<u8>>,
+    /// By where their record stands in the file.
+    places: Mutex<IndexMap<usize, Arc<Place>>>,
+}
+
+impl std::fmt::Debug for Mmdb {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Mmdb").field("kind", &self.kind()).finish_non_exhaustive()
+    }
+}
+
+impl Mmdb {
+    /// Reads a file whole: it may be replaced or truncated afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or is no database.
+    pub fn open(path: &Path) -> Result<Self, MmdbError> {
+        let shown = path.display().to_string();
+        match std::fs::read(path) {
+            Ok(bytes) => Self::read(bytes, shown),
+            Err(source) => Err(MmdbError::Read { path: shown, source }),
+        }
+    }
+
+    /// A database of these bytes.
+    ///
+    /// # Errors
+    ///
+    /// They are no database.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, MmdbError> {
+        Self::read(bytes, "bytes".to_owned())
+    }
+
+    fn read(bytes: Vec<u8>, path: String) -> Result<Self, MmdbError> {
+        match Reader::from_source(bytes) {
+            Ok(reader) => Ok(Self { reader, places: Mutex::default() }),
+            Err(why) => Err(MmdbError::Format { path, reason: why.to_string() }),
+        }
+    }
+
+    /// What the file says that it is, such as `GeoIP2-City`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.reader.metadata().database_type
+    }
+
+    /// When the file was built, seconds since 1970.
+    #[must_use]
+    pub fn built_s(&self) -> u64 {
+        self.reader.metadata().build_epoch
+    }
+}
+
+impl Locate for Mmdb {
+    fn place(&self, address: IpAddr) -> Option<Arc<Place>> {
+        let record = self.reader.lookup(address.to_canonical()).ok()?;
+        let offset = record.offset()?;
+        let mut places = self.places.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(place) = places.get(&offset) {
+            return Some(Arc::clone(place));
+        }
+        let place = Arc::new(place_of(record.decode::<Lenient<Whole<'_>>>().ok()??.0)?);
+        if places.len() >= SHARED {
+            places.retain(|_, place| Arc::strong_count(place) > 1);
+        }
+        if places.len() < SHARED {
+            places.insert(offset, Arc::clone(&place));
+        }
+        Some(place)
+    }
+
+    fn spot(&self, address: IpAddr) -> Option<Spot> {
+        let record = self.reader.lookup(address.to_canonical()).ok()?;
+        let found = record.decode::<Lenient<Where<'_>>>().ok()??.0;
+        let (latitude, longitude) = coordinates(found.latitude, found.longitude, found.country)?;
+        let letters = found.country.and_then(|code| <[u8; 2]>::try_from(code.as_bytes()).ok());
+        let country = letters.filter(|code| code.iter().all(u8::is_ascii_uppercase));
+        Some(Spot { latitude, longitude, country })
+    }
+}
+
+fn place_of(whole: Whole<'_>) -> Option<Place> {
+    let Whole { location, city, region, postal_code, country: named, continent } = whole;
+    let (latitude, longitude) = coordinates(location.latitude, location.longitude, named.code)?;
+    let known = named.code.and_then(country);
+    let owned = |text: Option<&str>| text.map(Box::from);
+    Some(Place {
+        latitude,
+        longitude,
+        city: owned(city.filter(|city| !city.is_empty())),
+        region_code: owned(region.code),
+        time_zone: owned(location.time_zone),
+        metro_code: location.metro_code,
+        postal_code: owned(postal_code),
+        country_code: owned(named.code),
+        country_name: owned(named.english.or(known.map(|known| known.name))),
+        continent: owned(continent.or(known.map(|known| known.continent))),
+    })
+}
+
+/// Those of the record, if they are on the globe, else those of its country.
+fn coordinates(lat: Option<f64>, lon: Option<f64>, code: Option<&str>) -> Option<(f64, f64)> {
+    match (lat, lon) {
+        (Some(lat), Some(lon)) if lat.abs() <= 90.0 && lon.abs() <= 180.0 => Some((lat, lon)),
+        _ => code.and_then(country).map(|known| (known.latitude, known.longitude)),
+    }
+}

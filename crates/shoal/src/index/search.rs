@@ -1,0 +1,258 @@
+//! From near to far, band by band, through several trees at once, looking at no more than needed.
+//!
+//! A node waits in the bucket of the nearest band that it may reach. To open a band, the nodes of
+//! its bucket are cut up, the largest first: a part whose box lies in one band joins that band as
+//! a whole range, a leaf's members join theirs one by one, other parts wait on. Where only a
+//! sample is wanted, cutting ends as soon as what surely lies in the band outweighs what may: a
+//! draw from all of it then hits at least every second time, and a band of 50,000 members costs
+//! as much as one of 50.
+
+use std::sync::Arc;
+
+use plimsoll_workload::random::Stream;
+
+use super::band::{BANDS, Ends, band};
+use super::tree::{LEAF, Node, Tree};
+use crate::geo::{Point, Spot, haversine_km};
+use crate::registry::Cache;
+
+/// A tree and the members that its positions point to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Branch<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) caches: &'a [Arc<Cache>],
+}
+
+/// The `at`th member of the `branch`th tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) branch: u32,
+    pub(crate) at: u32,
+}
+
+impl Member {
+    #[inline]
+    pub(crate) fn cache<'a>(self, branches: &[Branch<'a>]) -> &'a Arc<Cache> {
+        let Branch { tree, caches } = branches[self.branch as usize];
+        &caches[tree.member(self.at as usize)]
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    branch: u32,
+    start: u32,
+    end: u32,
+}
+
+impl Range {
+    fn len(self) -> u32 {
+        self.end - self.start
+    }
+}
+
+/// What is known of one band.
+#[derive(Debug, Default)]
+struct Shell {
+    /// Nodes with members in this band or beyond, and the first that was not cut up yet.
+    mixed: Vec<(u32, Node)>,
+    cut: usize,
+    /// Ranges of members that are all in this band.
+    whole: Vec<Range>,
+    /// Members in this band.
+    loose: Vec<Member>,
+}
+
+/// A search, and the memory that searches reuse.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    ends: Ends,
+    shells: [Shell; BANDS],
+    from: Option<(Spot, Point)>,
+    /// Ranges that draws are made from, with the count of members up to the end of each; true
+    /// where a member may be in a further band.
+    urn: Vec<(u32, Range, bool)>,
+    /// Of the band whose loose members the urn has, as its first part.
+    loose: u32,
+}
+
+impl Search {
+    /// Begins a search from a place. Members that cannot be located are in the last band.
+    pub(crate) fn start(&mut self, branches: &[Branch<'_>], from: Spot) {
+        self.clear();
+        self.from = Some((from, Point::new(from.latitude, from.longitude)));
+        for (branch, Branch { tree, .. }) in (0_u32..).zip(branches) {
+            if tree.located() > 0 {
+                self.shells[0].mixed.push((branch, Node { depth: 0, place: 0 }));
+            }
+            self.shells[BANDS - 1].add(branch, tree.located(), tree.len());
+        }
+    }
+
+    /// Begins a search from nowhere: all members are in the last band.
+    pub(crate) fn start_nowhere(&mut self, branches: &[Branch<'_>]) {
+        self.clear();
+        for (branch, Branch { tree, .. }) in (0_u32..).zip(branches) {
+            self.shells[BANDS - 1].add(branch, 0, tree.len());
+        }
+    }
+
+    fn clear(&mut self) {
+        self.from = None;
+        for shell in &mut self.shells {
+            shell.mixed.clear();
+            shell.cut = 0;
+            shell.whole.clear();
+            shell.loose.clear();
+        }
+    }
+
+    /// Cuts up what may lie in a band, whose nearer ones were opened before, until all of it is
+    /// known, or more than `enough` and no less than what is not. Returns how many members are
+    /// known to lie in the band, and how many of them or others are not told apart yet.
+    pub(crate) fn open(
+        &mut self,
+        branches: &[Branch<'_>],
+        band: usize,
+        enough: usize,
+    ) -> (usize, usize) {
+        let shell = &self.shells[band];
+        let mut known = shell.whole.iter().map(|range| range.len() as usize).sum::<usize>();
+        known += shell.loose.len();
+        let size = |&(branch, node): &(u32, Node)| {
+            let (start, end) = branches[branch as usize].tree.range(node);
+            end - start
+        };
+        let mut open = shell.mixed[shell.cut..].iter().map(size).sum::<usize>();
+        let Some((_, point)) = self.from else { return (known, 0) };
+        while open > 0 && (known <= enough || known < open) {
+            let shell = &mut self.shells[band];
+            let (branch, node) = shell.mixed[shell.cut];
+            shell.cut += 1;
+            let tree = branches[branch as usize].tree;
+            open -= size(&(branch, node));
+            if tree.is_leaf(node) {
+                let before = self.shells[band].loose.len();
+                self.tell_apart(branches, branch, tree.range(node));
+                known += self.shells[band].loose.len() - before;
+                continue;
+            }
+            for (child, near, far) in tree.children(node, point, &self.ends) {
+                let (start, end) = tree.range(child);
+                let shell = &mut self.shells[near as usize];
+                if near == far {
+                    shell.add(branch, start, end);
+                    known += if near as usize == band { end - start } else { 0 };
+                } else {
+                    shell.mixed.push((branch, child));
+                    open += if near as usize == band { end - start } else { 0 };
+                }
+            }
+        }
+        (known, open)
+    }
+
+    /// Puts each member of a leaf into its band.
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than 2³¹ members")]
+    fn tell_apart(&mut self, branches: &[Branch<'_>], branch: u32, (start, end): (usize, usize)) {
+        let Some((spot, point)) = self.from else { return };
+        let Branch { tree, caches } = branches[branch as usize];
+        let mut squares = [0.0; LEAF];
+        tree.squares(start, end, point, &mut squares);
+        for (at, &square) in (start..end).zip(&squares) {
+            let band = exact_band(&self.ends, square, spot, &caches[tree.member(at)]);
+            self.shells[band as usize].loose.push(Member { branch, at: at as u32 });
+        }
+    }
+
+    /// Calls for each member of a band that is wholly open and not known to be dead.
+    pub(crate) fn each(&self, branches: &[Branch<'_>], band: usize, mut each: impl FnMut(Member)) {
+        let shell = &self.shells[band];
+        for range in &shell.whole {
+            let branch = range.branch;
+            let tree = branches[branch as usize].tree;
+            tree.each_present(range.start as usize, range.end as usize, |at| {
+                #[expect(clippy::cast_possible_truncation, reason = "within a range of u32")]
+                each(Member { branch, at: at as u32 });
+            });
+        }
+        shell.loose.iter().copied().for_each(each);
+    }
+
+    /// Puts a band into the urn. Returns the count of its lots: at least that of its members.
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than 2³¹ members")]
+    pub(crate) fn fill_urn(&mut self, branches: &[Branch<'_>], band: usize) -> usize {
+        let Self { shells, urn, loose, .. } = self;
+        let shell = &shells[band];
+        urn.clear();
+        *loose = shell.loose.len() as u32;
+        let mut lots = *loose;
+        for &range in &shell.whole {
+            lots += range.len();
+            urn.push((lots, range, false));
+        }
+        for &(branch, node) in &shell.mixed[shell.cut..] {
+            let (start, end) = branches[branch as usize].tree.range(node);
+            let range = Range { branch, start: start as u32, end: end as u32 };
+            lots += range.len();
+            urn.push((lots, range, true));
+        }
+        lots as usize
+    }
+
+    /// Draws from the urn and puts the lot back; `None` if it is of no member of the band.
+    #[expect(clippy::cast_possible_truncation, reason = "the count of lots is a u32")]
+    pub(crate) fn draw(
+        &self,
+        branches: &[Branch<'_>],
+        band: usize,
+        random: &mut Stream,
+    ) -> Option<Member> {
+        let lots = self.urn.last().map_or(self.loose, |last| last.0);
+        let lot = random.below(u64::from(lots)) as u32;
+        if lot < self.loose {
+            return self.shells[band].loose.get(lot as usize).copied();
+        }
+        let &(end, range, may_be_beyond) =
+            self.urn.get(self.urn.partition_point(|part| part.0 <= lot))?;
+        let member = Member { branch: range.branch, at: range.end - (end - lot) };
+        let Branch { tree, caches } = branches[range.branch as usize];
+        let at = member.at as usize;
+        if tree.is_gone(at) {
+            return None;
+        }
+        match self.from {
+            Some((spot, point)) if may_be_beyond => {
+                let square = tree.square(at, point);
+                let found = exact_band(&self.ends, square, spot, &caches[tree.member(at)]);
+                (found as usize == band).then_some(member)
+            }
+            _ => Some(member),
+        }
+    }
+}
+
+impl Shell {
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than 2³¹ members")]
+    fn add(&mut self, branch: u32, start: usize, end: usize) {
+        if start < end {
+            self.whole.push(Range { branch, start: start as u32, end: end as u32 });
+        }
+    }
+}
+
+/// The band of a member at a square chord, which is not precise near a band's end.
+#[inline]
+fn exact_band(ends: &Ends, square: f32, spot: Spot, cache: &Cache) -> u8 {
+    let (near, far) = (ends.nearest(square), ends.furthest(square));
+    if near == far { near } else { band_by_degrees(spot, cache) }
+}
+
+#[cold]
+fn band_by_degrees(spot: Spot, cache: &Cache) -> u8 {
+    #[expect(clippy::cast_possible_truncation, reason = "nine bands")]
+    let last = BANDS as u8 - 1;
+    cache.place.as_ref().map_or(last, |place| {
+        band(haversine_km(spot.latitude, spot.longitude, place.latitude, place.longitude))
+    })
+}

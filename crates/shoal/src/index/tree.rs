@@ -1,0 +1,225 @@
+//! A static tree over places on the unit sphere, in one array.
+//!
+//! A balanced k-d tree (J. L. Bentley, "Multidimensional binary search trees used for associative
+//! searching", CACM 18(9), 1975) without pointers: the nodes of depth d cut the array into 2^d
+//! ranges of equal length, so that whatever lies within a node is one range, to be counted and
+//! drawn from without being looked at. Equal places cannot unbalance it, for the cut is by rank.
+//! Nodes know the box around their members, children side by side in one cache line.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::band::Ends;
+use crate::geo::Point;
+
+/// The most members of a leaf.
+pub(crate) const LEAF: usize = 16;
+
+/// Members of one kind and upstream.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// Positions among all members; those that cannot be located come last.
+    order: Box<[u32]>,
+    /// Coordinates of those that can.
+    axes: [Box<[f32]>; 3],
+    /// Boxes of the children of the inner nodes, by depth and then by place in it.
+    boxes: Box<[Pair]>,
+    /// Of the leaves.
+    depth: u32,
+    /// Members found to be dead, which none that died ceases to be: a look-up passes over 64 of
+    /// them at once, until a tree without them is built.
+    gone: Box<[AtomicU64]>,
+}
+
+/// A node: the `place`th of its depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) depth: u32,
+    pub(crate) place: u32,
+}
+
+/// The boxes of two children.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Pair([Bounds; 2]);
+
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    low: [f32; 4],
+    high: [f32; 4],
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { low: [f32::INFINITY; 4], high: [f32::NEG_INFINITY; 4] }
+    }
+}
+
+impl Bounds {
+    fn of(points: &[(Point, u32)]) -> Self {
+        let mut bounds = Self { low: [0.0; 4], high: [0.0; 4] };
+        for axis in 0..3 {
+            let along = points.iter().map(|(point, _)| point.xyz[axis]);
+            bounds.low[axis] = along.clone().fold(f32::INFINITY, f32::min);
+            bounds.high[axis] = along.fold(f32::NEG_INFINITY, f32::max);
+        }
+        bounds
+    }
+
+    fn widest(self) -> usize {
+        let width = |axis: usize| self.high[axis] - self.low[axis];
+        (0..3).max_by(|&a, &b| width(a).total_cmp(&width(b))).unwrap_or(0)
+    }
+
+    /// Square distances of the nearest and the furthest point of the box.
+    #[inline]
+    fn squares(&self, from: [f32; 4]) -> (f32, f32) {
+        let (mut near, mut far) = ([0.0_f32; 4], [0.0_f32; 4]);
+        for axis in 0..4 {
+            let (below, above) = (self.low[axis] - from[axis], from[axis] - self.high[axis]);
+            let out = below.max(above);
+            // From outside the further side is out of sight of the nearer one: -below or -above,
+            // whichever is more.
+            let across = (-below).max(-above);
+            let in_or_out = out.max(0.0);
+            near[axis] = in_or_out * in_or_out;
+            far[axis] = across * across;
+        }
+        (near[0] + near[1] + near[2], far[0] + far[1] + far[2])
+    }
+}
+
+impl Tree {
+    /// Of members by their place and those without one, all by their position.
+    pub(crate) fn new(mut located: Vec<(Point, u32)>, unlocated: &[u32]) -> Self {
+        let mut depth = 0;
+        while located.len() > LEAF << depth {
+            depth += 1;
+        }
+        let mut boxes = vec![Pair::default(); (1 << depth) - 1];
+        let whole = located.len();
+        if depth > 0 {
+            let bounds = Bounds::of(&located);
+            split(&mut located, whole, Node { depth: 0, place: 0 }, depth, bounds, &mut boxes);
+        }
+        let order: Box<[u32]> =
+            located.iter().map(|&(_, member)| member).chain(unlocated.iter().copied()).collect();
+        let gone = (0..order.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let axes = [0, 1, 2].map(|axis| located.iter().map(|(p, _)| p.xyz[axis]).collect());
+        Self { order, axes, boxes: boxes.into(), depth, gone }
+    }
+
+    /// Members, located or not.
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Members that can be located: the first of all.
+    pub(crate) fn located(&self) -> usize {
+        self.axes[0].len()
+    }
+
+    /// The position among all members of the `at`th of this tree.
+    pub(crate) fn member(&self, at: usize) -> usize {
+        self.order[at] as usize
+    }
+
+    /// Where the members of a node are.
+    #[inline]
+    pub(crate) fn range(&self, node: Node) -> (usize, usize) {
+        ends_of(self.located(), node)
+    }
+
+    pub(crate) fn is_leaf(&self, node: Node) -> bool {
+        node.depth == self.depth
+    }
+
+    /// The children of an inner node, each with the nearest and the furthest band of its members.
+    #[inline]
+    pub(crate) fn children(&self, node: Node, from: Point, ends: &Ends) -> [(Node, u8, u8); 2] {
+        let pair = &self.boxes[(1 << node.depth) - 1 + node.place as usize];
+        let [x, y, z] = from.xyz;
+        let (near, far) = pair.0[0].squares([x, y, z, 0.0]);
+        let left = Node { depth: node.depth + 1, place: 2 * node.place };
+        let left = (left, ends.nearest(near), ends.furthest(far));
+        let (near, far) = pair.0[1].squares([x, y, z, 0.0]);
+        let right = Node { depth: node.depth + 1, place: 2 * node.place + 1 };
+        [left, (right, ends.nearest(near), ends.furthest(far))]
+    }
+
+    /// The square chord from a point to the `at`th located member.
+    #[inline]
+    pub(crate) fn square(&self, at: usize, from: Point) -> f32 {
+        let [x, y, z] = &self.axes;
+        let (dx, dy, dz) = (x[at] - from.xyz[0], y[at] - from.xyz[1], z[at] - from.xyz[2]);
+        dx * dx + dy * dy + dz * dz
+    }
+
+    /// Square chords from a point to the members of a leaf, which begins at `start`.
+    #[inline]
+    pub(crate) fn squares(&self, start: usize, end: usize, from: Point, out: &mut [f32; LEAF]) {
+        let [x, y, z] = &self.axes;
+        let (x, y, z) = (&x[start..end], &y[start..end], &z[start..end]);
+        for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
+            let (dx, dy, dz) = (x - from.xyz[0], y - from.xyz[1], z - from.xyz[2]);
+            *out = dx * dx + dy * dy + dz * dz;
+        }
+    }
+
+    /// Notes that a member is dead, for good.
+    pub(crate) fn bury(&self, at: usize) {
+        self.gone[at / 64].fetch_or(1 << (at % 64), Relaxed);
+    }
+
+    /// Whether a member is known to be dead.
+    #[inline]
+    pub(crate) fn is_gone(&self, at: usize) -> bool {
+        self.gone[at / 64].load(Relaxed) >> (at % 64) & 1 == 1
+    }
+
+    /// Calls for each of `start..end` that is not known to be dead.
+    pub(crate) fn each_present(&self, start: usize, end: usize, mut each: impl FnMut(usize)) {
+        let mut at = start;
+        while at < end {
+            let word = at / 64;
+            let next = ((word + 1) * 64).min(end);
+            let mut present = !self.gone[word].load(Relaxed) >> (at % 64);
+            if next - at < 64 {
+                present &= (1 << (next - at)) - 1;
+            }
+            while present != 0 {
+                each(at + present.trailing_zeros() as usize);
+                present &= present - 1;
+            }
+            at = next;
+        }
+    }
+}
+
+/// Where the members of a node are, of so many in all.
+#[inline]
+fn ends_of(whole: usize, node: Node) -> (usize, usize) {
+    let place = node.place as usize;
+    ((whole * place) >> node.depth, (whole * (place + 1)) >> node.depth)
+}
+
+/// Orders the members of an inner node by its children and tells the boxes below it.
+fn split(
+    points: &mut [(Point, u32)],
+    whole: usize,
+    node: Node,
+    leaves: u32,
+    bounds: Bounds,
+    boxes: &mut [Pair],
+) {
+    let sides = [0, 1].map(|side| Node { depth: node.depth + 1, place: 2 * node.place + side });
+    let axis = bounds.widest();
+    let (start, middle) = ends_of(whole, sides[0]);
+    points.select_nth_unstable_by(middle - start, |a, b| a.0.xyz[axis].total_cmp(&b.0.xyz[axis]));
+    let (left, right) = points.split_at_mut(middle - start);
+    let halves = [Bounds::of(left), Bounds::of(right)];
+    boxes[(1 << node.depth) - 1 + node.place as usize] = Pair(halves);
+    if node.depth + 1 < leaves {
+        split(left, whole, sides[0], leaves, halves[0], boxes);
+        split(right, whole, sides[1], leaves, halves[1], boxes);
+    }
+}

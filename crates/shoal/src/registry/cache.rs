@@ -1,0 +1,208 @@
+//! One cache, as the serving threads see it: what it is does not change; how it fares stands in
+//! atomics, so that a heartbeat republishes nothing.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use super::State;
+use crate::Now;
+use crate::geo::Place;
+use crate::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
+
+/// What a cache is known by beside its secret: the same one under a new uuid replaces the entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity {
+    /// Its public or external address.
+    pub address: Option<IpAddr>,
+    /// Its address behind that.
+    pub private_ip: Option<IpAddr>,
+    /// Where it listens.
+    pub port: u16,
+}
+
+impl Identity {
+    /// Of what an agent says.
+    #[must_use]
+    pub fn of(beat: &Heartbeat) -> Self {
+        Self { address: beat.address(), private_ip: beat.private_ip, port: beat.port.value }
+    }
+}
+
+/// One cache.
+///
+/// What a look-up asks of each candidate stands first and together: it costs one look at memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Cache {
+    load: AtomicU64,
+    /// What it can send, KiB/s: `max_load`, or the default where that is missing or 0.
+    full: f64,
+    state: AtomicU8,
+    alive: AtomicBool,
+    drifting: AtomicBool,
+    last_active: AtomicU64,
+    heard: AtomicU64,
+    /// Entries of a registry are numbered in the order in which they joined, from 0.
+    pub number: u64,
+    /// Its public name: a truncated HMAC of its uuid.
+    pub id: u64,
+    /// Its host's name.
+    pub hostname: Box<str>,
+    /// Where it listens, and as it was received.
+    pub port: Echo<u16>,
+    /// The program.
+    pub kind: Kind,
+    /// What it may be used for.
+    pub upstream: Upstream,
+    /// See [`Heartbeat::public_ip`].
+    pub public_ip: Option<IpAddr>,
+    /// See [`Heartbeat::private_ip`].
+    pub private_ip: Option<IpAddr>,
+    /// See [`Heartbeat::external_ip`].
+    pub external_ip: Option<IpAddr>,
+    /// KiB/s that it can send, where it says so, and as it was received.
+    pub max_load: Option<Echo<f64>>,
+    /// The cloud it runs in.
+    pub cloud: Option<Box<str>>,
+    /// Its agent's version.
+    pub version: Option<Box<str>>,
+    /// Where it is, if known.
+    pub place: Option<Arc<Place>>,
+    /// When it joined: the wall clock, seconds since 1970.
+    pub created_s: f64,
+}
+
+/// The sign of a load, which has none, says that it was written as an integer.
+const INTEGER: u64 = 1 << 63;
+
+impl Cache {
+    /// A cache that a heartbeat announced: its last activity is the heartbeat's own time, as the
+    /// original has it, until the next.
+    #[must_use]
+    pub fn new(
+        number: u64,
+        id: u64,
+        beat: &Heartbeat,
+        place: Option<Arc<Place>>,
+        now: Now,
+    ) -> Self {
+        let most = beat.max_load.as_ref().map_or(0.0, |most| most.value);
+        let cache = Self {
+            full: if most > 0.0 { most } else { DEFAULT_MAX_LOAD },
+            number,
+            id,
+            hostname: beat.hostname.clone(),
+            port: beat.port.clone(),
+            kind: beat.kind,
+            upstream: beat.upstream,
+            public_ip: beat.public_ip,
+            private_ip: beat.private_ip,
+            external_ip: beat.external_ip,
+            max_load: beat.max_load.clone(),
+            cloud: beat.cloud.clone(),
+            version: beat.version.clone(),
+            place,
+            created_s: now.unix_s,
+            load: AtomicU64::new(0),
+            last_active: AtomicU64::new(beat.timestamp.to_bits()),
+            heard: AtomicU64::new(now.elapsed_ns),
+            state: AtomicU8::new(State::Unverified as u8),
+            drifting: AtomicBool::new(drifts(beat, now)),
+            alive: AtomicBool::new(true),
+        };
+        cache.set_load(beat.load);
+        cache
+    }
+
+    /// KiB/s sent, as the last heartbeat said.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "set from a u64")]
+    #[must_use]
+    pub fn load(&self) -> Number {
+        let bits = self.load.load(Relaxed);
+        let value = f64::from_bits(bits & !INTEGER);
+        if bits & INTEGER == 0 { Number::Float(value) } else { Number::Int(value as u64) }
+    }
+
+    /// Sets what it sends, KiB/s.
+    pub fn set_load(&self, load: Number) {
+        let integer = if matches!(load, Number::Int(_)) { INTEGER } else { 0 };
+        self.load.store(load.value().abs().to_bits() | integer, Relaxed);
+    }
+
+    /// Takes what a later heartbeat says.
+    pub(super) fn renew(&self, beat: &Heartbeat, now: Now) {
+        self.set_load(beat.load);
+        self.last_active.store(now.unix_s.to_bits(), Relaxed);
+        self.heard.store(now.elapsed_ns, Relaxed);
+        self.drifting.store(drifts(beat, now), Relaxed);
+    }
+
+    /// What it is known by beside its secret.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        Identity {
+            address: self.public_ip.or(self.external_ip),
+            private_ip: self.private_ip,
+            port: self.port.value,
+        }
+    }
+
+    /// Ends it: it expired, said goodbye or was replaced.
+    pub fn end(&self) {
+        self.alive.store(false, Relaxed);
+    }
+
+    /// The wall clock at its last heartbeat, seconds since 1970; the agent's own at the first.
+    #[must_use]
+    pub fn last_active_s(&self) -> f64 {
+        f64::from_bits(self.last_active.load(Relaxed))
+    }
+
+    /// The monotonic clock at its last heartbeat, nanoseconds.
+    #[must_use]
+    pub fn heard_ns(&self) -> u64 {
+        self.heard.load(Relaxed)
+    }
+
+    /// Its state.
+    #[must_use]
+    pub fn state(&self) -> State {
+        State::from_u8(self.state.load(Relaxed))
+    }
+
+    /// Sets its state.
+    pub fn set_state(&self, state: State) {
+        self.state.store(state as u8, Relaxed);
+    }
+
+    /// Whether its clock and ours differ by more than ten seconds.
+    #[must_use]
+    pub fn drifting(&self) -> bool {
+        self.drifting.load(Relaxed)
+    }
+
+    /// False from the moment it expired, said goodbye or was replaced.
+    #[must_use]
+    pub fn alive(&self) -> bool {
+        self.alive.load(Relaxed)
+    }
+
+    /// Tenths of what it can send, rounded down: 0 to 10.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10")]
+    #[must_use]
+    #[inline]
+    pub fn load_class(&self) -> u8 {
+        ((self.load().value() / self.full).min(1.0) * 10.0) as u8
+    }
+}
+
+/// Seconds by which an agent's clock may differ from ours before that is told.
+const DRIFT_S: f64 = 10.0;
+
+fn drifts(beat: &Heartbeat, now: Now) -> bool {
+    (now.unix_s - beat.timestamp).abs() > DRIFT_S
+}
+
+/// KiB/s that a cache can send where it does not say: Shoal's `cache_max_load`.
+pub const DEFAULT_MAX_LOAD: f64 = 122_000.0;

@@ -1,0 +1,129 @@
+//! Who is a member, as readers see it: published at most every 100 ms, with a base that is built
+//! off the serving threads.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::snapshot::{Base, Snapshot};
+use super::{Cache, Registry};
+use crate::Now;
+
+/// Where the latest snapshot stands. Loading it takes no lock.
+pub type Shelf = ArcSwap<Snapshot>;
+
+/// The shortest time between two snapshots, nanoseconds.
+const PUBLISH_NS: u64 = 100_000_000;
+
+/// A base is built anew when more joined since: they have an index of their own, which is built
+/// with each snapshot.
+const MOST_JOINED: usize = 512;
+
+#[derive(Debug, Default)]
+pub(super) struct Membership {
+    shelf: Arc<Shelf>,
+    base: Arc<Base>,
+    /// Joined since the base was begun, in that order.
+    joined: Vec<Arc<Cache>>,
+    next_number: u64,
+    /// Members that left since the base was begun: at most so many of it are gone.
+    left: usize,
+    changed: bool,
+    published_ns: u64,
+    rebuilding: bool,
+}
+
+impl Membership {
+    pub(super) fn shelf(&self) -> Arc<Shelf> {
+        Arc::clone(&self.shelf)
+    }
+
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    pub(super) fn joined(&mut self, cache: Arc<Cache>) {
+        self.joined.push(cache);
+        self.changed = true;
+    }
+
+    pub(super) fn left(&mut self) {
+        self.left += 1;
+        self.changed = true;
+    }
+
+    fn publish(&mut self, now_ns: u64) {
+        self.joined.retain(|cache| cache.alive());
+        // When more come at once, the rest is there with the next base, which is due then.
+        let joined = self.joined.iter().take(4 * MOST_JOINED).cloned().collect();
+        let generation = self.shelf.load().generation + 1;
+        self.shelf.store(Arc::new(Snapshot::new(generation, Arc::clone(&self.base), joined)));
+        self.changed = false;
+        self.published_ns = now_ns;
+    }
+}
+
+/// A base to be built: taken with [`Registry::rebuild`], built with [`Rebuild::build`] away from
+/// the registry, handed in with [`Registry::adopt`].
+#[derive(Debug)]
+pub struct Rebuild {
+    base: Arc<Base>,
+    joined: Vec<Arc<Cache>>,
+}
+
+/// A base that was built.
+#[derive(Debug)]
+pub struct Rebuilt {
+    base: Arc<Base>,
+    /// The number of the last that had joined when it was begun.
+    upto: Option<u64>,
+}
+
+impl Rebuild {
+    /// Builds the base: some tens of milliseconds for 100,000 members.
+    #[must_use]
+    pub fn build(self) -> Rebuilt {
+        let members = self.base.caches.iter().chain(&self.joined);
+        let caches: Vec<_> = members.filter(|cache| cache.alive()).cloned().collect();
+        let upto = self.joined.last().or(self.base.caches.last()).map(|last| last.number);
+        Rebuilt { base: Arc::new(Base::new(caches)), upto }
+    }
+}
+
+impl Registry {
+    /// Publishes what changed, unless that was done less than 100 ms ago. Returns whether it did.
+    pub fn publish(&mut self, now: Now) -> bool {
+        let membership = &mut self.membership;
+        let due = now.elapsed_ns >= membership.published_ns + PUBLISH_NS;
+        let publish = membership.changed && (due || membership.published_ns == 0);
+        if publish {
+            membership.publish(now.elapsed_ns);
+        }
+        publish
+    }
+
+    /// A base to be built, where many joined or left since the last and none is being built.
+    pub fn rebuild(&mut self) -> Option<Rebuild> {
+        let membership = &mut self.membership;
+        let many_left = membership.left > MOST_JOINED.max(membership.base.caches.len() / 4);
+        if membership.rebuilding || !(many_left || membership.joined.len() > MOST_JOINED) {
+            return None;
+        }
+        membership.rebuilding = true;
+        membership.left = 0;
+        Some(Rebuild { base: Arc::clone(&membership.base), joined: membership.joined.clone() })
+    }
+
+    /// Takes a base that was built and publishes it. Returns the one before, to be freed without
+    /// the lock.
+    pub fn adopt(&mut self, now: Now, rebuilt: Rebuilt) -> Arc<Base> {
+        let membership = &mut self.membership;
+        membership.rebuilding = false;
+        let upto = rebuilt.upto;
+        membership.joined.retain(|cache| upto.is_none_or(|upto| cache.number > upto));
+        let before = std::mem::replace(&mut membership.base, rebuilt.base);
+        membership.publish(now.elapsed_ns);
+        before
+    }
+}

@@ -1,0 +1,60 @@
+//! Who speaks for an entry.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Who announced an entry. Updates and goodbyes are taken from there only.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// A copy of another registry's list.
+    Copy,
+    /// A broker: whoever it lets publish.
+    Broker,
+    /// A client of the HTTP interface, by its address.
+    Peer(IpAddr),
+    /// Whoever has a key, by the key's name.
+    Key(Arc<str>),
+    /// This registry's own configuration.
+    Static,
+}
+
+impl Source {
+    /// How well it shows that it may speak for an address: an entry is replaced only by a source
+    /// that shows it as well as the one before. A peer announces its own address, a broker any.
+    fn standing(&self) -> u8 {
+        match self {
+            Self::Copy => 0,
+            Self::Broker => 1,
+            Self::Peer(_) => 2,
+            Self::Key(_) => 3,
+            Self::Static => 4,
+        }
+    }
+
+    /// Whether an entry of `self` makes way for one of the same address, private address and port
+    /// that `other` announces under a new uuid.
+    #[must_use]
+    pub fn makes_way_for(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Key(own), Self::Key(others)) => own == others,
+            _ => other.standing() >= self.standing(),
+        }
+    }
+}
+
+/// Where a message came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origin {
+    /// Who speaks.
+    pub source: Source,
+    /// Whether it may announce other addresses than its own, any number of caches, and caches
+    /// that it verified itself (`--trust`; loopback by default).
+    pub trusted: bool,
+}
+
+impl Origin {
+    /// Whether the cap of entries a source does not count for it.
+    pub(super) fn exempt(&self) -> bool {
+        self.trusted || matches!(self.source, Source::Broker | Source::Copy | Source::Static)
+    }
+}

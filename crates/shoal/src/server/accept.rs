@@ -1,0 +1,117 @@
+//! A serving thread: an event loop that accepts connections and answers on them.
+
+use std::convert::Infallible;
+use std::net::TcpListener;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_tokio::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio::task::LocalSet;
+
+use super::handle::Worker;
+use super::{Shared, StartError};
+
+/// Open connections of one thread; more wait to be accepted.
+const MOST_CONNECTIONS: usize = 8192;
+/// How long the head of a request may take, also counted from the answer before.
+const HEAD: Duration = Duration::from_secs(75);
+/// How long what was begun may take when the server ends.
+const LAST: Duration = Duration::from_secs(2);
+/// How long a line of the access log may wait.
+const FLUSH: Duration = Duration::from_secs(1);
+/// The longest head of a request.
+const HEAD_BYTES: usize = 16 * 1024;
+
+pub(super) fn spawn(
+    number: usize,
+    listener: TcpListener,
+    shared: Arc<Shared>,
+) -> Result<JoinHandle<()>, StartError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(StartError::Thread)?;
+    let run = move || {
+        let local = LocalSet::new();
+        local.block_on(&runtime, async move {
+            let worker = Rc::new(Worker::new(number, Arc::clone(&shared)));
+            let flushing = tokio::task::spawn_local(flush(Rc::clone(&worker)));
+            serve(&worker, listener).await;
+            flushing.abort();
+            worker.flush();
+        });
+        // A name that is still being looked up ends by itself.
+        runtime.shutdown_background();
+    };
+    let name = format!("serve {number}");
+    std::thread::Builder::new().name(name).spawn(run).map_err(StartError::Thread)
+}
+
+/// Writes the access log each second, so that whoever reads it sees what happens.
+async fn flush(worker: Rc<Worker>) {
+    loop {
+        tokio::time::sleep(FLUSH).await;
+        worker.flush();
+    }
+}
+
+async fn serve(worker: &Rc<Worker>, listener: TcpListener) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    let open = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut stops = worker.shared.stops();
+    loop {
+        let Ok(permit) = Arc::clone(&open).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            biased;
+            _ = stops.wait_for(|stop| *stop) => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let worker = Rc::clone(worker);
+                tokio::task::spawn_local(async move {
+                    connection(&worker, stream).await;
+                    drop(permit);
+                });
+                // So that another thread takes the next of many that come at once.
+                tokio::task::yield_now().await;
+            }
+            // Out of descriptors, most likely: some will be closed.
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+    let all = u32::try_from(MOST_CONNECTIONS).unwrap_or(u32::MAX);
+    // What has not ended by then is cut off.
+    let _ = tokio::time::timeout(LAST, open.acquire_many(all)).await;
+}
+
+async fn connection(worker: &Rc<Worker>, stream: TcpStream) {
+    let Ok(peer) = stream.peer_addr() else { return };
+    // Answers are one write each: waiting to fill a segment would only delay them.
+    let _ = stream.set_nodelay(true);
+    let peer = crate::address::normal(peer.ip());
+    let service =
+        service_fn(
+            |request| async move { Ok::<_, Infallible>(worker.answer(peer, request).await) },
+        );
+    let mut builder = http1::Builder::new();
+    // Names of headers as the original writes them.
+    builder.title_case_headers(true);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BYTES);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let mut stops = worker.shared.stops();
+    tokio::select! {
+        // What a client does wrong ends its connection and nothing else.
+        _ = &mut connection => return,
+        _ = stops.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

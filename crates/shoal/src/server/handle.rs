@@ -1,0 +1,162 @@
+//! From a request to its answer.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http_bodies::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::IF_NONE_MATCH;
+use hyper::{HeaderMap, Request, Response};
+use plimsoll_workload::random::Stream;
+
+use super::look::Lookup;
+use super::reply::Reply;
+use super::{Shared, announce, decide, geo_api, log};
+use crate::address::client_of;
+use crate::answer::paths::{Route, V1, route};
+use crate::answer::{JSON, METRICS, old, openapi, v1};
+
+/// Whose a request is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Client {
+    pub(super) address: IpAddr,
+    /// It may announce what it likes, and decide about caches.
+    pub(super) trusted: bool,
+}
+
+/// What one serving thread has of its own.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) shared: Arc<Shared>,
+    pub(super) lookup: RefCell<Lookup>,
+    pub(super) log: RefCell<Option<log::Buffer>>,
+}
+
+impl Worker {
+    pub(super) fn new(number: usize, shared: Arc<Shared>) -> Self {
+        // Any seed will do: it decides which of equals comes first.
+        let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), number);
+        let random = Stream::named(seed, "order");
+        let log = shared.log.as_ref().map(log::File::buffer);
+        Self { shared, lookup: RefCell::new(Lookup::new(random)), log: RefCell::new(log) }
+    }
+
+    /// Answers one request.
+    pub(super) async fn answer(
+        &self,
+        peer: IpAddr,
+        request: Request<Incoming>,
+    ) -> Response<Full<Bytes>> {
+        let start = self.shared.clock.now();
+        let (head, body) = request.into_parts();
+        let client @ Client { address, .. } = self.client(peer, &head.headers);
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        let route = route(head.method.as_str(), path);
+        let reply = match route {
+            Route::V1(V1::Heartbeat) => {
+                announce::heartbeat(&self.shared, client, &head.headers, body).await
+            }
+            Route::V1(V1::Goodbye) => {
+                announce::goodbye(&self.shared, client, &head.headers, body).await
+            }
+            Route::V1(V1::State(id)) => decide::decide(&self.shared, client, id, body).await,
+            Route::GeoApi(question) => geo_api::answer(&self.shared, address, question).await,
+            route => self.read(address, route, path, &head.headers),
+        };
+        let taken_ns = self.shared.clock.now().elapsed_ns.saturating_sub(start.elapsed_ns);
+        self.shared.metrics.answered(route, reply.status, taken_ns);
+        if let Some(log) = self.log.borrow_mut().as_mut() {
+            let method = head.method.as_str();
+            let (status, bytes) = (reply.status, reply.body.len());
+            log.line(&log::Line {
+                now: start,
+                client: address,
+                method,
+                path,
+                status,
+                bytes,
+                taken_ns,
+            });
+        }
+        reply.into_http()
+    }
+
+    /// Writes what the access log has kept back.
+    pub(super) fn flush(&self) {
+        if let Some(log) = self.log.borrow_mut().as_mut() {
+            log.flush();
+        }
+    }
+
+    /// Whom the answer is for: the peer, or whom trusted proxies name.
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
+        let shared = &self.shared;
+        if shared.trusted_proxies.is_empty() {
+            return Client { address: peer, trusted: shared.trusts(peer) };
+        }
+        let values = headers.get_all("x-forwarded-for").iter();
+        // A value that is no text is malformed: the peer it is.
+        let values: Vec<_> = values.map(|value| value.to_str().unwrap_or("?")).collect();
+        let address = client_of(peer, &values, &shared.trusted_proxies);
+        // A proxy that names nobody whom we can tell speaks for a stranger, not for itself.
+        let named = values.is_empty() || address != peer;
+        Client { address, trusted: named && shared.trusts(address) }
+    }
+
+    fn read(&self, client: IpAddr, route: Route<'_>, path: &str, headers: &HeaderMap) -> Reply {
+        let shared = &self.shared;
+        let mut lookup = self.lookup.borrow_mut();
+        match route {
+            Route::Nearest { menu, count } => lookup.old_nearest(shared, client, menu, count),
+            Route::All => lookup.all(shared),
+            Route::Wpad => lookup.script(shared, client, false),
+            Route::ProxyPac => lookup.script(shared, client, true),
+            Route::Metrics => Reply::new(METRICS, shared.metrics.text(shared)),
+            Route::MethodNotAllowed => Reply::fixed(&old::METHOD_NOT_ALLOWED),
+            Route::V1(V1::Nearest) => lookup.nearest(shared, client, path),
+            Route::V1(V1::Caches) => lookup.caches(shared, headers.get(IF_NONE_MATCH)),
+            Route::V1(V1::Cache(id)) => lookup.cache(shared, id, headers.get(IF_NONE_MATCH)),
+            Route::V1(V1::Health) => health(shared),
+            Route::V1(V1::Ready) => ready(shared.ready()),
+            Route::V1(V1::OpenApi) => Reply::new(JSON, openapi::DOCUMENT),
+            Route::V1(V1::MethodNotAllowed(methods)) => {
+                let detail = format!("this path is for {methods}");
+                Reply::problem(405, "method_not_allowed", &detail).allowing(methods)
+            }
+            Route::V1(_) => Reply::problem(404, "not_found", "no such path"),
+            // Announcements and the geo-API are answered before, as they wait.
+            Route::Page { .. } | Route::NotFound | Route::GeoApi(_) => {
+                Reply::fixed(&old::NOT_FOUND)
+            }
+        }
+    }
+}
+
+fn health(shared: &Shared) -> Reply {
+    let snapshot = shared.shelf.load();
+    let all = shared.brokers();
+    let brokers: Vec<_> = all
+        .iter()
+        .map(|broker| v1::BrokerHealth {
+            name: broker.name(),
+            connected: broker.is_connected(),
+            reason: broker.reason(),
+        })
+        .collect();
+    let (version, caches) = (env!("CARGO_PKG_VERSION"), snapshot.caches().count());
+    let mut body = Vec::new();
+    v1::health(&mut body, version, snapshot.generation, caches, &brokers);
+    Reply::json(body).no_store()
+}
+
+fn ready(ready: bool) -> Reply {
+    let mut body = Vec::new();
+    match v1::ready(&mut body, ready) {
+        200 => Reply::json(body).no_store(),
+        status => {
+            let problem = Reply::new(crate::answer::PROBLEM_JSON, body).status(status);
+            problem.no_store().retry_after(5)
+        }
+    }
+}

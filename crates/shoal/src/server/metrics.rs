@@ -1,0 +1,177 @@
+//! Counters, as Prometheus reads them (text exposition format 0.0.4).
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::Shared;
+use crate::answer::paths::{Route, V1};
+use crate::geo::MmdbError;
+
+/// Kinds of requests, by the label `path`.
+const PATHS: [&str; 9] =
+    ["nearest", "all", "pac", "page", "geo", "heartbeat", "v1_nearest", "v1", "other"];
+
+/// Upper bounds of the time an answer took, nanoseconds.
+const BOUNDS_NS: [u64; 8] =
+    [10_000, 25_000, 100_000, 250_000, 1_000_000, 5_000_000, 25_000_000, 1_000_000_000];
+
+/// Counters of all threads.
+#[derive(Debug, Default)]
+pub(super) struct Metrics {
+    /// By path and the first digit of the status.
+    requests: [[AtomicU64; 6]; PATHS.len()],
+    /// Of look-ups: by bound, and beyond all.
+    times: [AtomicU64; BOUNDS_NS.len() + 1],
+    time_ns: AtomicU64,
+    geography_loads: AtomicU64,
+    geography_failures: AtomicU64,
+}
+
+impl Metrics {
+    pub(super) fn answered(&self, route: Route<'_>, status: u16, taken_ns: u64) {
+        let path = path_of(route);
+        let class = usize::from(status / 100).min(5);
+        self.requests[path][class].fetch_add(1, Relaxed);
+        if matches!(route, Route::Nearest { .. } | Route::V1(V1::Nearest)) {
+            let bound = BOUNDS_NS.iter().position(|bound| taken_ns <= *bound);
+            self.times[bound.unwrap_or(BOUNDS_NS.len())].fetch_add(1, Relaxed);
+            self.time_ns.fetch_add(taken_ns, Relaxed);
+        }
+    }
+
+    /// Whether the geographic database was read again, or could not be.
+    pub(super) fn geography(&self, refreshed: &Result<bool, MmdbError>) {
+        match refreshed {
+            Ok(true) => self.geography_loads.fetch_add(1, Relaxed),
+            Ok(false) => 0,
+            Err(_) => self.geography_failures.fetch_add(1, Relaxed),
+        };
+    }
+
+    /// The whole page.
+    pub(super) fn text(&self, shared: &Shared) -> String {
+        let mut out = String::with_capacity(4096);
+        let mut page = Page { out: &mut out };
+        page.head("shoal_http_requests_total", "counter", "requests answered");
+        for (path, classes) in PATHS.iter().zip(&self.requests) {
+            for (class, count) in classes.iter().enumerate().skip(2) {
+                let label = format!("path=\"{path}\",code=\"{class}xx\"");
+                page.labelled("shoal_http_requests_total", &label, count.load(Relaxed));
+            }
+        }
+        self.write_times(&mut page);
+        write_registry(&mut page, shared);
+        write_brokers(&mut page, shared);
+        let loads = self.geography_loads.load(Relaxed);
+        page.one("shoal_geography_loads_total", "counter", "databases read again", loads);
+        let failures = self.geography_failures.load(Relaxed);
+        let help = "databases that could not be read";
+        page.one("shoal_geography_failures_total", "counter", help, failures);
+        out
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+    fn write_times(&self, page: &mut Page<'_>) {
+        let name = "shoal_lookup_seconds";
+        page.head(name, "histogram", "time from a look-up's head to its answer");
+        let mut below = 0;
+        for (bound, count) in BOUNDS_NS.iter().zip(&self.times) {
+            below += count.load(Relaxed);
+            let label = format!("le=\"{}\"", *bound as f64 / 1e9);
+            page.labelled("shoal_lookup_seconds_bucket", &label, below);
+        }
+        below += self.times[BOUNDS_NS.len()].load(Relaxed);
+        page.labelled("shoal_lookup_seconds_bucket", "le=\"+Inf\"", below);
+        let seconds = self.time_ns.load(Relaxed) as f64 / 1e9;
+        let _ = writeln!(page.out, "{name}_sum {seconds}\n{name}_count {below}");
+    }
+}
+
+fn write_registry(page: &mut Page<'_>, shared: &Shared) {
+    let generation = shared.shelf.load().generation;
+    let (counts, caches) = {
+        let registry = shared.registry();
+        (registry.counts().clone(), registry.len() as u64)
+    };
+    page.one("shoal_caches", "gauge", "living caches", caches);
+    page.one("shoal_generation", "gauge", "generation of the membership", generation);
+    for (name, help, count) in [
+        ("shoal_heartbeats_renewed_total", "heartbeats of known caches", counts.renewed),
+        ("shoal_caches_joined_total", "caches that joined", counts.joined),
+        ("shoal_caches_replaced_total", "caches under a new uuid", counts.replaced),
+        ("shoal_caches_expired_total", "caches whose heartbeats stopped", counts.expired),
+        ("shoal_caches_goodbyes_total", "caches that said goodbye", counts.goodbyes),
+    ] {
+        page.one(name, "counter", help, count);
+    }
+    page.head("shoal_refused_total", "counter", "announcements not believed");
+    for (reason, count) in &counts.refused {
+        page.labelled("shoal_refused_total", &format!("reason=\"{reason}\""), *count);
+    }
+}
+
+fn write_brokers(page: &mut Page<'_>, shared: &Shared) {
+    let complaints = shared.complaints.count();
+    page.one("shoal_agent_errors_total", "counter", "errors that agents told of", complaints);
+    let brokers = shared.brokers();
+    if brokers.is_empty() {
+        return;
+    }
+    page.head("shoal_broker_connected", "gauge", "whether the broker serves");
+    for broker in &brokers {
+        let label = format!("broker=\"{}\"", broker.name());
+        page.labelled("shoal_broker_connected", &label, broker.is_connected().into());
+    }
+    page.head("shoal_broker_connections_total", "counter", "connections that came to serve");
+    for broker in &brokers {
+        let label = format!("broker=\"{}\"", broker.name());
+        page.labelled("shoal_broker_connections_total", &label, broker.connections());
+    }
+    page.head("shoal_broker_messages_total", "counter", "messages the broker brought");
+    for broker in &brokers {
+        let label = format!("broker=\"{}\"", broker.name());
+        page.labelled("shoal_broker_messages_total", &label, broker.messages());
+    }
+    page.head("shoal_broker_failures_total", "counter", "ends of connections, and failed attempts");
+    for broker in &brokers {
+        for (reason, count) in broker.failures() {
+            let label = format!("broker=\"{}\",reason=\"{reason}\"", broker.name());
+            page.labelled("shoal_broker_failures_total", &label, count);
+        }
+    }
+}
+
+/// A page being written.
+struct Page<'a> {
+    out: &'a mut String,
+}
+
+impl Page<'_> {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
+        self.head(name, kind, help);
+        let _ = writeln!(self.out, "{name} {value}");
+    }
+
+    fn labelled(&mut self, name: &str, label: &str, value: u64) {
+        let _ = writeln!(self.out, "{name}{{{label}}} {value}");
+    }
+}
+
+fn path_of(route: Route<'_>) -> usize {
+    let name = match route {
+        Route::Nearest { .. } => "nearest",
+        Route::All => "all",
+        Route::Wpad | Route::ProxyPac => "pac",
+        Route::Page { .. } => "page",
+        Route::GeoApi(_) => "geo",
+        Route::V1(V1::Heartbeat | V1::Goodbye) => "heartbeat",
+        Route::V1(V1::Nearest) => "v1_nearest",
+        Route::V1(_) => "v1",
+        Route::Metrics | Route::NotFound | Route::MethodNotAllowed => "other",
+    };
+    PATHS.iter().position(|path| *path == name).unwrap_or(PATHS.len() - 1)
+}

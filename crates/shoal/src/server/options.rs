@@ -1,0 +1,72 @@
+//! What a server is told at its start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ipnet::IpNet;
+
+use super::Folder;
+use crate::auth::Keys;
+use crate::geo::Geography;
+use crate::order::Sites;
+use crate::registry::{Kept, Settings};
+
+/// Whether announcements are signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auth {
+    /// Signatures are not looked at.
+    Off,
+    /// A signature that is there must be right.
+    Optional,
+    /// There must be one.
+    Required,
+}
+
+/// In which order caches are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// By band of distance and class of load, random within.
+    Bands,
+    /// By the original's cost.
+    Shoal,
+}
+
+/// What a server is told at its start.
+#[derive(Debug)]
+pub struct Options {
+    /// Where it listens; port 0: any.
+    pub listen: SocketAddr,
+    /// Serving threads, at least 1.
+    pub threads: usize,
+    /// The registry's bounds.
+    pub settings: Settings,
+    /// Keys the public names of caches.
+    pub secret: [u8; 32],
+    /// What an operator decided before.
+    pub kept: Kept,
+    /// Where that is kept.
+    pub folder: Option<Folder>,
+    /// Where addresses are.
+    pub geography: Arc<Geography>,
+    /// Which caches belong to which networks.
+    pub sites: Sites,
+    /// In which order caches are given.
+    pub order: Order,
+    /// Only verified caches are given.
+    pub verified_only: bool,
+    /// Networks whose announcements are believed as they are; loopback always is.
+    pub trust: Vec<IpNet>,
+    /// Networks of proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Whether announcements are signed.
+    pub auth: Auth,
+    /// Who may sign them.
+    pub keys: Keys,
+    /// Announcements that one source may make, per second; bursts of ten times as many.
+    pub rate: f64,
+    /// Registries to copy the list from at the start: their base URLs.
+    pub peers: Vec<String>,
+    /// Where each request is logged, a JSON object a line.
+    pub access_log: Option<PathBuf>,
+}

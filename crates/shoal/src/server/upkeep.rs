@@ -1,0 +1,50 @@
+//! What happens by itself: expiry, snapshots, the index, the geographic database.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::{Shared, StartError};
+
+/// How often it is looked whether something is due.
+const TICK: Duration = Duration::from_millis(50);
+/// Entries looked at in one hold of the registry's lock: some tens of microseconds.
+const BATCH: usize = 128;
+/// How often the geographic database's file is looked at.
+const GEOGRAPHY_NS: u64 = 5_000_000_000;
+/// An agent's interval where it does not say: after it, every living cache was heard.
+const INTERVAL_NS: u64 = 30_000_000_000;
+
+pub(super) fn spawn(shared: Arc<Shared>) -> Result<JoinHandle<()>, StartError> {
+    let run = move || {
+        let mut geography_ns = 0;
+        while !shared.stopped() {
+            tick(&shared);
+            let now = shared.clock.now();
+            if now.elapsed_ns >= geography_ns + GEOGRAPHY_NS {
+                geography_ns = now.elapsed_ns;
+                shared.metrics.geography(&shared.geography.refresh());
+            }
+            if now.elapsed_ns >= INTERVAL_NS {
+                shared.set_ready();
+            }
+            std::thread::park_timeout(TICK);
+        }
+    };
+    std::thread::Builder::new().name("upkeep".to_owned()).spawn(run).map_err(StartError::Thread)
+}
+
+fn tick(shared: &Shared) {
+    // In batches: a heartbeat, and with it its thread's look-ups, waits for one at most.
+    while shared.registry().sweep(shared.clock.now(), BATCH).more {
+        std::thread::yield_now();
+    }
+    shared.registry().publish(shared.clock.now());
+    let rebuild = shared.registry().rebuild();
+    if let Some(rebuild) = rebuild {
+        let rebuilt = rebuild.build();
+        let before = shared.registry().adopt(shared.clock.now(), rebuilt);
+        // Freed here, not under the lock.
+        drop(before);
+    }
+}

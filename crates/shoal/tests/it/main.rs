@@ -1,0 +1,45 @@
+//! What the registry, its server, its agent and its client must do.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+mod address;
+mod agent;
+mod agent_pace;
+mod agent_read;
+mod agent_squid;
+#[cfg(feature = "amqp")]
+mod amqp;
+#[cfg(feature = "amqp")]
+mod amqp_away;
+mod answer_geo_api;
+mod answer_openapi;
+mod answer_pac;
+mod answer_paths;
+mod answer_query;
+mod answer_recorded;
+mod answer_traps;
+mod answer_v1;
+mod auth;
+mod client;
+mod client_apply;
+mod client_import;
+mod geo;
+mod heartbeat;
+mod http1;
+mod index;
+mod members;
+mod mutants;
+mod mutation;
+mod order;
+mod python;
+mod registry;
+mod serve;
+mod server;
+mod server_facts;
+mod server_folder;
+mod server_hostile;
+mod server_rules;
+mod shared;
+mod simulation;
+mod support;

@@ -1,0 +1,6 @@
+//! Who is served, in which order.
+
+mod chance;
+mod exact;
+mod own;
+mod shoal;

@@ -1,0 +1,167 @@
+//! A registry, an agent beside Debian's Squid, and a client: the program's own commands.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::place::Place;
+use crate::program::{Going, PLIMSOLL, wait_for};
+use crate::stores::installed;
+
+/// A registry on a free port, and its address.
+fn registry(place: &Place, more: &[&str]) -> (Going, String) {
+    let mut command = Command::new(PLIMSOLL);
+    command.args(["shoal", "server", "--listen", "127.0.0.1:0", "--threads", "1"]).args(more);
+    let going = Going::start(command, &place.path("."), "registry");
+    let address = wait_for("the registry's address", || {
+        let out = going.out();
+        let address = out.lines().next()?.strip_prefix("listening on http://")?;
+        Some(address.to_owned())
+    });
+    (going, address)
+}
+
+/// The body of an answer.
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+fn caches(address: &str) -> Vec<Value> {
+    let list: Value = serde_json::from_str(&get(address, "/v1/caches")).unwrap();
+    list["caches"].as_array().unwrap().clone()
+}
+
+/// A Squid with a configuration and a folder of its own, once it accepts connections.
+fn squid(place: &Path, program: &Path, port: u16) -> Going {
+    let folder = place.join("squid");
+    std::fs::create_dir(&folder).unwrap();
+    let shown = folder.display();
+    let config = format!(
+        "http_port 127.0.0.1:{port}\nhttp_access allow all\ncache_mem 8 MB\n\
+         pid_filename {shown}/pid\ncache_log {shown}/cache.log\naccess_log none\n\
+         coredump_dir {shown}\nshutdown_lifetime 0 seconds\npinger_enable off\n"
+    );
+    std::fs::write(folder.join("squid.conf"), config).unwrap();
+    let mut command = Command::new(program);
+    command.args(["-N", "-f"]).arg(folder.join("squid.conf"));
+    let squid = Going::start(command, &folder, "squid");
+    wait_for("Squid", || TcpStream::connect(("127.0.0.1", port)).ok());
+    squid
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
+    let name = "a_client_is_sent_to_a_cache_as_long_as_that_answers";
+    let Some(program) = installed(name, "squid") else { return };
+    let place = Place::new();
+    let (registry, address) = registry(&place, &[]);
+    let port = free_port();
+    let squid = squid(&place.path("."), &program, port);
+    let mut command = Command::new(PLIMSOLL);
+    command.args(["shoal", "agent", "--server", &format!("http://{address}")]);
+    command.args(["--port", &port.to_string(), "--hostname", "squid.example"]);
+    command.args(["--external-ip", "192.0.2.7", "--cloud", "home"]);
+    let mut agent = Going::start(command, &place.path("."), "agent");
+
+    let listed = wait_for("the cache to be listed", || caches(&address).first().cloned());
+    assert_eq!(listed["port"], port);
+    assert_eq!((&listed["host"], &listed["cloud"]), (&"squid.example".into(), &"home".into()));
+    let server = format!("http://{address}");
+    let asked = Command::new(PLIMSOLL)
+        .args(["shoal", "client", "--server", &server, "--object", "none", "--json"])
+        .output()
+        .unwrap();
+    let told: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert!(told["value"].as_str().unwrap().contains(&format!(":{port}")), "{told}");
+
+    // The cache dies beside its living agent: after two probes it is not listed any more.
+    squid.signal(Signal::KILL);
+    wait_for("the dead cache to go", || caches(&address).is_empty().then_some(()));
+    assert!(!agent.has_ended(), "{}", agent.err());
+    agent.signal(Signal::TERM);
+    wait_for("the agent to end", || agent.has_ended().then_some(()));
+    drop(registry);
+}
+
+#[test]
+fn an_operators_word_is_kept_over_a_restart() {
+    let place = Place::new();
+    let state = place.path("state");
+    let more = ["--state", state.to_str().unwrap()];
+    let announce = |address: &str| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let body = format!(
+            "{{\"uuid\": \"one\", \"hostname\": \"a.example\", \"cache_port\": 3128, \
+             \"public_ip\": \"192.0.2.1\", \"timestamp\": {}, \"load\": 0}}",
+            now.as_secs_f64()
+        );
+        request(address, "POST", "/v1/heartbeat", &body);
+        wait_for("the cache", || caches(address).first().cloned())
+    };
+    let (mut first, address) = registry(&place, &more);
+    let id = announce(&address)["id"].as_str().unwrap().to_owned();
+    request(&address, "PUT", &format!("/v1/caches/{id}/state"), "{\"state\":\"banned\"}");
+    assert_eq!(caches(&address)[0]["state"], "banned");
+    first.signal(Signal::KILL);
+    wait_for("the registry to end", || first.has_ended().then_some(()));
+    drop(first);
+    let (_second, address) = registry(&place, &more);
+    let again = announce(&address);
+    assert_eq!((&again["state"], &again["id"]), (&"banned".into(), &id.into()));
+    assert_eq!(get(&address, "/nearest"), "null");
+}
+
+fn request(address: &str, method: &str, path: &str, body: &str) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+}
+
+#[test]
+fn what_cannot_be_served_ends_with_one_clear_error() {
+    let place = Place::new();
+    let (_registry, address) = registry(&place, &[]);
+    let broken = place.path("broken.mmdb");
+    std::fs::write(&broken, "no database").unwrap();
+    let sites = place.path("sites");
+    std::fs::write(&sites, "192.0.2.0/24 192.0.2.1\nnonsense 192.0.2.1\n").unwrap();
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--listen", &address], 4, "cannot listen on 127.0.0.1:"),
+        (&["--geo", broken.to_str().unwrap()], 2, "broken.mmdb"),
+        (&["--sites", sites.to_str().unwrap()], 2, "line 2"),
+        (&["--trust", "everyone"], 2, "everyone"),
+        (&["--ttl", "soon"], 2, "--ttl"),
+    ];
+    for (more, code, text) in cases {
+        let mut command = Command::new(PLIMSOLL);
+        command.args(["shoal", "server", "--for", "1s"]).args(more);
+        if more[0] != "--listen" {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        let ended = command.output().unwrap();
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(code), "{more:?}: {err}");
+        assert!(err.contains(text), "{more:?}: {err}");
+        assert!(err.lines().count() <= 6 && !err.contains("panicked"), "{more:?}: {err}");
+    }
+}
