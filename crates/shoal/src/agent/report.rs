@@ -10,7 +10,7 @@ use super::load::{Meter, Processors, capacity, default_interface, sent_bytes};
 use super::squid::Counters;
 use super::{Cache, Options};
 use crate::Now;
-use crate::heartbeat::{Echo, Heartbeat, Number};
+use crate::heartbeat::{Echo, Heartbeat, Number, goodbye_body};
 
 /// Writes the bodies of an agent's messages.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Reporter {
     /// A goodbye of a moment.
     pub fn goodbye(&mut self, now: Now) -> String {
         self.last_unix_s = now.unix_s;
-        body::goodbye(&self.uuid, now.unix_s)
+        goodbye_body(&self.uuid, now.unix_s)
     }
 
     fn max_load(&self) -> Option<Echo<f64>> {

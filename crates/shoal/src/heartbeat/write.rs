@@ -11,6 +11,11 @@ impl Heartbeat {
     /// The body that announces it; [`super::parse`] reads it back as it is.
     #[must_use]
     pub fn to_json(&self) -> String {
+        self.written().end()
+    }
+
+    /// The body, to which more can be added.
+    pub(crate) fn written(&self) -> Object {
         let mut out = Object::new();
         out.text("uuid", &self.uuid);
         out.text("hostname", &self.hostname);
@@ -36,7 +41,7 @@ impl Heartbeat {
         out.float("timestamp", Some(self.timestamp));
         out.name("load");
         self.load.push(&mut out.json);
-        out.end()
+        out
     }
 }
 
@@ -62,7 +67,7 @@ pub fn goodbye_body(uuid: &str, timestamp: f64) -> String {
 }
 
 /// An object as it is written.
-struct Object {
+pub(crate) struct Object {
     json: Vec<u8>,
 }
 
@@ -97,14 +102,22 @@ impl Object {
         }
     }
 
-    fn float(&mut self, name: &str, value: Option<f64>) {
+    /// Nothing for what is absent.
+    pub(crate) fn float(&mut self, name: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.name(name);
             python_float(value, &mut self.json);
         }
     }
 
-    fn end(mut self) -> String {
+    /// Nothing for what is absent.
+    pub(crate) fn integer(&mut self, name: &str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.raw(name, value.to_string().as_bytes());
+        }
+    }
+
+    pub(crate) fn end(mut self) -> String {
         self.json.push(b'}');
         // All of it is ASCII but what an Echo was given, which is text.
         String::from_utf8_lossy(&self.json).into_owned()

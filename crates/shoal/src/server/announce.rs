@@ -13,7 +13,7 @@ use super::{Auth, Shared};
 use crate::Now;
 use crate::auth::{KEY_HEADER, KeyUse, SIGNATURE_HEADER, Signature, TIME_HEADER};
 use crate::heartbeat::{MAX_BYTES, Refusal, parse, parse_goodbye};
-use crate::registry::{Origin, Source};
+use crate::registry::{Origin, Registry, Source};
 
 /// How long the body of an announcement may take.
 const BODY: Duration = Duration::from_secs(10);
@@ -25,28 +25,15 @@ pub(super) async fn heartbeat(
     headers: &HeaderMap,
     body: Incoming,
 ) -> Reply {
-    let body = match receive(shared, client, body).await {
-        Ok(body) => body,
-        Err(reply) => return reply,
+    let read = |body: &[u8], signed: Option<&KeyUse>| {
+        let beat = parse(body)?;
+        signed.map_or(Ok(()), |signed| signed.may_announce(&beat))?;
+        Ok((beat.uuid.clone(), beat))
     };
-    let now = shared.clock.now();
-    let believed = signed(shared, headers, &body, now).and_then(|signed| {
-        let beat = parse(&body)?;
-        if let Some(signed) = &signed {
-            signed.may_announce(&beat)?;
-            note(shared, signed, &beat.uuid, now)?;
-        }
-        Ok((origin(client, signed), beat))
-    });
-    let (origin, beat) = match believed {
-        Ok(believed) => believed,
-        Err(refusal) => return refused(&shared.registry().refuse(refusal)),
-    };
-    let heard = shared.registry().heard(now, &origin, &beat, &*shared.geography);
-    match heard {
-        Ok(_) => Reply::empty(204),
-        Err(refusal) => refused(&refusal),
-    }
+    take(shared, client, headers, body, read, |registry, now, origin, beat| {
+        registry.heard(now, origin, &beat, &*shared.geography).map(|_| ())
+    })
+    .await
 }
 
 /// `DELETE /v1/heartbeat`.
@@ -56,24 +43,43 @@ pub(super) async fn goodbye(
     headers: &HeaderMap,
     body: Incoming,
 ) -> Reply {
+    let read = |body: &[u8], _: Option<&KeyUse>| {
+        let goodbye = parse_goodbye(body)?;
+        Ok((goodbye.uuid.clone(), (goodbye.uuid, goodbye.timestamp)))
+    };
+    take(shared, client, headers, body, read, |registry, now, origin, (uuid, said_s)| {
+        registry.goodbye(now, &origin.source, &uuid, said_s)
+    })
+    .await
+}
+
+/// Takes an announcement: `read` makes of its body a uuid and what is said of it, `act` does that.
+async fn take<T>(
+    shared: &Shared,
+    client: Client,
+    headers: &HeaderMap,
+    body: Incoming,
+    read: impl FnOnce(&[u8], Option<&KeyUse>) -> Result<(Box<str>, T), Refusal>,
+    act: impl FnOnce(&mut Registry, Now, &Origin, T) -> Result<(), Refusal>,
+) -> Reply {
     let body = match receive(shared, client, body).await {
         Ok(body) => body,
         Err(reply) => return reply,
     };
     let now = shared.clock.now();
     let believed = signed(shared, headers, &body, now).and_then(|signed| {
-        let goodbye = parse_goodbye(&body)?;
+        let (uuid, said) = read(&body, signed.as_ref())?;
         if let Some(signed) = &signed {
-            note(shared, signed, &goodbye.uuid, now)?;
+            note(shared, signed, &uuid, now)?;
         }
-        Ok((origin(client, signed), goodbye))
+        Ok((origin(client, signed), said))
     });
-    let (origin, goodbye) = match believed {
-        Ok(believed) => believed,
-        Err(refusal) => return refused(&shared.registry().refuse(refusal)),
-    };
     let mut registry = shared.registry();
-    match registry.goodbye(now, &origin.source, &goodbye.uuid, goodbye.timestamp) {
+    let taken = match believed {
+        Ok((origin, said)) => act(&mut registry, now, &origin, said),
+        Err(refusal) => Err(registry.refuse(refusal)),
+    };
+    match taken {
         Ok(()) => Reply::empty(204),
         Err(refusal) => refused(&refusal),
     }

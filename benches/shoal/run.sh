@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Look-ups of a registry while caches come and go: the first table of RESULTS.md. Needs wrk and two
+# cores; a database of places by GEO=FILE, else clients cannot be located.
+#   benches/shoal/run.sh [WINDOWS 3] [SECONDS 8]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+command -v wrk >/dev/null || { echo "wrk is not installed: apt-get install wrk"; exit 2; }
+cargo build --quiet --release --package plimsoll
+cargo build --quiet --release --package plimsoll-shoal --example feed_heartbeats
+target=${CARGO_TARGET_DIR:-target}/release
+exec python3 benches/shoal/lookups.py "$target/plimsoll" "$target/examples/feed_heartbeats" \
+    --windows "${1:-3}" --seconds "${2:-8}" ${GEO:+--geo "$GEO"}
