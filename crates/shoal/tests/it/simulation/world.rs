@@ -322,6 +322,8 @@ impl World {
             (Ok(Heard::Renewed(cache)), _) => (cache, true),
             (Ok(Heard::Joined(cache)), _) => (cache, false),
         };
+        let left = agent.farewell_s.is_some_and(|said| timestamp <= said);
+        assert!(!left, "seed {seed}: agent {number} came back after its goodbye");
         let known = agent.seen.as_ref().filter(|seen| seen.end_ns > now.elapsed_ns);
         assert!(renewed || known.is_none(), "seed {seed}: agent {number} was missing");
         assert!(cache.alive() && cache.load() == Number::Int(load), "seed {seed}: {cache:?}");
