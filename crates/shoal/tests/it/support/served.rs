@@ -1,41 +1,18 @@
 //! A server of our own to be asked, with what it is told by a broker.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plimsoll_shoal::amqp::{self, Broker, Consumer, Publisher};
-use plimsoll_shoal::auth::Keys;
-use plimsoll_shoal::geo::Geography;
 use plimsoll_shoal::http1::{Answer, Ask, Dial, Error, Limits, Plain, Url};
-use plimsoll_shoal::order::Sites;
-use plimsoll_shoal::registry::{Kept, Settings};
-use plimsoll_shoal::server::{Auth, Options, Order, Server};
+use plimsoll_shoal::server::{Options, Server};
 use serde_json::{Value, json};
 
 use super::until::until;
 
 /// As the command line's defaults, on any port.
 pub(crate) fn options() -> Options {
-    Options {
-        listen: (Ipv4Addr::LOCALHOST, 0).into(),
-        threads: 1,
-        settings: Settings::default(),
-        secret: [7; 32],
-        kept: Kept::default(),
-        folder: None,
-        geography: Arc::new(Geography::none()),
-        sites: Sites::default(),
-        order: Order::Bands,
-        verified_only: false,
-        trust: Vec::new(),
-        trusted_proxies: Vec::new(),
-        auth: Auth::Off,
-        keys: Keys::read("").unwrap(),
-        rate: 1e6,
-        peers: Vec::new(),
-        access_log: None,
-    }
+    Options { threads: 1, trusted_proxies: Vec::new(), rate: 1e6, ..super::live::options() }
 }
 
 /// A server that hears a broker.
