@@ -82,6 +82,8 @@ const MOST_BLIND: u32 = 8;
 /// The service time is looked at with a load of this share of the line, for so many units at most.
 const LOW: f64 = 0.14;
 const LONGEST_LOW: f64 = 20.0;
+/// So many requests at low load, where no curve says how many are needed.
+const LOW_REQUESTS: f64 = 100.0;
 /// So many requests make a window of use, and so many units it may take for them.
 const FEW: f64 = 2.0;
 const LONGEST_RAMP: f64 = 4.0;
@@ -287,9 +289,10 @@ impl Adaptive {
     }
 
     /// A window at low load, where the service time is not known well enough yet: all that is said
-    /// of the line rests on it.
+    /// of the line rests on it. Where no curve fits, what the ramp took for the service time was
+    /// waiting, by chance or for a disturbance.
     fn low_window(&self) -> Option<(f64, f64)> {
-        let lacking = self.fit.as_ref()?.service_lacks();
+        let lacking = self.fit.as_ref().map_or(LOW_REQUESTS, Fit::service_lacks);
         if self.was_low || lacking <= 0.0 {
             return None;
         }
@@ -300,9 +303,9 @@ impl Adaptive {
     /// The next rate and for how long.
     fn next_window(&self) -> (f64, f64) {
         let Some(fit) = &self.fit else {
-            // More is to be seen between what was kept and what was too much.
+            // More is to be seen between what was kept and what was not.
             let kept = self.kept.unwrap_or(self.settings.start_per_s);
-            let rate = (kept * self.too_much).sqrt().min(1.5 * kept).min(self.most());
+            let rate = (kept * self.broken(kept)).sqrt().min(1.5 * kept).min(self.most());
             return (rate, 2.0 * self.unit_s());
         };
         let half = fit.half_width();
@@ -331,6 +334,18 @@ impl Adaptive {
             }
         }
         (best.max(LEAST_RATE), seconds)
+    }
+
+    /// The least rate above `kept` at which the SLO did not hold.
+    fn broken(&self, kept: f64) -> f64 {
+        let share = self.share();
+        let is_broken = |window: &&Window| {
+            window.rate_per_s > kept
+                && window.counted() >= ENOUGH
+                && window.beyond_share().is_some_and(|beyond| beyond > share)
+        };
+        let broken = self.windows.iter().filter(is_broken).map(|window| window.rate_per_s);
+        broken.fold(self.too_much, f64::min)
     }
 
     /// What is offered where windows far below an uncertain line say nothing of it, and would leave

@@ -94,11 +94,14 @@ fn no_window_leaps_beyond_twice_what_the_server_kept() {
     }
 }
 
-/// The first windows of this seed are such that no curve fits them.
+/// The first windows of these seeds are such that no curve fits them: in the second a burst in the
+/// ramp was taken for the service time, which then broke the SLO at every rate.
 #[test]
 fn where_no_curve_fits_it_looks_on_between_what_was_kept_and_what_was_too_much() {
-    let estimate = search(1, "exp:4ms", 20, 252).found.estimate_per_s.unwrap();
-    assert!((115.0..155.0).contains(&estimate), "{estimate}: it is 134.9");
+    for seed in [252, 753] {
+        let estimate = search(1, "exp:4ms", 20, seed).found.estimate_per_s.unwrap();
+        assert!((115.0..155.0).contains(&estimate), "{estimate}, seed {seed}: it is 134.9");
+    }
 }
 
 /// A server that is at half its speed for a while.
