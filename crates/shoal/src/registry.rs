@@ -23,6 +23,7 @@ mod copied;
 mod counts;
 mod entry;
 mod farewell;
+pub(crate) mod glance;
 mod keep;
 mod life;
 mod membership;
@@ -35,6 +36,7 @@ mod wheel;
 pub use cache::{Cache, DEFAULT_MAX_LOAD, Identity};
 pub use copied::Copied;
 pub use counts::Counts;
+pub use glance::{Glances, Seat};
 pub use keep::Kept;
 pub use life::{Heard, Swept};
 pub use membership::{Rebuild, Rebuilt, Shelf};
@@ -87,10 +89,10 @@ impl Registry {
     #[must_use]
     pub fn new(settings: Settings, secret: [u8; 32], kept: Kept) -> Self {
         Self {
+            membership: Membership::new(settings.most_entries),
             settings,
             entries: Entries::new(secret),
             wheel: Wheel::default(),
-            membership: Membership::default(),
             farewells: Farewells::default(),
             kept,
             counts: Counts::default(),

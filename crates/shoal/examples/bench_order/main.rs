@@ -7,6 +7,7 @@
 mod world;
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use plimsoll_shoal::heartbeat::Number;
@@ -33,7 +34,7 @@ fn main() {
         }
     }
     for &members in &sizes {
-        let caches = world.caches(members);
+        let caches = world.caches(members, &Arc::default());
         let ms = best(|| {
             let caches = caches.clone();
             let begun = Instant::now();

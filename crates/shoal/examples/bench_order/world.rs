@@ -9,7 +9,7 @@ use std::sync::Arc;
 use plimsoll_shoal::geo::{Locate, Mmdb, Place, Spot};
 use plimsoll_shoal::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
 use plimsoll_shoal::order::{Menu, Question};
-use plimsoll_shoal::registry::{Base, Cache, Snapshot};
+use plimsoll_shoal::registry::{Base, Cache, Glances, Snapshot};
 use plimsoll_workload::random::Stream;
 
 /// When they all joined.
@@ -38,22 +38,24 @@ impl World {
     }
 
     /// Squids, a tenth of them loaded to each tenth.
-    pub(crate) fn caches(&self, members: u32) -> Vec<Arc<Cache>> {
+    pub(crate) fn caches(&self, members: u32, glances: &Arc<Glances>) -> Vec<Arc<Cache>> {
         let mut random = Stream::named(4, "loads");
         let cache = |(number, spot): (u32, &Spot)| {
             let Spot { latitude, longitude, .. } = *spot;
             let place = Arc::new(Place { latitude, longitude, ..Place::default() });
             let beat = beat(number, random.below(122_000));
-            Arc::new(Cache::new(number.into(), number.into(), &beat, Some(place), NOW))
+            let cache = Cache::new(number.into(), number.into(), &beat, Some(place), NOW);
+            Arc::new(cache.seated(glances, number + 1))
         };
         (0..members).zip(&self.servers).map(cache).collect()
     }
 
     /// One in a hundred joined since, but never more than 512.
     pub(crate) fn snapshot(&self, members: u32) -> Snapshot {
-        let mut caches = self.caches(members);
+        let glances = Arc::new(Glances::new(members as usize));
+        let mut caches = self.caches(members, &glances);
         let joined = caches.split_off(caches.len() - (caches.len() / 100).min(512));
-        Snapshot::new(1, Arc::new(Base::new(caches)), joined)
+        Snapshot::new(1, Arc::new(Base::new(caches)), joined, glances)
     }
 
     /// Of the `at`th client; with `locate` its place is looked up, else known.

@@ -36,7 +36,7 @@ impl Forest {
         for (at, (located, unlocated)) in groups.into_iter().enumerate() {
             if !(located.is_empty() && unlocated.is_empty()) {
                 let (kind, upstream) = pair(at);
-                trees.push((kind, upstream, Tree::new(located, &unlocated)));
+                trees.push((kind, upstream, Tree::new(caches, located, &unlocated)));
             }
         }
         Self { trees }

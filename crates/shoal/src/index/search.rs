@@ -14,13 +14,15 @@ use plimsoll_workload::random::Stream;
 use super::band::{BANDS, Ends, band};
 use super::tree::{LEAF, Node, Tree};
 use crate::geo::{Point, Spot, haversine_km};
-use crate::registry::Cache;
+use crate::registry::glance::{Glance, Seat};
+use crate::registry::{Cache, Glances};
 
 /// A tree and the members that its positions point to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Branch<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) caches: &'a [Arc<Cache>],
+    pub(crate) glances: &'a Glances,
 }
 
 /// The `at`th member of the `branch`th tree.
@@ -33,8 +35,23 @@ pub(crate) struct Member {
 impl Member {
     #[inline]
     pub(crate) fn cache<'a>(self, branches: &[Branch<'a>]) -> &'a Arc<Cache> {
-        let Branch { tree, caches } = branches[self.branch as usize];
+        let Branch { tree, caches, .. } = branches[self.branch as usize];
         &caches[tree.member(self.at as usize)]
+    }
+
+    #[inline]
+    pub(crate) fn seat(self, branches: &[Branch<'_>]) -> Seat {
+        branches[self.branch as usize].tree.seat(self.at as usize)
+    }
+
+    /// How it fares, by its seat.
+    #[inline]
+    pub(crate) fn glance(self, branches: &[Branch<'_>], seat: Seat) -> Glance {
+        let branch = &branches[self.branch as usize];
+        match branch.glances.at(seat) {
+            Glance::ASK => self.cache(branches).glance(),
+            glance => glance,
+        }
     }
 }
 
@@ -156,7 +173,7 @@ impl Search {
     #[expect(clippy::cast_possible_truncation, reason = "fewer than 2³¹ members")]
     fn tell_apart(&mut self, branches: &[Branch<'_>], branch: u32, (start, end): (usize, usize)) {
         let Some((spot, point)) = self.from else { return };
-        let Branch { tree, caches } = branches[branch as usize];
+        let Branch { tree, caches, .. } = branches[branch as usize];
         let mut squares = [0.0; LEAF];
         tree.squares(start, end, point, &mut squares);
         for (at, &square) in (start..end).zip(&squares) {
@@ -216,7 +233,7 @@ impl Search {
         let &(end, range, may_be_beyond) =
             self.urn.get(self.urn.partition_point(|part| part.0 <= lot))?;
         let member = Member { branch: range.branch, at: range.end - (end - lot) };
-        let Branch { tree, caches } = branches[range.branch as usize];
+        let Branch { tree, caches, .. } = branches[range.branch as usize];
         let at = member.at as usize;
         if tree.is_gone(at) {
             return None;

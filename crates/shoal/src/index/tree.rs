@@ -6,10 +6,13 @@
 //! drawn from without being looked at. Equal places cannot unbalance it, for the cut is by rank.
 //! Nodes know the box around their members, children side by side in one cache line.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::band::Ends;
 use crate::geo::Point;
+use crate::registry::Cache;
+use crate::registry::glance::Seat;
 
 /// The most members of a leaf.
 pub(crate) const LEAF: usize = 16;
@@ -19,6 +22,8 @@ pub(crate) const LEAF: usize = 16;
 pub(crate) struct Tree {
     /// Positions among all members; those that cannot be located come last.
     order: Box<[u32]>,
+    /// Where it can be told at a glance how these fare.
+    seats: Box<[Seat]>,
     /// Coordinates of those that can.
     axes: [Box<[f32]>; 3],
     /// Boxes of the children of the inner nodes, by depth and then by place in it.
@@ -90,7 +95,11 @@ impl Bounds {
 
 impl Tree {
     /// Of members by their place and those without one, all by their position.
-    pub(crate) fn new(mut located: Vec<(Point, u32)>, unlocated: &[u32]) -> Self {
+    pub(crate) fn new(
+        caches: &[Arc<Cache>],
+        mut located: Vec<(Point, u32)>,
+        unlocated: &[u32],
+    ) -> Self {
         let mut depth = 0;
         while located.len() > LEAF << depth {
             depth += 1;
@@ -103,9 +112,10 @@ impl Tree {
         }
         let order: Box<[u32]> =
             located.iter().map(|&(_, member)| member).chain(unlocated.iter().copied()).collect();
+        let seats = order.iter().map(|&member| caches[member as usize].seat()).collect();
         let gone = (0..order.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let axes = [0, 1, 2].map(|axis| located.iter().map(|(p, _)| p.xyz[axis]).collect());
-        Self { order, axes, boxes: boxes.into(), depth, gone }
+        Self { order, seats, axes, boxes: boxes.into(), depth, gone }
     }
 
     /// Members, located or not.
@@ -121,6 +131,12 @@ impl Tree {
     /// The position among all members of the `at`th of this tree.
     pub(crate) fn member(&self, at: usize) -> usize {
         self.order[at] as usize
+    }
+
+    /// The seat of the `at`th of this tree.
+    #[inline]
+    pub(crate) fn seat(&self, at: usize) -> Seat {
+        self.seats[at]
     }
 
     /// Where the members of a node are.

@@ -16,6 +16,7 @@ use plimsoll_workload::random::Stream;
 use super::{Pick, Question};
 use crate::geo::{Spot, haversine_km};
 use crate::index::{BANDS, Branch, GROUPS, Member, Search};
+use crate::registry::glance::Glance;
 use crate::registry::{Cache, Snapshot};
 
 /// The most caches of an answer.
@@ -85,7 +86,8 @@ impl Looker {
         let mut branches = [const { None }; 2 * GROUPS];
         let trees = snapshot.parts().flat_map(|(caches, index)| {
             let forest = index.forest(question.cloud).into_iter();
-            forest.flat_map(|forest| forest.of(question.menu)).map(|tree| Branch { tree, caches })
+            let trees = forest.flat_map(|forest| forest.of(question.menu));
+            trees.map(|tree| Branch { tree, caches, glances: &snapshot.glances })
         });
         let mut used = 0;
         for (slot, branch) in branches.iter_mut().zip(trees) {
@@ -167,7 +169,7 @@ impl Looker {
                 let enough = if members <= FEW { FEW } else { enough };
                 self.survey(branches, question, band, enough, random);
             }
-            self.take_least_loaded(branches, spot, count - picks.len(), random, picks);
+            self.take_least_loaded(branches, question, spot, count - picks.len(), random, picks);
             if picks.len() == count {
                 return;
             }
@@ -251,22 +253,22 @@ impl Looker {
     ) {
         let Self { drawn, own, seen, candidates, .. } = self;
         for some in drawn[which].chunks(AT_ONCE) {
-            let mut caches = [None; AT_ONCE];
-            for (cache, member) in caches.iter_mut().zip(some) {
-                *cache = Some(member.cache(branches));
+            let mut seats = [0; AT_ONCE];
+            for (seat, member) in seats.iter_mut().zip(some) {
+                *seat = member.seat(branches);
             }
-            let mut judged = [(false, 0); AT_ONCE];
-            for (judged, cache) in judged.iter_mut().zip(caches.iter().flatten()) {
-                *judged = (question.serves(cache), cache.load_class());
+            let mut glances = [Glance::GONE; AT_ONCE];
+            for ((glance, member), seat) in glances.iter_mut().zip(some).zip(seats) {
+                *glance = member.glance(branches, seat);
             }
-            for ((&member, cache), (served, class)) in
-                some.iter().zip(caches.iter().flatten()).zip(judged)
-            {
-                if !served {
-                    if !cache.alive() {
-                        branches[member.branch as usize].tree.bury(member.at as usize);
-                    }
-                } else if !is_own(own, cache) && (!again || seen.insert(member)) {
+            for (&member, glance) in some.iter().zip(glances) {
+                let Some((state, class)) = glance.living() else {
+                    branches[member.branch as usize].tree.bury(member.at as usize);
+                    continue;
+                };
+                let number = || member.cache(branches).number;
+                let is_own = || !own.is_empty() && own.binary_search(&number()).is_ok();
+                if question.serves_in(state) && !is_own() && (!again || seen.insert(member)) {
                     candidates.push((class, member));
                 }
             }
@@ -277,6 +279,7 @@ impl Looker {
     fn take_least_loaded(
         &mut self,
         branches: &[Branch<'_>],
+        question: &Question<'_>,
         spot: Option<Spot>,
         wanted: usize,
         random: &mut Stream,
@@ -312,8 +315,11 @@ impl Looker {
         self.places.extend(self.taken.iter().map(|member| coordinates(member.cache(branches))));
         for (member, place) in self.taken.drain(..).zip(&self.places) {
             let distance_km = distance_km(spot, *place);
-            let cache = Arc::clone(member.cache(branches));
-            picks.push(Pick { cache, distance_km, local: false });
+            let cache = member.cache(branches);
+            // A seat may be another's since the snapshot was taken: the last word is the cache's.
+            if question.serves(cache) {
+                picks.push(Pick { cache: Arc::clone(cache), distance_km, local: false });
+            }
         }
     }
 }
@@ -325,10 +331,6 @@ fn shuffle_head(members: &mut [Member], head: usize, random: &mut Stream) {
         #[expect(clippy::cast_possible_truncation, reason = "below a length")]
         members.swap(at, at + random.below(rest) as usize);
     }
-}
-
-fn is_own(own: &[u64], cache: &Cache) -> bool {
-    !own.is_empty() && own.binary_search(&cache.number).is_ok()
 }
 
 fn on_the_globe(spot: &Spot) -> bool {

@@ -69,12 +69,17 @@ impl Question<'_> {
     /// [`Question::admits`], of a cache that is of the kinds and the cloud.
     #[inline]
     pub(super) fn serves(&self, cache: &Cache) -> bool {
-        let sound = match cache.state() {
+        cache.alive() && self.serves_in(cache.state())
+    }
+
+    /// [`Question::serves`], of a living cache in this state.
+    #[inline]
+    pub(super) fn serves_in(&self, state: State) -> bool {
+        match state {
             State::Verified => true,
             State::Unverified => !self.verified_only,
             State::Failing | State::Drained | State::Banned => false,
-        };
-        sound && cache.alive()
+        }
     }
 }
 

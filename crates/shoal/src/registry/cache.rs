@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use super::State;
+use super::glance::{Glance, Glances, Seat};
 use crate::Now;
 use crate::geo::Place;
 use crate::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
@@ -41,6 +42,9 @@ pub struct Cache {
     state: AtomicU8,
     alive: AtomicBool,
     drifting: AtomicBool,
+    seat: Seat,
+    /// Where its seat is.
+    glances: Option<Arc<Glances>>,
     last_active: AtomicU64,
     heard: AtomicU64,
     /// Entries of a registry are numbered in the order in which they joined, from 0.
@@ -110,9 +114,36 @@ impl Cache {
             state: AtomicU8::new(State::Unverified as u8),
             drifting: AtomicBool::new(drifts(beat, now)),
             alive: AtomicBool::new(true),
+            seat: 0,
+            glances: None,
         };
         cache.set_load(beat.load);
         cache
+    }
+
+    /// The same, with its byte at a seat, from 1, that no other has.
+    #[must_use]
+    pub fn seated(self, glances: &Arc<Glances>, seat: Seat) -> Self {
+        let seated = Self { seat, glances: Some(Arc::clone(glances)), ..self };
+        seated.show();
+        seated
+    }
+
+    /// Where it can be told at a glance how it fares.
+    pub(crate) fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    /// How it fares.
+    pub(crate) fn glance(&self) -> Glance {
+        if self.alive() { Glance::of(self.state(), self.load_class()) } else { Glance::GONE }
+    }
+
+    /// Writes through. The registry's lock keeps two changes apart.
+    fn show(&self) {
+        if let Some(glances) = &self.glances {
+            glances.set(self.seat, self.glance());
+        }
     }
 
     /// KiB/s sent, as the last heartbeat said.
@@ -128,6 +159,7 @@ impl Cache {
     pub fn set_load(&self, load: Number) {
         let integer = if matches!(load, Number::Int(_)) { INTEGER } else { 0 };
         self.load.store(load.value().abs().to_bits() | integer, Relaxed);
+        self.show();
     }
 
     /// Takes what a later heartbeat says.
@@ -151,6 +183,7 @@ impl Cache {
     /// Ends it: it expired, said goodbye or was replaced.
     pub fn end(&self) {
         self.alive.store(false, Relaxed);
+        self.show();
     }
 
     /// The wall clock at its last heartbeat, seconds since 1970; the agent's own at the first.
@@ -174,6 +207,7 @@ impl Cache {
     /// Sets its state.
     pub fn set_state(&self, state: State) {
         self.state.store(state as u8, Relaxed);
+        self.show();
     }
 
     /// Whether its clock and ours differ by more than ten seconds.

@@ -38,6 +38,7 @@ impl Registry {
             let heard = Now { elapsed_ns: now.elapsed_ns.saturating_sub(copied.age_ns), ..now };
             let number = self.membership.next_number();
             let cache = Cache::new(number, copied.id, &copied.beat, place, heard);
+            let cache = self.membership.seat(cache);
             cache.set_state(copied.state);
             self.admit(Entry {
                 cache: Arc::new(cache),

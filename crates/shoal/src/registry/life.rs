@@ -98,6 +98,7 @@ impl Registry {
         let place = beat.address().and_then(|address| locate.place(address));
         let place = place.or_else(|| locate.announced(beat.coordinates));
         let cache = Cache::new(self.membership.next_number(), id, beat, place, now);
+        let cache = self.membership.seat(cache);
         if let Some(twin) = twin {
             self.end(twin);
             self.counts.replaced += 1;
@@ -204,7 +205,7 @@ impl Registry {
     fn end(&mut self, slot: u32) {
         if let Some(entry) = self.entries.remove(slot) {
             entry.cache.end();
-            self.membership.left();
+            self.membership.left(&entry.cache);
         }
     }
 

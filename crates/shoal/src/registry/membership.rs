@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
+use super::glance::{Glances, Seats};
 use super::snapshot::{Base, Snapshot};
 use super::{Cache, Registry};
 use crate::Now;
@@ -19,13 +20,15 @@ const PUBLISH_NS: u64 = 100_000_000;
 /// with each snapshot.
 const MOST_JOINED: usize = 512;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Membership {
     shelf: Arc<Shelf>,
     base: Arc<Base>,
     /// Joined since the base was begun, in that order.
     joined: Vec<Arc<Cache>>,
     next_number: u64,
+    glances: Arc<Glances>,
+    seats: Seats,
     /// Members that left since the base was begun: at most so many of it are gone.
     left: usize,
     changed: bool,
@@ -33,7 +36,36 @@ pub(super) struct Membership {
     rebuilding: bool,
 }
 
+/// Seats are not free as soon as members leave: so many are there for each that may be listed, and
+/// besides. Where none is free, a cache does without.
+const SEATS: usize = 2;
+const MORE_SEATS: usize = 4096;
+const MOST_SEATS: u32 = 1 << 24;
+
 impl Membership {
+    /// Without members, of which there may be so many.
+    pub(super) fn new(most: usize) -> Self {
+        let seats = most.saturating_mul(SEATS).saturating_add(MORE_SEATS);
+        let seats = u32::try_from(seats).map_or(MOST_SEATS, |seats| seats.min(MOST_SEATS));
+        Self {
+            shelf: Arc::default(),
+            base: Arc::default(),
+            joined: Vec::new(),
+            next_number: 0,
+            glances: Arc::new(Glances::new(seats as usize)),
+            seats: Seats::new(seats),
+            left: 0,
+            changed: false,
+            published_ns: 0,
+            rebuilding: false,
+        }
+    }
+
+    /// Gives a cache that is about to join its seat.
+    pub(super) fn seat(&mut self, cache: Cache) -> Cache {
+        cache.seated(&self.glances, self.seats.take())
+    }
+
     pub(super) fn shelf(&self) -> Arc<Shelf> {
         Arc::clone(&self.shelf)
     }
@@ -48,7 +80,8 @@ impl Membership {
         self.changed = true;
     }
 
-    pub(super) fn left(&mut self) {
+    pub(super) fn left(&mut self, cache: &Cache) {
+        self.seats.leave(cache.seat());
         self.left += 1;
         self.changed = true;
     }
@@ -58,7 +91,8 @@ impl Membership {
         // When more come at once, the rest is there with the next base, which is due then.
         let joined = self.joined.iter().take(4 * MOST_JOINED).cloned().collect();
         let generation = self.shelf.load().generation + 1;
-        self.shelf.store(Arc::new(Snapshot::new(generation, Arc::clone(&self.base), joined)));
+        let (base, glances) = (Arc::clone(&self.base), Arc::clone(&self.glances));
+        self.shelf.store(Arc::new(Snapshot::new(generation, base, joined, glances)));
         self.changed = false;
         self.published_ns = now_ns;
     }
@@ -112,6 +146,7 @@ impl Registry {
         }
         membership.rebuilding = true;
         membership.left = 0;
+        membership.seats.base_begun();
         Some(Rebuild { base: Arc::clone(&membership.base), joined: membership.joined.clone() })
     }
 
@@ -124,6 +159,7 @@ impl Registry {
         membership.joined.retain(|cache| upto.is_none_or(|upto| cache.number > upto));
         let before = std::mem::replace(&mut membership.base, rebuilt.base);
         membership.publish(now.elapsed_ns);
+        membership.seats.base_in_force();
         before
     }
 }

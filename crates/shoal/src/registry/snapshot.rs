@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Cache;
+use super::{Cache, Glances};
 use crate::index::Index;
 
 /// The membership at one moment. Members that left since then say so by [`Cache::alive`].
@@ -16,6 +16,8 @@ pub struct Snapshot {
     pub joined: Vec<Arc<Cache>>,
     /// Of `joined`.
     pub recent: Index,
+    /// How they fare at a glance, those of them who have a seat there.
+    pub glances: Arc<Glances>,
 }
 
 /// Members with their index, built off the serving threads and shared by many snapshots.
@@ -40,9 +42,14 @@ impl Snapshot {
     /// Of members and those that joined since, whose index is built here: 1,000 of them take about
     /// a tenth of a millisecond.
     #[must_use]
-    pub fn new(generation: u64, base: Arc<Base>, joined: Vec<Arc<Cache>>) -> Self {
+    pub fn new(
+        generation: u64,
+        base: Arc<Base>,
+        joined: Vec<Arc<Cache>>,
+        glances: Arc<Glances>,
+    ) -> Self {
         let recent = Index::new(&joined);
-        Self { generation, base, joined, recent }
+        Self { generation, base, joined, recent, glances }
     }
 
     /// Members with the index of them: those of the base, and those that joined since.

@@ -7,7 +7,7 @@ use plimsoll_shoal::Now;
 use plimsoll_shoal::geo::{Place, Spot};
 use plimsoll_shoal::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
 use plimsoll_shoal::order::{Menu, Question};
-use plimsoll_shoal::registry::{Base, Cache, Snapshot, State};
+use plimsoll_shoal::registry::{Base, Cache, Glances, Seat, Snapshot, State};
 use plimsoll_workload::random::Stream;
 
 /// What an agent of a Squid at 198.18.0.0/15 says.
@@ -44,10 +44,18 @@ pub(crate) fn squids(places: impl IntoIterator<Item = (f64, f64)>) -> Vec<Arc<Ca
     (0..).zip(places).map(|(number, place)| cache(&beat(number), number, Some(place))).collect()
 }
 
-/// A snapshot in which so many are in the base and the others joined since.
-pub(crate) fn snapshot(mut caches: Vec<Arc<Cache>>, in_base: usize) -> Snapshot {
+/// A snapshot in which so many are in the base and the others joined since. Every second of those
+/// that nobody else has can be told at a glance, the others have to be asked.
+pub(crate) fn snapshot(caches: Vec<Arc<Cache>>, in_base: usize) -> Snapshot {
+    let glances = Arc::new(Glances::new(caches.len()));
+    let seated = |(seat, cache): (Seat, Arc<Cache>)| match Arc::try_unwrap(cache) {
+        Ok(cache) if seat % 2 == 1 => Arc::new(cache.seated(&glances, seat)),
+        Ok(cache) => Arc::new(cache),
+        Err(shared) => shared,
+    };
+    let mut caches: Vec<_> = (1..).zip(caches).map(seated).collect();
     let joined = caches.split_off(in_base.min(caches.len()));
-    Snapshot::new(1, Arc::new(Base::new(caches)), joined)
+    Snapshot::new(1, Arc::new(Base::new(caches)), joined, glances)
 }
 
 /// From there, five Squids.

@@ -1,11 +1,14 @@
 //! The life of entries, case by case; the simulated days are in `simulation`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use plimsoll_shoal::heartbeat::{Heartbeat, Number, Refusal};
+use plimsoll_shoal::order::{Menu, Question, nearest};
 use plimsoll_shoal::registry::{
-    Cache, Copied, Heard, Kept, Origin, Registry, Settings, Source, State,
+    Cache, Copied, Heard, Kept, Origin, Registry, Settings, Snapshot, Source, State,
 };
+use plimsoll_workload::random::Stream;
 
 use crate::support::made_up::{Meridian, at, beat, ip};
 
@@ -48,6 +51,16 @@ fn listed(registry: &mut Registry, seconds: f64) -> Vec<u64> {
     while registry.sweep(at(seconds), 100).more {}
     registry.publish(at(seconds));
     registry.shelf().load().caches().map(|cache| cache.id).collect()
+}
+
+/// Numbers of the caches given to a client of whom nothing is known, best first.
+fn given(snapshot: &Snapshot) -> Vec<u64> {
+    let (client, count, menu) = (ip(THERE), 1000, Menu::All);
+    let (spot, cloud, verified_only, sites) = (None, None, false, None);
+    let question = Question { client, spot, count, menu, cloud, verified_only, sites };
+    let mut picks = Vec::new();
+    nearest(snapshot, &question, &mut Stream::named(1, "look"), &mut picks);
+    picks.iter().map(|pick| pick.cache.number).collect()
 }
 
 #[test]
@@ -293,4 +306,60 @@ fn a_base_built_aside_misses_nobody_who_came_or_went_meanwhile() {
     let numbers: Vec<_> = snapshot.caches().map(|cache| cache.number).collect();
     assert!(numbers.is_sorted());
     assert!(registry.rebuild().is_none());
+}
+
+/// Where one left another sits down, once a base without the first is in force. A reader that still
+/// has the snapshot before is not given the first for the second.
+#[test]
+fn a_seat_that_was_taken_again_says_nothing_of_who_left_it() {
+    let mut registry = registry();
+    let nth = |n: u16, seconds: f64| {
+        let [high, low] = n.to_be_bytes();
+        beat(&format!("u{n}"), [20, 10, high, low], seconds)
+    };
+    let look = |snapshot: &Snapshot| BTreeSet::from_iter(given(snapshot));
+    let renew_base = |registry: &mut Registry, seconds: f64| {
+        let rebuilt = registry.rebuild().unwrap().build();
+        registry.adopt(at(seconds), rebuilt);
+        registry.shelf().load_full()
+    };
+    for n in 0..600 {
+        hear(&mut registry, 0.0, &broker(), &nth(n, 0.0));
+    }
+    let before = renew_base(&mut registry, 1.0);
+    assert_eq!(look(&before), (0..600).collect());
+    for n in 0..600 {
+        registry.goodbye(at(2.0), &broker().source, &format!("u{n}"), at(2.0).unix_s).unwrap();
+    }
+    let between = renew_base(&mut registry, 3.0);
+    assert_eq!(look(&between), BTreeSet::new());
+    for n in 600..1200 {
+        hear(&mut registry, 4.0, &broker(), &nth(n, 4.0));
+    }
+    assert_eq!(look(&before), BTreeSet::new());
+    assert_eq!(look(&renew_base(&mut registry, 5.0)), (600..1200).collect());
+}
+
+#[test]
+fn a_heartbeats_load_and_a_verdict_are_seen_by_the_next_look_up() {
+    let mut registry = registry();
+    let nth = |n: u8, load: u64, seconds: f64| {
+        let mut said = beat(&format!("u{n}"), [20, 10, 0, n], seconds);
+        said.load = Number::Int(load);
+        said
+    };
+    for n in 0..3 {
+        hear(&mut registry, 0.0, &broker(), &nth(n, 10_000, 0.0));
+    }
+    registry.publish(at(0.0));
+    let snapshot = registry.shelf().load_full();
+    hear(&mut registry, 1.0, &broker(), &nth(0, 100_000, 1.0));
+    hear(&mut registry, 1.0, &broker(), &nth(2, 50_000, 1.0));
+    assert_eq!(given(&snapshot), [1, 2, 0]);
+    let second = registry.shelf().load().caches().nth(1).unwrap().id;
+    registry.verified(second, false);
+    assert_eq!(given(&snapshot), [2, 0]);
+    registry.verified(second, true);
+    registry.goodbye(at(2.0), &broker().source, "u2", at(2.0).unix_s).unwrap();
+    assert_eq!(given(&snapshot), [1, 0]);
 }
