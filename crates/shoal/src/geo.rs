@@ -7,7 +7,7 @@ mod source;
 mod sphere;
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use countries::{Country, country};
 pub use mmdb::{Mmdb, MmdbError};
@@ -37,6 +37,35 @@ pub struct Place {
     pub country_name: Option<Box<str>>,
     /// Two letters.
     pub continent: Option<Box<str>>,
+    /// All of it, as answers of Shoal's own paths tell it.
+    pub written: Written,
+}
+
+/// A text that is written when it is first asked for, and kept: a place's is longer than all else
+/// that is said of a cache, and always the same. It is no part of what the place is.
+#[derive(Debug, Clone, Default)]
+pub struct Written(OnceLock<Box<[u8]>>);
+
+impl Written {
+    /// Asks for its memory: something of each part of what is there.
+    #[inline]
+    pub(crate) fn touch(&self) -> u8 {
+        self.0.get().map_or(0, |text| text.chunks(64).fold(0, |sum, part| sum ^ part[0]))
+    }
+
+    pub(crate) fn get_or_write(&self, write: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+        self.0.get_or_init(|| {
+            let mut text = Vec::new();
+            write(&mut text);
+            text.into()
+        })
+    }
+}
+
+impl PartialEq for Written {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Finds places of addresses.

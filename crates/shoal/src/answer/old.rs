@@ -68,10 +68,10 @@ fn entry(out: &mut Vec<u8>, item: OldEntry<'_>) {
     out.extend_from_slice(b", \"last_active\": ");
     python_float(cache.last_active_s(), out);
     out.extend_from_slice(b", \"hostname\": ");
-    python_string(&cache.hostname, out);
+    python_string(cache.hostname(), out);
     // Whatever key the agent used, and `squid` in its name whatever the program.
     out.extend_from_slice(b", \"squid_port\": ");
-    out.extend_from_slice(cache.port.text.as_bytes());
+    out.extend_from_slice(cache.port_text().as_bytes());
     out.extend_from_slice(b", \"public_ip\": ");
     address(out, cache.public_ip.or(cache.external_ip));
     out.extend_from_slice(b", \"private_ip\": ");
@@ -79,8 +79,10 @@ fn entry(out: &mut Vec<u8>, item: OldEntry<'_>) {
     out.extend_from_slice(b", \"external_ip\": ");
     address(out, cache.external_ip);
     out.extend_from_slice(b", \"geo_data\": ");
-    match &cache.place {
-        Some(place) => geo_data(out, place),
+    match cache.place() {
+        Some(place) => {
+            out.extend_from_slice(place.written.get_or_write(|out| geo_data(out, place)));
+        }
         None => out.extend_from_slice(NOWHERE),
     }
     out.extend_from_slice(b", \"load\": ");
@@ -91,10 +93,10 @@ fn entry(out: &mut Vec<u8>, item: OldEntry<'_>) {
     } else {
         b", \"verified\": false, \"global_access\": false, \"max_load\": "
     });
-    match &cache.max_load {
-        Some(most) => out.extend_from_slice(most.text.as_bytes()),
-        None => out.extend_from_slice(b"122000"),
-    }
+    out.extend_from_slice(match cache.max_load_text() {
+        "" => b"122000",
+        text => text.as_bytes(),
+    });
     // `false` would become the string "false" in the client, which is true.
     out.extend_from_slice(if item.local { b", \"local\": true" } else { b", \"local\": null" });
     out.extend_from_slice(b", \"cache_type\": \"");

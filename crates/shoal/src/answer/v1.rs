@@ -82,9 +82,9 @@ fn members(out: &mut Vec<u8>, cache: &Cache, now: Now) {
     out.extend_from_slice(b"{\"id\":");
     name(out, cache.id);
     out.extend_from_slice(b",\"host\":");
-    python_string(&cache.hostname, out);
+    python_string(cache.hostname(), out);
     out.extend_from_slice(b",\"port\":");
-    integer(out, u64::from(cache.port.value));
+    integer(out, u64::from(cache.port));
     out.extend_from_slice(b",\"public_ip\":");
     address(out, cache.public_ip.or(cache.external_ip));
     out.extend_from_slice(b",\"private_ip\":");
@@ -102,12 +102,12 @@ fn members(out: &mut Vec<u8>, cache: &Cache, now: Now) {
     out.extend_from_slice(b",\"load_kib_s\":");
     number(out, cache.load());
     out.extend_from_slice(b",\"max_load_kib_s\":");
-    match &cache.max_load {
-        Some(most) => shortest(out, most.value),
+    match cache.max_load {
+        Some(most) => shortest(out, most),
         None => out.extend_from_slice(b"null"),
     }
     out.extend_from_slice(b",\"country\":");
-    let country = cache.place.as_ref().and_then(|place| place.country_code.as_deref());
+    let country = cache.place().and_then(|place| place.country_code.as_deref());
     string_or_null(out, country);
     out.extend_from_slice(b",\"age_s\":");
     tenths(out, age_s(cache, now));

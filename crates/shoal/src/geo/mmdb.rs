@@ -10,7 +10,7 @@ use maxminddb::Reader;
 
 use super::countries::country;
 use super::record::{Lenient, Where, Whole};
-use super::{Locate, Place, Spot};
+use super::{Locate, Place, Spot, Written};
 
 /// The most places that are shared; caches of further places have their own.
 const SHARED: usize = 16_384;
@@ -141,6 +141,7 @@ fn place_of(whole: Whole<'_>) -> Option<Place> {
         country_code: owned(named.code),
         country_name: owned(named.english.or(known.map(|known| known.name))),
         continent: owned(continent.or(known.map(|known| known.continent))),
+        written: Written::default(),
     })
 }
 

@@ -52,9 +52,9 @@ impl Forest {
 
 /// A cache whose place is no place on the globe counts as one that cannot be located.
 fn point(cache: &Cache) -> Option<Point> {
-    let place = cache.place.as_ref()?;
-    let sound = place.latitude.abs() <= 90.0 && place.longitude.is_finite();
-    sound.then(|| Point::new(place.latitude, place.longitude))
+    let (latitude, longitude) = cache.coordinates()?;
+    let sound = latitude.abs() <= 90.0 && longitude.is_finite();
+    sound.then(|| Point::new(latitude, longitude))
 }
 
 const KINDS: [Kind; 2] = [Kind::Squid, Kind::Varnish];

@@ -269,7 +269,7 @@ fn exact_band(ends: &Ends, square: f32, spot: Spot, cache: &Cache) -> u8 {
 fn band_by_degrees(spot: Spot, cache: &Cache) -> u8 {
     #[expect(clippy::cast_possible_truncation, reason = "nine bands")]
     let last = BANDS as u8 - 1;
-    cache.place.as_ref().map_or(last, |place| {
-        band(haversine_km(spot.latitude, spot.longitude, place.latitude, place.longitude))
+    cache.coordinates().map_or(last, |(latitude, longitude)| {
+        band(haversine_km(spot.latitude, spot.longitude, latitude, longitude))
     })
 }

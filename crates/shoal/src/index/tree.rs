@@ -22,10 +22,10 @@ pub(crate) const LEAF: usize = 16;
 pub(crate) struct Tree {
     /// Positions among all members; those that cannot be located come last.
     order: Box<[u32]>,
-    /// Where it can be told at a glance how these fare.
-    seats: Box<[Seat]>,
-    /// Coordinates of those that can.
-    axes: [Box<[f32]>; 3],
+    /// What is asked of these when they are drawn.
+    lots: Box<[Lot]>,
+    /// How many can be located.
+    located: usize,
     /// Boxes of the children of the inner nodes, by depth and then by place in it.
     boxes: Box<[Pair]>,
     /// Of the leaves.
@@ -33,6 +33,15 @@ pub(crate) struct Tree {
     /// Members found to be dead, which none that died ceases to be: a look-up passes over 64 of
     /// them at once, until a tree without them is built.
     gone: Box<[AtomicU64]>,
+}
+
+/// Coordinates of a member, if it can be located, and its seat: side by side, for a draw asks for
+/// both and for nothing else, and what it asks is cold.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(16))]
+struct Lot {
+    xyz: [f32; 3],
+    seat: Seat,
 }
 
 /// A node: the `place`th of its depth.
@@ -93,6 +102,15 @@ impl Bounds {
     }
 }
 
+impl Lot {
+    #[inline]
+    fn square(&self, from: Point) -> f32 {
+        let [x, y, z] = self.xyz;
+        let (dx, dy, dz) = (x - from.xyz[0], y - from.xyz[1], z - from.xyz[2]);
+        dx * dx + dy * dy + dz * dz
+    }
+}
+
 impl Tree {
     /// Of members by their place and those without one, all by their position.
     pub(crate) fn new(
@@ -112,10 +130,11 @@ impl Tree {
         }
         let order: Box<[u32]> =
             located.iter().map(|&(_, member)| member).chain(unlocated.iter().copied()).collect();
-        let seats = order.iter().map(|&member| caches[member as usize].seat()).collect();
+        let places = located.iter().map(|(point, _)| point.xyz).chain(std::iter::repeat([0.0; 3]));
+        let seats = order.iter().map(|&member| caches[member as usize].seat());
+        let lots = places.zip(seats).map(|(xyz, seat)| Lot { xyz, seat }).collect();
         let gone = (0..order.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let axes = [0, 1, 2].map(|axis| located.iter().map(|(p, _)| p.xyz[axis]).collect());
-        Self { order, seats, axes, boxes: boxes.into(), depth, gone }
+        Self { order, lots, located: located.len(), boxes: boxes.into(), depth, gone }
     }
 
     /// Members, located or not.
@@ -125,7 +144,7 @@ impl Tree {
 
     /// Members that can be located: the first of all.
     pub(crate) fn located(&self) -> usize {
-        self.axes[0].len()
+        self.located
     }
 
     /// The position among all members of the `at`th of this tree.
@@ -136,7 +155,7 @@ impl Tree {
     /// The seat of the `at`th of this tree.
     #[inline]
     pub(crate) fn seat(&self, at: usize) -> Seat {
-        self.seats[at]
+        self.lots[at].seat
     }
 
     /// Where the members of a node are.
@@ -165,19 +184,14 @@ impl Tree {
     /// The square chord from a point to the `at`th located member.
     #[inline]
     pub(crate) fn square(&self, at: usize, from: Point) -> f32 {
-        let [x, y, z] = &self.axes;
-        let (dx, dy, dz) = (x[at] - from.xyz[0], y[at] - from.xyz[1], z[at] - from.xyz[2]);
-        dx * dx + dy * dy + dz * dz
+        self.lots[at].square(from)
     }
 
     /// Square chords from a point to the members of a leaf, which begins at `start`.
     #[inline]
     pub(crate) fn squares(&self, start: usize, end: usize, from: Point, out: &mut [f32; LEAF]) {
-        let [x, y, z] = &self.axes;
-        let (x, y, z) = (&x[start..end], &y[start..end], &z[start..end]);
-        for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
-            let (dx, dy, dz) = (x - from.xyz[0], y - from.xyz[1], z - from.xyz[2]);
-            *out = dx * dx + dy * dy + dz * dz;
+        for (out, lot) in out.iter_mut().zip(&self.lots[start..end]) {
+            *out = lot.square(from);
         }
     }
 

@@ -43,7 +43,6 @@ pub struct Looker {
     candidates: Vec<(u8, Member)>,
     by_class: Vec<Member>,
     taken: Vec<Member>,
-    places: Vec<Option<(f64, f64)>>,
     /// Numbers of the caches of the client's own site, ascending.
     own: Vec<u64>,
 }
@@ -137,7 +136,7 @@ impl Looker {
             found.iter().map(|cache| ((cache.load_class(), random.next_u64()), *cache)).collect();
         ranked.sort_unstable_by_key(|&(rank, _)| rank);
         picks.extend(ranked.iter().take(count).map(|&(_, cache)| {
-            let distance_km = distance_km(spot, coordinates(cache));
+            let distance_km = distance_km(spot, cache.coordinates());
             Pick { cache: Arc::clone(cache), distance_km, local: true }
         }));
         self.own.extend(found.iter().map(|cache| cache.number));
@@ -311,11 +310,10 @@ impl Looker {
         }
         // Again what is far apart is asked before anything depends on it: to count a new owner of
         // a cache waits for all that was asked before.
-        self.places.clear();
-        self.places.extend(self.taken.iter().map(|member| coordinates(member.cache(branches))));
-        for (member, place) in self.taken.drain(..).zip(&self.places) {
-            let distance_km = distance_km(spot, *place);
+        self.taken.iter().for_each(|member| member.cache(branches).touch());
+        for member in self.taken.drain(..) {
             let cache = member.cache(branches);
+            let distance_km = distance_km(spot, cache.coordinates());
             // A seat may be another's since the snapshot was taken: the last word is the cache's.
             if question.serves(cache) {
                 picks.push(Pick { cache: Arc::clone(cache), distance_km, local: false });
@@ -335,10 +333,6 @@ fn shuffle_head(members: &mut [Member], head: usize, random: &mut Stream) {
 
 fn on_the_globe(spot: &Spot) -> bool {
     spot.latitude.abs() <= 90.0 && spot.longitude.is_finite()
-}
-
-fn coordinates(cache: &Cache) -> Option<(f64, f64)> {
-    cache.place.as_ref().map(|place| (place.latitude, place.longitude))
 }
 
 fn distance_km(from: Option<Spot>, to: Option<(f64, f64)>) -> Option<f64> {

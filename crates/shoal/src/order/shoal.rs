@@ -63,14 +63,14 @@ pub fn shoal_order<'a>(
 ) -> Vec<Weighed> {
     let mut weighed = Vec::new();
     for cache in caches {
-        let Some(place) = &cache.place else { continue };
+        let Some((latitude, longitude)) = cache.coordinates() else { continue };
         if !cache.alive() || !menu.has(cache.kind, cache.upstream) {
             continue;
         }
         let state = cache.state();
         let local = !matches!(state, State::Drained | State::Banned) && same_domain(cache);
         if state == State::Verified || local {
-            let km = distance_km(spot.latitude, spot.longitude, place.latitude, place.longitude);
+            let km = distance_km(spot.latitude, spot.longitude, latitude, longitude);
             let cost = weighing.cost(km, cache.load().value());
             weighed.push(Weighed { cache: Arc::clone(cache), cost, local });
         }

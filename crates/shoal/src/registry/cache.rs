@@ -9,7 +9,7 @@ use super::State;
 use super::glance::{Glance, Glances, Seat};
 use crate::Now;
 use crate::geo::Place;
-use crate::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream};
+use crate::heartbeat::{Heartbeat, Kind, Number, Upstream};
 
 /// What a cache is known by beside its secret: the same one under a new uuid replaces the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,10 +51,14 @@ pub struct Cache {
     pub number: u64,
     /// Its public name: a truncated HMAC of its uuid.
     pub id: u64,
-    /// Its host's name.
-    pub hostname: Box<str>,
-    /// Where it listens, and as it was received.
-    pub port: Echo<u16>,
+    /// Latitude and longitude of its place, degrees; NaN if it has none.
+    coordinates: (f64, f64),
+    /// What answers repeat as it was received, in one piece of memory: the host's name, then the
+    /// port, then what it can send; and where the first two end.
+    text: Box<str>,
+    ends: (u16, u16),
+    /// Where it listens.
+    pub port: u16,
     /// The program.
     pub kind: Kind,
     /// What it may be used for.
@@ -65,14 +69,13 @@ pub struct Cache {
     pub private_ip: Option<IpAddr>,
     /// See [`Heartbeat::external_ip`].
     pub external_ip: Option<IpAddr>,
-    /// KiB/s that it can send, where it says so, and as it was received.
-    pub max_load: Option<Echo<f64>>,
+    /// KiB/s that it can send, where it says so.
+    pub max_load: Option<f64>,
     /// The cloud it runs in.
     pub cloud: Option<Box<str>>,
     /// Its agent's version.
     pub version: Option<Box<str>>,
-    /// Where it is, if known.
-    pub place: Option<Arc<Place>>,
+    place: Option<Arc<Place>>,
     /// When it joined: the wall clock, seconds since 1970.
     pub created_s: f64,
 }
@@ -92,18 +95,23 @@ impl Cache {
         now: Now,
     ) -> Self {
         let most = beat.max_load.as_ref().map_or(0.0, |most| most.value);
+        let (text, ends) = text_of(beat);
         let cache = Self {
             full: if most > 0.0 { most } else { DEFAULT_MAX_LOAD },
             number,
             id,
-            hostname: beat.hostname.clone(),
-            port: beat.port.clone(),
+            coordinates: place
+                .as_ref()
+                .map_or((f64::NAN, f64::NAN), |place| (place.latitude, place.longitude)),
+            text,
+            ends,
+            port: beat.port.value,
             kind: beat.kind,
             upstream: beat.upstream,
             public_ip: beat.public_ip,
             private_ip: beat.private_ip,
             external_ip: beat.external_ip,
-            max_load: beat.max_load.clone(),
+            max_load: beat.max_load.as_ref().map(|most| most.value),
             cloud: beat.cloud.clone(),
             version: beat.version.clone(),
             place,
@@ -146,6 +154,47 @@ impl Cache {
         }
     }
 
+    /// Its host's name.
+    #[must_use]
+    pub fn hostname(&self) -> &str {
+        self.text.get(..self.ends.0.into()).unwrap_or_default()
+    }
+
+    /// Where it listens, as it was received: `3128` or `"3128"`.
+    #[must_use]
+    pub fn port_text(&self) -> &str {
+        self.text.get(self.ends.0.into()..self.ends.1.into()).unwrap_or_default()
+    }
+
+    /// What it can send, as it was received; empty where that was not said.
+    #[must_use]
+    pub fn max_load_text(&self) -> &str {
+        self.text.get(self.ends.1.into()..).unwrap_or_default()
+    }
+
+    /// Where it is, if known.
+    #[must_use]
+    pub fn place(&self) -> Option<&Arc<Place>> {
+        self.place.as_ref()
+    }
+
+    /// Latitude and longitude of its place, degrees.
+    #[must_use]
+    pub fn coordinates(&self) -> Option<(f64, f64)> {
+        (!self.coordinates.0.is_nan()).then_some(self.coordinates)
+    }
+
+    /// Asks for the memory that an answer needs of it, at all of its places at once. Where several
+    /// caches are touched before any is told of, their memory comes at the same time.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        let place = self.place.as_ref().map_or(0, |place| place.written.touch());
+        let text = self.text.as_bytes().first().copied().unwrap_or_default();
+        let ends =
+            self.load.load(Relaxed) ^ self.created_s.to_bits() ^ self.coordinates.0.to_bits();
+        std::hint::black_box(ends ^ u64::from(place ^ text));
+    }
+
     /// KiB/s sent, as the last heartbeat said.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "set from a u64")]
     #[must_use]
@@ -176,7 +225,7 @@ impl Cache {
         Identity {
             address: self.public_ip.or(self.external_ip),
             private_ip: self.private_ip,
-            port: self.port.value,
+            port: self.port,
         }
     }
 
@@ -229,6 +278,16 @@ impl Cache {
     pub fn load_class(&self) -> u8 {
         ((self.load().value() / self.full).min(1.0) * 10.0) as u8
     }
+}
+
+/// What a heartbeat says of the host's name, the port and what the cache can send, and where the
+/// first two end. A name is at most 253 bytes, a number as text some twenty.
+fn text_of(beat: &Heartbeat) -> (Box<str>, (u16, u16)) {
+    let max_load = beat.max_load.as_ref().map_or("", |most| &*most.text);
+    let text = [&*beat.hostname, &*beat.port.text, max_load].concat();
+    let end = |bytes: usize| u16::try_from(bytes).unwrap_or(u16::MAX);
+    let name_end = beat.hostname.len();
+    (text.into(), (end(name_end), end(name_end + beat.port.text.len())))
 }
 
 /// Seconds by which an agent's clock may differ from ours before that is told.

@@ -1,9 +1,9 @@
 //! How caches fare at a glance: a byte each, all in one array.
 //!
-//! A look-up among many asks some twenty caches whether they may be served and how loaded they are,
-//! and answers with five. Asked of the caches themselves, that is twenty looks at cold memory; their
-//! bytes stand in an array that is small enough to stay warm. Heartbeats, verdicts and ends write
-//! through to it under the registry's lock.
+//! A look-up among many asks some twenty caches whether they may be served and how loaded they
+//! are, and answers with five. Asked of the caches themselves, that is twenty looks at cold
+//! memory; their bytes stand in an array that is small enough to stay warm. Heartbeats, verdicts
+//! and ends write through to it under the registry's lock.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 

@@ -78,8 +78,8 @@ impl Lookup {
     /// A script of proxy auto-configuration: a correct one, or as the original writes it.
     pub(super) fn script(&mut self, shared: &Shared, client: IpAddr, correct: bool) -> Reply {
         let mut body = Vec::new();
-        let host = |cache: &'_ Arc<Cache>| (cache.hostname.clone(), cache.port.value);
-        let hosts: Vec<_> = if shared.order == Order::Shoal {
+        let host = |cache: &'_ Arc<Cache>| (Box::from(cache.hostname()), cache.port);
+        let hosts: Vec<(Box<str>, u16)> = if shared.order == Order::Shoal {
             let weighed = shoal(shared, client, Menu::Squid, COUNT);
             weighed.iter().map(|weighed| host(&weighed.cache)).collect()
         } else {

@@ -51,7 +51,7 @@ fn ours(world: &World, asked: &Recorded, index: usize) -> Ours {
         Route::Wpad => {
             let nearest = nearest(world, asked, &caches, Menu::Squid, pac::COUNT);
             let host =
-                |weighed: &'_ Weighed| (weighed.cache.hostname.clone(), weighed.cache.port.value);
+                |weighed: &'_ Weighed| (Box::from(weighed.cache.hostname()), weighed.cache.port);
             let hosts: Vec<_> = nearest.iter().map(host).collect();
             pac::wpad(&mut body, hosts.iter().map(|(host, port)| (&**host, *port)));
             (200, PAC, None)
@@ -109,7 +109,7 @@ fn the_recorded_registry_has_every_cache_that_the_original_listed() {
     let Some(folder) = folder(name) else { return };
     let answers = answers(&folder);
     let caches = World::new(&folder, &answers).caches(0);
-    let named: Vec<&str> = caches.iter().map(|cache| &*cache.hostname).collect();
+    let named: Vec<&str> = caches.iter().map(|cache| cache.hostname()).collect();
     let expected = [
         "host-142-104-6-10.net-142-104.example",
         "squid1.cern.example",

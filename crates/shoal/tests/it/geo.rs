@@ -58,6 +58,7 @@ fn nested_records_are_read_as_their_source_has_them() {
             country_name: string(&record["country"]["names"]["en"])
                 .or(known.map(|known| known.name.into())),
             continent: string(&record["continent"]["code"]),
+            ..Place::default()
         };
         assert_eq!(*mmdb.place(address).unwrap(), expected, "{address}");
         let spot = mmdb.spot(address).unwrap();
@@ -125,6 +126,7 @@ fn flat_records_are_read_with_single_precision_as_it_was_meant() {
         country_code: Some("JP".into()),
         country_name: Some("Japan".into()),
         continent: Some("AS".into()),
+        ..Place::default()
     };
     assert_eq!(*place, expected);
     let spot = Spot { latitude: 35.6916, longitude: 139.768, country: Some(*b"JP") };

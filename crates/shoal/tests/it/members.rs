@@ -85,7 +85,7 @@ pub(crate) fn any<T: Copy>(random: &mut Stream, of: &[T]) -> T {
 /// The band of a cache by the definition: the angle between two vectors, then a logarithm. 8 where
 /// either end is unknown.
 pub(crate) fn band_of(spot: Option<Spot>, cache: &Cache) -> i32 {
-    let (Some(spot), Some(place)) = (spot, cache.place.as_ref()) else { return 8 };
+    let (Some(spot), Some(place)) = (spot, cache.place()) else { return 8 };
     let vector = |latitude: f64, longitude: f64| {
         let (lat, lon) = (latitude.to_radians(), longitude.to_radians());
         [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()]

@@ -78,7 +78,7 @@ fn check_each(picks: &[Pick], question: &Question<'_>) {
     for Pick { cache, distance_km, local } in picks {
         assert!(may_be_served(cache, question), "{cache:?}");
         assert_eq!(*local, rank(cache, question).0 == -1);
-        assert_eq!(distance_km.is_some(), question.spot.is_some() && cache.place.is_some());
+        assert_eq!(distance_km.is_some(), question.spot.is_some() && cache.place().is_some());
     }
 }
 

@@ -70,7 +70,7 @@ fn recorded_answers_have_these_costs_to_the_last_bit() {
         let spot = Spot { latitude, longitude, country: None };
         let expected = entries(&answer["body_json"]);
         let entry_of =
-            |cache: &Cache| expected.iter().find(|entry| entry["hostname"] == *cache.hostname);
+            |cache: &Cache| expected.iter().find(|entry| entry["hostname"] == *cache.hostname());
         for cache in &caches {
             if let Some(entry) = entry_of(cache) {
                 cache.set_load(Number::Float(entry["load"].as_f64().unwrap()));
@@ -82,7 +82,7 @@ fn recorded_answers_have_these_costs_to_the_last_bit() {
         let found = shoal_order(caches.iter(), spot, menu, count, &weighing, same);
         assert_eq!(found.len(), count, "{path}");
         for (Weighed { cache, cost, local }, entry) in found.iter().zip(expected) {
-            assert_eq!(entry["hostname"], *cache.hostname, "{path}");
+            assert_eq!(entry["hostname"], *cache.hostname(), "{path}");
             let recorded = entry["distance"].as_f64().unwrap();
             assert_eq!(cost.to_bits(), recorded.to_bits(), "{cost} is not {recorded}: {path}");
             assert_eq!(*local, entry["local"] == true);

@@ -148,7 +148,7 @@ impl World {
 
     /// Whether a cache is at the client's own domain.
     pub(crate) fn local(&self, client: IpAddr, cache: &Cache) -> bool {
-        self.same_domain.contains(&(client, cache.hostname.to_string()))
+        self.same_domain.contains(&(client, cache.hostname().to_owned()))
     }
 }
 
@@ -179,5 +179,6 @@ fn place(geo: &Value) -> Place {
         country_code: text("country_code"),
         country_name: text("country_name"),
         continent: text("continent"),
+        ..Place::default()
     }
 }
