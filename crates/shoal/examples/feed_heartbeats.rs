@@ -1,10 +1,12 @@
 //! Agents, many in one process: announces COUNT caches to a server and keeps them alive.
 //!
-//!     feed_heartbeats HOST:PORT COUNT [RATE 0] [CHURN 0] [SECONDS 0] [SEED 1]
+//!     feed_heartbeats HOST:PORT COUNT [RATE 0] [CHURN 0] [SECONDS 0] [SEED 1] [END_S 0]
 //!
 //! Announces all of them once as fast as the server takes them, prints how long that took, and
 //! then, for SECONDS, sends RATE heartbeats of known caches a second, and lets CHURN caches join
 //! and as many leave. Addresses are all over the IPv4 space; from loopback, which may announce any.
+//! With END_S (at least 15) each says an interval of its own, such that all of them expire so many
+//! seconds after the start, together.
 #![expect(clippy::unwrap_used, reason = "a run that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "keeps pace with the clock")]
 #![expect(clippy::print_stdout, reason = "says how long it took")]
@@ -23,6 +25,8 @@ struct Feeder {
     host: String,
     random: Stream,
     out: Vec<u8>,
+    /// When all expire.
+    end: Option<Instant>,
     sent: u64,
     answered: u64,
     tail: Vec<u8>,
@@ -34,11 +38,16 @@ impl Feeder {
         let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
         let address = address(number);
         let load = self.random.below(122_000);
+        // An entry lives for four intervals.
+        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
+        let interval = left.map_or(String::new(), |left| {
+            format!(", \"interval\": {:.6}", left.as_secs_f64() / 4.0)
+        });
         let body = format!(
             "{{\"uuid\": \"{number:016x}{life:016x}\", \"hostname\": \"squid{number}.example\", \
              \"cache_port\": 3128, \"cache_type\": \"squid\", \"verified\": false, \
              \"max_load\": 122000, \"upstream\": \"both\", \"public_ip\": \"{address}\", \
-             \"timestamp\": {unix_s:.6}, \"load\": {load}}}"
+             \"timestamp\": {unix_s:.6}, \"load\": {load}{interval}}}"
         );
         self.request("POST", &body);
     }
@@ -99,12 +108,14 @@ fn main() {
     let mut number = |default: u64| given.next().map_or(default, |text| text.parse().unwrap());
     let count = number(1000);
     let (rate, churn, seconds, seed) = (number(0), number(0), number(0), number(1));
+    let end_s = number(0);
     let stream = TcpStream::connect(&host).unwrap();
     stream.set_nodelay(true).unwrap();
     let random = Stream::named(seed, "feed");
     let (out, tail) = (Vec::new(), Vec::new());
-    let mut feeder = Feeder { stream, host, random, out, sent: 0, answered: 0, tail };
     let start = Instant::now();
+    let end = (end_s > 0).then(|| start + Duration::from_secs(end_s));
+    let mut feeder = Feeder { stream, host, random, out, end, sent: 0, answered: 0, tail };
     for number in 0..count {
         feeder.beat(number, 1);
     }
