@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use ipnet::IpNet;
-use plimsoll_shoal::{client, heartbeat, server};
+use plimsoll_shoal::{client, heartbeat, server, verify};
 
 #[derive(Args)]
 pub(crate) struct Shoal {
@@ -29,6 +29,7 @@ Examples:
   plimsoll shoal server --geo city.mmdb
   plimsoll shoal server --listen 0.0.0.0:80 --geo city.mmdb --state /var/lib/shoal
   plimsoll shoal server --amqp amqps://me@broker/vhost --amqp-password-file /etc/shoal/password
+  plimsoll shoal server --verify http://stratum.example/cvmfs/some.repo/.cvmfswhitelist
   curl http://127.0.0.1:8080/nearest/5
 
 Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed; with --amqp,
@@ -58,6 +59,8 @@ pub(crate) struct ShoalServer {
     /// Give verified caches only
     #[arg(long)]
     pub(crate) verified_only: bool,
+    #[command(flatten)]
+    pub(crate) verify: Verify,
     /// Networks that may announce any address; loopback always may
     #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
     pub(crate) trust: Vec<IpNet>,
@@ -237,6 +240,27 @@ pub(crate) struct Amqp {
     /// Its key, PEM
     #[arg(long, value_name = "FILE", requires = "amqp_cert")]
     pub(crate) amqp_key: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Verify {
+    /// Fetch this object, of at most 4 KiB with its head, through each cache again and again: who
+    /// delivers it is verified, who fails twice in a row is failing and not given
+    #[arg(long, value_name = "URL")]
+    pub(crate) verify: Option<String>,
+    /// What the object has in it; of a .cvmfswhitelist its repository's name will do
+    #[arg(long, value_name = "TEXT", requires = "verify")]
+    pub(crate) verify_text: Option<String>,
+    /// The shortest time between two questions to one network (a /24 or /56): agents' interval
+    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "verify")]
+    pub(crate) verify_every: String,
+    /// Private networks whose caches are asked, too; all others must be globally routable
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',', requires = "verify")]
+    pub(crate) verify_private: Vec<IpNet>,
+    /// The ports that are asked
+    #[arg(long, value_name = "PORT", value_delimiter = ',', requires = "verify",
+          default_values_t = verify::PORTS)]
+    pub(crate) verify_ports: Vec<u16>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -55,6 +55,7 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
         sites: Sites::default(),
         order: Order::Bands,
         verified_only: false,
+        verify: None,
         trust: Vec::new(),
         trusted_proxies: Vec::new(),
         auth: Auth::Off,

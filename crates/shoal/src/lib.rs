@@ -23,5 +23,6 @@ mod now;
 pub mod order;
 pub mod registry;
 pub mod server;
+pub mod verify;
 
 pub use now::Now;

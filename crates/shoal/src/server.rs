@@ -24,6 +24,7 @@ mod peers;
 mod reply;
 mod shared;
 mod upkeep;
+mod verifier;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -79,6 +80,7 @@ impl Server {
             threads.push(accept::spawn(number, listener, Arc::clone(&shared))?);
         }
         threads.push(upkeep::spawn(Arc::clone(&shared))?);
+        threads.extend(verifier::spawn(&shared)?);
         peers::spawn(Arc::clone(&shared))?;
         Ok(Self { local, shared, threads })
     }

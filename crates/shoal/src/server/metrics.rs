@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::Shared;
+use super::{Shared, verifier};
 use crate::answer::paths::{Route, V1};
 use crate::geo::MmdbError;
 
@@ -25,6 +25,7 @@ pub(super) struct Metrics {
     time_ns: AtomicU64,
     geography_loads: AtomicU64,
     geography_failures: AtomicU64,
+    pub(super) verify: verifier::Counts,
 }
 
 impl Metrics {
@@ -62,6 +63,9 @@ impl Metrics {
         self.write_times(&mut page);
         write_registry(&mut page, shared);
         write_brokers(&mut page, shared);
+        if shared.verify.is_some() {
+            write_verification(&mut page, &self.verify);
+        }
         let loads = self.geography_loads.load(Relaxed);
         page.one("shoal_geography_loads_total", "counter", "databases read again", loads);
         let failures = self.geography_failures.load(Relaxed);
@@ -139,6 +143,27 @@ fn write_brokers(page: &mut Page<'_>, shared: &Shared) {
             page.labelled("shoal_broker_failures_total", &label, count);
         }
     }
+}
+
+fn write_verification(page: &mut Page<'_>, counts: &verifier::Counts) {
+    let name = "shoal_verify_questions_total";
+    page.head(name, "counter", "questions to caches, by what came of them");
+    for (outcome, count) in counts.outcomes() {
+        page.labelled(name, &format!("outcome=\"{outcome}\""), count);
+    }
+    let name = "shoal_verify_changes_total";
+    page.head(name, "counter", "caches whose state verification changed");
+    for (state, count) in counts.changes() {
+        page.labelled(name, &format!("state=\"{state}\""), count);
+    }
+    let name = "shoal_verify_not_allowed_total";
+    page.head(name, "counter", "caches that joined and are never asked");
+    for (reason, count) in counts.not_allowed() {
+        page.labelled(name, &format!("reason=\"{reason}\""), count);
+    }
+    let help = "addresses and ports asked in turn";
+    page.one("shoal_verify_aims", "gauge", help, counts.aims());
+    page.one("shoal_verify_in_flight", "gauge", "questions under way", counts.in_flight());
 }
 
 /// A page being written.

@@ -55,6 +55,8 @@ pub struct Options {
     pub order: Order,
     /// Only verified caches are given.
     pub verified_only: bool,
+    /// What is fetched through the caches, if anything.
+    pub verify: Option<crate::verify::Settings>,
     /// Networks whose announcements are believed as they are; loopback always is.
     pub trust: Vec<IpNet>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.

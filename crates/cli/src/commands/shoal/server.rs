@@ -11,17 +11,21 @@ use plimsoll_shoal::geo::Geography;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Folder, Options, Server, random_key};
+use plimsoll_shoal::verify::{Allowed, Object, Settings as Verification};
 use plimsoll_units::duration;
 
-use super::{amqp, wrong};
+use super::{amqp, url, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::shoal_args::ShoalServer;
-use crate::terminal::error::read;
+use crate::shoal_args::{ShoalServer, Verify};
+use crate::terminal::error::{UsageError, read};
 use crate::terminal::{print, say};
 
 /// How often it is looked whether to end.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The shortest time between two questions of verification to one network.
+const SHORTEST: Duration = Duration::from_secs(1);
 
 /// Runs the command until it is interrupted.
 pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
@@ -29,6 +33,9 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     let options = options(args)?;
     if options.auth == Auth::Off && args.keys.is_some() {
         say("note: --keys says nothing without --auth optional or --auth required");
+    }
+    if args.verified_only && args.verify.verify.is_none() {
+        say("note: without --verify only what a trusted source calls verified is given");
     }
     let broker = amqp::broker(&args.amqp)?;
     let stop = Interrupts::flag()?;
@@ -85,6 +92,7 @@ fn options(args: &ShoalServer) -> Result<Options> {
         sites: table(args.sites.as_deref(), Sites::parse)?,
         order: args.order.into(),
         verified_only: args.verified_only,
+        verify: verification(&args.verify)?,
         trust: args.trust.clone(),
         trusted_proxies: args.trusted_proxy.clone(),
         auth: args.auth.into(),
@@ -93,6 +101,20 @@ fn options(args: &ShoalServer) -> Result<Options> {
         peers: args.peer.clone(),
         access_log: args.access_log.clone(),
     })
+}
+
+/// What is fetched through the caches, if anything.
+fn verification(args: &Verify) -> Result<Option<Verification>> {
+    let Some(object) = &args.verify else { return Ok(None) };
+    let object = Object::new(url("--verify", object)?, args.verify_text.clone());
+    let object = object.map_err(|error| wrong("--verify", error))?;
+    let allowed = Allowed::new(args.verify_private.clone(), args.verify_ports.clone());
+    let allowed = allowed.map_err(|error| wrong("--verify-private, --verify-ports", error))?;
+    let every = read("--verify-every", &args.verify_every, duration)?;
+    if every < SHORTEST {
+        return Err(UsageError("--verify-every: at least 1s".to_owned()).into());
+    }
+    Ok(Some(Verification { object, allowed, every, say }))
 }
 
 /// What a file of lines says; nothing without a file.

@@ -32,6 +32,7 @@ pub(crate) fn options() -> Options {
         sites: Sites::default(),
         order: Order::Bands,
         verified_only: false,
+        verify: None,
         trust: Vec::new(),
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
         auth: Auth::Off,
