@@ -43,3 +43,5 @@ mod server_rules;
 mod shared;
 mod simulation;
 mod support;
+mod verify;
+mod verify_turns;
