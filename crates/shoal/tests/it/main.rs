@@ -44,4 +44,5 @@ mod shared;
 mod simulation;
 mod support;
 mod verify;
+mod verify_live;
 mod verify_turns;
