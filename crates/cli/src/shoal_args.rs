@@ -29,6 +29,7 @@ Examples:
   plimsoll shoal server --geo city.mmdb
   plimsoll shoal server --listen 0.0.0.0:80 --geo city.mmdb --state /var/lib/shoal
   plimsoll shoal server --amqp amqps://me@broker/vhost --amqp-password-file /etc/shoal/password
+  plimsoll shoal server --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem
   plimsoll shoal server --verify http://stratum.example/cvmfs/some.repo/.cvmfswhitelist
   curl http://127.0.0.1:8080/nearest/5
 
@@ -40,6 +41,12 @@ pub(crate) struct ShoalServer {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    /// Speak HTTPS with this certificate and its chain, PEM; read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// Serving threads; as many as there are cores, where nothing is said
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -82,6 +89,9 @@ pub(crate) struct ShoalServer {
     /// A registry to copy the list from at the start: its URL; the first that answers is taken
     #[arg(long, value_name = "URL")]
     pub(crate) peer: Vec<String>,
+    /// Whom to trust for an https:// peer, PEM; else this host's list
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    pub(crate) peer_ca: Option<PathBuf>,
     /// Keep the key of the caches' names and what was decided about them in this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) state: Option<PathBuf>,
@@ -107,6 +117,9 @@ pub(crate) struct ShoalAgent {
     /// A registry to announce the cache to, by its URL; each gets every heartbeat
     #[arg(long, value_name = "URL", required = true)]
     pub(crate) server: Vec<String>,
+    /// Whom to trust for an https:// registry, PEM; else this host's list
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// The cache's port; looked for where nothing is said
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
@@ -162,6 +175,9 @@ pub(crate) struct ShoalClient {
     /// A registry by its URL; they are tried in order
     #[arg(long, value_name = "URL", required = true)]
     pub(crate) server: Vec<String>,
+    /// Whom to trust for an https:// registry, PEM; else this host's list
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// How many caches are wanted
     #[arg(long, short = 'n', value_name = "N", default_value = "2")]
     pub(crate) count: usize,

@@ -46,6 +46,7 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
     let geography = geo.map_or_else(|| Ok(Geography::none()), Geography::open)?;
     let server = Server::start(Options {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
+        tls: None,
         threads: 1,
         settings: Settings { most_entries: 2_000_000, ..Settings::default() },
         secret: [7; 32],
@@ -62,6 +63,7 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
         keys: Keys::read("")?,
         rate: 1.0,
         peers: Vec::new(),
+        peer_ca: None,
         access_log: None,
     })?;
     let long = Duration::from_secs(3600);

@@ -22,6 +22,7 @@ mod metrics;
 mod options;
 mod peers;
 mod reply;
+mod secure;
 mod shared;
 mod upkeep;
 mod verifier;
@@ -36,6 +37,7 @@ pub use complaints::Complaint;
 pub use folder::{Folder, FolderError, random_key};
 pub use letter::Letter;
 pub use options::{Auth, Options, Order};
+pub use secure::{Certificate, CertificateError};
 pub use shared::Shared;
 
 /// Why a server does not start.

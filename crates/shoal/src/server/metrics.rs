@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Shared, verifier};
+use super::{Shared, secure, verifier};
 use crate::answer::paths::{Route, V1};
 use crate::geo::MmdbError;
 
@@ -26,6 +26,7 @@ pub(super) struct Metrics {
     geography_loads: AtomicU64,
     geography_failures: AtomicU64,
     pub(super) verify: verifier::Counts,
+    pub(super) tls: secure::Counts,
 }
 
 impl Metrics {
@@ -65,6 +66,9 @@ impl Metrics {
         write_brokers(&mut page, shared);
         if shared.verify.is_some() {
             write_verification(&mut page, &self.verify);
+        }
+        if shared.tls.is_some() {
+            write_tls(&mut page, &self.tls);
         }
         let loads = self.geography_loads.load(Relaxed);
         page.one("shoal_geography_loads_total", "counter", "databases read again", loads);
@@ -143,6 +147,18 @@ fn write_brokers(page: &mut Page<'_>, shared: &Shared) {
             page.labelled("shoal_broker_failures_total", &label, count);
         }
     }
+}
+
+fn write_tls(page: &mut Page<'_>, counts: &secure::Counts) {
+    let name = "shoal_tls_handshakes_total";
+    page.head(name, "counter", "handshakes, by what came of them");
+    for (outcome, count) in counts.outcomes() {
+        page.labelled(name, &format!("outcome=\"{outcome}\""), count);
+    }
+    let [loads, failures] = counts.certificates();
+    page.one("shoal_tls_loads_total", "counter", "certificates read again", loads);
+    let help = "certificates that could not be read";
+    page.one("shoal_tls_failures_total", "counter", help, failures);
 }
 
 fn write_verification(page: &mut Page<'_>, counts: &verifier::Counts) {

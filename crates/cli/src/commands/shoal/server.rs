@@ -10,7 +10,7 @@ use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
-use plimsoll_shoal::server::{Auth, Folder, Options, Server, random_key};
+use plimsoll_shoal::server::{Auth, Certificate, Folder, Options, Server, random_key};
 use plimsoll_shoal::verify::{Allowed, Object, Settings as Verification};
 use plimsoll_units::duration;
 
@@ -41,7 +41,8 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     let stop = Interrupts::flag()?;
     let server = Server::start(options)?;
     let consumer = broker.map(|broker| broker.hear(&server)).transpose()?;
-    print(&format!("listening on http://{}\n", server.local_addr()))?;
+    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+    print(&format!("listening on {scheme}://{}\n", server.local_addr()))?;
     let mut waited = Duration::ZERO;
     while !stop.load(Relaxed) && run_for.is_none_or(|time| waited < time) {
         std::thread::park_timeout(LOOK);
@@ -79,6 +80,7 @@ fn options(args: &ShoalServer) -> Result<Options> {
     let ttl = read("--ttl", &args.ttl, duration)?;
     Ok(Options {
         listen: args.listen,
+        tls: certificate(args)?,
         threads: args.threads.unwrap_or_else(cores).max(1),
         settings: Settings {
             ttl_ns: u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX),
@@ -99,8 +101,16 @@ fn options(args: &ShoalServer) -> Result<Options> {
         keys: table(args.keys.as_deref(), Keys::read)?,
         rate: args.announce_rate,
         peers: args.peer.clone(),
+        peer_ca: args.peer_ca.clone(),
         access_log: args.access_log.clone(),
     })
+}
+
+/// By which connections are encrypted, if they are.
+fn certificate(args: &ShoalServer) -> Result<Option<Certificate>> {
+    let files = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
+    let certificate = files.map(|(chain, key)| Certificate::open(chain, key)).transpose();
+    certificate.map_err(|error| wrong("--tls-cert, --tls-key", error))
 }
 
 /// What is fetched through the caches, if anything.

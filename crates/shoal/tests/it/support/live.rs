@@ -23,6 +23,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn options() -> Options {
     Options {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        tls: None,
         threads: 2,
         settings: Settings::default(),
         secret: [7; 32],
@@ -39,6 +40,7 @@ pub(crate) fn options() -> Options {
         keys: Keys::read("").unwrap(),
         rate: 1000.0,
         peers: Vec::new(),
+        peer_ca: None,
         access_log: None,
     }
 }
