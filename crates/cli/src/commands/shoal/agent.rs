@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
     let servers = args.server.iter().map(|text| url("--server", text));
     let servers: Vec<Url> = servers.collect::<Result<_>>()?;
     let options = options(args, servers.first())?;
-    let dial = dial(args.ca.as_deref(), &servers)?;
+    let dial = dial("--ca", args.ca.as_deref(), &servers)?;
     let mut registries: Vec<Box<dyn Announce>> = Vec::new();
     for server in &servers {
         let sign = args.key.as_deref().map(signer).transpose()?;

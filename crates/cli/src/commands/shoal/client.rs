@@ -19,7 +19,7 @@ use crate::terminal::{print, say};
 pub(crate) fn run(args: &ShoalClient) -> Result<Exit> {
     let servers = args.server.iter().map(|text| url("--server", text));
     let options = options(args, servers.collect::<Result<_>>()?)?;
-    let dial = dial(args.ca.as_deref(), &options.servers)?;
+    let dial = dial("--ca", args.ca.as_deref(), &options.servers)?;
     let clock = Clock::start();
     let world = World { dial, now: &|| clock.now(), own: way_out() };
     let outcome = client::run(&options, &world)?;

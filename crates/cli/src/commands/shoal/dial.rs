@@ -8,25 +8,26 @@ use plimsoll_shoal::http1::{Dial, Plain, Url};
 
 use crate::terminal::error::UsageError;
 
-/// The way to these registries; `ca` is a file of roots to trust for `https`, else the host's are.
-pub(super) fn dial(ca: Option<&Path>, servers: &[Url]) -> Result<Arc<dyn Dial>> {
+/// The way to these registries; `ca`, given by `flag`, is a file of roots to trust for `https`,
+/// else the host's are.
+pub(super) fn dial(flag: &str, ca: Option<&Path>, servers: &[Url]) -> Result<Arc<dyn Dial>> {
     if servers.iter().any(|server| server.secure) {
-        return encrypted(ca);
+        return encrypted(flag, ca);
     }
     match ca {
         None => Ok(Arc::new(Plain)),
-        Some(_) => Err(UsageError("--ca says nothing without https://".to_owned()).into()),
+        Some(_) => Err(UsageError(format!("{flag} says nothing without https://")).into()),
     }
 }
 
 #[cfg(feature = "tls")]
-fn encrypted(ca: Option<&Path>) -> Result<Arc<dyn Dial>> {
+fn encrypted(flag: &str, ca: Option<&Path>) -> Result<Arc<dyn Dial>> {
     let tls = plimsoll_shoal::tls::Tls::new(ca, None);
-    Ok(Arc::new(tls.map_err(|error| super::wrong("--ca", error))?))
+    Ok(Arc::new(tls.map_err(|error| super::wrong(flag, error))?))
 }
 
 #[cfg(not(feature = "tls"))]
-fn encrypted(_: Option<&Path>) -> Result<Arc<dyn Dial>> {
+fn encrypted(_: &str, _: Option<&Path>) -> Result<Arc<dyn Dial>> {
     let text = "https: left out of this program; build it with the feature `tls`";
     Err(UsageError(text.to_owned()).into())
 }

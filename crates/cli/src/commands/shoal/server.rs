@@ -8,12 +8,14 @@ use std::time::Duration;
 use anyhow::Result;
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
+use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Certificate, Folder, Options, Server, random_key};
 use plimsoll_shoal::verify::{Allowed, Object, Settings as Verification};
 use plimsoll_units::duration;
 
+use super::dial::dial;
 use super::{amqp, url, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -77,6 +79,10 @@ fn options(args: &ShoalServer) -> Result<Options> {
         }
         None => (None, random_key()?, Kept::default()),
     };
+    let peers: Vec<Url> =
+        args.peer.iter().map(|peer| url("--peer", peer)).collect::<Result<_>>()?;
+    // Looked at now: the list is copied later, where nobody reads of mistakes.
+    dial("--peer-ca", args.peer_ca.as_deref(), &peers)?;
     let ttl = read("--ttl", &args.ttl, duration)?;
     Ok(Options {
         listen: args.listen,

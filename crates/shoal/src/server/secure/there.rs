@@ -60,6 +60,12 @@ impl Certificate {
         })
     }
 
+    /// With so many handshakes at once at most, instead of 2048.
+    #[must_use]
+    pub fn with_most(self, handshakes: usize) -> Self {
+        Self { places: Semaphore::new(handshakes), ..self }
+    }
+
     /// Reads the files again if one is another than it was; true if they were read. Connections
     /// that are there go on with the certificate they began with.
     ///
