@@ -206,7 +206,10 @@ fn what_cannot_be_served_ends_with_one_clear_error() {
     std::fs::write(&broken, "no database").unwrap();
     let sites = place.path("sites");
     std::fs::write(&sites, "192.0.2.0/24 192.0.2.1\nnonsense 192.0.2.1\n").unwrap();
-    let cases: [(&[&str], i32, &str); 9] = [
+    let chain = place.path("chain.pem");
+    std::fs::write(&chain, "no certificate").unwrap();
+    let chain = chain.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["--listen", &address], 4, "cannot listen on 127.0.0.1:"),
         (&["--geo", broken.to_str().unwrap()], 2, "broken.mmdb"),
         (&["--sites", sites.to_str().unwrap()], 2, "line 2"),
@@ -214,6 +217,9 @@ fn what_cannot_be_served_ends_with_one_clear_error() {
         (&["--ttl", "soon"], 2, "--ttl"),
         (&["--verify", "http://origin.example/file"], 2, "--verify"),
         (&["--verify", "https://origin.example/r/.cvmfswhitelist"], 2, "https"),
+        (&["--tls-cert", chain, "--tls-key", "nowhere.pem"], 2, "chain.pem"),
+        (&["--tls-cert", chain], 2, "--tls-key"),
+        (&["--peer", "https://r.example", "--peer-ca", chain], 2, "chain.pem"),
         (&[&LIST[..], &["--verify-private", "0.0.0.0/0"]].concat(), 2, "0.0.0.0/0"),
         (&[&LIST[..], &["--verify-every", "1ms"]].concat(), 2, "--verify-every"),
     ];
