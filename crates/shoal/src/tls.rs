@@ -36,7 +36,7 @@ pub enum TlsError {
     #[error("no certificate in {0}")]
     NoCertificate(PathBuf),
     /// A server's certificate and key that are none, or do not belong together.
-    #[error("use the certificate {chain} with the key {key}", chain = .0.display(), key = .1.display())]
+    #[error("use the certificate {0} with the key {1}")]
     Pair(PathBuf, PathBuf, #[source] rustls::Error),
 }
 
@@ -149,10 +149,7 @@ fn step(connection: &mut ClientConnection, plain: &mut Box<dyn Wire>) -> io::Res
     if connection.read_tls(plain)? == 0 {
         return Err(ErrorKind::UnexpectedEof.into());
     }
-    let failed = match connection.process_new_packets() {
-        Ok(_) => return Ok(()),
-        Err(error) => error,
-    };
+    let Err(failed) = connection.process_new_packets() else { return Ok(()) };
     // It is told why; that it may not hear it changes nothing.
     let _ = connection.write_tls(plain);
     Err(match failed {

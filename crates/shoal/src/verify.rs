@@ -2,10 +2,10 @@
 //! and whoever delivers it is `verified`.
 //!
 //! What a registry asks of strangers' addresses is bounded (security rule 5): only addresses and
-//! ports that are [`Allowed`], only the operator's own [`Object`], never where an answer points to,
-//! [`TIME`] and [`ANSWER_BYTES`] for each, at most [`IN_FLIGHT`] at once, and one network (a /24, of
-//! IPv6 a /56) is asked at most once an interval, so that no address and port of it is asked more
-//! often either.
+//! ports that are [`Allowed`], only the operator's own [`Object`], never where an answer points
+//! to, [`TIME`] and [`ANSWER_BYTES`] for each, at most [`IN_FLIGHT`] at once, and one network (a
+//! /24, of IPv6 a /56) is asked at most once an interval, so that no address and port of it is
+//! asked more often either.
 //!
 //! [`Turns`] says who is asked when; it looks at no clock and opens no socket. [`probe()`] asks.
 

@@ -225,7 +225,11 @@ fn outcomes_are_named_once_and_only_the_object_is_good() {
 proptest! {
     /// Whatever is answered: one that is good holds the object's own line.
     #[test]
-    fn what_is_good_has_the_object_in_it(bytes in any::<Vec<u8>>(), at: prop::sample::Index, by: u8) {
+    fn what_is_good_has_the_object_in_it(
+        bytes in any::<Vec<u8>>(),
+        at: prop::sample::Index,
+        by: u8,
+    ) {
         let object = object();
         prop_assert_ne!(judge(&bytes, true, &object), Some(Outcome::Good));
         let mut answer = with_length("200 OK", BODY).into_bytes();
