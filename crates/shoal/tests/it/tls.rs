@@ -126,7 +126,7 @@ fn who_takes_one_for_the_other_is_told() {
     let other = Server::start(|_| ok("{}"));
     let url = Url { secure: true, ..Url::parse(&other.url()).unwrap() };
     let tls = trusting(server.folder.path());
-    // That server waits for a head's end, which never comes: it is asked by one that answers.
+    // One that only waits for the end of a head is late; one that answers nonsense is told of.
     let told = Ask::get(&url).send(&tls, Limits::within(Duration::from_millis(300))).unwrap_err();
     assert!(matches!(told, Error::Late(_)), "{told:?}");
     let live = Live::start(options());

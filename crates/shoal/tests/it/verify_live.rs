@@ -19,7 +19,7 @@ use crate::support::live::{Live, options, said, text, until, with};
 const URL: &str = "http://origin.example/cvmfs/some.repo/.cvmfswhitelist";
 const BODY: &str = "20261122090000\nNsome.repo\n";
 
-/// What a server is told: loopback may be asked, at these ports, a network every fifth second.
+/// What a server is told: loopback may be asked, at these ports, a network every fifth of a second.
 fn settings(url: &str, ports: &[u16]) -> Settings {
     let private = vec!["127.0.0.0/8".parse().unwrap()];
     Settings {
