@@ -57,6 +57,65 @@ fn squid(place: &Path, program: &Path, port: u16) -> Going {
     squid
 }
 
+/// Says what a cache's agent says.
+fn announced(address: &str, host: &str, port: u16) {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let body = format!(
+        "{{\"uuid\": \"{host}\", \"hostname\": \"{host}.example\", \"cache_port\": {port}, \
+         \"public_ip\": \"127.0.0.1\", \"timestamp\": {}, \"load\": 0}}",
+        now.as_secs_f64()
+    );
+    request(address, "POST", "/v1/heartbeat", &body);
+}
+
+fn state(address: &str, host: &str) -> Option<Value> {
+    let host = format!("{host}.example");
+    Some(caches(address).iter().find(|cache| cache["host"] == *host)?["state"].clone())
+}
+
+#[test]
+fn only_what_delivers_is_given_where_only_that_is_wanted() {
+    let name = "only_what_delivers_is_given_where_only_that_is_wanted";
+    let Some(program) = installed(name, "squid") else { return };
+    let place = Place::new();
+    let port = free_port();
+    let squid = squid(&place.path("."), &program, port);
+    let dead = free_port();
+    // The object: what another registry says to whoever asks.
+    let (_origin, source) = registry(&place, &[]);
+    let url = format!("http://{source}/proxy.pac");
+    let ports = format!("{port},{dead}");
+    let told = [
+        "--verified-only",
+        "--verify",
+        &url,
+        "--verify-text",
+        "FindProxyForURL",
+        "--verify-private",
+        "127.0.0.0/8",
+        "--verify-ports",
+        &ports,
+        "--verify-every",
+        "1s",
+    ];
+    let (registry, address) = registry(&place, &told);
+    announced(&address, "living", port);
+    announced(&address, "dead", dead);
+    wait_for("both to be known", || {
+        let states = [state(&address, "living")?, state(&address, "dead")?];
+        (states == ["verified", "failing"]).then_some(())
+    });
+    let given = get(&address, "/nearest");
+    assert!(given.contains("living.example") && !given.contains("dead.example"), "{given}");
+    assert!(get(&address, "/wpad.dat").contains("PROXY http://living.example"));
+    let said = registry.err();
+    assert!(said.contains("failing (refused)") && said.contains("verified (good)"), "{said}");
+    // It dies as well: nobody is left to be given.
+    squid.signal(Signal::KILL);
+    wait_for("the dead to be found", || (state(&address, "living")? == "failing").then_some(()));
+    assert_eq!(get(&address, "/nearest"), "null");
+}
+
 fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -137,6 +196,8 @@ fn request(address: &str, method: &str, path: &str, body: &str) {
     assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
 }
 
+const LIST: [&str; 2] = ["--verify", "http://origin.example/cvmfs/r/.cvmfswhitelist"];
+
 #[test]
 fn what_cannot_be_served_ends_with_one_clear_error() {
     let place = Place::new();
@@ -145,12 +206,22 @@ fn what_cannot_be_served_ends_with_one_clear_error() {
     std::fs::write(&broken, "no database").unwrap();
     let sites = place.path("sites");
     std::fs::write(&sites, "192.0.2.0/24 192.0.2.1\nnonsense 192.0.2.1\n").unwrap();
-    let cases: [(&[&str], i32, &str); 5] = [
+    let chain = place.path("chain.pem");
+    std::fs::write(&chain, "no certificate").unwrap();
+    let chain = chain.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["--listen", &address], 4, "cannot listen on 127.0.0.1:"),
         (&["--geo", broken.to_str().unwrap()], 2, "broken.mmdb"),
         (&["--sites", sites.to_str().unwrap()], 2, "line 2"),
         (&["--trust", "everyone"], 2, "everyone"),
         (&["--ttl", "soon"], 2, "--ttl"),
+        (&["--verify", "http://origin.example/file"], 2, "--verify"),
+        (&["--verify", "https://origin.example/r/.cvmfswhitelist"], 2, "https"),
+        (&["--tls-cert", chain, "--tls-key", "nowhere.pem"], 2, "chain.pem"),
+        (&["--tls-cert", chain], 2, "--tls-key"),
+        (&["--peer", "https://r.example", "--peer-ca", chain], 2, "chain.pem"),
+        (&[&LIST[..], &["--verify-private", "0.0.0.0/0"]].concat(), 2, "0.0.0.0/0"),
+        (&[&LIST[..], &["--verify-every", "1ms"]].concat(), 2, "--verify-every"),
     ];
     for (more, code, text) in cases {
         let mut command = Command::new(PLIMSOLL);

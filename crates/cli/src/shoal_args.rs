@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use ipnet::IpNet;
-use plimsoll_shoal::{client, heartbeat, server};
+use plimsoll_shoal::{client, heartbeat, server, verify};
 
 #[derive(Args)]
 pub(crate) struct Shoal {
@@ -29,6 +29,8 @@ Examples:
   plimsoll shoal server --geo city.mmdb
   plimsoll shoal server --listen 0.0.0.0:80 --geo city.mmdb --state /var/lib/shoal
   plimsoll shoal server --amqp amqps://me@broker/vhost --amqp-password-file /etc/shoal/password
+  plimsoll shoal server --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem
+  plimsoll shoal server --verify http://stratum.example/cvmfs/some.repo/.cvmfswhitelist
   curl http://127.0.0.1:8080/nearest/5
 
 Caches announce themselves over HTTP (POST /v1/heartbeat), so no broker is needed; with --amqp,
@@ -39,6 +41,12 @@ pub(crate) struct ShoalServer {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    /// Speak HTTPS with this certificate and its chain, PEM; read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// Serving threads; as many as there are cores, where nothing is said
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -58,6 +66,8 @@ pub(crate) struct ShoalServer {
     /// Give verified caches only
     #[arg(long)]
     pub(crate) verified_only: bool,
+    #[command(flatten)]
+    pub(crate) verify: Verify,
     /// Networks that may announce any address; loopback always may
     #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
     pub(crate) trust: Vec<IpNet>,
@@ -79,6 +89,9 @@ pub(crate) struct ShoalServer {
     /// A registry to copy the list from at the start: its URL; the first that answers is taken
     #[arg(long, value_name = "URL")]
     pub(crate) peer: Vec<String>,
+    /// Whom to trust for an https:// peer, PEM; else this host's list
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    pub(crate) peer_ca: Option<PathBuf>,
     /// Keep the key of the caches' names and what was decided about them in this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) state: Option<PathBuf>,
@@ -104,6 +117,9 @@ pub(crate) struct ShoalAgent {
     /// A registry to announce the cache to, by its URL; each gets every heartbeat
     #[arg(long, value_name = "URL", required = true)]
     pub(crate) server: Vec<String>,
+    /// Whom to trust for an https:// registry, PEM; else this host's list
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// The cache's port; looked for where nothing is said
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
@@ -159,6 +175,9 @@ pub(crate) struct ShoalClient {
     /// A registry by its URL; they are tried in order
     #[arg(long, value_name = "URL", required = true)]
     pub(crate) server: Vec<String>,
+    /// Whom to trust for an https:// registry, PEM; else this host's list
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// How many caches are wanted
     #[arg(long, short = 'n', value_name = "N", default_value = "2")]
     pub(crate) count: usize,
@@ -237,6 +256,27 @@ pub(crate) struct Amqp {
     /// Its key, PEM
     #[arg(long, value_name = "FILE", requires = "amqp_cert")]
     pub(crate) amqp_key: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Verify {
+    /// Fetch this object, of at most 4 KiB with its head, through each cache again and again: who
+    /// delivers it is verified, who fails twice in a row is failing and not given
+    #[arg(long, value_name = "URL")]
+    pub(crate) verify: Option<String>,
+    /// What the object has in it; of a .cvmfswhitelist its repository's name will do
+    #[arg(long, value_name = "TEXT", requires = "verify")]
+    pub(crate) verify_text: Option<String>,
+    /// The shortest time between two questions to one network (a /24 or /56): agents' interval
+    #[arg(long, value_name = "DURATION", default_value = "30s", requires = "verify")]
+    pub(crate) verify_every: String,
+    /// Private networks whose caches are asked, too; all others must be globally routable
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',', requires = "verify")]
+    pub(crate) verify_private: Vec<IpNet>,
+    /// The ports that are asked
+    #[arg(long, value_name = "PORT", value_delimiter = ',', requires = "verify",
+          default_values_t = verify::PORTS)]
+    pub(crate) verify_ports: Vec<u16>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

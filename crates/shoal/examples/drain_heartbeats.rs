@@ -46,6 +46,7 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
     let geography = geo.map_or_else(|| Ok(Geography::none()), Geography::open)?;
     let server = Server::start(Options {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
+        tls: None,
         threads: 1,
         settings: Settings { most_entries: 2_000_000, ..Settings::default() },
         secret: [7; 32],
@@ -55,12 +56,14 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
         sites: Sites::default(),
         order: Order::Bands,
         verified_only: false,
+        verify: None,
         trust: Vec::new(),
         trusted_proxies: Vec::new(),
         auth: Auth::Off,
         keys: Keys::read("")?,
         rate: 1.0,
         peers: Vec::new(),
+        peer_ca: None,
         access_log: None,
     })?;
     let long = Duration::from_secs(3600);

@@ -18,16 +18,15 @@ mod connection;
 mod consumer;
 mod method;
 mod publisher;
-mod tls;
 mod wire;
 
 use std::io;
 use std::time::Duration;
 
+pub use crate::tls::{Tls, TlsError};
 pub use broker::{Broker, BrokerError};
 pub use consumer::{Consumer, Options};
 pub use publisher::Publisher;
-pub use tls::{Tls, TlsError};
 
 use crate::http1;
 

@@ -93,7 +93,7 @@ impl fmt::Debug for Heartbeat {
 }
 
 /// What kind of program a cache is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A forward proxy.
     Squid,

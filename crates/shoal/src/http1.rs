@@ -55,6 +55,15 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// There is no agreement on encryption.
+    #[error("agree on an encrypted connection with {host:?}")]
+    Handshake {
+        /// The peer.
+        host: String,
+        /// What it, or the check of its certificate, said.
+        #[source]
+        source: io::Error,
+    },
     /// The connection broke.
     #[error("exchange a request and its answer")]
     Exchange(#[source] io::Error),
@@ -162,7 +171,7 @@ impl Deadline {
         if left.is_zero() { Err(Error::Late(self.total)) } else { Ok(left) }
     }
 
-    fn named(&self, error: io::Error) -> Error {
+    pub(crate) fn named(&self, error: io::Error) -> Error {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Late(self.total),
             _ => Error::Exchange(error),

@@ -23,5 +23,9 @@ mod now;
 pub mod order;
 pub mod registry;
 pub mod server;
+mod stamp;
+#[cfg(feature = "tls")]
+pub mod tls;
+pub mod verify;
 
 pub use now::Now;

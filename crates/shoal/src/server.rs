@@ -22,8 +22,10 @@ mod metrics;
 mod options;
 mod peers;
 mod reply;
+mod secure;
 mod shared;
 mod upkeep;
+mod verifier;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -35,6 +37,7 @@ pub use complaints::Complaint;
 pub use folder::{Folder, FolderError, random_key};
 pub use letter::Letter;
 pub use options::{Auth, Options, Order};
+pub use secure::{Certificate, CertificateError};
 pub use shared::Shared;
 
 /// Why a server does not start.
@@ -79,6 +82,7 @@ impl Server {
             threads.push(accept::spawn(number, listener, Arc::clone(&shared))?);
         }
         threads.push(upkeep::spawn(Arc::clone(&shared))?);
+        threads.extend(verifier::spawn(&shared)?);
         peers::spawn(Arc::clone(&shared))?;
         Ok(Self { local, shared, threads })
     }

@@ -1,13 +1,13 @@
 //! The geography that is in force: a database that is read again when its file changes.
 
 use std::net::IpAddr;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
 
 use super::{Locate, Mmdb, MmdbError, Place, Spot};
+use crate::stamp::Stamp;
 
 /// Where addresses are, by a file or, with none, by what agents say of themselves.
 ///
@@ -17,16 +17,6 @@ pub struct Geography {
     path: Option<PathBuf>,
     current: ArcSwapOption<Mmdb>,
     seen: Mutex<Option<Stamp>>,
-}
-
-/// Two files of one name differ in one of these: whole seconds of change alone would miss a
-/// second change within one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    changed_s: i64,
-    changed_ns: i64,
-    bytes: u64,
-    inode: u64,
 }
 
 impl Geography {
@@ -57,14 +47,8 @@ impl Geography {
     pub fn refresh(&self) -> Result<bool, MmdbError> {
         let Some(path) = &self.path else { return Ok(false) };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let facts = std::fs::metadata(path)
+        let stamp = Stamp::of(path)
             .map_err(|source| MmdbError::Read { path: path.display().to_string(), source })?;
-        let stamp = Stamp {
-            changed_s: facts.mtime(),
-            changed_ns: facts.mtime_nsec(),
-            bytes: facts.len(),
-            inode: facts.ino(),
-        };
         if *seen == Some(stamp) {
             return Ok(false);
         }

@@ -1,7 +1,7 @@
 //! A serving thread: an event loop that accepts connections and answers on them.
 
 use std::convert::Infallible;
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -10,12 +10,13 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_tokio::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 
 use super::handle::Worker;
-use super::{Shared, StartError};
+use super::{Shared, StartError, secure};
 
 /// Open connections of one thread; more wait to be accepted.
 const MOST_CONNECTIONS: usize = 8192;
@@ -97,6 +98,26 @@ async fn connection(worker: &Rc<Worker>, stream: TcpStream) {
     // Answers are one write each: waiting to fill a segment would only delay them.
     let _ = stream.set_nodelay(true);
     let peer = crate::address::normal(peer.ip());
+    let Some(certificate) = &worker.shared.tls else {
+        return converse(worker, peer, stream).await;
+    };
+    // On the heap: plain connections do not pay for the memory of a handshake.
+    let counts = &worker.shared.metrics.tls;
+    let mut stops = worker.shared.stops();
+    let stream = tokio::select! {
+        stream = Box::pin(secure::shake_hands(certificate, stream, counts)) => stream,
+        _ = stops.wait_for(|stop| *stop) => return,
+    };
+    if let Some(stream) = stream {
+        Box::pin(converse(worker, peer, stream)).await;
+    }
+}
+
+/// Answers a connection's requests.
+async fn converse<S>(worker: &Rc<Worker>, peer: IpAddr, stream: S)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
     let service =
         service_fn(
             |request| async move { Ok::<_, Infallible>(worker.answer(peer, request).await) },

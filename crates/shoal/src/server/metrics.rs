@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::Shared;
+use super::{Shared, secure, verifier};
 use crate::answer::paths::{Route, V1};
 use crate::geo::MmdbError;
 
@@ -25,6 +25,8 @@ pub(super) struct Metrics {
     time_ns: AtomicU64,
     geography_loads: AtomicU64,
     geography_failures: AtomicU64,
+    pub(super) verify: verifier::Counts,
+    pub(super) tls: secure::Counts,
 }
 
 impl Metrics {
@@ -62,6 +64,12 @@ impl Metrics {
         self.write_times(&mut page);
         write_registry(&mut page, shared);
         write_brokers(&mut page, shared);
+        if shared.verify.is_some() {
+            write_verification(&mut page, &self.verify);
+        }
+        if shared.tls.is_some() {
+            write_tls(&mut page, &self.tls);
+        }
         let loads = self.geography_loads.load(Relaxed);
         page.one("shoal_geography_loads_total", "counter", "databases read again", loads);
         let failures = self.geography_failures.load(Relaxed);
@@ -139,6 +147,39 @@ fn write_brokers(page: &mut Page<'_>, shared: &Shared) {
             page.labelled("shoal_broker_failures_total", &label, count);
         }
     }
+}
+
+fn write_tls(page: &mut Page<'_>, counts: &secure::Counts) {
+    let name = "shoal_tls_handshakes_total";
+    page.head(name, "counter", "handshakes, by what came of them");
+    for (outcome, count) in counts.outcomes() {
+        page.labelled(name, &format!("outcome=\"{outcome}\""), count);
+    }
+    let [loads, failures] = counts.certificates();
+    page.one("shoal_tls_loads_total", "counter", "certificates read again", loads);
+    let help = "certificates that could not be read";
+    page.one("shoal_tls_failures_total", "counter", help, failures);
+}
+
+fn write_verification(page: &mut Page<'_>, counts: &verifier::Counts) {
+    let name = "shoal_verify_questions_total";
+    page.head(name, "counter", "questions to caches, by what came of them");
+    for (outcome, count) in counts.outcomes() {
+        page.labelled(name, &format!("outcome=\"{outcome}\""), count);
+    }
+    let name = "shoal_verify_changes_total";
+    page.head(name, "counter", "caches whose state verification changed");
+    for (state, count) in counts.changes() {
+        page.labelled(name, &format!("state=\"{state}\""), count);
+    }
+    let name = "shoal_verify_not_allowed_total";
+    page.head(name, "counter", "caches that joined and are never asked");
+    for (reason, count) in counts.not_allowed() {
+        page.labelled(name, &format!("reason=\"{reason}\""), count);
+    }
+    let help = "addresses and ports asked in turn";
+    page.one("shoal_verify_aims", "gauge", help, counts.aims());
+    page.one("shoal_verify_in_flight", "gauge", "questions under way", counts.in_flight());
 }
 
 /// A page being written.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
-use super::Folder;
+use super::{Certificate, Folder};
 use crate::auth::Keys;
 use crate::geo::Geography;
 use crate::order::Sites;
@@ -37,6 +37,8 @@ pub enum Order {
 pub struct Options {
     /// Where it listens; port 0: any.
     pub listen: SocketAddr,
+    /// By which connections are encrypted; without one none is.
+    pub tls: Option<Certificate>,
     /// Serving threads, at least 1.
     pub threads: usize,
     /// The registry's bounds.
@@ -55,6 +57,8 @@ pub struct Options {
     pub order: Order,
     /// Only verified caches are given.
     pub verified_only: bool,
+    /// What is fetched through the caches, if anything.
+    pub verify: Option<crate::verify::Settings>,
     /// Networks whose announcements are believed as they are; loopback always is.
     pub trust: Vec<IpNet>,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
@@ -67,6 +71,8 @@ pub struct Options {
     pub rate: f64,
     /// Registries to copy the list from at the start: their base URLs.
     pub peers: Vec<String>,
+    /// Whom to trust for `https` to them, PEM; else this host's list.
+    pub peer_ca: Option<PathBuf>,
     /// Where each request is logged, a JSON object a line.
     pub access_log: Option<PathBuf>,
 }

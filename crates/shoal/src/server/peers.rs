@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::{Shared, StartError};
 use crate::Now;
 use crate::heartbeat::parse;
-use crate::http1::{Ask, Limits, Plain, Url};
+use crate::http1::{Ask, Dial, Limits, Plain, Url};
 use crate::registry::{Copied, State};
 
 /// How long a list may take, and how long it may be: 200,000 caches.
@@ -59,17 +59,36 @@ pub(super) fn spawn(shared: Arc<Shared>) -> Result<(), StartError> {
 
 /// Copies the list of a peer; false if it has none.
 fn copy(shared: &Shared, peer: &str) -> bool {
-    let Some(list) = fetch(peer, shared.clock.now()) else { return false };
+    let Some(list) = fetch(shared, peer) else { return false };
     shared.registry().copy(shared.clock.now(), &list, &*shared.geography);
     true
 }
 
-fn fetch(peer: &str, now: Now) -> Option<Vec<Copied>> {
+fn fetch(shared: &Shared, peer: &str) -> Option<Vec<Copied>> {
+    let now = shared.clock.now();
     let url = Url::parse(peer).ok()?.join("/v1/caches");
-    let answer = Ask::get(&url).send(&Plain, LIMITS).ok().filter(|answer| answer.status == 200)?;
+    let dial = dial(shared, &url)?;
+    let answer = Ask::get(&url).send(&*dial, LIMITS).ok();
+    let answer = answer.filter(|answer| answer.status == 200)?;
     let list: List = serde_json::from_slice(&answer.body).ok()?;
     // An entry that is not within its bounds is left out; the cache itself will announce it.
     Some(list.caches.iter().filter_map(|entry| copied(entry, now)).collect())
+}
+
+/// How a peer is reached.
+fn dial(shared: &Shared, url: &Url) -> Option<Box<dyn Dial>> {
+    if url.secure { encrypted(shared) } else { Some(Box::new(Plain)) }
+}
+
+#[cfg(feature = "tls")]
+fn encrypted(shared: &Shared) -> Option<Box<dyn Dial>> {
+    let tls = crate::tls::Tls::new(shared.peer_ca.as_deref(), None).ok()?;
+    Some(Box::new(tls))
+}
+
+#[cfg(not(feature = "tls"))]
+fn encrypted(_: &Shared) -> Option<Box<dyn Dial>> {
+    None
 }
 
 /// The entry as a heartbeat that was heard when its age says.

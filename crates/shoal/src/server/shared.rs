@@ -12,7 +12,7 @@ use super::complaints::{Complaint, Complaints};
 use super::geo_api::Names;
 use super::limit::Limits;
 use super::metrics::Metrics;
-use super::{Auth, Clock, Folder, Options, Order, StartError, log};
+use super::{Auth, Certificate, Clock, Folder, Options, Order, StartError, log};
 use crate::auth::{Keys, LastSeen};
 use crate::geo::Geography;
 use crate::order::Sites;
@@ -22,12 +22,14 @@ use crate::registry::{Registry, Shelf};
 #[derive(Debug)]
 pub struct Shared {
     pub(super) clock: Clock,
+    pub(super) tls: Option<Certificate>,
     registry: Mutex<Registry>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) geography: Arc<Geography>,
     pub(super) sites: Sites,
     pub(super) order: Order,
     pub(super) verified_only: bool,
+    pub(super) verify: Option<crate::verify::Settings>,
     trust: Vec<IpNet>,
     pub(super) trusted_proxies: Vec<IpNet>,
     pub(super) auth: Auth,
@@ -39,6 +41,8 @@ pub struct Shared {
     pub(super) names: Names,
     pub(super) log: Option<log::File>,
     pub(super) peers: Vec<String>,
+    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "for encrypted connections"))]
+    pub(super) peer_ca: Option<std::path::PathBuf>,
     /// What agents complained of.
     pub(super) complaints: Complaints,
     /// How it stands with each broker.
@@ -62,12 +66,14 @@ impl Shared {
         };
         Ok(Self {
             clock: Clock::start(),
+            tls: options.tls,
             shelf: registry.shelf(),
             registry: Mutex::new(registry),
             geography: options.geography,
             sites: options.sites,
             order: options.order,
             verified_only: options.verified_only || options.order == Order::Shoal,
+            verify: options.verify,
             trust: options.trust,
             trusted_proxies: options.trusted_proxies,
             auth: options.auth,
@@ -79,6 +85,7 @@ impl Shared {
             names: Names::default(),
             log,
             peers: options.peers,
+            peer_ca: options.peer_ca,
             complaints: Complaints::default(),
             brokers: Mutex::new(Vec::new()),
             ready: AtomicBool::new(false),

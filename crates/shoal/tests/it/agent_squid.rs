@@ -16,9 +16,9 @@ use crate::serve::{Server, answer};
 
 const PROGRAM: &str = "/usr/sbin/squid";
 
-struct Squid {
+pub(crate) struct Squid {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
     folder: tempfile::TempDir,
 }
 
@@ -32,7 +32,7 @@ impl Drop for Squid {
 impl Squid {
     /// A running one, or `None` where the program is not installed.
     #[expect(clippy::disallowed_methods, reason = "starts the real program")]
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         if !Path::new(PROGRAM).exists() {
             eprintln!("skipped: a real Squid: no {PROGRAM}");
             return None;
@@ -65,6 +65,12 @@ impl Squid {
         }
         let log = fs::read_to_string(squid.folder.path().join("cache.log")).unwrap_or_default();
         panic!("Squid does not answer: {log}");
+    }
+
+    /// Ends it at once.
+    pub(crate) fn end(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     fn cache(&self) -> Cache {
@@ -118,8 +124,7 @@ fn a_real_squid_is_asked_counted_and_missed() {
     assert!(probe(&Plain, &squid.cache(), &short).is_err());
     squid.signal("-CONT");
     probe(&Plain, &squid.cache(), &squid.probe()).unwrap();
-    squid.child.kill().unwrap();
-    squid.child.wait().unwrap();
+    squid.end();
     assert!(probe(&Plain, &squid.cache(), &squid.probe()).is_err());
 }
 

@@ -43,3 +43,8 @@ mod server_rules;
 mod shared;
 mod simulation;
 mod support;
+#[cfg(feature = "tls")]
+mod tls;
+mod verify;
+mod verify_live;
+mod verify_turns;

@@ -1,6 +1,8 @@
 //! What several tests need: caches to answer with, recorded answers, other programs.
 
 pub(crate) mod beat;
+#[cfg(feature = "tls")]
+pub(crate) mod certificates;
 pub(crate) mod live;
 pub(crate) mod made_up;
 pub(crate) mod python;

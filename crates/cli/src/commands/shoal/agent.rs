@@ -8,10 +8,11 @@ use plimsoll_shoal::agent::addresses::way_out;
 use plimsoll_shoal::agent::announce::{Announce, Http, Sign};
 use plimsoll_shoal::agent::{self, Event, Health, Options, Probe, World};
 use plimsoll_shoal::auth::Keys;
-use plimsoll_shoal::http1::{Plain, Url};
+use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::server::Clock;
 use plimsoll_units::duration;
 
+use super::dial::dial;
 use super::{url, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -24,10 +25,11 @@ pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
     let servers = args.server.iter().map(|text| url("--server", text));
     let servers: Vec<Url> = servers.collect::<Result<_>>()?;
     let options = options(args, servers.first())?;
+    let dial = dial("--ca", args.ca.as_deref(), &servers)?;
     let mut registries: Vec<Box<dyn Announce>> = Vec::new();
     for server in &servers {
         let sign = args.key.as_deref().map(signer).transpose()?;
-        registries.push(Box::new(Http::new(server, Arc::new(Plain), sign)));
+        registries.push(Box::new(Http::new(server, Arc::clone(&dial), sign)));
     }
     let clock = Clock::start();
     let stop = Interrupts::flag()?;
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
         uuid: &mut uuid,
         way_out: &way_out,
         registries,
-        dial: Arc::new(Plain),
+        dial,
     };
     let mut log = Log { quiet: args.quiet, announced: Vec::new() };
     agent::run(options, world, &mut |event| log.take(&event))?;

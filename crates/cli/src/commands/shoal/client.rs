@@ -1,14 +1,13 @@
 //! `plimsoll shoal client`: this host's nearest caches, as its proxy setting.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use plimsoll_shoal::agent::addresses::way_out;
 use plimsoll_shoal::client::{self, Ask, Form, Options, Outcome, Source, Use, World};
-use plimsoll_shoal::http1::{Plain, Url};
+use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::server::Clock;
 use plimsoll_units::duration;
 
+use super::dial::dial;
 use super::url;
 use crate::exit::Exit;
 use crate::place::environment;
@@ -20,8 +19,9 @@ use crate::terminal::{print, say};
 pub(crate) fn run(args: &ShoalClient) -> Result<Exit> {
     let servers = args.server.iter().map(|text| url("--server", text));
     let options = options(args, servers.collect::<Result<_>>()?)?;
+    let dial = dial("--ca", args.ca.as_deref(), &options.servers)?;
     let clock = Clock::start();
-    let world = World { dial: Arc::new(Plain), now: &|| clock.now(), own: way_out() };
+    let world = World { dial, now: &|| clock.now(), own: way_out() };
     let outcome = client::run(&options, &world)?;
     for note in &outcome.notes {
         say(&format!("note: {note}"));

@@ -3,6 +3,7 @@
 mod agent;
 mod amqp;
 mod client;
+mod dial;
 mod server;
 
 use anyhow::Result;

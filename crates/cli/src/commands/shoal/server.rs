@@ -8,20 +8,26 @@ use std::time::Duration;
 use anyhow::Result;
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
+use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
-use plimsoll_shoal::server::{Auth, Folder, Options, Server, random_key};
+use plimsoll_shoal::server::{Auth, Certificate, Folder, Options, Server, random_key};
+use plimsoll_shoal::verify::{Allowed, Object, Settings as Verification};
 use plimsoll_units::duration;
 
-use super::{amqp, wrong};
+use super::dial::dial;
+use super::{amqp, url, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::shoal_args::ShoalServer;
-use crate::terminal::error::read;
+use crate::shoal_args::{ShoalServer, Verify};
+use crate::terminal::error::{UsageError, read};
 use crate::terminal::{print, say};
 
 /// How often it is looked whether to end.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The shortest time between two questions of verification to one network.
+const SHORTEST: Duration = Duration::from_secs(1);
 
 /// Runs the command until it is interrupted.
 pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
@@ -30,11 +36,15 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     if options.auth == Auth::Off && args.keys.is_some() {
         say("note: --keys says nothing without --auth optional or --auth required");
     }
+    if args.verified_only && args.verify.verify.is_none() {
+        say("note: without --verify only what a trusted source calls verified is given");
+    }
     let broker = amqp::broker(&args.amqp)?;
     let stop = Interrupts::flag()?;
     let server = Server::start(options)?;
     let consumer = broker.map(|broker| broker.hear(&server)).transpose()?;
-    print(&format!("listening on http://{}\n", server.local_addr()))?;
+    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+    print(&format!("listening on {scheme}://{}\n", server.local_addr()))?;
     let mut waited = Duration::ZERO;
     while !stop.load(Relaxed) && run_for.is_none_or(|time| waited < time) {
         std::thread::park_timeout(LOOK);
@@ -69,9 +79,14 @@ fn options(args: &ShoalServer) -> Result<Options> {
         }
         None => (None, random_key()?, Kept::default()),
     };
+    let peers: Vec<Url> =
+        args.peer.iter().map(|peer| url("--peer", peer)).collect::<Result<_>>()?;
+    // Looked at now: the list is copied later, where nobody reads of mistakes.
+    dial("--peer-ca", args.peer_ca.as_deref(), &peers)?;
     let ttl = read("--ttl", &args.ttl, duration)?;
     Ok(Options {
         listen: args.listen,
+        tls: certificate(args)?,
         threads: args.threads.unwrap_or_else(cores).max(1),
         settings: Settings {
             ttl_ns: u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX),
@@ -85,14 +100,37 @@ fn options(args: &ShoalServer) -> Result<Options> {
         sites: table(args.sites.as_deref(), Sites::parse)?,
         order: args.order.into(),
         verified_only: args.verified_only,
+        verify: verification(&args.verify)?,
         trust: args.trust.clone(),
         trusted_proxies: args.trusted_proxy.clone(),
         auth: args.auth.into(),
         keys: table(args.keys.as_deref(), Keys::read)?,
         rate: args.announce_rate,
         peers: args.peer.clone(),
+        peer_ca: args.peer_ca.clone(),
         access_log: args.access_log.clone(),
     })
+}
+
+/// By which connections are encrypted, if they are.
+fn certificate(args: &ShoalServer) -> Result<Option<Certificate>> {
+    let files = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
+    let certificate = files.map(|(chain, key)| Certificate::open(chain, key)).transpose();
+    certificate.map_err(|error| wrong("--tls-cert, --tls-key", error))
+}
+
+/// What is fetched through the caches, if anything.
+fn verification(args: &Verify) -> Result<Option<Verification>> {
+    let Some(object) = &args.verify else { return Ok(None) };
+    let object = Object::new(url("--verify", object)?, args.verify_text.clone());
+    let object = object.map_err(|error| wrong("--verify", error))?;
+    let allowed = Allowed::new(args.verify_private.clone(), args.verify_ports.clone());
+    let allowed = allowed.map_err(|error| wrong("--verify-private, --verify-ports", error))?;
+    let every = read("--verify-every", &args.verify_every, duration)?;
+    if every < SHORTEST {
+        return Err(UsageError("--verify-every: at least 1s".to_owned()).into());
+    }
+    Ok(Some(Verification { object, allowed, every, say }))
 }
 
 /// What a file of lines says; nothing without a file.

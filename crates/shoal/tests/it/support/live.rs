@@ -23,6 +23,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn options() -> Options {
     Options {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        tls: None,
         threads: 2,
         settings: Settings::default(),
         secret: [7; 32],
@@ -32,12 +33,14 @@ pub(crate) fn options() -> Options {
         sites: Sites::default(),
         order: Order::Bands,
         verified_only: false,
+        verify: None,
         trust: Vec::new(),
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
         auth: Auth::Off,
         keys: Keys::read("").unwrap(),
         rate: 1000.0,
         peers: Vec::new(),
+        peer_ca: None,
         access_log: None,
     }
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use plimsoll_shoal::amqp::{Broker, Tls};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
+use super::certificates::certificates;
 use super::python::skipped;
 use super::until::until;
 
@@ -144,20 +144,6 @@ impl Drop for Rabbit {
 }
 
 /// An authority, and a certificate of it that serves both sides.
-fn certificates(folder: &Path) {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    // Of another name than its authority, or it would be taken for its own.
-    params.distinguished_name.push(DnType::CommonName, "localhost");
-    let certificate = params.signed_by(&key, &ca).unwrap();
-    fs::write(folder.join("ca.pem"), ca.pem()).unwrap();
-    fs::write(folder.join("cert.pem"), certificate.pem()).unwrap();
-    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
-}
-
 fn free_ports<const N: usize>() -> [u16; N] {
     let listeners = [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())

@@ -1,13 +1,15 @@
-//! Encrypted connections, by rustls.
+//! Encrypted connections, by rustls: to peers as a client, and what a server needs for them.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, InvalidMessage, RootCertStore, ServerConfig, StreamOwned,
+};
 
 use crate::http1::{Deadline, Dial, Error, Peer, Plain, Wire};
 
@@ -30,6 +32,12 @@ pub enum TlsError {
     /// Certificates that are none, or do not belong to the key.
     #[error("use these certificates")]
     Certificates(#[source] rustls::Error),
+    /// A file without a certificate.
+    #[error("no certificate in {0}")]
+    NoCertificate(PathBuf),
+    /// A server's certificate and key that are none, or do not belong together.
+    #[error("use the certificate {0} with the key {1}")]
+    Pair(PathBuf, PathBuf, #[source] rustls::Error),
 }
 
 impl Tls {
@@ -75,7 +83,39 @@ impl Tls {
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let file = |error| TlsError::File(path.to_owned(), error);
-    CertificateDer::pem_file_iter(path).map_err(file)?.collect::<Result<_, _>>().map_err(file)
+    let all: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(file)?.collect();
+    match all.map_err(file)? {
+        none if none.is_empty() => Err(TlsError::NoCertificate(path.to_owned())),
+        some => Ok(some),
+    }
+}
+
+/// A file that is not there.
+pub(crate) fn absent(path: &Path, error: io::Error) -> TlsError {
+    TlsError::File(path.to_owned(), pem::Error::Io(error))
+}
+
+/// What a server needs to serve with a chain of certificates and its key, PEM both.
+///
+/// # Errors
+///
+/// A file cannot be read, or they do not belong together.
+pub(crate) fn serving(chain: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
+    let file = |error| TlsError::File(key.to_owned(), error);
+    let pair = |error| TlsError::Pair(chain.to_owned(), key.to_owned(), error);
+    let certificates = certificates(chain)?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(file)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(pair)?
+        .with_no_client_auth()
+        .with_single_cert(certificates, private)
+        .map_err(pair)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // Agents come back each half minute: what they bring saves both a signature.
+    config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(pair)?;
+    Ok(config)
 }
 
 impl Dial for Tls {
@@ -91,10 +131,33 @@ impl Dial for Tls {
             ClientConnection::new(Arc::clone(&self.config), name).map_err(failed)?;
         while connection.is_handshaking() {
             plain.limit(deadline.left()?).map_err(Error::Exchange)?;
-            connection.complete_io(&mut plain).map_err(Error::Exchange)?;
+            step(&mut connection, &mut plain).map_err(|error| match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => deadline.named(error),
+                _ => Error::Handshake { host: peer.host.to_owned(), source: error },
+            })?;
         }
         Ok(Box::new(Encrypted(StreamOwned::new(connection, plain))))
     }
+}
+
+/// One read or write of a handshake: the deadline is looked at between them.
+fn step(connection: &mut ClientConnection, plain: &mut Box<dyn Wire>) -> io::Result<()> {
+    if connection.wants_write() {
+        connection.write_tls(plain)?;
+        return plain.flush();
+    }
+    if connection.read_tls(plain)? == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let Err(failed) = connection.process_new_packets() else { return Ok(()) };
+    // It is told why; that it may not hear it changes nothing.
+    let _ = connection.write_tls(plain);
+    Err(match failed {
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            io::Error::other("it does not speak TLS: is it http://?")
+        }
+        other => io::Error::other(other),
+    })
 }
 
 struct Encrypted(StreamOwned<ClientConnection, Box<dyn Wire>>);

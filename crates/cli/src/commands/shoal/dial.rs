@@ -1,0 +1,33 @@
+//! How registries are reached: encrypted, where their URLs say so.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use plimsoll_shoal::http1::{Dial, Plain, Url};
+
+use crate::terminal::error::UsageError;
+
+/// The way to these registries; `ca`, given by `flag`, is a file of roots to trust for `https`,
+/// else the host's are.
+pub(super) fn dial(flag: &str, ca: Option<&Path>, servers: &[Url]) -> Result<Arc<dyn Dial>> {
+    if servers.iter().any(|server| server.secure) {
+        return encrypted(flag, ca);
+    }
+    match ca {
+        None => Ok(Arc::new(Plain)),
+        Some(_) => Err(UsageError(format!("{flag} says nothing without https://")).into()),
+    }
+}
+
+#[cfg(feature = "tls")]
+fn encrypted(flag: &str, ca: Option<&Path>) -> Result<Arc<dyn Dial>> {
+    let tls = plimsoll_shoal::tls::Tls::new(ca, None);
+    Ok(Arc::new(tls.map_err(|error| super::wrong(flag, error))?))
+}
+
+#[cfg(not(feature = "tls"))]
+fn encrypted(_: &str, _: Option<&Path>) -> Result<Arc<dyn Dial>> {
+    let text = "https: left out of this program; build it with the feature `tls`";
+    Err(UsageError(text.to_owned()).into())
+}

@@ -1,0 +1,42 @@
+//! No encrypted connections in this program.
+
+use std::path::Path;
+
+use tokio::net::TcpStream;
+
+use super::{CertificateError, Counts};
+
+/// What cannot be had.
+#[derive(Debug)]
+pub enum Certificate {}
+
+/// Plain: there is no other.
+type Stream = TcpStream;
+
+impl Certificate {
+    /// Fails.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn open(_: &Path, _: &Path) -> Result<Self, CertificateError> {
+        Err(CertificateError::LeftOut)
+    }
+
+    /// Nothing to be read again.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn refresh(&self) -> Result<bool, CertificateError> {
+        match *self {}
+    }
+}
+
+pub(in crate::server) async fn shake_hands(
+    certificate: &Certificate,
+    _: TcpStream,
+    _: &Counts,
+) -> Option<Stream> {
+    match *certificate {}
+}
