@@ -172,7 +172,7 @@ impl Verifier {
         for cache in &found.caches {
             if set(&self.shared, cache, found.good) {
                 let at = SocketAddr::new(aim.address, aim.port);
-                let (id, host, why) = (cache.id, &cache.hostname, outcome.name());
+                let (id, host, why) = (cache.id, cache.hostname(), outcome.name());
                 let state = cache.state().name();
                 (self.settings.say)(&format!("cache {id:016x} {host} at {at}: {state} ({why})"));
             }

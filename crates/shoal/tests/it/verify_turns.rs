@@ -325,7 +325,7 @@ proptest! {
         let (mut caches, mut way) = (Vec::<Arc<Cache>>::new(), Vec::new());
         let mut now_ns = 0;
         let is_at = |cache: &Cache, aim: Aim| {
-            cache.public_ip == Some(aim.address) && cache.port.value == aim.port
+            cache.public_ip == Some(aim.address) && cache.port == aim.port
         };
         for step in steps {
             match step {
