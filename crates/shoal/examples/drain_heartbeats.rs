@@ -61,6 +61,7 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
         keys: Keys::read("")?,
         rate: 1.0,
         peers: Vec::new(),
+        fixed: None,
         access_log: None,
     })?;
     let long = Duration::from_secs(3600);

@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub use countries::{Country, country};
 pub use mmdb::{Mmdb, MmdbError};
 pub use source::Geography;
+pub(crate) use source::Stamp;
 pub use sphere::{EARTH_RADIUS_KM, Point, haversine_km};
 
 /// A place of a geographic database, as answers tell it. One is shared by all caches there.

@@ -23,6 +23,7 @@ mod copied;
 mod counts;
 mod entry;
 mod farewell;
+mod fixed;
 mod keep;
 mod life;
 mod membership;

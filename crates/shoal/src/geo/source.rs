@@ -1,5 +1,6 @@
 //! The geography that is in force: a database that is read again when its file changes.
 
+use std::fs::Metadata;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -22,11 +23,22 @@ pub struct Geography {
 /// Two files of one name differ in one of these: whole seconds of change alone would miss a
 /// second change within one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+pub(crate) struct Stamp {
     changed_s: i64,
     changed_ns: i64,
     bytes: u64,
     inode: u64,
+}
+
+impl Stamp {
+    pub(crate) fn of(facts: &Metadata) -> Self {
+        Self {
+            changed_s: facts.mtime(),
+            changed_ns: facts.mtime_nsec(),
+            bytes: facts.len(),
+            inode: facts.ino(),
+        }
+    }
 }
 
 impl Geography {
@@ -59,12 +71,7 @@ impl Geography {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let facts = std::fs::metadata(path)
             .map_err(|source| MmdbError::Read { path: path.display().to_string(), source })?;
-        let stamp = Stamp {
-            changed_s: facts.mtime(),
-            changed_ns: facts.mtime_nsec(),
-            bytes: facts.len(),
-            inode: facts.ino(),
-        };
+        let stamp = Stamp::of(&facts);
         if *seen == Some(stamp) {
             return Ok(false);
         }

@@ -201,7 +201,7 @@ impl Registry {
         Swept { expired, more: true }
     }
 
-    fn end(&mut self, slot: u32) {
+    pub(super) fn end(&mut self, slot: u32) {
         if let Some(entry) = self.entries.remove(slot) {
             entry.cache.end();
             self.membership.left();

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::ArcSwap;
 use ipnet::IpNet;
 use tokio::sync::watch;
 
@@ -25,7 +26,7 @@ pub struct Shared {
     registry: Mutex<Registry>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) geography: Arc<Geography>,
-    pub(super) sites: Sites,
+    pub(super) sites: ArcSwap<Sites>,
     pub(super) order: Order,
     pub(super) verified_only: bool,
     trust: Vec<IpNet>,
@@ -65,7 +66,7 @@ impl Shared {
             shelf: registry.shelf(),
             registry: Mutex::new(registry),
             geography: options.geography,
-            sites: options.sites,
+            sites: ArcSwap::from_pointee(options.sites),
             order: options.order,
             verified_only: options.verified_only || options.order == Order::Shoal,
             trust: options.trust,

@@ -4,26 +4,34 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Shared, StartError};
+use super::{Shared, StartError, fixed};
 
 /// How often it is looked whether something is due.
 const TICK: Duration = Duration::from_millis(50);
 /// Entries looked at in one hold of the registry's lock: some tens of microseconds.
 const BATCH: usize = 128;
-/// How often the geographic database's file is looked at.
-const GEOGRAPHY_NS: u64 = 5_000_000_000;
+/// How often it is looked whether a file is another one: the geographic database, the list of
+/// caches that run no agent.
+const FILES_NS: u64 = 5_000_000_000;
 /// An agent's interval where it does not say: after it, every living cache was heard.
 const INTERVAL_NS: u64 = 30_000_000_000;
 
-pub(super) fn spawn(shared: Arc<Shared>) -> Result<JoinHandle<()>, StartError> {
+pub(super) fn spawn(
+    shared: Arc<Shared>,
+    mut list: Option<fixed::Watch>,
+) -> Result<JoinHandle<()>, StartError> {
     let run = move || {
-        let mut geography_ns = 0;
+        let mut files_ns = 0;
         while !shared.stopped() {
             tick(&shared);
             let now = shared.clock.now();
-            if now.elapsed_ns >= geography_ns + GEOGRAPHY_NS {
-                geography_ns = now.elapsed_ns;
+            if now.elapsed_ns >= files_ns + FILES_NS {
+                files_ns = now.elapsed_ns;
                 shared.metrics.geography(&shared.geography.refresh());
+                if let Some(list) = &mut list {
+                    // That it could not be read is counted.
+                    let _ = list.refresh(&shared);
+                }
             }
             if now.elapsed_ns >= INTERVAL_NS {
                 shared.set_ready();
