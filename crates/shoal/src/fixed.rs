@@ -225,8 +225,7 @@ fn networks_of(range: &Range) -> Vec<IpNet> {
 
 fn fixed_of(row: Row) -> Result<Fixed, (String, &'static str)> {
     let shown = |text: &str| text.chars().take(60).collect::<String>();
-    let address: IpAddr =
-        row.address.parse().map_err(|_| (shown(&row.address), "an address"))?;
+    let address: IpAddr = row.address.parse().map_err(|_| (shown(&row.address), "an address"))?;
     let upstream = [Upstream::Both, Upstream::Cvmfs, Upstream::Frontier];
     let upstream = upstream.into_iter().find(|upstream| upstream.name() == row.upstream);
     let upstream = upstream.ok_or((shown(&row.upstream), "both, cvmfs or frontier"))?;

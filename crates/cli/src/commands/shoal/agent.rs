@@ -25,7 +25,8 @@ pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
     let servers = args.server.iter().map(|text| url("--server", text));
     let servers: Vec<Url> = servers.collect::<Result<_>>()?;
     if let Some(cloud) = args.cloud.as_deref().filter(|cloud| !is_cloud_name(cloud)) {
-        let text = format!("--cloud {cloud}: of 1 to 64 letters, digits, dots, dashes, underscores");
+        let text =
+            format!("--cloud {cloud}: of 1 to 64 letters, digits, dots, dashes, underscores");
         return Err(UsageError(text).into());
     }
     let options = options(args, servers.first())?;
