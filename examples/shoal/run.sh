@@ -80,6 +80,10 @@ await() {
     fail "waited in vain for $what"
 }
 answers() { (exec 3<>"/dev/tcp/$1/$2") 2>/dev/null; }
+slay() {
+    kill -9 "$@"
+    wait "$@" 2>/dev/null || true
+}
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
 registry=http://127.0.0.1:8080
@@ -179,7 +183,7 @@ gone() {
 
 say "the Squid at $proxy is killed; its agent lives"
 from=$(now_ms)
-kill -9 "${squids[2]}"
+slay "${squids[2]}"
 gone "$from" 127.0.0.2 'Squid killed'
 kill -0 "${agents[2]}" 2>/dev/null || fail 'its agent has ended'
 client
@@ -188,7 +192,7 @@ client
 n=${proxy##*.}
 say "the Squid at $proxy is killed with its agent"
 from=$(now_ms)
-kill -9 "${agents[n]}" "${squids[n]}"
+slay "${agents[n]}" "${squids[n]}"
 gone "$from" "$proxy" 'Squid and agent killed'
 client
 gives 1 || fail "one cache is left, not: $(given)"
