@@ -105,8 +105,9 @@ Examples:
   plimsoll shoal agent --server http://registry.example:8080 --port 3128 --cloud my-cloud
   plimsoll shoal agent --amqp amqps://agent@broker/vhost --amqp-password-file /etc/shoal/password
 
-The broker's password may also stand in the environment variable SHOAL_AMQP_PASSWORD. The cache is found by its process, and probed every five seconds: one that does not answer is taken
-off the list at once. The agent ends, and takes its leave, by an interrupt.")]
+The broker's password may also stand in the environment variable SHOAL_AMQP_PASSWORD. The cache is
+found by its process, and probed every five seconds: one that does not answer is taken off the list
+at once. The agent ends, and takes its leave, by an interrupt.")]
 pub(crate) struct ShoalAgent {
     /// A registry to announce the cache to, by its URL; each gets every heartbeat
     #[arg(long, value_name = "URL", required_unless_present = "amqp")]

@@ -16,7 +16,8 @@ const SITES: &str = r#"{
  "SITE-A": {"ips": ["198.51.100.0/25", "198.51.100.128/25"], "proxies": [
    {"default": ["one.example:3128", "inner.example:3128", "gone.example:3128"]},
    {"atlas": ["one.example:3129"], "cvmfs": ["two.example:3128"], "since": "May"}]},
- "SITE-B\u001b": {"proxies": [{"default": ["[2001:db8::7]:3128"], "ipranges": ["192.0.2.4-192.0.2.9"]},
+ "SITE-B\u001b": {"proxies": [
+   {"default": ["[2001:db8::7]:3128"], "ipranges": ["192.0.2.4-192.0.2.9"]},
    {"frontier": ["two.example:3128"], "default": ["one.example:3128"]}]}
 }"#;
 
