@@ -11,6 +11,7 @@
 #   PLIMSOLL=FILE                    package this program, and build none
 #   TARGET=x86_64-unknown-linux-musl a static one, for any distribution (the default where that
 #                                    target is installed; else the host's own)
+#   COMPRESS=-Zxz                    how dpkg-deb compresses
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath -m -- "${1:-dist}")
@@ -75,7 +76,7 @@ control() {
 
 finish() {
     find "$root" -type d -exec chmod 755 {} +
-    dpkg-deb --root-owner-group -Zxz --build "$root" "$out" >/dev/null
+    dpkg-deb --root-owner-group "${COMPRESS:--Zxz}" --build "$root" "$out" >/dev/null
 }
 
 # A command as a service: its unit, its configuration, and what the system is to be told.

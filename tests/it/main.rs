@@ -22,6 +22,7 @@ mod infer;
 mod interrupt;
 mod json;
 mod network;
+mod packages;
 mod path_truth;
 mod place;
 mod plans;
