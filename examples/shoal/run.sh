@@ -53,7 +53,7 @@ end() {
     [ ! -s "$work/rabbit/pid" ] || kill -9 "$(cat "$work/rabbit/pid")" 2>/dev/null || true
     for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
     for pid in "${started[@]}"; do wait "$pid" 2>/dev/null || true; done
-    rm -rf "$work"
+    rm -rf "$work" "/dev/shm/shoal$$n"[234]-*
 }
 trap end EXIT
 trap 'exit 130' INT
@@ -118,7 +118,8 @@ start origin "$plimsoll" target --listen 127.0.0.1:8000 --body 1KiB
 squids=()
 for n in 2 3 4; do
     mkdir "$work/squid$n"
-    [ "$(id -u)" != 0 ] || chown proxy: "$work/squid$n"
+    # Of root, Squid becomes its own user, by the distribution.
+    [ "$(id -u)" != 0 ] || chown proxy: "$work/squid$n" 2>/dev/null || chown squid: "$work/squid$n"
     cat >"$work/squid$n.conf" <<CONF
 http_port 127.0.0.$n:312$n
 http_port 127.0.0.1:312$n
@@ -133,7 +134,8 @@ visible_hostname squid$n.example
 shutdown_lifetime 0 seconds
 pinger_enable off
 CONF
-    start "squid$n" squid -N -f "$work/squid$n.conf"
+    # Named apart, for Squids of one name share memory.
+    start "squid$n" squid -N -n "shoal$$n$n" -f "$work/squid$n.conf"
     squids[n]=$pid
 done
 for n in 2 3 4; do await "Squid $n" answers "127.0.0.$n" "312$n"; done
