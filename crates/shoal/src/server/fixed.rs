@@ -13,8 +13,9 @@ use crate::heartbeat::Heartbeat;
 use crate::order::Sites;
 use crate::registry::Identity;
 
-/// Caches that are listed in one hold of the registry's lock.
-const BATCH: usize = 32;
+/// Caches that are listed in one hold of the registry's lock: each is looked up in the geographic
+/// database.
+const BATCH: usize = 8;
 
 /// Why the list is not taken.
 #[derive(Debug, thiserror::Error)]
