@@ -52,6 +52,10 @@ bench-simulate: toolchain ## simulate a day against a textbook's heap, SimPy and
 bench-shoal: toolchain ## look caches up while others come and go (benches/shoal)
 	bash benches/shoal/run.sh
 
+.PHONY: packages
+packages: toolchain ## build Debian packages of program, registry and agent (packaging/build.sh)
+	packaging/build.sh
+
 .PHONY: clean
 clean: ## remove what was built; runs are kept
 	$(CARGO) clean

@@ -79,6 +79,13 @@ impl Going {
             .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == socket))
     }
 
+    /// What of it is in memory, KiB (`VmRSS` of `/proc/PID/status`).
+    pub(crate) fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+    }
+
     /// Sends it a signal, by its id.
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_child(&self.child);

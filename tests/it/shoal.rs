@@ -13,7 +13,7 @@ use crate::program::{Going, PLIMSOLL, wait_for};
 use crate::stores::installed;
 
 /// A registry on a free port, and its address.
-fn registry(place: &Place, more: &[&str]) -> (Going, String) {
+pub(crate) fn registry(place: &Place, more: &[&str]) -> (Going, String) {
     let mut command = Command::new(PLIMSOLL);
     command.args(["shoal", "server", "--listen", "127.0.0.1:0", "--threads", "1"]).args(more);
     let going = Going::start(command, &place.path("."), "registry");
@@ -26,7 +26,7 @@ fn registry(place: &Place, more: &[&str]) -> (Going, String) {
 }
 
 /// The body of an answer.
-fn get(address: &str, path: &str) -> String {
+pub(crate) fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -34,7 +34,7 @@ fn get(address: &str, path: &str) -> String {
     answer.split_once("\r\n\r\n").unwrap().1.to_owned()
 }
 
-fn caches(address: &str) -> Vec<Value> {
+pub(crate) fn caches(address: &str) -> Vec<Value> {
     let list: Value = serde_json::from_str(&get(address, "/v1/caches")).unwrap();
     list["caches"].as_array().unwrap().clone()
 }

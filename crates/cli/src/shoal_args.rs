@@ -21,6 +21,8 @@ pub(crate) enum ShoalCommand {
     Agent(Box<ShoalAgent>),
     /// Find this host's nearest caches, and print or write its proxy setting
     Client(Box<ShoalClient>),
+    /// Make a list of caches that run no agent from a site list, for `server --static`
+    Import(Box<ShoalImport>),
 }
 
 #[derive(Args)]
@@ -57,6 +59,10 @@ pub(crate) struct ShoalServer {
     /// Caches of networks, a line each: NETWORK[,NETWORK…] CACHE[,CACHE…]; they come first there
     #[arg(long, value_name = "FILE")]
     pub(crate) sites: Option<PathBuf>,
+    /// Caches that run no agent: a list made by `plimsoll shoal import`; read again when it
+    /// changes
+    #[arg(long = "static", value_name = "FILE")]
+    pub(crate) fixed: Option<PathBuf>,
     /// How long a cache is listed after its last heartbeat
     #[arg(long, value_name = "DURATION", default_value = "180s")]
     pub(crate) ttl: String,
@@ -110,16 +116,24 @@ pub(crate) struct ShoalServer {
 Examples:
   plimsoll shoal agent --server http://registry.example:8080
   plimsoll shoal agent --server http://registry.example:8080 --port 3128 --cloud my-cloud
+  plimsoll shoal agent --amqp amqps://agent@broker/vhost --amqp-password-file /etc/shoal/password
 
-The cache is found by its process, and probed every five seconds: one that does not answer is taken
-off the list at once. The agent ends, and takes its leave, by an interrupt.")]
+The broker's password may also stand in the environment variable SHOAL_AMQP_PASSWORD. The cache is
+found by its process, and probed every five seconds: one that does not answer is taken off the list
+at once. The agent ends, and takes its leave, by an interrupt.")]
 pub(crate) struct ShoalAgent {
     /// A registry to announce the cache to, by its URL; each gets every heartbeat
-    #[arg(long, value_name = "URL", required = true)]
+    #[arg(long, value_name = "URL", required_unless_present = "amqp")]
     pub(crate) server: Vec<String>,
     /// Whom to trust for an https:// registry, PEM; else this host's list
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
+    /// A message broker to announce the cache by, beside --server or instead: amqp://USER@HOST:PORT/
+    /// VHOST, or amqps; may be given many times, with one password for all
+    #[arg(long, value_name = "URL")]
+    pub(crate) amqp: Vec<String>,
+    #[command(flatten)]
+    pub(crate) way: AmqpWay,
     /// The cache's port; looked for where nothing is said
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
@@ -213,6 +227,27 @@ pub(crate) struct ShoalClient {
     pub(crate) json: bool,
 }
 
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll shoal import grid-squids.json
+  curl http://lists.example/grid-squids.json | plimsoll shoal import - --out static.json
+  plimsoll shoal server --static static.json
+
+Names of hosts are looked up now; a cache whose name has no public address is left out, and said
+so. The networks of an entry are those whose clients get its caches first.")]
+pub(crate) struct ShoalImport {
+    /// The site list, grid-squids.json or worker-proxies.json; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) list: PathBuf,
+    /// Write the list here, at once as a whole
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the list as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Upstream {
     /// CVMFS and Frontier
@@ -238,12 +273,19 @@ pub(crate) struct Amqp {
     /// Hear heartbeats at this message broker, too: amqp://USER@HOST:PORT/VHOST, or amqps
     #[arg(long, value_name = "URL")]
     pub(crate) amqp: Option<String>,
-    /// The exchange agents publish to
-    #[arg(long, value_name = "NAME", default_value = "shoal", requires = "amqp")]
-    pub(crate) amqp_exchange: String,
     /// Hear this cloud's agents, and those without a cloud, only; may be given many times
     #[arg(long, value_name = "CLOUD", requires = "amqp")]
     pub(crate) amqp_cloud: Vec<String>,
+    #[command(flatten)]
+    pub(crate) way: AmqpWay,
+}
+
+/// How a broker is spoken to: the same for who hears and who speaks.
+#[derive(Args)]
+pub(crate) struct AmqpWay {
+    /// The exchange agents publish to
+    #[arg(long, value_name = "NAME", default_value = "shoal", requires = "amqp")]
+    pub(crate) amqp_exchange: String,
     /// The broker's password; else that of SHOAL_AMQP_PASSWORD, else `guest`
     #[arg(long, value_name = "FILE", requires = "amqp")]
     pub(crate) amqp_password_file: Option<PathBuf>,

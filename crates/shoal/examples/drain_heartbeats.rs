@@ -64,6 +64,7 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
         rate: 1.0,
         peers: Vec::new(),
         peer_ca: None,
+        fixed: None,
         access_log: None,
     })?;
     let long = Duration::from_secs(3600);

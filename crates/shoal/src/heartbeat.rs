@@ -19,10 +19,10 @@ use std::net::IpAddr;
 pub use goodbye::Goodbye;
 pub use limits::MAX_BYTES;
 pub use number::{Echo, Number, python_float};
-pub use parse::{parse, parse_goodbye};
+pub use parse::{is_cloud_name, parse, parse_goodbye};
 pub use quote::python_string;
 pub use refusal::Refusal;
-pub use write::goodbye_body;
+pub use write::{complaint_body, goodbye_body};
 
 /// A heartbeat whose every field is within its bounds.
 #[derive(Clone, PartialEq)]

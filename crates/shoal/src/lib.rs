@@ -15,6 +15,7 @@ pub mod answer;
 pub mod auth;
 pub mod client;
 mod cut;
+pub mod fixed;
 pub mod geo;
 pub mod heartbeat;
 pub mod http1;

@@ -23,6 +23,7 @@ mod copied;
 mod counts;
 mod entry;
 mod farewell;
+mod fixed;
 pub(crate) mod glance;
 mod keep;
 mod life;

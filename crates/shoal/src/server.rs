@@ -11,6 +11,7 @@ mod broker;
 mod clock;
 mod complaints;
 mod decide;
+mod fixed;
 mod folder;
 mod geo_api;
 mod handle;
@@ -34,6 +35,7 @@ use std::thread::JoinHandle;
 pub use broker::BrokerStatus;
 pub use clock::Clock;
 pub use complaints::Complaint;
+pub use fixed::FixedError;
 pub use folder::{Folder, FolderError, random_key};
 pub use letter::Letter;
 pub use options::{Auth, Options, Order};
@@ -53,6 +55,9 @@ pub enum StartError {
     /// The access log cannot be written.
     #[error("cannot write the access log {0}")]
     Log(std::path::PathBuf, #[source] std::io::Error),
+    /// The list of caches that run no agent is none.
+    #[error("cannot list the caches that run no agent")]
+    Fixed(#[source] FixedError),
 }
 
 /// A running server.
@@ -69,19 +74,24 @@ impl Server {
     /// # Errors
     ///
     /// See [`StartError`].
-    pub fn start(options: Options) -> Result<Self, StartError> {
+    pub fn start(mut options: Options) -> Result<Self, StartError> {
         let listener = TcpListener::bind(options.listen)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|error| StartError::Listen(options.listen, error))?;
         let local = listener.local_addr().map_err(StartError::Thread)?;
         let count = options.threads;
+        let list = options.fixed.take();
+        let mut list = list.map(|path| fixed::Watch::new(path, options.sites.clone()));
         let shared = Arc::new(Shared::new(options)?);
+        if let Some(list) = &mut list {
+            list.refresh(&shared).map_err(StartError::Fixed)?;
+        }
         let mut threads = Vec::with_capacity(count + 1);
         for number in 0..count {
             let listener = listener.try_clone().map_err(StartError::Thread)?;
             threads.push(accept::spawn(number, listener, Arc::clone(&shared))?);
         }
-        threads.push(upkeep::spawn(Arc::clone(&shared))?);
+        threads.push(upkeep::spawn(Arc::clone(&shared), list)?);
         threads.extend(verifier::spawn(&shared)?);
         peers::spawn(Arc::clone(&shared))?;
         Ok(Self { local, shared, threads })

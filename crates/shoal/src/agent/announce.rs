@@ -56,6 +56,13 @@ pub trait Announce: Send {
     /// # Errors
     /// Where it is not known to have been taken.
     fn goodbye(&mut self, message: &Message<'_>) -> Result<(), Failure>;
+    /// Tells operators why a cache is not announced any more, where there is a way to.
+    ///
+    /// # Errors
+    /// Where it is not known to have been taken.
+    fn complain(&mut self, _message: &Message<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Headers that sign a body of a moment in milliseconds since 1970.

@@ -32,6 +32,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 struct Parcel {
     act: Act,
     body: String,
+    /// Said before it, and not again where that fails.
+    complaint: Option<String>,
     address: Option<IpAddr>,
     unix_ms: i64,
 }
@@ -99,6 +101,8 @@ struct Agent<'a> {
     cache: Cache,
     counted_ns: Option<u64>,
     names: Vec<String>,
+    /// Why the cache is gone, for each registry that is still to be told.
+    complaints: Vec<Option<String>>,
     registries: Vec<SyncSender<Parcel>>,
     prober: SyncSender<Look>,
     outside: Turn,
@@ -139,6 +143,7 @@ impl<'a> Agent<'a> {
             options,
             pace,
             reporter,
+            complaints: vec![None; names.len()],
             names,
             registries,
             prober,
@@ -211,7 +216,9 @@ impl<'a> Agent<'a> {
                 Act::Goodbye(index) => (index, self.reporter.goodbye(now)),
             };
             let address = self.reporter.addresses().announced();
-            let parcel = Parcel { act, body, address, unix_ms: now.unix_ms() };
+            let complaint = self.complaints.get_mut(index).and_then(Option::take);
+            let complaint = complaint.filter(|_| matches!(act, Act::Goodbye(_)));
+            let parcel = Parcel { act, body, complaint, address, unix_ms: now.unix_ms() };
             // The pace gives a registry one thing at a time: there is room.
             if self.registries[index].try_send(parcel).is_err() {
                 self.pace.sent(now.elapsed_ns, act, Sent::Failed);
@@ -252,13 +259,16 @@ impl<'a> Agent<'a> {
             Report::Probed(outcome) => {
                 let turned = self.pace.probed(now_ns, outcome.is_ok());
                 if let Err(why) = outcome {
+                    if turned == Some(Health::Dead) {
+                        self.reporter.counters = None;
+                        let why = format!("the cache does not answer: {why}");
+                        let complaint = self.reporter.complaint((self.now)(), &why);
+                        self.complaints.fill(Some(complaint));
+                    }
                     log(Event::Probe(why));
                     self.find(log);
                 }
                 if let Some(health) = turned {
-                    if health == Health::Dead {
-                        self.reporter.counters = None;
-                    }
                     log(Event::Health(health));
                 }
             }
@@ -297,7 +307,12 @@ fn ns(time: Duration) -> u64 {
 fn keep(mut registry: Box<dyn Announce>, to: Sender<Report>) -> io::Result<SyncSender<Parcel>> {
     let (sender, parcels) = sync_channel::<Parcel>(1);
     let work = move || {
-        for Parcel { act, body, address, unix_ms } in parcels {
+        for Parcel { act, body, complaint, address, unix_ms } in parcels {
+            if let Some(text) = complaint {
+                let message = Message { body: text.as_bytes(), address, unix_ms };
+                // The goodbye is what matters, and it follows.
+                let _ = registry.complain(&message);
+            }
             let message = Message { body: body.as_bytes(), address, unix_ms };
             let outcome = match act {
                 Act::Goodbye(_) => registry.goodbye(&message),

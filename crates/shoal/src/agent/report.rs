@@ -10,7 +10,11 @@ use super::load::{Meter, Processors, capacity, default_interface, sent_bytes};
 use super::squid::Counters;
 use super::{Cache, Options};
 use crate::Now;
-use crate::heartbeat::{Echo, Heartbeat, Number, goodbye_body};
+use crate::cut::cut;
+use crate::heartbeat::{Echo, Heartbeat, Number, complaint_body, goodbye_body};
+
+/// Bytes: as many as registries keep.
+const MOST_OF_A_COMPLAINT: usize = 400;
 
 /// Writes the bodies of an agent's messages.
 #[derive(Debug)]
@@ -96,11 +100,9 @@ impl Reporter {
         let (load, cpu) = self.measure(now);
         self.last_unix_s = now.unix_s;
         let (options, addresses) = (&self.options, self.addresses);
-        let kernel = self.root.join("proc/sys/kernel/hostname");
-        let kernel = fs::read_to_string(kernel).unwrap_or_default();
         let beat = Heartbeat {
             uuid: self.uuid.as_str().into(),
-            hostname: host_name(options.hostname.as_deref(), &kernel, &addresses).into(),
+            hostname: self.hostname().into(),
             port: Echo { value: cache.port, text: cache.port.to_string().into() },
             kind: cache.kind,
             upstream: options.upstream,
@@ -124,6 +126,18 @@ impl Reporter {
     pub fn goodbye(&mut self, now: Now) -> String {
         self.last_unix_s = now.unix_s;
         goodbye_body(&self.uuid, now.unix_s)
+    }
+
+    /// Why the cache is announced no more, for operators, of a moment.
+    #[must_use]
+    pub fn complaint(&self, now: Now, why: &str) -> String {
+        complaint_body(&self.hostname(), now.unix_s, cut(why, MOST_OF_A_COMPLAINT))
+    }
+
+    fn hostname(&self) -> String {
+        let kernel = self.root.join("proc/sys/kernel/hostname");
+        let kernel = fs::read_to_string(kernel).unwrap_or_default();
+        host_name(self.options.hostname.as_deref(), &kernel, &self.addresses)
     }
 
     fn max_load(&self) -> Option<Echo<f64>> {

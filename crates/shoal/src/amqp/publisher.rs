@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::connection::{Connection, METHOD};
 use super::{Broker, Error, method};
 use crate::agent::announce::{Announce, Failure, Message, Sign, TIME};
-use crate::http1::{Deadline, Dial};
+use crate::http1::{Deadline, Dial, chain};
 
 /// What the broker may hear nothing for, beside the agent's own pace.
 const SHORTEST: Duration = Duration::from_secs(60);
@@ -116,8 +116,12 @@ impl Publisher {
         let signed = self.sign.as_ref().map(|sign| sign(message.body, message.unix_ms));
         let headers: Vec<_> =
             signed.iter().flatten().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        self.publish(&key, message.body, &headers, TIME)
-            .map_err(|error| Failure::Away(Box::new(error)))
+        self.publish(&key, message.body, &headers, TIME).map_err(|error| {
+            Failure::Away(match error.hint() {
+                Some(hint) => format!("{}; {hint}", chain(&error)).into(),
+                None => Box::new(error),
+            })
+        })
     }
 }
 
@@ -153,6 +157,10 @@ impl Announce for Publisher {
 
     fn goodbye(&mut self, message: &Message<'_>) -> Result<(), Failure> {
         self.send("bye", message)
+    }
+
+    fn complain(&mut self, message: &Message<'_>) -> Result<(), Failure> {
+        self.send("error", message)
     }
 }
 

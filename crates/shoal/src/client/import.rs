@@ -83,10 +83,14 @@ pub enum ImportError {
     #[error("the list has more than {MOST_ENTRIES} caches")]
     Many,
     /// Something in an entry is not what it should be.
-    #[error("entry {entry:?}: {what}")]
+    #[error("entry {entry:?} at line {line}, column {column}: {what}")]
     Entry {
         /// The entry's name.
         entry: String,
+        /// Where it begins, from 1.
+        line: usize,
+        /// In bytes, from 1.
+        column: usize,
         /// What is at fault, with the value.
         what: String,
     },
@@ -106,13 +110,45 @@ pub fn parse(text: &[u8]) -> Result<Vec<StaticCache>, ImportError> {
     let mut caches = Vec::new();
     for (name, entry) in &entries {
         let found = entry_of(name, entry);
-        let named = |what| ImportError::Entry { entry: name.chars().take(100).collect(), what };
+        let named = |what| {
+            let (line, column) = position(text, name);
+            ImportError::Entry { entry: name.chars().take(100).collect(), line, column, what }
+        };
         caches.extend(found.map_err(named)?);
         if caches.len() > MOST_ENTRIES {
             return Err(ImportError::Many);
         }
     }
     Ok(caches)
+}
+
+/// Where the name of an entry stands in a text that is a JSON object: its last, for that counts.
+fn position(text: &[u8], name: &str) -> (usize, usize) {
+    let (mut line, mut line_start, mut found) = (1, 0, (1, 1));
+    let (mut depth, mut string): (usize, Option<usize>) = (0, None);
+    let mut escaped = false;
+    for (at, &byte) in text.iter().enumerate() {
+        match (string, byte) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(start), b'"') => {
+                string = None;
+                let is_name = depth == 1
+                    && serde_json::from_slice::<String>(&text[start..=at])
+                        .is_ok_and(|text| text == name);
+                if is_name {
+                    found = (line, start - line_start + 1);
+                }
+            }
+            (Some(_), _) => {}
+            (None, b'"') => string = Some(at),
+            (None, b'{' | b'[') => depth += 1,
+            (None, b'}' | b']') => depth = depth.saturating_sub(1),
+            (None, b'\n') => (line, line_start) = (line + 1, at + 1),
+            (None, _) => {}
+        }
+    }
+    found
 }
 
 fn entry_of(name: &str, entry: &Value) -> Result<Vec<StaticCache>, String> {

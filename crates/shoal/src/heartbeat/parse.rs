@@ -155,6 +155,12 @@ fn is_cloud(byte: u8) -> bool {
     is_host(byte) || byte == b'_'
 }
 
+/// Whether a text may be a cloud's name: `[A-Za-z0-9._-]{1,64}`.
+#[must_use]
+pub fn is_cloud_name(text: &str) -> bool {
+    CLOUD_BYTES.contains(&text.len()) && text.bytes().all(is_cloud)
+}
+
 fn is_printable(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }

@@ -66,6 +66,17 @@ pub fn goodbye_body(uuid: &str, timestamp: f64) -> String {
     out.end()
 }
 
+/// The body by which an agent says why it announces its cache no more: it holds no identity,
+/// because logs show it, and no `load`, so that Shoal's server passes over it.
+#[must_use]
+pub fn complaint_body(hostname: &str, timestamp: f64, error: &str) -> String {
+    let mut out = Object::new();
+    out.text("hostname", hostname);
+    out.float("timestamp", Some(timestamp));
+    out.text("error", error);
+    out.end()
+}
+
 /// An object as it is written.
 pub(crate) struct Object {
     json: Vec<u8>,

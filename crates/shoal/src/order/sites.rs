@@ -97,6 +97,16 @@ impl Sites {
         Ok(())
     }
 
+    /// Adds a cache, by its public or external address, to a network's own.
+    pub fn pin(&mut self, network: IpNet, cache: IpAddr) {
+        let pinned = Pinned { address: cache.to_canonical(), private: None };
+        let same_length = self.networks.entry(network.prefix_len()).or_default();
+        let own = same_length.entry(network.trunc()).or_default();
+        if !own.contains(&pinned) {
+            own.push(pinned);
+        }
+    }
+
     /// Whether a cache is a client's own: announced from its address, or pinned to its network.
     #[must_use]
     pub fn has(&self, client: IpAddr, cache: &Cache) -> bool {

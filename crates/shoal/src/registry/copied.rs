@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::entry::Entry;
-use super::{Cache, Registry, Source, State};
+use super::{Registry, Source, State};
 use crate::Now;
 use crate::geo::Locate;
 use crate::heartbeat::Heartbeat;
@@ -36,9 +36,7 @@ impl Registry {
             let place = identity.address.and_then(|address| locate.place(address));
             let place = place.or_else(|| locate.announced(copied.beat.coordinates));
             let heard = Now { elapsed_ns: now.elapsed_ns.saturating_sub(copied.age_ns), ..now };
-            let number = self.membership.next_number();
-            let cache = Cache::new(number, copied.id, &copied.beat, place, heard);
-            let cache = self.membership.seat(cache);
+            let cache = self.membership.cache(copied.id, &copied.beat, place, heard);
             cache.set_state(copied.state);
             self.admit(Entry {
                 cache: Arc::new(cache),

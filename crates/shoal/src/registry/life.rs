@@ -97,8 +97,7 @@ impl Registry {
         let twin = self.twin(origin, &Identity::of(beat))?;
         let place = beat.address().and_then(|address| locate.place(address));
         let place = place.or_else(|| locate.announced(beat.coordinates));
-        let cache = Cache::new(self.membership.next_number(), id, beat, place, now);
-        let cache = self.membership.seat(cache);
+        let cache = self.membership.cache(id, beat, place, now);
         if let Some(twin) = twin {
             self.end(twin);
             self.counts.replaced += 1;
@@ -202,7 +201,7 @@ impl Registry {
         Swept { expired, more: true }
     }
 
-    fn end(&mut self, slot: u32) {
+    pub(super) fn end(&mut self, slot: u32) {
         if let Some(entry) = self.entries.remove(slot) {
             entry.cache.end();
             self.membership.left(&entry.cache);

@@ -9,6 +9,8 @@ use super::glance::{Glances, Seats};
 use super::snapshot::{Base, Snapshot};
 use super::{Cache, Registry};
 use crate::Now;
+use crate::geo::Place;
+use crate::heartbeat::Heartbeat;
 
 /// Where the latest snapshot stands. Loading it takes no lock.
 pub type Shelf = ArcSwap<Snapshot>;
@@ -61,18 +63,21 @@ impl Membership {
         }
     }
 
-    /// Gives a cache that is about to join its seat.
-    pub(super) fn seat(&mut self, cache: Cache) -> Cache {
+    /// A cache that is about to join, with its number and its seat.
+    pub(super) fn cache(
+        &mut self,
+        id: u64,
+        beat: &Heartbeat,
+        place: Option<Arc<Place>>,
+        now: Now,
+    ) -> Cache {
+        let cache = Cache::new(self.next_number, id, beat, place, now);
+        self.next_number += 1;
         cache.seated(&self.glances, self.seats.take())
     }
 
     pub(super) fn shelf(&self) -> Arc<Shelf> {
         Arc::clone(&self.shelf)
-    }
-
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.next_number += 1;
-        self.next_number - 1
     }
 
     pub(super) fn joined(&mut self, cache: Arc<Cache>) {

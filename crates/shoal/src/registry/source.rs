@@ -20,14 +20,15 @@ pub enum Source {
 
 impl Source {
     /// How well it shows that it may speak for an address: an entry is replaced only by a source
-    /// that shows it as well as the one before. A peer announces its own address, a broker any.
+    /// that shows it as well as the one before. A peer announces its own address, a broker any; the
+    /// registry's own list gives way to whoever runs an agent there (`fixed`).
     fn standing(&self) -> u8 {
         match self {
             Self::Copy => 0,
             Self::Broker => 1,
-            Self::Peer(_) => 2,
-            Self::Key(_) => 3,
-            Self::Static => 4,
+            Self::Static => 2,
+            Self::Peer(_) => 3,
+            Self::Key(_) => 4,
         }
     }
 

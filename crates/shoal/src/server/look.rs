@@ -104,6 +104,7 @@ impl Lookup {
         let snapshot = shared.shelf.load();
         let spot = shared.geography.spot(asked.ip.unwrap_or(client));
         let mut body = Vec::with_capacity(self.usual);
+        let sites = shared.sites.load();
         self.look(
             &snapshot,
             Question {
@@ -113,7 +114,7 @@ impl Lookup {
                 menu: asked.menu,
                 cloud: asked.cloud.as_deref(),
                 verified_only: shared.verified_only,
-                sites: Some(&shared.sites),
+                sites: Some(&sites),
             },
         );
         let whom = v1::Client { ip: asked.ip.unwrap_or(client), spot };
@@ -160,7 +161,8 @@ impl Lookup {
         count: usize,
     ) {
         let spot: Option<Spot> = shared.geography.spot(client);
-        let (verified_only, sites) = (shared.verified_only, Some(&shared.sites));
+        let sites = shared.sites.load();
+        let (verified_only, sites) = (shared.verified_only, Some(&**sites));
         let question = Question { client, spot, count, menu, cloud, verified_only, sites };
         self.look(snapshot, question);
     }
@@ -174,7 +176,8 @@ impl Lookup {
 fn shoal(shared: &Shared, client: IpAddr, menu: Menu, count: usize) -> Vec<Weighed> {
     let Some(spot) = shared.geography.spot(client) else { return Vec::new() };
     let snapshot = shared.shelf.load();
-    let own = |cache: &Cache| shared.sites.has(client, cache);
+    let sites = shared.sites.load();
+    let own = |cache: &Cache| sites.has(client, cache);
     shoal_order(snapshot.caches(), spot, menu, count, &Weighing::default(), own)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Shared, secure, verifier};
+use super::{FixedError, Shared, secure, verifier};
 use crate::answer::paths::{Route, V1};
 use crate::geo::MmdbError;
 
@@ -27,6 +27,8 @@ pub(super) struct Metrics {
     geography_failures: AtomicU64,
     pub(super) verify: verifier::Counts,
     pub(super) tls: secure::Counts,
+    fixed: AtomicU64,
+    fixed_failures: AtomicU64,
 }
 
 impl Metrics {
@@ -48,6 +50,18 @@ impl Metrics {
             Ok(false) => 0,
             Err(_) => self.geography_failures.fetch_add(1, Relaxed),
         };
+    }
+
+    /// How many caches without an agent are listed, where their list was read again, or that it
+    /// could not be.
+    pub(super) fn fixed(&self, refreshed: &Result<Option<usize>, FixedError>) {
+        match refreshed {
+            Ok(Some(count)) => self.fixed.store(*count as u64, Relaxed),
+            Ok(None) => {}
+            Err(_) => {
+                self.fixed_failures.fetch_add(1, Relaxed);
+            }
+        }
     }
 
     /// The whole page.
@@ -75,6 +89,11 @@ impl Metrics {
         let failures = self.geography_failures.load(Relaxed);
         let help = "databases that could not be read";
         page.one("shoal_geography_failures_total", "counter", help, failures);
+        let help = "caches without an agent that are listed since their list was read";
+        page.one("shoal_static_caches", "gauge", help, self.fixed.load(Relaxed));
+        let failures = self.fixed_failures.load(Relaxed);
+        let help = "lists of caches without an agent that could not be read";
+        page.one("shoal_static_failures_total", "counter", help, failures);
         out
     }
 

@@ -53,6 +53,8 @@ pub struct Options {
     pub geography: Arc<Geography>,
     /// Which caches belong to which networks.
     pub sites: Sites,
+    /// A file that lists caches that run no agent ([`crate::fixed`]); read again when it changes.
+    pub fixed: Option<PathBuf>,
     /// In which order caches are given.
     pub order: Order,
     /// Only verified caches are given.

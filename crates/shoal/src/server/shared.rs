@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::ArcSwap;
 use ipnet::IpNet;
 use tokio::sync::watch;
 
@@ -26,7 +27,7 @@ pub struct Shared {
     registry: Mutex<Registry>,
     pub(super) shelf: Arc<Shelf>,
     pub(super) geography: Arc<Geography>,
-    pub(super) sites: Sites,
+    pub(super) sites: ArcSwap<Sites>,
     pub(super) order: Order,
     pub(super) verified_only: bool,
     pub(super) verify: Option<crate::verify::Settings>,
@@ -70,7 +71,7 @@ impl Shared {
             shelf: registry.shelf(),
             registry: Mutex::new(registry),
             geography: options.geography,
-            sites: options.sites,
+            sites: ArcSwap::from_pointee(options.sites),
             order: options.order,
             verified_only: options.verified_only || options.order == Order::Shoal,
             verify: options.verify,

@@ -4,18 +4,22 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Shared, StartError};
+use super::{Shared, StartError, fixed};
 
 /// How often it is looked whether something is due.
 const TICK: Duration = Duration::from_millis(50);
 /// Entries looked at in one hold of the registry's lock: some tens of microseconds.
 const BATCH: usize = 128;
-/// How often the files of the geographic database and of the certificate are looked at.
+/// How often it is looked whether a file is another one: the geographic database, the certificate,
+/// the list of caches that run no agent.
 const FILES_NS: u64 = 5_000_000_000;
 /// An agent's interval where it does not say: after it, every living cache was heard.
 const INTERVAL_NS: u64 = 30_000_000_000;
 
-pub(super) fn spawn(shared: Arc<Shared>) -> Result<JoinHandle<()>, StartError> {
+pub(super) fn spawn(
+    shared: Arc<Shared>,
+    mut list: Option<fixed::Watch>,
+) -> Result<JoinHandle<()>, StartError> {
     let run = move || {
         let mut files_ns = 0;
         while !shared.stopped() {
@@ -26,6 +30,10 @@ pub(super) fn spawn(shared: Arc<Shared>) -> Result<JoinHandle<()>, StartError> {
                 shared.metrics.geography(&shared.geography.refresh());
                 if let Some(certificate) = &shared.tls {
                     shared.metrics.tls.refreshed(&certificate.refresh());
+                }
+                if let Some(list) = &mut list {
+                    // That it could not be read is counted.
+                    let _ = list.refresh(&shared);
                 }
             }
             if now.elapsed_ns >= INTERVAL_NS {

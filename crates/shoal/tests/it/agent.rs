@@ -31,7 +31,7 @@ fn clock() -> Now {
     Now { elapsed_ns, unix_s: unix.as_secs_f64() }
 }
 
-struct Running {
+pub(crate) struct Running {
     stop: Arc<AtomicBool>,
     /// Added to the wall clock, in seconds.
     shift: Arc<AtomicI64>,
@@ -40,7 +40,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(options: Options, root: &Path, registries: Vec<Box<dyn Announce>>) -> Self {
+    pub(crate) fn start(options: Options, root: &Path, registries: Vec<Box<dyn Announce>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let shift = Arc::new(AtomicI64::new(0));
         let (sender, events) = channel();
@@ -67,7 +67,7 @@ impl Running {
     }
 
     /// Waits for an event; what comes before it is passed over.
-    fn until(&self, wanted: impl Fn(&Event) -> bool) -> Event {
+    pub(crate) fn until(&self, wanted: impl Fn(&Event) -> bool) -> Event {
         loop {
             let event = self.events.recv_timeout(PATIENCE).expect("an event that never came");
             if wanted(&event) {
@@ -76,21 +76,21 @@ impl Running {
         }
     }
 
-    fn end(mut self) -> Vec<Event> {
+    pub(crate) fn end(mut self) -> Vec<Event> {
         self.stop.store(true, Ordering::SeqCst);
         self.thread.take().unwrap().join().unwrap();
         self.events.try_iter().collect()
     }
 }
 
-fn host() -> tempfile::TempDir {
+pub(crate) fn host() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir_all(root.path().join("proc/net")).unwrap();
     fs::write(root.path().join("proc/net/fib_trie"), FIB).unwrap();
     root
 }
 
-fn options(cache_port: u16) -> Options {
+pub(crate) fn options(cache_port: u16) -> Options {
     Options {
         port: Some(cache_port),
         interval: Duration::from_secs(1),

@@ -63,8 +63,14 @@ fn a_fault_names_its_entry() {
     ];
     for (text, fault) in cases {
         let error = parse(text.as_bytes()).unwrap_err();
-        assert_eq!(error.to_string(), format!("entry \"S\": {fault}"));
+        assert_eq!(error.to_string(), format!("entry \"S\" at line 1, column 2: {fault}"));
     }
+    let text = "{\"A\": {\"names\": [\"S\", \"\\\"\\n\"]},\n\n  \"\\u0053\": 7}";
+    let error = parse(text.as_bytes()).unwrap_err().to_string();
+    assert_eq!(error, "entry \"S\" at line 3, column 3: it is not an object");
+    let error = parse(b"{\"S\": {},\n \"T\" 7}").unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("at line 2 column"), "{cause}");
     assert!(matches!(parse(b"["), Err(ImportError::Json(Some(_)))));
     assert!(matches!(parse(b"[]"), Err(ImportError::Json(None))));
 }

@@ -5,6 +5,8 @@
 
 mod address;
 mod agent;
+#[cfg(feature = "amqp")]
+mod agent_amqp;
 mod agent_pace;
 mod agent_read;
 mod agent_squid;
@@ -24,6 +26,7 @@ mod auth;
 mod client;
 mod client_apply;
 mod client_import;
+mod fixed;
 mod geo;
 mod heartbeat;
 mod http1;

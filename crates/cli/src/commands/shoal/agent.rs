@@ -8,12 +8,13 @@ use plimsoll_shoal::agent::addresses::way_out;
 use plimsoll_shoal::agent::announce::{Announce, Http, Sign};
 use plimsoll_shoal::agent::{self, Event, Health, Options, Probe, World};
 use plimsoll_shoal::auth::Keys;
+use plimsoll_shoal::heartbeat::is_cloud_name;
 use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::server::Clock;
 use plimsoll_units::duration;
 
 use super::dial::dial;
-use super::{url, wrong};
+use super::{amqp, url, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::shoal_args::ShoalAgent;
@@ -24,12 +25,23 @@ use crate::terminal::say;
 pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
     let servers = args.server.iter().map(|text| url("--server", text));
     let servers: Vec<Url> = servers.collect::<Result<_>>()?;
+    if let Some(cloud) = args.cloud.as_deref().filter(|cloud| !is_cloud_name(cloud)) {
+        let text =
+            format!("--cloud {cloud}: of 1 to 64 letters, digits, dots, dashes, underscores");
+        return Err(UsageError(text).into());
+    }
     let options = options(args, servers.first())?;
     let dial = dial("--ca", args.ca.as_deref(), &servers)?;
     let mut registries: Vec<Box<dyn Announce>> = Vec::new();
     for server in &servers {
         let sign = args.key.as_deref().map(signer).transpose()?;
         registries.push(Box::new(Http::new(server, Arc::clone(&dial), sign)));
+    }
+    for broker in &args.amqp {
+        let sign = args.key.as_deref().map(signer).transpose()?;
+        let cloud = options.cloud.as_deref();
+        let speaks = amqp::publisher(broker, &args.way, cloud, options.interval, sign)?;
+        registries.push(speaks);
     }
     let clock = Clock::start();
     let stop = Interrupts::flag()?;
@@ -44,7 +56,8 @@ pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
         registries,
         dial,
     };
-    let mut log = Log { quiet: args.quiet, announced: Vec::new() };
+    let can_ask = args.external_ip.is_some() || !servers.is_empty();
+    let mut log = Log { quiet: args.quiet, can_ask, ..Log::default() };
     agent::run(options, world, &mut |event| log.take(&event))?;
     Ok(Exit::Held)
 }
@@ -81,9 +94,14 @@ fn signer(path: &Path) -> Result<Sign> {
     }))
 }
 
-/// Says what changes, not each heartbeat.
+/// Says what changes, not each heartbeat, and not each attempt to reach who is away.
+#[derive(Default)]
 struct Log {
     quiet: bool,
+    /// Whether this host's outer address is known, or can be asked for.
+    can_ask: bool,
+    /// What every registry that did not take the last message said last.
+    failures: Vec<(String, String)>,
     /// Registries that took the last heartbeat.
     announced: Vec<String>,
 }
@@ -93,7 +111,12 @@ impl Log {
         let text = match event {
             Event::Failed(registry, why) => {
                 self.announced.retain(|known| known != registry);
-                say(&format!("{registry}: {why}"));
+                let failure = (registry.clone(), why.clone());
+                if !self.failures.contains(&failure) {
+                    say(&format!("{registry}: {why}"));
+                    self.failures.retain(|(known, _)| known != registry);
+                    self.failures.push(failure);
+                }
                 return;
             }
             Event::Probe(why) => {
@@ -103,6 +126,7 @@ impl Log {
             Event::Announced(registry) if self.announced.contains(registry) => return,
             Event::Announced(registry) => {
                 self.announced.push(registry.clone());
+                self.failures.retain(|(known, _)| known != registry);
                 format!("announced to {registry}")
             }
             Event::Left(registry) => {
@@ -114,6 +138,13 @@ impl Log {
             }
             Event::Health(Health::Alive) => "the cache answers".to_owned(),
             Event::Health(Health::Dead) => "the cache is taken off the list".to_owned(),
+            Event::Network(addresses)
+                if !self.can_ask && !addresses.is_empty() && addresses.announced().is_none() =>
+            {
+                say("no registry lists a cache without a public address: say --external-ip, or \
+                     name a registry by --server, which is then asked");
+                return;
+            }
             Event::Network(addresses) => format!("addresses: {addresses:?}"),
             Event::Metadata(metadata) => format!("the cloud says: {metadata:?}"),
             _ => return,

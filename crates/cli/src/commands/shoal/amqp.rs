@@ -1,24 +1,26 @@
 //! What commands are told of a message broker.
 
 #[cfg(not(feature = "amqp"))]
-pub(super) use left_out::broker;
+pub(super) use left_out::{broker, publisher};
 #[cfg(feature = "amqp")]
-pub(super) use there::broker;
+pub(super) use there::{broker, publisher};
 
 #[cfg(feature = "amqp")]
 mod there {
     use std::path::Path;
     use std::sync::Arc;
+    use std::time::Duration;
 
     use anyhow::Result;
+    use plimsoll_shoal::agent::announce::{Announce, Sign};
     use plimsoll_shoal::agent::random_seed;
-    use plimsoll_shoal::amqp::{Broker, Consumer, Options, Tls};
+    use plimsoll_shoal::amqp::{Broker, Consumer, Options, Publisher, Tls};
     use plimsoll_shoal::http1::{Dial, Plain};
     use plimsoll_shoal::server::Server;
 
     use crate::commands::shoal::wrong;
     use crate::place::environment;
-    use crate::shoal_args::Amqp;
+    use crate::shoal_args::{Amqp, AmqpWay};
     use crate::terminal::error::UsageError;
     use crate::terminal::say;
 
@@ -34,28 +36,47 @@ mod there {
     /// The broker, if there is to be one.
     pub(in crate::commands::shoal) fn broker(args: &Amqp) -> Result<Option<Heard>> {
         let Some(url) = &args.amqp else { return Ok(None) };
+        let (broker, dial) = reach(url, &args.way)?;
+        let options = Options {
+            exchange: args.way.amqp_exchange.clone(),
+            clouds: args.amqp_cloud.clone(),
+            ..Options::new(broker, hostname(), random_seed()?)
+        };
+        Ok(Some(Heard { options, dial }))
+    }
+
+    /// A broker by which an agent of this cloud speaks each `interval`.
+    pub(in crate::commands::shoal) fn publisher(
+        url: &str,
+        way: &AmqpWay,
+        cloud: Option<&str>,
+        interval: Duration,
+        sign: Option<Sign>,
+    ) -> Result<Box<dyn Announce>> {
+        let (broker, dial) = reach(url, way)?;
+        let (exchange, cloud) = (way.amqp_exchange.clone(), cloud.map(str::to_owned));
+        Ok(Box::new(Publisher::new(broker, exchange, cloud, interval, dial, sign)))
+    }
+
+    /// The broker of a URL with its password, and what connects to it.
+    fn reach(url: &str, way: &AmqpWay) -> Result<(Broker, Arc<dyn Dial>)> {
         let mut broker = Broker::parse(url).map_err(|error| wrong("--amqp", error))?;
-        if let Some(path) = &args.amqp_password_file {
+        if let Some(path) = &way.amqp_password_file {
             broker.password = password(path)?;
         } else if let Some(password) = environment(PASSWORD) {
             broker.password = password;
         }
         let dial: Arc<dyn Dial> = if broker.secure {
-            let identity = args.amqp_cert.as_deref().zip(args.amqp_key.as_deref());
-            let tls = Tls::new(args.amqp_ca.as_deref(), identity);
+            let identity = way.amqp_cert.as_deref().zip(way.amqp_key.as_deref());
+            let tls = Tls::new(way.amqp_ca.as_deref(), identity);
             Arc::new(tls.map_err(|error| wrong("--amqp", error))?)
-        } else if args.amqp_ca.is_some() || args.amqp_cert.is_some() {
+        } else if way.amqp_ca.is_some() || way.amqp_cert.is_some() {
             let text = "--amqp-ca and --amqp-cert say nothing without amqps://";
             return Err(UsageError(text.to_owned()).into());
         } else {
             Arc::new(Plain)
         };
-        let options = Options {
-            exchange: args.amqp_exchange.clone(),
-            clouds: args.amqp_cloud.clone(),
-            ..Options::new(broker, hostname(), random_seed()?)
-        };
-        Ok(Some(Heard { options, dial }))
+        Ok((broker, dial))
     }
 
     impl Heard {
@@ -85,10 +106,13 @@ mod there {
 
 #[cfg(not(feature = "amqp"))]
 mod left_out {
+    use std::time::Duration;
+
     use anyhow::Result;
+    use plimsoll_shoal::agent::announce::{Announce, Sign};
     use plimsoll_shoal::server::Server;
 
-    use crate::shoal_args::Amqp;
+    use crate::shoal_args::{Amqp, AmqpWay};
     use crate::terminal::error::UsageError;
 
     /// A broker that could be heard.
@@ -111,12 +135,22 @@ mod left_out {
 
     /// There is none in this program.
     pub(in crate::commands::shoal) fn broker(args: &Amqp) -> Result<Option<Heard>> {
-        match &args.amqp {
-            None => Ok(None),
-            Some(_) => {
-                let text = "--amqp: left out of this program; build it with the feature `amqp`";
-                Err(UsageError(text.to_owned()).into())
-            }
-        }
+        if args.amqp.is_none() { Ok(None) } else { Err(left_out()) }
+    }
+
+    /// There is none in this program.
+    pub(in crate::commands::shoal) fn publisher(
+        _: &str,
+        _: &AmqpWay,
+        _: Option<&str>,
+        _: Duration,
+        _: Option<Sign>,
+    ) -> Result<Box<dyn Announce>> {
+        Err(left_out())
+    }
+
+    fn left_out() -> anyhow::Error {
+        let text = "--amqp: left out of this program; build it with the feature `amqp`";
+        UsageError(text.to_owned()).into()
     }
 }

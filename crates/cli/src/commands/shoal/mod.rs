@@ -4,6 +4,7 @@ mod agent;
 mod amqp;
 mod client;
 mod dial;
+mod import;
 mod server;
 
 use anyhow::Result;
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &Shoal) -> Result<Exit> {
         ShoalCommand::Server(args) => server::run(args),
         ShoalCommand::Agent(args) => agent::run(args),
         ShoalCommand::Client(args) => client::run(args),
+        ShoalCommand::Import(args) => import::run(args),
     }
 }
 

@@ -98,6 +98,7 @@ fn options(args: &ShoalServer) -> Result<Options> {
         folder,
         geography: Arc::new(geography),
         sites: table(args.sites.as_deref(), Sites::parse)?,
+        fixed: args.fixed.clone(),
         order: args.order.into(),
         verified_only: args.verified_only,
         verify: verification(&args.verify)?,

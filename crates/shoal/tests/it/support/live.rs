@@ -31,6 +31,7 @@ pub(crate) fn options() -> Options {
         folder: None,
         geography: Arc::new(Geography::none()),
         sites: Sites::default(),
+        fixed: None,
         order: Order::Bands,
         verified_only: false,
         verify: None,

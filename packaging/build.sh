@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Builds the program and its Debian packages:
+#
+#   plimsoll               /usr/bin/plimsoll, one program for everything
+#   plimsoll-shoal-server  the registry's unit and configuration
+#   plimsoll-shoal-agent   the agent's
+#
+# The two small ones hold no program: both commands are in the one of `plimsoll`.
+#
+#   packaging/build.sh [FOLDER]      the folder of the packages (dist)
+#   PLIMSOLL=FILE                    package this program, and build none
+#   TARGET=x86_64-unknown-linux-musl a static one, for any distribution (the default where that
+#                                    target is installed; else the host's own)
+#   COMPRESS=-Zxz                    how dpkg-deb compresses
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+out=$(realpath -m -- "${1:-dist}")
+
+fail() { printf 'packaging: %s\n' "$*" >&2; exit 1; }
+need() {
+    command -v "$1" >/dev/null || { echo "missing: $1; install it: $2" >&2; exit 2; }
+}
+need dpkg-deb 'apt-get install dpkg'
+need strip 'apt-get install binutils'
+
+musl=$(uname -m)-unknown-linux-musl
+program=${PLIMSOLL:-}
+if [ -z "$program" ]; then
+    need cargo 'see .ci/toolchain'
+    target=${TARGET:-}
+    if [ -z "$target" ] && [ -d "$(rustc --print sysroot)/lib/rustlib/$musl" ]; then target=$musl; fi
+    [ "$target" != "$musl" ] || need musl-gcc 'apt-get install musl-tools'
+    how=()
+    [ -z "$target" ] || how=(--target "$target")
+    cargo build --release --package plimsoll "${how[@]}"
+    program=${CARGO_TARGET_DIR:-target}/${target:+$target/}release/plimsoll
+fi
+[ -x "$program" ] || fail "there is no program at $program"
+
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+architecture=$(dpkg --print-architecture)
+# The same sources give the same packages.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# What every package has: who may copy it, and what changed.
+begin() {
+    root=$work/$1
+    mkdir -p "$root/DEBIAN" "$root/usr/share/doc/$1"
+    {
+        echo 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/'
+        echo 'Upstream-Name: plimsoll'
+        printf '\nFiles: *\nCopyright: the authors of Plimsoll\nLicense: Apache-2.0 or MIT\n'
+        printf '\nLicense: Apache-2.0\n On Debian it is in /usr/share/common-licenses/Apache-2.0.\n'
+        printf '\nLicense: MIT\n'
+        sed 's/^$/./; s/^/ /' LICENSE-MIT
+    } >"$root/usr/share/doc/$1/copyright"
+    printf 'plimsoll (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n' \
+        "$version" 'Plimsoll <plimsoll@localhost>' "$(date -R -d "@$SOURCE_DATE_EPOCH")" |
+        gzip -9n >"$root/usr/share/doc/$1/changelog.gz"
+}
+
+# control PACKAGE ARCHITECTURE DEPENDS SUMMARY LINE…
+control() {
+    local package=$1 arch=$2 depends=$3 summary=$4
+    shift 4
+    {
+        printf 'Package: %s\nVersion: %s\nArchitecture: %s\n' "$package" "$version" "$arch"
+        printf 'Maintainer: Plimsoll <plimsoll@localhost>\nSection: net\nPriority: optional\n'
+        [ -z "$depends" ] || printf 'Depends: %s\n' "$depends"
+        printf 'Installed-Size: %s\nDescription: %s\n' "$(du -sk "$root/usr" | cut -f 1)" "$summary"
+        printf ' %s\n' "$@"
+    } >"$root/DEBIAN/control"
+}
+
+finish() {
+    find "$root" -type d -exec chmod 755 {} +
+    dpkg-deb --root-owner-group "${COMPRESS:--Zxz}" --build "$root" "$out" >/dev/null
+}
+
+# A command as a service: its unit, its configuration, and what the system is to be told.
+service() {
+    local command=$1 package=plimsoll-shoal-$1
+    begin "$package"
+    install -D -m 644 "packaging/systemd/$package.service" \
+        "$root/lib/systemd/system/$package.service"
+    install -D -m 644 "packaging/etc/shoal-$command" "$root/etc/plimsoll/shoal-$command"
+    echo "/etc/plimsoll/shoal-$command" >"$root/DEBIAN/conffiles"
+    # Nothing starts before it is configured.
+    cat >"$root/DEBIAN/postinst" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+    systemctl try-restart UNIT.service || true
+fi
+SCRIPT
+    cat >"$root/DEBIAN/prerm" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+    systemctl disable --now UNIT.service || true
+fi
+SCRIPT
+    cat >"$root/DEBIAN/postrm" <<'SCRIPT'
+#!/bin/sh
+set -e
+if [ "$1" = purge ]; then
+    rm -rf FOLDERS
+    rmdir /etc/plimsoll 2>/dev/null || true
+fi
+if [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+fi
+SCRIPT
+    local folders=/etc/plimsoll/shoal-$command
+    if [ "$command" = server ]; then
+        folders+=' /var/lib/plimsoll-shoal /var/lib/private/plimsoll-shoal'
+        folders+=' /var/log/plimsoll-shoal /var/log/private/plimsoll-shoal'
+    fi
+    sed -i "s|UNIT|$package|; s|FOLDERS|$folders|" "$root"/DEBIAN/{postinst,prerm,postrm}
+    chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm}
+}
+
+mkdir -p "$out"
+begin plimsoll
+install -D -m 755 "$program" "$root/usr/bin/plimsoll"
+strip --strip-all "$root/usr/bin/plimsoll"
+"$root/usr/bin/plimsoll" --version
+libc=
+if ldd "$root/usr/bin/plimsoll" 2>/dev/null | grep -q 'libc\.so\.6'; then
+    # Of the build host: a program built on a newer one does not run on an older.
+    libc="libc6 (>= $(dpkg-query -W -f '${Version}' libc6 | cut -d - -f 1))"
+    echo "note: a program that needs this host's C library; a static one: TARGET=$musl"
+fi
+mkdir -p "$root/usr/share/bash-completion/completions"
+"$root/usr/bin/plimsoll" completions bash >"$root/usr/share/bash-completion/completions/plimsoll"
+control plimsoll "$architecture" "$libc" 'find the load line of a web application' \
+    'Loads, measures and simulates web applications, and tells clients their' \
+    'nearest living cache. One program with a command for each.'
+finish
+
+service server
+control plimsoll-shoal-server all "plimsoll (>= $version)" 'registry of the nearest living caches' \
+    'Caches announce themselves, clients ask for the nearest that are alive.' \
+    'Speaks the protocol of Shoal. Configured in /etc/plimsoll/shoal-server.'
+finish
+
+service agent
+control plimsoll-shoal-agent all "plimsoll (>= $version)" 'announces a cache to its registry' \
+    'Beside a Squid or Varnish: announces it as long as it answers.' \
+    'Speaks the protocol of Shoal. Configured in /etc/plimsoll/shoal-agent.'
+finish
+
+for package in plimsoll plimsoll-shoal-server plimsoll-shoal-agent; do
+    ls "$out/${package}_${version}_"*.deb
+done
