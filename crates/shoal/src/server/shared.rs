@@ -12,6 +12,7 @@ use super::complaints::{Complaint, Complaints};
 use super::geo_api::Names;
 use super::limit::Limits;
 use super::metrics::Metrics;
+use super::page::Desk;
 use super::{Auth, Clock, Folder, Options, Order, StartError, log};
 use crate::auth::{Keys, LastSeen};
 use crate::geo::Geography;
@@ -37,6 +38,7 @@ pub struct Shared {
     pub(super) metrics: Metrics,
     pub(super) folder: Option<Folder>,
     pub(super) names: Names,
+    pub(super) desk: Desk,
     pub(super) log: Option<log::File>,
     pub(super) peers: Vec<String>,
     /// What agents complained of.
@@ -77,6 +79,7 @@ impl Shared {
             metrics: Metrics::default(),
             folder: options.folder,
             names: Names::default(),
+            desk: Desk::default(),
             log,
             peers: options.peers,
             complaints: Complaints::default(),
