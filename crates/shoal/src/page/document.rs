@@ -142,16 +142,16 @@ fn nobody(h: &mut Html, setting: Setting<'_>) {
         format_args!("plimsoll shoal agent --server http://{host}"),
     );
     let again = "Or by hand, from the cache's own address (this registry's own host may announce \
-                 any); to be said again within three minutes:";
+                 any), again within three minutes:";
     h.leaf("p", &[("class", &"words")], again);
     h.leaf(
         "pre",
         &[("class", &"plan")],
         format_args!(
-            "curl http://{host}/v1/heartbeat --data \"{{\\\"uuid\\\": \\\"$(uuidgen)\\\",\n  \
-             \\\"hostname\\\": \\\"$(hostname -f)\\\", \\\"cache_port\\\": 3128,\n  \
-             \\\"public_ip\\\": \\\"192.0.2.1\\\", \\\"timestamp\\\": $(date +%s), \
-             \\\"load\\\": 0}}\""
+            "curl http://{host}/v1/heartbeat --data @- <<EOF\n\
+             {{\"uuid\": \"a-secret-of-this-cache\", \"hostname\": \"$(hostname)\",\n \
+             \"cache_port\": 3128, \"public_ip\": \"192.0.2.1\",\n \
+             \"timestamp\": $(date +%s), \"load\": 0}}\nEOF"
         ),
     );
 }

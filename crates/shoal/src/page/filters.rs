@@ -115,7 +115,7 @@ fn state(h: &mut Html, query: &Query, summary: &Summary<'_>) {
 fn loads(h: &mut Html, query: &Query) {
     h.tag("p", &[("class", &"field range")], |h| {
         for (id, label, value, default) in [
-            ("load_min", "Load from %", query.load_min, 0),
+            ("load_min", "Load from", query.load_min, 0),
             ("load_max", "to %", query.load_max, 100),
         ] {
             h.leaf("label", &[("for", &id)], label);

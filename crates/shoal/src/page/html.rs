@@ -115,6 +115,7 @@ impl Write for Escape<'_> {
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
+                '\n' => self.0.push(c),
                 '\u{200e}' | '\u{200f}' | '\u{61c}' => self.0.push('\u{fffd}'),
                 '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => self.0.push('\u{fffd}'),
                 c if c.is_control() => self.0.push('\u{fffd}'),

@@ -140,7 +140,7 @@ impl<'a> Cell<'a> {
 pub(super) fn write(h: &mut Html, dots: &Dots<'_>) {
     let merged = dots.merged();
     let says = format!(
-        "{} on the map in {}; the table has the same caches",
+        "{} in {}",
         counted(dots.located, "cache", "caches"),
         counted(merged.len(), "place", "places")
     );
@@ -164,7 +164,7 @@ pub(super) fn write(h: &mut Html, dots: &Dots<'_>) {
             h.tag("span", &[("id", &"places"), ("class", &"measure")], |h| {
                 h.text(&says);
                 if dots.elsewhere > 0 {
-                    h.text(format_args!("; {} cannot be located", count(dots.elsewhere)));
+                    h.text(format_args!("; {} not located", count(dots.elsewhere)));
                 }
             });
             for (class, means) in [

@@ -42,15 +42,15 @@ fn caption(h: &mut Html, query: &Query, shown: &Shown<'_, '_>) {
     } else {
         h.text(all);
     }
-    let way = if query.falling { "highest first" } else { "lowest first" };
     let way = match (query.sort, query.falling) {
-        (Column::Load, _) => way,
+        (Column::Load, true) => "highest first",
+        (Column::Load, false) => "lowest first",
         (Column::Heartbeat, true) => "oldest first",
         (Column::Heartbeat, false) => "latest first",
-        (_, true) => "last first",
-        (_, false) => "in order",
+        (_, true) => "descending",
+        (_, false) => "ascending",
     };
-    h.text(format_args!(", by {}, {way}", head(query.sort).to_lowercase()));
+    h.text(format_args!(", sorted by {}, {way}", head(query.sort).to_lowercase()));
 }
 
 fn head(column: Column) -> &'static str {

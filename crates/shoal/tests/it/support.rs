@@ -1,6 +1,7 @@
 //! What several tests need: caches to answer with, recorded answers, other programs.
 
 pub(crate) mod beat;
+pub(crate) mod browser;
 pub(crate) mod live;
 pub(crate) mod made_up;
 pub(crate) mod python;
