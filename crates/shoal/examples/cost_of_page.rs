@@ -18,10 +18,10 @@ use plimsoll_workload::random::Stream;
 const NOW: Now = Now { elapsed_ns: 1_000_000_000_000, unix_s: 1_790_000_000.0 };
 const ROUNDS: usize = 15;
 
-/// Caches of 60 clouds in 500 places and 80 countries, each with its own name and load.
+/// Caches of 60 clouds in 10,000 places and 80 countries, each with its own name and load.
 fn caches(count: u32) -> Vec<Arc<Cache>> {
     let mut random = Stream::named(1, "cost of a page");
-    let places: Vec<_> = (0..500_u32)
+    let places: Vec<_> = (0..10_000_u32)
         .map(|n| {
             let degrees = |most: u64, random: &mut Stream| {
                 f64::from(u32::try_from(random.below(most)).unwrap_or(0)) / 10.0
@@ -36,7 +36,7 @@ fn caches(count: u32) -> Vec<Arc<Cache>> {
         })
         .collect();
     let one = |n: u32| {
-        let (load, cloud, at) = (random.below(122_000), random.below(60), random.below(500));
+        let (load, cloud, at) = (random.below(122_000), random.below(60), random.below(10_000));
         let name = n.wrapping_mul(2_654_435_761);
         let [.., a, b, c] = n.to_be_bytes();
         let said = format!(

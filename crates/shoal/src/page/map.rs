@@ -1,7 +1,7 @@
 //! The map: one dot for the caches of a neighbourhood.
 //!
-//! Caches are counted by cells of half a degree; where that gives more than 400 dots, by cells
-//! twice as wide, and so on. A dot stands at the mean of its caches' places.
+//! Caches are counted by cells of half a degree; where that gives more than 400 dots, by wider
+//! ones, up to 16 degrees (12 × 23 of them). A dot stands at the mean of its caches' places.
 
 use indexmap::IndexMap;
 
@@ -16,6 +16,8 @@ use crate::registry::State;
 const MOST_DOTS: usize = 400;
 /// Cells of a degree.
 const FINENESS: f64 = 2.0;
+/// What cells are joined to, of them a side.
+const WIDTHS: [i16; 9] = [2, 3, 4, 6, 8, 12, 16, 24, 32];
 
 /// Caches by where they are.
 #[derive(Debug, Default)]
@@ -71,16 +73,18 @@ impl<'a> Dots<'a> {
 
     /// The dots, the largest first, so that none hides a smaller one.
     fn merged(&self) -> Vec<Cell<'a>> {
-        let mut cells = self.cells.clone();
-        while cells.len() > MOST_DOTS {
-            let mut wider: IndexMap<(i16, i16), Cell<'a>> = IndexMap::new();
-            for ((latitude, longitude), cell) in cells {
-                let key = (latitude.div_euclid(2), longitude.div_euclid(2));
-                wider.entry(key).or_insert_with(|| Cell::empty(cell.place)).take(&cell);
+        let mut dots: Vec<_> = self.cells.values().copied().collect();
+        for width in WIDTHS {
+            if dots.len() <= MOST_DOTS {
+                break;
             }
-            cells = wider;
+            let mut wider: IndexMap<(i16, i16), Cell<'a>> = IndexMap::new();
+            for ((latitude, longitude), cell) in &self.cells {
+                let key = (latitude.div_euclid(width), longitude.div_euclid(width));
+                wider.entry(key).or_insert_with(|| Cell::empty(cell.place)).take(cell);
+            }
+            dots = wider.into_values().collect();
         }
-        let mut dots: Vec<_> = cells.into_values().collect();
         dots.sort_by_key(|cell| std::cmp::Reverse(cell.caches));
         dots
     }
@@ -117,7 +121,7 @@ impl<'a> Cell<'a> {
     /// Units: its area grows with the caches, up to a bound.
     #[expect(clippy::cast_precision_loss, reason = "200,000 caches at most")]
     fn radius(&self) -> f64 {
-        (6.0 * (self.caches as f64).powf(0.36)).min(42.0)
+        (6.0 * (self.caches as f64).powf(0.27)).min(36.0)
     }
 
     fn name(&self) -> String {

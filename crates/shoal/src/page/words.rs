@@ -20,13 +20,15 @@ pub(super) fn counted(n: usize, one: &str, more: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { more })
 }
 
-/// What is sent: KiB/s, MiB/s or GiB/s, to three digits.
+/// What is sent: KiB/s, MiB/s, GiB/s or TiB/s, to at most three digits.
 pub(super) fn rate(kib_s: f64) -> String {
-    let (value, unit) = match kib_s {
-        kib_s if kib_s < 1000.0 => (kib_s, "KiB/s"),
-        kib_s if kib_s < 1_024_000.0 => (kib_s / 1024.0, "MiB/s"),
-        kib_s => (kib_s / 1_048_576.0, "GiB/s"),
-    };
+    let (mut value, mut units) = (kib_s, ["MiB/s", "GiB/s", "TiB/s"].into_iter());
+    let mut unit = "KiB/s";
+    while value >= 999.5
+        && let Some(wider) = units.next()
+    {
+        (value, unit) = (value / 1024.0, wider);
+    }
     match value {
         0.0 => format!("0 {unit}"),
         value if value < 9.95 => format!("{value:.1} {unit}"),
@@ -66,7 +68,7 @@ mod tests {
             ("1 cache".into(), "0 b".into())
         );
         assert_eq!(
-            [0.0, 0.04, 12.5, 999.0, 1000.0, 122_000.0, 1e9].map(rate),
+            [0.0, 0.04, 12.5, 999.0, 1000.0, 122_000.0, 2e12].map(rate),
             [
                 "0 KiB/s",
                 "0.0 KiB/s",
@@ -74,7 +76,7 @@ mod tests {
                 "999 KiB/s",
                 "1.0 MiB/s",
                 "119 MiB/s",
-                "954 GiB/s"
+                "1863 TiB/s"
             ]
         );
         assert_eq!([0, 119, 120, 7199, 7200].map(age), ["0 s", "119 s", "2 min", "119 min", "2 h"]);
