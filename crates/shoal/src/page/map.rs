@@ -3,8 +3,6 @@
 //! Caches are counted by cells of half a degree; where that gives more than 400 dots, by wider
 //! ones, up to 16 degrees (12 × 23 of them). A dot stands at the mean of its caches' places.
 
-use indexmap::IndexMap;
-
 use super::html::Html;
 use super::projection::{HEIGHT, WIDTH, project};
 use super::rows::Row;
@@ -17,14 +15,18 @@ const MOST_DOTS: usize = 400;
 /// Cells of a degree.
 const FINENESS: f64 = 2.0;
 /// What cells are joined to, of them a side.
-const WIDTHS: [i16; 9] = [2, 3, 4, 6, 8, 12, 16, 24, 32];
+const WIDTHS: [usize; 9] = [2, 3, 4, 6, 8, 12, 16, 24, 32];
+
+/// Cells from pole to pole, and around the Equator, with what lies on the last line.
+const HIGH: usize = 361;
+const WIDE: usize = 721;
 
 /// Caches by where they are.
 #[derive(Debug, Default)]
 pub(super) struct Dots<'a> {
-    cells: IndexMap<(i16, i16), Cell<'a>>,
-    /// The cell of the cache before: the next one is often there, too.
-    latest: Option<((i16, i16), usize)>,
+    /// By row and column, from 1: which of the cells it is. Empty until there is one.
+    grid: Vec<u32>,
+    cells: Vec<Cell<'a>>,
     located: usize,
     elsewhere: usize,
 }
@@ -32,6 +34,9 @@ pub(super) struct Dots<'a> {
 /// The caches of one cell.
 #[derive(Debug, Clone, Copy)]
 struct Cell<'a> {
+    /// Of the grid.
+    row: usize,
+    column: usize,
     caches: usize,
     served: usize,
     /// Sums of degrees.
@@ -44,26 +49,22 @@ struct Cell<'a> {
 }
 
 impl<'a> Dots<'a> {
-    #[expect(clippy::cast_possible_truncation, reason = "degrees, doubled")]
     pub(super) fn add(&mut self, row: &Row<'a>) {
         let Some(place) = row.cache.place.as_deref() else {
             self.elsewhere += 1;
             return;
         };
         self.located += 1;
-        let number = |degrees: f64| (degrees * FINENESS).floor() as i16;
-        let key = (number(place.latitude), number(place.longitude));
-        let at = match self.latest {
-            Some((latest, at)) if latest == key => at,
-            _ => {
-                let entry = self.cells.entry(key);
-                let at = entry.index();
-                entry.or_insert_with(|| Cell::empty(place));
-                at
-            }
-        };
-        self.latest = Some((key, at));
-        let cell = &mut self.cells[at];
+        let (line, column) = (number(place.latitude, 90.0), number(place.longitude, 180.0));
+        if self.grid.is_empty() {
+            self.grid = vec![0; HIGH * WIDE];
+        }
+        let at = &mut self.grid[line * WIDE + column];
+        if *at == 0 {
+            self.cells.push(Cell::empty(line, column, place));
+            *at = u32::try_from(self.cells.len()).unwrap_or(u32::MAX);
+        }
+        let cell = &mut self.cells[*at as usize - 1];
         cell.caches += 1;
         cell.served += usize::from(matches!(row.state, State::Unverified | State::Verified));
         cell.latitude += place.latitude;
@@ -73,26 +74,39 @@ impl<'a> Dots<'a> {
 
     /// The dots, the largest first, so that none hides a smaller one.
     fn merged(&self) -> Vec<Cell<'a>> {
-        let mut dots: Vec<_> = self.cells.values().copied().collect();
+        let mut dots = self.cells.clone();
         for width in WIDTHS {
             if dots.len() <= MOST_DOTS {
                 break;
             }
-            let mut wider: IndexMap<(i16, i16), Cell<'a>> = IndexMap::new();
-            for ((latitude, longitude), cell) in &self.cells {
-                let key = (latitude.div_euclid(width), longitude.div_euclid(width));
-                wider.entry(key).or_insert_with(|| Cell::empty(cell.place)).take(cell);
+            let mut grid = vec![0_usize; HIGH * WIDE];
+            dots.clear();
+            for cell in &self.cells {
+                let (row, column) = (cell.row / width, cell.column / width);
+                let at = &mut grid[row * WIDE + column];
+                if *at == 0 {
+                    dots.push(Cell::empty(row, column, cell.place));
+                    *at = dots.len();
+                }
+                dots[*at - 1].take(cell);
             }
-            dots = wider.into_values().collect();
         }
         dots.sort_by_key(|cell| std::cmp::Reverse(cell.caches));
         dots
     }
 }
 
+/// Which of the cells of a side, counted from the south pole or the antimeridian.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 720")]
+fn number(degrees: f64, most: f64) -> usize {
+    // What is no number becomes 0 with the cast.
+    ((degrees.clamp(-most, most) + most) * FINENESS) as usize
+}
+
 impl<'a> Cell<'a> {
-    fn empty(place: &'a Place) -> Self {
-        Self { caches: 0, served: 0, latitude: 0.0, longitude: 0.0, share: 0.0, place }
+    fn empty(row: usize, column: usize, place: &'a Place) -> Self {
+        let (latitude, longitude, share) = (0.0, 0.0, 0.0);
+        Self { row, column, caches: 0, served: 0, latitude, longitude, share, place }
     }
 
     fn take(&mut self, other: &Self) {
