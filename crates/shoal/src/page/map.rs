@@ -79,11 +79,12 @@ impl<'a> Dots<'a> {
             if dots.len() <= MOST_DOTS {
                 break;
             }
-            let mut grid = vec![0_usize; HIGH * WIDE];
+            let wide = WIDE / width + 1;
+            let mut grid = vec![0_usize; (HIGH / width + 1) * wide];
             dots.clear();
             for cell in &self.cells {
                 let (row, column) = (cell.row / width, cell.column / width);
-                let at = &mut grid[row * WIDE + column];
+                let at = &mut grid[row * wide + column];
                 if *at == 0 {
                     dots.push(Cell::empty(row, column, cell.place));
                     *at = dots.len();

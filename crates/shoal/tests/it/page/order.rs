@@ -142,8 +142,12 @@ proptest! {
         let caches = ones.iter().zip(0..).map(|(one, number)| one.cache(number)).collect();
         let snapshot = snapshot(caches);
         let setting = Setting { now: NOW, host: None };
-        let at = |number: usize| page(&snapshot, &[], &Query { page: number, ..query.clone() }, setting);
-        let mut expected: Vec<_> = (0..ones.len()).filter(|at| ones[*at].is_wanted(&query)).collect();
+        let at = |page_number: usize| {
+            let query = Query { page: page_number, ..query.clone() };
+            page(&snapshot, &[], &query, setting)
+        };
+        let wanted = |at: &usize| ones[*at].is_wanted(&query);
+        let mut expected: Vec<_> = (0..ones.len()).filter(wanted).collect();
         // Stable: of equals, the first to join comes first.
         expected.sort_by(|one, two| ones[*one].compare(&ones[*two], &query));
         let pages = expected.len().div_ceil(query.size).max(1);
