@@ -236,3 +236,47 @@ fn what_cannot_be_served_ends_with_one_clear_error() {
         assert!(err.lines().count() <= 6 && !err.contains("panicked"), "{more:?}: {err}");
     }
 }
+
+/// The head of an answer, in lower case, and its body.
+fn page(address: &str, target: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_lowercase(), body.to_owned())
+}
+
+#[test]
+fn the_page_is_a_table_that_needs_no_script() {
+    let place = Place::new();
+    let (_registry, address) = registry(&place, &[]);
+    let (head, empty) = page(&address, "/");
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    assert!(head.contains("content-security-policy: default-src 'self'"), "{head}");
+    assert!(empty.contains("plimsoll shoal agent --server http://x<"), "{empty}");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    for (host, load) in [("a", 10), ("b", 90_000), ("c", 50_000)] {
+        let body = format!(
+            "{{\"uuid\": \"secret-{host}\", \"hostname\": \"{host}.example\", \
+             \"cache_port\": 3128, \"public_ip\": \"192.0.2.{}\", \"timestamp\": {}, \
+             \"load\": {load}, \"cloud\": \"cloud-{host}\"}}",
+            load % 7,
+            now.as_secs_f64()
+        );
+        request(&address, "POST", "/v1/heartbeat", &body);
+    }
+    wait_for("three caches", || (caches(&address).len() == 3).then_some(()));
+    let (_, by_load) = page(&address, "/?sort=load");
+    let at = ["b", "c", "a"].map(|host| by_load.find(&format!(">{host}.example<")).unwrap());
+    assert!(at.is_sorted(), "{by_load}");
+    assert!(!by_load.contains("secret-"), "{by_load}");
+    // What the table's own links say is what it then shows.
+    let (_, link) = by_load.split_once("<a id=\"sort-host\" href=\"").unwrap();
+    let (_, by_host) = page(&address, link.split('"').next().unwrap());
+    let at = ["a", "b", "c"].map(|host| by_host.find(&format!(">{host}.example<")).unwrap());
+    assert!(at.is_sorted(), "{by_host}");
+    let (_, one) = page(&address, "/?host=&cloud=cloud-b&load_min=&load_max=");
+    assert!(one.contains(">b.example<") && !one.contains(">a.example<"), "{one}");
+    assert!(page(&address, "/?state=ill").0.starts_with("http/1.1 400"));
+}

@@ -26,5 +26,7 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 pub const PAC: &str = "application/x-ns-proxy-autoconfig";
 /// The content type of `/metrics` (Prometheus's text exposition format).
 pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// The content type of the page for people.
+pub const HTML: &str = "text/html; charset=utf-8";
 /// The content type of answers of the geo-API.
 pub const TEXT: &str = "text/plain";

@@ -22,6 +22,7 @@ pub mod http1;
 pub mod index;
 mod now;
 pub mod order;
+pub mod page;
 pub mod registry;
 pub mod server;
 mod stamp;

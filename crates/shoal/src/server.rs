@@ -21,6 +21,7 @@ mod log;
 mod look;
 mod metrics;
 mod options;
+mod page;
 mod peers;
 mod reply;
 mod secure;

@@ -6,13 +6,14 @@
 //! clients look for it. A path is matched as it was sent: no client escapes a letter or a digit.
 
 use crate::order::Menu;
+use crate::page::assets::Asset;
 
 /// The most caches that an answer of an old path has, except `/all`.
 pub const MAX_COUNT: usize = 1000;
 /// How many caches are given where none says.
 pub const DEFAULT_COUNT: usize = 5;
 /// How many caches are on a page where none says.
-pub const DEFAULT_PAGE: usize = 20;
+pub const DEFAULT_PAGE: usize = 100;
 
 /// What a request line asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +33,11 @@ pub enum Route<'a> {
     ProxyPac,
     /// The page for people.
     Page {
-        /// Caches on a page, at most [`MAX_COUNT`]; 0: all.
+        /// Caches on a page, at most [`MAX_COUNT`]; 0: as many as there may be.
         size: usize,
     },
+    /// What the page loads.
+    Asset(&'static Asset),
     /// A question to the geo-API of a CVMFS repository: what follows `/cvmfs/REPO/api/`.
     GeoApi(&'a str),
     /// Our own paths.
@@ -102,6 +105,9 @@ fn read(path: &str) -> Route<'_> {
     }
     if let Some(rest) = path.strip_prefix("/cvmfs/") {
         return geo_api(rest);
+    }
+    if let Some(name) = path.strip_prefix("/assets/") {
+        return Asset::named(name).map_or(Route::NotFound, Route::Asset);
     }
     if let Some(rest) = path.strip_prefix("/all") {
         return tail(rest).map_or(Route::NotFound, |_| Route::All);

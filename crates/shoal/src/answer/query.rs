@@ -98,7 +98,7 @@ fn name_of_cloud(name: Cow<'_, str>) -> Result<Cow<'_, str>, QueryFault> {
 }
 
 /// What a value means: `%XX` is a byte, `+` a blank; what is not UTF-8 then is replaced.
-fn decoded(value: &str) -> Cow<'_, str> {
+pub(crate) fn decoded(value: &str) -> Cow<'_, str> {
     if !value.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
         return Cow::Borrowed(value);
     }

@@ -12,7 +12,7 @@ use plimsoll_workload::random::Stream;
 
 use super::look::Lookup;
 use super::reply::Reply;
-use super::{Shared, announce, decide, geo_api, log};
+use super::{Shared, announce, decide, geo_api, log, page};
 use crate::address::client_of;
 use crate::answer::paths::{Route, V1, route};
 use crate::answer::{JSON, METRICS, old, openapi, v1};
@@ -62,6 +62,8 @@ impl Worker {
             }
             Route::V1(V1::State(id)) => decide::decide(&self.shared, client, id, body).await,
             Route::GeoApi(question) => geo_api::answer(&self.shared, address, question).await,
+            Route::Page { size } => page::answer(&self.shared, size, path, &head.headers).await,
+            Route::Asset(asset) => page::asset(asset),
             route => self.read(address, route, path, &head.headers),
         };
         let taken_ns = self.shared.clock.now().elapsed_ns.saturating_sub(start.elapsed_ns);
@@ -125,8 +127,8 @@ impl Worker {
                 Reply::problem(405, "method_not_allowed", &detail).allowing(methods)
             }
             Route::V1(_) => Reply::problem(404, "not_found", "no such path"),
-            // Announcements and the geo-API are answered before, as they wait.
-            Route::Page { .. } | Route::NotFound | Route::GeoApi(_) => {
+            // Announcements, the geo-API and the page are answered before, as they wait.
+            Route::NotFound | Route::GeoApi(_) | Route::Page { .. } | Route::Asset(_) => {
                 Reply::fixed(&old::NOT_FOUND)
             }
         }

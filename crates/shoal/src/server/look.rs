@@ -181,7 +181,7 @@ fn shoal(shared: &Shared, client: IpAddr, menu: Menu, count: usize) -> Vec<Weigh
     shoal_order(snapshot.caches(), spot, menu, count, &Weighing::default(), own)
 }
 
-fn is_known(header: Option<&HeaderValue>, etag: &str) -> bool {
+pub(super) fn is_known(header: Option<&HeaderValue>, etag: &str) -> bool {
     let header = header.and_then(|value| value.to_str().ok());
     header.is_some_and(|header| v1::none_match(header, etag))
 }

@@ -226,7 +226,7 @@ fn path_of(route: Route<'_>) -> usize {
         Route::Nearest { .. } => "nearest",
         Route::All => "all",
         Route::Wpad | Route::ProxyPac => "pac",
-        Route::Page { .. } => "page",
+        Route::Page { .. } | Route::Asset(_) => "page",
         Route::GeoApi(_) => "geo",
         Route::V1(V1::Heartbeat | V1::Goodbye) => "heartbeat",
         Route::V1(V1::Nearest) => "v1_nearest",

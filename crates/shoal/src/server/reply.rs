@@ -3,7 +3,10 @@
 use http_bodies::Full;
 use hyper::Response;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, RETRY_AFTER};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
+    REFERRER_POLICY, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
 
 use crate::answer::{JSON, PROBLEM_JSON, old, problem};
 
@@ -17,7 +20,20 @@ pub(super) struct Reply {
     cache: Option<HeaderValue>,
     etag: Option<HeaderValue>,
     retry_s: Option<u32>,
+    /// A browser shows it: it is told what it may load and do.
+    shown: bool,
 }
+
+/// What a browser may do with what is shown: load from here, and nothing else.
+const SHOWN: [(HeaderName, &str); 3] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
+         object-src 'none'",
+    ),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+];
 
 impl Reply {
     pub(super) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Self {
@@ -29,6 +45,7 @@ impl Reply {
             cache: None,
             etag: None,
             retry_s: None,
+            shown: false,
         }
     }
 
@@ -69,6 +86,22 @@ impl Reply {
         Self { cache: Some(HeaderValue::from_static("no-store")), ..self }
     }
 
+    /// To be asked for again each time, with its tag.
+    pub(super) fn no_cache(self) -> Self {
+        Self { cache: Some(HeaderValue::from_static("no-cache")), ..self }
+    }
+
+    /// Never another under this address.
+    pub(super) fn immutable(self) -> Self {
+        let value = HeaderValue::from_static("public, max-age=31536000, immutable");
+        Self { cache: Some(value), ..self }
+    }
+
+    /// For a browser, which is told what it may load.
+    pub(super) fn shown(self) -> Self {
+        Self { shown: true, ..self }
+    }
+
     pub(super) fn max_age(self, seconds: u32) -> Self {
         Self { cache: HeaderValue::from_str(&format!("max-age={seconds}")).ok(), ..self }
     }
@@ -95,6 +128,11 @@ impl Reply {
         for (name, value) in more {
             if let Some(value) = value {
                 headers.insert(name, value);
+            }
+        }
+        if self.shown {
+            for (name, value) in SHOWN {
+                headers.insert(name, HeaderValue::from_static(value));
             }
         }
         response

@@ -13,6 +13,7 @@ use super::complaints::{Complaint, Complaints};
 use super::geo_api::Names;
 use super::limit::Limits;
 use super::metrics::Metrics;
+use super::page::Desk;
 use super::{Auth, Certificate, Clock, Folder, Options, Order, StartError, log};
 use crate::auth::{Keys, LastSeen};
 use crate::geo::Geography;
@@ -40,6 +41,7 @@ pub struct Shared {
     pub(super) metrics: Metrics,
     pub(super) folder: Option<Folder>,
     pub(super) names: Names,
+    pub(super) desk: Desk,
     pub(super) log: Option<log::File>,
     pub(super) peers: Vec<String>,
     #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "for encrypted connections"))]
@@ -84,6 +86,7 @@ impl Shared {
             metrics: Metrics::default(),
             folder: options.folder,
             names: Names::default(),
+            desk: Desk::default(),
             log,
             peers: options.peers,
             peer_ca: options.peer_ca,

@@ -90,7 +90,9 @@ fn name(route: Route<'_>) -> &'static str {
         Route::V1(V1::Health) => "health",
         Route::V1(V1::Ready) => "ready",
         Route::V1(V1::OpenApi) => "openapi",
-        Route::NotFound
+        // What the page loads is no operation.
+        Route::Asset(_)
+        | Route::NotFound
         | Route::MethodNotAllowed
         | Route::V1(V1::NotFound | V1::MethodNotAllowed(_)) => "none",
     }

@@ -35,6 +35,7 @@ mod members;
 mod mutants;
 mod mutation;
 mod order;
+mod page;
 mod python;
 mod registry;
 mod serve;

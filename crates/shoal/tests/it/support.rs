@@ -1,6 +1,7 @@
 //! What several tests need: caches to answer with, recorded answers, other programs.
 
 pub(crate) mod beat;
+pub(crate) mod browser;
 #[cfg(feature = "tls")]
 pub(crate) mod certificates;
 pub(crate) mod live;

@@ -1,0 +1,192 @@
+//! The page as a whole.
+
+use super::html::Html;
+use super::map::Dots;
+use super::query::{Fault, Query, STATES};
+use super::select::Shown;
+use super::summary::Summary;
+use super::words::{count, counted, moment, rate};
+use super::{Page, Setting, assets, complaints, filters, map, pager, table};
+use crate::server::Complaint;
+
+/// Everything that the page shows.
+pub(super) struct Content<'a> {
+    pub(super) query: &'a Query,
+    pub(super) setting: Setting<'a>,
+    pub(super) generation: u64,
+    pub(super) summary: &'a Summary<'a>,
+    pub(super) dots: &'a Dots<'a>,
+    pub(super) shown: &'a Shown<'a, 'a>,
+    pub(super) complaints: &'a [Complaint],
+}
+
+/// Writes the page.
+pub(super) fn write(content: &Content<'_>) -> Page {
+    let mut h = Html::default();
+    let title = counted(content.summary.caches, "cache", "caches");
+    document(&mut h, &title, true, |h| {
+        h.verbatim("<a class=\"skip\" href=\"#list\">Skip to the table</a>");
+        h.tag("header", &[], |h| headline(h, content));
+        h.tag("main", &[("id", &"main")], |h| body(h, content));
+        footer(h);
+    });
+    let (body, digest) = h.finish();
+    Page { body, etag: format!("W/\"{digest:016x}\"") }
+}
+
+/// Writes the page that says what is wrong with a query.
+pub(super) fn refusal(fault: &Fault) -> String {
+    let mut h = Html::default();
+    document(&mut h, "No such page", false, |h| {
+        h.tag("header", &[], brand);
+        h.tag("main", &[("id", &"main")], |h| {
+            h.leaf("h1", &[], "No such page");
+            h.leaf("p", &[], fault);
+            h.tag("p", &[], |h| h.leaf("a", &[("href", &"/")], "All caches"));
+        });
+    });
+    h.finish().0
+}
+
+/// A document of that title: its head, and what stands in its body.
+fn document(h: &mut Html, title: &str, script: bool, body: impl FnOnce(&mut Html)) {
+    h.verbatim("<!DOCTYPE html>\n");
+    h.tag("html", &[("lang", &"en")], |h| {
+        h.tag("head", &[], |h| {
+            h.void("meta", &[("charset", &"utf-8")]);
+            let viewport = "width=device-width, initial-scale=1";
+            h.void("meta", &[("name", &"viewport"), ("content", &viewport)]);
+            h.void("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
+            h.leaf("title", &[], format_args!("{title} – Plimsoll Shoal"));
+            let icon = assets::href("mark.svg");
+            h.void("link", &[("rel", &"icon"), ("type", &"image/svg+xml"), ("href", &icon)]);
+            h.void("link", &[("rel", &"stylesheet"), ("href", &assets::href("page.css"))]);
+            if script {
+                let source = assets::href("page.js");
+                h.tag("script", &[("src", &source), ("defer", &"")], |_| {});
+            }
+        });
+        h.tag("body", &[], body);
+    });
+    h.verbatim("\n");
+}
+
+/// A load line's mark, as on the other pages: a circle with a line through it.
+fn brand(h: &mut Html) {
+    h.verbatim(
+        "<p class=\"brand\"><svg class=\"mark-logo\" width=\"20\" height=\"20\" \
+         viewBox=\"0 0 20 20\" aria-hidden=\"true\"><circle cx=\"10\" cy=\"10\" r=\"6\"></circle>\
+         <path d=\"M0 10h20\"></path></svg>Plimsoll Shoal</p>",
+    );
+}
+
+fn headline(h: &mut Html, content: &Content<'_>) {
+    brand(h);
+    h.leaf("h1", &[], "Living caches");
+    h.tag("div", &[("class", &"identity live")], |h| {
+        h.tag("span", &[("id", &"as-of")], |h| {
+            h.text("as of ");
+            h.moving(0, |h| h.text(moment(content.setting.now.unix_s)));
+            h.text(" UTC");
+        });
+        h.leaf("span", &[("id", &"generation")], format_args!("membership {}", content.generation));
+        // A script that runs shows the button and the words beside it, and hides the link.
+        h.tag("span", &[("class", &"updates")], |h| {
+            let href = content.query.href();
+            h.leaf("a", &[("id", &"refresh"), ("href", &href)], "Refresh");
+            h.verbatim(
+                "<button id=\"pause\" type=\"button\" aria-pressed=\"false\" hidden>Pause</button>\
+                 <span id=\"status\" role=\"status\"></span>",
+            );
+        });
+    });
+}
+
+fn body(h: &mut Html, content: &Content<'_>) {
+    h.tag("dl", &[("id", &"summary"), ("class", &"tiles")], |h| tiles(h, content));
+    if content.summary.caches == 0 {
+        h.tag("div", &[("id", &"place")], |_| {});
+        h.tag("section", &[("id", &"list"), ("tabindex", &"-1")], |h| nobody(h, content.setting));
+    } else {
+        h.tag("div", &[("id", &"place")], |h| map::write(h, content.dots));
+        filters::write(h, content.query, content.summary);
+        h.tag("section", &[("id", &"list"), ("tabindex", &"-1")], |h| list(h, content));
+    }
+    h.tag("section", &[], |h| {
+        h.leaf("h2", &[], "Errors of agents");
+        complaints::write(h, content.query, content.complaints);
+    });
+}
+
+fn list(h: &mut Html, content: &Content<'_>) {
+    if content.shown.matching == 0 {
+        h.tag("p", &[("class", &"nothing")], |h| {
+            h.text("No cache is so. ");
+            let clear = content.query.unfiltered().href();
+            h.leaf("a", &[("id", &"clear-all"), ("href", &clear)], "Show all");
+        });
+        return;
+    }
+    table::write(h, content.query, content.shown, content.setting);
+    pager::write(h, content.query, content.shown);
+}
+
+/// What to do about an empty registry.
+fn nobody(h: &mut Html, setting: Setting<'_>) {
+    let base = setting.base.unwrap_or("http://registry.example:8080");
+    h.leaf("h2", &[], "No cache has announced itself yet");
+    h.leaf("p", &[("class", &"words")], "Beside a cache, with its own port and load:");
+    h.leaf("pre", &[("class", &"plan")], format_args!("plimsoll shoal agent --server {base}"));
+    let again = "Or by hand, from the cache's own address (this registry's own host may announce \
+                 any), again within three minutes:";
+    h.leaf("p", &[("class", &"words")], again);
+    h.leaf(
+        "pre",
+        &[("class", &"plan")],
+        format_args!(
+            "curl {base}/v1/heartbeat --data @- <<EOF\n\
+             {{\"uuid\": \"a-secret-of-this-cache\", \"hostname\": \"$(hostname)\",\n \
+             \"cache_port\": 3128, \"public_ip\": \"192.0.2.1\",\n \
+             \"timestamp\": $(date +%s), \"load\": 0}}\nEOF"
+        ),
+    );
+}
+
+fn tiles(h: &mut Html, content: &Content<'_>) {
+    let summary = content.summary;
+    let all = content.query.unfiltered();
+    tile(h, "Caches", None, &count(summary.caches), &format!("{} located", count(summary.located)));
+    let details =
+        ["not tried yet", "answered when tried", "did not answer", "no new clients", "not served"];
+    for ((state, caches), detail) in STATES.into_iter().zip(summary.states).zip(details) {
+        let href = Query { state: Some(state), ..all.clone() }.href();
+        let name = state.name();
+        tile(h, name, (caches > 0).then_some(&href), &count(caches), detail);
+    }
+    tile(h, "Clouds", None, &count(summary.clouds.len()), &{
+        counted(summary.countries.len(), "country", "countries")
+    });
+    tile(h, "Sent", None, &rate(summary.load), "by all caches together");
+}
+
+fn tile(h: &mut Html, name: &str, href: Option<&String>, figure: &str, detail: &str) {
+    h.tag("div", &[("class", &"tile")], |h| {
+        h.leaf("dt", &[], name);
+        h.tag("dd", &[("class", &"figure")], |h| match href {
+            Some(href) => {
+                let id = format!("only-{name}");
+                h.leaf("a", &[("id", &id), ("href", href)], figure);
+            }
+            None => h.text(figure),
+        });
+        h.leaf("dd", &[("class", &"detail")], detail);
+    });
+}
+
+fn footer(h: &mut Html) {
+    h.verbatim(
+        "<footer><p class=\"note\">For programs: <a href=\"/v1/caches\">all caches as JSON</a>, \
+         <a href=\"/v1/openapi.json\">what else can be asked</a>, \
+         <a href=\"/metrics\">counters</a>. Outline of the land: Natural Earth.</p></footer>",
+    );
+}

@@ -1,0 +1,182 @@
+//! Writes HTML so that it cannot come out wrong: elements close where their closure ends, and
+//! every text and attribute value is escaped. The only way around that takes text fixed at compile
+//! time.
+//!
+//! What only the clock changes (an age) is told apart while it is written: the digest of a page is
+//! that of the rest, so that a page on which nothing happened has the tag that it had.
+
+use std::fmt::{Display, Write};
+use std::ops::Range;
+
+/// An attribute: its name, and a value that is escaped when written.
+pub(super) type Attribute<'a> = (&'a str, &'a dyn Display);
+
+/// A document under construction.
+#[derive(Debug, Default)]
+pub(super) struct Html {
+    out: String,
+    /// Where the clock alone speaks, in order.
+    moving: Vec<Range<usize>>,
+    /// What stands for it in the digest.
+    keys: u64,
+}
+
+impl Html {
+    /// Writes an element and, by the closure, what is in it.
+    pub(super) fn tag(
+        &mut self,
+        name: &'static str,
+        attributes: &[Attribute<'_>],
+        inside: impl FnOnce(&mut Self),
+    ) {
+        self.void(name, attributes);
+        inside(self);
+        self.out.push_str("</");
+        self.out.push_str(name);
+        self.out.push('>');
+    }
+
+    /// Writes an element that has no end tag (`meta`, `input`).
+    pub(super) fn void(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
+        self.out.push('<');
+        self.out.push_str(name);
+        for (key, value) in attributes {
+            self.out.push(' ');
+            self.out.push_str(key);
+            self.out.push_str("=\"");
+            // Writing to a string does not fail.
+            let _ = write!(Escape(&mut self.out), "{value}");
+            self.out.push('"');
+        }
+        self.out.push('>');
+    }
+
+    /// Writes an element that holds text only.
+    pub(super) fn leaf(
+        &mut self,
+        name: &'static str,
+        attributes: &[Attribute<'_>],
+        text: impl Display,
+    ) {
+        self.tag(name, attributes, |h| h.text(text));
+    }
+
+    /// Writes text, escaped.
+    pub(super) fn text(&mut self, text: impl Display) {
+        let _ = write!(Escape(&mut self.out), "{text}");
+    }
+
+    /// Writes markup that was fixed at compile time, as it is.
+    pub(super) fn verbatim(&mut self, markup: &'static str) {
+        self.out.push_str(markup);
+    }
+
+    /// Writes what the clock alone changes; `key` stands for it in the digest.
+    pub(super) fn moving(&mut self, key: u64, inside: impl FnOnce(&mut Self)) {
+        let from = self.out.len();
+        inside(self);
+        self.moving.push(from..self.out.len());
+        self.keys = fnv(self.keys, &key.to_le_bytes());
+    }
+
+    /// The document and its digest.
+    pub(super) fn finish(self) -> (String, u64) {
+        let (mut digest, mut from) = (fnv(OFFSET, &self.keys.to_le_bytes()), 0);
+        for moving in self.moving {
+            digest = fnv(digest, &self.out.as_bytes()[from..moving.start]);
+            from = moving.end;
+        }
+        digest = fnv(digest, &self.out.as_bytes()[from..]);
+        (self.out, digest)
+    }
+}
+
+/// Where FNV-1a begins.
+pub(super) const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo).
+pub(super) fn fnv(digest: u64, bytes: &[u8]) -> u64 {
+    let take = |digest: u64, byte: &u8| (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(digest, take)
+}
+
+/// Escapes what is written through it: fit for element content and for quoted attribute values.
+///
+/// Control characters, and those that turn the direction of writing, become U+FFFD: a name must
+/// not be able to rearrange what stands next to it.
+struct Escape<'a>(&'a mut String);
+
+impl Write for Escape<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for c in text.chars() {
+            match c {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                '\n' => self.0.push(c),
+                '\u{200e}' | '\u{200f}' | '\u{61c}' => self.0.push('\u{fffd}'),
+                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => self.0.push('\u{fffd}'),
+                c if c.is_control() => self.0.push('\u{fffd}'),
+                c => self.0.push(c),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Html;
+
+    fn leaf(value: &str) -> String {
+        let mut h = Html::default();
+        h.leaf("p", &[("title", &value)], value);
+        h.finish().0
+    }
+
+    #[test]
+    fn text_and_attributes_are_escaped() {
+        assert_eq!(
+            leaf("\"><img src=x onerror='a'>&amp;\u{202e}\0"),
+            "<p title=\"&quot;&gt;&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;\u{fffd}\u{fffd}\">\
+             &quot;&gt;&lt;img src=x onerror=&#39;a&#39;&gt;&amp;amp;\u{fffd}\u{fffd}</p>"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_text_it_opens_and_closes_nothing(text in any::<String>()) {
+            let written = leaf(&text);
+            let inside = written.strip_prefix("<p title=\"").unwrap();
+            let inside = inside.strip_suffix("</p>").unwrap();
+            let (value, content) = inside.split_once("\">").unwrap();
+            for part in [value, content] {
+                prop_assert!(!part.contains(['<', '>', '"', '\'']), "{part}");
+            }
+            let back = content.replace("&lt;", "<").replace("&gt;", ">");
+            let back = back.replace("&quot;", "\"").replace("&#39;", "'").replace("&amp;", "&");
+            let kept = |c: &char| *c != '\u{fffd}';
+            let meant: String = text.chars().filter(|c| back.contains(*c)).filter(kept).collect();
+            prop_assert_eq!(back.chars().filter(kept).collect::<String>(), meant);
+        }
+    }
+
+    #[test]
+    fn the_digest_is_of_all_but_what_the_clock_changes() {
+        let digest = |text: &str, age: &str, key: u64| {
+            let mut h = Html::default();
+            h.text(text);
+            h.moving(key, |h| h.text(age));
+            h.text("end");
+            h.finish().1
+        };
+        let first = digest("a", "1 s", 7);
+        assert_eq!(first, digest("a", "20 s", 7));
+        assert_ne!(first, digest("b", "1 s", 7));
+        assert_ne!(first, digest("a", "1 s", 8));
+    }
+}
