@@ -23,7 +23,7 @@ use crate::support::beat::cache;
 const NOW: Now = Now { elapsed_ns: 400_000_000_000, unix_s: 1_795_162_063.5 };
 
 fn snapshot(caches: Vec<Arc<Cache>>) -> Snapshot {
-    Snapshot::new(3, Arc::new(Base::new(caches)), Vec::new())
+    Snapshot::new(3, Arc::new(Base::new(caches)), Vec::new(), Arc::default())
 }
 
 fn asked(target: &str) -> Query {
