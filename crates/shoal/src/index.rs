@@ -18,7 +18,7 @@ use crate::registry::Cache;
 use addresses::Addresses;
 pub use band::{BANDS, band};
 pub(crate) use forest::{Forest, GROUPS};
-pub(crate) use search::{Branch, Member, Search};
+pub(crate) use search::{AT_ONCE, Branch, Member, Search};
 
 /// Members by place, kind, upstream, cloud and address.
 #[derive(Debug, Default)]

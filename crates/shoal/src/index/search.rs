@@ -17,6 +17,9 @@ use crate::geo::{Point, Spot, haversine_km};
 use crate::registry::glance::{Glance, Seat};
 use crate::registry::{Cache, Glances};
 
+/// Members that are asked together.
+pub(crate) const AT_ONCE: usize = 32;
+
 /// A tree and the members that its positions point to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Branch<'a> {
@@ -217,35 +220,55 @@ impl Search {
         lots as usize
     }
 
-    /// Draws from the urn and puts the lot back; `None` if it is of no member of the band.
-    #[expect(clippy::cast_possible_truncation, reason = "the count of lots is a u32")]
+    /// Draws so many times from the urn, putting each lot back, and adds those that are of members
+    /// of the band. Members are far apart in memory: what is asked of them is asked of several
+    /// before anything depends on the answers.
     pub(crate) fn draw(
         &self,
         branches: &[Branch<'_>],
         band: usize,
+        times: usize,
         random: &mut Stream,
-    ) -> Option<Member> {
+        drawn: &mut Vec<Member>,
+    ) {
+        let mut lots = [(Member { branch: 0, at: 0 }, false); AT_ONCE];
+        let mut squares = [0.0; AT_ONCE];
+        let point = self.from.map_or(Point::default(), |(_, point)| point);
+        let mut left = times;
+        while left > 0 {
+            let some = left.min(AT_ONCE);
+            left -= some;
+            lots[..some].fill_with(|| self.lot(band, random));
+            for ((member, _), square) in lots[..some].iter().zip(&mut squares) {
+                *square = branches[member.branch as usize].tree.square(member.at as usize, point);
+            }
+            for (&(member, may_be_beyond), &square) in lots[..some].iter().zip(&squares) {
+                let Branch { tree, caches, .. } = branches[member.branch as usize];
+                let at = member.at as usize;
+                let is_beyond = || match self.from {
+                    Some((spot, _)) if may_be_beyond => {
+                        let cache = &caches[tree.member(at)];
+                        exact_band(&self.ends, square, spot, cache) as usize != band
+                    }
+                    _ => false,
+                };
+                if !tree.is_gone(at) && !is_beyond() {
+                    drawn.push(member);
+                }
+            }
+        }
+    }
+
+    /// Draws from the urn, which is not empty: a member, and whether it may be in a further band.
+    #[expect(clippy::cast_possible_truncation, reason = "the count of lots is a u32")]
+    fn lot(&self, band: usize, random: &mut Stream) -> (Member, bool) {
         let lots = self.urn.last().map_or(self.loose, |last| last.0);
         let lot = random.below(u64::from(lots)) as u32;
         if lot < self.loose {
-            return self.shells[band].loose.get(lot as usize).copied();
+            return (self.shells[band].loose[lot as usize], false);
         }
-        let &(end, range, may_be_beyond) =
-            self.urn.get(self.urn.partition_point(|part| part.0 <= lot))?;
-        let member = Member { branch: range.branch, at: range.end - (end - lot) };
-        let Branch { tree, caches, .. } = branches[range.branch as usize];
-        let at = member.at as usize;
-        if tree.is_gone(at) {
-            return None;
-        }
-        match self.from {
-            Some((spot, point)) if may_be_beyond => {
-                let square = tree.square(at, point);
-                let found = exact_band(&self.ends, square, spot, &caches[tree.member(at)]);
-                (found as usize == band).then_some(member)
-            }
-            _ => Some(member),
-        }
+        let (end, range, may_be_beyond) = self.urn[self.urn.partition_point(|part| part.0 <= lot)];
+        (Member { branch: range.branch, at: range.end - (end - lot) }, may_be_beyond)
     }
 }
 

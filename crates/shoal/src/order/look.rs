@@ -15,7 +15,7 @@ use plimsoll_workload::random::Stream;
 
 use super::{Pick, Question};
 use crate::geo::{Spot, haversine_km};
-use crate::index::{BANDS, Branch, GROUPS, Member, Search};
+use crate::index::{AT_ONCE, BANDS, Branch, GROUPS, Member, Search};
 use crate::registry::glance::Glance;
 use crate::registry::{Cache, Snapshot};
 
@@ -27,9 +27,6 @@ const CANDIDATES: usize = 4;
 
 /// Where there are no more than these, each is looked at and the order is exact.
 const FEW: usize = 256;
-
-/// Members that are asked together.
-const AT_ONCE: usize = 32;
 
 /// Load classes are tenths, and one for those that are full.
 const CLASSES: usize = 11;
@@ -214,7 +211,8 @@ impl Looker {
         let mut draws = (8 * wanted).max(lots / 8);
         while draws > 0 {
             let lacking = wanted - self.candidates.len();
-            self.draw_some(branches, band, lacking.min(draws), random);
+            self.drawn.clear();
+            self.search.draw(branches, band, lacking.min(draws), random, &mut self.drawn);
             draws -= lacking.min(draws);
             self.judge_drawn(branches, question, 0..self.drawn.len(), true);
             if self.candidates.len() == wanted {
@@ -224,20 +222,6 @@ impl Looker {
         self.candidates.clear();
         self.search.open(branches, band, usize::MAX);
         self.survey(branches, question, band, wanted, random);
-    }
-
-    /// Draws so many times.
-    fn draw_some(
-        &mut self,
-        branches: &[Branch<'_>],
-        band: usize,
-        times: usize,
-        random: &mut Stream,
-    ) {
-        self.drawn.clear();
-        for _ in 0..times {
-            self.drawn.extend(self.search.draw(branches, band, random));
-        }
     }
 
     /// Makes candidates of those drawn that may be served; where one may have been drawn `again`,
@@ -308,9 +292,12 @@ impl Looker {
             self.taken.extend_from_slice(&same[..taken]);
             left -= taken;
         }
-        // Again what is far apart is asked before anything depends on it: to count a new owner of
-        // a cache waits for all that was asked before.
-        self.taken.iter().for_each(|member| member.cache(branches).touch());
+        // Again what is far apart is asked before anything depends on it, and what a cache points
+        // to once that has come: to count a new owner of a cache waits for all that was asked
+        // before, and the answer is written one cache after the other.
+        for touch in [Cache::touch, Cache::touch_parts, Cache::touch_place] {
+            self.taken.iter().for_each(|member| touch(member.cache(branches)));
+        }
         for member in self.taken.drain(..) {
             let cache = member.cache(branches);
             let distance_km = distance_km(spot, cache.coordinates());

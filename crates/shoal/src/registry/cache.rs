@@ -1,6 +1,7 @@
 //! One cache, as the serving threads see it: what it is does not change; how it fares stands in
 //! atomics, so that a heartbeat republishes nothing.
 
+use std::hint::black_box;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -184,15 +185,26 @@ impl Cache {
         (!self.coordinates.0.is_nan()).then_some(self.coordinates)
     }
 
-    /// Asks for the memory that an answer needs of it, at all of its places at once. Where several
-    /// caches are touched before any is told of, their memory comes at the same time.
+    /// Asks for the memory that an answer needs of it: for all of several caches, before any is
+    /// told of, so that it comes at the same time. Its own:
     #[inline]
     pub(crate) fn touch(&self) {
-        let place = self.place.as_ref().map_or(0, |place| place.written.touch());
+        let ends = self.load.load(Relaxed) ^ self.created_s.to_bits();
+        black_box(ends ^ self.coordinates.0.to_bits());
+    }
+
+    /// That of its text and its place,
+    #[inline]
+    pub(crate) fn touch_parts(&self) {
         let text = self.text.as_bytes().first().copied().unwrap_or_default();
-        let ends =
-            self.load.load(Relaxed) ^ self.created_s.to_bits() ^ self.coordinates.0.to_bits();
-        std::hint::black_box(ends ^ u64::from(place ^ text));
+        let place = self.place.as_ref().map_or(0, |place| place.written.length());
+        black_box(place ^ usize::from(text));
+    }
+
+    /// and that of its place's text.
+    #[inline]
+    pub(crate) fn touch_place(&self) {
+        black_box(self.place.as_ref().map_or(0, |place| place.written.touch()));
     }
 
     /// KiB/s sent, as the last heartbeat said.
