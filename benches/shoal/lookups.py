@@ -40,10 +40,11 @@ request = function() n = n % 65536 + 1; return requests[n] end
 
 
 class Registry:
-    """A server on core 0."""
+    """A server: with one thread on core 0, with more on as many cores."""
 
-    def __init__(self, plimsoll, geo, port):
-        command = ["taskset", "-c", "0", plimsoll, "shoal", "server", "--threads", "1",
+    def __init__(self, plimsoll, geo, port, threads=1):
+        command = ["taskset", "-c", f"0-{threads - 1}", plimsoll, "shoal", "server",
+                   "--threads", str(threads),
                    "--listen", f"127.0.0.1:{port}", "--trusted-proxy", "127.0.0.0/8"]
         if geo:
             command += ["--geo", geo]

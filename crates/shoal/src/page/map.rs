@@ -50,7 +50,7 @@ struct Cell<'a> {
 
 impl<'a> Dots<'a> {
     pub(super) fn add(&mut self, row: &Row<'a>) {
-        let Some(place) = row.cache.place().map(|place| &**place) else {
+        let Some(place) = row.cache.place() else {
             self.elsewhere += 1;
             return;
         };

@@ -134,7 +134,7 @@ fn text(h: &mut Html, value: Option<&str>) {
 }
 
 fn country(h: &mut Html, row: &Row<'_>) {
-    let Some(place) = row.cache.place().map(|place| &**place) else { return absent(h) };
+    let Some(place) = row.cache.place() else { return absent(h) };
     match (&place.country_code, &place.country_name) {
         (Some(code), Some(name)) => h.leaf("abbr", &[("title", name)], code),
         (Some(code), None) => h.text(code),

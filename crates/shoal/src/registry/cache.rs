@@ -175,8 +175,8 @@ impl Cache {
 
     /// Where it is, if known.
     #[must_use]
-    pub fn place(&self) -> Option<&Arc<Place>> {
-        self.place.as_ref()
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_deref()
     }
 
     /// Latitude and longitude of its place, degrees.
