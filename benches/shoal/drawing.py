@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Response time over caches, connections and threads: the drawing of RESULTS.md.
 
-    drawing.py PLIMSOLL FEEDER [--seconds 3] [--geo FILE] [--out benches/shoal/response.svg]
+    drawing.py PLIMSOLL FEEDER [--seconds 2] [--geo FILE] [--out benches/shoal/response.svg]
 
 For 1 and 2 serving threads and 10 to 100,000 caches, `/nearest/5` is asked for clients all over the
 address space in a closed loop of 1, 100, 200 and 400 connections (wrk, two threads). With two cores the
@@ -62,7 +62,7 @@ def measure(given, script):
 
 def draw(found):
     """Both panels as SVG."""
-    width, height, left, top, panel, gap = 760, 340, 56, 44, 310, 40
+    width, height, left, top, panel, gap = 800, 340, 70, 44, 300, 80
     times = [value for row in found.values() for value in row[1:]]
     low, high = (round_to(math.log10(min(times)), -1), round_to(math.log10(max(times)), 1))
     bottom = height - 66
@@ -90,7 +90,7 @@ def draw(found):
                            f'stroke-width="2"{dash}/>')
     out.append(text(width / 2, height - 30, "caches", "middle"))
     for index, (colour, connections) in enumerate(zip(COLOURS, CONNECTIONS)):
-        at = left + 100 + index * 150
+        at = left + 80 + index * 150
         noun = "connection" if connections == 1 else "connections"
         out.append(f'<path d="M{at} {height - 14}h22" stroke="{colour}" stroke-width="2"/>')
         out.append(text(at + 28, height - 10, f"{connections} {noun}", "start"))
@@ -110,7 +110,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("plimsoll")
     parser.add_argument("feeder")
-    parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--geo")
     parser.add_argument("--out", default="benches/shoal/response.svg")
     given = parser.parse_args()
