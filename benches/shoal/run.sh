@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Look-ups of a registry while caches come and go: the first table of RESULTS.md. Needs wrk and two
-# cores; a database of places by GEO=FILE, else clients cannot be located.
+# Look-ups of a registry while caches come and go, while all expire at once, and over caches,
+# connections and threads: the tables and the drawing of RESULTS.md. Needs wrk and two cores; a
+# database of places by GEO=FILE, else clients cannot be located.
 #   benches/shoal/run.sh [WINDOWS 3] [SECONDS 8]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -8,5 +9,9 @@ command -v wrk >/dev/null || { echo "wrk is not installed: apt-get install wrk";
 cargo build --quiet --release --package plimsoll
 cargo build --quiet --release --package plimsoll-shoal --example feed_heartbeats
 target=${CARGO_TARGET_DIR:-target}/release
-exec python3 benches/shoal/lookups.py "$target/plimsoll" "$target/examples/feed_heartbeats" \
-    --windows "${1:-3}" --seconds "${2:-8}" ${GEO:+--geo "$GEO"}
+feeder=$target/examples/feed_heartbeats
+places=(${GEO:+--geo "$GEO"})
+python3 benches/shoal/lookups.py "$target/plimsoll" "$feeder" \
+    --windows "${1:-3}" --seconds "${2:-8}" "${places[@]}"
+python3 benches/shoal/drawing.py "$target/plimsoll" "$feeder" "${places[@]}"
+exec taskset -c 1 python3 benches/shoal/expiry.py "$target/plimsoll" "$feeder" "${places[@]}"
