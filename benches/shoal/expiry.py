@@ -13,9 +13,10 @@ import argparse
 import random
 import re
 import socket
-import subprocess
 import sys
 import time
+
+from lookups import Registry, feed
 
 END_S = 30
 RATE = 1_000
@@ -47,19 +48,13 @@ def longest(connection, start, end, rng):
 
 
 def run(given, rng):
-    port = random.randint(20_000, 30_000)
-    command = ["taskset", "-c", "0", given.plimsoll, "shoal", "server", "--threads", "1",
-               "--listen", f"127.0.0.1:{port}", "--trusted-proxy", "127.0.0.0/8"]
-    server = subprocess.Popen(command + (["--geo", given.geo] if given.geo else []),
-                              stdout=subprocess.PIPE, text=True)
+    registry = Registry(given.plimsoll, given.geo, random.randint(20_000, 30_000))
     try:
-        server.stdout.readline()
         start = time.perf_counter()
-        feed = ["taskset", "-c", "1", given.feeder, f"127.0.0.1:{port}", given.caches, 0, 0, 0, 1,
-                END_S]
-        subprocess.run([str(word) for word in feed], check=True, capture_output=True)
+        feed(given.feeder, registry.address, given.caches, end_s=END_S).communicate()
         end = start + END_S
-        with socket.create_connection(("127.0.0.1", port)) as connection:
+        host, port = registry.address.split(":")
+        with socket.create_connection((host, int(port))) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             time.sleep(end - 5 - time.perf_counter())
             control, empty = longest(connection, end - 5, end - 4, rng)
@@ -69,8 +64,7 @@ def run(given, rng):
             assert empty, "they are not gone"
         return control, expiring
     finally:
-        server.terminate()
-        server.wait()
+        registry.stop()
 
 
 def main():

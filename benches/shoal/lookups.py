@@ -65,8 +65,8 @@ class Registry:
         self.process.wait()
 
 
-def feed(feeder, address, count, rate=0, churn=0, seconds=0):
-    command = ["taskset", "-c", "1", feeder, address, count, rate, churn, seconds]
+def feed(feeder, address, count, rate=0, churn=0, seconds=0, end_s=0):
+    command = ["taskset", "-c", "1", feeder, address, count, rate, churn, seconds, 1, end_s]
     return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
 
 
