@@ -3,18 +3,21 @@
 whether sizes of a server are told apart, and whether one that saves up is found out.
 
     real.py [--times N] [--only PART,…] [--servers NAME,…] [--methods METHOD,…] [--window 10s]
-            [--most 3m]
+            [--most 3m] [--lock FILE]
 
 Parts: repeat (each server, both methods, N times), cross (nginx and Redis at 90% and 110% of the
 estimate, asked by oha and resp-benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
 nginx with saved processor time, held). Servers come from the distribution, run on ports of loopback
 in folders of their own and on a core of their own, and are ended by their ids. nginx, Redis and
 memcached have 30% of that core: with all of it they serve more than one core of a generator asks.
-Needs root for control groups (version 1 or 2). Installs the other generators where they are absent,
+Needs root for control groups (version 1 or 2). `--lock`: each measurement holds this file's lock, so
+that other work (`flock FILE COMMAND`) falls between two of them, never beside one. Installs the other generators where they are absent,
 in the user's cache. Writes REAL.md beside this file.
 """
 
 import argparse
+import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -33,13 +36,25 @@ PEERS = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cac
                      "plimsoll/peers")
 SERVER_CORE, GENERATOR_CORE = "0", "1"
 LONGEST_S = 900
-# A search ends after so much load, with what it knows: a server that changes its speed meanwhile,
-# as those of a virtual machine do, may never be known as precisely as asked.
-MOST = ["--max-time"]
 
 
 class Absent(Exception):
     """Something that is needed is not there."""
+
+
+class Alone:
+    """Holds the lock of a file, where one is named, while a `with` block runs."""
+
+    file = None
+
+    def __enter__(self):
+        self.held = contextlib.ExitStack()
+        if self.file:
+            lock = self.held.enter_context(open(self.file, "a", encoding="ascii"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def __exit__(self, *_):
+        self.held.close()
 
 
 def program(*names):
@@ -103,6 +118,10 @@ class Group:
 
 class Server:
     """Processes that serve while a `with` block runs; `url` and the search's arguments."""
+
+    # A search ends after so much load, with what it knows: a server that changes its speed
+    # meanwhile, as those of a virtual machine do, may never be known as precisely as asked.
+    most = "3m"
 
     def __init__(self, name, slo, start, more=(), group=None):
         self.name, self.slo, self.start, self.more = name, slo, start, list(more)
@@ -268,8 +287,10 @@ def search(server, *arguments):
     """The result of one search: its JSON object, and its exit code."""
     with tempfile.TemporaryDirectory() as runs:
         command = ["taskset", "-c", GENERATOR_CORE, PLIMSOLL, "capacity", server.url, "--slo",
-                   server.slo, *server.more, "--json", "--out", runs, *MOST, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S * 4)
+                   server.slo, *server.more, "--json", "--out", runs, "--max-time", server.most,
+                   *arguments]
+        with Alone():
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S * 4)
     if not done.stdout.strip():
         raise Absent(f"{server.name}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
     return json.loads(done.stdout), done.returncode
@@ -338,7 +359,9 @@ def oha(server, rate):
     command = ["taskset", "-c", GENERATOR_CORE, program("oha"), "--no-tui", "-z", f"{ASKED_S}s",
                "-q", f"{rate:.0f}", "--latency-correction", "-c", "64", "--output-format", "json",
                server.url]
-    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    with Alone():
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
     return told["latencyPercentiles"][server.slo.split("<")[0]], told["summary"]["requestsPerSec"]
 
 
@@ -364,7 +387,8 @@ def resp_benchmark(server, rate):
                        check=True)
     command = ["taskset", "-c", GENERATOR_CORE, python, "-c", RESP, "127.0.0.1",
                str(server.port), f"{rate:.0f}", str(ASKED_S)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    with Alone():
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
     told = json.loads(done.stdout.strip().splitlines()[-1])
     return told["p99_ms"] / 1e3, told["rate"]
 
@@ -375,7 +399,8 @@ def itself(server, rate):
         command = ["taskset", "-c", GENERATOR_CORE, PLIMSOLL, "load", server.url, "--rate",
                    f"{rate:.0f}/s", "--for", f"{ASKED_S}s", "--arrivals", "poisson", "--json",
                    "--out", runs, *server.more]
-        done = subprocess.run(command, capture_output=True, text=True)
+        with Alone():
+            done = subprocess.run(command, capture_output=True, text=True)
     told = json.loads(done.stdout)
     return told["response_us"][server.slo.split("<")[0]] / 1e6, told["rate_mean"]
 
@@ -468,23 +493,20 @@ def burst(out):
     out.append("## Saved processor time\n")
     out.append("| server | burst | sustained | exhausted after | held | warnings |")
     out.append("| --- | --- | --- | --- | --- | --- |")
-    rows = (
-        ("nginx, 60% of a core for 20 core seconds saved, 20% without", (0.6, 0.2, 20.0)),
-    )
-    for name, credits in rows:
-        try:
-            with serve("nginx", credits[0]) as server:
-                told = held(server, credits)
-        except Absent as absent:
-            out.append(f"| {name} | not measured: {absent} | | | | |")
-            continue
-        sustained = told["sustained"] or {}
-        after = sustained.get("exhausted_after_s")
-        out.append(f"| {name} | {show(sustained.get('burst_per_s'))} | "
-                   f"{show(sustained.get('sustained_per_s'))} | "
-                   f"{'–' if after is None else f'{after:.0f} s'} | "
-                   f"{sustained.get('held_s', 0):.0f} s | {'; '.join(told['warnings'])} |")
-        print(out[-1], flush=True)
+    name, credits = "nginx, 60% of a core for 20 core seconds saved, 20% without", (0.6, 0.2, 20.0)
+    try:
+        with Alone(), serve("nginx", credits[0]) as server:
+            told = held(server, credits)
+    except Absent as absent:
+        out.append(f"| {name} | not measured: {absent} | | | | |")
+        return
+    sustained = told["sustained"] or {}
+    after = sustained.get("exhausted_after_s")
+    out.append(f"| {name} | {show(sustained.get('burst_per_s'))} | "
+               f"{show(sustained.get('sustained_per_s'))} | "
+               f"{'–' if after is None else f'{after:.0f} s'} | "
+               f"{sustained.get('held_s', 0):.0f} s | {'; '.join(told['warnings'])} |")
+    print(out[-1], flush=True)
     out.append("")
 
 
@@ -514,9 +536,11 @@ def main():
     parser.add_argument("--methods", default="adaptive,ladder")
     parser.add_argument("--most", default="3m", help="the most load of a search")
     parser.add_argument("--window", default="10s", help="the ladder's windows")
+    parser.add_argument("--lock", help="a file whose lock each measurement holds")
     parser.add_argument("--output", default=os.path.join(HERE, "REAL.md"))
     arguments = parser.parse_args()
-    MOST.append(arguments.most)
+    Server.most = arguments.most
+    Alone.file = arguments.lock
     out = ["# Searches on real servers\n"]
     command = "benches/capacity/real.py " + " ".join(sys.argv[1:])
     out.append(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, by `{command.strip()}`: the "

@@ -1,0 +1,132 @@
+//! Gives a trace to a policy, and counts.
+//!
+//! The loop is compiled for each policy and each way to measure objects, so what is not asked for
+//! costs nothing. A trace is replayed in stretches, each with its own counts: warm-up apart from
+//! the rest, or a line over time.
+
+use crate::capacity::{Capacity, Unit};
+use crate::eviction::{
+    Eviction, Input, Kind, Narrow, One, Room, SettingError, Settings, Sizes, Wide,
+};
+use crate::trace::{SizeTable, Trace};
+
+/// One replay: a policy of one capacity on one trace.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// What is asked for.
+    pub trace: &'a Trace,
+    /// [`Trace::next_uses`], where the policy needs them; else empty.
+    pub next: &'a [u32],
+    /// What may be inside.
+    pub capacity: Capacity,
+    /// What the user set of the policy.
+    pub settings: &'a Settings,
+    /// Ends of stretches, rising, as numbers of requests; what follows the last is one more.
+    pub marks: &'a [usize],
+}
+
+/// What a replay counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counts {
+    /// One for each stretch, in order; never empty.
+    pub stretches: Vec<Stretch>,
+    /// Objects that left.
+    pub evictions: u64,
+    /// Bytes of memory of the policy's state at the end.
+    pub memory_bytes: usize,
+}
+
+/// Counts of some requests that follow each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// How many.
+    pub requests: u64,
+    /// Those whose object was not inside.
+    pub misses: u64,
+    /// Sizes of the objects of those, summed; each one where the trace has no sizes.
+    pub missed_bytes: u64,
+}
+
+/// Runs a job.
+///
+/// *Errors*: a setting that the policy cannot take.
+///
+/// *Panics*: where objects have bytes by the capacity's unit but not by the trace, which
+/// [`Capacity::parse`] rules out.
+pub fn replay(kind: &Kind, job: &Job<'_>) -> Result<Counts, SettingError> {
+    (kind.run)(job)
+}
+
+/// As [`replay`], for a policy known when compiled: chooses how objects are measured.
+pub(crate) fn run<P: Eviction>(job: &Job<'_>) -> Result<Counts, SettingError> {
+    match (job.capacity.unit, job.trace.sizes()) {
+        (Unit::Objects, None) => measured::<P, _, _>(job, One, One),
+        (Unit::Objects, Some(SizeTable::Narrow(bytes))) => {
+            measured::<P, _, _>(job, One, Narrow(bytes))
+        }
+        (Unit::Objects, Some(SizeTable::Wide(bytes))) => measured::<P, _, _>(job, One, Wide(bytes)),
+        (Unit::Bytes, Some(SizeTable::Narrow(bytes))) => {
+            measured::<P, _, _>(job, Narrow(bytes), Narrow(bytes))
+        }
+        (Unit::Bytes, Some(SizeTable::Wide(bytes))) => {
+            measured::<P, _, _>(job, Wide(bytes), Wide(bytes))
+        }
+        (Unit::Bytes, None) => unreachable!("bytes of a trace without sizes"),
+    }
+}
+
+fn measured<P: Eviction, S: Sizes, B: Sizes>(
+    job: &Job<'_>,
+    sizes: S,
+    bytes: B,
+) -> Result<Counts, SettingError> {
+    let trace = job.trace;
+    let input = Input {
+        requests: trace.requests(),
+        sizes,
+        next: job.next,
+        seconds: trace.seconds().unwrap_or(&[]),
+    };
+    let room = Room {
+        objects: trace.distinct() as usize,
+        capacity: job.capacity.amount,
+        settings: job.settings,
+    };
+    let mut policy = P::new(&room)?;
+    let (mut evictions, mut stretches, mut from) = (0, Vec::new(), 0);
+    for &to in job.marks.iter().chain([&trace.len()]) {
+        let to = to.clamp(from, trace.len());
+        stretches.push(stretch(&mut policy, &input, bytes, from..to, &mut evictions));
+        from = to;
+    }
+    Ok(Counts { stretches, evictions, memory_bytes: policy.memory_bytes() })
+}
+
+/// How many requests ahead memory is asked for: enough for its latency, few enough for the lines
+/// to be there still.
+const AHEAD: usize = 16;
+
+#[inline(never)]
+fn stretch<P: Eviction, S: Sizes, B: Sizes>(
+    policy: &mut P,
+    input: &Input<'_, S>,
+    bytes: B,
+    range: std::ops::Range<usize>,
+    evictions: &mut u64,
+) -> Stretch {
+    let (mut misses, mut missed_bytes, mut gone) = (0, 0, 0u64);
+    let requests = range.len() as u64;
+    for at in range {
+        if let Some(&coming) = input.requests.get(at + AHEAD) {
+            policy.prefetch(coming);
+            bytes.prefetch(coming);
+        }
+        if !policy.hit(input, at) {
+            misses += 1;
+            missed_bytes += bytes.of(input.requests[at]);
+            policy.insert(input, at, &mut gone);
+        }
+    }
+    *evictions += gone;
+    Stretch { requests, misses, missed_bytes }
+}
