@@ -12,10 +12,10 @@ mod kind;
 mod lru;
 mod ring;
 mod s3fifo;
-mod sieve;
 mod settings;
+mod sieve;
 
-pub use kind::Kind;
+pub use kind::{Kind, Policy};
 pub use settings::{SettingError, Settings};
 
 /// All policies, by name.
