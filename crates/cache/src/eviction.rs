@@ -10,12 +10,14 @@ mod gdsf;
 mod heap;
 mod kind;
 mod lru;
+mod node;
 mod ring;
 mod s3fifo;
 mod settings;
 mod sieve;
 
 pub use kind::{Kind, Policy};
+pub use node::Node;
 pub use settings::{SettingError, Settings};
 
 /// All policies, by name.
