@@ -4,8 +4,12 @@
 //! [`eviction::Eviction`] is one policy, one file each, listed in [`eviction::KINDS`]. A
 //! [`replay`] gives a trace to a policy of a capacity and counts.
 
+pub mod bound;
 pub mod capacity;
+pub mod curve;
 pub mod eviction;
+#[cfg(test)]
+mod made;
 mod prefetch;
 pub mod replay;
 pub mod trace;
