@@ -127,6 +127,7 @@ fn stretch<P: Eviction, S: Sizes, B: Sizes>(
             policy.insert(input, at, &mut gone);
         }
     }
+    policy.settle(&mut gone);
     *evictions += gone;
     Stretch { requests, misses, missed_bytes }
 }
