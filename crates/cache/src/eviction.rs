@@ -8,19 +8,27 @@
 mod arc;
 mod belady;
 mod clock;
+mod cost;
 mod fifo;
+mod gds;
 mod gdsf;
 mod heap;
 mod kind;
 mod lfu;
+mod lfuda;
+mod lirs;
 mod lru;
+mod lru_k;
 mod queues;
 mod ring;
 mod s3fifo;
 mod segments;
 mod settings;
 mod sieve;
+mod sketch;
 mod slru;
+mod two_q;
+mod wtinylfu;
 
 pub use kind::Kind;
 pub use settings::{SettingError, Settings};
@@ -37,6 +45,12 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<lfu::Lfu>(),
     Kind::of::<arc::Arc>(),
     Kind::of::<belady::Belady>(),
+    Kind::of::<two_q::TwoQ>(),
+    Kind::of::<lirs::Lirs>(),
+    Kind::of::<wtinylfu::WTinyLfu>(),
+    Kind::of::<lfuda::Lfuda>(),
+    Kind::of::<gds::Gds>(),
+    Kind::of::<lru_k::LruK>(),
 ];
 
 /// One policy, with the state of one cache.

@@ -8,9 +8,10 @@
 //! set, which is read in sequence; the victim is the highest bit. What is never used again stands
 //! aside and leaves first, the latest before the others.
 
+use crate::prefetch::fetch;
 use crate::trace::NEVER;
 
-use super::{Eviction, Gone, Input, Needs, Room, SettingError, Sizes};
+use super::{Eviction, Gone, Input, Needs, Room, SettingError, Sizes, index};
 
 #[derive(Debug)]
 pub(super) struct Belady {
@@ -65,6 +66,9 @@ impl Eviction for Belady {
                     None => break,
                 },
             };
+            if let Some(latest) = self.coming.highest() {
+                fetch(input.requests, index(latest));
+            }
             self.inside[victim as usize] = false;
             self.used -= input.size(victim);
             gone.gone(victim);
@@ -128,16 +132,19 @@ impl Indices {
     }
 
     #[inline(always)]
-    fn take_highest(&mut self) -> Option<usize> {
+    fn highest(&self) -> Option<usize> {
         let mut at = 0;
         for level in self.levels.iter().rev() {
-            let word = level[at];
-            if word == 0 {
-                return None;
-            }
-            at = at * BITS + (BITS - 1 - word.leading_zeros() as usize);
+            let bit = level[at].checked_ilog2()?;
+            at = at * BITS + bit as usize;
         }
-        let number = at;
+        (!self.levels.is_empty()).then_some(at)
+    }
+
+    #[inline(always)]
+    fn take_highest(&mut self) -> Option<usize> {
+        let highest = self.highest()?;
+        let mut at = highest;
         for level in &mut self.levels {
             let word = &mut level[at / BITS];
             *word ^= 1 << (at % BITS);
@@ -146,7 +153,7 @@ impl Indices {
             }
             at /= BITS;
         }
-        (!self.levels.is_empty()).then_some(number)
+        Some(highest)
     }
 
     #[cold]

@@ -75,11 +75,16 @@ impl Segments {
         }
     }
 
+    /// The lowest segment that has room for so much.
+    #[inline(always)]
+    pub(super) fn with_room<const N: usize>(&self, queues: &Queues<N>, size: u64) -> Option<usize> {
+        (0..self.count).find(|&segment| queues.used(segment) + size <= self.rooms[segment])
+    }
+
     /// Puts an object into the lowest segment that has room, or else into the lowest of all.
     #[inline(always)]
     pub(super) fn insert<const N: usize>(&self, queues: &mut Queues<N>, object: u32, size: u64) {
-        let has_room = |&segment: &usize| queues.used(segment) + size <= self.rooms[segment];
-        let segment = (0..self.count).find(has_room).unwrap_or(0);
+        let segment = self.with_room(queues, size).unwrap_or(0);
         queues.push(segment, object, size);
     }
 
