@@ -103,7 +103,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         let capacity = Capacity { amount: cells[2].parse()?, unit };
         let next: &[u32] = if kind.needs.next { &next } else { &[] };
         let settings = Settings::default();
-        let job = Job { trace: &trace, next, capacity, settings: &settings, marks: &[] };
+        let (settings, admission) = (&settings, None);
+        let job = Job { trace: &trace, next, capacity, settings, admission, marks: &[] };
         let (counts, seconds) = timed(|| replay(kind, &job));
         let found = counts?.stretches[0].misses;
         let expected: u64 = cells[5].parse()?;

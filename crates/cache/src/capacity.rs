@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use plimsoll_units::ParseError;
+
 use crate::trace::Trace;
 
 /// What a capacity is counted in.
@@ -38,18 +40,9 @@ enum Kind {
     ShareOfObjects(f64),
 }
 
-/// A capacity that cannot be.
+/// A capacity that cannot be, for a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CapacityError {
-    /// Not of the grammar.
-    #[error("wanted a cache size such as 10MB, 1GiB, 962obj, 10% or 10%obj, found {0:?}")]
-    Form(String),
-    /// Nothing fits into it.
-    #[error("wanted a cache size above zero, found {0:?}")]
-    Zero(String),
-    /// More than bytes can be counted.
-    #[error("wanted a cache size below 2^63, found {0:?}")]
-    TooLarge(String),
     /// Less than one object of the trace.
     #[error(
         "wanted a cache size of at least 1 {unit}, found {text:?}, which is less of this trace"
@@ -68,85 +61,39 @@ pub enum CapacityError {
     NoSizes(String),
 }
 
-/// Powers of 1000 and of 1024, by their letters; longer suffixes first.
-const UNITS: [(&str, u64); 15] = [
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("TiB", 1 << 40),
-    ("kB", 1_000),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("TB", 1_000_000_000_000),
-    ("Ki", 1 << 10),
-    ("Mi", 1 << 20),
-    ("Gi", 1 << 30),
-    ("Ti", 1 << 40),
-    ("B", 1),
-    ("", 1),
-];
+const WANTED: &str = "a cache size such as 10MB, 1GiB, 962obj, 10% or 10%obj";
 
-/// The most that a capacity may be.
-const MOST: f64 = 9.2e18;
+/// Sums of bytes are below this.
+const MOST: u64 = 1 << 63;
 
 impl FromStr for Size {
-    type Err = CapacityError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, CapacityError> {
-        let kind = if let Some(share) = text.strip_suffix("%obj") {
-            Kind::ShareOfObjects(share_of(text, share)?)
-        } else if let Some(share) = text.strip_suffix('%') {
-            Kind::Share(share_of(text, share)?)
-        } else if let Some(count) = text.strip_suffix("obj") {
-            Kind::Objects(amount(text, count, 1)?)
-        } else {
-            let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-            let unit = UNITS.iter().find(|(name, _)| *name == &text[digits.len()..]);
-            let (_, unit) = unit.ok_or_else(|| CapacityError::Form(text.to_owned()))?;
-            Kind::Bytes(amount(text, digits, *unit)?)
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let wrong = |hint: &str| ParseError::new(WANTED, text, 0, text.len()).hint(hint);
+        let above_zero = |amount: u64| match amount {
+            0 => Err(wrong("nothing fits into a cache of zero")),
+            MOST.. => Err(wrong("the greatest is 2^63 - 1")),
+            amount => Ok(amount),
         };
-        Ok(Self { text: text.to_owned(), kind })
+        let part = |text: &str| match plimsoll_units::share(text)? {
+            share if share > 0.0 => Ok(share),
+            _ => Err(wrong("nothing fits into a cache of zero")),
+        };
+        let trimmed = text.trim();
+        let kind = if let Some(whole) = trimmed.strip_suffix("obj") {
+            if whole.ends_with('%') {
+                Kind::ShareOfObjects(part(whole)?)
+            } else {
+                Kind::Objects(above_zero(plimsoll_units::count(whole)?)?)
+            }
+        } else if trimmed.ends_with('%') {
+            Kind::Share(part(trimmed)?)
+        } else {
+            Kind::Bytes(above_zero(plimsoll_units::size(trimmed)?)?)
+        };
+        Ok(Self { text: trimmed.to_owned(), kind })
     }
-}
-
-fn share_of(text: &str, digits: &str) -> Result<f64, CapacityError> {
-    let percent = number(text, digits)?;
-    if percent <= 0.0 {
-        return Err(CapacityError::Zero(text.to_owned()));
-    }
-    Ok(percent / 100.0)
-}
-
-fn number(text: &str, digits: &str) -> Result<f64, CapacityError> {
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let number = digits.parse::<f64>().ok().filter(|number| plain && number.is_finite());
-    number.ok_or_else(|| CapacityError::Form(text.to_owned()))
-}
-
-fn amount(text: &str, digits: &str, unit: u64) -> Result<u64, CapacityError> {
-    let whole = if digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty() {
-        // Exact also beyond 2^53.
-        let too_large = || CapacityError::TooLarge(text.to_owned());
-        let count = digits.parse::<u64>().map_err(|_| too_large())?;
-        count.checked_mul(unit).filter(|&all| all < 1 << 63).ok_or_else(too_large)?
-    } else {
-        #[expect(clippy::cast_precision_loss, reason = "units are exact as they are powers")]
-        let all = number(text, digits)? * unit as f64;
-        floor(text, all)?
-    };
-    if whole == 0 {
-        return Err(CapacityError::Zero(text.to_owned()));
-    }
-    Ok(whole)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9.2e18")]
-fn floor(text: &str, all: f64) -> Result<u64, CapacityError> {
-    if all > MOST {
-        return Err(CapacityError::TooLarge(text.to_owned()));
-    }
-    Ok(all as u64)
 }
 
 impl Size {
@@ -165,10 +112,10 @@ impl Size {
         let (amount, unit) = match (self.kind, bytes) {
             (Kind::Bytes(_), None) => return Err(CapacityError::NoSizes(self.text.clone())),
             (Kind::Bytes(amount), Some(_)) => (amount, Unit::Bytes),
-            (Kind::Share(share), Some(bytes)) => (self.part(share, bytes)?, Unit::Bytes),
+            (Kind::Share(share), Some(bytes)) => (Self::part(share, bytes), Unit::Bytes),
             (Kind::Objects(amount), _) => (amount, Unit::Objects),
             (Kind::Share(share), None) | (Kind::ShareOfObjects(share), _) => {
-                (self.part(share, distinct)?, Unit::Objects)
+                (Self::part(share, distinct), Unit::Objects)
             }
         };
         if amount == 0 {
@@ -178,17 +125,67 @@ impl Size {
         Ok(Capacity { amount, unit })
     }
 
-    /// A share of a whole, rounded down. Percentages with few digits are exact in parts of a
-    /// million, so that 10% of 10 is 1 and not 0.
-    fn part(&self, share: f64, whole: u64) -> Result<u64, CapacityError> {
+    /// A share of a whole, rounded down. Percentages with few digits are exact in parts of 10^9, so
+    /// that 10% of 10 is 1 and not 0.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to a whole"
+    )]
+    #[expect(clippy::cast_precision_loss, reason = "a share that is no round number")]
+    fn part(share: f64, whole: u64) -> u64 {
         const PARTS: f64 = 1e9;
         let parts = libm::round(share * PARTS);
-        if parts <= 9e15 && libm::fabs(parts / PARTS - share) < share * 1e-12 {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-            let part = u128::from(whole) * parts as u128 / 1_000_000_000;
-            return u64::try_from(part).map_err(|_| CapacityError::TooLarge(self.text.clone()));
+        if libm::fabs(parts / PARTS - share) < share * 1e-12 {
+            let part = u128::from(whole) * parts as u128 / PARTS as u128;
+            return u64::try_from(part).unwrap_or(whole);
         }
-        #[expect(clippy::cast_precision_loss, reason = "a share that is no round number")]
-        floor(&self.text, share * whole as f64)
+        (share * whole as f64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trace::Names;
+
+    use super::*;
+
+    /// Twenty objects, of 100 bytes each where sizes are known.
+    fn trace(sizes: bool) -> Trace {
+        let trace = Trace::new((0..20).collect(), Names::Numbers((0..20).collect())).unwrap();
+        if sizes { trace.with_sizes(vec![100; 20]).unwrap() } else { trace }
+    }
+
+    fn of(text: &str, sizes: bool) -> Result<Capacity, CapacityError> {
+        text.parse::<Size>().unwrap().of(&trace(sizes))
+    }
+
+    #[test]
+    fn sizes_mean_bytes_objects_or_shares() {
+        let bytes = |amount| Ok(Capacity { amount, unit: Unit::Bytes });
+        let objects = |amount| Ok(Capacity { amount, unit: Unit::Objects });
+        assert_eq!(of("10MB", true), bytes(10_000_000));
+        assert_eq!(of("10MiB", true), bytes(10 << 20));
+        assert_eq!(of("962obj", true), objects(962));
+        assert_eq!(of("200kobj", true), objects(200_000));
+        assert_eq!(of("10%", true), bytes(200));
+        assert_eq!(of("10%", false), objects(2));
+        assert_eq!(of("10%obj", true), objects(2));
+        assert_eq!(of("0.3%", true), bytes(6));
+        assert_eq!(of("33.3333%", true), bytes(666));
+        assert_eq!(of("100%", true), bytes(2000));
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        for wrong in ["", "obj", "%", "0", "0obj", "0%", "-1MB", "10XB", "1.5obj", "101%", "ten"] {
+            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+        let hint = |text: &str| text.parse::<Size>().unwrap_err().hint.unwrap_or_default();
+        assert_eq!(hint("9223372036854775808"), "the greatest is 2^63 - 1");
+        assert!("99999999999999999999999".parse::<Size>().is_err());
+        assert!(matches!(of("10MB", false), Err(CapacityError::NoSizes(_))));
+        assert!(matches!(of("1%obj", true), Err(CapacityError::Nothing { unit: "object", .. })));
+        assert!(matches!(of("0.001%", true), Err(CapacityError::Nothing { unit: "byte", .. })));
     }
 }

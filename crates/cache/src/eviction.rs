@@ -27,10 +27,15 @@ mod settings;
 mod sieve;
 mod sketch;
 mod slru;
+mod squid_heap;
+mod squid_lru;
 mod two_q;
 mod wtinylfu;
 
-pub use kind::Kind;
+#[cfg(test)]
+mod tests;
+
+pub use kind::{Kind, Policy};
 pub use settings::{SettingError, Settings};
 
 /// All policies, by name.
@@ -51,6 +56,10 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<lfuda::Lfuda>(),
     Kind::of::<gds::Gds>(),
     Kind::of::<lru_k::LruK>(),
+    Kind::of::<squid_lru::SquidLru>(),
+    Kind::of::<squid_heap::SquidHeap<squid_heap::Lru>>(),
+    Kind::of::<squid_heap::SquidHeap<squid_heap::Lfuda>>(),
+    Kind::of::<squid_heap::SquidHeap<squid_heap::Gdsf>>(),
 ];
 
 /// One policy, with the state of one cache.

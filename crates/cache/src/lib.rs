@@ -4,8 +4,10 @@
 //! [`eviction::Eviction`] is one policy, one file each, listed in [`eviction::KINDS`]. A
 //! [`replay`] gives a trace to a policy of a capacity and counts.
 
+pub mod admission;
 pub mod capacity;
 pub mod eviction;
 mod prefetch;
 pub mod replay;
+pub mod simulate;
 pub mod trace;

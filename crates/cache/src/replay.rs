@@ -4,11 +4,14 @@
 //! costs nothing. A trace is replayed in stretches, each with its own counts: warm-up apart from
 //! the rest, or a line over time.
 
+use crate::admission::{Admission, All, Filter, Working};
 use crate::capacity::{Capacity, Unit};
 use crate::eviction::{
     Eviction, Input, Kind, Narrow, One, Room, SettingError, Settings, Sizes, Wide,
 };
 use crate::trace::{SizeTable, Trace};
+
+use std::ops::Range;
 
 /// One replay: a policy of one capacity on one trace.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +24,8 @@ pub struct Job<'a> {
     pub capacity: Capacity,
     /// What the user set of the policy.
     pub settings: &'a Settings,
+    /// Which missed objects come in; all without one.
+    pub admission: Option<Admission>,
     /// Ends of stretches, rising, as numbers of requests; what follows the last is one more.
     pub marks: &'a [usize],
 }
@@ -80,6 +85,21 @@ fn measured<P: Eviction, S: Sizes, B: Sizes>(
     sizes: S,
     bytes: B,
 ) -> Result<Counts, SettingError> {
+    match job.admission {
+        None => filtered::<P, _, _, _>(job, sizes, bytes, All),
+        Some(admission) => {
+            let filter = Working::new(admission, job.trace.distinct() as usize);
+            filtered::<P, _, _, _>(job, sizes, bytes, filter)
+        }
+    }
+}
+
+fn filtered<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
+    job: &Job<'_>,
+    sizes: S,
+    bytes: B,
+    mut filter: F,
+) -> Result<Counts, SettingError> {
     let trace = job.trace;
     let input = Input {
         requests: trace.requests(),
@@ -96,7 +116,8 @@ fn measured<P: Eviction, S: Sizes, B: Sizes>(
     let (mut evictions, mut stretches, mut from) = (0, Vec::new(), 0);
     for &to in job.marks.iter().chain([&trace.len()]) {
         let to = to.clamp(from, trace.len());
-        stretches.push(stretch(&mut policy, &input, bytes, from..to, &mut evictions));
+        let asked = Asked { input: &input, bytes, range: from..to };
+        stretches.push(stretch(&mut policy, &mut filter, asked, &mut evictions));
         from = to;
     }
     Ok(Counts { stretches, evictions, memory_bytes: policy.memory_bytes() })
@@ -106,14 +127,22 @@ fn measured<P: Eviction, S: Sizes, B: Sizes>(
 /// to be there still.
 const AHEAD: usize = 16;
 
-#[inline(never)]
-fn stretch<P: Eviction, S: Sizes, B: Sizes>(
-    policy: &mut P,
-    input: &Input<'_, S>,
+/// Some requests that follow each other.
+struct Asked<'a, S, B> {
+    input: &'a Input<'a, S>,
+    /// What misses are charged, where objects are counted and their bytes are known.
     bytes: B,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
+}
+
+#[inline(never)]
+fn stretch<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
+    policy: &mut P,
+    filter: &mut F,
+    asked: Asked<'_, S, B>,
     evictions: &mut u64,
 ) -> Stretch {
+    let Asked { input, bytes, range } = asked;
     let (mut misses, mut missed_bytes, mut gone) = (0, 0, 0u64);
     let requests = range.len() as u64;
     for at in range {
@@ -122,9 +151,12 @@ fn stretch<P: Eviction, S: Sizes, B: Sizes>(
             bytes.prefetch(coming);
         }
         if !policy.hit(input, at) {
+            let object = input.requests[at];
             misses += 1;
-            missed_bytes += bytes.of(input.requests[at]);
-            policy.insert(input, at, &mut gone);
+            missed_bytes += bytes.of(object);
+            if filter.admits(object, input.size(object), at) {
+                policy.insert(input, at, &mut gone);
+            }
         }
     }
     policy.settle(&mut gone);

@@ -14,7 +14,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("ground", &["units"]),
     ("0", &["stats", "workload"]),
     ("1", &["plan", "runs"]),
-    ("2", &["load", "monitor", "shoal", "target"]),
+    ("2", &["cache", "load", "monitor", "shoal", "target"]),
     ("3", &["capacity", "elastic"]),
     ("4", &["experiment", "report"]),
     ("5", &["cli"]),

@@ -104,7 +104,7 @@ impl Gdsf {
                 continue;
             }
             self.heap.pop();
-            self.inflation = record.priority;
+            self.inflation = top.priority();
             self.records[object as usize] = ABSENT;
             self.used -= input.size(object);
             gone.gone(object);

@@ -143,9 +143,7 @@ impl WTinyLfu {
     #[inline(always)]
     fn is_wanted(&mut self, candidate: u32) -> bool {
         let victim = self.main.victim(&mut self.queues);
-        victim.is_some_and(|victim| {
-            self.sketch.estimate(candidate) > self.sketch.estimate(victim)
-        })
+        victim.is_some_and(|victim| self.sketch.estimate(candidate) > self.sketch.estimate(victim))
     }
 
     /// To the lowest segment that has room; where none has, what is in the way leaves.

@@ -1,0 +1,326 @@
+//! Several policies at several sizes on one trace, on all cores.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::admission::Admission;
+use crate::capacity::{Capacity, CapacityError, Size};
+use crate::eviction::{Policy, SettingError};
+use crate::replay::{Job, Stretch, replay};
+use crate::trace::{SizeTable, Trace};
+
+/// What is compared.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// Policies, in the order in which they are shown.
+    pub policies: Vec<Policy>,
+    /// Sizes of the cache.
+    pub sizes: Vec<Size>,
+    /// Which missed objects come in, in every cell alike; all without one.
+    pub admission: Option<Admission>,
+    /// So many requests at the beginning are counted apart as well.
+    pub skip: usize,
+    /// In so many parts the trace is counted, for lines over time; at least 1.
+    pub parts: NonZeroUsize,
+}
+
+/// One policy at one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The policy, as it was written.
+    pub policy: String,
+    /// The size, as it was written.
+    pub size: String,
+    /// What that is for this trace.
+    pub capacity: Capacity,
+    /// Of the whole trace.
+    pub all: Total,
+    /// Of what follows the requests that are skipped.
+    pub after_skip: Total,
+    /// Misses over the trace: each stretch with the index of its first request.
+    pub course: Vec<(usize, Total)>,
+    /// Objects that left.
+    pub evictions: u64,
+    /// Memory of the policy's state, bytes.
+    pub memory_bytes: usize,
+    /// Processor time of the replay, seconds.
+    pub cpu_s: f64,
+}
+
+/// Requests and misses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many requests.
+    pub requests: u64,
+    /// How many missed.
+    pub misses: u64,
+    /// Sizes of what was asked for, summed; 1 each where the trace has no sizes.
+    pub requested_bytes: u64,
+    /// Of what missed.
+    pub missed_bytes: u64,
+}
+
+/// A comparison that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimulateError {
+    /// A size that cannot be, for this trace.
+    #[error(transparent)]
+    Capacity(#[from] CapacityError),
+    /// A setting that a policy cannot take.
+    #[error("policy {policy}")]
+    Setting {
+        /// The policy, as it was written.
+        policy: String,
+        /// What is wrong with it.
+        #[source]
+        source: SettingError,
+    },
+}
+
+impl Total {
+    /// Share of requests that missed; 0 of none.
+    #[must_use]
+    pub fn miss_ratio(&self) -> f64 {
+        ratio(self.misses, self.requests)
+    }
+
+    /// Share of bytes that missed; 0 of none.
+    #[must_use]
+    pub fn byte_miss_ratio(&self) -> f64 {
+        ratio(self.missed_bytes, self.requested_bytes)
+    }
+
+    fn add(&mut self, stretch: &Stretch, requested_bytes: u64) {
+        self.requests += stretch.requests;
+        self.misses += stretch.misses;
+        self.requested_bytes += requested_bytes;
+        self.missed_bytes += stretch.missed_bytes;
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share is shown with fewer digits")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Runs every policy at every size. Cells come in the order of policies, then of sizes.
+///
+/// `cpu_ns` tells the processor time of the thread that asks. `step` is told of each cell that is
+/// done, and says whether to go on; `None` where it did not.
+///
+/// *Errors*: see [`SimulateError`]; nothing is replayed then.
+///
+/// *Cost*: threads share the trace; each replays one cell at a time, one pass each.
+pub fn simulate(
+    trace: &Trace,
+    comparison: &Comparison,
+    threads: NonZeroUsize,
+    cpu_ns: fn() -> u64,
+    step: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Vec<Cell>>, SimulateError> {
+    let mut cells = Vec::new();
+    for policy in &comparison.policies {
+        for size in &comparison.sizes {
+            cells.push((policy, size, size.of(trace)?));
+        }
+    }
+    let needs_next = comparison.policies.iter().any(|policy| policy.kind.needs.next);
+    let world = World {
+        trace,
+        next: if needs_next { trace.next_uses() } else { Vec::new() },
+        marks: marks(trace.len(), comparison),
+        requested: Vec::new(),
+        comparison,
+        cpu_ns,
+    };
+    let world = World { requested: requested(trace, &world.marks), ..world };
+    let (turn, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.get().min(cells.len()) {
+            scope.spawn(|| {
+                while let Some((number, cell)) = {
+                    let number = turn.fetch_add(1, Ordering::Relaxed);
+                    cells.get(number).map(|cell| (number, cell))
+                } {
+                    let replayed = world.replay(cell);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((number, replayed));
+                    if !step() {
+                        turn.store(cells.len(), Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if done.len() < cells.len() {
+        return Ok(None);
+    }
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, cell)| cell).collect::<Result<Vec<_>, _>>().map(Some)
+}
+
+/// What all cells share.
+struct World<'a> {
+    trace: &'a Trace,
+    next: Vec<u32>,
+    marks: Vec<usize>,
+    /// Bytes asked for in each stretch.
+    requested: Vec<u64>,
+    comparison: &'a Comparison,
+    cpu_ns: fn() -> u64,
+}
+
+impl World<'_> {
+    fn replay(
+        &self,
+        (policy, size, capacity): &(&Policy, &Size, Capacity),
+    ) -> Result<Cell, SimulateError> {
+        let job = Job {
+            trace: self.trace,
+            next: &self.next,
+            capacity: *capacity,
+            settings: &policy.settings,
+            admission: self.comparison.admission,
+            marks: &self.marks,
+        };
+        let began_ns = (self.cpu_ns)();
+        let counts = replay(policy.kind, &job)
+            .map_err(|source| SimulateError::Setting { policy: policy.text.clone(), source })?;
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a replay")]
+        let cpu_s = (self.cpu_ns)().saturating_sub(began_ns) as f64 / 1e9;
+        let (mut all, mut after_skip) = (Total::default(), Total::default());
+        let mut course = Vec::with_capacity(counts.stretches.len());
+        let mut from = 0;
+        for (stretch, &requested) in counts.stretches.iter().zip(&self.requested) {
+            let mut total = Total::default();
+            total.add(stretch, requested);
+            all.add(stretch, requested);
+            if from >= self.comparison.skip {
+                after_skip.add(stretch, requested);
+            }
+            if stretch.requests > 0 {
+                course.push((from, total));
+            }
+            from += usize::try_from(stretch.requests).unwrap_or(usize::MAX);
+        }
+        Ok(Cell {
+            policy: policy.text.clone(),
+            size: size.text().to_owned(),
+            capacity: *capacity,
+            all,
+            after_skip,
+            course,
+            evictions: counts.evictions,
+            memory_bytes: counts.memory_bytes,
+            cpu_s,
+        })
+    }
+}
+
+/// Where stretches end: at equal parts, and where the requests that are skipped do.
+fn marks(requests: usize, comparison: &Comparison) -> Vec<usize> {
+    let parts = comparison.parts.get();
+    // In 128 bits: requests times parts may be more than 64 hold.
+    let mark = |part: usize| usize::try_from(requests as u128 * part as u128 / parts as u128);
+    let mut marks: Vec<usize> = (1..parts).filter_map(|part| mark(part).ok()).collect();
+    marks.push(comparison.skip.min(requests));
+    marks.sort_unstable();
+    marks.dedup();
+    marks.retain(|&mark| mark > 0 && mark < requests);
+    marks
+}
+
+/// Bytes asked for between the marks.
+fn requested(trace: &Trace, marks: &[usize]) -> Vec<u64> {
+    let mut from = 0;
+    let ends = marks.iter().copied().chain([trace.len()]);
+    ends.map(|to| {
+        let range = &trace.requests()[from..to];
+        from = to;
+        match trace.sizes() {
+            None => range.len() as u64,
+            Some(SizeTable::Narrow(sizes)) => {
+                range.iter().map(|&object| u64::from(sizes[object as usize])).sum()
+            }
+            Some(SizeTable::Wide(sizes)) => {
+                range.iter().map(|&object| sizes[object as usize]).sum()
+            }
+        }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trace::Names;
+
+    use super::*;
+
+    fn trace() -> Trace {
+        let mut state = 7u32;
+        let mut seen = Vec::new();
+        let requests = (0..5_000)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let wanted = (state >> 16) % ((state >> 8) % 300 + 1);
+                let known = seen.iter().position(|&name| name == wanted);
+                let object = known.unwrap_or_else(|| {
+                    seen.push(wanted);
+                    seen.len() - 1
+                });
+                u32::try_from(object).unwrap()
+            })
+            .collect();
+        let sizes: Vec<u64> = (0..seen.len() as u64).map(|object| 1 + object % 37).collect();
+        let names = Names::Numbers(seen.iter().map(|&name| u64::from(name)).collect());
+        Trace::new(requests, names).unwrap().with_sizes(sizes).unwrap()
+    }
+
+    fn compared(parts: usize, threads: usize, skip: usize) -> Vec<Cell> {
+        let comparison = Comparison {
+            policies: vec!["lru".parse().unwrap(), "gdsf".parse().unwrap()],
+            sizes: vec!["10%".parse().unwrap(), "20obj".parse().unwrap()],
+            admission: None,
+            skip,
+            parts: NonZeroUsize::new(parts).unwrap(),
+        };
+        let threads = NonZeroUsize::new(threads).unwrap();
+        simulate(&trace(), &comparison, threads, || 0, &|| true).unwrap().unwrap()
+    }
+
+    #[test]
+    fn parts_and_threads_change_nothing_but_the_course() {
+        let plain = compared(1, 1, 0);
+        let parted = compared(97, 3, 1_234);
+        assert_eq!(plain.len(), 4);
+        for (plain, parted) in plain.iter().zip(&parted) {
+            assert_eq!((plain.all, plain.evictions), (parted.all, parted.evictions));
+            assert_eq!(plain.all, plain.after_skip);
+            let sum = |cell: &Cell, from: usize| {
+                let after = cell.course.iter().filter(|(at, _)| *at >= from);
+                after.map(|(_, total)| total.misses).sum::<u64>()
+            };
+            assert_eq!(sum(parted, 0), parted.all.misses);
+            assert_eq!(sum(parted, 1_234), parted.after_skip.misses);
+            assert_eq!(parted.after_skip.requests, 5_000 - 1_234);
+            assert_eq!(parted.course.len(), 98);
+        }
+        let named: Vec<_> =
+            plain.iter().map(|cell| (cell.policy.as_str(), cell.size.as_str())).collect();
+        assert_eq!(named, [("lru", "10%"), ("lru", "20obj"), ("gdsf", "10%"), ("gdsf", "20obj")]);
+    }
+
+    #[test]
+    fn who_says_stop_gets_nothing() {
+        let comparison = Comparison {
+            policies: vec!["lru".parse().unwrap()],
+            sizes: vec!["10%".parse().unwrap(), "20%".parse().unwrap()],
+            admission: None,
+            skip: 0,
+            parts: NonZeroUsize::MIN,
+        };
+        let stopped = simulate(&trace(), &comparison, NonZeroUsize::MIN, || 0, &|| false);
+        assert_eq!(stopped, Ok(None));
+    }
+}
