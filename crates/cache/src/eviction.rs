@@ -5,16 +5,36 @@
 //! where it is not and an admission filter lets it in, take it ([`Eviction::insert`]). Both are
 //! generic, not dynamic, so that the loop around them is compiled for each policy.
 
+mod arc;
+mod belady;
+mod clock;
+mod cost;
 mod fifo;
+mod gds;
 mod gdsf;
 mod heap;
 mod kind;
+mod lfu;
+mod lfuda;
+mod lirs;
 mod lru;
 mod node;
+mod lru_k;
+mod queues;
 mod ring;
 mod s3fifo;
+mod segments;
 mod settings;
 mod sieve;
+mod sketch;
+mod slru;
+mod squid_heap;
+mod squid_lru;
+mod two_q;
+mod wtinylfu;
+
+#[cfg(test)]
+mod tests;
 
 pub use kind::{Kind, Policy};
 pub use node::Node;
@@ -27,6 +47,21 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<sieve::Sieve>(),
     Kind::of::<s3fifo::S3Fifo>(),
     Kind::of::<gdsf::Gdsf>(),
+    Kind::of::<clock::Clock>(),
+    Kind::of::<slru::Slru>(),
+    Kind::of::<lfu::Lfu>(),
+    Kind::of::<arc::Arc>(),
+    Kind::of::<belady::Belady>(),
+    Kind::of::<two_q::TwoQ>(),
+    Kind::of::<lirs::Lirs>(),
+    Kind::of::<wtinylfu::WTinyLfu>(),
+    Kind::of::<lfuda::Lfuda>(),
+    Kind::of::<gds::Gds>(),
+    Kind::of::<lru_k::LruK>(),
+    Kind::of::<squid_lru::SquidLru>(),
+    Kind::of::<squid_heap::SquidHeap<squid_heap::Lru>>(),
+    Kind::of::<squid_heap::SquidHeap<squid_heap::Lfuda>>(),
+    Kind::of::<squid_heap::SquidHeap<squid_heap::Gdsf>>(),
 ];
 
 /// One policy, with the state of one cache.
@@ -56,6 +91,11 @@ pub trait Eviction: Sized {
     /// Takes the object of request `at`, which was just found not to be inside, and tells `gone`
     /// of each object that leaves for it. A policy may refuse the object: it is then not inside.
     fn insert<S: Sizes>(&mut self, input: &Input<'_, S>, at: usize, gone: &mut impl Gone);
+
+    /// Tells `gone` of what has left because of hits. Where a policy has several parts and sizes
+    /// differ, an object that moves from one to another may crowd others out. They are not inside
+    /// from then on; [`Eviction::insert`] tells of them too, before anything else.
+    fn settle(&mut self, _gone: &mut impl Gone) {}
 
     /// Whether an object is inside, without being noted.
     fn contains(&self, object: u32) -> bool;
@@ -179,4 +219,11 @@ impl Gone for Vec<u32> {
     fn gone(&mut self, object: u32) {
         self.push(object);
     }
+}
+
+/// The index of a request, as policies keep it.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "a trace has fewer than 2^32 - 1 requests")]
+fn index(at: usize) -> u32 {
+    at as u32
 }

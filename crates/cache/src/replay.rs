@@ -159,6 +159,7 @@ fn stretch<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
             }
         }
     }
+    policy.settle(&mut gone);
     *evictions += gone;
     Stretch { requests, misses, missed_bytes }
 }

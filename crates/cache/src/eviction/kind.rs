@@ -28,6 +28,9 @@ pub struct Kind {
     pub(crate) run: fn(&Job<'_>) -> Result<Counts, SettingError>,
     check: fn(&Settings) -> Result<(), SettingError>,
     node: MakeNode,
+    /// A replay that looks at the policy after each request.
+    #[cfg(test)]
+    pub(super) watched: super::tests::Watched,
 }
 
 impl Kind {
@@ -41,6 +44,8 @@ impl Kind {
             run: run::<P>,
             node: node::<P>,
             check: |settings| P::new(&Room { objects: 1, capacity: 1, settings }).map(|_| ()),
+            #[cfg(test)]
+            watched: super::tests::watched::<P>,
         }
     }
 
