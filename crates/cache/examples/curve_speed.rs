@@ -52,7 +52,14 @@ fn main() {
         let lru = Kind::named("lru").expect("lru");
         let capacity = Capacity { amount: 96_205, unit: Unit::Objects };
         let settings = Settings::default();
-        let job = Job { trace: &plain, next: &[], capacity, settings: &settings, marks: &[] };
+        let job = Job {
+            trace: &plain,
+            next: &[],
+            capacity,
+            settings: &settings,
+            admission: None,
+            marks: &[],
+        };
         timed("a replay of lru, 96205 objects", count, || replay(lru, &job)).ok();
     }
 }

@@ -7,7 +7,9 @@ use std::time::Instant;
 const READS: usize = 4_000_000;
 
 fn main() {
-    println!("Nanoseconds a read of four bytes at a random place, on the core of the runs above.\n");
+    println!(
+        "Nanoseconds a read of four bytes at a random place, on the core of the runs above.\n"
+    );
     println!("| array | each read depends on the last | none does |");
     println!("| ---: | ---: | ---: |");
     for mib in [1usize, 4, 16, 64, 256] {

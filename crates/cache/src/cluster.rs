@@ -21,7 +21,7 @@ mod moves;
 mod spread;
 mod world;
 
-pub use counts::{Counts, Messages, NodeCounts, Source, SOURCES};
+pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};
 pub use latency::{Latency, Leg};
 pub use life::Life;
 pub use moves::{Moves, moves};

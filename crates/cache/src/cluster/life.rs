@@ -62,7 +62,8 @@ mod tests {
         for object in 0..50 {
             let versions: Vec<_> = (0..1_000).map(|at| life.version(object, at)).collect();
             assert!(versions.is_sorted());
-            assert_eq!(versions[999] - versions[0], (versions[999] > 9).into() + 9, "{object}");
+            // In 999 s nine or ten periods begin, as the phase falls.
+            assert!((9..=10).contains(&(versions[999] - versions[0])), "{object}");
         }
     }
 

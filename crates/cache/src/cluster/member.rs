@@ -4,9 +4,9 @@ use crate::capacity::{Capacity, Size};
 use crate::eviction::{Node, Policy};
 use crate::trace::Trace;
 
+use super::ClusterError;
 use super::counts::NodeCounts;
 use super::life::{Life, Version};
-use super::ClusterError;
 
 /// A node or a parent.
 pub(super) struct Member<'a> {
@@ -66,8 +66,7 @@ impl<'a> Member<'a> {
 
     /// Whether it would answer a query with a hit: it holds a copy that is fresh.
     pub(super) fn offers(&self, moment: &Moment, life: Option<&Life>) -> bool {
-        self.cache.contains(moment.object)
-            && matches!(self.held(moment, life), Held::Fresh { .. })
+        self.cache.contains(moment.object) && matches!(self.held(moment, life), Held::Fresh { .. })
     }
 
     fn held(&self, moment: &Moment, life: Option<&Life>) -> Held {

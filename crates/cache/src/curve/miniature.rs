@@ -44,7 +44,14 @@ pub fn miniature(
             return Err(CurveError::NoSizes);
         }
         let small = Capacity { amount: whole.part(capacity.amount).max(1), ..capacity };
-        let job = Job { trace: &sample, next: &next, capacity: small, settings, marks: &[] };
+        let job = Job {
+            trace: &sample,
+            next: &next,
+            capacity: small,
+            settings,
+            admission: None,
+            marks: &[],
+        };
         let counts = replay(kind, &job)?;
         let (misses, bytes) = counts
             .stretches

@@ -39,13 +39,12 @@ impl<P: Eviction, S: Sizes> Node for Held<'_, P, S> {
 }
 
 /// Makes a node of one policy.
-pub(super) fn node<'a, P: Eviction + 'a>(
+pub(super) fn node<'a, P: Eviction + 'static>(
     trace: &'a Trace,
     capacity: Capacity,
     settings: &Settings,
 ) -> Result<Box<dyn Node + 'a>, SettingError> {
-    let room =
-        Room { objects: trace.distinct() as usize, capacity: capacity.amount, settings };
+    let room = Room { objects: trace.distinct() as usize, capacity: capacity.amount, settings };
     let policy = P::new(&room)?;
     Ok(match (capacity.unit, trace.sizes()) {
         (Unit::Bytes, Some(SizeTable::Narrow(sizes))) => held(policy, trace, Narrow(sizes)),
@@ -55,7 +54,7 @@ pub(super) fn node<'a, P: Eviction + 'a>(
     })
 }
 
-fn held<'a, P: Eviction + 'a, S: Sizes + 'a>(
+fn held<'a, P: Eviction + 'static, S: Sizes + 'a>(
     policy: P,
     trace: &'a Trace,
     sizes: S,

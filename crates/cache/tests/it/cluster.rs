@@ -259,7 +259,8 @@ fn copies_are_old_confirmed_or_changed() {
     let trace = trace(20_000, 500);
     let with = |fresh_s, least, most| {
         let life = Life { fresh_s, changes_least_s: least, changes_most_s: most, seed: 3 };
-        let cluster = Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
+        let cluster =
+            Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
         counts(&trace, &cluster)
     };
     // Nothing changes in the time of the trace, and everything is fresh for all of it.

@@ -3,6 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+mod cluster;
 mod protocol_carp;
 mod protocol_digest;
 mod protocol_htcp;

@@ -28,7 +28,11 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     let mut comparison = Comparison {
         policies: list("--policy", &args.policy)?,
         sizes: list("--size", &args.size)?,
-        admission: args.admit.as_deref().map(|text| read("--admit", text, str::parse)).transpose()?,
+        admission: args
+            .admit
+            .as_deref()
+            .map(|text| read("--admit", text, str::parse))
+            .transpose()?,
         skip: 0,
         parts: PARTS,
     };
@@ -70,7 +74,8 @@ fn skipped(text: &str, requests: usize) -> Result<usize> {
     }
     let count = read("--skip", text, count)?;
     if count >= requests as u64 {
-        let text = format!("--skip: wanted fewer than the trace's {requests} requests, found {text}");
+        let text =
+            format!("--skip: wanted fewer than the trace's {requests} requests, found {text}");
         return Err(UsageError(text).into());
     }
     Ok(usize::try_from(count)?)

@@ -39,11 +39,7 @@ pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
 }
 
 /// One plot; `None` where there are not two sizes of the unit.
-fn draw(
-    caches: &Caches<'_>,
-    unit: Unit,
-    &(id, title, share): &Measure,
-) -> Option<(Plot, Table)> {
+fn draw(caches: &Caches<'_>, unit: Unit, &(id, title, share): &Measure) -> Option<(Plot, Table)> {
     let cells = of_unit(caches, unit);
     let mut sizes: Vec<u64> = cells.iter().map(|cell| cell.capacity.amount).collect();
     sizes.sort_unstable();

@@ -36,10 +36,8 @@ pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
 
 fn columns(caches: &Caches<'_>) -> Vec<Column> {
     let sized = caches.trace.sizes().is_some();
-    let mut columns: Vec<Column> = vec![
-        ("capacity", capacity),
-        ("miss ratio", |cell| per_cent(cell.all.miss_ratio())),
-    ];
+    let mut columns: Vec<Column> =
+        vec![("capacity", capacity), ("miss ratio", |cell| per_cent(cell.all.miss_ratio()))];
     if sized {
         columns.push(("byte miss ratio", |cell| per_cent(cell.all.byte_miss_ratio())));
     }

@@ -55,12 +55,7 @@ pub(crate) fn write(name: &str, curves: &[DrawnCurve], warnings: &[String]) -> S
 }
 
 /// One plot, where there is anything to draw.
-fn write_curve(
-    m: &mut Markup,
-    curves: &[DrawnCurve],
-    unit: Unit,
-    &(id, title, share): &Measure,
-) {
+fn write_curve(m: &mut Markup, curves: &[DrawnCurve], unit: Unit, &(id, title, share): &Measure) {
     let points = |curve: &DrawnCurve| -> Vec<Point> {
         let mut points: Vec<Point> =
             curve.points.iter().filter(|point| point.capacity.unit == unit).copied().collect();
