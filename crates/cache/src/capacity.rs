@@ -51,7 +51,9 @@ pub enum CapacityError {
     #[error("wanted a cache size below 2^63, found {0:?}")]
     TooLarge(String),
     /// Less than one object of the trace.
-    #[error("wanted a cache size of at least 1 {unit}, found {text:?}, which is less of this trace")]
+    #[error(
+        "wanted a cache size of at least 1 {unit}, found {text:?}, which is less of this trace"
+    )]
     Nothing {
         /// What it was to be counted in.
         unit: &'static str,

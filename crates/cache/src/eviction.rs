@@ -12,8 +12,8 @@ mod kind;
 mod lru;
 mod ring;
 mod s3fifo;
-mod sieve;
 mod settings;
+mod sieve;
 
 pub use kind::Kind;
 pub use settings::{SettingError, Settings};
