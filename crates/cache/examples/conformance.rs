@@ -5,6 +5,8 @@
 //! the trace ("cachelab trace v1", integers only) lie beside this repository, in
 //! `../shared/reference/cache`. It ends with 1 where a cell that must agree does not.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
+
 use std::process::ExitCode;
 
 use plimsoll_cache::capacity::{Capacity, Unit};
