@@ -48,6 +48,10 @@ bench-infer: toolchain ## infer known loads of simulated queues from probes (ben
 bench-simulate: toolchain ## simulate a day against a textbook's heap, SimPy and Ciw (benches/simulate)
 	bash benches/simulate/run.sh
 
+.PHONY: bench-cache
+bench-cache: toolchain ## replay the reference trace beside libcachesim (benches/cache)
+	bash benches/cache/run.sh
+
 .PHONY: bench-shoal
 bench-shoal: toolchain ## look caches up while others come and go (benches/shoal)
 	bash benches/shoal/run.sh

@@ -19,6 +19,7 @@ mod lfu;
 mod lfuda;
 mod lirs;
 mod lru;
+mod node;
 mod lru_k;
 mod queues;
 mod ring;
@@ -37,6 +38,7 @@ mod wtinylfu;
 mod tests;
 
 pub use kind::{Kind, Policy};
+pub use node::Node;
 pub use settings::{SettingError, Settings};
 
 /// All policies, by name.

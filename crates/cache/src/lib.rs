@@ -2,12 +2,20 @@
 //!
 //! A [`trace::Trace`] is what was asked for, in order, with dense object numbers. An
 //! [`eviction::Eviction`] is one policy, one file each, listed in [`eviction::KINDS`]. A
-//! [`replay`] gives a trace to a policy of a capacity and counts.
+//! [`replay`] gives a trace to a policy of a capacity and counts; [`simulate`] does so for many, and
+//! a [`curve`] tells all capacities at once. [`bound`] says what no policy undercuts. A [`cluster`]
+//! is caches that ask each other, as [`protocol`] says.
 
 pub mod admission;
+pub mod bound;
 pub mod capacity;
+pub mod cluster;
+pub mod curve;
 pub mod eviction;
+#[cfg(test)]
+mod made;
 mod prefetch;
+pub mod protocol;
 pub mod replay;
 pub mod simulate;
 pub mod trace;

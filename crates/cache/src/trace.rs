@@ -4,7 +4,12 @@
 //! Dense numbers are what makes replays fast: the state of a policy is an array, 4 bytes a request
 //! stream by, and popular objects, which appear early, lie close together.
 
+pub mod info;
+mod sampled;
+
 use std::ops::Range;
+
+pub use sampled::{RateError, Sampling};
 
 /// Requests to objects, and what is known of them.
 ///

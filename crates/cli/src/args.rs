@@ -1,6 +1,7 @@
 //! The command line: commands, options, help. Options that a plan has too are kept as text and read
 //! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
+use crate::cache_args::Cache;
 use crate::flags::{LoadFlags, RequestFlags};
 use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Run a server of known behaviour
     Target(Target),
+    /// Compare web caches by trace: policies, sizes, miss ratios
+    Cache(Cache),
     /// Tell every client its nearest living cache: the registry, its agent and its client
     Shoal(Shoal),
     /// Make one HTML page of a run, or of several side by side

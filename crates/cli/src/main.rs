@@ -2,6 +2,7 @@
 //! in the libraries.
 
 mod args;
+mod cache_args;
 mod commands;
 mod exit;
 mod flags;
@@ -36,6 +37,7 @@ fn main() -> std::process::ExitCode {
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Target(target) => commands::target::run(&target),
+        Command::Cache(cache) => commands::cache::run(&cache),
         Command::Shoal(shoal) => commands::shoal::run(&shoal),
         Command::Report(report) => commands::report::run(&report),
         Command::Compare(compare) => commands::compare::run(&compare),

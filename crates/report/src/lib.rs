@@ -27,6 +27,9 @@ mod page;
 mod searched;
 mod view;
 
+use plimsoll_cache::curve::Point;
+use plimsoll_cache::simulate::{Cell, Comparison};
+use plimsoll_cache::trace::Trace;
 use plimsoll_capacity::compared::Compared;
 use plimsoll_elastic::course::Simulation;
 use plimsoll_runs::{Run, RunError};
@@ -103,6 +106,46 @@ pub fn html(runs: &[Run], options: &Options) -> Result<String, ReportError> {
 #[must_use]
 pub fn comparison(compared: &Compared, title: Option<&str>) -> String {
     page::write_compared(compared, title)
+}
+
+/// A comparison of caches, as its page needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Caches<'a> {
+    /// What was asked for.
+    pub trace: &'a Trace,
+    /// What the trace is called.
+    pub name: &'a str,
+    /// What a reader should know of it, a sentence each.
+    pub warnings: &'a [String],
+    /// What was compared.
+    pub comparison: &'a Comparison,
+    /// What came out, in the comparison's order.
+    pub cells: &'a [Cell],
+}
+
+/// Makes the page of a comparison of caches: every policy at every size, miss ratios over sizes and
+/// over the trace.
+///
+/// # Cost
+/// Linear in the cells and the parts of the trace; below 2 MB for dozens of policies.
+#[must_use]
+pub fn caches_page(caches: &Caches<'_>) -> String {
+    page::write_cached(caches)
+}
+
+/// A miss-ratio curve, as its page needs it.
+#[derive(Debug, Clone)]
+pub struct DrawnCurve {
+    /// The policy.
+    pub name: String,
+    /// Its points; those of all curves have the same capacities.
+    pub points: Vec<Point>,
+}
+
+/// Makes the page of miss-ratio curves of a trace of that name.
+#[must_use]
+pub fn curves_page(name: &str, curves: &[DrawnCurve], warnings: &[String]) -> String {
+    page::write_curves(name, curves, warnings)
 }
 
 /// Makes the page of a simulation: what each policy comes to, its differences from the first, cost

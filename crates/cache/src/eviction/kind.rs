@@ -5,9 +5,16 @@ use std::str::FromStr;
 
 use plimsoll_units::{ParseError, nearest};
 
+use crate::capacity::Capacity;
 use crate::replay::{Counts, Job, run};
+use crate::trace::Trace;
 
+use super::node::{Node, node};
 use super::{Eviction, KINDS, Needs, Room, SettingError, Settings};
+
+/// Makes a node of a policy for a trace, of a capacity.
+type MakeNode =
+    for<'a> fn(&'a Trace, Capacity, &Settings) -> Result<Box<dyn Node + 'a>, SettingError>;
 
 /// One policy of [`super::KINDS`].
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +27,7 @@ pub struct Kind {
     pub needs: Needs,
     pub(crate) run: fn(&Job<'_>) -> Result<Counts, SettingError>,
     check: fn(&Settings) -> Result<(), SettingError>,
+    node: MakeNode,
     /// A replay that looks at the policy after each request.
     #[cfg(test)]
     pub(super) watched: super::tests::Watched,
@@ -28,12 +36,13 @@ pub struct Kind {
 impl Kind {
     /// The entry of a policy.
     #[must_use]
-    pub(super) const fn of<P: Eviction>() -> Self {
+    pub(super) const fn of<P: Eviction + 'static>() -> Self {
         Self {
             name: P::NAME,
             about: P::ABOUT,
             needs: P::NEEDS,
             run: run::<P>,
+            node: node::<P>,
             check: |settings| P::new(&Room { objects: 1, capacity: 1, settings }).map(|_| ()),
             #[cfg(test)]
             watched: super::tests::watched::<P>,
@@ -47,6 +56,9 @@ impl Kind {
     }
 }
 
+/// LRU, which clusters use for what is in memory.
+static LRU: Kind = Kind::of::<super::lru::Lru>();
+
 /// A policy with its settings, as users write it.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -56,6 +68,25 @@ pub struct Policy {
     pub kind: &'static Kind,
     /// What was set of it; checked.
     pub settings: Settings,
+}
+
+impl Policy {
+    /// LRU without settings.
+    #[must_use]
+    pub fn lru() -> Self {
+        Self { text: "lru".to_owned(), kind: &LRU, settings: Settings::default() }
+    }
+
+    /// A cache of this policy for a trace.
+    ///
+    /// *Errors*: a setting that the policy cannot take.
+    pub fn node<'a>(
+        &self,
+        trace: &'a Trace,
+        capacity: Capacity,
+    ) -> Result<Box<dyn Node + 'a>, SettingError> {
+        (self.kind.node)(trace, capacity, &self.settings)
+    }
 }
 
 impl FromStr for Policy {

@@ -9,6 +9,8 @@ pub(crate) enum Unit {
     Micros,
     /// Events per second.
     PerSecond,
+    /// Bytes, in decimal units.
+    Bytes,
     /// Whole things.
     Count,
     /// Whole things in the mean: a fraction by themselves, whole on ticks.
@@ -35,6 +37,7 @@ impl Unit {
                 let (divisor, name) = time_unit(top);
                 format!("{} {name}", trimmed(value / divisor))
             }
+            Self::Bytes => bytes(value),
             Self::PerSecond | Self::Count | Self::Mean => grouped(value),
             Self::Amount => signed(value, grouped),
             Self::Share => format!("{}%", trimmed(value * 100.0)),
@@ -47,12 +50,20 @@ impl Unit {
         match self {
             Self::Micros => micros(value),
             Self::PerSecond | Self::Mean => significant(value),
+            Self::Bytes => bytes(value),
             Self::Count => whole(value),
             Self::Amount => money(value, ""),
             Self::Share => per_cent(value),
             Self::Percentile => format!("p{}", significant(value)),
         }
     }
+}
+
+/// Bytes, to three significant digits: `1.5 MB`.
+fn bytes(value: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "sizes stay below 2^63; saturates above")]
+    let n = value.round().max(0.0) as u64;
+    units::show_size(n)
 }
 
 /// A share in per cent; never rounded up to 100%, because one failure in a million is not none.

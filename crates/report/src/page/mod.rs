@@ -1,6 +1,7 @@
 //! The page: headline, figures in the order a person asks, the plan, and how it was counted.
 
 mod asked;
+mod cached;
 mod capacity;
 mod compared;
 mod counting;
@@ -121,6 +122,7 @@ pub(crate) fn heat_edges(views: &[View]) -> Vec<f64> {
     heat::edges(least as f64 / 1e3, most as f64 / 1e3, BUCKETS)
 }
 
+pub(crate) use cached::{write as write_cached, write_curves};
 pub(crate) use compared::write as write_compared;
 pub(crate) use simulated::write as write_simulated;
 

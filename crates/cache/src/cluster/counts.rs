@@ -1,0 +1,120 @@
+//! What a simulated cluster counts.
+
+use plimsoll_stats::histogram::Histogram;
+
+/// Where the bytes of an answer came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The node's memory.
+    Memory,
+    /// The node's disk.
+    Disk,
+    /// A sibling that held it.
+    Sibling,
+    /// A parent that held it.
+    Parent,
+    /// The origin, asked by the node or by its parent.
+    Origin,
+}
+
+/// All sources with their names.
+pub const SOURCES: [(Source, &str); 5] = [
+    (Source::Memory, "memory"),
+    (Source::Disk, "disk"),
+    (Source::Sibling, "sibling"),
+    (Source::Parent, "parent"),
+    (Source::Origin, "origin"),
+];
+
+/// What one node, or one parent, did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NodeCounts {
+    /// Requests to it: of clients to a node, of nodes to a parent.
+    pub requests: u64,
+    /// Those it answered from what it held.
+    pub hits: u64,
+    /// Bytes asked of it.
+    pub requested_bytes: u64,
+    /// Those it held.
+    pub hit_bytes: u64,
+    /// What siblings asked of it and got.
+    pub given: u64,
+    /// Objects that left.
+    pub evictions: u64,
+    /// Objects that it holds at the end.
+    pub held: u64,
+}
+
+/// Messages between caches, without the answers that carry objects.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Messages {
+    /// Queries and tests.
+    pub queries: u64,
+    /// Answers to them.
+    pub answers: u64,
+    /// Digests that were sent from one cache to another.
+    pub digests: u64,
+    /// Bytes of all, without the headers of UDP, TCP and IP.
+    pub bytes: u64,
+}
+
+/// What a cluster did.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    /// Requests of clients.
+    pub requests: u64,
+    /// Bytes asked for by them; each 1 in a trace without sizes.
+    pub requested_bytes: u64,
+    /// Answers by where they came from, in the order of [`SOURCES`].
+    pub answers: [u64; 5],
+    /// Bytes of these.
+    pub bytes: [u64; 5],
+    /// Nodes, in order.
+    pub nodes: Vec<NodeCounts>,
+    /// Parents, in order.
+    pub parents: Vec<NodeCounts>,
+    /// Messages between them.
+    pub messages: Messages,
+    /// A digest said that a cache holds what it did not.
+    pub false_hits: u64,
+    /// An object was held where no digest said so, and fetched from farther away.
+    pub missed_chances: u64,
+    /// Answers of an old version, from a copy that was taken to be fresh.
+    pub stale_hits: u64,
+    /// Copies that were no longer fresh and were confirmed by the origin.
+    pub confirmed: u64,
+    /// Such that had changed, and were fetched again: misses.
+    pub changed: u64,
+    /// Objects held by more than one node at the end, counted once for each copy beyond the first.
+    pub duplicates: u64,
+    /// Their bytes.
+    pub duplicate_bytes: u64,
+    /// Response times by the latency model, nanoseconds.
+    pub response_ns: Histogram,
+    /// For each part of the trace: requests, and answers from the origin.
+    pub course: Vec<(u64, u64)>,
+}
+
+impl Counts {
+    pub(super) fn answered(&mut self, source: Source, bytes: u64) {
+        self.answers[source as usize] += 1;
+        self.bytes[source as usize] += bytes;
+    }
+
+    /// Share of requests that came from the origin; 0 of none.
+    #[must_use]
+    pub fn miss_ratio(&self) -> f64 {
+        ratio(self.answers[Source::Origin as usize], self.requests)
+    }
+
+    /// Share of bytes that came from the origin; 0 of none.
+    #[must_use]
+    pub fn byte_miss_ratio(&self) -> f64 {
+        ratio(self.bytes[Source::Origin as usize], self.requested_bytes)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share is shown with fewer digits")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

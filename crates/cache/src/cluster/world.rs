@@ -1,0 +1,256 @@
+//! The course of a request through a cluster, and of a trace.
+
+use crate::trace::{SizeTable, Trace};
+
+use super::counts::{Counts, Source};
+use super::life::Version;
+use super::locate::{Finder, Route};
+use super::member::{Held, Member, Moment};
+use super::spread::Spreading;
+use super::{Architecture, Cluster, ClusterError, MOST_MEMBERS, Protocol};
+
+/// Replays a trace through a cluster.
+///
+/// `step` is asked from time to time whether to go on; `None` where it said no.
+///
+/// *Errors*: see [`ClusterError`]; nothing is replayed then.
+///
+/// *Cost*: a request that its node holds costs what it costs a single cache; a miss looks at every
+/// member that is asked. Digests look at every object at each making.
+pub fn simulate(
+    trace: &Trace,
+    cluster: &Cluster,
+    step: &dyn Fn() -> bool,
+) -> Result<Option<Counts>, ClusterError> {
+    check(trace, cluster)?;
+    let mut world = World::new(trace, cluster)?;
+    let parts = cluster.parts.max(1);
+    let mut from = 0;
+    for part in 1..=parts {
+        // In 128 bits: requests times parts may be more than 64 hold.
+        let to = trace.len() as u128 * part as u128 / parts as u128;
+        let to = usize::try_from(to).unwrap_or(trace.len());
+        let before = world.counts.answers[Source::Origin as usize];
+        for at in from..to {
+            world.serve(at);
+        }
+        let missed = world.counts.answers[Source::Origin as usize] - before;
+        world.counts.course.push(((to - from) as u64, missed));
+        from = to;
+        if !step() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(world.finish()))
+}
+
+fn check(trace: &Trace, cluster: &Cluster) -> Result<(), ClusterError> {
+    let parents = match cluster.architecture {
+        Architecture::Mesh => None,
+        Architecture::Hierarchy { parents, .. } => Some(parents),
+    };
+    if cluster.nodes == 0 {
+        return Err(ClusterError::None("node"));
+    }
+    if parents == Some(0) {
+        return Err(ClusterError::None("parent"));
+    }
+    let members = cluster.nodes.saturating_add(parents.unwrap_or(0));
+    if members > MOST_MEMBERS {
+        return Err(ClusterError::TooMany(members));
+    }
+    let policies = [Some(&cluster.policy), cluster.parent.as_ref().map(|(policy, _)| policy)];
+    if let Some(policy) = policies.into_iter().flatten().find(|policy| policy.kind.needs.next) {
+        return Err(ClusterError::Future(policy.text.clone()));
+    }
+    let needs_seconds = |policy: &&crate::eviction::Policy| policy.kind.needs.seconds;
+    let needs = match cluster.protocol {
+        Protocol::Digest { .. } => Some("digests"),
+        _ if cluster.life.is_some() => Some("objects that change"),
+        _ if policies.into_iter().flatten().any(|policy| needs_seconds(&policy)) => {
+            Some("a policy with a clock")
+        }
+        _ => None,
+    };
+    match needs {
+        Some(what) if trace.seconds().is_none() => Err(ClusterError::NoTimes(what)),
+        _ => Ok(()),
+    }
+}
+
+struct World<'a> {
+    trace: &'a Trace,
+    cluster: &'a Cluster,
+    spreading: Spreading<'a>,
+    finder: Finder<'a>,
+    /// Nodes, then parents.
+    members: Vec<Member<'a>>,
+    counts: Counts,
+}
+
+/// What came back for a request: from where, after how long, and which version.
+struct Answer {
+    source: Source,
+    ns: u64,
+    copy: (u32, Version),
+    keep: bool,
+}
+
+impl<'a> World<'a> {
+    fn new(trace: &'a Trace, cluster: &'a Cluster) -> Result<Self, ClusterError> {
+        let parents = match cluster.architecture {
+            Architecture::Mesh => 0,
+            Architecture::Hierarchy { parents, .. } => parents,
+        };
+        let (memory, life) = (cluster.memory.as_ref(), cluster.life.is_some());
+        let mut members = Vec::with_capacity(cluster.nodes + parents);
+        for _ in 0..cluster.nodes {
+            members.push(Member::new(trace, &cluster.policy, &cluster.size, memory, life)?);
+        }
+        let own = (cluster.policy.clone(), cluster.size.clone());
+        let (policy, size) = cluster.parent.as_ref().unwrap_or(&own);
+        for _ in 0..parents {
+            members.push(Member::new(trace, policy, size, memory, life)?);
+        }
+        Ok(Self {
+            trace,
+            cluster,
+            spreading: Spreading::new(cluster.spread, cluster.nodes, trace)?,
+            finder: Finder::new(cluster, trace)?,
+            members,
+            counts: Counts::default(),
+        })
+    }
+
+    fn bytes(&self, object: u32) -> u64 {
+        self.trace.sizes().map_or(1, |sizes: &SizeTable| sizes.of(object))
+    }
+
+    /// One request of a client.
+    fn serve(&mut self, at: usize) {
+        let object = self.trace.requests()[at];
+        let second = self.trace.seconds().map_or(0, |seconds| seconds[at]);
+        let version = self.cluster.life.map_or(0, |life| life.version(object, second));
+        let moment = Moment { at, object, second, version };
+        self.finder.tick(second, &self.members, &mut self.counts);
+        let home = self.spreading.node(at, object);
+        let bytes = self.bytes(object);
+        let (source, ns) = match self.own(home, &moment, bytes) {
+            Some(answer) => answer,
+            None => self.fetch(home, &moment, bytes),
+        };
+        self.counts.requests += 1;
+        self.counts.requested_bytes += bytes;
+        self.counts.answered(source, bytes);
+        self.counts.response_ns.record(ns);
+    }
+
+    /// What a member answers from what it holds, and its time; `None` where it holds nothing.
+    fn own(&mut self, number: usize, moment: &Moment, bytes: u64) -> Option<(Source, u64)> {
+        let member = &mut self.members[number];
+        member.counts.requests += 1;
+        member.counts.requested_bytes += bytes;
+        let origin = self.cluster.latency.origin;
+        let confirming_ns = match member.look(moment, self.cluster.life.as_ref()) {
+            Held::Absent => return None,
+            Held::Fresh { stale } => {
+                self.counts.stale_hits += u64::from(stale);
+                0
+            }
+            Held::Expired(version) => {
+                member.confirm(moment);
+                if version != moment.version {
+                    self.counts.changed += 1;
+                    member.from_memory(moment.at);
+                    return Some((Source::Origin, origin.ns(bytes)));
+                }
+                self.counts.confirmed += 1;
+                origin.first_ns
+            }
+        };
+        member.counts.hits += 1;
+        member.counts.hit_bytes += bytes;
+        let (source, ns) = self.read(number, moment, bytes);
+        Some((source, confirming_ns + ns))
+    }
+
+    /// The time of reading from a member's own memory or disk.
+    fn read(&mut self, number: usize, moment: &Moment, bytes: u64) -> (Source, u64) {
+        let latency = &self.cluster.latency;
+        if self.members[number].from_memory(moment.at) {
+            (Source::Memory, latency.memory.ns(bytes))
+        } else {
+            (Source::Disk, latency.disk.ns(bytes))
+        }
+    }
+
+    /// What a node does not hold comes from where the protocol says, and is kept.
+    fn fetch(&mut self, home: usize, moment: &Moment, bytes: u64) -> (Source, u64) {
+        let with = (self.members.as_slice(), self.cluster.life.as_ref());
+        let (route, finding_ns) = self.finder.route(home, moment, with, &mut self.counts);
+        let answer = match route {
+            Route::Sibling(sibling) => self.from_sibling(sibling, moment, bytes),
+            Route::Parent(parent) => self.from_parent(parent, moment, bytes),
+            Route::Origin => self.from_origin(moment, bytes),
+        };
+        if answer.keep {
+            let (from, version) = answer.copy;
+            self.members[home].store(moment, version, from);
+        }
+        (answer.source, finding_ns + answer.ns)
+    }
+
+    fn from_origin(&self, moment: &Moment, bytes: u64) -> Answer {
+        let ns = self.cluster.latency.origin.ns(bytes);
+        let copy = (moment.second, moment.version);
+        Answer { source: Source::Origin, ns, copy, keep: true }
+    }
+
+    /// A sibling holds it: that was asked just now, or a digest said so and it was true.
+    fn from_sibling(&mut self, sibling: usize, moment: &Moment, bytes: u64) -> Answer {
+        let member = &mut self.members[sibling];
+        if let Held::Fresh { stale: true } = member.look(moment, self.cluster.life.as_ref()) {
+            self.counts.stale_hits += 1;
+        }
+        member.counts.given += 1;
+        let copy = member.copy(moment.object);
+        let (_, reading_ns) = self.read(sibling, moment, bytes);
+        let ns = self.cluster.latency.sibling.ns(bytes) + reading_ns;
+        Answer { source: Source::Sibling, ns, copy, keep: self.cluster.keeps_siblings }
+    }
+
+    /// A parent gives what it holds, and fetches the rest from the origin.
+    fn from_parent(&mut self, parent: usize, moment: &Moment, bytes: u64) -> Answer {
+        let way_ns = self.cluster.latency.parent.ns(bytes);
+        if let Some((source, ns)) = self.own(parent, moment, bytes) {
+            let source = if source == Source::Origin { source } else { Source::Parent };
+            let copy = self.members[parent].copy(moment.object);
+            return Answer { source, ns: way_ns + ns, copy, keep: true };
+        }
+        let answer = self.from_origin(moment, bytes);
+        let (from, version) = answer.copy;
+        self.members[parent].store(moment, version, from);
+        Answer { ns: way_ns + answer.ns, ..answer }
+    }
+
+    /// What is held at the end, and how often more than once.
+    fn finish(mut self) -> Counts {
+        let nodes = self.cluster.nodes;
+        for object in 0..self.trace.distinct() {
+            let mut copies = 0u64;
+            for (number, member) in self.members.iter_mut().enumerate() {
+                let held = member.contains(object);
+                member.counts.held += u64::from(held);
+                copies += u64::from(held && number < nodes);
+            }
+            let beyond = copies.saturating_sub(1);
+            self.counts.duplicates += beyond;
+            self.counts.duplicate_bytes += beyond * self.bytes(object);
+        }
+        let counts = self.members.iter().map(|member| member.counts);
+        let all: Vec<_> = counts.collect();
+        self.counts.nodes = all[..nodes].to_vec();
+        self.counts.parents = all[nodes..].to_vec();
+        self.counts
+    }
+}

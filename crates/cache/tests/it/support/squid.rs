@@ -1,0 +1,159 @@
+//! A real Squid on ports and in a folder of its own, ended with its test.
+#![expect(clippy::disallowed_methods, reason = "the cache is a process")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Where Debian puts it.
+const PROGRAM: &str = "/usr/sbin/squid";
+
+/// What it calls itself: who asks for its own pages must call it so.
+const NAME: &str = "plimsoll.example";
+
+/// The address of its ports.
+pub(crate) const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
+/// How long an answer over TCP may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running one.
+pub(crate) struct Squid {
+    child: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl Drop for Squid {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that nothing listens at, neither by TCP nor by UDP.
+pub(crate) fn free_port() -> u16 {
+    loop {
+        let port = TcpListener::bind((HERE, 0)).unwrap().local_addr().unwrap().port();
+        if UdpSocket::bind((HERE, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+impl Squid {
+    /// One with more settings, which are told its folder; `None`, said by name, where the program
+    /// is not installed.
+    pub(crate) fn start(test: &str, more: impl Fn(&Path) -> String) -> Option<Self> {
+        if !Path::new(PROGRAM).exists() {
+            eprintln!("skipped: {test}: no {PROGRAM}");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        // Squid lets go of root's rights and must still write here.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let (port, at) = (free_port(), folder.path().display());
+        let more = more(folder.path());
+        let settings = format!(
+            "http_port {HERE}:{port}\npid_filename none\ncache_log {at}/cache.log\n\
+             access_log none\ncoredump_dir {at}\ncache_mem 16 MB\nvisible_hostname {NAME}\n\
+             shutdown_lifetime 0 seconds\npinger_enable off\nudp_incoming_address {HERE}\n\
+             http_access allow localhost\nhttp_access deny all\n{more}"
+        );
+        let file = folder.path().join("squid.conf");
+        fs::write(&file, settings).unwrap();
+        // A service's name of its own: another Squid's shared memory is not touched.
+        let name = format!("plimsoll{port}");
+        let command = |arguments: &[&str]| {
+            let mut command = Command::new(PROGRAM);
+            command.args(arguments).args(["-N", "-n", &name, "-f"]).arg(&file);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+        };
+        if more.contains("cache_dir") {
+            assert!(command(&["-z"]).status().unwrap().success(), "{}", log(folder.path()));
+        }
+        let child = command(&[]).spawn().unwrap();
+        let mut squid = Self { child, port, folder };
+        squid.wait();
+        Some(squid)
+    }
+
+    /// Until it takes connections.
+    fn wait(&mut self) {
+        for _ in 0..600 {
+            if TcpStream::connect((HERE, self.port)).is_ok() {
+                return;
+            }
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("Squid has ended: {status}: {}", log(self.folder.path()));
+            }
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+        panic!("Squid takes no connections: {}", log(self.folder.path()));
+    }
+
+    /// Fetches a URL through it: the status and the body.
+    pub(crate) fn get(&self, url: &str) -> (u16, Vec<u8>) {
+        self.exchange(url, "")
+    }
+
+    /// Fetches one of its own pages.
+    pub(crate) fn own(&self, path: &str) -> (u16, Vec<u8>) {
+        self.exchange(path, &format!("Host: {NAME}:{}\r\n", self.port))
+    }
+
+    fn exchange(&self, target: &str, headers: &str) -> (u16, Vec<u8>) {
+        let mut stream = TcpStream::connect((HERE, self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request = format!("GET {target} HTTP/1.0\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer.split_off(end + 4))
+    }
+
+    /// What it has written of itself.
+    pub(crate) fn log(&self) -> String {
+        log(self.folder.path())
+    }
+}
+
+fn log(folder: &Path) -> String {
+    fs::read_to_string(folder.join("cache.log")).unwrap_or_default()
+}
+
+/// A neighbour of a Squid, at an address of its own: Squid takes a datagram from its own address
+/// for one of its own.
+pub(crate) struct Neighbour(UdpSocket);
+
+impl Neighbour {
+    pub(crate) fn new(address: [u8; 4], port: u16) -> Self {
+        let socket = UdpSocket::bind((Ipv4Addr::from(address), 0)).unwrap();
+        socket.connect((HERE, port)).unwrap();
+        Self(socket)
+    }
+
+    /// What is answered within a second of one of five questions.
+    pub(crate) fn ask(&self, message: &[u8]) -> Vec<u8> {
+        let answer = (0..5).find_map(|_| self.ask_once(message, Duration::from_secs(1)));
+        answer.expect("an answer within 5 seconds")
+    }
+
+    /// What is answered to one question within a time.
+    pub(crate) fn ask_once(&self, message: &[u8], time: Duration) -> Option<Vec<u8>> {
+        self.0.set_read_timeout(Some(time)).unwrap();
+        self.0.send(message).unwrap();
+        let mut answer = vec![0; 1 << 16];
+        let length = self.0.recv(&mut answer).ok()?;
+        answer.truncate(length);
+        Some(answer)
+    }
+}

@@ -1,0 +1,201 @@
+//! The command line of the cache lab.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct Cache {
+    #[command(subcommand)]
+    pub(crate) command: CacheCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Replay a trace through caches of several policies and sizes
+    Simulate(Box<CacheSimulate>),
+    /// Miss ratios over all sizes: exact in one pass for LRU, by samples for every policy
+    Mrc(Box<CacheMrc>),
+    /// Look at traces, compile them, make them
+    Trace(CacheTrace),
+}
+
+/// The trace, and how it is read.
+#[derive(Args)]
+pub(crate) struct TraceFlags {
+    /// Its format, where it is not told from its name and beginning: oracleGeneral, csv, squid, …
+    #[arg(long, value_name = "FORMAT", help_heading = "The trace")]
+    pub(crate) format: Option<String>,
+    /// What the columns of a table are, such as time,object,size; - for one that is not used
+    #[arg(long, value_name = "NAME,…", help_heading = "The trace")]
+    pub(crate) columns: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll cache simulate --trace access.log.gz --policy lru,gdsf,s3fifo --size 1GB,10GB,10%
+  plimsoll cache simulate --trace t.oracleGeneral.zst --policy sieve --size 0.1%obj,1%obj,10%obj
+  plimsoll cache simulate --trace day.csv --policy lru,lfu --size 10% --skip 20% --report caches.html
+  plimsoll cache simulate --trace day.plt --policy lru --size 5% --admit max:1MB --json
+
+Exit codes: 0 simulated, 2 wrong use or trace, 4 interrupted.")]
+pub(crate) struct CacheSimulate {
+    /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "list_policies",
+        help_heading = "The trace"
+    )]
+    pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: TraceFlags,
+    /// Eviction policies: lru, sieve, gdsf, … with their settings, such as slru:segments=2
+    #[arg(
+        long,
+        value_name = "POLICY,…",
+        value_delimiter = ',',
+        default_value = "lru",
+        help_heading = "What is simulated"
+    )]
+    pub(crate) policy: Vec<String>,
+    /// Cache sizes: 10MB, 1GiB, 962obj, 10% of the footprint, 10%obj of the objects
+    #[arg(
+        long,
+        value_name = "SIZE,…",
+        value_delimiter = ',',
+        default_value = "0.1%,1%,10%",
+        help_heading = "What is simulated"
+    )]
+    pub(crate) size: Vec<String>,
+    /// Which missed objects come in: max:SIZE, second (asked for before), random:SHARE
+    #[arg(long, value_name = "FILTER", help_heading = "What is simulated")]
+    pub(crate) admit: Option<String>,
+    /// Count what follows so many requests, or such a share of them, apart as well
+    #[arg(long, value_name = "N|SHARE", help_heading = "What is simulated")]
+    pub(crate) skip: Option<String>,
+    /// Print the policies that there are
+    #[arg(long)]
+    pub(crate) list_policies: bool,
+    /// Threads; all cores otherwise
+    #[arg(long, short = 't', value_name = "N")]
+    pub(crate) threads: Option<String>,
+    /// Write the HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll cache mrc --trace access.log.gz
+  plimsoll cache mrc --trace t.oracleGeneral.zst --policy lru,s3fifo,gdsf --rate 1% --report curve.html
+  plimsoll cache mrc --trace day.plt --policy lru --in bytes --points 30 --json
+
+Exit codes: 0 done, 2 wrong use or trace, 4 interrupted.")]
+pub(crate) struct CacheMrc {
+    /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
+    #[arg(long, value_name = "FILE", help_heading = "The trace")]
+    pub(crate) trace: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: TraceFlags,
+    /// Eviction policies
+    #[arg(
+        long,
+        value_name = "POLICY,…",
+        value_delimiter = ',',
+        default_value = "lru",
+        help_heading = "What is drawn"
+    )]
+    pub(crate) policy: Vec<String>,
+    /// The share of objects that is looked at; all of them otherwise
+    #[arg(long, value_name = "SHARE", default_value = "100%", help_heading = "What is drawn")]
+    pub(crate) rate: String,
+    /// Which objects a share takes
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "What is drawn")]
+    pub(crate) seed: String,
+    /// What sizes are counted in: objects or bytes
+    #[arg(
+        long = "in",
+        value_name = "UNIT",
+        default_value = "objects",
+        value_parser = ["objects", "bytes"],
+        help_heading = "What is drawn"
+    )]
+    pub(crate) unit: String,
+    /// So many sizes, spaced evenly by ratio
+    #[arg(long, value_name = "N", default_value = "40", help_heading = "What is drawn")]
+    pub(crate) points: String,
+    /// These sizes instead: 10MB, 1GiB, 962obj, 10%, 10%obj
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', help_heading = "What is drawn")]
+    pub(crate) size: Vec<String>,
+    /// Write the HTML report to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CacheTrace {
+    #[command(subcommand)]
+    pub(crate) command: CacheTraceCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum CacheTraceCommand {
+    /// Say what a trace is: footprint, popularity, sizes, one-hit share, reuse distances
+    Info {
+        /// The trace
+        trace: PathBuf,
+        #[command(flatten)]
+        reading: TraceFlags,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a trace in the compiled form, which is read at once
+    #[command(after_help = "\
+Example:
+  plimsoll cache trace compile access.log.gz -o access.plt")]
+    Compile {
+        /// The trace
+        trace: PathBuf,
+        #[command(flatten)]
+        reading: TraceFlags,
+        /// The compiled form (.plt), or libCacheSim's where the name ends in .oracleGeneral.bin
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+        /// Print what was found as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make the reference trace: Zipf 0.8, Pareto sizes, the same bits everywhere
+    #[command(after_help = "\
+Example:
+  plimsoll cache trace reference --requests 10M -o zipf.oracleGeneral.bin")]
+    Reference {
+        /// Objects that can be asked for
+        #[arg(long, value_name = "N", default_value = "1M")]
+        objects: String,
+        /// Requests
+        #[arg(long, value_name = "N", default_value = "10M")]
+        requests: String,
+        /// Where all randomness comes from
+        #[arg(long, value_name = "N", default_value = "42")]
+        seed: String,
+        /// The compiled form (.plt), or libCacheSim's where the name ends in .oracleGeneral.bin
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+    },
+}

@@ -1,0 +1,90 @@
+//! `plimsoll cache`: the cache lab.
+
+mod mrc;
+mod simulate;
+mod table;
+mod trace;
+
+use crate::cache_args::{Cache, CacheCommand, TraceFlags};
+use crate::exit::Exit;
+use crate::terminal::error::{FlagError, UsageError, read};
+use anyhow::{Context, Result};
+use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
+use plimsoll_cache::trace::{Told, Trace};
+use plimsoll_units::ParseError;
+use std::fmt::Display;
+use std::path::Path;
+use std::str::FromStr;
+
+/// Runs the command.
+pub(crate) fn run(cache: &Cache) -> Result<Exit> {
+    match &cache.command {
+        CacheCommand::Simulate(args) => simulate::run(args),
+        CacheCommand::Mrc(args) => mrc::run(args),
+        CacheCommand::Trace(trace) => trace::run(&trace.command),
+    }
+}
+
+/// A trace that was read, and what it cost.
+struct Opened {
+    trace: Trace,
+    told: Told,
+    cpu_s: f64,
+}
+
+fn open(path: &Path, flags: &TraceFlags) -> Result<Opened> {
+    let format = flags.format.as_deref().map(|text| flag("--format", text));
+    let columns = flags.columns.as_deref().map(|text| flag("--columns", text));
+    let options = ReadOptions {
+        format: format.transpose()?,
+        columns: columns.transpose()?,
+        ..ReadOptions::default()
+    };
+    let began_ns = plimsoll_load::clock::process_cpu_ns();
+    let (trace, told) = read_trace(path, &options).map_err(usage)?;
+    let cpu_s = seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
+    Ok(Opened { trace, told, cpu_s })
+}
+
+/// The value of an option whose type knows its own text.
+fn flag<T: FromStr>(name: &str, text: &str) -> Result<T, UsageError>
+where
+    T::Err: Display,
+{
+    text.parse().map_err(|error: T::Err| UsageError(format!("{name}: {error}")))
+}
+
+/// What the user gave is at fault: the error and its causes in one line.
+fn usage(error: impl std::error::Error + Send + Sync + 'static) -> UsageError {
+    let causes = anyhow::Error::from(error);
+    let causes: Vec<String> = causes.chain().map(ToString::to_string).collect();
+    UsageError(causes.join(": "))
+}
+
+/// Values of an option that takes a list.
+fn list<T: FromStr<Err = ParseError>>(name: &str, texts: &[String]) -> Result<Vec<T>, FlagError> {
+    texts.iter().map(|text| read(name, text, str::parse)).collect()
+}
+
+/// The trace as JSON, for every command alike.
+fn trace_json(opened: &Opened) -> serde_json::Value {
+    serde_json::json!({
+        "format": opened.told.format.name(),
+        "requests": opened.trace.len(),
+        "objects": opened.trace.distinct(),
+        "footprint_bytes": opened.trace.footprint_bytes(),
+        "compile_cpu_s": opened.cpu_s,
+    })
+}
+
+/// Writes a file that is whole or not there.
+fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let unfinished = path.with_extension("html.tmp");
+    std::fs::write(&unfinished, text)
+        .and_then(|()| std::fs::rename(&unfinished, path))
+        .with_context(|| format!("write {}", path.display()))
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

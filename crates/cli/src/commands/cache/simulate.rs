@@ -1,0 +1,157 @@
+//! `plimsoll cache simulate`: policies and sizes compared on one trace.
+
+use super::{Opened, list, open, table, trace_json, usage, write_whole};
+use crate::cache_args::CacheSimulate;
+use crate::commands::simulate::progress::Progress;
+use crate::commands::simulate::threads;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::terminal::error::{UsageError, read};
+use crate::terminal::{print, say};
+use anyhow::Result;
+use plimsoll_cache::capacity::Unit;
+use plimsoll_cache::eviction::KINDS;
+use plimsoll_cache::simulate::{Cell, Comparison, Total, simulate};
+use plimsoll_units::{count, share};
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+/// Parts of the trace, each a point of a line over time.
+const PARTS: NonZeroUsize = NonZeroUsize::new(200).unwrap();
+
+/// Runs the command.
+pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
+    if args.list_policies {
+        return policies(args.json);
+    }
+    let mut comparison = Comparison {
+        policies: list("--policy", &args.policy)?,
+        sizes: list("--size", &args.size)?,
+        admission: args.admit.as_deref().map(|text| read("--admit", text, str::parse)).transpose()?,
+        skip: 0,
+        parts: PARTS,
+    };
+    let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
+    let interrupts = Interrupts::watch()?;
+    let path = args.trace.as_deref().unwrap_or(Path::new(""));
+    let opened = open(path, &args.reading)?;
+    if let Some(text) = &args.skip {
+        comparison.skip = skipped(text, opened.trace.len())?;
+    }
+    let cells = comparison.policies.len() * comparison.sizes.len();
+    let quiet = args.quiet || args.json;
+    let progress = Progress::new(cells as u64, "replays", quiet, &interrupts);
+    let clock = plimsoll_load::clock::thread_cpu_ns;
+    let done = simulate(&opened.trace, &comparison, threads, clock, &|| progress.step());
+    progress.finish();
+    let Some(cells) = done.map_err(usage)? else {
+        say("interrupted before every replay was done");
+        return Ok(Exit::Incomplete);
+    };
+    if args.json {
+        print(&format!("{:#}\n", json(&opened, &comparison, &cells)))?;
+    } else {
+        print(&table::render(&opened, &comparison, &cells))?;
+    }
+    if let Some(path) = &args.report {
+        write_report(&opened, &comparison, &cells, args, path)?;
+        say(&format!("report: {}", path.display()));
+    }
+    Ok(Exit::Held)
+}
+
+/// How many requests are skipped: a number of them, or a share.
+fn skipped(text: &str, requests: usize) -> Result<usize> {
+    if text.contains('%') || text.contains('.') {
+        let share = read("--skip", text, share)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+        return Ok((requests as f64 * share) as usize);
+    }
+    let count = read("--skip", text, count)?;
+    if count >= requests as u64 {
+        let text = format!("--skip: wanted fewer than the trace's {requests} requests, found {text}");
+        return Err(UsageError(text).into());
+    }
+    Ok(usize::try_from(count)?)
+}
+
+fn policies(json: bool) -> Result<Exit> {
+    if json {
+        let kinds: Vec<_> = KINDS
+            .iter()
+            .map(|kind| serde_json::json!({ "policy": kind.name, "about": kind.about }))
+            .collect();
+        print(&format!("{}\n", serde_json::to_string_pretty(&kinds)?))?;
+        return Ok(Exit::Held);
+    }
+    let mut out = String::new();
+    for kind in KINDS {
+        let _ = writeln!(out, "{:<18}{}", kind.name, kind.about);
+    }
+    print(&out)?;
+    Ok(Exit::Held)
+}
+
+fn json(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> serde_json::Value {
+    let results: Vec<_> = cells.iter().map(|cell| result(cell, comparison)).collect();
+    serde_json::json!({
+        "schema": 1,
+        "warnings": opened.told.warnings(),
+        "trace": trace_json(opened),
+        "results": results,
+    })
+}
+
+fn result(cell: &Cell, comparison: &Comparison) -> serde_json::Value {
+    let mut value = serde_json::json!({
+        "policy": cell.policy,
+        "size": cell.size,
+        "capacity": cell.capacity.amount,
+        "unit": match cell.capacity.unit { Unit::Bytes => "bytes", Unit::Objects => "objects" },
+        "evictions": cell.evictions,
+        "memory_bytes": cell.memory_bytes,
+        "cpu_s": cell.cpu_s,
+        // Each cell has a pass of its own over the compiled trace.
+        "shared_pass": 1,
+    });
+    let object = value.as_object_mut();
+    let figures = total(&cell.all);
+    if let (Some(object), serde_json::Value::Object(figures)) = (object, figures) {
+        object.extend(figures);
+        if comparison.skip > 0 {
+            object.insert("after_skip".to_owned(), total(&cell.after_skip));
+        }
+    }
+    value
+}
+
+fn total(of: &Total) -> serde_json::Value {
+    serde_json::json!({
+        "requests": of.requests,
+        "misses": of.misses,
+        "miss_ratio": of.miss_ratio(),
+        "requested_bytes": of.requested_bytes,
+        "missed_bytes": of.missed_bytes,
+        "byte_miss_ratio": of.byte_miss_ratio(),
+    })
+}
+
+/// Writes the page of a comparison.
+fn write_report(
+    opened: &Opened,
+    comparison: &Comparison,
+    cells: &[Cell],
+    args: &CacheSimulate,
+    path: &Path,
+) -> Result<()> {
+    let name = args.trace.as_deref().and_then(Path::file_name).unwrap_or_default();
+    let page = plimsoll_report::caches_page(&plimsoll_report::Caches {
+        trace: &opened.trace,
+        name: &name.to_string_lossy(),
+        warnings: &opened.told.warnings(),
+        comparison,
+        cells,
+    });
+    write_whole(path, &page)
+}

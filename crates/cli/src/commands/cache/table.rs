@@ -1,0 +1,100 @@
+//! A comparison of caches as a person reads it.
+
+use super::Opened;
+use crate::terminal::paint::Paint;
+use plimsoll_cache::capacity::{Capacity, Unit};
+use plimsoll_cache::simulate::{Cell, Comparison};
+use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
+use std::fmt::Write as _;
+
+/// What the trace is, a row a cell, and what a reader has to know.
+pub(super) fn render(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> String {
+    let paint = Paint::stdout();
+    let mut out = about(opened);
+    let sized = opened.trace.sizes().is_some();
+    let mut heads = vec!["policy", "size", "", "miss ratio"];
+    if sized {
+        heads.push("byte miss ratio");
+    }
+    if comparison.skip > 0 {
+        heads.push("after skip");
+        if sized {
+            heads.push("bytes");
+        }
+    }
+    heads.extend(["misses", "evictions", "speed"]);
+    let mut rows = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
+    rows.extend(cells.iter().map(|cell| row(cell, comparison, sized)));
+    out.push('\n');
+    align(&mut out, &rows, paint);
+    for warning in opened.told.warnings() {
+        let _ = writeln!(out, "note: {warning}");
+    }
+    out
+}
+
+/// Writes rows with their columns below each other: the first to the left, figures to the right.
+pub(super) fn align(out: &mut String, rows: &[Vec<String>], paint: Paint) {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    for (number, row) in rows.iter().enumerate() {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width - cell.chars().count());
+            let _ = match column {
+                0 => write!(line, "{cell}{gap}"),
+                _ => write!(line, "  {gap}{cell}"),
+            };
+        }
+        let line = line.trim_end();
+        let _ = writeln!(out, "{}", if number == 0 { paint.bold(line) } else { line.to_owned() });
+    }
+}
+
+/// What the trace is, in a line or two.
+pub(super) fn about(opened: &Opened) -> String {
+    let trace = &opened.trace;
+    let mut out = format!(
+        "{} requests of {} objects",
+        show_count(trace.len() as u64),
+        show_count(u64::from(trace.distinct()))
+    );
+    if let Some(bytes) = trace.footprint_bytes() {
+        let _ = write!(out, " with {}", show_size(bytes));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    let cpu = show_duration((opened.cpu_s * 1e9) as u64);
+    let _ = writeln!(out, ", read as {} in {cpu} of processor time", opened.told.format);
+    out
+}
+
+fn row(cell: &Cell, comparison: &Comparison, sized: bool) -> Vec<String> {
+    let mut row = vec![
+        cell.policy.clone(),
+        cell.size.clone(),
+        capacity(&cell.capacity),
+        show_share(cell.all.miss_ratio()),
+    ];
+    if sized {
+        row.push(show_share(cell.all.byte_miss_ratio()));
+    }
+    if comparison.skip > 0 {
+        row.push(show_share(cell.after_skip.miss_ratio()));
+        if sized {
+            row.push(show_share(cell.after_skip.byte_miss_ratio()));
+        }
+    }
+    row.push(show_count(cell.all.misses));
+    row.push(show_count(cell.evictions));
+    row.push(show_rate(cell.all.requests as f64 / cell.cpu_s.max(1e-9)));
+    row
+}
+
+/// `962 objects`, `10.5 MB`.
+pub(super) fn capacity(of: &Capacity) -> String {
+    match of.unit {
+        Unit::Bytes => show_size(of.amount),
+        Unit::Objects => format!("{} objects", show_count(of.amount)),
+    }
+}

@@ -1,0 +1,85 @@
+//! The miss ratio over the trace, a chart a size: where the cache is cold, where it is steady, and
+//! where what is asked for changes.
+
+use plimsoll_cache::simulate::Cell;
+
+use super::{capacity, tone};
+use crate::Caches;
+use crate::chart::axis::Axis;
+use crate::chart::plot::{Key, Line, Plot, Table};
+use crate::chart::scale::Scale;
+use crate::chart::unit::{Unit, per_cent, whole};
+use crate::markup::Markup;
+
+/// Writes a chart a size, all with the same axes.
+pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
+    let ratios = caches.cells.iter().flat_map(|cell| &cell.course);
+    let scale = Scale::linear(ratios.map(|(_, part)| part.miss_ratio()).fold(0.0, f64::max), 0.0);
+    m.tag("div", &[("class", &"figures")], |m| {
+        for (index, size) in caches.comparison.sizes.iter().enumerate() {
+            let cells: Vec<&Cell> =
+                caches.cells.iter().filter(|cell| cell.size == size.text()).collect();
+            let (plot, table) = draw(caches, &cells, scale, index);
+            plot.write(m, &[&table]);
+        }
+    });
+}
+
+fn draw(caches: &Caches<'_>, cells: &[&Cell], scale: Scale, index: usize) -> (Plot, Table) {
+    let end = caches.trace.len() as f64;
+    let table = table(cells, index);
+    let axis = Axis::Value { columns: 1, top: end, unit: Unit::Count };
+    let first = cells.first();
+    let title = first.map_or_else(String::new, |cell| {
+        let capacity = capacity(cell);
+        if cell.size == capacity { capacity } else { format!("{}: {capacity}", cell.size) }
+    });
+    let mut plot = Plot {
+        id: format!("course-{index}"),
+        title,
+        note: "Each point is of the requests since the one before.".to_owned(),
+        measure: "miss ratio, over the number of requests".to_owned(),
+        readout: (table.id.clone(), (1..table.heads.len()).collect()),
+        rows: first.map_or_else(Vec::new, |cell| {
+            let part = |&(from, part): &(usize, _)| stretch(from, &part);
+            cell.course.iter().map(part).collect()
+        }),
+        ..Plot::empty(axis, (0.0, end), scale, Unit::Share)
+    };
+    for (number, cell) in cells.iter().enumerate() {
+        let point = |&(from, part): &(usize, plimsoll_cache::simulate::Total)| {
+            (stretch(from, &part).1, part.miss_ratio())
+        };
+        let class = tone(number);
+        plot.keys.push(Key::Line(format!("line {class}"), cell.policy.clone()));
+        plot.lines.push(Line { class, pieces: vec![cell.course.iter().map(point).collect()] });
+    }
+    (plot, table)
+}
+
+/// Where a stretch begins, its middle, and where it ends.
+fn stretch(from: usize, part: &plimsoll_cache::simulate::Total) -> (f64, f64, f64) {
+    let (from, to) = (from as f64, from as f64 + part.requests as f64);
+    (from, f64::midpoint(from, to), to)
+}
+
+fn table(cells: &[&Cell], index: usize) -> Table {
+    let mut heads = vec![("requests".to_owned(), String::new())];
+    heads.extend(cells.iter().enumerate().map(|(n, cell)| (cell.policy.clone(), tone(n))));
+    let parts = cells.first().map_or(0, |cell| cell.course.len());
+    let row = |part: usize| {
+        let place = cells.first().map_or((0.0, 0.0, 0.0), |cell| {
+            let (from, total) = cell.course[part];
+            stretch(from, &total)
+        });
+        let mut row = vec![format!("{} to {}", whole(place.0), whole(place.2))];
+        row.extend(cells.iter().map(|cell| per_cent(cell.course[part].1.miss_ratio())));
+        row
+    };
+    Table {
+        id: format!("course-table-{index}"),
+        summary: "Table",
+        heads,
+        rows: (0..parts).map(row).collect(),
+    }
+}

@@ -1,0 +1,110 @@
+//! The page of a comparison of caches: every policy at every size, miss ratios over sizes, and over
+//! the trace.
+
+mod by_size;
+mod cells;
+mod course;
+mod curves;
+
+pub(crate) use curves::write as write_curves;
+
+use plimsoll_cache::capacity::Unit;
+use plimsoll_cache::simulate::Cell;
+
+use super::{document, headline, navigation, section};
+use crate::Caches;
+use crate::chart::unit::whole;
+
+/// Colours of policies, in order; more policies take them dashed, then dotted.
+const TONES: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c8", "c9"];
+const STROKES: [&str; 3] = ["", " dash", " thin"];
+
+/// The classes of the line of a policy by its number.
+fn tone(policy: usize) -> String {
+    let stroke = STROKES[(policy / TONES.len()) % STROKES.len()];
+    format!("{}{stroke}", TONES[policy % TONES.len()])
+}
+
+/// Writes the page.
+pub(crate) fn write(caches: &Caches<'_>) -> String {
+    let title = format!("Caches for {}", caches.name);
+    document(&title, "one", |m| {
+        m.tag("header", &[], |m| {
+            headline::write_brand(m);
+            m.leaf("h1", &[], &title);
+            m.leaf("p", &[("class", &"asked")], asked(caches));
+            headline::write_warnings(m, caches.warnings);
+            let links = [
+                ("#policies", "Policies and sizes"),
+                ("#sizes", "Over sizes"),
+                ("#course", "Over the trace"),
+                ("#about", "How it was counted"),
+            ];
+            navigation(m, &links);
+        });
+        m.tag("main", &[], |m| {
+            section(m, "policies", "Policies and sizes", |m| cells::write(m, caches));
+            section(m, "sizes", "Over sizes", |m| by_size::write(m, caches));
+            section(m, "course", "Over the trace", |m| course::write(m, caches));
+            section(m, "about", "How it was counted", |m| {
+                for words in about(caches) {
+                    m.leaf("p", &[("class", &"words")], words);
+                }
+            });
+        });
+    })
+}
+
+/// What was asked, in a sentence.
+fn asked(caches: &Caches<'_>) -> String {
+    let trace = caches.trace;
+    let number = |n: usize, one: &str, many: &str| match n {
+        1 => format!("one {one}"),
+        n => format!("{n} {many}"),
+    };
+    let bytes = trace
+        .footprint_bytes()
+        .map_or_else(String::new, |bytes| format!(" with {}", plimsoll_units::show_size(bytes)));
+    format!(
+        "{} requests of {} objects{bytes}, replayed through caches of {} and {}.",
+        whole(trace.len() as f64),
+        whole(f64::from(trace.distinct())),
+        number(caches.comparison.policies.len(), "policy", "policies"),
+        number(caches.comparison.sizes.len(), "size", "sizes"),
+    )
+}
+
+/// How it was counted.
+fn about(caches: &Caches<'_>) -> Vec<String> {
+    let mut words = vec![
+        "Every replay begins with an empty cache, and counts all requests. The miss ratio is the \
+         share of requests whose object was not inside; the byte miss ratio weighs each by the \
+         size of its object."
+            .to_owned(),
+        "An object larger than the cache is a miss, and does not come in. A hit does not change an \
+         object's size. Some policies refuse objects of themselves: S3-FIFO those larger than its \
+         small queue, 10% of the cache. An admission filter is a factor of its own, the same for \
+         all policies."
+            .to_owned(),
+    ];
+    if caches.comparison.skip > 0 {
+        words.push(format!(
+            "After {} requests it is counted a second time, apart from the warm-up.",
+            whole(caches.comparison.skip as f64)
+        ));
+    }
+    words
+}
+
+/// Cells of one unit, as sizes can be compared only within it.
+fn of_unit<'a>(caches: &Caches<'a>, unit: Unit) -> Vec<&'a Cell> {
+    caches.cells.iter().filter(|cell| cell.capacity.unit == unit).collect()
+}
+
+/// A capacity as it is shown.
+fn capacity(cell: &Cell) -> String {
+    match cell.capacity.unit {
+        Unit::Bytes => plimsoll_units::show_size(cell.capacity.amount),
+        Unit::Objects => format!("{} objects", whole(cell.capacity.amount as f64)),
+    }
+}
