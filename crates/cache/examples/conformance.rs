@@ -5,6 +5,8 @@
 //! the trace ("cachelab trace v1", integers only) lie beside this repository, in
 //! `../shared/reference/cache`. It ends with 1 where a cell that must agree does not.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
+
 use std::process::ExitCode;
 
 use plimsoll_cache::capacity::{Capacity, Unit};
@@ -92,40 +94,71 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     println!("trace: {} objects, {seconds:.1} s", trace.distinct());
     let next = trace.next_uses();
     let mut wrong = 0;
-    for line in csv.lines().skip(1) {
-        let cells: Vec<&str> = line.split(',').collect();
-        let name = if cells[0] == "twoq" { "2q" } else { cells[0] };
-        let Some(kind) = Kind::named(name) else { continue };
-        if !named.is_empty() && !named.iter().any(|wanted| wanted == name) {
-            continue;
-        }
-        let unit = if cells[1] == "unit" { Unit::Objects } else { Unit::Bytes };
-        let capacity = Capacity { amount: cells[2].parse()?, unit };
+    for cell in cells(&csv, &named)? {
+        let Some(kind) = Kind::named(&cell.policy) else { continue };
         let next: &[u32] = if kind.needs.next { &next } else { &[] };
         let settings = Settings::default();
-        let (settings, admission) = (&settings, None);
+        let (settings, admission, capacity) = (&settings, None, cell.capacity);
         let job = Job { trace: &trace, next, capacity, settings, admission, marks: &[] };
         let (counts, seconds) = timed(|| replay(kind, &job));
         let found = counts?.stretches[0].misses;
-        let expected: u64 = cells[5].parse()?;
-        let off = (found as f64 - expected as f64) / trace.len() as f64;
-        let within = WITHIN.iter().find(|(of, _)| *of == name).map_or(Some(0.0), |(_, w)| *w);
-        let verdict = match within {
-            None => "informative",
-            Some(within) if off.abs() <= within => "ok",
-            Some(_) => {
-                wrong += 1;
-                "WRONG"
-            }
-        };
+        let verdict = cell.verdict(found, trace.len());
+        wrong += u32::from(verdict.starts_with("WRONG"));
         println!(
-            "{name:9} {:5} {:>10} expected {expected} found {found} off {off:+.5} {verdict:11} \
-             {:6.1} M/s",
-            cells[1],
-            cells[2],
+            "{:16} {:7} {:>10} found {found:>7} {verdict:40} {:6.1} M/s",
+            cell.policy,
+            if capacity.unit == Unit::Objects { "objects" } else { "bytes" },
+            capacity.amount,
             trace.len() as f64 / seconds / 1e6
         );
     }
     println!("{wrong} wrong");
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// One policy of one capacity.
+struct Cell {
+    policy: String,
+    capacity: Capacity,
+    /// None where the reference does not have the policy.
+    misses: Option<u64>,
+}
+
+impl Cell {
+    #[expect(clippy::cast_precision_loss, reason = "ten million")]
+    fn verdict(&self, found: u64, requests: usize) -> String {
+        let Some(expected) = self.misses else { return "no reference".into() };
+        let off = (found as f64 - expected as f64) / requests as f64;
+        let within = WITHIN.iter().find(|(of, _)| *of == self.policy);
+        match within.map_or(Some(0.0), |(_, within)| *within) {
+            None => format!("informative: theirs {expected}, off {off:+.5}"),
+            Some(_) if found == expected => "exact".into(),
+            Some(within) if off.abs() <= within => format!("near {expected}, off {off:+.5}"),
+            Some(_) => format!("WRONG: wanted {expected}, off {off:+.5}"),
+        }
+    }
+}
+
+/// The cells of these policies, or of all of the reference; those that it does not have get the
+/// capacities of the others.
+fn cells(csv: &str, named: &[String]) -> Result<Vec<Cell>, Box<dyn std::error::Error>> {
+    let mut cells = Vec::new();
+    for line in csv.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let policy = if fields[0] == "twoq" { "2q" } else { fields[0] };
+        let unit = if fields[1] == "unit" { Unit::Objects } else { Unit::Bytes };
+        let capacity = Capacity { amount: fields[2].parse()?, unit };
+        let misses = Some(fields[5].parse()?);
+        cells.push(Cell { policy: policy.into(), capacity, misses });
+    }
+    let capacities: Vec<Capacity> =
+        cells.iter().filter(|cell| cell.policy == "fifo").map(|cell| cell.capacity).collect();
+    for policy in named {
+        if !cells.iter().any(|cell| cell.policy == *policy) {
+            let unknown = |&capacity| Cell { policy: policy.clone(), capacity, misses: None };
+            cells.extend(capacities.iter().map(unknown));
+        }
+    }
+    cells.retain(|cell| named.is_empty() || named.contains(&cell.policy));
+    Ok(cells)
 }

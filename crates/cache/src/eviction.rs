@@ -13,6 +13,7 @@ mod fifo;
 mod gds;
 mod gdsf;
 mod heap;
+mod indices;
 mod kind;
 mod lfu;
 mod lfuda;

@@ -3,21 +3,25 @@
 //! is a bound for policies that always insert, and for objects of one size only.
 //!
 //! Next uses are indices of requests, and no two objects share one. So what is inside is a set of
-//! indices: a bitmap over the trace, with a bit in the next level for each word that is not zero,
-//! up to one word. An object is inside at its request exactly where the bit of that request is
-//! set, which is read in sequence; the victim is the highest bit. What is never used again stands
-//! aside and leaves first, the latest before the others.
+//! indices, and an object is inside at its request exactly where the index of that request is in
+//! the set, which is read in sequence. The greatest of them stand aside in order, with their
+//! objects: most of what comes in is used later than all that is inside, and leaves next. What is
+//! never used again leaves before, the latest first.
 
 use crate::prefetch::fetch;
 use crate::trace::NEVER;
 
+use super::indices::Indices;
 use super::{Eviction, Gone, Input, Needs, Room, SettingError, Sizes, index};
 
 #[derive(Debug)]
 pub(super) struct Belady {
     /// For each object whether it is inside.
     inside: Vec<bool>,
-    coming: Indices,
+    /// Next uses of what is inside, but for the greatest. Those that are past stay in it: they
+    /// are below all that is still to come.
+    near: Indices,
+    far: Far,
     /// What is inside, and never used again.
     never: Vec<u32>,
     used: u64,
@@ -34,7 +38,8 @@ impl Eviction for Belady {
         room.settings.only(&[])?;
         Ok(Self {
             inside: vec![false; room.objects],
-            coming: Indices::default(),
+            near: Indices::default(),
+            far: Far::default(),
             never: Vec::new(),
             used: 0,
             capacity: room.capacity,
@@ -43,9 +48,8 @@ impl Eviction for Belady {
 
     #[inline(always)]
     fn hit<S: Sizes>(&mut self, input: &Input<'_, S>, at: usize) -> bool {
-        let inside = self.coming.has(at);
+        let inside = self.near.has(at) || self.far.take_least_if(index(at));
         if inside {
-            // The bit of this request stays: what is past is below all that is still to come.
             self.note(input, at);
         }
         inside
@@ -59,16 +63,7 @@ impl Eviction for Belady {
             return;
         }
         while self.used > self.capacity - size {
-            let victim = match self.never.pop() {
-                Some(victim) => victim,
-                None => match self.coming.take_highest() {
-                    Some(latest) => input.requests[latest],
-                    None => break,
-                },
-            };
-            if let Some(latest) = self.coming.highest() {
-                fetch(input.requests, index(latest));
-            }
+            let Some(victim) = self.victim(input.requests, at) else { break };
             self.inside[victim as usize] = false;
             self.used -= input.size(victim);
             gone.gone(victim);
@@ -82,124 +77,135 @@ impl Eviction for Belady {
         self.inside[object as usize]
     }
 
+    #[inline(always)]
+    fn prefetch(&self, object: u32) {
+        fetch(&self.inside, object);
+    }
+
     fn memory_bytes(&self) -> usize {
         let never = self.never.capacity() * size_of::<u32>();
-        self.inside.capacity() + self.coming.memory_bytes() + never
+        self.inside.capacity() + self.near.memory_bytes() + never
     }
 }
 
 impl Belady {
+    /// The object of request `at` is inside now, until its next use.
     #[inline(always)]
     fn note<S: Sizes>(&mut self, input: &Input<'_, S>, at: usize) {
-        match input.next[at] {
-            NEVER => self.never.push(input.requests[at]),
-            next => self.coming.add(next as usize, input.requests.len()),
+        let (next, object) = (input.next[at], input.requests[at]);
+        if next == NEVER {
+            self.never.push(object);
+            return;
         }
+        let mut near = |next: u32| self.near.add(next as usize, input.requests.len());
+        if next > self.far.least() && self.far.is_full() {
+            self.far.spill(&mut near);
+        }
+        // Again, as the least is another after a spill.
+        if next > self.far.least() {
+            self.far.add(Use { next, object });
+        } else {
+            near(next);
+        }
+    }
+
+    #[inline(always)]
+    fn victim(&mut self, requests: &[u32], at: usize) -> Option<u32> {
+        if let Some(victim) = self.never.pop() {
+            return Some(victim);
+        }
+        if self.far.count == 0 {
+            self.refill(requests, at);
+        }
+        self.far.pop()
+    }
+
+    #[inline(never)]
+    fn refill(&mut self, requests: &[u32], at: usize) {
+        let mut uses = [Use { next: 0, object: 0 }; HALF];
+        let mut count = 0;
+        for place in &mut uses {
+            match self.near.take_highest() {
+                Some(next) if next > at => *place = Use { next: index(next), object: 0 },
+                _ => break,
+            }
+            count += 1;
+        }
+        // Together, so that memory is asked for all of them at once.
+        for one in &mut uses[..count] {
+            one.object = requests[one.next as usize];
+        }
+        uses[..count].reverse();
+        self.far.uses[..HALF].copy_from_slice(&uses);
+        self.far.count = count;
     }
 }
 
-/// A set of numbers of which the highest is known.
+/// The most objects that stand aside, and how many change sides at once.
+const MOST: usize = 2 * HALF;
+const HALF: usize = 4;
+
+/// An object that is inside, and its next use.
+#[derive(Debug, Clone, Copy, Default)]
+struct Use {
+    next: u32,
+    object: u32,
+}
+
+/// Those that are used the latest, in order.
 #[derive(Debug, Default)]
-struct Indices {
-    /// One bit a number; then one bit a word of the level before, up to a level of one word.
-    levels: Vec<Vec<u64>>,
+struct Far {
+    uses: [Use; MOST],
+    count: usize,
 }
 
-const BITS: usize = 64;
-
-impl Indices {
+impl Far {
+    /// The least next use; [`NEVER`] where there is none.
     #[inline(always)]
-    fn has(&self, number: usize) -> bool {
-        let word = self.levels.first().and_then(|level| level.get(number / BITS));
-        word.is_some_and(|word| word >> (number % BITS) & 1 == 1)
-    }
-
-    /// Adds a number below `all`, which is the same every time.
-    #[inline(always)]
-    fn add(&mut self, number: usize, all: usize) {
-        if self.levels.is_empty() {
-            self.reserve(all);
-        }
-        let mut at = number;
-        for level in &mut self.levels {
-            let word = &mut level[at / BITS];
-            let before = std::mem::replace(word, *word | 1 << (at % BITS));
-            if before != 0 {
-                return;
-            }
-            at /= BITS;
-        }
+    fn least(&self) -> u32 {
+        if self.count == 0 { NEVER } else { self.uses[0].next }
     }
 
     #[inline(always)]
-    fn highest(&self) -> Option<usize> {
-        let mut at = 0;
-        for level in self.levels.iter().rev() {
-            let bit = level[at].checked_ilog2()?;
-            at = at * BITS + bit as usize;
-        }
-        (!self.levels.is_empty()).then_some(at)
+    fn is_full(&self) -> bool {
+        self.count == MOST
     }
 
+    /// Adds one that is not the least; there must be room.
     #[inline(always)]
-    fn take_highest(&mut self) -> Option<usize> {
-        let highest = self.highest()?;
-        let mut at = highest;
-        for level in &mut self.levels {
-            let word = &mut level[at / BITS];
-            *word ^= 1 << (at % BITS);
-            if *word != 0 {
-                break;
-            }
-            at /= BITS;
+    fn add(&mut self, new: Use) {
+        let mut at = self.count;
+        while at > 0 && self.uses[at - 1].next > new.next {
+            self.uses[at] = self.uses[at - 1];
+            at -= 1;
         }
-        Some(highest)
+        self.uses[at] = new;
+        self.count += 1;
     }
 
-    #[cold]
-    fn reserve(&mut self, all: usize) {
-        let mut words = all;
-        loop {
-            words = words.div_ceil(BITS).max(1);
-            self.levels.push(vec![0; words]);
-            if words == 1 {
-                return;
-            }
-        }
+    /// Takes the object of the greatest.
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u32> {
+        self.count = self.count.checked_sub(1)?;
+        Some(self.uses[self.count].object)
     }
 
-    fn memory_bytes(&self) -> usize {
-        self.levels.iter().map(|level| level.capacity() * size_of::<u64>()).sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn the_highest_is_the_highest(
-            all in prop_oneof![Just(1usize), Just(64), Just(65), Just(5000), Just(300_000)],
-            steps in proptest::collection::vec(any::<Option<u32>>(), 0..300),
-        ) {
-            let (mut indices, mut set) = (Indices::default(), BTreeSet::new());
-            for step in steps {
-                match step {
-                    Some(number) => {
-                        let number = number as usize % all;
-                        indices.add(number, all);
-                        set.insert(number);
-                        prop_assert!(indices.has(number));
-                    }
-                    None => prop_assert_eq!(indices.take_highest(), set.pop_last()),
-                }
-            }
-            prop_assert!((0..all).all(|number| indices.has(number) == set.contains(&number)));
+    /// Takes the least where this is its next use; whether it is.
+    #[inline(always)]
+    fn take_least_if(&mut self, next: u32) -> bool {
+        let found = self.least() == next;
+        if found {
+            self.uses.copy_within(1.., 0);
+            self.count -= 1;
         }
+        found
+    }
+
+    /// Gives away the lesser half of all that can be.
+    #[inline(always)]
+    fn spill(&mut self, mut to: impl FnMut(u32)) {
+        self.uses[..HALF].iter().for_each(|one| to(one.next));
+        self.uses.copy_within(HALF.., 0);
+        self.count -= HALF;
     }
 }

@@ -1,6 +1,7 @@
-//! LFUDA, LFU with dynamic aging (Arlitt, Cherkasova, Dilley, Friedrich and Jin, "Evaluating content
-//! management techniques for Web proxy caches", HPL-98-173, 1999): the priority of an object is
-//! `L + frequency`, where `L` is the priority of what left last. Ties leave by their oldest request.
+//! LFUDA, LFU with dynamic aging (Arlitt, Cherkasova, Dilley, Friedrich and Jin, "Evaluating
+//! content management techniques for Web proxy caches", HPL-98-173, 1999): the priority of an
+//! object is `L + frequency`, where `L` is the priority of what left last. Ties leave by their
+//! oldest request.
 //!
 //! Neither libCacheSim's policy of the name, which ages by the least frequency inside and at every
 //! request, nor Squid's, which is `squid-heap-lfuda`. At equal sizes it is GDSF.

@@ -142,6 +142,9 @@ impl Lirs {
     #[inline(always)]
     fn make_low_room<S: Sizes>(&mut self, size: u64, input: &Input<'_, S>, gone: &mut impl Gone) {
         while self.low_used + size > self.low_room {
+            // Something is LIR, and has to be at the bottom. It is not yet where the first of them
+            // came in above others.
+            self.prune(input);
             let Some(bottom) = self.stack.front(0) else { return };
             let freed = input.size(bottom);
             self.stack.take(bottom, freed);

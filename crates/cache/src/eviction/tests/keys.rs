@@ -293,6 +293,15 @@ proptest! {
         agrees("belady", &case, Belady::default())?;
     }
 
+    /// Enough objects inside for next uses to change sides.
+    #[test]
+    fn belady_of_many(
+        requests in proptest::collection::vec(0..32u32, 1..400),
+        capacity in 6..30u64,
+    ) {
+        agrees("belady", &Case::new(&requests, &[1; 32], capacity), Belady::default())?;
+    }
+
     #[test]
     fn lru_k(case in cases(), k in 1..4usize, is_kept in any::<bool>()) {
         let history = if is_kept { "kept" } else { "dropped" };
@@ -303,7 +312,8 @@ proptest! {
 
     #[test]
     fn w_tiny_lfu(any in cases(), equal in equal_cases(), capacity in 100..500u64) {
-        let small = Case { sizes: any.sizes.iter().map(|size| size % 6).collect(), capacity, ..any.clone() };
+        let sizes = any.sizes.iter().map(|size| size % 6).collect();
+        let small = Case { sizes, capacity, ..any.clone() };
         for case in [any, equal, small] {
             agrees("wtinylfu", &case, WTinyLfu::new(&case))?;
         }

@@ -250,6 +250,7 @@ impl Lirs {
     /// Brings the LIR objects down to `room`; `q` takes what loses its status, up to `q_room`.
     fn demote(&mut self, case: &Case, room: u64, q_room: u64) {
         while case.total(&self.lir) > room {
+            self.prune();
             let bottom = self.s.remove(0);
             assert!(self.lir.contains(&bottom));
             self.lir.retain(|&other| other != bottom);
