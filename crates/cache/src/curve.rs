@@ -61,7 +61,7 @@ pub enum CurveError {
     Setting(#[from] SettingError),
 }
 
-/// Capacities from one to another, both included, evenly spaced by ratio and rounded down; fewer
+/// Capacities from one to another, both included, evenly spaced by ratio and rounded; fewer
 /// than `count` where rounding gives the same ones.
 ///
 /// *Shape*: rising, none twice; `from` alone where `to` is not above it or `count` below 2.
@@ -77,7 +77,7 @@ pub fn spaced(from: u64, to: u64, count: usize) -> Vec<u64> {
         #[expect(clippy::cast_precision_loss, reason = "places of a chart")]
         let part = step as f64 / steps;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below `to`")]
-        let capacity = (first * libm::pow(last / first, part)) as u64;
+        let capacity = libm::round(first * libm::pow(last / first, part)) as u64;
         capacities.push(capacity.clamp(from, to));
     }
     capacities.push(to);

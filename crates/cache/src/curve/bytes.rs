@@ -8,14 +8,15 @@
 //!
 //! *Source*: Mattson et al. 1970, for sizes that differ.
 
+use crate::eviction::{Narrow, Sizes, Wide};
 use crate::prefetch::fetch;
 use crate::trace::{SizeTable, Trace};
 
 use super::sums::Sums;
 use super::{CurveError, Misses};
 
-/// How long the line of places is, in objects of the trace: short, as a place takes 8 bytes.
-const LINE: u64 = 2;
+/// How long the line of places is, in objects of the trace; each place takes 8 bytes.
+const LINE: u64 = 3;
 
 /// How many requests ahead memory is asked for the place of an object, and for the sums there.
 const AHEAD: usize = 32;
@@ -46,14 +47,18 @@ pub(super) fn scaled(
     // Hits by the first capacity that has them; the last place is for those that none has.
     let mut hits = vec![(0u64, 0u64); rising.len() + 1];
     let mut all = (0, 0);
-    depths(trace, sizes, |own, others| {
+    let mut count = |own: u64, others: Option<u64>| {
         all = (all.0 + 1, all.1 + own);
         if let Some(others) = others {
             let depth = grown(others, rate).saturating_add(own);
             let here = &mut hits[rising.partition_point(|&capacity| capacity < depth)];
             *here = (here.0 + 1, here.1 + own);
         }
-    });
+    };
+    match sizes {
+        SizeTable::Narrow(sizes) => depths(trace, Narrow(sizes), &mut count),
+        SizeTable::Wide(sizes) => depths(trace, Wide(sizes), &mut count),
+    }
     for place in 1..hits.len() {
         hits[place] = (hits[place].0 + hits[place - 1].0, hits[place].1 + hits[place - 1].1);
     }
@@ -93,13 +98,13 @@ struct Latest {
 
 /// Gives each request's size to `each`, and the sizes of the others asked for since the last
 /// request to its object; `None` for a first one.
-fn depths(trace: &Trace, sizes: &SizeTable, each: impl FnMut(u64, Option<u64>)) {
+fn depths(trace: &Trace, sizes: impl Sizes, each: impl FnMut(u64, Option<u64>)) {
     let requests = u64::try_from(trace.len()).unwrap_or(u64::MAX);
     let longest = (u64::from(trace.distinct()) * LINE).max(64).min(requests);
     walk(trace, sizes, u32::try_from(longest + 1).unwrap_or(u32::MAX), each);
 }
 
-fn walk(trace: &Trace, sizes: &SizeTable, line: u32, mut each: impl FnMut(u64, Option<u64>)) {
+fn walk(trace: &Trace, sizes: impl Sizes, line: u32, mut each: impl FnMut(u64, Option<u64>)) {
     let mut stack = Stack {
         latest: vec![Latest::default(); trace.distinct() as usize],
         holes: Sums::new(line as usize),
@@ -112,6 +117,7 @@ fn walk(trace: &Trace, sizes: &SizeTable, line: u32, mut each: impl FnMut(u64, O
     for (at, &object) in requests.iter().enumerate() {
         if let Some(&coming) = requests.get(at + AHEAD) {
             fetch(&stack.latest, coming);
+            sizes.prefetch(coming);
         }
         if let Some(&coming) = requests.get(at + AHEAD_OF_SUMS) {
             stack.holes.prefetch(stack.latest[coming as usize].place);
@@ -144,14 +150,14 @@ impl Stack {
 
     /// Numbers the places of the objects below `seen` anew, without holes.
     #[cold]
-    fn close_ranks(&mut self, seen: u32, sizes: &SizeTable) {
-        let mut order: Vec<Option<u32>> = vec![None; self.line as usize];
+    fn close_ranks(&mut self, seen: u32, sizes: impl Sizes) {
+        let mut order = vec![seen; self.line as usize];
         for (object, latest) in (0..seen).zip(&self.latest) {
-            order[latest.place as usize] = Some(object);
+            order[latest.place as usize] = object;
         }
         self.holes.clear();
         (self.now, self.total) = (0, 0);
-        for object in order.into_iter().flatten() {
+        for object in order.into_iter().filter(|&object| object < seen) {
             self.top(object, sizes.of(object));
         }
     }
@@ -190,10 +196,12 @@ mod tests {
             let trace = made::sized(&asked);
             let mut found = Vec::new();
             let line = trace.distinct() + spare;
-            walk(&trace, trace.sizes().unwrap(), line, |_, others| found.push(others));
+            let sizes: Vec<u64> =
+                (0..trace.distinct()).map(|object| trace.sizes().unwrap().of(object)).collect();
+            walk(&trace, Wide(&sizes), line, |_, others| found.push(others));
             prop_assert_eq!(&found, &by_list(&trace));
             found.clear();
-            depths(&trace, trace.sizes().unwrap(), |_, others| found.push(others));
+            depths(&trace, Wide(&sizes), |_, others| found.push(others));
             prop_assert_eq!(&found, &by_list(&trace));
         }
 

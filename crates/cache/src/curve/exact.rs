@@ -1,5 +1,7 @@
 //! The exact miss-ratio curve of LRU over all capacities in objects, from one pass.
 
+use crate::eviction::{Narrow, Sizes, Wide};
+use crate::prefetch::fetch;
 use crate::trace::{SizeTable, Trace};
 
 use super::Misses;
@@ -37,43 +39,46 @@ pub struct Curve {
 pub fn exact(trace: &Trace) -> Curve {
     match trace.sizes() {
         None => exact_in_requests(trace),
-        Some(SizeTable::Narrow(sizes)) => weighed(trace, |object| sizes[object as usize].into()),
-        Some(SizeTable::Wide(sizes)) => weighed(trace, |object| sizes[object as usize]),
+        Some(SizeTable::Narrow(sizes)) => weighed(trace, Narrow(sizes)),
+        Some(SizeTable::Wide(sizes)) => weighed(trace, Wide(sizes)),
     }
 }
 
 /// As [`exact`], without bytes: what a trace without sizes would give.
 #[must_use]
 pub fn exact_in_requests(trace: &Trace) -> Curve {
+    // The place of depth 0 takes the first requests.
     let mut hits = vec![0u32; trace.distinct() as usize + 1];
-    depths(trace, |_, depth| {
-        if let Some(depth) = depth {
-            hits[depth as usize] += 1;
+    depths(trace, |block| {
+        for met in block {
+            fetch(&hits, met.depth);
+        }
+        for met in block {
+            hits[met.depth as usize] += 1;
         }
     });
+    hits[0] = 0;
     for capacity in 1..hits.len() {
         hits[capacity] += hits[capacity - 1];
     }
-    let requests = trace.len() as u64;
-    Curve {
-        hits,
-        hit_bytes: Vec::new(),
-        requested: Misses { misses: requests, missed_bytes: None },
-        first: u64::from(trace.distinct()),
-    }
+    let requested = Misses { misses: trace.len() as u64, missed_bytes: None };
+    Curve { hits, hit_bytes: Vec::new(), requested, first: u64::from(trace.distinct()) }
 }
 
-fn weighed(trace: &Trace, size: impl Fn(u32) -> u64) -> Curve {
+fn weighed(trace: &Trace, sizes: impl Sizes) -> Curve {
     // Side by side: both are written at the same depth.
     let mut hits = vec![(0u32, 0u64); trace.distinct() as usize + 1];
-    let mut first_bytes = 0;
-    depths(trace, |object, depth| match depth {
-        Some(depth) => {
-            let here = &mut hits[depth as usize];
-            *here = (here.0 + 1, here.1 + size(object));
+    depths(trace, |block| {
+        for met in block {
+            fetch(&hits, met.depth);
+            sizes.prefetch(met.object);
         }
-        None => first_bytes += size(object),
+        for met in block {
+            let here = &mut hits[met.depth as usize];
+            *here = (here.0 + 1, here.1 + sizes.of(met.object));
+        }
     });
+    let first_bytes = std::mem::take(&mut hits[0]).1;
     let mut sum = (0, 0);
     let (hits, hit_bytes): (Vec<u32>, Vec<u64>) = hits
         .into_iter()

@@ -5,12 +5,45 @@
 //! its own line of memory. Here a level is one line, added to by a few vector instructions, and the
 //! lines of all levels are known from the place alone, so nothing waits for anything.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, BitAnd};
 
 use crate::prefetch::fetch;
 
 /// Children of a node: 16 of 4 bytes are a line of memory.
 const FAN: usize = 16;
+
+/// What can be added up.
+pub(super) trait Amount:
+    Copy + Default + AddAssign + BitAnd<Output = Self> + 'static
+{
+    /// All ones for the children before this one, else zeros: adding without a branch.
+    fn before(child: usize) -> &'static [Self; FAN];
+}
+
+/// The rows of [`Amount::before`] for a type of unsigned numbers.
+macro_rules! amount {
+    ($number:ty) => {
+        impl Amount for $number {
+            #[inline(always)]
+            fn before(child: usize) -> &'static [Self; FAN] {
+                static ROWS: [[$number; FAN]; FAN] = {
+                    let mut rows = [[0; FAN]; FAN];
+                    let mut cell = 0;
+                    while cell < FAN * FAN {
+                        let (child, before) = (cell / FAN, cell % FAN);
+                        rows[child][before] = if before < child { <$number>::MAX } else { 0 };
+                        cell += 1;
+                    }
+                    rows
+                };
+                &ROWS[child]
+            }
+        }
+    };
+}
+
+amount!(u32);
+amount!(u64);
 
 /// Amounts at places, and the sum of those behind any place.
 #[derive(Debug)]
@@ -19,7 +52,7 @@ pub(super) struct Sums<T> {
     levels: Vec<Vec<[T; FAN]>>,
 }
 
-impl<T: Copy + Default + AddAssign> Sums<T> {
+impl<T: Amount> Sums<T> {
     /// Nothing at each of so many places.
     pub(super) fn new(places: usize) -> Self {
         let (mut levels, mut nodes) = (Vec::new(), places.div_ceil(FAN).max(1));
@@ -39,9 +72,9 @@ impl<T: Copy + Default + AddAssign> Sums<T> {
             let (node, child) = (place / FAN, place % FAN);
             let node_sums = &mut level[node];
             behind += node_sums[child];
-            // Every child is added to, most of them nothing: no branch, and whole vectors.
-            for (before, sum) in node_sums.iter_mut().enumerate() {
-                *sum += if before < child { amount } else { T::default() };
+            // Every child is added to, many of them nothing: no branch, and whole vectors.
+            for (sum, &mask) in node_sums.iter_mut().zip(T::before(child)) {
+                *sum += amount & mask;
             }
             place = node;
         }
