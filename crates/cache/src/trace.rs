@@ -30,8 +30,8 @@ use std::ops::Range;
 
 pub use error::TraceError;
 pub use format::{Format, UnknownFormat};
-pub use told::{Skipped, Told, UnreadableLine};
 pub use sampled::{RateError, Sampling};
+pub use told::{Skipped, Told, UnreadableLine};
 
 /// Requests to objects, and what is known of them.
 ///

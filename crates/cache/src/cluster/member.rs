@@ -105,6 +105,13 @@ impl<'a> Member<'a> {
         self.from_memory(moment.at);
     }
 
+    /// After the last request: what left at hits is counted.
+    pub(super) fn settle(&mut self) {
+        self.gone.clear();
+        self.cache.settle(&mut self.gone);
+        self.counts.evictions += self.gone.len() as u64;
+    }
+
     /// Notes that the copy was confirmed or replaced where it stands.
     pub(super) fn confirm(&mut self, moment: &Moment) {
         self.note(moment.object, moment.version, moment.second);

@@ -236,6 +236,7 @@ impl<'a> World<'a> {
     /// What is held at the end, and how often more than once.
     fn finish(mut self) -> Counts {
         let nodes = self.cluster.nodes;
+        self.members.iter_mut().for_each(Member::settle);
         for object in 0..self.trace.distinct() {
             let mut copies = 0u64;
             for (number, member) in self.members.iter_mut().enumerate() {

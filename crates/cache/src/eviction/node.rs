@@ -14,6 +14,9 @@ pub trait Node {
     /// As [`Eviction::insert`]; what leaves is added to `gone`.
     fn insert(&mut self, at: usize, gone: &mut Vec<u32>);
 
+    /// As [`Eviction::settle`].
+    fn settle(&mut self, gone: &mut Vec<u32>);
+
     /// As [`Eviction::contains`].
     fn contains(&self, object: u32) -> bool;
 }
@@ -31,6 +34,10 @@ impl<P: Eviction, S: Sizes> Node for Held<'_, P, S> {
 
     fn insert(&mut self, at: usize, gone: &mut Vec<u32>) {
         self.policy.insert(&self.input, at, gone);
+    }
+
+    fn settle(&mut self, gone: &mut Vec<u32>) {
+        self.policy.settle(gone);
     }
 
     fn contains(&self, object: u32) -> bool {

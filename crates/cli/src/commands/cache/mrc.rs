@@ -12,7 +12,7 @@ use anyhow::Result;
 use plimsoll_cache::capacity::{Capacity, Size, Unit};
 use plimsoll_cache::curve::{Point, lru, miniature, sampled, spaced};
 use plimsoll_cache::eviction::Policy;
-use plimsoll_cache::trace::sampled::Sampling;
+use plimsoll_cache::trace::Sampling;
 use plimsoll_report::DrawnCurve;
 use plimsoll_units::{ParseError, count, share, show_share};
 use std::fmt::Write as _;
