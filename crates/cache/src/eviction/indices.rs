@@ -1,5 +1,5 @@
-//! A set of numbers of which the highest is found at once: a bitmap, with a bit in the next level for
-//! each word that is not zero, up to a level of one word. A hundred million numbers have five
+//! A set of numbers of which the highest is found at once: a bitmap, with a bit in the next level
+//! for each word that is not zero, up to a level of one word. A hundred million numbers have five
 //! levels, and all but the lowest two fit the nearest cache.
 
 /// A set of numbers of which the highest is known.
