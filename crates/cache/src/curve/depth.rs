@@ -1,5 +1,5 @@
-//! The depth of each request in the LRU stack, counted in objects: one more than the number of other
-//! objects asked for since the last request to this one. LRU of a capacity hits exactly the
+//! The depth of each request in the LRU stack, counted in objects: one more than the number of
+//! other objects asked for since the last request to this one. LRU of a capacity hits exactly the
 //! requests whose depth is not above it, so one pass knows all capacities.
 //!
 //! *Source*: Mattson, Gecsei, Slutz and Traiger, *Evaluation techniques for storage hierarchies*,
