@@ -12,7 +12,7 @@ mod reference;
 use std::fs;
 
 use plimsoll_cache::capacity::{Capacity, Unit};
-use plimsoll_cache::curve::{exact, exact_in_requests, in_bytes, spaced};
+use plimsoll_cache::curve::{exact, exact_in_requests, in_bytes, largest_difference, spaced};
 use plimsoll_cache::eviction::{Kind, Settings};
 use plimsoll_cache::replay::{Job, replay};
 use plimsoll_cache::trace::{Names, Trace};
@@ -61,5 +61,9 @@ fn main() {
             marks: &[],
         };
         timed("a replay of lru, 96205 objects", count, || replay(lru, &job)).ok();
+    }
+    for (what, from) in [("also below", 64 << 10), ("at and above", 8 << 20)] {
+        let found = largest_difference(&sized, &spaced(from, footprint, 8)).expect("sizes");
+        println!("in bytes, capacities {what} the largest object: {found:?}");
     }
 }

@@ -1,7 +1,9 @@
-//! The depth of each request in the LRU stack, counted in objects (Mattson, Gecsei, Slutz and
-//! Traiger, *Evaluation techniques for storage hierarchies*, IBM Systems Journal 9(2), 1970): one
-//! more than the number of other objects asked for since the last request to this one. LRU of a
-//! capacity hits exactly the requests whose depth is not above it, so one pass knows all capacities.
+//! The depth of each request in the LRU stack, counted in objects: one more than the number of
+//! other objects asked for since the last request to this one. LRU of a capacity hits exactly the
+//! requests whose depth is not above it, so one pass knows all capacities.
+//!
+//! *Source*: Mattson, Gecsei, Slutz and Traiger, *Evaluation techniques for storage hierarchies*,
+//! IBM Systems Journal 9(2), 1970.
 //!
 //! # How it is counted
 //!

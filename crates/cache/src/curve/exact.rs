@@ -22,7 +22,7 @@ pub struct Curve {
 ///
 /// *Shape*: equal, at every capacity, to what [`crate::replay::replay`] of `lru` counts there.
 ///
-/// *Cost*: linear in requests; 8 bytes an object, 16 where it has a size.
+/// *Cost*: linear in requests; 8 bytes an object, 32 where it has a size.
 ///
 /// *Source*: Mattson et al. 1970, see `depth.rs`.
 ///
