@@ -57,7 +57,7 @@ pub struct Stretch {
 /// *Errors*: a setting that the policy cannot take.
 ///
 /// *Panics*: where objects have bytes by the capacity's unit but not by the trace, which
-/// [`Capacity::parse`] rules out.
+/// [`crate::capacity::Size::of`] rules out.
 pub fn replay(kind: &Kind, job: &Job<'_>) -> Result<Counts, SettingError> {
     (kind.run)(job)
 }

@@ -74,6 +74,9 @@ pub(crate) struct CacheSimulate {
     /// Count what follows so many requests, or such a share of them, apart as well
     #[arg(long, value_name = "N|SHARE", help_heading = "What is simulated")]
     pub(crate) skip: Option<String>,
+    /// Tell for each size what no policy undercuts, whatever the sizes of objects
+    #[arg(long, help_heading = "What is simulated")]
+    pub(crate) bound: bool,
     /// Print the policies that there are
     #[arg(long)]
     pub(crate) list_policies: bool,

@@ -27,6 +27,7 @@ mod page;
 mod searched;
 mod view;
 
+use plimsoll_cache::bound::Bound;
 use plimsoll_cache::curve::Point;
 use plimsoll_cache::simulate::{Cell, Comparison};
 use plimsoll_cache::trace::Trace;
@@ -121,6 +122,8 @@ pub struct Caches<'a> {
     pub comparison: &'a Comparison,
     /// What came out, in the comparison's order.
     pub cells: &'a [Cell],
+    /// What no policy undercuts, where it was asked for.
+    pub bounds: &'a [Bound],
 }
 
 /// Makes the page of a comparison of caches: every policy at every size, miss ratios over sizes and

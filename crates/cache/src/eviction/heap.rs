@@ -27,7 +27,6 @@ impl Entry {
     }
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the high half")]
     pub(super) fn priority(self) -> f64 {
         f64::from_bits((self.packed >> 64) as u64)
     }
@@ -66,10 +65,10 @@ impl Heap {
     /// Takes the top away.
     #[inline(always)]
     pub(super) fn pop(&mut self) {
-        if let Some(last) = self.entries.pop() {
-            if !self.entries.is_empty() {
-                self.replace_top(last);
-            }
+        if let Some(last) = self.entries.pop()
+            && !self.entries.is_empty()
+        {
+            self.replace_top(last);
         }
     }
 

@@ -2,9 +2,9 @@
 //! queue of those asked for twice more, and a ghost queue that remembers what left the small one.
 //!
 //! As libcachesim 0.3.5 has it: 10% of the capacity for the small queue, ghosts of 90%, and until
-//! the first eviction an object goes to the main queue where the small one is full. An object larger
-//! than the small queue is refused; one exactly as large is taken (theirs evicts for it, and drops
-//! it).
+//! the first eviction an object goes to the main queue where the small one is full. An object
+//! larger than the small queue is refused; one exactly as large is taken (theirs evicts for it, and
+//! drops it).
 
 use crate::prefetch::fetch;
 

@@ -9,7 +9,8 @@ use crate::interrupt::Interrupts;
 use crate::terminal::error::{UsageError, read};
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_cache::capacity::Unit;
+use plimsoll_cache::bound::{Bound, pfoo_lower};
+use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total, simulate};
 use plimsoll_units::{count, share};
@@ -53,16 +54,56 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         say("interrupted before every replay was done");
         return Ok(Exit::Incomplete);
     };
+    let bounds = if args.bound { bounds(&opened, &cells)? } else { Vec::new() };
+    let done = Done {
+        warnings: warnings(&opened, &comparison, &cells),
+        opened,
+        comparison,
+        cells,
+        bounds,
+    };
     if args.json {
-        print(&format!("{:#}\n", json(&opened, &comparison, &cells)))?;
+        print(&format!("{:#}\n", json(&done)))?;
     } else {
-        print(&table::render(&opened, &comparison, &cells))?;
+        print(&table::render(&done))?;
     }
     if let Some(path) = &args.report {
-        write_report(&opened, &comparison, &cells, args, path)?;
+        write_report(&done, args, path)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(Exit::Held)
+}
+
+/// A comparison that was made.
+pub(super) struct Done {
+    pub(super) opened: Opened,
+    pub(super) comparison: Comparison,
+    pub(super) cells: Vec<Cell>,
+    pub(super) bounds: Vec<Bound>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// What a reader should know of the trace, and of what was asked for.
+fn warnings(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> Vec<String> {
+    let mut warnings = opened.told.warnings();
+    let by_bytes = cells.iter().any(|cell| cell.capacity.unit == Unit::Bytes);
+    let belady = comparison.policies.iter().any(|policy| policy.kind.name == "belady");
+    if belady && by_bytes {
+        let text = "belady is no bound where sizes differ: --bound tells what no policy undercuts";
+        warnings.push(text.to_owned());
+    }
+    warnings
+}
+
+/// What no policy undercuts at the sizes of the cells, each once.
+fn bounds(opened: &Opened, cells: &[Cell]) -> Result<Vec<Bound>, UsageError> {
+    let mut capacities: Vec<Capacity> = Vec::new();
+    for cell in cells {
+        if !capacities.contains(&cell.capacity) {
+            capacities.push(cell.capacity);
+        }
+    }
+    pfoo_lower(&opened.trace, &capacities).map_err(usage)
 }
 
 /// How many requests are skipped: a number of them, or a share.
@@ -98,14 +139,33 @@ fn policies(json: bool) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
-fn json(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> serde_json::Value {
-    let results: Vec<_> = cells.iter().map(|cell| result(cell, comparison)).collect();
-    serde_json::json!({
+fn json(done: &Done) -> serde_json::Value {
+    let results: Vec<_> = done.cells.iter().map(|cell| result(cell, &done.comparison)).collect();
+    let mut value = serde_json::json!({
         "schema": 1,
-        "warnings": opened.told.warnings(),
-        "trace": trace_json(opened),
+        "warnings": done.warnings,
+        "trace": trace_json(&done.opened),
         "results": results,
-    })
+    });
+    if let (false, Some(object)) = (done.bounds.is_empty(), value.as_object_mut()) {
+        let bound = |bound: &Bound| {
+            serde_json::json!({
+                "capacity": bound.capacity.amount,
+                "unit": unit(&bound.capacity),
+                "misses": bound.misses,
+                "missed_bytes": bound.missed_bytes,
+            })
+        };
+        object.insert("bounds".to_owned(), done.bounds.iter().map(bound).collect());
+    }
+    value
+}
+
+fn unit(capacity: &Capacity) -> &'static str {
+    match capacity.unit {
+        Unit::Bytes => "bytes",
+        Unit::Objects => "objects",
+    }
 }
 
 fn result(cell: &Cell, comparison: &Comparison) -> serde_json::Value {
@@ -113,7 +173,7 @@ fn result(cell: &Cell, comparison: &Comparison) -> serde_json::Value {
         "policy": cell.policy,
         "size": cell.size,
         "capacity": cell.capacity.amount,
-        "unit": match cell.capacity.unit { Unit::Bytes => "bytes", Unit::Objects => "objects" },
+        "unit": unit(&cell.capacity),
         "evictions": cell.evictions,
         "memory_bytes": cell.memory_bytes,
         "cpu_s": cell.cpu_s,
@@ -143,20 +203,15 @@ fn total(of: &Total) -> serde_json::Value {
 }
 
 /// Writes the page of a comparison.
-fn write_report(
-    opened: &Opened,
-    comparison: &Comparison,
-    cells: &[Cell],
-    args: &CacheSimulate,
-    path: &Path,
-) -> Result<()> {
+fn write_report(done: &Done, args: &CacheSimulate, path: &Path) -> Result<()> {
     let name = args.trace.as_deref().and_then(Path::file_name).unwrap_or_default();
     let page = plimsoll_report::caches_page(&plimsoll_report::Caches {
-        trace: &opened.trace,
+        trace: &done.opened.trace,
         name: &name.to_string_lossy(),
-        warnings: &opened.told.warnings(),
-        comparison,
-        cells,
+        warnings: &done.warnings,
+        comparison: &done.comparison,
+        cells: &done.cells,
+        bounds: &done.bounds,
     });
     write_whole(path, &page)
 }

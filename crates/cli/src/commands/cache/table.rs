@@ -1,14 +1,17 @@
 //! A comparison of caches as a person reads it.
 
 use super::Opened;
+use super::simulate::Done;
 use crate::terminal::paint::Paint;
+use plimsoll_cache::bound::Bound;
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::simulate::{Cell, Comparison};
 use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
 use std::fmt::Write as _;
 
 /// What the trace is, a row a cell, and what a reader has to know.
-pub(super) fn render(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> String {
+pub(super) fn render(done: &Done) -> String {
+    let Done { opened, comparison, cells, bounds, warnings } = done;
     let paint = Paint::stdout();
     let mut out = about(opened);
     let sized = opened.trace.sizes().is_some();
@@ -27,10 +30,25 @@ pub(super) fn render(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -
     rows.extend(cells.iter().map(|cell| row(cell, comparison, sized)));
     out.push('\n');
     align(&mut out, &rows, paint);
-    for warning in opened.told.warnings() {
+    for bound in bounds {
+        let _ = writeln!(out, "{}", paint.dim(&bound_line(bound, cells)));
+    }
+    for warning in warnings {
         let _ = writeln!(out, "note: {warning}");
     }
     out
+}
+
+/// What no policy undercuts, in a line.
+fn bound_line(bound: &Bound, cells: &[Cell]) -> String {
+    let of = cells.iter().find(|cell| cell.capacity == bound.capacity).map(|cell| cell.all);
+    let Some(all) = of else { return String::new() };
+    let share = |part: u64, whole: u64| show_share(part as f64 / whole.max(1) as f64);
+    let bytes = bound.missed_bytes.map_or_else(String::new, |missed| {
+        format!(", or {} of bytes", share(missed, all.requested_bytes))
+    });
+    let misses = share(bound.misses, all.requests);
+    format!("{}: no policy misses less than {misses}{bytes}", capacity(&bound.capacity))
 }
 
 /// Writes rows with their columns below each other: the first to the left, figures to the right.

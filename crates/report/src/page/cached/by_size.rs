@@ -1,5 +1,6 @@
 //! Miss ratios over the size of the cache, a line a policy, sizes on a logarithmic axis.
 
+use plimsoll_cache::bound::Bound;
 use plimsoll_cache::capacity::Unit;
 use plimsoll_cache::simulate::Cell;
 
@@ -12,11 +13,21 @@ use crate::chart::symbol::Symbol;
 use crate::chart::unit::{self, per_cent};
 use crate::markup::Markup;
 
-/// What is drawn: its id, its title, and its share.
-type Measure = (&'static str, &'static str, fn(&Cell) -> f64);
+/// What is drawn: its id, its title, its share, and that of a bound beside any cell.
+type Measure = (&'static str, &'static str, fn(&Cell) -> f64, fn(&Bound, &Cell) -> f64);
 
-const OBJECTS: Measure = ("misses", "Miss ratio", |cell| cell.all.miss_ratio());
-const BYTES: Measure = ("bytes", "Byte miss ratio", |cell| cell.all.byte_miss_ratio());
+const OBJECTS: Measure = (
+    "misses",
+    "Miss ratio",
+    |cell| cell.all.miss_ratio(),
+    |bound, cell| bound.misses as f64 / cell.all.requests.max(1) as f64,
+);
+const BYTES: Measure = (
+    "bytes",
+    "Byte miss ratio",
+    |cell| cell.all.byte_miss_ratio(),
+    |bound, cell| bound.missed_bytes.unwrap_or(0) as f64 / cell.all.requested_bytes.max(1) as f64,
+);
 
 /// Writes a plot a measure and a unit of sizes.
 pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
@@ -39,7 +50,11 @@ pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
 }
 
 /// One plot; `None` where there are not two sizes of the unit.
-fn draw(caches: &Caches<'_>, unit: Unit, &(id, title, share): &Measure) -> Option<(Plot, Table)> {
+fn draw(
+    caches: &Caches<'_>,
+    unit: Unit,
+    &(id, title, share, of_bound): &Measure,
+) -> Option<(Plot, Table)> {
     let cells = of_unit(caches, unit);
     let mut sizes: Vec<u64> = cells.iter().map(|cell| cell.capacity.amount).collect();
     sizes.sort_unstable();
@@ -78,6 +93,17 @@ fn draw(caches: &Caches<'_>, unit: Unit, &(id, title, share): &Measure) -> Optio
         let symbol = super::TONES[number % super::TONES.len()];
         plot.symbols.extend(points.iter().map(|&point| (Symbol::Disc, symbol, point)));
         plot.lines.push(Line { class, pieces: vec![points] });
+    }
+    let first = cells.first()?;
+    let of_unit = caches.bounds.iter().filter(|bound| bound.capacity.unit == unit);
+    let mut bound: Vec<(f64, f64)> = of_unit
+        .map(|bound| ((bound.capacity.amount as f64).ln(), of_bound(bound, first)))
+        .collect();
+    if !bound.is_empty() {
+        bound.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let class = "c7 dash".to_owned();
+        plot.keys.push(Key::Line(format!("line {class}"), "no policy is below".to_owned()));
+        plot.lines.push(Line { class, pieces: vec![bound] });
     }
     Some((plot, table))
 }

@@ -1,5 +1,6 @@
 //! Every cell as a row: its ratios, what it evicted, what it costs; the best of a size stands out.
 
+use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Cell;
 
 use super::capacity;
@@ -26,11 +27,15 @@ pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
                 for cell in caches.cells {
                     write_row(m, caches, cell, &columns);
                 }
+                for bound in caches.bounds {
+                    write_bound(m, caches, bound, columns.len());
+                }
             });
         });
     });
-    let note = "The lowest miss ratio of each size is marked. Memory is that of the simulated \
-                policy's state, for an object inside.";
+    let note = "The lowest miss ratio of each size is marked, among policies that do not know the \
+                future. State is the memory of the simulated policy: it grows with the objects of \
+                the trace.";
     m.leaf("p", &[("class", &"note after")], note);
 }
 
@@ -49,11 +54,7 @@ fn columns(caches: &Caches<'_>) -> Vec<Column> {
     }
     columns.push(("misses", |cell| whole(cell.all.misses as f64)));
     columns.push(("evictions", |cell| whole(cell.evictions as f64)));
-    columns.push(("memory an object", |cell| {
-        // What came in and did not leave; what was refused never came in.
-        let inside = cell.all.misses.saturating_sub(cell.evictions).max(1);
-        format!("{} B", significant(cell.memory_bytes as f64 / inside as f64))
-    }));
+    columns.push(("state", |cell| plimsoll_units::show_size(cell.memory_bytes as u64)));
     columns.push(("replayed", |cell| {
         let rate = cell.all.requests as f64 / cell.cpu_s.max(1e-9);
         format!("{} million/s", significant(rate / 1e6))
@@ -63,8 +64,10 @@ fn columns(caches: &Caches<'_>) -> Vec<Column> {
 
 fn write_row(m: &mut Markup, caches: &Caches<'_>, cell: &Cell, columns: &[Column]) {
     let same_size = caches.cells.iter().filter(|other| other.size == cell.size);
-    let fewest = same_size.map(|other| other.all.misses).min().unwrap_or(0);
-    let best = caches.comparison.policies.len() > 1 && cell.all.misses == fewest;
+    let rivals = same_size.filter(|other| !knows_future(caches, other));
+    let fewest = rivals.map(|other| other.all.misses).min().unwrap_or(0);
+    let several = caches.comparison.policies.len() > 1;
+    let best = several && !knows_future(caches, cell) && cell.all.misses == fewest;
     m.tag("tr", &[], |m| {
         m.tag("th", &[("scope", &"row")], |m| {
             m.text(&cell.policy);
@@ -78,4 +81,32 @@ fn write_row(m: &mut Markup, caches: &Caches<'_>, cell: &Cell, columns: &[Column
             m.leaf("td", &[], show(cell));
         }
     });
+}
+
+/// Whether the policy of a cell is told what comes: it shows what could be, and is none to choose.
+fn knows_future(caches: &Caches<'_>, cell: &Cell) -> bool {
+    let policies = &caches.comparison.policies;
+    policies.iter().any(|policy| policy.text == cell.policy && policy.kind.needs.next)
+}
+
+/// What no policy undercuts at a size; `columns` follow policy and size.
+fn write_bound(m: &mut Markup, caches: &Caches<'_>, bound: &Bound, columns: usize) {
+    let Some(of) = caches.cells.iter().find(|cell| cell.capacity == bound.capacity) else { return };
+    let mut cells = vec![capacity(of), per_cent(ratio(bound.misses, of.all.requests))];
+    if caches.trace.sizes().is_some() {
+        let missed = bound.missed_bytes.unwrap_or(0);
+        cells.push(per_cent(ratio(missed, of.all.requested_bytes)));
+    }
+    cells.resize(columns, "–".to_owned());
+    m.tag("tr", &[], |m| {
+        m.leaf("th", &[("scope", &"row")], "no policy is below");
+        m.leaf("td", &[], &of.size);
+        for cell in cells {
+            m.leaf("td", &[], cell);
+        }
+    });
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -87,6 +87,15 @@ fn about(caches: &Caches<'_>) -> Vec<String> {
          all policies."
             .to_owned(),
     ];
+    if !caches.bounds.is_empty() {
+        words.push(
+            "What no policy is below comes from PFOO-L (Berger, Beckmann and Harchol-Balter, \
+             SIGMETRICS 2018): the cheapest stretches of room and time that fit into the cache. \
+             No policy need come near it. Belady's policy is a bound only for objects of one size \
+             and policies that take in everything."
+                .to_owned(),
+        );
+    }
     if caches.comparison.skip > 0 {
         words.push(format!(
             "After {} requests it is counted a second time, apart from the warm-up.",
