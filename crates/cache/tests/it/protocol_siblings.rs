@@ -123,8 +123,9 @@ fn a_real_squid_asks_by_htcp_and_does_as_it_is_told() {
 fn a_real_squid_reads_our_digest_and_does_as_it_is_told() {
     let test = "a_real_squid_reads_our_digest_and_does_as_it_is_told";
     let origin = Origin::start();
-    // Room enough that what is not there does not seem to be, in 128 bytes. Of masks of 256 and of
-    // 1,000 bytes Squid 5.7 logs that it got them all, and then finds nothing in them.
+    // Room enough that what is not there does not seem to be, in 128 bytes. In masks of 256 and of
+    // 1,000 bytes, at 8 bits an entry, Squid 5.7 found nothing; it had logged of the latter that it
+    // got it all.
     let mut digest = Digest::new(20, 51).unwrap();
     assert_eq!(digest.mask().len(), 128);
     let urls = (0..COUNT).map(|number| format!("http://{}/sibling/{number}", origin.address));
