@@ -77,8 +77,8 @@ pub enum CarpError {
     },
     /// Squid takes such a share for none, and divides by it.
     #[error(
-        "wanted at least a thousandth of all weights, found {weight} of {total} of member {name:?}: \
-         Squid gives it nothing, and its formula has no values for the others then"
+        "wanted at least a thousandth of all weights, found {weight} of {total} of member \
+         {name:?}: Squid gives it nothing, and its formula has no values for the others then"
     )]
     Slight {
         /// The member's name.

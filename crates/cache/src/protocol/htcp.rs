@@ -22,7 +22,8 @@
 //! compiler: response before opcode, and RR and F1 as the highest two. Here as well, for decoding;
 //! what is encoded has minor version 1. A miss of Squid's has the three texts of a hit, empty; the
 //! RFC has one (CACHE-HDRS). Both are read; Squid's is written. Squid knows `TST` and `CLR` alone,
-//! and reads no more than 8,191 bytes.
+//! and reads no more than 8,191 bytes. Its own questions have the version `1/1` (or `1/0`) and no
+//! headers; its answers in the old layout have no transaction.
 //!
 //! # Sources
 //!

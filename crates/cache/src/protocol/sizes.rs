@@ -21,7 +21,8 @@ pub fn icp_answer(url_bytes: u64) -> u64 {
     icp::HEADER_BYTES as u64 + url_bytes + 1
 }
 
-/// An HTCP test: four counted texts.
+/// An HTCP test: four counted texts. A Squid asks with 3 bytes of method (`GET`), 3 of version
+/// (`1/1`) and no headers.
 #[must_use]
 pub fn htcp_query(method_bytes: u64, url_bytes: u64, version_bytes: u64, header_bytes: u64) -> u64 {
     htcp::FIXED_BYTES as u64 + 4 * 2 + method_bytes + url_bytes + version_bytes + header_bytes

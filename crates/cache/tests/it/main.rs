@@ -1,7 +1,7 @@
 //! What the cache lab must do.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::cast_possible_truncation, reason = "figures of tests are small")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+#![expect(clippy::print_stderr, reason = "a test says why it is skipped, and what it measured")]
 
 mod cluster;
 mod protocol_carp;
@@ -11,5 +11,6 @@ mod protocol_icp;
 mod protocol_live;
 mod protocol_mutants;
 mod protocol_mutation;
+mod protocol_siblings;
 mod protocol_sizes;
 mod support;

@@ -179,6 +179,8 @@ fn htcp_in_the_layout_of_old_squids_is_answered_in_it() {
         assert_eq!((answer[3], answer[7]), (0, 0x80), "{answer:02x?}");
         let read = htcp::Message::decode(&answer).unwrap();
         assert_eq!(matches!(read.body, Body::Hit(_)), is_here, "{read:?}");
+        // It leaves the transaction out of this layout.
+        assert_eq!(read.transaction, 0);
     }
 }
 
@@ -223,6 +225,7 @@ fn carp_chooses(test: &str, members: &[(&str, u32)]) {
         as_draft += u32::from(asked[0] == draft.choose(url.as_bytes()));
     }
     assert_eq!(same, MANY, "as Squid chooses");
+    eprintln!("carp: {same} of {MANY} as Squid chooses, {as_draft} as the draft does");
     assert!(as_draft < MANY * 3 / 4, "the variants differ: {as_draft}");
 }
 

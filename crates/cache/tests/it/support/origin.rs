@@ -2,7 +2,7 @@
 //! remembers what it was asked for.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -18,7 +18,17 @@ pub(crate) struct Origin {
 
 impl Origin {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::answering([127, 0, 0, 1], |target| {
+            format!("object {target}\n").repeat(20).into_bytes()
+        })
+    }
+
+    /// At an address, with what it has for a target.
+    pub(crate) fn answering(
+        address: [u8; 4],
+        body: impl Fn(&str) -> Vec<u8> + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::from(address), 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let end = Arc::new(AtomicBool::new(false));
@@ -29,7 +39,7 @@ impl Origin {
                     return;
                 }
                 // A connection that is closed without a request is a sign of life wanted.
-                if let Ok(Some(target)) = stream.and_then(attend) {
+                if let Ok(Some(target)) = stream.and_then(|stream| attend(stream, &body)) {
                     kept.lock().unwrap().push(target);
                 }
             }
@@ -52,7 +62,10 @@ impl Drop for Origin {
 }
 
 /// Answers one request and closes.
-fn attend(mut stream: TcpStream) -> std::io::Result<Option<String>> {
+fn attend(
+    mut stream: TcpStream,
+    body: &impl Fn(&str) -> Vec<u8>,
+) -> std::io::Result<Option<String>> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -63,14 +76,14 @@ fn attend(mut stream: TcpStream) -> std::io::Result<Option<String>> {
     }
     let head = String::from_utf8_lossy(&bytes);
     let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    let body = format!("object {target}\n").repeat(20);
+    let body = body(&target);
     // Without a date Squid does not keep it; it has not changed for a day.
-    let answer = format!(
+    let head = format!(
         "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 12:00:00 GMT\r\n\
          Last-Modified: Sat, 21 Nov 2026 12:00:00 GMT\r\nCache-Control: max-age=999999999\r\n\
-         Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+         Connection: close\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(answer.as_bytes())?;
+    stream.write_all(&[head.as_bytes(), &body].concat())?;
     Ok(Some(target))
 }
