@@ -3,8 +3,32 @@
 //!
 //! Dense numbers are what makes replays fast: the state of a policy is an array, 4 bytes a request
 //! stream by, and popular objects, which appear early, lie close together.
+//!
+//! [`read::read`] makes one of a file, whatever its format; [`reference::Reference`] makes one of
+//! numbers. [`compiled`] and [`oracle_general`] write one.
+
+pub mod access_log;
+mod collect;
+pub mod compiled;
+pub mod csv;
+mod error;
+mod format;
+mod hash;
+pub mod input;
+mod names;
+pub mod oracle_general;
+pub mod read;
+pub mod reference;
+mod save;
+mod seen;
+mod table;
+mod told;
 
 use std::ops::Range;
+
+pub use error::TraceError;
+pub use format::{Format, UnknownFormat};
+pub use told::{Skipped, Told, UnreadableLine};
 
 /// Requests to objects, and what is known of them.
 ///
@@ -70,6 +94,7 @@ impl Trace {
             distinct += u32::from(object == distinct);
         }
         let trace = Self { requests, distinct, sizes: None, seconds: None, clients: None, names };
+        trace.names.check()?;
         let named = trace.names.len();
         if named != distinct as usize {
             return Err(Misfit(format!("{named} names of {distinct} objects")));
@@ -80,21 +105,31 @@ impl Trace {
     /// The same trace with a size for each object.
     ///
     /// *Errors*: as [`Trace::new`].
-    pub fn with_sizes(mut self, sizes: Vec<u64>) -> Result<Self, Misfit> {
+    pub fn with_sizes(self, sizes: Vec<u64>) -> Result<Self, Misfit> {
+        self.with_size_table(SizeTable::Wide(sizes))
+    }
+
+    /// As [`Trace::with_sizes`], of a table as it is; it is kept in as few bytes as it needs.
+    ///
+    /// *Errors*: as [`Trace::new`].
+    pub fn with_size_table(mut self, sizes: SizeTable) -> Result<Self, Misfit> {
         if sizes.len() != self.distinct as usize {
             return Err(Misfit(format!("{} sizes of {} objects", sizes.len(), self.distinct)));
         }
-        if let Some(object) = sizes.iter().position(|&size| size > MAX_OBJECT_BYTES) {
-            return Err(Misfit(format!("an object of {} bytes", sizes[object])));
+        let largest = sizes.largest();
+        if largest > MAX_OBJECT_BYTES {
+            return Err(Misfit(format!("an object of {largest} bytes")));
         }
-        let requested: Option<u64> = self.requests.iter().try_fold(0u64, |sum, &object| {
-            sum.checked_add(sizes[object as usize]).filter(|&sum| sum < 1 << 63)
-        });
-        if requested.is_none() {
-            return Err(Misfit("2^63 bytes requested, or more".into()));
+        let all_largest = u128::from(largest) * self.requests.len() as u128;
+        if all_largest >= 1 << 63 {
+            let requested = self.requests.iter().try_fold(0u64, |sum, &object| {
+                sum.checked_add(sizes.of(object)).filter(|&sum| sum < 1 << 63)
+            });
+            if requested.is_none() {
+                return Err(Misfit("2^63 bytes requested, or more".into()));
+            }
         }
-        let narrow: Option<Vec<u32>> = sizes.iter().map(|&size| size.try_into().ok()).collect();
-        self.sizes = Some(narrow.map_or(SizeTable::Wide(sizes), SizeTable::Narrow));
+        self.sizes = Some(sizes.narrowed());
         Ok(self)
     }
 
@@ -202,6 +237,37 @@ pub const NEVER: u32 = u32::MAX;
 pub const MAX_REQUESTS: usize = (u32::MAX - 1) as usize;
 
 impl SizeTable {
+    /// How many objects have one.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Narrow(sizes) => sizes.len(),
+            Self::Wide(sizes) => sizes.len(),
+        }
+    }
+
+    /// Whether none has.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The largest, bytes; zero of none.
+    #[must_use]
+    pub fn largest(&self) -> u64 {
+        match self {
+            Self::Narrow(sizes) => u64::from(sizes.iter().copied().max().unwrap_or(0)),
+            Self::Wide(sizes) => sizes.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// The same in as few bytes as it needs.
+    fn narrowed(self) -> Self {
+        let Self::Wide(sizes) = self else { return self };
+        let narrow: Option<Vec<u32>> = sizes.iter().map(|&size| size.try_into().ok()).collect();
+        narrow.map_or(Self::Wide(sizes), Self::Narrow)
+    }
+
     /// The size of one object, bytes.
     #[must_use]
     pub fn of(&self, object: u32) -> u64 {
@@ -226,6 +292,20 @@ impl Names {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether each text begins where the one before it ends, and the last where all text does.
+    fn check(&self) -> Result<(), Misfit> {
+        let Self::Text { bytes, ends } = self else { return Ok(()) };
+        let falls = (1..ends.len()).find(|&at| ends[at] < ends[at - 1]);
+        if let Some(at) = falls {
+            return Err(Misfit(format!("a name that ends before it begins, of object {at}")));
+        }
+        let end = ends.last().copied().unwrap_or(0);
+        if end != bytes.len() as u64 {
+            return Err(Misfit(format!("{} bytes of names that end at {end}", bytes.len())));
+        }
+        Ok(())
     }
 
     /// The name of an object where names are text.

@@ -22,7 +22,7 @@ pub(super) fn parse<'a>(line: &'a [u8], last: &mut LastDate) -> Result<Entry<'a>
     let inner = &rest[open + 1..];
     let close = closing_quote(inner).ok_or("a request without a closing quote and a status")?;
     let (method, target) = split_request(&inner[..close]);
-    Ok(Entry { moment, method, target, escaped: true })
+    Ok(Entry { moment, method, target, escaped: true, rest: &inner[close + 1..] })
 }
 
 /// The time in brackets, and what follows it.

@@ -12,6 +12,9 @@ pub(super) struct Entry<'a> {
     pub target: &'a [u8],
     /// Whether a backslash in `target` begins an escape of the logging server.
     pub escaped: bool,
+    /// The part of the line that says how the request was answered, not read yet: see
+    /// [`Answer`](super::reader::Answer).
+    pub rest: &'a [u8],
 }
 
 /// Why a line cannot be read; for the examples shown to the user.
@@ -111,7 +114,7 @@ mod tests {
 
     fn text(target: &str, escaped: bool) -> Option<String> {
         let moment = Moment { second: 0, nanos: None };
-        let entry = Entry { moment, method: b"GET", target: target.as_bytes(), escaped };
+        let entry = Entry { moment, method: b"GET", target: target.as_bytes(), escaped, rest: b"" };
         let mut scratch = Vec::new();
         url_text(&entry, &mut scratch).map(|text| String::from_utf8(text.to_vec()).unwrap())
     }

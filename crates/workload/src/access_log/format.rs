@@ -39,6 +39,17 @@ impl Format {
         }
     }
 
+    /// The format in which more than half of the first lines of a text can be read.
+    #[must_use]
+    pub fn of_text(text: &[u8]) -> Option<Self> {
+        let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let lines = lines.filter(|line| !line.is_empty()).take(SAMPLE_LINES);
+        let format = Self::of_sample(&lines)?;
+        let mut parser = Parser::new(format);
+        let readable = lines.clone().filter(|line| parser.parse(line).is_ok()).count();
+        (readable * 2 > lines.count()).then_some(format)
+    }
+
     /// The format in which most of these lines can be read; `None` where none can.
     pub(super) fn of_sample<'a>(lines: &(impl Iterator<Item = &'a [u8]> + Clone)) -> Option<Self> {
         let readable = |format| {

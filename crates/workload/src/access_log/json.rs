@@ -100,7 +100,7 @@ pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entr
     if let Some(request) = found.request {
         let request = plain(request, &mut scratch.request).ok_or("a text with a wrong escape")?;
         let (method, target) = split_request(request);
-        return Ok(Entry { moment, method, target, escaped: false });
+        return Ok(Entry { moment, method, target, escaped: false, rest: &[] });
     }
     let (_, target) = found.target.ok_or("no member with a request or a URL")?;
     let target = plain(target, &mut scratch.request).ok_or("a text with a wrong escape")?;
@@ -110,7 +110,7 @@ pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entr
         }
         None => b"GET",
     };
-    Ok(Entry { moment, method, target, escaped: false })
+    Ok(Entry { moment, method, target, escaped: false, rest: &[] })
 }
 
 /// A place in a line; every step either moves on or ends.

@@ -13,13 +13,16 @@ const KEPT_BYTES: usize = 256;
 
 /// One line without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub enum Line<'a> {
+    /// All of it.
     Text(&'a [u8]),
     /// Longer than [`MAX_LINE_BYTES`]: its first bytes.
     TooLong(&'a [u8]),
 }
 
-pub(super) struct Lines<R> {
+/// The lines of a stream: at most one block of it is in memory.
+#[derive(Debug)]
+pub struct Lines<R> {
     reader: R,
     block: Vec<u8>,
     start: usize,
@@ -32,19 +35,29 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    pub(super) fn new(reader: R) -> Self {
+    /// The lines of what a reader gives.
+    #[must_use]
+    pub fn new(reader: R) -> Self {
         let block = vec![0; BLOCK_BYTES];
         let long = Vec::new();
         Self { reader, block, start: 0, end: 0, searched: 0, ended: false, number: 0, long }
     }
 
+    /// What the lines are read from.
+    pub fn get_ref(&self) -> &R {
+        &self.reader
+    }
+
     /// The number of the line given last, from 1.
-    pub(super) fn number(&self) -> u64 {
+    #[must_use]
+    pub fn number(&self) -> u64 {
         self.number
     }
 
     /// The start of the stream, as far as one block holds it, before the first line is taken.
-    pub(super) fn sample(&mut self) -> io::Result<&[u8]> {
+    ///
+    /// *Errors*: those of the reader.
+    pub fn sample(&mut self) -> io::Result<&[u8]> {
         while !self.ended && self.end < self.block.len() {
             self.fill()?;
         }
@@ -60,7 +73,10 @@ impl<R: Read> Lines<R> {
     }
 
     /// The next line; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    ///
+    /// *Errors*: those of the reader.
+    #[expect(clippy::should_implement_trait, reason = "it lends, which iterators do not")]
+    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             if let Some(found) = memchr::memchr(b'\n', &self.block[self.searched..self.end]) {
                 let end = self.searched + found;

@@ -1,6 +1,6 @@
 //! Access logs as workloads: how many requests a second, which URLs how often, and replay.
 //!
-//! A log is read once, as a stream: memory depends on the number of distinct URLs kept and of
+//! A log is read once, as a stream ([`LogReader`] gives it line by line): memory depends on the number of distinct URLs kept and of
 //! seconds covered, both bounded, never on the number of lines. Formats: Common, Combined, Squid
 //! native and JSON lines, plain or gzip, told apart by their first lines. A line that cannot be
 //! read is counted, not fatal.
@@ -14,6 +14,7 @@ mod import;
 mod input;
 mod json;
 mod lines;
+mod reader;
 mod reading;
 mod replay;
 mod seconds;
@@ -24,7 +25,8 @@ mod write;
 pub use error::LogError;
 pub use format::Format;
 pub use import::{ImportOptions, ImportedLog, Unreadable, import, import_from};
-pub use lines::MAX_LINE_BYTES;
+pub use lines::{Line, Lines, MAX_LINE_BYTES};
+pub use reader::{Answered, LogLine, LogReader};
 pub use replay::{Replay, ReplayOptions, ReplayRequest, ReplayRequests};
 pub use seconds::{MAX_PAGES, MAX_SPAN_S, PAGE_SECONDS, SecondCounts};
 pub use urls::{MAX_URL_TEXT_BYTES, UrlCounts};

@@ -12,6 +12,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
     let mut fields = Fields(line);
     let time = fields.next().ok_or("no time")?;
     let moment = date::epoch(time).ok_or("no time such as 1286536309.586")?;
+    let rest = fields.0;
     let mut third = || {
         let (_elapsed, _client) = (fields.next()?, fields.next()?);
         fields.next()
@@ -20,17 +21,17 @@ pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
     if !result.contains(&b'/') {
         return Err("no result code such as TCP_MISS/200");
     }
-    let mut rest = || {
+    let mut last = || {
         let _bytes = fields.next()?;
         Some((fields.next()?, fields.next()?))
     };
-    let (method, target) = rest().ok_or("too few fields")?;
+    let (method, target) = last().ok_or("too few fields")?;
     let method = if method.iter().all(|&byte| is_method_byte(byte)) { method } else { &[] };
-    Ok(Entry { moment, method, target, escaped: false })
+    Ok(Entry { moment, method, target, escaped: false, rest })
 }
 
 /// Fields between blanks, however many.
-struct Fields<'a>(&'a [u8]);
+pub(super) struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Iterator for Fields<'a> {
     type Item = &'a [u8];

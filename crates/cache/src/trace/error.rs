@@ -1,0 +1,180 @@
+//! Why a file is no trace, or a trace no file.
+
+use std::path::PathBuf;
+
+use plimsoll_workload::access_log::LogError;
+
+use super::Misfit;
+
+/// Why a trace cannot be read or written. Single lines that cannot be read are counted instead, up
+/// to [`MAX_UNREADABLE_ONE_IN`](super::read::MAX_UNREADABLE_ONE_IN).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file cannot be opened.
+    #[error("open the trace {path}: check that the file is there and readable", path = path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file breaks off: a read error, or a damaged or unfinished compressed file.
+    #[error(
+        "read the trace {path} after {bytes} bytes (unpacked): if it is compressed, it may be \
+         damaged or still being written; unpack what is there with `zcat` or `zstdcat` and use that",
+        path = path.display()
+    )]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Bytes read before, after unpacking.
+        bytes: u64,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is compressed by something else.
+    #[error(
+        "wanted plain text, gzip or zstd, found {found} in {path}: unpack it first, for example \
+         with `{unpack}`",
+        path = path.display()
+    )]
+    Compression {
+        /// The file.
+        path: PathBuf,
+        /// What it is compressed with.
+        found: &'static str,
+        /// The command that unpacks it.
+        unpack: &'static str,
+    },
+    /// Nothing is asked for.
+    #[error(
+        "wanted requests, found none in {path}{of}: give a trace with at least one",
+        path = path.display()
+    )]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// What was left out, in words; may be empty.
+        of: String,
+    },
+    /// Of no known format.
+    #[error(
+        "wanted a trace (plt, oracleGeneral, csv, squid, common or combined), found {found} at \
+         the beginning of {path}: name the format, if it is one of these",
+        path = path.display()
+    )]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// Its beginning.
+        found: String,
+    },
+    /// A table whose columns are not known.
+    #[error(
+        "wanted {wanted}, found `{found}` in {path}: say what the columns are, such as \
+         `--columns time,object,size`, with `-` for one that does not matter",
+        path = path.display()
+    )]
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// What its first line should be.
+        wanted: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// Too many lines that cannot be read.
+    #[error(
+        "wanted {format} lines, found {unreadable} of {lines} unreadable in {path}, the first at \
+         line {line}, {why}: `{text}`; correct the file, or name the right format and columns",
+        path = path.display()
+    )]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The format they were read in.
+        format: super::Format,
+        /// How many.
+        unreadable: u64,
+        /// Of how many.
+        lines: u64,
+        /// The number of the first, from 1.
+        line: u64,
+        /// Its beginning.
+        text: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A binary file that is not what it should be.
+    #[error(
+        "wanted {wanted} at byte {byte} of {path}, found {found}: the file is damaged, cut off or \
+         of another format; make it again",
+        path = path.display()
+    )]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Where, from 0, after unpacking.
+        byte: u64,
+        /// What should be there.
+        wanted: String,
+        /// What is.
+        found: String,
+    },
+    /// More than is taken.
+    #[error(
+        "wanted at most {most} {of}, found more in {path}: raise the limit, or take a part of it",
+        path = path.display()
+    )]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        most: u64,
+        /// Of what.
+        of: &'static str,
+    },
+    /// Parts that do not fit each other.
+    #[error("read the trace {path}", path = path.display())]
+    Misfit {
+        /// The file.
+        path: PathBuf,
+        /// Which.
+        #[source]
+        source: Misfit,
+    },
+    /// An access log that cannot be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A log whose format says neither sizes nor statuses in an agreed way.
+    #[error(
+        "wanted a Squid, common or combined log, found JSON in {path}: make a table of it with \
+         the columns time,object,size",
+        path = path.display()
+    )]
+    Json {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be written.
+    #[error("write the trace {path}: check the folder and the room on its disk", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// An object too large for the format.
+    #[error(
+        "wanted objects below 4 GiB, as oracleGeneral has 32 bits for a size, found one of {bytes} \
+         bytes: write it as .plt"
+    )]
+    TooWide {
+        /// Its size.
+        bytes: u64,
+    },
+}

@@ -1,0 +1,243 @@
+//! A log line by line, for those who need more of a request than when it came: how it was
+//! answered, and who asked.
+//!
+//! Where the parts stand:
+//!
+//! | | client | status | bytes |
+//! | --- | --- | --- | --- |
+//! | Common, Combined | the first word; the second where the first is a virtual host, `name:port` | after the request | after the status: the body |
+//! | Squid native | third field | in the fourth, after `/` | fifth field: header and body |
+//! | JSON | not read | not read | not read |
+
+use std::io::Read;
+
+use super::entry::{Why, url_text};
+use super::error::LogError;
+use super::format::Format;
+use super::reading::{Log, Step};
+use super::squid::Fields;
+
+/// A log, line after line.
+pub struct LogReader<'a> {
+    log: Log<'a>,
+    scratch: Vec<u8>,
+}
+
+/// What a line turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLine<'a> {
+    /// Nothing.
+    Empty,
+    /// A request and its answer.
+    Answered(Answered<'a>),
+    /// Neither.
+    Unreadable {
+        /// What is missing.
+        why: &'static str,
+        /// The line, or its beginning where it is longer than
+        /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
+        text: &'a [u8],
+    },
+}
+
+/// A request as its server logged it when it was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered<'a> {
+    /// When it was logged, in seconds since 1970-01-01T00:00:00Z.
+    pub second: i64,
+    /// As logged; empty where the line's request is none.
+    pub method: &'a [u8],
+    /// A path or a whole URL, visible ASCII; `None` where what was asked for is none (`-`, `*`,
+    /// the `host:port` of CONNECT).
+    pub url: Option<&'a [u8]>,
+    /// The status; `None` where the log has none.
+    pub status: Option<u16>,
+    /// Bytes of the answer; `None` where the log has none, or `-`.
+    pub bytes: Option<u64>,
+    /// Who asked: a name or an address; empty where the log does not say.
+    pub client: &'a [u8],
+}
+
+impl<'a> LogReader<'a> {
+    /// Starts to read what is plain text, in a format told from the first lines unless it is
+    /// given. `origin` is what errors call it.
+    ///
+    /// # Errors
+    /// A reader that fails, or what is no log.
+    pub fn new(
+        text: impl Read + Send + 'a,
+        origin: &str,
+        format: Option<Format>,
+    ) -> Result<Self, LogError> {
+        Ok(Self { log: Log::start(Box::new(text), origin, format)?, scratch: Vec::new() })
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.log.format()
+    }
+
+    /// The next line; `None` at the end.
+    ///
+    /// # Errors
+    /// A reader that fails.
+    pub fn next_line(&mut self) -> Result<Option<LogLine<'_>>, LogError> {
+        let format = self.log.format();
+        let Some(step) = self.log.next()? else { return Ok(None) };
+        Ok(Some(match step {
+            Step::Empty => LogLine::Empty,
+            Step::Unreadable(why, text) => LogLine::Unreadable { why, text },
+            Step::Request(entry, line) => match Answer::of(format, line, entry.rest) {
+                Ok(Answer { client, status, bytes }) => LogLine::Answered(Answered {
+                    second: entry.moment.second,
+                    method: entry.method,
+                    url: url_text(&entry, &mut self.scratch),
+                    status,
+                    bytes,
+                    client,
+                }),
+                Err(why) => LogLine::Unreadable { why, text: line },
+            },
+        }))
+    }
+}
+
+/// How a request was answered, and for whom.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer<'a> {
+    client: &'a [u8],
+    status: Option<u16>,
+    bytes: Option<u64>,
+}
+
+impl<'a> Answer<'a> {
+    fn of(format: Format, line: &'a [u8], rest: &'a [u8]) -> Result<Self, Why> {
+        match format {
+            Format::Common | Format::Combined => {
+                let mut after = Fields(rest);
+                let status = status(after.next().unwrap_or(b"-"))?;
+                let bytes = bytes(after.next().unwrap_or(b"-"))?;
+                Ok(Self { client: host(line), status, bytes })
+            }
+            Format::Squid => {
+                let mut fields = Fields(rest);
+                let _elapsed = fields.next();
+                let mut field = || fields.next().ok_or("too few fields");
+                let (client, result, size) = (field()?, field()?, field()?);
+                let slash = memchr::memrchr(b'/', result).map_or(0, |at| at + 1);
+                Ok(Self { client, status: status(&result[slash..])?, bytes: bytes(size)? })
+            }
+            Format::Json => Ok(Self { client: b"", status: None, bytes: None }),
+        }
+    }
+}
+
+/// The client of a line of the Common Log Format.
+fn host(line: &[u8]) -> &[u8] {
+    let mut words = Fields(line);
+    let first = words.next().unwrap_or_default();
+    let is_virtual_host = memchr::memchr(b':', first).is_some_and(|colon| {
+        let port = &first[colon + 1..];
+        !port.is_empty() && port.len() <= 5 && port.iter().all(u8::is_ascii_digit)
+    });
+    if is_virtual_host { words.next().unwrap_or_default() } else { first }
+}
+
+/// Three digits, as RFC 9110 has them; `-` is none.
+fn status(text: &[u8]) -> Result<Option<u16>, Why> {
+    match text {
+        b"-" => Ok(None),
+        [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => {
+            let digit = |byte: u8| u16::from(byte - b'0');
+            Ok(Some(digit(*a) * 100 + digit(*b) * 10 + digit(*c)))
+        }
+        _ => Err("no status such as 200"),
+    }
+}
+
+/// A number of bytes; `-` is none.
+fn bytes(text: &[u8]) -> Result<Option<u64>, Why> {
+    if text == b"-" {
+        return Ok(None);
+    }
+    if text.is_empty() || text.len() > 19 || !text.iter().all(u8::is_ascii_digit) {
+        return Err("no number of bytes");
+    }
+    // 19 digits stay below 2^64.
+    Ok(Some(text.iter().fold(0, |n, byte| n * 10 + u64::from(byte - b'0'))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(log: &str) -> Vec<String> {
+        let mut reader = LogReader::new(log.as_bytes(), "log", None).unwrap();
+        let mut found = Vec::new();
+        while let Some(line) = reader.next_line().unwrap() {
+            found.push(match line {
+                LogLine::Empty => "empty".to_owned(),
+                LogLine::Unreadable { why, .. } => why.to_owned(),
+                LogLine::Answered(answered) => format!(
+                    "{} {} {:?} {:?} {:?} {}",
+                    answered.second,
+                    String::from_utf8_lossy(answered.method),
+                    answered.url.map(String::from_utf8_lossy),
+                    answered.status,
+                    answered.bytes,
+                    String::from_utf8_lossy(answered.client),
+                ),
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn squid_lines() {
+        let log = "1286536309.586  921 192.0.2.68 TCP_MISS/200 507 GET http://h/a - DIRECT/h t\n\
+                   \n\
+                   1286536310.1 9 h TCP_TUNNEL/200 39 CONNECT h:443 - DIRECT/h -\n\
+                   1286536310.1 9 h TCP_MISS/2000 39 GET http://h/ - DIRECT/h -\n\
+                   1286536310.1 9 h TCP_MISS_ABORTED/000 -1 GET http://h/ - DIRECT/h -\n";
+        assert_eq!(
+            read(log),
+            [
+                "1286536309 GET Some(\"http://h/a\") Some(200) Some(507) 192.0.2.68",
+                "empty",
+                "1286536310 CONNECT None Some(200) Some(39) h",
+                "no status such as 200",
+                "no number of bytes",
+            ]
+        );
+    }
+
+    #[test]
+    fn common_lines() {
+        let line = "192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a b HTTP/1.0\"";
+        let log = format!(
+            "{line} 200 2326\n{line} 304 -\n{line} - - \"r\" \"a\"\nh.example:80 {line} 404 12\n\
+             ::1 - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200\n{line} 200 x\n"
+        );
+        let expected = "971211336 GET Some(\"/a%20b\")";
+        assert_eq!(
+            read(&log),
+            [
+                format!("{expected} Some(200) Some(2326) 192.0.2.1"),
+                format!("{expected} Some(304) None 192.0.2.1"),
+                format!("{expected} None None 192.0.2.1"),
+                format!("{expected} Some(404) Some(12) 192.0.2.1"),
+                "971211336 GET Some(\"/\") Some(200) None ::1".to_owned(),
+                "no number of bytes".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_format_of_a_text() {
+        let squid = "1286536309.586  921 h TCP_MISS/200 507 GET http://h/a - DIRECT/h t\n";
+        assert_eq!(Format::of_text(squid.repeat(3).as_bytes()), Some(Format::Squid));
+        assert_eq!(Format::of_text(format!("a,b\nc,d\n{squid}").as_bytes()), None);
+        assert_eq!(Format::of_text(b"time,object\n1,2\n"), None);
+    }
+}
