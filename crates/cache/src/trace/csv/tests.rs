@@ -1,4 +1,4 @@
-//! Whole tables.
+//! Whole tables: with all columns, with one, with lines that cannot be read, cut off, too long.
 
 use std::io::Cursor;
 use std::path::Path;
