@@ -1,8 +1,11 @@
 //! How fast traces are read and written, in CPU seconds of one thread. Run with
 //! `cargo run --release -p plimsoll-cache --example trace_speed [OBJECTS REQUESTS [RUNS]]`.
 //!
-//! It makes the reference trace of that size, writes it as oracleGeneral and compiled to a temporary
-//! folder, and reads both. CPU time is that of `/proc/self/schedstat`, to the nanosecond.
+//! `trace_speed FILE` reads that file once, and says what memory it took.
+//!
+//! It makes the reference trace of that size, writes it as oracleGeneral and compiled to a
+//! temporary folder, and reads both. CPU time is that of `/proc/self/schedstat`, to the kernel's
+//! tick, 1 to 10 ms; the peak of memory is that of each step with what was there before it.
 #![expect(clippy::print_stdout, reason = "its result goes to the terminal")]
 
 use std::path::Path;
@@ -18,14 +21,20 @@ fn cpu_s() -> f64 {
     ns as f64 / 1e9
 }
 
-/// The most memory that this process had so far, MiB.
+/// The most memory that this process had since [`forget_peak`], MiB.
 fn peak_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");
     line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) / 1024
 }
 
+fn forget_peak() {
+    // Where the kernel does not know it, the peak is that of all steps so far.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
 fn timed<T>(what: &str, requests: usize, work: impl FnOnce() -> T) -> T {
+    forget_peak();
     let start = cpu_s();
     let result = work();
     let spent = cpu_s() - start;
@@ -38,7 +47,31 @@ fn read_back(path: &Path) -> Trace {
     read(path, &ReadOptions::default()).expect("what was just written").0
 }
 
+/// Reads a file that is there.
+fn read_given(path: &Path) {
+    let start = cpu_s();
+    let (trace, told) = match read(path, &ReadOptions::default()) {
+        Ok(read) => read,
+        Err(error) => {
+            println!("{error}");
+            return;
+        }
+    };
+    let (spent, requests) = (cpu_s() - start, trace.len());
+    let rate = requests as f64 / spent / 1e6;
+    println!(
+        "{}, {requests} requests of {} objects: {spent:.3} s, {rate:.1} M requests/CPU s, \
+         peak {} MiB",
+        told.format,
+        trace.distinct(),
+        peak_mib()
+    );
+}
+
 fn main() {
+    if let Some(path) = std::env::args().nth(1).filter(|word| Path::new(word).is_file()) {
+        return read_given(Path::new(&path));
+    }
     let numbers: Vec<u32> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
     let objects = numbers.first().copied().unwrap_or(1_000_000);
     let requests = numbers.get(1).copied().unwrap_or(10_000_000) as usize;

@@ -12,7 +12,10 @@ use super::Misfit;
 #[non_exhaustive]
 pub enum TraceError {
     /// The file cannot be opened.
-    #[error("open the trace {path}: check that the file is there and readable", path = path.display())]
+    #[error(
+        "open the trace {path}: check that the file is there and readable",
+        path = path.display()
+    )]
     Open {
         /// The file.
         path: PathBuf,
@@ -23,7 +26,8 @@ pub enum TraceError {
     /// The file breaks off: a read error, or a damaged or unfinished compressed file.
     #[error(
         "read the trace {path} after {bytes} bytes (unpacked): if it is compressed, it may be \
-         damaged or still being written; unpack what is there with `zcat` or `zstdcat` and use that",
+         damaged or still being written; unpack what is there with `zcat` or `zstdcat` and use \
+         that",
         path = path.display()
     )]
     Read {
@@ -160,7 +164,10 @@ pub enum TraceError {
         path: PathBuf,
     },
     /// The file cannot be written.
-    #[error("write the trace {path}: check the folder and the room on its disk", path = path.display())]
+    #[error(
+        "write the trace {path}: check the folder and the room on its disk",
+        path = path.display()
+    )]
     Write {
         /// The file.
         path: PathBuf,

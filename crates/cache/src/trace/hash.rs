@@ -14,7 +14,7 @@ fn fold(a: u64, b: u64) -> u64 {
 /// The upper half of the hash of a number.
 #[inline(always)]
 pub(super) fn number(number: u64) -> u32 {
-    // One fold leaves the hashes of neighbours in a line; the sum before it breaks that up.
+    // What a fold leaves regular in its upper half, the lower half's product does not.
     let mixed = fold(number ^ K[1], K[0]).wrapping_mul(K[1]);
     (mixed >> 32) as u32
 }

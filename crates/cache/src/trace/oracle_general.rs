@@ -173,7 +173,7 @@ pub fn write(trace: &Trace, out: &mut impl Write, path: &Path) -> Result<(), Tra
 
 /// Writes a trace to a file, which is whole or as it was.
 ///
-/// *Errors*: as [`write`].
+/// *Errors*: as [`write()`].
 pub fn write_file(trace: &Trace, path: &Path) -> Result<(), TraceError> {
     save(path, |out| write(trace, out, path))
 }

@@ -89,7 +89,7 @@ pub(crate) fn check(format: &str, seed: u64) -> Result<(), String> {
             sound(&trace)
         }
         Err(error) => match error.to_string().len() {
-            20..3000 => Ok(()),
+            10..3000 => Ok(()),
             len => Err(format!("an error of {len} bytes: {error:?}")),
         },
     }

@@ -1,9 +1,9 @@
 //! Access logs as workloads: how many requests a second, which URLs how often, and replay.
 //!
-//! A log is read once, as a stream ([`LogReader`] gives it line by line): memory depends on the number of distinct URLs kept and of
-//! seconds covered, both bounded, never on the number of lines. Formats: Common, Combined, Squid
-//! native and JSON lines, plain or gzip, told apart by their first lines. A line that cannot be
-//! read is counted, not fatal.
+//! A log is read once, as a stream ([`LogReader`] gives it line by line): memory depends on the
+//! number of distinct URLs kept and of seconds covered, both bounded, never on the number of lines.
+//! Formats: Common, Combined, Squid native and JSON lines, plain or gzip, told apart by their first
+//! lines. A line that cannot be read is counted, not fatal.
 
 mod clf;
 mod date;

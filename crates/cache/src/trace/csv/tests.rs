@@ -1,4 +1,4 @@
-//! Whole tables.
+//! Whole tables: with all columns, with one, with lines that cannot be read, cut off, too long.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -55,6 +55,17 @@ fn some_lines_may_be_unreadable() {
     text += "1,a\n";
     let error = read_text(text.as_bytes(), None).unwrap_err().to_string();
     assert!(error.contains("6 of 57") && error.contains("line 52"), "{error}");
+}
+
+#[test]
+fn sizes_of_zero_and_of_more_than_anything() {
+    let text = "object,size\n".to_owned() + &"a,2\n".repeat(30);
+    let text = text + "b,0\nc,281474976710656\nd,9223372036854775808\n";
+    let (trace, told) = read_text(text.as_bytes(), None).unwrap();
+    assert_eq!(trace.sizes(), Some(&SizeTable::Wide(vec![2, 0, 1 << 48])));
+    assert_eq!((told.unreadable, told.objects_without_size), (1, 1));
+    let why = told.first_unreadable.map(|first| (first.line, first.why));
+    assert_eq!(why, Some((34, "a size above 2^48 bytes")));
 }
 
 #[test]
