@@ -12,68 +12,19 @@ use std::process::ExitCode;
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::{Kind, Settings};
 use plimsoll_cache::replay::{Job, replay};
-use plimsoll_cache::trace::{Names, Trace};
+use plimsoll_cache::trace::reference::Reference;
 
 const CSV: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../../shared/reference/cache/libcachesim_reference.csv"
 );
 
+const REFERENCE: Reference = Reference { objects: 1_000_000, requests: 10_000_000, seed: 42 };
+
 /// Differences of miss ratios that are allowed; 0 elsewhere. None: of interest only, as theirs is
 /// another policy of the name (`lfuda`).
 const WITHIN: &[(&str, Option<f64>)] =
     &[("wtinylfu", Some(0.002)), ("lirs", Some(0.002)), ("2q", Some(0.002)), ("lfuda", None)];
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-/// The greatest `w` with `w^5 rank^4 <= 2^125`.
-fn weight(rank: u64) -> u64 {
-    let fits = |w: u64| {
-        let fourth = u128::from(rank).pow(4);
-        u128::from(w).pow(5).checked_mul(fourth).is_some_and(|product| product <= 1 << 125)
-    };
-    let (mut fit, mut misfit) = (0, (1 << 25) + 1);
-    while misfit - fit > 1 {
-        let middle = u64::midpoint(fit, misfit);
-        *(if fits(middle) { &mut fit } else { &mut misfit }) = middle;
-    }
-    fit
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "halves of products, a million objects")]
-fn reference_trace() -> Result<Trace, Box<dyn std::error::Error>> {
-    const OBJECTS: u64 = 1_000_000;
-    let mut below = Vec::new();
-    let mut total = 0;
-    for rank in 1..=OBJECTS {
-        total += weight(rank);
-        below.push(total);
-    }
-    let mut numbers = vec![u32::MAX; OBJECTS as usize];
-    let (mut requests, mut names, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
-    let mut state = 42u64;
-    for _ in 0..10_000_000 {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let drawn = ((u128::from(mix(state)) * u128::from(total)) >> 64) as u64;
-        let place = below.partition_point(|&sum| sum <= drawn);
-        let number = &mut numbers[place];
-        if *number == u32::MAX {
-            *number = names.len() as u32;
-            let rank = place as u64 + 1;
-            names.push(mix(rank));
-            let hash = mix(rank ^ 0xA5A5_A5A5_A5A5_A5A5);
-            let octave = 1024 << (hash | 1 << 63).trailing_zeros().min(12);
-            sizes.push(octave + (((hash >> 32) * octave) >> 32));
-        }
-        requests.push(*number);
-    }
-    let seconds = (0..10_000_000).map(|at| at / 1000).collect();
-    Ok(Trace::new(requests, Names::Numbers(names))?.with_sizes(sizes)?.with_seconds(seconds)?)
-}
 
 #[expect(clippy::disallowed_methods, reason = "measuring is a purpose of this program")]
 fn timed<T>(of: impl FnOnce() -> T) -> (T, f64) {
@@ -89,7 +40,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         eprintln!("skipped: no reference counts at {CSV}");
         return Ok(ExitCode::SUCCESS);
     };
-    let (trace, seconds) = timed(reference_trace);
+    let (trace, seconds) = timed(|| REFERENCE.trace());
     let trace = trace?;
     println!("trace: {} objects, {seconds:.1} s", trace.distinct());
     let next = trace.next_uses();

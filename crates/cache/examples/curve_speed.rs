@@ -5,17 +5,14 @@
 
 #![expect(clippy::print_stdout, reason = "a program")]
 
-#[expect(clippy::cast_possible_truncation, reason = "10^6 objects")]
-#[path = "../src/made/reference.rs"]
-mod reference;
-
 use std::fs;
 
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::curve::{exact, exact_in_requests, in_bytes, largest_difference, spaced};
 use plimsoll_cache::eviction::{Kind, Settings};
 use plimsoll_cache::replay::{Job, replay};
-use plimsoll_cache::trace::{Names, Trace};
+use plimsoll_cache::trace::Trace;
+use plimsoll_cache::trace::reference::Reference;
 
 /// Misses of LRU by libcachesim 0.3.5, by capacity in objects.
 const REFERENCE: [(u64, u64); 3] = [(962, 9_014_638), (9_620, 7_710_473), (96_205, 5_202_123)];
@@ -36,9 +33,9 @@ fn timed<T>(what: &str, requests: usize, work: impl FnOnce() -> T) -> T {
 
 fn main() {
     let runs = std::env::args().nth(1).and_then(|runs| runs.parse().ok()).unwrap_or(3);
-    let (requests, names, sizes) = reference::parts(1_000_000, 10_000_000, 42);
-    let plain = Trace::new(requests, Names::Numbers(names)).expect("in order");
-    let sized = plain.clone().with_sizes(sizes).expect("a size each");
+    let reference = Reference { objects: 1_000_000, requests: 10_000_000, seed: 42 };
+    let sized = reference.trace().expect("a million objects");
+    let plain = Trace::new(sized.requests().to_vec(), sized.names().clone()).expect("in order");
     let count = plain.len();
     let footprint = sized.footprint_bytes().unwrap_or(0);
     for _ in 0..runs {

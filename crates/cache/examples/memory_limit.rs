@@ -1,6 +1,8 @@
 //! What the memory of this machine gives a replay at most: reads that depend on each other, and
 //! that do not, over arrays of several sizes. Prints a table for `benches/cache/RESULTS.md`.
 
+#![expect(clippy::print_stdout, reason = "its result goes to the terminal")]
+
 use std::hint::black_box;
 use std::time::Instant;
 

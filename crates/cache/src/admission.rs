@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use plimsoll_units::ParseError;
 
+use crate::mix::{GOLDEN, mix, unit};
+
 /// A filter as users write it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Admission {
@@ -78,14 +80,9 @@ impl Filter for Working {
     }
 }
 
-/// From 0 to 1, the same for the same request of the same trace (SplitMix64's finaliser; Steele,
-/// Lea and Flood, OOPSLA 2014).
-#[expect(clippy::cast_precision_loss, reason = "53 bits")]
+/// From 0 to 1, the same for the same request of the same trace.
 fn draw(object: u32, at: usize) -> f64 {
-    let mut mixed = ((at as u64) << 32 ^ u64::from(object)).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    unit(mix(((at as u64) << 32 ^ u64::from(object)).wrapping_add(GOLDEN)))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod s3fifo;
 mod segments;
 mod settings;
 mod sieve;
+mod size;
 mod sketch;
 mod slru;
 mod squid_heap;
@@ -50,6 +51,7 @@ pub const KINDS: &[Kind] = &[
     Kind::of::<gdsf::Gdsf>(),
     Kind::of::<clock::Clock>(),
     Kind::of::<slru::Slru>(),
+    Kind::of::<size::Size>(),
     Kind::of::<lfu::Lfu>(),
     Kind::of::<arc::Arc>(),
     Kind::of::<belady::Belady>(),

@@ -2,9 +2,9 @@
 //!
 //! A [`trace::Trace`] is what was asked for, in order, with dense object numbers. An
 //! [`eviction::Eviction`] is one policy, one file each, listed in [`eviction::KINDS`]. A
-//! [`replay`] gives a trace to a policy of a capacity and counts; [`simulate`] does so for many, and
-//! a [`curve`] tells all capacities at once. [`bound`] says what no policy undercuts. A [`cluster`]
-//! is caches that ask each other, as [`protocol`] says.
+//! [`replay`] gives a trace to a policy of a capacity and counts; [`simulate`] does so for many,
+//! and a [`curve`] tells all capacities at once. [`bound`] says what no policy undercuts. A
+//! [`cluster`] is caches that ask each other, as [`protocol`] says.
 
 pub mod admission;
 pub mod bound;
@@ -14,6 +14,7 @@ pub mod curve;
 pub mod eviction;
 #[cfg(test)]
 mod made;
+mod mix;
 mod prefetch;
 pub mod protocol;
 pub mod replay;

@@ -1,13 +1,11 @@
 //! Traces for tests, and the simplest way to replay one.
 
-#[expect(clippy::cast_possible_truncation, reason = "the greatest trace has 10^6 objects")]
-mod reference;
-
 use std::collections::BTreeMap;
 
 use crate::capacity::Capacity;
 use crate::eviction::{KINDS, Kind, Settings};
 use crate::replay::{Job, Stretch, replay};
+use crate::trace::reference::Reference;
 use crate::trace::{Names, Trace};
 
 /// Requests to objects of any numbers, without sizes.
@@ -36,9 +34,8 @@ fn dense(asked: impl Iterator<Item = u32>) -> (Vec<u32>, Vec<u64>) {
 }
 
 /// A trace of the shape of the reference.
-pub(crate) fn reference(objects: u64, requests: usize) -> Trace {
-    let (requests, names, sizes) = reference::parts(objects, requests, 42);
-    Trace::new(requests, Names::Numbers(names)).unwrap().with_sizes(sizes).unwrap()
+pub(crate) fn reference(objects: u32, requests: usize) -> Trace {
+    Reference { objects, requests, seed: 42 }.trace().unwrap()
 }
 
 /// One run of a policy.

@@ -35,7 +35,7 @@ pub(crate) struct TraceFlags {
 Examples:
   plimsoll cache simulate --trace access.log.gz --policy lru,gdsf,s3fifo --size 1GB,10GB,10%
   plimsoll cache simulate --trace t.oracleGeneral.zst --policy sieve --size 0.1%obj,1%obj,10%obj
-  plimsoll cache simulate --trace day.csv --policy lru,lfu --size 10% --skip 20% --report caches.html
+  plimsoll cache simulate --trace day.csv --policy lru,lfu --size 10% --report caches.html
   plimsoll cache simulate --trace day.plt --policy lru --size 5% --admit max:1MB --json
 
 Exit codes: 0 simulated, 2 wrong use or trace, 4 interrupted.")]
@@ -98,7 +98,7 @@ pub(crate) struct CacheSimulate {
 #[command(after_help = "\
 Examples:
   plimsoll cache mrc --trace access.log.gz
-  plimsoll cache mrc --trace t.oracleGeneral.zst --policy lru,s3fifo,gdsf --rate 1% --report curve.html
+  plimsoll cache mrc --trace t.oracleGeneral.zst --policy lru,gdsf --rate 1% --report curve.html
   plimsoll cache mrc --trace day.plt --policy lru --in bytes --points 30 --json
 
 Exit codes: 0 done, 2 wrong use or trace, 4 interrupted.")]

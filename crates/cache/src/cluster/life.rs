@@ -3,6 +3,8 @@
 //! Every object changes at a period of its own, drawn from its number, and at a phase of its own;
 //! so its version at any second is known without a list of changes, by every client alike.
 
+use crate::mix::{GOLDEN, mix, unit};
+
 /// Changes and freshness, in seconds of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Life {
@@ -22,11 +24,11 @@ pub(super) type Version = u32;
 impl Life {
     /// The version of an object at a second.
     pub(super) fn version(&self, object: u32, second: u32) -> Version {
-        let drawn = mix(self.seed ^ mix(u64::from(object)));
+        let drawn = hash(self.seed ^ hash(u64::from(object)));
         let (least, most) = (f64::from(self.changes_least_s), f64::from(self.changes_most_s));
         let share = unit(drawn);
         let period = least.max(1.0) * libm::pow((most / least.max(1.0)).max(1.0), share);
-        let phase = unit(mix(drawn)) * period;
+        let phase = unit(hash(drawn)) * period;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "floored")]
         let version = ((f64::from(second) + phase) / period) as Version;
         version
@@ -38,18 +40,9 @@ impl Life {
     }
 }
 
-/// From 0 to 1.
-#[expect(clippy::cast_precision_loss, reason = "53 bits")]
-fn unit(bits: u64) -> f64 {
-    (bits >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014).
-pub(super) fn mix(value: u64) -> u64 {
-    let mut mixed = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+/// The hash of a small number.
+pub(super) fn hash(number: u64) -> u64 {
+    mix(number.wrapping_add(GOLDEN))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! How a node finds who holds what it does not: by asking, by digests, by a hash, or not at all; and
-//! what that costs in messages and time.
+//! How a node finds who holds what it does not: by asking, by digests, by a hash, or not at all;
+//! and what that costs in messages and time.
 
 use crate::protocol::carp::Carp;
 use crate::protocol::digest::{Digest, Key};
@@ -7,7 +7,7 @@ use crate::protocol::sizes;
 use crate::trace::{Names, Trace};
 
 use super::counts::Counts;
-use super::life::{Life, mix};
+use super::life::{Life, hash};
 use super::member::{Member, Moment};
 use super::{Architecture, Cluster, ClusterError, Latency, Protocol};
 
@@ -125,7 +125,7 @@ impl<'a> Finder<'a> {
                         }
                     }
                     None => {
-                        counts.missed_chances += u64::from(asked.iter().any(|m| offers(m)));
+                        counts.missed_chances += u64::from(asked.iter().any(offers));
                         (self.farther(turn), 0)
                     }
                 }
@@ -155,7 +155,7 @@ impl<'a> Finder<'a> {
         let least = members.iter().map(|&member| self.first_ns(member)).min()?;
         let near: Vec<usize> =
             members.iter().copied().filter(|&member| self.first_ns(member) == least).collect();
-        let drawn = mix(moment.at as u64) % near.len() as u64;
+        let drawn = hash(moment.at as u64) % near.len() as u64;
         usize::try_from(drawn).ok().and_then(|drawn| near.get(drawn).copied())
     }
 

@@ -85,7 +85,7 @@ impl<'a> Member<'a> {
     }
 
     /// Whether the object is in memory, which is noted; it is from now on.
-    pub(super) fn from_memory(&mut self, at: usize) -> bool {
+    pub(super) fn is_in_memory(&mut self, at: usize) -> bool {
         let Some(memory) = &mut self.memory else { return false };
         let inside = memory.hit(at);
         if !inside {
@@ -102,7 +102,7 @@ impl<'a> Member<'a> {
         self.counts.evictions += self.gone.len() as u64;
         self.note(moment.object, version, from);
         // What has just come through is in memory.
-        self.from_memory(moment.at);
+        self.is_in_memory(moment.at);
     }
 
     /// After the last request: what left at hits is counted.

@@ -161,7 +161,7 @@ impl<'a> World<'a> {
                 member.confirm(moment);
                 if version != moment.version {
                     self.counts.changed += 1;
-                    member.from_memory(moment.at);
+                    member.is_in_memory(moment.at);
                     return Some((Source::Origin, origin.ns(bytes)));
                 }
                 self.counts.confirmed += 1;
@@ -177,7 +177,7 @@ impl<'a> World<'a> {
     /// The time of reading from a member's own memory or disk.
     fn read(&mut self, number: usize, moment: &Moment, bytes: u64) -> (Source, u64) {
         let latency = &self.cluster.latency;
-        if self.members[number].from_memory(moment.at) {
+        if self.members[number].is_in_memory(moment.at) {
             (Source::Memory, latency.memory.ns(bytes))
         } else {
             (Source::Disk, latency.disk.ns(bytes))
@@ -189,9 +189,9 @@ impl<'a> World<'a> {
         let with = (self.members.as_slice(), self.cluster.life.as_ref());
         let (route, finding_ns) = self.finder.route(home, moment, with, &mut self.counts);
         let answer = match route {
-            Route::Sibling(sibling) => self.from_sibling(sibling, moment, bytes),
-            Route::Parent(parent) => self.from_parent(parent, moment, bytes),
-            Route::Origin => self.from_origin(moment, bytes),
+            Route::Sibling(sibling) => self.ask_sibling(sibling, moment, bytes),
+            Route::Parent(parent) => self.ask_parent(parent, moment, bytes),
+            Route::Origin => self.ask_origin(moment, bytes),
         };
         if answer.keep {
             let (from, version) = answer.copy;
@@ -200,14 +200,14 @@ impl<'a> World<'a> {
         (answer.source, finding_ns + answer.ns)
     }
 
-    fn from_origin(&self, moment: &Moment, bytes: u64) -> Answer {
+    fn ask_origin(&self, moment: &Moment, bytes: u64) -> Answer {
         let ns = self.cluster.latency.origin.ns(bytes);
         let copy = (moment.second, moment.version);
         Answer { source: Source::Origin, ns, copy, keep: true }
     }
 
     /// A sibling holds it: that was asked just now, or a digest said so and it was true.
-    fn from_sibling(&mut self, sibling: usize, moment: &Moment, bytes: u64) -> Answer {
+    fn ask_sibling(&mut self, sibling: usize, moment: &Moment, bytes: u64) -> Answer {
         let member = &mut self.members[sibling];
         if let Held::Fresh { stale: true } = member.look(moment, self.cluster.life.as_ref()) {
             self.counts.stale_hits += 1;
@@ -220,14 +220,14 @@ impl<'a> World<'a> {
     }
 
     /// A parent gives what it holds, and fetches the rest from the origin.
-    fn from_parent(&mut self, parent: usize, moment: &Moment, bytes: u64) -> Answer {
+    fn ask_parent(&mut self, parent: usize, moment: &Moment, bytes: u64) -> Answer {
         let way_ns = self.cluster.latency.parent.ns(bytes);
         if let Some((source, ns)) = self.own(parent, moment, bytes) {
             let source = if source == Source::Origin { source } else { Source::Parent };
             let copy = self.members[parent].copy(moment.object);
             return Answer { source, ns: way_ns + ns, copy, keep: true };
         }
-        let answer = self.from_origin(moment, bytes);
+        let answer = self.ask_origin(moment, bytes);
         let (from, version) = answer.copy;
         self.members[parent].store(moment, version, from);
         Answer { ns: way_ns + answer.ns, ..answer }

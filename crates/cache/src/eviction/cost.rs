@@ -12,7 +12,7 @@
 //!   the same in every run. A model too: it shows how a policy deals with costs that have nothing
 //!   to do with sizes.
 
-use super::sketch::mix;
+use super::sketch::hash;
 use super::{SettingError, Settings};
 
 /// A cost of fetches.
@@ -74,7 +74,7 @@ impl Cost {
             Self::Size => size as f64,
             Self::Packets => 2.0 + size as f64 / 536.0,
             Self::Latency { rtt_ms, byte_ms } => rtt_ms + size as f64 * byte_ms,
-            Self::Hops => (1 + mix(u64::from(object)) % HOPS) as f64,
+            Self::Hops => (1 + hash(u64::from(object)) % HOPS) as f64,
         }
     }
 }

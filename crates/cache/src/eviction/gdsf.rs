@@ -2,20 +2,23 @@
 //! `L + frequency * cost / size`, where `L` is the priority of what left last.
 //!
 //! As libCacheSim had it in October 2024: cost 10^6, ties by the oldest request, a frequency that
-//! starts again at 1 for what comes back, eviction before insertion.
+//! starts again at 1 for what comes back, eviction before insertion. The setting `cost` weighs
+//! objects by what it costs to fetch them: see `cost.rs`.
 
 use crate::prefetch::fetch;
 
+use super::cost::{self, Cost};
 use super::heap::{Entry, Heap};
-use super::{Eviction, Gone, Input, Room, SettingError, Sizes};
+use super::{Eviction, Gone, Input, Room, SettingError, Sizes, index};
 
-/// What one request is worth where nothing else is set; priorities are this over bytes.
+/// What a cost of one is worth; priorities are this over bytes.
 const COST: f64 = 1.0e6;
 
 #[derive(Debug)]
 pub(super) struct Gdsf {
     records: Vec<Record>,
     heap: Heap,
+    cost: Cost,
     /// `L`: it never falls, so what is inside never loses its place to the past.
     inflation: f64,
     used: u64,
@@ -36,13 +39,15 @@ const ABSENT: Record = Record { priority: 0.0, request: 0, frequency: 0 };
 
 impl Eviction for Gdsf {
     const NAME: &'static str = "gdsf";
-    const ABOUT: &'static str = "by frequency over size, with aging (Cherkasova, 1998)";
+    const ABOUT: &'static str = "by frequency * cost over size, with aging (Cherkasova, 1998); \
+                                 cost=1, size, packets, latency (rtt_ms=100, mbit=10) or hops";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
+        room.settings.only(&cost::SETTINGS)?;
         Ok(Self {
             records: vec![ABSENT; room.objects],
             heap: Heap::default(),
+            cost: Cost::of_settings(room.settings)?,
             inflation: 0.0,
             used: 0,
             capacity: room.capacity,
@@ -56,7 +61,8 @@ impl Eviction for Gdsf {
         let inside = record.frequency > 0;
         if inside {
             record.frequency = record.frequency.saturating_add(1);
-            record.priority = priority(self.inflation, record.frequency, input.size(object));
+            let worth = worth(self.cost, object, input.size(object));
+            record.priority = self.inflation + f64::from(record.frequency) * worth.0 / worth.1;
             record.request = index(at);
         }
         inside
@@ -73,7 +79,8 @@ impl Eviction for Gdsf {
             self.evict(input, gone);
         }
         self.used += size;
-        let priority = priority(self.inflation, 1, size);
+        let worth = worth(self.cost, object, size);
+        let priority = self.inflation + worth.0 / worth.1;
         self.heap.push(Entry::new(priority, index(at), object));
         self.records[object as usize] = Record { priority, request: index(at), frequency: 1 };
     }
@@ -113,15 +120,10 @@ impl Gdsf {
     }
 }
 
-/// An object of no bytes counts as one of a byte.
+/// What one request to an object is worth, and its size, by which that is divided last, as
+/// libCacheSim does. An object of no bytes counts as one of a byte.
 #[inline(always)]
 #[expect(clippy::cast_precision_loss, reason = "sizes are at most 2^48")]
-fn priority(inflation: f64, frequency: u32, size: u64) -> f64 {
-    inflation + f64::from(frequency) * COST / size.max(1) as f64
-}
-
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "a trace has fewer than 2^32 - 1 requests")]
-fn index(at: usize) -> u32 {
-    at as u32
+fn worth(cost: Cost, object: u32, size: u64) -> (f64, f64) {
+    (COST * cost.of(object, size), size.max(1) as f64)
 }

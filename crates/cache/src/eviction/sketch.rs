@@ -6,6 +6,8 @@
 //! 14.4 counters an entry and ten hashes. Every request adds to all ten. Where there are as many
 //! entries as objects, a counter for each object says the same without error, in less memory.
 
+use crate::mix::{GOLDEN, mix};
+
 /// Counters an entry, `-ln(0.001) / ln(2)^2`.
 const COUNTERS: f64 = 6.907_755_278_982_137 / 0.480_453_013_918_201_4;
 
@@ -68,7 +70,7 @@ impl Sketch {
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "halves, and shares of a length")]
     fn places(&self, object: u32) -> impl Iterator<Item = usize> + use<> {
-        let hash = mix(u64::from(object) + 1);
+        let hash = hash(u64::from(object) + 1);
         let (first, step) = (hash as u32, (hash >> 32) as u32);
         let counters = self.counters.len() as u64;
         (0..HASHES).map(move |which| {
@@ -78,13 +80,10 @@ impl Sketch {
     }
 }
 
-/// The end of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// The hash of a small number.
 #[inline(always)]
-pub(super) fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+pub(super) fn hash(number: u64) -> u64 {
+    mix(number.wrapping_mul(GOLDEN))
 }
 
 #[cfg(test)]

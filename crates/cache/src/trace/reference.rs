@@ -5,13 +5,15 @@
 //!   the sum of the first i of them, and W that of all.
 //! - SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) from the seed gives u; the rank asked for is
 //!   the smallest i with cum(i) > floor(u · W / 2^64).
-//! - An object's number is `mix64(rank)`, where `mix64` is SplitMix64's last step. Its size: with
-//!   h = mix64(rank ^ A5A5…A5), e the zeros at the lower end of h, at most 12, and b = 1024 · 2^e,
+//! - An object's number is `mix(rank)`, where `mix` is SplitMix64's last step. Its size: with
+//!   h = mix(rank ^ A5A5…A5), e the zeros at the lower end of h, at most 12, and b = 1024 · 2^e,
 //!   it is b + floor((h >> 32) · b / 2^32): 1 KiB to 8 MiB.
 //! - 1000 requests a second.
 //!
 //! The rank is found through a guide table (Chen and Asmus, 1974): the first rank of each of many
 //! equal parts of 0..W, from which few steps lead to the one sought.
+
+use crate::mix::{GOLDEN, mix};
 
 use super::{Misfit, Names, SizeTable, Trace};
 
@@ -50,14 +52,14 @@ impl Reference {
         let (mut names, mut sizes) = (Vec::new(), Vec::new());
         let mut state = self.seed;
         for _ in 0..self.requests {
-            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let place = ranks.place(mix64(state));
+            state = state.wrapping_add(GOLDEN);
+            let place = ranks.place(mix(state));
             let number = &mut number_of[place as usize];
             if *number == UNSEEN {
                 // Fewer objects than 2^32 - 1 fit into as many requests.
                 *number = u32::try_from(names.len()).unwrap_or(UNSEEN);
                 let rank = u64::from(place) + 1;
-                names.push(mix64(rank));
+                names.push(mix(rank));
                 sizes.push(size(rank));
             }
             requests.push(*number);
@@ -119,12 +121,6 @@ impl Ranks {
     }
 }
 
-fn mix64(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 /// The weight of a rank: the greatest w with w^5 · rank^4 ≤ 2^125.
 fn weight(rank: u64) -> u64 {
     let fourth = u128::from(rank).pow(4);
@@ -146,7 +142,7 @@ fn weight(rank: u64) -> u64 {
 
 /// The size of the object of a rank.
 fn size(rank: u64) -> u32 {
-    let h = mix64(rank ^ 0xA5A5_A5A5_A5A5_A5A5);
+    let h = mix(rank ^ 0xA5A5_A5A5_A5A5_A5A5);
     let e = (h | 1 << 63).trailing_zeros().min(12);
     let b = 1024 << e;
     #[expect(clippy::cast_possible_truncation, reason = "below 2^23")]
@@ -173,12 +169,12 @@ mod tests {
         let mut state = 42_u64;
         let first: Vec<u32> = (0..8)
             .map(|_| {
-                state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                ranks.place(mix64(state)) + 1
+                state = state.wrapping_add(GOLDEN);
+                ranks.place(mix(state)) + 1
             })
             .collect();
         assert_eq!(first, [246_858, 379, 3301, 8013, 7, 514_495, 1238, 352_379]);
-        assert_eq!(mix64(246_858), 0x89df_db46_4317_fa1f);
+        assert_eq!(mix(246_858), 0x89df_db46_4317_fa1f);
     }
 
     #[test]
@@ -190,7 +186,7 @@ mod tests {
             let extremes = [0, u64::MAX, u64::MAX / all];
             let draws = extremes.into_iter().chain((0..5000).map(|_| {
                 state += 0x9E37_79B9;
-                mix64(state)
+                mix(state)
             }));
             for u in draws {
                 let at = u64::try_from((u128::from(u) * u128::from(all)) >> 64).unwrap();

@@ -4,6 +4,8 @@
 //! construction with SHARDS*, FAST 2015, section 3. Names are hashed, never the numbers that a
 //! trace gives to objects: two traces of one system sample the same objects.
 
+use crate::mix::{GOLDEN, mix};
+
 use super::{Names, SizeTable, Trace};
 
 /// Which objects a sample has.
@@ -48,18 +50,11 @@ impl Sampling {
             Names::Numbers(numbers) => numbers[object as usize],
             Names::Text { .. } => fnv_1a(names.text(object).unwrap_or_default()),
         };
-        let hash = mix(name ^ mix(self.seed.wrapping_add(0x9E37_79B9_7F4A_7C15)));
+        let hash = mix(name ^ mix(self.seed.wrapping_add(GOLDEN)));
         #[expect(clippy::cast_precision_loss, reason = "53 bits")]
         let place = (hash >> (u64::BITS - HASH_BITS)) as f64;
         place < self.rate * (1u64 << HASH_BITS) as f64
     }
-}
-
-/// The last step of SplitMix64: every bit of a number changes all of the hash.
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 fn fnv_1a(bytes: &[u8]) -> u64 {

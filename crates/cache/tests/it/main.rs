@@ -13,4 +13,5 @@ mod protocol_mutants;
 mod protocol_mutation;
 mod protocol_siblings;
 mod protocol_sizes;
+mod reference_counts;
 mod support;

@@ -9,6 +9,7 @@ use crate::cache_args::{Cache, CacheCommand, TraceFlags};
 use crate::exit::Exit;
 use crate::terminal::error::{FlagError, UsageError, read};
 use anyhow::{Context, Result};
+use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
 use plimsoll_units::ParseError;
@@ -83,6 +84,14 @@ fn write_whole(path: &Path, text: &str) -> Result<()> {
     std::fs::write(&unfinished, text)
         .and_then(|()| std::fs::rename(&unfinished, path))
         .with_context(|| format!("write {}", path.display()))
+}
+
+/// What a capacity is counted in, as JSON says it.
+fn unit(capacity: &Capacity) -> &'static str {
+    match capacity.unit {
+        Unit::Bytes => "bytes",
+        Unit::Objects => "objects",
+    }
 }
 
 fn seconds(ns: u64) -> f64 {

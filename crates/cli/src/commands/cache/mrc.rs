@@ -114,7 +114,7 @@ fn json(opened: &Opened, curves: &[DrawnCurve], rate: f64, cpu_s: f64) -> serde_
     let point = |point: &Point| {
         serde_json::json!({
             "capacity": point.capacity.amount,
-            "unit": match point.capacity.unit { Unit::Bytes => "bytes", Unit::Objects => "objects" },
+            "unit": super::unit(&point.capacity),
             "miss_ratio": point.miss_ratio,
             "byte_miss_ratio": point.byte_miss_ratio,
             "reliable": point.reliable,

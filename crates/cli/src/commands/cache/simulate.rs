@@ -1,6 +1,6 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{Opened, list, open, table, trace_json, usage, write_whole};
+use super::{Opened, list, open, table, trace_json, unit, usage, write_whole};
 use crate::cache_args::CacheSimulate;
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -159,13 +159,6 @@ fn json(done: &Done) -> serde_json::Value {
         object.insert("bounds".to_owned(), done.bounds.iter().map(bound).collect());
     }
     value
-}
-
-fn unit(capacity: &Capacity) -> &'static str {
-    match capacity.unit {
-        Unit::Bytes => "bytes",
-        Unit::Objects => "objects",
-    }
 }
 
 fn result(cell: &Cell, comparison: &Comparison) -> serde_json::Value {

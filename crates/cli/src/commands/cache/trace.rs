@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::terminal::error::{UsageError, read};
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_cache::trace::info::{Info, SizeSpread};
+use plimsoll_cache::trace::info::{Info, SizeSpread, Sizes};
 use plimsoll_cache::trace::reference::Reference;
 use plimsoll_cache::trace::{Trace, compiled, oracle_general};
 use plimsoll_units::{count, show_count, show_duration, show_rate, show_share, show_size};
@@ -175,20 +175,7 @@ fn shown(opened: &Opened, info: &Info) -> String {
         ),
     );
     if let Some(sizes) = &info.sizes {
-        let spread = |of: &SizeSpread| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
-            let mean = show_size(of.mean as u64);
-            format!(
-                "{mean} mean, {} median, {} p90, {} p99, {} greatest",
-                show_size(of.median),
-                show_size(of.p90),
-                show_size(of.p99),
-                show_size(of.max)
-            )
-        };
-        line("asked", format!("{} in all", show_size(sizes.requested_bytes)));
-        line("objects", spread(&sizes.of_objects));
-        line("requests", spread(&sizes.of_requests));
+        write_sizes(sizes, &mut line);
     }
     if let Some(reuse) = &info.reuse {
         let objects = |n: u32| show_count(u64::from(n));
@@ -217,4 +204,22 @@ fn shown(opened: &Opened, info: &Info) -> String {
         let _ = writeln!(out, "note: {warning}");
     }
     out
+}
+
+/// How large objects and answers are.
+fn write_sizes(sizes: &Sizes, line: &mut impl FnMut(&str, String)) {
+    let spread = |of: &SizeSpread| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+        let mean = show_size(of.mean as u64);
+        format!(
+            "{mean} mean, {} median, {} p90, {} p99, {} greatest",
+            show_size(of.median),
+            show_size(of.p90),
+            show_size(of.p99),
+            show_size(of.max)
+        )
+    };
+    line("asked", format!("{} in all", show_size(sizes.requested_bytes)));
+    line("objects", spread(&sizes.of_objects));
+    line("requests", spread(&sizes.of_requests));
 }

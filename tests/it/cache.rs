@@ -1,0 +1,258 @@
+//! `plimsoll cache`: the result's shape, exact counts of the reference trace, traces of every
+//! format that mean the same, every bad input.
+
+use crate::place::Place;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A shop's requests: two objects of 4 are asked for again and again.
+const SHOP: &str = "\
+time_s,object,size,client
+0,/home,5000,a
+0,/logo,20000,a
+1,/home,5000,b
+1,/shoes,9000,b
+2,/logo,20000,a
+2,/hats,7000,a
+3,/home,5000,b
+3,/shoes,9000,b
+4,/logo,20000,a
+5,/home,5000,b
+";
+
+fn simulated(place: &Place, trace: &Path, more: &[&str]) -> Value {
+    let all = [&["cache", "simulate", "--trace", trace.to_str().unwrap(), "--json"], more].concat();
+    place.plimsoll(&all).ended_with(0).json()
+}
+
+/// The misses of each result.
+fn misses(result: &Value) -> Vec<u64> {
+    let results = result["results"].as_array().unwrap();
+    results.iter().map(|cell| cell["misses"].as_u64().unwrap()).collect()
+}
+
+/// The reference trace, of this many requests.
+fn reference(place: &Place, requests: &str, name: &str) -> PathBuf {
+    let path = place.path(name);
+    let output = path.to_str().unwrap();
+    let all = ["cache", "trace", "reference", "--requests", requests, "-o", output];
+    place.plimsoll(&all).ended_with(0);
+    path
+}
+
+#[test]
+fn the_result_has_its_shape_and_adds_up() {
+    let place = Place::new();
+    let trace = place.write("shop.csv", SHOP);
+    let more = ["--policy", "lru,gdsf", "--size", "2obj,30kB,50%", "--skip", "4", "--bound"];
+    let result = simulated(&place, &trace, &more);
+    assert_eq!(
+        (result["schema"].as_u64(), result["warnings"].as_array().unwrap().len()),
+        (Some(1), 0)
+    );
+    let about = &result["trace"];
+    assert_eq!(about["requests"], 10);
+    assert_eq!(about["objects"], 4);
+    assert_eq!(about["footprint_bytes"], 41_000);
+    assert!(about["compile_cpu_s"].as_f64().unwrap() >= 0.0);
+    let results = result["results"].as_array().unwrap();
+    let named: Vec<_> = results
+        .iter()
+        .map(|cell| (cell["policy"].as_str().unwrap(), cell["size"].as_str().unwrap()))
+        .collect();
+    let sizes = ["2obj", "30kB", "50%"];
+    let wanted: Vec<_> =
+        ["lru", "gdsf"].into_iter().flat_map(|p| sizes.map(|size| (p, size))).collect();
+    assert_eq!(named, wanted);
+    let capacities = [(2, "objects"), (30_000, "bytes"), (20_500, "bytes")];
+    for (number, cell) in results.iter().enumerate() {
+        let (capacity, unit) = capacities[number % 3];
+        assert_eq!(
+            (cell["capacity"].as_u64(), cell["unit"].as_str()),
+            (Some(capacity), Some(unit))
+        );
+        assert_eq!((cell["requests"].as_u64(), cell["shared_pass"].as_u64()), (Some(10), Some(1)));
+        assert_eq!(cell["requested_bytes"], 105_000);
+        let ratio = cell["misses"].as_f64().unwrap() / 10.0;
+        assert!((cell["miss_ratio"].as_f64().unwrap() - ratio).abs() < 1e-12);
+        assert!(cell["missed_bytes"].as_u64().unwrap() >= 41_000);
+        assert!(cell["evictions"].as_u64().unwrap() < cell["misses"].as_u64().unwrap());
+        assert_eq!(cell["after_skip"]["requests"], 6);
+        assert!(cell["cpu_s"].as_f64().unwrap() >= 0.0);
+    }
+    let bounds = result["bounds"].as_array().unwrap();
+    assert_eq!(bounds.len(), 3);
+    for bound in bounds {
+        let of = |cell: &&Value| {
+            (&cell["capacity"], &cell["unit"]) == (&bound["capacity"], &bound["unit"])
+        };
+        for cell in results.iter().filter(of) {
+            assert!(bound["misses"].as_u64() <= cell["misses"].as_u64(), "{bound} {cell}");
+            assert!(bound["missed_bytes"].as_u64() <= cell["missed_bytes"].as_u64());
+        }
+    }
+}
+
+/// Counts of libcachesim 0.3.5 (GDSF: October 2024) for the reference trace of ten million
+/// requests; here of one million, made once by the same programs, where they are the same.
+#[test]
+fn the_reference_trace_has_exact_counts() {
+    let place = Place::new();
+    let trace = reference(&place, "1M", "zipf.plt");
+    let policies = ["--policy", "fifo,lru,sieve,lfu", "--size", "962obj"];
+    let result = simulated(&place, &trace, &policies);
+    let one = misses(&result);
+    // An independent count: FIFO and LRU by plain lists, over the same trace as a table.
+    let table = place.path("again.oracleGeneral.bin");
+    let (from, to) = (trace.to_str().unwrap(), table.to_str().unwrap());
+    place.plimsoll(&["cache", "trace", "compile", from, "-o", to]).ended_with(0);
+    let bytes = std::fs::read(&table).unwrap();
+    assert_eq!(bytes.len(), 24_000_000);
+    let name = |record: &[u8]| u64::from_le_bytes(record[4..12].try_into().unwrap());
+    let asked: Vec<u64> = bytes.chunks_exact(24).map(name).collect();
+    assert_eq!(asked[0], 0x89df_db46_4317_fa1f);
+    assert_eq!(one[..2], [plain(&asked, 962, false), plain(&asked, 962, true)]);
+    assert_eq!(misses(&simulated(&place, &table, &policies)), one);
+}
+
+/// Misses of FIFO, or of LRU, by ordered sets.
+fn plain(asked: &[u64], capacity: usize, lru: bool) -> u64 {
+    let mut since = std::collections::BTreeMap::new();
+    let mut order = std::collections::BTreeMap::new();
+    let mut misses = 0;
+    for (at, &object) in asked.iter().enumerate() {
+        match since.get(&object).copied() {
+            Some(before) if lru => {
+                order.remove(&before);
+                since.insert(object, at);
+                order.insert(at, object);
+            }
+            Some(_) => {}
+            None => {
+                misses += 1;
+                if since.len() == capacity {
+                    let (_, oldest) = order.pop_first().unwrap();
+                    since.remove(&oldest);
+                }
+                since.insert(object, at);
+                order.insert(at, object);
+            }
+        }
+    }
+    misses
+}
+
+#[test]
+fn a_trace_means_the_same_in_every_format() {
+    let place = Place::new();
+    let table = place.write("shop.csv", SHOP);
+    let log: String = SHOP
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let [time, object, size, client] = line.split(',').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let second = 1_700_000_000 + time.parse::<u64>().unwrap();
+            format!(
+                "{second}.000 12 10.0.0.{} TCP_MISS/200 {size} GET http://shop{object} - \
+                 HIER_DIRECT/10.1.1.1 text/html\n",
+                u8::from(client == "b") + 1
+            )
+        })
+        .collect();
+    let log = place.write("access.log", &log);
+    let compiled = place.path("shop.plt");
+    let (from, to) = (table.to_str().unwrap(), compiled.to_str().unwrap());
+    place.plimsoll(&["cache", "trace", "compile", from, "-o", to]).ended_with(0);
+    let policies = ["--policy", "lru,gdsf,sieve,s3fifo,squid-heap-lfuda", "--size", "30kB,3obj"];
+    let wanted = misses(&simulated(&place, &table, &policies));
+    for trace in [&log, &compiled] {
+        assert_eq!(misses(&simulated(&place, trace, &policies)), wanted, "{}", trace.display());
+    }
+    let info = |path: &Path| {
+        let all = ["cache", "trace", "info", path.to_str().unwrap(), "--json"];
+        place.plimsoll(&all).ended_with(0).json()
+    };
+    let (of_table, of_log) = (info(&table), info(&log));
+    for key in ["popularity", "sizes", "reuse_distance", "times", "clients"] {
+        assert_eq!(of_table[key], of_log[key], "{key}");
+    }
+    assert_eq!(of_table["clients"]["count"], 2);
+}
+
+#[test]
+fn the_curve_of_lru_is_its_single_runs() {
+    let place = Place::new();
+    let trace = reference(&place, "100k", "zipf.plt");
+    let sizes = "10obj,100obj,1000obj,10%,50%";
+    let single = simulated(&place, &trace, &["--policy", "lru,sieve", "--size", sizes]);
+    let path = trace.to_str().unwrap();
+    let page = place.path("curve.html");
+    let all = ["cache", "mrc", "--trace", path, "--policy", "lru,sieve", "--size", sizes, "--json"];
+    let all = [&all[..], &["--report", page.to_str().unwrap()]].concat();
+    let curves = place.plimsoll(&all).ended_with(0).json();
+    for (number, cell) in single["results"].as_array().unwrap().iter().enumerate() {
+        let point = &curves["curves"][number / 5]["points"][number % 5];
+        assert_eq!(point["capacity"], cell["capacity"]);
+        assert_eq!(point["reliable"], true);
+        for key in ["miss_ratio", "byte_miss_ratio"] {
+            let [of_curve, of_run] = [&point[key], &cell[key]].map(|of| of.as_f64().unwrap());
+            assert!((of_curve - of_run).abs() < 1e-9, "{key}: {point} {cell}");
+        }
+    }
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Miss-ratio curves of zipf.plt") && page.contains("<svg"));
+    let sampled = ["cache", "mrc", "--trace", path, "--rate", "10%", "--size", "50obj"];
+    let told = place.plimsoll(&sampled).ended_with(0).out;
+    assert!(told.contains("the sample is too small"), "{told}");
+}
+
+#[test]
+fn the_report_shows_policies_sizes_and_courses() {
+    let place = Place::new();
+    let trace = place.write("<shop>.csv", SHOP);
+    let page = place.path("caches.html");
+    let more = ["--policy", "lru,sieve", "--size", "2obj,3obj", "--report", page.to_str().unwrap()];
+    let _ = simulated(&place, &trace, &more);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Caches for &lt;shop&gt;.csv") && !page.contains("<shop>"));
+    for part in ["Over sizes", "Over the trace", "How it was counted", "lowest"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn bad_input_is_one_clear_error() {
+    let place = Place::new();
+    let trace = place.write("shop.csv", SHOP);
+    let trace = trace.to_str().unwrap();
+    let bare = place.write("bare.csv", "object\n1\n2\n1\n");
+    let bare = bare.to_str().unwrap();
+    let refused = |more: &[&str], wanted: &str| {
+        let all = [&["cache", "simulate", "--trace"], more].concat();
+        let told = place.plimsoll(&all).ended_with(2).err;
+        assert_eq!(told.matches("error:").count(), 1, "{told}");
+        assert!(told.contains(wanted), "{told}");
+    };
+    refused(&["none.csv"], "open the trace none.csv");
+    refused(&[trace, "--policy", "lur"], "did you mean lru?");
+    refused(&[trace, "--policy", "lru:k=2"], "wanted no setting");
+    refused(&[trace, "--size", "0"], "nothing fits");
+    refused(&[trace, "--size", "9223372036854775808"], "2^63 - 1");
+    refused(&[trace, "--size", "0.001%"], "at least 1 byte");
+    refused(&[bare, "--size", "10MB"], "write 962obj or 10%obj");
+    refused(&[trace, "--admit", "first"], "an admission filter");
+    refused(&[trace, "--skip", "10"], "fewer than the trace's 10 requests");
+    refused(&[trace, "--format", "xml"], "a trace format");
+    refused(&[trace, "--columns", "time,time,object"], "--columns");
+    // A cache smaller than every object: a miss each, which is no error.
+    let path = Path::new(trace);
+    let small = simulated(&place, path, &["--policy", "lru,gdsf,arc", "--size", "1kB"]);
+    assert_eq!(misses(&small), [10, 10, 10]);
+    // A compiled trace that was cut.
+    let compiled = reference(&place, "1k", "cut.plt");
+    let bytes = std::fs::read(&compiled).unwrap();
+    std::fs::write(&compiled, &bytes[..bytes.len() - 7]).unwrap();
+    refused(&[compiled.to_str().unwrap()], "cut.plt");
+}
