@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import re
-import resource
 import shutil
 import statistics
 import subprocess
@@ -142,11 +141,11 @@ def memory(folder, out):
     subprocess.run([PLIMSOLL, "cache", "trace", "reference", "--objects", "10M", "--requests",
                     "100M", "-o", big], check=True)
     before = time.monotonic()
-    command = ["/usr/bin/env", "python3", "-c", MOST, PLIMSOLL, "cache", "simulate", "--trace", big,
+    command = [sys.executable, "-c", MOST, PLIMSOLL, "cache", "simulate", "--trace", big,
                "--policy", "lru,sieve,s3fifo,gdsf", "--size", "10%obj", "--threads", "1", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result, most_kib = done.stdout.rsplit("\n", 2)[0], int(done.stderr.strip().splitlines()[-1])
-    took, trace = time.monotonic() - before, json.loads(result)["trace"]
+    most_kib = int(done.stderr.strip().splitlines()[-1])
+    took, trace = time.monotonic() - before, json.loads(done.stdout)["trace"]
     os.remove(big)
     out.append(f"{trace['requests']:,} requests over {trace['objects']:,} objects from the file, "
                f"four policies at 10% one after the other: at most {most_kib / 2**20:.2f} GiB "
@@ -237,9 +236,10 @@ def main():
         if "limit" in parts:
             limit(out)
     finally:
+        # What was measured is kept where a part fails.
         shutil.rmtree(folder, ignore_errors=True)
-    with open(arguments.output, "w", encoding="utf-8") as file:
-        file.write("\n".join(out).rstrip() + "\n")
+        with open(arguments.output, "w", encoding="utf-8") as file:
+            file.write("\n".join(out).rstrip() + "\n")
     print(f"written: {arguments.output}")
 
 
