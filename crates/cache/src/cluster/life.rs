@@ -3,7 +3,7 @@
 //! Every object changes at a period of its own, drawn from its number, and at a phase of its own;
 //! so its version at any second is known without a list of changes, by every client alike.
 
-use crate::mix::{GOLDEN, mix, unit};
+use crate::mix::{hash, unit};
 
 /// Changes and freshness, in seconds of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) type Version = u32;
 impl Life {
     /// The version of an object at a second.
     pub(super) fn version(&self, object: u32, second: u32) -> Version {
-        let drawn = hash(self.seed ^ hash(u64::from(object)));
+        let drawn = hash(self.seed ^ hash(u64::from(object) + 1));
         let (least, most) = (f64::from(self.changes_least_s), f64::from(self.changes_most_s));
         let share = unit(drawn);
         let period = least.max(1.0) * libm::pow((most / least.max(1.0)).max(1.0), share);
@@ -38,11 +38,6 @@ impl Life {
     pub(super) fn is_fresh(&self, from: u32, second: u32) -> bool {
         second.saturating_sub(from) < self.fresh_s
     }
-}
-
-/// The hash of a small number.
-pub(super) fn hash(number: u64) -> u64 {
-    mix(number.wrapping_add(GOLDEN))
 }
 
 #[cfg(test)]

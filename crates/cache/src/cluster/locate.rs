@@ -1,13 +1,14 @@
 //! How a node finds who holds what it does not: by asking, by digests, by a hash, or not at all;
 //! and what that costs in messages and time.
 
+use crate::mix::hash;
 use crate::protocol::carp::Carp;
 use crate::protocol::digest::{Digest, Key};
 use crate::protocol::sizes;
 use crate::trace::{Names, Trace};
 
 use super::counts::Counts;
-use super::life::{Life, hash};
+use super::life::Life;
 use super::member::{Member, Moment};
 use super::{Architecture, Cluster, ClusterError, Latency, Protocol};
 
@@ -155,7 +156,7 @@ impl<'a> Finder<'a> {
         let least = members.iter().map(|&member| self.first_ns(member)).min()?;
         let near: Vec<usize> =
             members.iter().copied().filter(|&member| self.first_ns(member) == least).collect();
-        let drawn = hash(moment.at as u64) % near.len() as u64;
+        let drawn = hash(moment.at as u64 + 1) % near.len() as u64;
         usize::try_from(drawn).ok().and_then(|drawn| near.get(drawn).copied())
     }
 

@@ -1,8 +1,8 @@
 //! Which node a client's request goes to.
 
+use crate::mix::hash;
 use crate::trace::Trace;
 
-use super::life::hash;
 use super::{ClusterError, Spread};
 
 /// A spread over nodes of a trace.
@@ -38,5 +38,5 @@ impl<'a> Spreading<'a> {
 /// A node by the hash of a number.
 #[expect(clippy::cast_possible_truncation, reason = "below the number of nodes")]
 pub(super) fn by_hash(number: u32, nodes: usize) -> usize {
-    (hash(u64::from(number)) % nodes as u64) as usize
+    (hash(u64::from(number) + 1) % nodes as u64) as usize
 }

@@ -12,8 +12,8 @@
 //!   the same in every run. A model too: it shows how a policy deals with costs that have nothing
 //!   to do with sizes.
 
-use super::sketch::hash;
 use super::{SettingError, Settings};
+use crate::mix::hash;
 
 /// A cost of fetches.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,7 +6,7 @@
 //! 14.4 counters an entry and ten hashes. Every request adds to all ten. Where there are as many
 //! entries as objects, a counter for each object says the same without error, in less memory.
 
-use crate::mix::{GOLDEN, mix};
+use crate::mix::hash;
 
 /// Counters an entry, `-ln(0.001) / ln(2)^2`.
 const COUNTERS: f64 = 6.907_755_278_982_137 / 0.480_453_013_918_201_4;
@@ -78,12 +78,6 @@ impl Sketch {
             ((u64::from(drawn) * counters) >> 32) as usize
         })
     }
-}
-
-/// The hash of a small number.
-#[inline(always)]
-pub(super) fn hash(number: u64) -> u64 {
-    mix(number.wrapping_mul(GOLDEN))
 }
 
 #[cfg(test)]
