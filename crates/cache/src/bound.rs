@@ -95,10 +95,12 @@ struct Hold {
 }
 
 impl Hold {
-    /// By cost for a byte, as fractions: a/b before c/d where ad < cb.
+    /// By cost for a byte, as fractions: a/b before c/d where ad < cb. What has no bytes comes
+    /// last: as a fraction it would be equal to everything.
     fn dearer_by_worth(&self, other: &Self) -> Ordering {
         let this = u128::from(self.cost) * u128::from(other.worth);
-        this.cmp(&(u128::from(other.cost) * u128::from(self.worth)))
+        let that = u128::from(other.cost) * u128::from(self.worth);
+        (self.worth == 0).cmp(&(other.worth == 0)).then(this.cmp(&that))
     }
 }
 

@@ -152,3 +152,28 @@ fn nothing_and_everything() {
     assert_eq!(pfoo_lower(&none, &[capacity(5, Unit::Bytes)]), Err(NoSizes));
     assert_eq!(pfoo_lower(&none, &[]), Ok(Vec::new()));
 }
+
+/// Objects of no bytes are worth nothing, and stand behind all others: as the equal of each they
+/// would leave no order, which sorting does not forgive.
+#[test]
+fn objects_of_no_bytes_leave_the_bound_a_bound() {
+    let hold = |cost, worth| Hold { cost, takes: 1, worth };
+    let (cheap, dear, nothing) = (hold(1, 100), hold(9, 100), hold(5, 0));
+    assert_eq!(cheap.dearer_by_worth(&dear), Ordering::Less);
+    assert_eq!(dear.dearer_by_worth(&nothing), Ordering::Less);
+    assert_eq!(nothing.dearer_by_worth(&cheap), Ordering::Greater);
+    assert_eq!(nothing.dearer_by_worth(&hold(7, 0)), Ordering::Equal);
+    let asked: Vec<(u32, u64)> = (0..3_000u32)
+        .map(|at| {
+            let object = at.wrapping_mul(2_654_435_761) >> 16 & 127;
+            (object, u64::from(object % 5) * 100)
+        })
+        .collect();
+    let trace = made::sized(&asked);
+    for unit in [Unit::Objects, Unit::Bytes] {
+        let capacity = capacity(30, unit);
+        let bound = pfoo_lower(&trace, &[capacity]).unwrap()[0];
+        let run = made::lru(&trace, capacity);
+        assert!(bound.misses <= run.misses && bound.missed_bytes.unwrap() <= run.missed_bytes);
+    }
+}
