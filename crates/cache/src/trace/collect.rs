@@ -182,24 +182,7 @@ const EXCERPT_BYTES: usize = 100;
 
 /// The beginning of a text, what is not printable escaped.
 pub(super) fn excerpt(text: &[u8]) -> String {
-    let cut = &text[..text.len().min(EXCERPT_BYTES)];
-    let mut shown = String::new();
-    for chunk in cut.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_control() {
-                shown.extend(c.escape_default());
-            } else {
-                shown.push(c);
-            }
-        }
-        for byte in chunk.invalid() {
-            shown.extend(std::ascii::escape_default(*byte).map(char::from));
-        }
-    }
-    if cut.len() < text.len() {
-        shown.push('…');
-    }
-    shown
+    plimsoll_workload::access_log::excerpt(text, EXCERPT_BYTES)
 }
 
 #[cfg(test)]

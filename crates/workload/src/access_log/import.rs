@@ -7,7 +7,7 @@ use super::entry::{Entry, Why, url_text};
 use super::error::LogError;
 use super::format::Format;
 use super::input::{self, Input};
-use super::reading::{Log, Step, excerpt};
+use super::reading::{EXCERPT_BYTES, Log, Step, excerpt};
 use super::seconds::SecondCounts;
 use super::urls::{Refused, UrlCounts};
 use crate::request::{MAX_TARGET_BYTES, Url};
@@ -161,7 +161,7 @@ impl ImportedLog {
     fn not_readable(&mut self, why: Why, line: u64, text: &[u8]) {
         self.unreadable += 1;
         if self.examples.len() < EXAMPLES {
-            self.examples.push(Unreadable { line, text: excerpt(text), why });
+            self.examples.push(Unreadable { line, text: excerpt(text, EXCERPT_BYTES), why });
         }
     }
 }

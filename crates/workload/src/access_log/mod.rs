@@ -27,6 +27,7 @@ pub use format::Format;
 pub use import::{ImportOptions, ImportedLog, Unreadable, import, import_from};
 pub use lines::{Line, Lines, MAX_LINE_BYTES};
 pub use reader::{Answered, LogLine, LogReader};
+pub use reading::excerpt;
 pub use replay::{Replay, ReplayOptions, ReplayRequest, ReplayRequests};
 pub use seconds::{MAX_PAGES, MAX_SPAN_S, PAGE_SECONDS, SecondCounts};
 pub use urls::{MAX_URL_TEXT_BYTES, UrlCounts};

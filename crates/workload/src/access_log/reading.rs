@@ -46,7 +46,7 @@ impl<'a> Log<'a> {
         let unknown = || LogError::Format {
             origin: origin.to_owned(),
             wanted: format.map_or("an access log".to_owned(), |format| format!("format {format}")),
-            found: excerpt(shown),
+            found: excerpt(shown, EXCERPT_BYTES),
         };
         let format = format.or_else(|| Format::of_sample(&first())).ok_or_else(unknown)?;
         let mut parser = Parser::new(format);
@@ -89,11 +89,13 @@ impl<'a> Log<'a> {
 }
 
 /// How much of a line is shown, in bytes.
-const EXCERPT_BYTES: usize = 200;
+pub(super) const EXCERPT_BYTES: usize = 200;
 
-/// The first 200 bytes of a line, what is not printable escaped.
-pub(super) fn excerpt(line: &[u8]) -> String {
-    let cut = &line[..line.len().min(EXCERPT_BYTES)];
+/// The first bytes of a line, so many at most, what is not printable escaped; an ellipsis where
+/// there are more.
+#[must_use]
+pub fn excerpt(line: &[u8], most: usize) -> String {
+    let cut = &line[..line.len().min(most)];
     let mut shown = String::new();
     for chunk in cut.utf8_chunks() {
         for c in chunk.valid().chars() {
