@@ -19,6 +19,7 @@ mod locate;
 mod member;
 mod moves;
 mod spread;
+mod words;
 mod world;
 
 pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};

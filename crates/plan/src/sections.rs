@@ -1,10 +1,13 @@
 //! The sections of a plan. A new section is one file with its keys, its reader and its writer, one
-//! line here, and one field of [`crate::Plan`].
+//! line here, and one field of [`crate::Plan`] or [`crate::CachePlan`].
 
 use crate::balancer::BALANCER;
 use crate::billing::BILLING;
+use crate::cache_trace::CACHE_TRACE;
+use crate::cluster::CLUSTER;
 use crate::instance::INSTANCE;
 use crate::key::{Key, SectionKeys};
+use crate::latency::LATENCY;
 use crate::load::LOAD;
 use crate::measure::MEASURE;
 use crate::plan::TOP;
@@ -15,9 +18,23 @@ use crate::target::{REPLAY, TARGET};
 use crate::trace::{PROFILE, TRACE};
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 13] = [
-    &TOP, &TARGET, &REPLAY, &STORE, &LOAD, &TRACE, &PROFILE, &MEASURE, &POOL, &INSTANCE, &BALANCER,
-    &BILLING, &POLICY,
+pub(crate) static SECTIONS: [&SectionKeys; 16] = [
+    &TOP,
+    &TARGET,
+    &REPLAY,
+    &STORE,
+    &LOAD,
+    &TRACE,
+    &PROFILE,
+    &MEASURE,
+    &POOL,
+    &INSTANCE,
+    &BALANCER,
+    &BILLING,
+    &POLICY,
+    &CACHE_TRACE,
+    &LATENCY,
+    &CLUSTER,
 ];
 
 pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {

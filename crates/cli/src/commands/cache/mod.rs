@@ -1,5 +1,6 @@
 //! `plimsoll cache`: the cache lab.
 
+mod clusters;
 mod mrc;
 mod simulate;
 mod table;
@@ -20,6 +21,7 @@ use std::str::FromStr;
 /// Runs the command.
 pub(crate) fn run(cache: &Cache) -> Result<Exit> {
     match &cache.command {
+        CacheCommand::Simulate(args) if args.plan.is_some() => clusters::run(args),
         CacheCommand::Simulate(args) => simulate::run(args),
         CacheCommand::Mrc(args) => mrc::run(args),
         CacheCommand::Trace(trace) => trace::run(&trace.command),
