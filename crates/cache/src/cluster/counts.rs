@@ -39,6 +39,8 @@ pub struct NodeCounts {
     pub hit_bytes: u64,
     /// What siblings asked of it and got.
     pub given: u64,
+    /// Objects that its admission filter refused, each time that one did.
+    pub refused: u64,
     /// Objects that left.
     pub evictions: u64,
     /// Objects that it holds at the end.

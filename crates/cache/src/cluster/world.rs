@@ -74,7 +74,7 @@ fn check(trace: &Trace, cluster: &Cluster) -> Result<(), ClusterError> {
     };
     match needs {
         Some(what) if trace.seconds().is_none() => Err(ClusterError::NoTimes(what)),
-        _ => Ok(()),
+        _ => cluster.life.as_ref().map_or(Ok(()), |life| life.check(trace)),
     }
 }
 
@@ -102,15 +102,14 @@ impl<'a> World<'a> {
             Architecture::Mesh => 0,
             Architecture::Hierarchy { parents, .. } => parents,
         };
-        let (memory, life) = (cluster.memory.as_ref(), cluster.life.is_some());
         let mut members = Vec::with_capacity(cluster.nodes + parents);
+        let own = (&cluster.policy, &cluster.size);
         for _ in 0..cluster.nodes {
-            members.push(Member::new(trace, &cluster.policy, &cluster.size, memory, life)?);
+            members.push(Member::new(trace, cluster, own)?);
         }
-        let own = (cluster.policy.clone(), cluster.size.clone());
-        let (policy, size) = cluster.parent.as_ref().unwrap_or(&own);
+        let of_parents = cluster.parent.as_ref().map_or(own, |(policy, size)| (policy, size));
         for _ in 0..parents {
-            members.push(Member::new(trace, policy, size, memory, life)?);
+            members.push(Member::new(trace, cluster, of_parents)?);
         }
         Ok(Self {
             trace,
@@ -130,7 +129,7 @@ impl<'a> World<'a> {
     fn serve(&mut self, at: usize) {
         let object = self.trace.requests()[at];
         let second = self.trace.seconds().map_or(0, |seconds| seconds[at]);
-        let version = self.cluster.life.map_or(0, |life| life.version(object, second));
+        let version = self.cluster.life.as_ref().map_or(0, |life| life.version(object, second));
         let moment = Moment { at, object, second, version };
         self.finder.tick(second, &self.members, &mut self.counts);
         let home = self.spreading.node(at, object);
