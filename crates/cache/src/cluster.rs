@@ -25,7 +25,7 @@ mod world;
 pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};
 pub use latency::{Latency, Leg};
 pub use life::{Changes, Life, Periods, Rhythm};
-pub use moves::{Moves, moves};
+pub use moves::Moves;
 pub use world::simulate;
 
 use crate::admission::Admission;
@@ -135,7 +135,7 @@ pub enum ClusterError {
     #[error("wanted 1 to 64 bits an entry and an interval above zero for digests, found {0}")]
     Digest(String),
     /// A life that says too little of the trace's objects, or what cannot be.
-    #[error("wanted of a life {0}")]
+    #[error("wanted {0}")]
     Life(String),
     /// A size that cannot be, for this trace.
     #[error(transparent)]

@@ -4,8 +4,8 @@
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::cluster::{
-    Architecture, Changes, Cluster, ClusterError, Counts, Latency, Life, Periods, Protocol, Rhythm,
-    Source, Spread, moves, simulate,
+    Architecture, Changes, Cluster, ClusterError, Counts, Latency, Life, Moves, Periods, Protocol,
+    Rhythm, Source, Spread, simulate,
 };
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::protocol::carp::Variant;
@@ -285,16 +285,37 @@ fn joining_moves_what_the_variants_say() {
     let names = Names::Numbers((0..20_000).collect());
     let trace = Trace::new((0..20_000).collect(), names).unwrap();
     let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.02, "{found} {wanted}");
-    let draft = moves(&trace, 4, Variant::Draft).unwrap();
+    let draft = Moves::by_carp(&trace, 4, Variant::Draft).unwrap();
     near(draft.joins_last, 0.2);
     near(draft.joins_first, 0.2);
     near(draft.last_leaves, 0.25);
     near(draft.first_leaves, 0.25);
-    let squid = moves(&trace, 4, Variant::Squid).unwrap();
+    let squid = Moves::by_carp(&trace, 4, Variant::Squid).unwrap();
     near(squid.joins_last, 0.2);
     near(squid.joins_first, 0.8);
     near(squid.last_leaves, 0.25);
     near(squid.first_leaves, 0.75);
+}
+
+#[test]
+fn joining_moves_nearly_all_where_nodes_go_by_a_remainder() {
+    let names = Names::Numbers((0..20_000).collect());
+    let trace = Trace::new((0..20_000).collect(), names).unwrap();
+    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.02, "{found} {wanted}");
+    // An object stays where the remainders by 4 and 5 are equal, 4 of each 20; by 4 and 3, 3 of 12.
+    let hashed = Moves::by_hash(&trace, 4);
+    near(hashed.joins_last, 0.8);
+    near(hashed.last_leaves, 0.75);
+    // Counted from the other end, likewise.
+    near(hashed.joins_first, 0.8);
+    near(hashed.first_leaves, 0.75);
+    let of = |protocol, spread| {
+        let hierarchy = Architecture::Hierarchy { parents: 4, siblings: true };
+        Moves::of(&trace, &Cluster { spread, architecture: hierarchy, ..cluster(4, protocol) })
+    };
+    assert_eq!(of(Protocol::Icp, Spread::Hash), [Some(hashed), None]);
+    let carp = Moves::by_carp(&trace, 4, Variant::Draft).ok();
+    assert_eq!(of(Protocol::Carp(Variant::Draft), Spread::RoundRobin), [None, carp]);
 }
 
 #[test]

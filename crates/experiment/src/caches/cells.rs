@@ -44,8 +44,8 @@ impl Cell {
     }
 }
 
-/// The cells of a plan, in its order: the last key changes fastest. Each counts the trace in so many
-/// parts.
+/// The cells of a plan, in its order: the last key changes fastest. Each counts the trace in so
+/// many parts.
 ///
 /// # Errors
 /// A level that [`check`](super::check) refuses.

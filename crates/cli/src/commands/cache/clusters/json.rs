@@ -1,7 +1,8 @@
 //! Clusters as JSON.
 
 use super::{super::trace_json, Done};
-use plimsoll_cache::cluster::{Counts, NodeCounts, SOURCES};
+use plimsoll_cache::cluster::{Counts, Moves, NodeCounts, SOURCES};
+use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::caches::{Cell, Simulated};
 use serde_json::{Map, Value, json};
 
@@ -14,11 +15,12 @@ pub(super) fn render(done: &Done) -> Value {
         "name": done.plan.name,
         "seed": done.plan.seed,
         "trace": trace_json(&done.opened),
-        "results": results.map(|(cell, of)| result(cell, of)).collect::<Vec<_>>(),
+        "results": results.map(|(cell, of)| result(&done.opened.trace, cell, of)).collect::<Vec<_>>(),
     })
 }
 
-fn result(cell: &Cell, of: &Simulated) -> Value {
+fn result(trace: &Trace, cell: &Cell, of: &Simulated) -> Value {
+    let [node_moves, parent_moves] = Moves::of(trace, &cell.cluster);
     let counts = &of.counts;
     let levels: Map<_, _> =
         cell.levels.iter().map(|(key, level)| ((*key).to_owned(), json!(level))).collect();
@@ -54,6 +56,7 @@ fn result(cell: &Cell, of: &Simulated) -> Value {
         "duplicate_bytes": counts.duplicate_bytes,
         "nodes": counts.nodes.iter().map(node).collect::<Vec<_>>(),
         "parents": counts.parents.iter().map(node).collect::<Vec<_>>(),
+        "moves": { "nodes": node_moves.map(moves), "parents": parent_moves.map(moves) },
         "course": course,
         "cpu_s": of.cpu_s,
     })
@@ -85,5 +88,15 @@ fn node(of: &NodeCounts) -> Value {
         "given": of.given,
         "evictions": of.evictions,
         "held": of.held,
+    })
+}
+
+/// Shares of objects whose member changes.
+fn moves(of: Moves) -> Value {
+    json!({
+        "joins_last": of.joins_last,
+        "joins_first": of.joins_first,
+        "last_leaves": of.last_leaves,
+        "first_leaves": of.first_leaves,
     })
 }

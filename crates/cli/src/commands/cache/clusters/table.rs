@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 
 /// A column: its head, and what stands in it.
 type Column = (&'static str, fn(&Counts) -> String);
+/// A count, without any of which a column is left out.
+type Count = fn(&Counts) -> u64;
 
 /// What the trace is, a row a cluster, and what a reader has to know.
 pub(super) fn render(done: &Done) -> String {
@@ -33,12 +35,12 @@ pub(super) fn render(done: &Done) -> String {
 
 /// Those that say something here: a column of nothing but zeros is left out.
 fn columns(done: &Done) -> Vec<Column> {
-    let any = |count: fn(&Counts) -> u64| done.simulated.iter().any(|of| count(&of.counts) > 0);
+    let any = |count: Count| done.simulated.iter().any(|of| count(&of.counts) > 0);
     let mut columns: Vec<Column> = vec![("miss ratio", |of| show_share(of.miss_ratio()))];
     if done.opened.trace.sizes().is_some() {
         columns.push(("byte miss ratio", |of| show_share(of.byte_miss_ratio())));
     }
-    let optional: [(fn(&Counts) -> u64, Column); 6] = [
+    let optional: [(Count, Column); 6] = [
         (
             |of| of.answers[Source::Sibling as usize],
             ("siblings", |of| answered(of, Source::Sibling)),
