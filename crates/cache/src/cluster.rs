@@ -13,6 +13,7 @@
 //! message is lost.
 
 mod counts;
+mod course;
 mod latency;
 mod life;
 mod locate;
@@ -22,6 +23,7 @@ mod spread;
 mod world;
 
 pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};
+pub use course::{Courses, Full, Part, Totals};
 pub use latency::{Latency, Leg};
 pub use life::{Changes, Life, Periods, Rhythm};
 pub use moves::{Moves, moves};
@@ -105,7 +107,7 @@ pub struct Cluster {
     pub latency: Latency,
     /// How objects change and how long copies are fresh; without it nothing changes.
     pub life: Option<Life>,
-    /// In so many parts the trace is counted, at least 1.
+    /// In so many parts the trace is counted, at least 1: for lines over time.
     pub parts: usize,
 }
 

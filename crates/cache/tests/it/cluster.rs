@@ -14,7 +14,7 @@ use plimsoll_cache::trace::{Names, Trace};
 use plimsoll_workload::random::Stream;
 
 /// Requests with Zipf-like popularity: the product of two even draws.
-fn trace(requests: usize, objects: u64) -> Trace {
+pub(crate) fn trace(requests: usize, objects: u64) -> Trace {
     let mut random = Stream::named(7, "cluster");
     let mut known = std::collections::BTreeMap::new();
     let (mut names, mut asked, mut clients) = (Vec::new(), Vec::new(), Vec::new());
@@ -36,7 +36,7 @@ fn trace(requests: usize, objects: u64) -> Trace {
         .unwrap()
 }
 
-fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
+pub(crate) fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
     Cluster {
         nodes,
         architecture: Architecture::Mesh,
@@ -54,15 +54,15 @@ fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
     }
 }
 
-fn policy(text: &str) -> Policy {
+pub(crate) fn policy(text: &str) -> Policy {
     text.parse().unwrap()
 }
 
-fn size(text: &str) -> Size {
+pub(crate) fn size(text: &str) -> Size {
     text.parse().unwrap()
 }
 
-fn counts(trace: &Trace, cluster: &Cluster) -> Counts {
+pub(crate) fn counts(trace: &Trace, cluster: &Cluster) -> Counts {
     let counts = simulate(trace, cluster, &|| true).unwrap().unwrap();
     check_sums(trace, &counts);
     counts
