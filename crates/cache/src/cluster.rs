@@ -107,6 +107,8 @@ pub struct Cluster {
     pub latency: Latency,
     /// How objects change and how long copies are fresh; without it nothing changes.
     pub life: Option<Life>,
+    /// Whether misses are counted by the size of objects as well, where the trace has sizes.
+    pub by_size: bool,
     /// In so many parts the trace is counted, at least 1: for lines over time.
     pub parts: usize,
 }

@@ -2,6 +2,8 @@
 
 use plimsoll_stats::histogram::Histogram;
 
+use crate::size_class::SizeClass;
+
 use super::course::{Courses, Full, Part, Totals};
 
 /// Where the bytes of an answer came from.
@@ -103,6 +105,9 @@ pub struct Counts {
     pub duplicate_bytes: u64,
     /// Response times by the latency model, nanoseconds.
     pub response_ns: Histogram,
+    /// By the size of objects; misses are answers from the origin. Empty where that was not asked
+    /// for or is not known.
+    pub by_size: Vec<SizeClass>,
     /// For each part of the trace: requests, and answers from the origin.
     pub course: Vec<(u64, u64)>,
     /// More of each part, and of each member.

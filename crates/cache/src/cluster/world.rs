@@ -1,5 +1,6 @@
 //! The course of a request through a cluster, and of a trace.
 
+use crate::size_class::{SizeClasses, Tally};
 use crate::trace::{SizeTable, Trace};
 
 use super::counts::{Counts, NodeCounts, Source};
@@ -24,7 +25,8 @@ pub fn simulate(
     step: &dyn Fn() -> bool,
 ) -> Result<Option<Counts>, ClusterError> {
     check(trace, cluster)?;
-    let mut world = World::new(trace, cluster)?;
+    let classes = if cluster.by_size { SizeClasses::new(trace) } else { None };
+    let mut world = World::new(trace, cluster, classes.as_ref().map(Tally::new))?;
     let parts = cluster.parts.max(1);
     let mut recorder = Recorder::new(world.members.len());
     let mut from = 0;
@@ -88,6 +90,7 @@ struct World<'a> {
     /// How many of them have not been full yet.
     filling: usize,
     counts: Counts,
+    tally: Option<Tally<'a>>,
 }
 
 /// What came back for a request: from where, after how long, and which version.
@@ -99,7 +102,11 @@ struct Answer {
 }
 
 impl<'a> World<'a> {
-    fn new(trace: &'a Trace, cluster: &'a Cluster) -> Result<Self, ClusterError> {
+    fn new(
+        trace: &'a Trace,
+        cluster: &'a Cluster,
+        tally: Option<Tally<'a>>,
+    ) -> Result<Self, ClusterError> {
         let parents = match cluster.architecture {
             Architecture::Mesh => 0,
             Architecture::Hierarchy { parents, .. } => parents,
@@ -121,6 +128,7 @@ impl<'a> World<'a> {
             filling: members.len(),
             members,
             counts: Counts::default(),
+            tally,
         })
     }
 
@@ -144,6 +152,9 @@ impl<'a> World<'a> {
         self.counts.answered(source, bytes);
         self.counts.response_ns.record(ns);
         self.count_origin(home, source, bytes);
+        if let (Source::Origin, Some(tally)) = (source, &mut self.tally) {
+            tally.missed(object);
+        }
         if self.filling == 0 && self.counts.full.is_none() {
             self.become_steady(&moment);
         }
@@ -293,6 +304,7 @@ impl<'a> World<'a> {
         let all: Vec<_> = counts.map(|of| NodeCounts { steady: steady(of), ..of }).collect();
         self.counts.nodes = all[..nodes].to_vec();
         self.counts.parents = all[nodes..].to_vec();
+        self.counts.by_size = self.tally.map_or_else(Vec::new, Tally::into_classes);
         let totals = Totals::of(&self.counts);
         self.counts.steady = self.counts.steady.map(|before| totals.since(&before));
         self.counts.courses = recorder.courses(nodes);

@@ -50,6 +50,7 @@ pub(crate) fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
         keeps_siblings: true,
         latency: Latency::default(),
         life: None,
+        by_size: false,
         parts: 7,
     }
 }
@@ -93,6 +94,7 @@ fn alone(trace: &Trace, policy: &Policy, size: &Size, admission: Option<Admissio
         capacity: size.of(trace).unwrap(),
         settings: &policy.settings,
         admission,
+        size_classes: None,
         marks: &[],
     };
     let counts = replay(policy.kind, &job).unwrap();

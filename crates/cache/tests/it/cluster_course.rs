@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use plimsoll_cache::cluster::{
     Architecture, Cluster, Counts, Full, NodeCounts, Part, Protocol, Spread,
 };
+use plimsoll_cache::replay::{Job, replay};
+use plimsoll_cache::size_class::SizeClasses;
 use plimsoll_cache::trace::{Names, Trace};
 use proptest::prelude::*;
 
@@ -125,6 +127,37 @@ fn what_is_never_full_is_never_steady() {
     let half = counts_of(Cluster { architecture, parent, ..roomy("20kB") });
     assert!(half.nodes[0].full.is_some() && half.parents[0].full.is_none());
     assert_eq!((half.full, half.steady, half.nodes[0].steady), (None, None, None));
+}
+
+#[test]
+fn misses_are_counted_by_the_size_of_objects() {
+    let trace = trace(10_000, 2_000);
+    let of = Cluster { by_size: true, ..hierarchy("50kB") };
+    let found = counts(&trace, &of);
+    // 100 to 1,999 bytes.
+    let classes: Vec<_> = found.by_size.iter().map(|c| (c.least_bytes, c.below_bytes)).collect();
+    assert_eq!(classes, [(100, 1_000), (1_000, 10_000)]);
+    let sums = found.by_size.iter().fold([0; 4], |sum, class| {
+        let of = class.total;
+        let four = [of.requests, of.misses, of.requested_bytes, of.missed_bytes];
+        std::array::from_fn(|figure| sum[figure] + four[figure])
+    });
+    let whole = sum(&found.courses.cluster);
+    assert_eq!(sums, [whole.requests, whole.origin, whole.requested_bytes, whole.origin_bytes]);
+    assert!(counts(&trace, &hierarchy("50kB")).by_size.is_empty());
+    // One node alone counts as a single cache does.
+    let one = Cluster { by_size: true, policy: policy("gdsf"), ..cluster(1, Protocol::None) };
+    let size_classes = SizeClasses::new(&trace);
+    let job = Job {
+        trace: &trace,
+        next: &[],
+        capacity: one.size.of(&trace).unwrap(),
+        settings: &one.policy.settings,
+        admission: None,
+        size_classes: size_classes.as_ref(),
+        marks: &[5_000],
+    };
+    assert_eq!(counts(&trace, &one).by_size, replay(one.policy.kind, &job).unwrap().by_size);
 }
 
 /// All that was counted less what a run over the beginning counts, for each figure.
