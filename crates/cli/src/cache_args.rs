@@ -42,7 +42,7 @@ Examples:
 Exit codes: 0 simulated, 2 wrong use or trace, 4 interrupted.")]
 pub(crate) struct CacheSimulate {
     /// A plan of clusters: meshes and hierarchies of caches, with the protocols between them
-    #[arg(conflicts_with_all = ["policy", "size", "admit", "skip", "bound", "list_policies"])]
+    #[arg(conflicts_with_all = ["policy", "size", "admit", "skip", "bound", "by_size", "list_policies"])]
     pub(crate) plan: Option<String>,
     /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
     #[arg(
@@ -81,6 +81,9 @@ pub(crate) struct CacheSimulate {
     /// Tell for each size what no policy undercuts, whatever the sizes of objects
     #[arg(long, help_heading = "What is simulated")]
     pub(crate) bound: bool,
+    /// Count misses by the size of objects as well, for --json
+    #[arg(long, help_heading = "What is simulated")]
+    pub(crate) by_size: bool,
     /// Print the policies that there are
     #[arg(long)]
     pub(crate) list_policies: bool,

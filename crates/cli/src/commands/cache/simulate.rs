@@ -1,6 +1,6 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{Opened, list, open, table, trace_json, unit, usage, write_whole};
+use super::{Opened, by_size, list, open, table, trace_json, unit, usage, write_whole};
 use crate::cache_args::CacheSimulate;
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -35,6 +35,7 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
             .map(|text| read("--admit", text, str::parse))
             .transpose()?,
         skip: 0,
+        by_size: args.by_size,
         parts: PARTS,
     };
     let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
@@ -179,6 +180,9 @@ fn result(cell: &Cell, comparison: &Comparison) -> serde_json::Value {
         object.extend(figures);
         if comparison.skip > 0 {
             object.insert("after_skip".to_owned(), total(&cell.after_skip));
+        }
+        if comparison.by_size {
+            object.insert("by_size".to_owned(), cell.by_size.iter().map(by_size).collect());
         }
     }
     value
