@@ -26,7 +26,7 @@ mod world;
 pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};
 pub use course::{Courses, Full, Part, Totals};
 pub use latency::{Latency, Leg};
-pub use life::{Changes, Life, Periods, Rhythm};
+pub use life::{Life, Periods};
 pub use moves::Moves;
 pub use world::simulate;
 

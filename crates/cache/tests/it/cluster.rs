@@ -4,13 +4,15 @@
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::cluster::{
-    Architecture, Changes, Cluster, ClusterError, Counts, Latency, Life, Moves, Periods, Protocol,
-    Rhythm, Source, Spread, simulate,
+    Architecture, Cluster, ClusterError, Counts, Latency, Life, Moves, Periods, Protocol, Source,
+    Spread, simulate,
 };
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::protocol::carp::Variant;
 use plimsoll_cache::replay::{Job, replay};
 use plimsoll_cache::trace::{Names, Trace};
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::objects::{Catalogue, Class, Fresh, Workload};
 use plimsoll_workload::random::Stream;
 
 /// Requests with Zipf-like popularity: the product of two even draws.
@@ -332,7 +334,8 @@ fn a_client_stays_with_its_node() {
 fn copies_are_old_confirmed_or_changed() {
     let trace = trace(20_000, 500);
     let with = |fresh_s, least, most| {
-        let life = Life::alike(fresh_s, Periods { least_s: least, most_s: most }, 3);
+        let periods = Periods { least_s: least, most_s: most };
+        let life = Life::Drawn { fresh_s, periods, seed: 3 };
         let cluster =
             Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
         counts(&trace, &cluster)
@@ -357,13 +360,16 @@ fn copies_are_old_confirmed_or_changed() {
 fn each_class_of_objects_has_its_own_life() {
     let trace = trace(20_000, 500);
     let objects = trace.distinct();
-    let of: Vec<u8> = (0..objects).map(|object| (object % 2) as u8).collect();
-    let rhythm = |&class: &u8| {
-        let period_s = if class == 0 { 1 } else { u32::MAX };
-        Rhythm { period_s, phase_s: 0 }
+    let catalogue = |class: Class| {
+        let workload = Workload { classes: vec![class], ..Workload::default() };
+        Catalogue::new(&workload, 1).unwrap()
     };
-    let rhythms = of.iter().map(rhythm).collect();
-    let life = Life { fresh_s: vec![0, u32::MAX], of: Some(of), changes: Changes::Given(rhythms) };
+    let each_second = Distribution::Constant { ns: 1_000_000_000 };
+    let never = Fresh::For { ns: 0 };
+    let hasty = catalogue(Class { changes: each_second, fresh: never, ..Class::default() });
+    let calm = catalogue(Class::default());
+    let of = |object: u32| if object % 2 == 0 { &hasty } else { &calm }.object(object.into());
+    let life = Life::Known((0..objects).map(of).collect());
     let with = Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
     let counts = counts(&trace, &with);
     // Ten requests a second: what comes again within one has not changed, and is confirmed.
@@ -422,7 +428,8 @@ fn a_cluster_that_cannot_be_is_refused() {
     assert_eq!(refused(&bare, sticky), ClusterError::NoClients);
     let digest = Protocol::Digest { bits_per_entry: 5, every_s: 60 };
     assert_eq!(refused(&bare, cluster(2, digest)), ClusterError::NoTimes("digests"));
-    let life = Some(Life::alike(60, Periods { least_s: 0, most_s: 1 }, 1));
+    let periods = Periods { least_s: 0, most_s: 1 };
+    let life = Some(Life::Drawn { fresh_s: 60, periods, seed: 1 });
     let changing = |life| Cluster { life, ..cluster(1, Protocol::None) };
     assert!(matches!(refused(&known, changing(life.clone())), ClusterError::Life(_)));
     assert_eq!(refused(&bare, changing(life)), ClusterError::NoTimes("objects that change"));
