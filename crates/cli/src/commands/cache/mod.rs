@@ -1,5 +1,6 @@
 //! `plimsoll cache`: the cache lab.
 
+mod by_size;
 mod mrc;
 mod simulate;
 mod table;
