@@ -78,10 +78,10 @@ pub(crate) struct CacheSimulate {
     /// Count what follows so many requests, or such a share of them, apart as well
     #[arg(long, value_name = "N|SHARE", help_heading = "What is simulated")]
     pub(crate) skip: Option<String>,
-    /// Tell for each size what no policy undercuts, whatever the sizes of objects
+    /// Tell for each size what no policy undercuts: exactly where objects have one size
     #[arg(long, help_heading = "What is simulated")]
     pub(crate) bound: bool,
-    /// Count misses by the size of objects as well, for --json
+    /// Tell misses by the size of objects too, in powers of ten
     #[arg(long, help_heading = "What is simulated")]
     pub(crate) by_size: bool,
     /// Print the policies that there are

@@ -1,5 +1,6 @@
 //! `plimsoll cache`: the cache lab.
 
+mod by_size;
 mod clusters;
 mod mrc;
 mod simulate;
@@ -11,7 +12,6 @@ use crate::exit::Exit;
 use crate::terminal::error::{FlagError, UsageError, read};
 use anyhow::{Context, Result};
 use plimsoll_cache::capacity::{Capacity, Unit};
-use plimsoll_cache::size_class::SizeClass;
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
 use plimsoll_units::ParseError;
@@ -78,18 +78,6 @@ fn trace_json(opened: &Opened) -> serde_json::Value {
         "objects": opened.trace.distinct(),
         "footprint_bytes": opened.trace.footprint_bytes(),
         "compile_cpu_s": opened.cpu_s,
-    })
-}
-
-/// Misses of objects of about one size.
-fn by_size(of: &SizeClass) -> serde_json::Value {
-    serde_json::json!({
-        "least_bytes": of.least_bytes,
-        "below_bytes": of.below_bytes,
-        "requests": of.total.requests,
-        "misses": of.total.misses,
-        "requested_bytes": of.total.requested_bytes,
-        "missed_bytes": of.total.missed_bytes,
     })
 }
 

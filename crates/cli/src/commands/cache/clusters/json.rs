@@ -54,7 +54,7 @@ fn result(trace: &Trace, cell: &Cell, of: &Simulated) -> Value {
         "duplicate_bytes": counts.duplicate_bytes,
         "full": counts.full.map(full),
         "steady": counts.steady.as_ref().map(steady),
-        "by_size": counts.by_size.iter().map(by_size).collect::<Vec<_>>(),
+        "by_size": by_size::json(&counts.by_size),
         "nodes": counts.nodes.iter().zip(nodes).map(node).collect::<Vec<_>>(),
         "parents": counts.parents.iter().zip(parents).map(node).collect::<Vec<_>>(),
         "moves": { "nodes": node_moves.map(moves), "parents": parent_moves.map(moves) },
