@@ -40,6 +40,8 @@ mod target;
 mod target_reader;
 mod trace;
 mod tree;
+mod workload;
+mod workload_class;
 mod write;
 
 pub use balancer::{Balancer, Choose, Ties};
@@ -61,3 +63,4 @@ pub use status::Statuses;
 pub use store::Store;
 pub use target::{Asked, Auth, Body, Http, Replay, Resolve, Target};
 pub use trace::{ProfileName, ProfileSource, TraceSource};
+pub use workload::Workload;

@@ -13,11 +13,13 @@ use crate::pool::POOL;
 use crate::store::STORE;
 use crate::target::{REPLAY, TARGET};
 use crate::trace::{PROFILE, TRACE};
+use crate::workload::WORKLOAD;
+use crate::workload_class::CLASS;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 13] = [
+pub(crate) static SECTIONS: [&SectionKeys; 15] = [
     &TOP, &TARGET, &REPLAY, &STORE, &LOAD, &TRACE, &PROFILE, &MEASURE, &POOL, &INSTANCE, &BALANCER,
-    &BILLING, &POLICY,
+    &BILLING, &POLICY, &WORKLOAD, &CLASS,
 ];
 
 pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {

@@ -89,7 +89,8 @@ fn with_example(plan: &str, section: &SectionKeys, key: &Key) -> Option<String> 
 
 #[test]
 fn documented_examples_are_right() {
-    for section in sections() {
+    // A workload is a part of other plans than these: its own tests try its examples.
+    for section in sections().filter(|section| !section.path.starts_with("workload")) {
         for key in section.keys.iter().filter(|key| !key.example.is_empty()) {
             let tried: Vec<_> =
                 PLANS.iter().filter_map(|plan| with_example(plan, section, key)).collect();
