@@ -73,7 +73,7 @@ mod window;
 mod workload;
 
 pub use catalogue::Catalogue;
-pub use class::{Class, Fresh};
+pub use class::{Class, Fresh, MAX_LABEL_BYTES};
 pub use clients::Clients;
 pub use error::WorkloadError;
 pub use name::{MAX_NAME_BYTES, number_of, write_name};
