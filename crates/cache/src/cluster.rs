@@ -13,20 +13,24 @@
 //! message is lost.
 
 mod counts;
+mod course;
 mod latency;
 mod life;
 mod locate;
 mod member;
 mod moves;
 mod spread;
+mod words;
 mod world;
 
 pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};
+pub use course::{Courses, Full, Part, Totals};
 pub use latency::{Latency, Leg};
-pub use life::Life;
-pub use moves::{Moves, moves};
+pub use life::{Life, Periods};
+pub use moves::Moves;
 pub use world::simulate;
 
+use crate::admission::Admission;
 use crate::capacity::{CapacityError, Size};
 use crate::eviction::{Policy, SettingError};
 use crate::protocol::carp::Variant;
@@ -93,6 +97,9 @@ pub struct Cluster {
     pub size: Size,
     /// The policy and size of each parent; those of the nodes where there is none.
     pub parent: Option<(Policy, Size)>,
+    /// Which objects that came from elsewhere each node and parent keeps, all alike, but each by
+    /// what it was asked for itself; all without one.
+    pub admission: Option<Admission>,
     /// Of each node so much is in memory, by LRU; the rest is on disk. All is on disk without.
     pub memory: Option<Size>,
     /// Whether what comes from a sibling is kept too; Squid does, unless `proxy-only`.
@@ -101,7 +108,9 @@ pub struct Cluster {
     pub latency: Latency,
     /// How objects change and how long copies are fresh; without it nothing changes.
     pub life: Option<Life>,
-    /// In so many parts the trace is counted, at least 1.
+    /// Whether misses are counted by the size of objects as well, where the trace has sizes.
+    pub by_size: bool,
+    /// In so many parts the trace is counted, at least 1: for lines over time.
     pub parts: usize,
 }
 
@@ -129,6 +138,9 @@ pub enum ClusterError {
     /// A digest that cannot be.
     #[error("wanted 1 to 64 bits an entry and an interval above zero for digests, found {0}")]
     Digest(String),
+    /// A life that says too little of the trace's objects, or what cannot be.
+    #[error("wanted {0}")]
+    Life(String),
     /// A size that cannot be, for this trace.
     #[error(transparent)]
     Capacity(#[from] CapacityError),

@@ -37,14 +37,18 @@ Examples:
   plimsoll cache simulate --trace t.oracleGeneral.zst --policy sieve --size 0.1%obj,1%obj,10%obj
   plimsoll cache simulate --trace day.csv --policy lru,lfu --size 10% --report caches.html
   plimsoll cache simulate --trace day.plt --policy lru --size 5% --admit max:1MB --json
+  plimsoll cache simulate clusters.toml --set cluster.size=1GB,10GB --report clusters.html
 
 Exit codes: 0 simulated, 2 wrong use or trace, 4 interrupted.")]
 pub(crate) struct CacheSimulate {
+    /// A plan of clusters: meshes and hierarchies of caches, with the protocols between them
+    #[arg(conflicts_with_all = ["policy", "size", "admit", "skip", "bound", "by_size", "list_policies"])]
+    pub(crate) plan: Option<String>,
     /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
     #[arg(
         long,
         value_name = "FILE",
-        required_unless_present = "list_policies",
+        required_unless_present_any = ["list_policies", "plan"],
         help_heading = "The trace"
     )]
     pub(crate) trace: Option<PathBuf>,
@@ -74,12 +78,21 @@ pub(crate) struct CacheSimulate {
     /// Count what follows so many requests, or such a share of them, apart as well
     #[arg(long, value_name = "N|SHARE", help_heading = "What is simulated")]
     pub(crate) skip: Option<String>,
-    /// Tell for each size what no policy undercuts, whatever the sizes of objects
+    /// Tell for each size what no policy undercuts: exactly where objects have one size
     #[arg(long, help_heading = "What is simulated")]
     pub(crate) bound: bool,
+    /// Tell misses by the size of objects too, in powers of ten
+    #[arg(long, help_heading = "What is simulated")]
+    pub(crate) by_size: bool,
     /// Print the policies that there are
     #[arg(long)]
     pub(crate) list_policies: bool,
+    /// Sets a key of the plan, or compares several levels of it: cluster.mesh.protocol=icp,digest
+    #[arg(long, value_name = "KEY=VALUE", requires = "plan", help_heading = "What is simulated")]
+    pub(crate) set: Vec<String>,
+    /// Print the plan as a complete text, and simulate nothing
+    #[arg(long, requires = "plan")]
+    pub(crate) print_plan: bool,
     /// Threads; all cores otherwise
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,

@@ -3,6 +3,7 @@
 //!
 //! Factors, replications in order, start-up and halt flows and fleets find their place here.
 
+pub mod caches;
 pub mod check;
 pub mod cold;
 pub mod error;

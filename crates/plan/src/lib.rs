@@ -18,11 +18,15 @@
 
 mod balancer;
 mod billing;
+mod cache_trace;
+mod caches;
+mod cluster;
 mod elastic;
 mod error;
 mod header;
 mod instance;
 mod key;
+mod latency;
 mod load;
 mod load_reader;
 mod measure;
@@ -46,11 +50,15 @@ mod write;
 
 pub use balancer::{Balancer, Choose, Ties};
 pub use billing::{Billing, Unit};
+pub use cache_trace::CacheTrace;
+pub use caches::CachePlan;
+pub use cluster::{CheckCluster, ClusterFault, ClusterPlan, Factor};
 pub use elastic::Elastic;
 pub use error::{Excerpt, PlanError, PlanErrors, Position};
 pub use header::Header;
 pub use instance::{Instance, Limit, Service, Slowdown};
 pub use key::{Key, SectionKeys};
+pub use latency::{LatencyPlan, Way};
 pub use load::{ConnectionLife, Connections, Load, LoadShape, Pacing, RateSource};
 pub use measure::Measure;
 pub use plan::Plan;

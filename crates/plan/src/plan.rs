@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::caches;
 use crate::elastic::Elastic;
 use crate::error::PlanErrors;
 use crate::key::{SectionKeys, key};
@@ -40,8 +41,43 @@ pub(crate) static TOP: SectionKeys = SectionKeys::plain(
         key("balancer", "table", "–", "", "Which one takes a request: the section `[balancer]`."),
         key("billing", "table", "–", "", "What they cost: the section `[billing]`."),
         key("policy", "table", "–", "", "Who decides how many there are: `[policy.LABEL]`."),
+        key("trace", "table", "–", "", "What caches are asked for: the section `[trace]`."),
+        key("latency", "table", "{}", "", "What each way costs: the section `[latency]`."),
+        key("cluster", "table", "–", "", "Clusters of caches: `[cluster]` and `[cluster.LABEL]`."),
     ],
 );
+
+/// A text that is TOML, with the flags over it, before anything is understood of it.
+pub(crate) struct Opened {
+    pub(crate) reading: Reading,
+    pub(crate) root: Table,
+    /// The folder of the file.
+    pub(crate) folder: PathBuf,
+}
+
+impl Opened {
+    pub(crate) fn file(text: &str, origin: &str, settings: &[Setting]) -> Result<Self, PlanErrors> {
+        Self::source(Source::file(origin, text), settings)
+    }
+
+    fn source(mut file: Source, settings: &[Setting]) -> Result<Self, PlanErrors> {
+        let folder = Path::new(&file.origin).parent().unwrap_or(Path::new("")).to_path_buf();
+        let root = read(&mut file);
+        let mut reading = Reading::new(file);
+        let mut root = match root {
+            Ok(root) => root,
+            Err(fault) => {
+                reading.note(*fault);
+                return Err(reading.into_errors());
+            }
+        };
+        write_out(&mut root);
+        for fault in lay_over(&mut root, &mut reading.sources, settings) {
+            reading.note(fault);
+        }
+        Ok(Self { reading, root, folder })
+    }
+}
 
 /// A complete plan: every value typed and checked, defaults filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,24 +133,11 @@ impl Plan {
     }
 
     fn read_from(
-        mut file: Source,
+        file: Source,
         settings: &[Setting],
         check: Option<CheckPolicy<'_>>,
     ) -> Result<Self, PlanErrors> {
-        let folder = Path::new(&file.origin).parent().unwrap_or(Path::new("")).to_path_buf();
-        let root = read(&mut file);
-        let mut reading = Reading::new(file);
-        let mut root = match root {
-            Ok(root) => root,
-            Err(fault) => {
-                reading.note(*fault);
-                return Err(reading.into_errors());
-            }
-        };
-        write_out(&mut root);
-        for fault in lay_over(&mut root, &mut reading.sources, settings) {
-            reading.note(fault);
-        }
+        let Opened { reading, root, folder } = Opened::source(file, settings)?;
         match Self::read(&reading, &root, &folder, check) {
             Some(plan) if !reading.is_faulty() => Ok(plan),
             _ => Err(reading.into_errors()),
@@ -141,6 +164,10 @@ impl Plan {
         let name = top.line("name").map(str::to_owned);
         let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
         let repeat = top.small("repeat", 1..=1_000_000).unwrap_or(1);
+        for section in caches::SECTIONS.into_iter().filter(|section| top.has(section)) {
+            let message = format!("[{section}] goes with clusters of caches, not with a load");
+            top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
+        }
         let elastic = Elastic::read(reading, root, &folder, check);
         // What is simulated needs no server.
         let is_simulated = Elastic::is_in(root);

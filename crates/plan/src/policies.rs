@@ -96,7 +96,7 @@ fn read_one<'a>(reading: &'a Reading, entry: &'a Entry) -> Option<ReadPolicy<'a>
     let mut parameters = Vec::new();
     let own = POLICY.keys.iter().map(|key| key.name);
     for of in table.entries.iter().filter(|of| !own.clone().any(|name| name == of.key)) {
-        parameters.push((of.key.clone(), text_of(reading, of)?));
+        parameters.push((of.key.clone(), reading.level(&of.node)?));
     }
     let start = match table.get("start") {
         None => None,
@@ -105,20 +105,6 @@ fn read_one<'a>(reading: &'a Reading, entry: &'a Entry) -> Option<ReadPolicy<'a>
     let start = start.and_then(|start| u32::try_from(start).ok());
     let plan = PolicyPlan { label: entry.key.clone(), kind, start, parameters };
     Some(ReadPolicy { plan, table, place })
-}
-
-/// A parameter's value as text.
-fn text_of(reading: &Reading, entry: &Entry) -> Option<String> {
-    match &entry.node.value {
-        Value::Text(text) | Value::Typed(text) | Value::Moment(text) => Some(text.clone()),
-        Value::Whole(number) => Some(number.to_string()),
-        Value::Real(number) => Some(number.to_string()),
-        Value::Switch(on) => Some(on.to_string()),
-        Value::List(_) | Value::Table(_) => {
-            reading.wrong_type(&entry.node, "a number, a text or a switch", None);
-            None
-        }
-    }
 }
 
 impl ReadPolicy<'_> {

@@ -82,7 +82,7 @@ impl Reading {
     }
 
     /// The fault of an inner parser, at its own position within the value.
-    fn parse_fault(&self, node: &Node, error: &ParseError) {
+    pub(crate) fn parse_fault(&self, node: &Node, error: &ParseError) {
         let source = &self.sources[node.place.source];
         let text = matches!(node.value, Value::Text(_) | Value::Typed(_));
         let place = if text { source.within(node.place, error.at, error.len) } else { node.place };
@@ -157,6 +157,45 @@ impl Reading {
         None
     }
 
+    /// Notes a key that is none of a section's.
+    pub(crate) fn unknown(&self, entry: &Entry, keys: &SectionKeys) {
+        let names = keys.keys.iter().map(|key| key.name);
+        let elsewhere = SECTIONS.iter().find(|section| section.has(&entry.key));
+        let is_section = keys.path.is_empty() && matches!(entry.node.value, Value::Table(_));
+        let quoted = |key: &str| if is_section { format!("[{key}]") } else { format!("`{key}`") };
+        let hint = if let Some(near) = nearest(&entry.key, names.clone()) {
+            format!("did you mean {}?", quoted(near))
+        } else if let Some(section) = elsewhere {
+            format!("`{}` belongs to {}", entry.key, section.title())
+        } else {
+            format!("known here: {}", names.collect::<Vec<_>>().join(", "))
+        };
+        let key = quoted(&entry.key.escape_debug().to_string());
+        let message = if is_section {
+            format!("unknown section {key}")
+        } else {
+            format!("unknown key {key} in {}", keys.title())
+        };
+        // The list of what is known is long: once is enough.
+        let said = |fault: &Fault| fault.hint.as_ref() == Some(&hint);
+        let again = self.faults.borrow().iter().any(said);
+        self.fault(entry.key_place, message, (!again).then_some(hint));
+    }
+
+    /// A single value of any type, as text.
+    pub(crate) fn level(&self, node: &Node) -> Option<String> {
+        match &node.value {
+            Value::Text(text) | Value::Typed(text) | Value::Moment(text) => Some(text.clone()),
+            Value::Whole(number) => Some(number.to_string()),
+            Value::Real(number) => Some(number.to_string()),
+            Value::Switch(on) => Some(on.to_string()),
+            Value::List(_) | Value::Table(_) => {
+                self.wrong_type(node, "a number, a text or a switch", None);
+                None
+            }
+        }
+    }
+
     /// A value that must be text.
     pub(crate) fn text<'a>(&self, node: &'a Node) -> Option<&'a str> {
         match &node.value {
@@ -197,34 +236,10 @@ impl<'a> Section<'a> {
         let section = Self { reading, keys, table, place: table.place, broken: false };
         for entry in &table.entries {
             if !keys.has(&entry.key) {
-                section.unknown(entry);
+                reading.unknown(entry, keys);
             }
         }
         section
-    }
-
-    fn unknown(&self, entry: &Entry) {
-        let names = self.keys.keys.iter().map(|key| key.name);
-        let elsewhere = SECTIONS.iter().find(|section| section.has(&entry.key));
-        let is_section = self.keys.path.is_empty() && matches!(entry.node.value, Value::Table(_));
-        let quoted = |key: &str| if is_section { format!("[{key}]") } else { format!("`{key}`") };
-        let hint = if let Some(near) = nearest(&entry.key, names.clone()) {
-            format!("did you mean {}?", quoted(near))
-        } else if let Some(section) = elsewhere {
-            format!("`{}` belongs to {}", entry.key, section.title())
-        } else {
-            format!("known here: {}", names.collect::<Vec<_>>().join(", "))
-        };
-        let key = quoted(&entry.key.escape_debug().to_string());
-        let message = if is_section {
-            format!("unknown section {key}")
-        } else {
-            format!("unknown key {key} in {}", self.keys.title())
-        };
-        // The list of what is known is long: once is enough.
-        let said = |fault: &Fault| fault.hint.as_ref() == Some(&hint);
-        let again = self.reading.faults.borrow().iter().any(said);
-        self.reading.fault(entry.key_place, message, (!again).then_some(hint));
     }
 
     pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {

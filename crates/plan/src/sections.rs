@@ -1,10 +1,13 @@
 //! The sections of a plan. A new section is one file with its keys, its reader and its writer, one
-//! line here, and one field of [`crate::Plan`].
+//! line here, and one field of [`crate::Plan`] or [`crate::CachePlan`].
 
 use crate::balancer::BALANCER;
 use crate::billing::BILLING;
+use crate::cache_trace::CACHE_TRACE;
+use crate::cluster::CLUSTER;
 use crate::instance::INSTANCE;
 use crate::key::{Key, SectionKeys};
+use crate::latency::LATENCY;
 use crate::load::LOAD;
 use crate::measure::MEASURE;
 use crate::plan::TOP;
@@ -17,9 +20,25 @@ use crate::workload::WORKLOAD;
 use crate::workload_class::CLASS;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 15] = [
-    &TOP, &TARGET, &REPLAY, &STORE, &LOAD, &TRACE, &PROFILE, &MEASURE, &POOL, &INSTANCE, &BALANCER,
-    &BILLING, &POLICY, &WORKLOAD, &CLASS,
+pub(crate) static SECTIONS: [&SectionKeys; 18] = [
+    &TOP,
+    &TARGET,
+    &REPLAY,
+    &STORE,
+    &LOAD,
+    &TRACE,
+    &PROFILE,
+    &MEASURE,
+    &POOL,
+    &INSTANCE,
+    &BALANCER,
+    &BILLING,
+    &POLICY,
+    &CACHE_TRACE,
+    &WORKLOAD,
+    &CLASS,
+    &LATENCY,
+    &CLUSTER,
 ];
 
 pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {

@@ -1,17 +1,23 @@
 //! One cache of a cluster: what it holds, what of that is in memory, and how old its copies are.
 
-use crate::capacity::{Capacity, Size};
+use crate::admission::{Filter, Working};
+use crate::capacity::{Capacity, Size, Unit};
 use crate::eviction::{Node, Policy};
-use crate::trace::Trace;
+use crate::trace::{SizeTable, Trace};
 
-use super::ClusterError;
 use super::counts::NodeCounts;
+use super::course::is_full;
 use super::life::{Life, Version};
+use super::{Cluster, ClusterError};
 
 /// A node or a parent.
 pub(super) struct Member<'a> {
     cache: Box<dyn Node + 'a>,
+    capacity: u64,
     memory: Option<Box<dyn Node + 'a>>,
+    filter: Option<Working>,
+    /// What the filter is told of objects: their sizes where the capacity is in bytes, else one.
+    takes: Option<&'a SizeTable>,
     /// When each object's copy came or was confirmed, and which version it is; empty without a
     /// life.
     copies: Vec<(u32, Version)>,
@@ -40,23 +46,30 @@ pub(super) struct Moment {
 }
 
 impl<'a> Member<'a> {
+    /// A member of a cluster with a policy and a size, which may be those of a parent.
     pub(super) fn new(
         trace: &'a Trace,
-        policy: &Policy,
-        size: &Size,
-        memory: Option<&Size>,
-        life: bool,
+        cluster: &Cluster,
+        (policy, size): (&Policy, &Size),
     ) -> Result<Self, ClusterError> {
         let capacity = size.of(trace)?;
+        let objects = trace.distinct() as usize;
         let node = |policy: &Policy, capacity: Capacity| policy.node(trace, capacity);
-        let memory = memory.map(|size| Ok::<_, ClusterError>((Policy::lru(), size.of(trace)?)));
+        let memory = cluster
+            .memory
+            .as_ref()
+            .map(|size| Ok::<_, ClusterError>((Policy::lru(), size.of(trace)?)));
         let memory = match memory.transpose()? {
             Some((lru, capacity)) => Some(node(&lru, capacity)?),
             None => None,
         };
-        let copies = if life { vec![(0, 0); trace.distinct() as usize] } else { Vec::new() };
-        let counts = NodeCounts::default();
-        Ok(Self { cache: node(policy, capacity)?, memory, copies, gone: Vec::new(), counts })
+        let filter = cluster.admission.map(|admission| Working::new(admission, objects));
+        let takes = trace.sizes().filter(|_| capacity.unit == Unit::Bytes);
+        let copies = if cluster.life.is_some() { vec![(0, 0); objects] } else { Vec::new() };
+        let (gone, counts) = (Vec::new(), NodeCounts::default());
+        let cache = node(policy, capacity)?;
+        let capacity = capacity.amount;
+        Ok(Self { cache, capacity, memory, filter, takes, copies, gone, counts })
     }
 
     /// What it has for a request that reaches it, which its policy notes.
@@ -72,7 +85,7 @@ impl<'a> Member<'a> {
     fn held(&self, moment: &Moment, life: Option<&Life>) -> Held {
         let Some(life) = life else { return Held::Fresh { stale: false } };
         let (from, version) = self.copies[moment.object as usize];
-        if life.is_fresh(from, moment.second) {
+        if life.is_fresh(moment.object, from, moment.second) {
             Held::Fresh { stale: version != moment.version }
         } else {
             Held::Expired(version)
@@ -95,14 +108,27 @@ impl<'a> Member<'a> {
         inside
     }
 
-    /// Takes what has come, of the version that the origin has or a sibling gave.
+    /// Takes what has come, of the version that the origin has or a sibling gave, unless its filter
+    /// refuses it.
     pub(super) fn store(&mut self, moment: &Moment, version: Version, from: u32) {
+        if let Some(filter) = &mut self.filter {
+            let takes = self.takes.map_or(1, |sizes| sizes.of(moment.object));
+            if !filter.admits(moment.object, takes, moment.at) {
+                self.counts.refused += 1;
+                return;
+            }
+        }
         self.gone.clear();
         self.cache.insert(moment.at, &mut self.gone);
         self.counts.evictions += self.gone.len() as u64;
         self.note(moment.object, version, from);
         // What has just come through is in memory.
         self.is_in_memory(moment.at);
+    }
+
+    /// Whether its spool is as good as full.
+    pub(super) fn is_full(&self) -> bool {
+        is_full(self.cache.used(), self.capacity)
     }
 
     /// After the last request: what left at hits is counted.

@@ -62,6 +62,12 @@ impl Settings {
         }
     }
 
+    /// A setting as it was written, where it was.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
     /// A whole number, or what holds without it.
     ///
     /// *Errors*: no such number, or one out of range.

@@ -1,19 +1,22 @@
 //! Clusters: a mesh of one is one cache, nodes that never speak are caches of their own, what is
 //! asked and held adds up, and each protocol does what its definition says.
 
+use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::cluster::{
-    Architecture, Cluster, ClusterError, Counts, Latency, Life, Protocol, Source, Spread, moves,
-    simulate,
+    Architecture, Cluster, ClusterError, Counts, Latency, Life, Moves, Periods, Protocol, Source,
+    Spread, simulate,
 };
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::protocol::carp::Variant;
 use plimsoll_cache::replay::{Job, replay};
 use plimsoll_cache::trace::{Names, Trace};
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::objects::{Catalogue, Class, Fresh, Workload};
 use plimsoll_workload::random::Stream;
 
 /// Requests with Zipf-like popularity: the product of two even draws.
-fn trace(requests: usize, objects: u64) -> Trace {
+pub(crate) fn trace(requests: usize, objects: u64) -> Trace {
     let mut random = Stream::named(7, "cluster");
     let mut known = std::collections::BTreeMap::new();
     let (mut names, mut asked, mut clients) = (Vec::new(), Vec::new(), Vec::new());
@@ -35,7 +38,7 @@ fn trace(requests: usize, objects: u64) -> Trace {
         .unwrap()
 }
 
-fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
+pub(crate) fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
     Cluster {
         nodes,
         architecture: Architecture::Mesh,
@@ -44,23 +47,25 @@ fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
         policy: policy("lru"),
         size: size("5%"),
         parent: None,
+        admission: None,
         memory: None,
         keeps_siblings: true,
         latency: Latency::default(),
         life: None,
+        by_size: false,
         parts: 7,
     }
 }
 
-fn policy(text: &str) -> Policy {
+pub(crate) fn policy(text: &str) -> Policy {
     text.parse().unwrap()
 }
 
-fn size(text: &str) -> Size {
+pub(crate) fn size(text: &str) -> Size {
     text.parse().unwrap()
 }
 
-fn counts(trace: &Trace, cluster: &Cluster) -> Counts {
+pub(crate) fn counts(trace: &Trace, cluster: &Cluster) -> Counts {
     let counts = simulate(trace, cluster, &|| true).unwrap().unwrap();
     check_sums(trace, &counts);
     counts
@@ -84,13 +89,14 @@ fn from(counts: &Counts, source: Source) -> u64 {
 }
 
 /// Misses and evictions of a single cache.
-fn alone(trace: &Trace, policy: &Policy, size: &Size) -> (u64, u64) {
+fn alone(trace: &Trace, policy: &Policy, size: &Size, admission: Option<Admission>) -> (u64, u64) {
     let job = Job {
         trace,
         next: &[],
         capacity: size.of(trace).unwrap(),
         settings: &policy.settings,
-        admission: None,
+        admission,
+        size_classes: None,
         marks: &[],
     };
     let counts = replay(policy.kind, &job).unwrap();
@@ -106,13 +112,62 @@ fn a_mesh_of_one_is_one_cache() {
         for protocol in [Protocol::None, Protocol::Icp, Protocol::Htcp, digest] {
             let one = Cluster { policy: policy.clone(), ..cluster(1, protocol) };
             let counts = counts(&trace, &one);
-            let (misses, evictions) = alone(&trace, &policy, &size);
+            let (misses, evictions) = alone(&trace, &policy, &size, None);
             assert_eq!(from(&counts, Source::Origin), misses, "{} {protocol:?}", policy.text);
             assert_eq!(counts.nodes[0].evictions, evictions);
             assert_eq!(counts.messages.queries + counts.messages.digests, 0);
             assert_eq!((counts.duplicates, counts.false_hits), (0, 0));
         }
     }
+}
+
+#[test]
+fn a_mesh_of_one_is_one_cache_with_a_filter_too() {
+    let trace = trace(20_000, 3_000);
+    for filter in ["max:1kB", "second", "random:30%"] {
+        let admission: Option<Admission> = Some(filter.parse().unwrap());
+        for (name, of) in [("lru", "5%"), ("lru", "150obj"), ("gdsf", "5%"), ("lirs", "5%")] {
+            let one = cluster(1, Protocol::Icp);
+            let one = Cluster { policy: policy(name), size: size(of), admission, ..one };
+            let counts = counts(&trace, &one);
+            let (misses, evictions) = alone(&trace, &one.policy, &one.size, admission);
+            let found = (from(&counts, Source::Origin), counts.nodes[0].evictions);
+            assert_eq!(found, (misses, evictions), "{name} {of} {filter}");
+            // Where objects are counted each is one, and below the most.
+            let refuses = !(filter.starts_with("max") && of.ends_with("obj"));
+            assert_eq!(counts.nodes[0].refused > 0, refuses, "{name} {of} {filter}");
+        }
+    }
+}
+
+/// A member looks at its own requests only, and a parent at those of its children.
+#[test]
+fn every_member_has_a_filter_of_its_own() {
+    let trace = trace(10_000, 2_000);
+    let distinct = u64::from(trace.distinct());
+    let second = Some(Admission::Second);
+    let spread = Spread::Hash;
+    let room =
+        Cluster { size: size("100%"), admission: second, spread, ..cluster(3, Protocol::None) };
+    // Each object has one node, which refuses it once.
+    let mesh = counts(&trace, &room);
+    assert_eq!(mesh.nodes.iter().map(|node| node.refused).sum::<u64>(), distinct);
+    let again = trace.requests().iter().fold(vec![0u64; distinct as usize], |mut of, &object| {
+        of[object as usize] += 1;
+        of
+    });
+    let twice = again.iter().filter(|&&times| times > 1).count() as u64;
+    assert_eq!(from(&mesh, Source::Origin), distinct + twice);
+    // The second request finds nothing at the node either, and the parent takes it.
+    let architecture = Architecture::Hierarchy { parents: 1, siblings: false };
+    let under = counts(&trace, &Cluster { architecture, ..room.clone() });
+    assert_eq!(under.answers, mesh.answers);
+    assert_eq!(under.parents[0].refused, distinct);
+    assert_eq!((under.parents[0].requests, under.parents[0].held), (distinct + twice, twice));
+    // By turns, every node refuses what it has not been asked for, and shares none of that.
+    let spread = Spread::RoundRobin;
+    let turns = counts(&trace, &Cluster { spread, ..room });
+    assert!(turns.nodes.iter().map(|node| node.refused).sum::<u64>() > distinct * 3 / 2);
 }
 
 #[test]
@@ -133,7 +188,7 @@ fn nodes_that_do_not_speak_are_caches_of_their_own() {
             .collect();
         let names = Names::Numbers((0..known.len() as u64).collect());
         let own = Trace::new(requests, names).unwrap();
-        misses += alone(&own, &four.policy, &size("50obj")).0;
+        misses += alone(&own, &four.policy, &size("50obj"), None).0;
     }
     assert_eq!(from(&counts, Source::Origin), misses);
     assert!(counts.duplicates > 0);
@@ -234,16 +289,37 @@ fn joining_moves_what_the_variants_say() {
     let names = Names::Numbers((0..20_000).collect());
     let trace = Trace::new((0..20_000).collect(), names).unwrap();
     let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.02, "{found} {wanted}");
-    let draft = moves(&trace, 4, Variant::Draft).unwrap();
+    let draft = Moves::by_carp(&trace, 4, Variant::Draft).unwrap();
     near(draft.joins_last, 0.2);
     near(draft.joins_first, 0.2);
     near(draft.last_leaves, 0.25);
     near(draft.first_leaves, 0.25);
-    let squid = moves(&trace, 4, Variant::Squid).unwrap();
+    let squid = Moves::by_carp(&trace, 4, Variant::Squid).unwrap();
     near(squid.joins_last, 0.2);
     near(squid.joins_first, 0.8);
     near(squid.last_leaves, 0.25);
     near(squid.first_leaves, 0.75);
+}
+
+#[test]
+fn joining_moves_nearly_all_where_nodes_go_by_a_remainder() {
+    let names = Names::Numbers((0..20_000).collect());
+    let trace = Trace::new((0..20_000).collect(), names).unwrap();
+    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.02, "{found} {wanted}");
+    // An object stays where the remainders by 4 and 5 are equal, 4 of each 20; by 4 and 3, 3 of 12.
+    let hashed = Moves::by_hash(&trace, 4);
+    near(hashed.joins_last, 0.8);
+    near(hashed.last_leaves, 0.75);
+    // Counted from the other end, likewise.
+    near(hashed.joins_first, 0.8);
+    near(hashed.first_leaves, 0.75);
+    let of = |protocol, spread| {
+        let hierarchy = Architecture::Hierarchy { parents: 4, siblings: true };
+        Moves::of(&trace, &Cluster { spread, architecture: hierarchy, ..cluster(4, protocol) })
+    };
+    assert_eq!(of(Protocol::Icp, Spread::Hash), [Some(hashed), None]);
+    let carp = Moves::by_carp(&trace, 4, Variant::Draft).ok();
+    assert_eq!(of(Protocol::Carp(Variant::Draft), Spread::RoundRobin), [None, carp]);
 }
 
 #[test]
@@ -258,7 +334,8 @@ fn a_client_stays_with_its_node() {
 fn copies_are_old_confirmed_or_changed() {
     let trace = trace(20_000, 500);
     let with = |fresh_s, least, most| {
-        let life = Life { fresh_s, changes_least_s: least, changes_most_s: most, seed: 3 };
+        let periods = Periods { least_s: least, most_s: most };
+        let life = Life::Drawn { fresh_s, periods, seed: 3 };
         let cluster =
             Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
         counts(&trace, &cluster)
@@ -278,6 +355,38 @@ fn copies_are_old_confirmed_or_changed() {
     assert!(lax.stale_hits > 0 && lax.confirmed + lax.changed == 0);
 }
 
+/// Objects of one class change all the time and are never fresh, those of the other never do.
+#[test]
+fn each_class_of_objects_has_its_own_life() {
+    let trace = trace(20_000, 500);
+    let objects = trace.distinct();
+    let catalogue = |class: Class| {
+        let workload = Workload { classes: vec![class], ..Workload::default() };
+        Catalogue::new(&workload, 1).unwrap()
+    };
+    let each_second = Distribution::Constant { ns: 1_000_000_000 };
+    let never = Fresh::For { ns: 0 };
+    let hasty = catalogue(Class { changes: each_second, fresh: never, ..Class::default() });
+    let calm = catalogue(Class::default());
+    let of = |object: u32| if object % 2 == 0 { &hasty } else { &calm }.object(object.into());
+    let life = Life::Known((0..objects).map(of).collect());
+    let with = Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
+    let counts = counts(&trace, &with);
+    // Ten requests a second: what comes again within one has not changed, and is confirmed.
+    let mut last = vec![None; objects as usize];
+    let (mut confirmed, mut changed) = (0, 0);
+    for (&object, &second) in trace.requests().iter().zip(trace.seconds().unwrap()) {
+        match last[object as usize].replace(second) {
+            Some(before) if object % 2 == 0 && before == second => confirmed += 1,
+            Some(_) if object % 2 == 0 => changed += 1,
+            _ => {}
+        }
+    }
+    assert!(confirmed > 0 && changed > 1_000);
+    assert_eq!((counts.confirmed, counts.changed, counts.stale_hits), (confirmed, changed, 0));
+    assert_eq!(from(&counts, Source::Origin), u64::from(objects) + changed);
+}
+
 #[test]
 fn memory_answers_what_was_asked_for_lately() {
     let trace = trace(10_000, 2_000);
@@ -286,7 +395,7 @@ fn memory_answers_what_was_asked_for_lately() {
     assert_eq!(from(&without, Source::Memory), 0);
     assert_eq!(from(&with, Source::Origin), from(&without, Source::Origin));
     // Memory is the top of the same LRU order: it has what an LRU of its size has.
-    let (misses, _) = alone(&trace, &policy("lru"), &size("1%"));
+    let (misses, _) = alone(&trace, &policy("lru"), &size("1%"), None);
     assert_eq!(from(&with, Source::Memory), with.requests - misses);
 }
 
@@ -319,6 +428,11 @@ fn a_cluster_that_cannot_be_is_refused() {
     assert_eq!(refused(&bare, sticky), ClusterError::NoClients);
     let digest = Protocol::Digest { bits_per_entry: 5, every_s: 60 };
     assert_eq!(refused(&bare, cluster(2, digest)), ClusterError::NoTimes("digests"));
+    let periods = Periods { least_s: 0, most_s: 1 };
+    let life = Some(Life::Drawn { fresh_s: 60, periods, seed: 1 });
+    let changing = |life| Cluster { life, ..cluster(1, Protocol::None) };
+    assert!(matches!(refused(&known, changing(life.clone())), ClusterError::Life(_)));
+    assert_eq!(refused(&bare, changing(life)), ClusterError::NoTimes("objects that change"));
     let bits = Protocol::Digest { bits_per_entry: 0, every_s: 60 };
     assert!(matches!(refused(&known, cluster(2, bits)), ClusterError::Digest(_)));
 }

@@ -5,13 +5,15 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_plan::{Key, Plan, SectionKeys, sections};
+use plimsoll_plan::{Key, Plan, PlanErrors, SectionKeys, sections};
+
+use crate::caches;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 11] = [
+const PLANS: [&str; 12] = [
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nhttp = '2'\n[load]\nschedule = '500/s for 30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\n[load]\nusers = 3\nfor = '1s'\n[measure]\n",
@@ -24,7 +26,17 @@ const PLANS: [&str; 11] = [
      mttr = '5m'\n[balancer]\nqueue = 9\n[billing]\n[policy.LABEL]\nkind = 'fixed'\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[pool]\n[instance]\nmodel = 'server.json'\n",
     "[target]\nurl = 'cassandra://h/shop'\nrestart = 'sh again'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
+    "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
+
+/// Reads a plan of a load, or of clusters of caches.
+fn read(text: &str, origin: &str) -> Result<(), PlanErrors> {
+    if text.contains("[cluster") {
+        caches::read(text, origin, &[]).map(drop)
+    } else {
+        Plan::parse(text, origin).map(drop)
+    }
+}
 
 fn table(section: &SectionKeys) -> String {
     let mut out =
@@ -94,10 +106,9 @@ fn documented_examples_are_right() {
         for key in section.keys.iter().filter(|key| !key.example.is_empty()) {
             let tried: Vec<_> =
                 PLANS.iter().filter_map(|plan| with_example(plan, section, key)).collect();
-            let right = tried.iter().any(|text| Plan::parse(text, "example.toml").is_ok());
+            let right = tried.iter().any(|text| read(text, "example.toml").is_ok());
             let said = || {
-                let errors =
-                    tried.iter().map(|text| Plan::parse(text, "example.toml").unwrap_err());
+                let errors = tried.iter().map(|text| read(text, "example.toml").unwrap_err());
                 errors.map(|error| format!("{error}\n---\n")).collect::<String>()
             };
             assert!(right, "{} of [{}]:\n{}", key.name, section.path, said());
@@ -112,6 +123,6 @@ fn documented_plans_are_right() {
         page.split("```toml\n").skip(1).map(|b| b.split("```").next().unwrap()).collect();
     assert!(blocks.len() >= 3);
     for block in blocks {
-        Plan::parse(block, "docs/plans.md").unwrap_or_else(|errors| panic!("{errors}\n{block}"));
+        read(block, "docs/plans.md").unwrap_or_else(|errors| panic!("{errors}\n{block}"));
     }
 }

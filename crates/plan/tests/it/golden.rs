@@ -1,11 +1,13 @@
 //! What the reader says of wrong plans, as committed text: `tests/golden/NAME.toml` gives
-//! `NAME.txt`. Lines `#! --flag key=value` at the top of a plan are flags laid over it.
+//! `NAME.txt`. Names that begin with `caches` are of plans of clusters. Lines `#! --flag key=value` at the top of a plan are flags laid over it.
 //!
 //! Made anew by `PLIMSOLL_BLESS=1 cargo test -p plimsoll-plan golden`, and read as a diff.
 
 use std::path::{Path, PathBuf};
 
 use plimsoll_plan::{Plan, Setting};
+
+use crate::caches;
 
 fn settings(text: &str) -> Vec<Setting> {
     let flags = text.lines().map_while(|line| line.strip_prefix("#! "));
@@ -35,8 +37,14 @@ fn golden_errors() {
     for path in plans {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let said = match Plan::parse_with(&text, name, &settings(&text)) {
-            Ok(plan) => panic!("{name} is a right plan:\n{}", plan.to_toml()),
+        let settings = settings(&text);
+        let read = if name.starts_with("caches") {
+            caches::read(&text, name, &settings).map(|plan| plan.to_toml())
+        } else {
+            Plan::parse_with(&text, name, &settings).map(|plan| plan.to_toml())
+        };
+        let said = match read {
+            Ok(printed) => panic!("{name} is a right plan:\n{printed}"),
             Err(errors) => format!("{errors}\n"),
         };
         assert!(!said.contains("hunter2") && !said.contains("secret-password"), "{name}:\n{said}");

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what the tests share is test code too")]
 
+mod caches;
 mod documented;
 mod flags;
 mod golden;

@@ -63,7 +63,8 @@ fn below(stream: &mut Stream, n: usize) -> usize {
     usize::try_from(stream.below(n as u64)).unwrap()
 }
 
-fn mutate(plans: &[String], stream: &mut Stream) -> String {
+/// One of the texts, changed in a few places.
+pub(crate) fn mutate(plans: &[String], stream: &mut Stream) -> String {
     let mut text = plans[below(stream, plans.len())].clone();
     for _ in 0..=below(stream, 3) {
         let (a, b) = (somewhere(&text, stream), somewhere(&text, stream));

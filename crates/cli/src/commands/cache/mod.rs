@@ -1,5 +1,7 @@
 //! `plimsoll cache`: the cache lab.
 
+mod by_size;
+mod clusters;
 mod mrc;
 mod simulate;
 mod table;
@@ -20,6 +22,7 @@ use std::str::FromStr;
 /// Runs the command.
 pub(crate) fn run(cache: &Cache) -> Result<Exit> {
     match &cache.command {
+        CacheCommand::Simulate(args) if args.plan.is_some() => clusters::run(args),
         CacheCommand::Simulate(args) => simulate::run(args),
         CacheCommand::Mrc(args) => mrc::run(args),
         CacheCommand::Trace(trace) => trace::run(&trace.command),

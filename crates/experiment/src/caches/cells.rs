@@ -1,0 +1,142 @@
+//! From a plan to its cells: every combination of the levels of each cluster.
+
+use super::levels::{admission, members, policy, switch};
+use plimsoll_cache::cluster::{Architecture, Cluster, Latency, Leg, Life, Periods};
+use plimsoll_plan::{CachePlan, CacheTrace, ClusterPlan, LatencyPlan, Way};
+use plimsoll_units::ParseError;
+
+/// A cluster with one level of every key.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The label of its cluster.
+    pub label: String,
+    /// The level of every key, in the order of the manual.
+    pub levels: Vec<(&'static str, String)>,
+    /// Which of them have other levels beside, in the same cluster.
+    pub differs: Vec<&'static str>,
+    /// What is simulated.
+    pub cluster: Cluster,
+}
+
+impl Cell {
+    /// The level of a key.
+    #[must_use]
+    pub fn level(&self, key: &str) -> Option<&str> {
+        self.levels.iter().find(|(known, _)| *known == key).map(|(_, level)| level.as_str())
+    }
+
+    /// How it is called: its label, and what distinguishes it from others of that.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut name = self.label.clone();
+        for key in &self.differs {
+            let level = self.level(key).unwrap_or_default();
+            // What a number or a switch is of, has to be said; words speak for themselves.
+            let speaks = ["protocol", "spread", "policy", "size", "admit"].contains(key);
+            name.push_str(" · ");
+            if !speaks {
+                name.push_str(key);
+                name.push('=');
+            }
+            name.push_str(level);
+        }
+        name
+    }
+}
+
+/// The cells of a plan, in its order: the last key changes fastest. Each counts the trace in so
+/// many parts.
+///
+/// # Errors
+/// A level that [`check`](super::check) refuses.
+pub fn cells(plan: &CachePlan, parts: usize) -> Result<Vec<Cell>, ParseError> {
+    let mut all = Vec::new();
+    for of in &plan.clusters {
+        for number in 0..of.cells() {
+            let levels = combination(of, number);
+            let cluster = cluster(plan, &levels, parts)?;
+            let differs = of.factors.iter().filter(|factor| factor.levels.len() > 1);
+            let differs = differs.map(|factor| factor.key).collect();
+            all.push(Cell { label: of.label.clone(), levels, differs, cluster });
+        }
+    }
+    Ok(all)
+}
+
+/// One of the combinations of a cluster's levels.
+fn combination(of: &ClusterPlan, number: usize) -> Vec<(&'static str, String)> {
+    let mut rest = number;
+    let mut levels: Vec<_> = of
+        .factors
+        .iter()
+        .rev()
+        .map(|factor| {
+            let level = factor.levels[rest % factor.levels.len()].clone();
+            rest /= factor.levels.len();
+            (factor.key, level)
+        })
+        .collect();
+    levels.reverse();
+    levels
+}
+
+fn cluster(
+    plan: &CachePlan,
+    levels: &[(&'static str, String)],
+    parts: usize,
+) -> Result<Cluster, ParseError> {
+    let given =
+        |key: &str| levels.iter().find(|(known, _)| *known == key).map(|(_, of)| of.as_str());
+    // Keys with a default are always there.
+    let level = |key: &str| given(key).unwrap_or_default();
+    let (policy_, size) = (policy(level("policy"))?, level("size").parse()?);
+    let parent = match (given("parent_policy"), given("parent_size")) {
+        (None, None) => None,
+        (of_policy, of_size) => Some((
+            of_policy.map_or_else(|| Ok(policy_.clone()), policy)?,
+            of_size.unwrap_or(level("size")).parse()?,
+        )),
+    };
+    let siblings = switch(level("siblings"))?;
+    Ok(Cluster {
+        nodes: members(level("nodes"), 1)?,
+        architecture: match members(level("parents"), 0)? {
+            0 => Architecture::Mesh,
+            parents => Architecture::Hierarchy { parents, siblings },
+        },
+        protocol: level("protocol").parse()?,
+        spread: level("spread").parse()?,
+        policy: policy_,
+        size,
+        parent,
+        memory: given("memory").map(str::parse).transpose()?,
+        admission: admission(level("admit"))?,
+        keeps_siblings: !switch(level("proxy_only"))?,
+        latency: latency(&plan.latency),
+        life: life(&plan.trace, plan.seed),
+        by_size: true,
+        parts,
+    })
+}
+
+fn latency(plan: &LatencyPlan) -> Latency {
+    let leg = |way: Way| Leg {
+        first_ns: u64::try_from(way.first.as_nanos()).unwrap_or(u64::MAX),
+        bytes_per_s: way.bytes_per_s as f64,
+    };
+    Latency {
+        memory: leg(plan.memory),
+        disk: leg(plan.disk),
+        sibling: leg(plan.sibling),
+        parent: leg(plan.parent),
+        origin: leg(plan.origin),
+    }
+}
+
+/// How objects change, where the plan says so.
+fn life(trace: &CacheTrace, seed: u64) -> Option<Life> {
+    let (least, most) = trace.changes?;
+    let seconds = |of: std::time::Duration| u32::try_from(of.as_secs()).unwrap_or(u32::MAX);
+    let periods = Periods { least_s: seconds(least), most_s: seconds(most) };
+    Some(Life::Drawn { fresh_s: seconds(trace.fresh), periods, seed })
+}

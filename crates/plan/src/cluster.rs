@@ -1,0 +1,303 @@
+//! `[cluster]` and `[cluster.LABEL]`: clusters of caches to be compared. Every key may have several
+//! levels, and every combination of them is simulated.
+//!
+//! What stands in `[cluster]` itself holds for all of them. Which policies and protocols there are
+//! is known on a floor above: a reader is given a check, and faults come back with the level they
+//! are of.
+
+use plimsoll_units::ParseError;
+
+use crate::key::{SectionKeys, key};
+use crate::section::Reading;
+use crate::source::Place;
+use crate::tree::{Entry, Node, Table, Value};
+use crate::write::Writer;
+
+/// The keys of `[cluster]` and of `[cluster.LABEL]`.
+pub(crate) static CLUSTER: SectionKeys = SectionKeys::plain(
+    "cluster",
+    &[
+        key("nodes", "counts", "1", "3", "How many caches clients ask."),
+        key(
+            "parents",
+            "counts",
+            "0",
+            "1",
+            "How many caches are between them and the origin: none in a mesh, any in a hierarchy.",
+        ),
+        key(
+            "siblings",
+            "switches",
+            "true",
+            "false",
+            "Whether the nodes of a hierarchy ask each other.",
+        ),
+        key(
+            "protocol",
+            "protocols",
+            "none",
+            r#"["icp", "digest:every=10m"]"#,
+            "How a node finds who holds an object: none, icp, htcp, digest, carp, carp:draft.",
+        ),
+        key(
+            "spread",
+            "spreads",
+            "round-robin",
+            r#"["round-robin", "sticky"]"#,
+            "Which node is asked: round-robin, hash (by the object) or sticky (by the client).",
+        ),
+        key(
+            "policy",
+            "policies",
+            "lru",
+            r#"["lru", "gdsf"]"#,
+            "The eviction policy of every node.",
+        ),
+        key("size", "sizes", "–", r#"["1GB", "10%"]"#, "The size of every node."),
+        key(
+            "memory",
+            "sizes",
+            "–",
+            r#""256MB""#,
+            "So much of a node is in memory; all is on disk without.",
+        ),
+        key(
+            "parent_policy",
+            "policies",
+            "the nodes'",
+            r#""lfuda""#,
+            "The eviction policy of every parent.",
+        ),
+        key("parent_size", "sizes", "the nodes'", r#""10GB""#, "The size of every parent."),
+        key(
+            "admit",
+            "filters",
+            "all",
+            r#"["all", "max:1MB"]"#,
+            "What comes in: all, max:SIZE, second or random:SHARE.",
+        ),
+        key("proxy_only", "switches", "false", "true", "Whether what a sibling gave is not kept."),
+    ],
+);
+
+/// The most clusters of a plan, and the most levels of a key.
+const MOST: usize = 1000;
+/// The most characters of a label.
+const MOST_LABEL: usize = 64;
+/// The most combinations of a plan.
+const MOST_CELLS: usize = 10_000;
+
+/// A cluster as the plan has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterPlan {
+    /// The name that the plan gives it.
+    pub label: String,
+    /// Its keys with their levels as text, in the order of the manual; at least one each. Keys that
+    /// have no default and are not given are not there.
+    pub factors: Vec<Factor>,
+}
+
+/// A key with the levels that are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    /// The key.
+    pub key: &'static str,
+    /// Its levels, each once.
+    pub levels: Vec<String>,
+}
+
+/// What is wrong with a level of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterFault {
+    /// The key.
+    pub key: &'static str,
+    /// Which of its levels.
+    pub level: usize,
+    /// What was wanted, and found.
+    pub error: ParseError,
+}
+
+/// Says all that is wrong with a cluster of a plan.
+pub type CheckCluster<'a> = &'a dyn Fn(&ClusterPlan) -> Vec<ClusterFault>;
+
+impl ClusterPlan {
+    /// How many combinations its levels have.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        let levels = self.factors.iter().map(|factor| factor.levels.len());
+        levels.fold(1, usize::saturating_mul)
+    }
+}
+
+/// A level, and where it stands: nowhere, where it is a default.
+type Level = (String, Option<Node>);
+
+/// Reads all clusters; `None` after a fault.
+pub(crate) fn read(
+    reading: &Reading,
+    root: &Table,
+    check: CheckCluster<'_>,
+) -> Option<Vec<ClusterPlan>> {
+    let Some(Entry { node, .. }) = root.get("cluster") else {
+        let hint = "[cluster] and size = \"1GB\"";
+        reading.fault(root.place, "expected a [cluster], found none", Some(hint.to_owned()));
+        return None;
+    };
+    let Value::Table(all) = &node.value else {
+        reading.wrong_type(node, "a table [cluster] or [cluster.LABEL]", None);
+        return None;
+    };
+    let labels: Vec<&Entry> = all.entries.iter().filter(|entry| !is_level(entry)).collect();
+    if labels.len() > MOST {
+        reading.fault(node.place, format!("expected at most {MOST} clusters"), None);
+        return None;
+    }
+    check_keys(reading, all, true);
+    let mut clusters = Vec::new();
+    if labels.is_empty() {
+        clusters.push(read_one(reading, CLUSTER.path, node.place, (all, all), check));
+    }
+    for entry in labels {
+        let Value::Table(own) = &entry.node.value else { continue };
+        let place = if entry.key_place.span.is_some() { entry.key_place } else { own.place };
+        if let Err(message) = check_label(&entry.key) {
+            reading.fault(place, message, None);
+            continue;
+        }
+        check_keys(reading, own, false);
+        clusters.push(read_one(reading, &entry.key, place, (own, all), check));
+    }
+    let clusters: Option<Vec<ClusterPlan>> = clusters.into_iter().collect();
+    let clusters = clusters?;
+    let cells = clusters.iter().map(ClusterPlan::cells).fold(0, usize::saturating_add);
+    if cells > MOST_CELLS {
+        let message = format!("expected at most {MOST_CELLS} combinations, found {cells}");
+        reading.fault(node.place, message, Some("give some keys fewer levels".to_owned()));
+        return None;
+    }
+    Some(clusters)
+}
+
+/// Whether an entry of `[cluster]` is a key of all, and not the table of one.
+fn is_level(entry: &&Entry) -> bool {
+    !matches!(entry.node.value, Value::Table(_))
+}
+
+fn check_label(label: &str) -> Result<(), String> {
+    if CLUSTER.has(label) {
+        return Err(format!("`{label}` is a key of every cluster, and can be the name of none"));
+    }
+    let fits = (1..=MOST_LABEL).contains(&label.chars().count());
+    if fits && !label.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(format!("expected a label of 1 to {MOST_LABEL} characters on one line"))
+}
+
+/// Notes keys that are not known; tables are labels where those may stand.
+fn check_keys(reading: &Reading, table: &Table, may_have_labels: bool) {
+    for entry in &table.entries {
+        let is_label = may_have_labels && matches!(entry.node.value, Value::Table(_));
+        if !is_label && !CLUSTER.has(&entry.key) {
+            reading.unknown(entry, &CLUSTER);
+        }
+    }
+}
+
+/// One cluster: what its own table does not say, the common one does, and else the default.
+fn read_one(
+    reading: &Reading,
+    label: &str,
+    place: Place,
+    (own, all): (&Table, &Table),
+    check: CheckCluster<'_>,
+) -> Option<ClusterPlan> {
+    let mut plan = ClusterPlan { label: label.to_owned(), factors: Vec::new() };
+    let mut places: Vec<Vec<Option<Node>>> = Vec::new();
+    let mut is_whole = true;
+    for key in CLUSTER.keys {
+        let given = own.get(key.name).or_else(|| all.get(key.name).filter(is_level));
+        let levels = match given {
+            Some(entry) => levels(reading, &entry.node),
+            None if key.default.contains([' ', '–', '\'']) => continue,
+            None => Some(vec![(key.default.to_owned(), None)]),
+        };
+        is_whole &= levels.is_some();
+        let (texts, nodes) = levels.unwrap_or_default().into_iter().unzip();
+        plan.factors.push(Factor { key: key.name, levels: texts });
+        places.push(nodes);
+    }
+    if !plan.factors.iter().any(|factor| factor.key == "size") {
+        let message = format!("expected `size` in [cluster.{label}], found none");
+        reading.fault(place, message, Some("for example size = \"1GB\"".to_owned()));
+        return None;
+    }
+    if !is_whole {
+        return None;
+    }
+    let faults = check(&plan);
+    let is_right = faults.is_empty();
+    for fault in faults {
+        let number = plan.factors.iter().position(|factor| factor.key == fault.key);
+        let node = number.and_then(|number| places[number].get(fault.level)).cloned().flatten();
+        match node {
+            Some(node) => reading.parse_fault(&node, &fault.error),
+            None => {
+                let message = format!("cluster `{label}`: {}", fault.error);
+                reading.fault(place, message, fault.error.hint.clone());
+            }
+        }
+    }
+    is_right.then_some(plan)
+}
+
+/// The levels of a key: a value, a list of them, or several from the command line.
+fn levels(reading: &Reading, node: &Node) -> Option<Vec<Level>> {
+    let nodes: Vec<Node> = match &node.value {
+        Value::List(items) => items.clone(),
+        Value::Typed(text) => parts(text, node.place),
+        _ => vec![node.clone()],
+    };
+    if nodes.is_empty() || nodes.len() > MOST {
+        reading.wrong_type(node, &format!("from 1 to {MOST} levels"), None);
+        return None;
+    }
+    let mut levels: Vec<Level> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let text = reading.level(&node)?;
+        if levels.iter().any(|(known, _)| *known == text) {
+            reading.wrong_type(&node, "each level once", None);
+            return None;
+        }
+        levels.push((text, Some(node)));
+    }
+    Some(levels)
+}
+
+/// The parts of a flag's value between commas, each with its place.
+fn parts(text: &str, place: Place) -> Vec<Node> {
+    let start = place.span.map_or(0, |(start, _)| start);
+    let part = |part: &str| {
+        let trimmed = part.trim();
+        let at = start + (trimmed.as_ptr() as usize - text.as_ptr() as usize);
+        let place = Place::new(place.source, at, at + trimmed.len());
+        Node { value: Value::Typed(trimmed.to_owned()), place }
+    };
+    text.split(',').map(part).collect()
+}
+
+pub(crate) fn write(clusters: &[ClusterPlan], out: &mut Writer) {
+    for cluster in clusters {
+        out.section_of(CLUSTER.path, &cluster.label);
+        for factor in &cluster.factors {
+            match factor.levels.as_slice() {
+                [one] => match (one.parse(), one.parse()) {
+                    (Ok(number), _) => out.whole(factor.key, number),
+                    (_, Ok(switch)) => out.switch(factor.key, switch),
+                    _ => out.text(factor.key, one),
+                },
+                several => out.list(factor.key, several.iter().cloned()),
+            }
+        }
+    }
+}
