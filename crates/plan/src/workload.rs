@@ -44,8 +44,8 @@ pub(crate) static WORKLOAD: SectionKeys = SectionKeys {
             "share",
             "–",
             r#""68.75%""#,
-            "An open population: this share of requests goes to objects seen before, the rest to new \
-             ones.",
+            "An open population: this share of requests goes to objects seen before, the others to \
+             new ones.",
         ),
         key(
             "working_set",

@@ -10,9 +10,9 @@
 //! # What no cache may keep
 //!
 //! A trace has no mark for objects that are not cachable. Requests to them miss in every cache of
-//! every policy, so they are left out, as readers of logs leave out answers that no cache keeps, and
-//! counted: [`Made::uncachable`]. A hit ratio of the trace times 1 − uncachable / requests is that
-//! of all requests.
+//! every policy, so they are left out, as readers of logs leave out answers that no cache keeps,
+//! and counted: [`Made::uncachable`]. A hit ratio of the trace times 1 − uncachable / requests is
+//! that of all requests.
 
 use plimsoll_units::{show_count, show_share, show_size};
 use plimsoll_workload::objects::{Catalogue, Requests, Workload, WorkloadError, write_name};
@@ -112,8 +112,8 @@ impl Synthetic<'_> {
     /// Makes the trace, with sizes, seconds and clients, of requests at these due times:
     /// nanoseconds since the start of the schedule, none before the one ahead of it.
     ///
-    /// *Errors*: a workload that is none, more requests or bytes of names than the limits, due times
-    /// that fall or lie beyond 2^32 seconds, no request that a cache may keep.
+    /// *Errors*: a workload that is none, more requests or bytes of names than the limits, due
+    /// times that fall or lie beyond 2^32 seconds, no request that a cache may keep.
     ///
     /// *Determinism*: a function of workload, seed and due times.
     ///

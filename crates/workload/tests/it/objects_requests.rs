@@ -1,5 +1,5 @@
-//! Requests of synthetic web workloads: popularity against exact probabilities, recurrence, hot set,
-//! drift, and golden values.
+//! Requests of synthetic web workloads: popularity against exact probabilities, recurrence, hot
+//! set, drift, and golden values.
 //!
 //! The statistical bounds are five standard errors of the statistic at a fixed seed, so a test
 //! fails because the law changed, not by chance.
