@@ -123,6 +123,84 @@ fn flags_win_and_print_a_plan_that_means_the_same() {
 }
 
 #[test]
+fn requests_are_made_up_again_and_again() {
+    let place = place();
+    let plan = "[workload]\nrecurrence = '70%'\n[load]\nrate = '20/s'\nfor = '100s'\n\
+                [cluster]\nnodes = 2\nsize = '20%'\nprotocol = ['none', 'icp']\n";
+    place.write("plan.toml", plan);
+    let result = simulated(&place, &["--seeds", "4"]);
+    assert_eq!(
+        (&result["trace"]["format"], &result["trace"]["requests"]),
+        (&"synthetic".into(), &2000.into())
+    );
+    let results = result["results"].as_array().unwrap();
+    let figure = |cell: usize, of: &str, name: &str| {
+        let of = &results[cell]["replications"][of][name];
+        let ends = [&of["ci95"][0], &of["mean"], &of["ci95"][1]];
+        ends.map(|end| end.as_f64().unwrap())
+    };
+    for (number, cell) in results.iter().enumerate() {
+        assert_eq!(cell["replications"]["count"], 4);
+        let [low, mean, high] = figure(number, "figures", "miss_ratio");
+        assert!(0.3 < low && low < mean && mean < high && high < 0.9, "{low} {mean} {high}");
+    }
+    assert_eq!(figure(0, "difference_from_first", "miss_ratio"), [0.0; 3]);
+    // What a sibling holds does not come from the origin: in each replication, so in all.
+    let [_, mean, high] = figure(1, "difference_from_first", "miss_ratio");
+    assert!(mean < high && high < 0.0, "{mean} {high}");
+    // The first of four is the only one of one; another seed makes up other requests.
+    let one = simulated(&place, &[]);
+    let without_times = |of: &Value| {
+        let mut cell = of["results"][0].clone();
+        cell["cpu_s"] = Value::Null;
+        cell.as_object_mut().unwrap().remove("replications");
+        cell
+    };
+    assert_eq!(without_times(&one), without_times(&result));
+    let other = simulated(&place, &["--set", "seed=2"]);
+    assert_ne!(without_times(&one)["course"], without_times(&other)["course"]);
+    let refused = place.plimsoll(&["cache", "simulate", "plan.toml", "--seeds", "0"]);
+    assert!(refused.ended_with(2).err.contains("--seeds"));
+}
+
+/// Every field of a result, as `a`, `b.c`.
+fn fields(of: &Value, into: &mut Vec<String>) {
+    match of {
+        Value::Object(fields_of) => {
+            for (name, value) in fields_of {
+                into.push(name.clone());
+                if name != "levels" {
+                    fields(value, into);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| fields(item, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_is_in_the_manual() {
+    let place = place();
+    let result = simulated(&place, &[]);
+    let mut names = Vec::new();
+    fields(&result, &mut names);
+    let page = |name: &str| {
+        let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    };
+    let pages = [page("clusters.md"), page("cache.md")].concat();
+    names.sort();
+    names.dedup();
+    let known = |name: &String| {
+        [format!("`{name}`"), format!("`{name}[]`")].iter().any(|text| pages.contains(text))
+    };
+    let lacking: Vec<_> = names.iter().filter(|name| !known(name)).collect();
+    assert!(lacking.is_empty(), "docs/clusters.md says nothing of {lacking:?}");
+    assert!(names.len() > 40, "{names:?}");
+}
+
+#[test]
 fn the_table_has_a_row_a_cluster() {
     let place = place();
     let told = place.plimsoll(&["cache", "simulate", "plan.toml", "--quiet"]).ended_with(0).out;

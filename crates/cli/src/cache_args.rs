@@ -30,6 +30,10 @@ pub(crate) struct TraceFlags {
     pub(crate) columns: Option<String>,
 }
 
+/// Options that say something of a single cache, which a plan of clusters says itself.
+const OF_ONE_CACHE: [&str; 7] =
+    ["policy", "size", "admit", "skip", "bound", "by_size", "list_policies"];
+
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +46,7 @@ Examples:
 Exit codes: 0 simulated, 2 wrong use or trace, 4 interrupted.")]
 pub(crate) struct CacheSimulate {
     /// A plan of clusters: meshes and hierarchies of caches, with the protocols between them
-    #[arg(conflicts_with_all = ["policy", "size", "admit", "skip", "bound", "by_size", "list_policies"])]
+    #[arg(conflicts_with_all = OF_ONE_CACHE)]
     pub(crate) plan: Option<String>,
     /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
     #[arg(

@@ -26,7 +26,8 @@ const PLANS: [&str; 14] = [
      mttr = '5m'\n[balancer]\nqueue = 9\n[billing]\n[policy.LABEL]\nkind = 'fixed'\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[pool]\n[instance]\nmodel = 'server.json'\n",
     "[target]\nurl = 'cassandra://h/shop'\nrestart = 'sh again'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
-    "[workload]\nobjects = 9\n[workload.class.LABEL]\n[workload.class.other]\n[load]\nrate = '500/s'\nfor = '30s'\n\
+    "[workload]\nobjects = 9\n[workload.class.LABEL]\n[workload.class.other]\n\
+     [load]\nrate = '500/s'\nfor = '30s'\n\
      [cluster]\nsize = '1GB'\n",
     "[workload]\nrecurrence = '50%'\n[load]\nrate = '500/s'\nfor = '30s'\n[cluster]\n\
      size = '1GB'\n",

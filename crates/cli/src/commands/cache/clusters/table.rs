@@ -41,14 +41,14 @@ fn intervals(done: &Done) -> String {
     let shown = ["miss_ratio", "byte_miss_ratio", "response_mean_ms"];
     let mut heads = vec![format!("mean of {} replications", done.simulated[0].replications.len())];
     heads.extend(["miss ratio", "byte miss ratio", "mean response"].map(str::to_owned));
-    heads.push("miss ratio less the first".to_owned());
+    heads.push("misses, less the first's".to_owned());
     let mut rows = vec![heads];
     for (cell, of) in done.cells.iter().zip(&done.simulated) {
         let all = Figures::estimated(&of.replications);
         let mut row = vec![cell.name()];
         row.extend(shown.map(|name| shown_as(name, &all)));
         let differences = Figures::differences(&of.replications, &done.simulated[0].replications);
-        row.push(shown_as("miss_ratio", &differences));
+        row.push(points(&differences));
         rows.push(row);
     }
     let mut out = "\n".to_owned();
@@ -65,6 +65,18 @@ fn shown_as(name: &str, all: &[Estimated]) -> String {
     } else {
         format!("{:.2}% ± {:.2}%", of.mean * 100.0, half * 100.0)
     }
+}
+
+/// How much more of the requests miss, `-17.96 ± 0.19 points`.
+fn points(differences: &[Estimated]) -> String {
+    let of = differences.iter().find(|of| of.name == "miss_ratio");
+    of.map_or_else(
+        || "–".to_owned(),
+        |of| {
+            let half = (of.ci95.1 - of.ci95.0) / 2.0;
+            format!("{:+.2} ± {:.2} points", of.mean * 100.0, half * 100.0)
+        },
+    )
 }
 
 /// Those that say something here: a column of nothing but zeros is left out.
@@ -84,13 +96,7 @@ fn columns(done: &Done) -> Vec<Column> {
             ("siblings", |of| answered(of, Source::Sibling)),
         ),
         (|of| of.answers[Source::Parent as usize], ("parents", |of| answered(of, Source::Parent))),
-        (
-            |of| of.messages.bytes,
-            ("messages", |of| {
-                let messages = of.messages.queries + of.messages.answers + of.messages.digests;
-                format!("{:.2}", messages as f64 / of.requests.max(1) as f64)
-            }),
-        ),
+        (|of| of.messages.bytes, ("messages", |of| format!("{:.2}", of.messages_per_request()))),
         (|of| of.duplicates, ("held twice", |of| show_count(of.duplicates))),
         (|of| of.false_hits, ("false hits", |of| show_count(of.false_hits))),
         (|of| of.stale_hits, ("stale hits", |of| show_count(of.stale_hits))),
