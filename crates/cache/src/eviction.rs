@@ -5,35 +5,16 @@
 //! where it is not and an admission filter lets it in, take it ([`Eviction::insert`]). Both are
 //! generic, not dynamic, so that the loop around them is compiled for each policy.
 
-mod arc;
-mod belady;
-mod clock;
 mod cost;
-mod fifo;
-mod gds;
-mod gdsf;
 mod heap;
 mod indices;
 mod kind;
-mod lfu;
-mod lfuda;
-mod lirs;
-mod lru;
-mod lru_k;
 mod node;
 mod queues;
 mod ring;
-mod s3fifo;
 mod segments;
 mod settings;
-mod sieve;
-mod size;
 mod sketch;
-mod slru;
-mod squid_heap;
-mod squid_lru;
-mod two_q;
-mod wtinylfu;
 
 #[cfg(test)]
 mod tests;
@@ -42,30 +23,38 @@ pub use kind::{Kind, Policy};
 pub use node::Node;
 pub use settings::{SettingError, Settings};
 
-/// All policies, by name.
-pub const KINDS: &[Kind] = &[
-    Kind::of::<fifo::Fifo>(),
-    Kind::of::<lru::Lru>(),
-    Kind::of::<sieve::Sieve>(),
-    Kind::of::<s3fifo::S3Fifo>(),
-    Kind::of::<gdsf::Gdsf>(),
-    Kind::of::<clock::Clock>(),
-    Kind::of::<slru::Slru>(),
-    Kind::of::<size::Size>(),
-    Kind::of::<lfu::Lfu>(),
-    Kind::of::<arc::Arc>(),
-    Kind::of::<belady::Belady>(),
-    Kind::of::<two_q::TwoQ>(),
-    Kind::of::<lirs::Lirs>(),
-    Kind::of::<wtinylfu::WTinyLfu>(),
-    Kind::of::<lfuda::Lfuda>(),
-    Kind::of::<gds::Gds>(),
-    Kind::of::<lru_k::LruK>(),
-    Kind::of::<squid_lru::SquidLru>(),
-    Kind::of::<squid_heap::SquidHeap<squid_heap::Lru>>(),
-    Kind::of::<squid_heap::SquidHeap<squid_heap::Lfuda>>(),
-    Kind::of::<squid_heap::SquidHeap<squid_heap::Gdsf>>(),
-];
+/// Declares the file of each policy, and lists what is in it.
+macro_rules! policies {
+    ($($file:ident: $($policy:ident $(<$of:ident>)?),+;)+) => {
+        $(mod $file;)+
+
+        /// All policies, by name.
+        pub const KINDS: &[Kind] = &[$($(Kind::of::<$file::$policy$(<$file::$of>)?>(),)+)+];
+    };
+}
+
+// A new policy is a file and a line here.
+policies! {
+    fifo: Fifo;
+    lru: Lru;
+    sieve: Sieve;
+    s3fifo: S3Fifo;
+    gdsf: Gdsf;
+    clock: Clock;
+    slru: Slru;
+    size: Size;
+    lfu: Lfu;
+    arc: Arc;
+    belady: Belady;
+    two_q: TwoQ;
+    lirs: Lirs;
+    wtinylfu: WTinyLfu;
+    lfuda: Lfuda;
+    gds: Gds;
+    lru_k: LruK;
+    squid_lru: SquidLru;
+    squid_heap: SquidHeap<Lru>, SquidHeap<Lfuda>, SquidHeap<Gdsf>;
+}
 
 /// One policy, with the state of one cache.
 ///
