@@ -36,6 +36,7 @@ macro_rules! policies {
 // A new policy is a file and a line here.
 policies! {
     fifo: Fifo;
+    random: Random;
     lru: Lru;
     sieve: Sieve;
     s3fifo: S3Fifo;
