@@ -50,7 +50,15 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         let next: &[u32] = if kind.needs.next { &next } else { &[] };
         let settings = Settings::default();
         let (settings, admission, capacity) = (&settings, None, cell.capacity);
-        let job = Job { trace: &trace, next, capacity, settings, admission, marks: &[] };
+        let job = Job {
+            trace: &trace,
+            next,
+            capacity,
+            settings,
+            admission,
+            size_classes: None,
+            marks: &[],
+        };
         let (counts, seconds) = timed(|| replay(kind, &job));
         let found = counts?.stretches[0].misses;
         let verdict = cell.verdict(found, trace.len());

@@ -55,6 +55,7 @@ fn main() {
             capacity,
             settings: &settings,
             admission: None,
+            size_classes: None,
             marks: &[],
         };
         timed("a replay of lru, 96205 objects", count, || replay(lru, &job)).ok();

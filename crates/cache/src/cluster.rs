@@ -13,6 +13,7 @@
 //! message is lost.
 
 mod counts;
+mod course;
 mod latency;
 mod life;
 mod locate;
@@ -23,6 +24,7 @@ mod words;
 mod world;
 
 pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};
+pub use course::{Courses, Full, Part, Totals};
 pub use latency::{Latency, Leg};
 pub use life::{Changes, Life, Periods, Rhythm};
 pub use moves::{Moves, moves};
@@ -106,7 +108,9 @@ pub struct Cluster {
     pub latency: Latency,
     /// How objects change and how long copies are fresh; without it nothing changes.
     pub life: Option<Life>,
-    /// In so many parts the trace is counted, at least 1.
+    /// Whether misses are counted by the size of objects as well, where the trace has sizes.
+    pub by_size: bool,
+    /// In so many parts the trace is counted, at least 1: for lines over time.
     pub parts: usize,
 }
 

@@ -3,7 +3,8 @@
 //! A [`trace::Trace`] is what was asked for, in order, with dense object numbers. An
 //! [`eviction::Eviction`] is one policy, one file each, listed in [`eviction::KINDS`]. A
 //! [`replay`] gives a trace to a policy of a capacity and counts; [`simulate`] does so for many,
-//! and a [`curve`] tells all capacities at once. [`bound`] says what no policy undercuts. A
+//! and a [`curve`] tells all capacities at once. [`size_class`] tells which
+//! objects were missed. [`bound`] says what no policy undercuts. A
 //! [`cluster`] is caches that ask each other, as [`protocol`] says.
 
 pub mod admission;
@@ -19,4 +20,5 @@ mod prefetch;
 pub mod protocol;
 pub mod replay;
 pub mod simulate;
+pub mod size_class;
 pub mod trace;

@@ -42,8 +42,15 @@ pub(crate) fn reference(objects: u32, requests: usize) -> Trace {
 pub(crate) fn run(kind: &Kind, trace: &Trace, capacity: Capacity) -> Stretch {
     let next = if kind.needs.next { trace.next_uses() } else { Vec::new() };
     let settings = Settings::default();
-    let job =
-        Job { trace, next: &next, capacity, settings: &settings, admission: None, marks: &[] };
+    let job = Job {
+        trace,
+        next: &next,
+        capacity,
+        settings: &settings,
+        admission: None,
+        size_classes: None,
+        marks: &[],
+    };
     replay(kind, &job).unwrap().stretches[0]
 }
 

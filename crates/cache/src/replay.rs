@@ -9,6 +9,7 @@ use crate::capacity::{Capacity, Unit};
 use crate::eviction::{
     Eviction, Input, Kind, Narrow, One, Room, SettingError, Settings, Sizes, Wide,
 };
+use crate::size_class::{SizeClass, SizeClasses, Tally};
 use crate::trace::{SizeTable, Trace};
 
 use std::ops::Range;
@@ -26,6 +27,8 @@ pub struct Job<'a> {
     pub settings: &'a Settings,
     /// Which missed objects come in; all without one.
     pub admission: Option<Admission>,
+    /// The classes by which misses are counted too; not at all without.
+    pub size_classes: Option<&'a SizeClasses<'a>>,
     /// Ends of stretches, rising, as numbers of requests; what follows the last is one more.
     pub marks: &'a [usize],
 }
@@ -39,6 +42,8 @@ pub struct Counts {
     pub evictions: u64,
     /// Bytes of memory of the policy's state at the end.
     pub memory_bytes: usize,
+    /// Of all stretches together by the size of objects; empty where that was not asked for.
+    pub by_size: Vec<SizeClass>,
 }
 
 /// Counts of some requests that follow each other.
@@ -85,12 +90,30 @@ fn measured<P: Eviction, S: Sizes, B: Sizes>(
     sizes: S,
     bytes: B,
 ) -> Result<Counts, SettingError> {
-    match job.admission {
-        None => filtered::<P, _, _, _>(job, sizes, bytes, All),
-        Some(admission) => {
-            let filter = Working::new(admission, job.trace.distinct() as usize);
-            filtered::<P, _, _, _>(job, sizes, bytes, filter)
+    if job.admission.is_none() && job.size_classes.is_none() {
+        return filtered::<P, _, _, _>(job, sizes, bytes, &mut All);
+    }
+    let objects = job.trace.distinct() as usize;
+    let filter = job.admission.map(|admission| Working::new(admission, objects));
+    let mut gate = Gate { filter, tally: job.size_classes.map(Tally::new) };
+    let counts = filtered::<P, _, _, _>(job, sizes, bytes, &mut gate)?;
+    let by_size = gate.tally.map_or_else(Vec::new, Tally::into_classes);
+    Ok(Counts { by_size, ..counts })
+}
+
+/// What looks at each miss where something does. One for all that may, so that each policy has two
+/// loops: with it and without.
+struct Gate<'a> {
+    filter: Option<Working>,
+    tally: Option<Tally<'a>>,
+}
+
+impl Filter for Gate<'_> {
+    fn admits(&mut self, object: u32, size: u64, at: usize) -> bool {
+        if let Some(tally) = &mut self.tally {
+            tally.missed(object);
         }
+        self.filter.as_mut().is_none_or(|filter| filter.admits(object, size, at))
     }
 }
 
@@ -98,7 +121,7 @@ fn filtered<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
     job: &Job<'_>,
     sizes: S,
     bytes: B,
-    mut filter: F,
+    filter: &mut F,
 ) -> Result<Counts, SettingError> {
     let trace = job.trace;
     let input = Input {
@@ -117,10 +140,11 @@ fn filtered<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
     for &to in job.marks.iter().chain([&trace.len()]) {
         let to = to.clamp(from, trace.len());
         let asked = Asked { input: &input, bytes, range: from..to };
-        stretches.push(stretch(&mut policy, &mut filter, asked, &mut evictions));
+        stretches.push(stretch(&mut policy, filter, asked, &mut evictions));
         from = to;
     }
-    Ok(Counts { stretches, evictions, memory_bytes: policy.memory_bytes() })
+    let memory_bytes = policy.memory_bytes();
+    Ok(Counts { stretches, evictions, memory_bytes, by_size: Vec::new() })
 }
 
 /// How many requests ahead memory is asked for: enough for its latency, few enough for the lines

@@ -8,6 +8,7 @@ use crate::admission::Admission;
 use crate::capacity::{Capacity, CapacityError, Size};
 use crate::eviction::{Policy, SettingError};
 use crate::replay::{Job, Stretch, replay};
+use crate::size_class::{SizeClass, SizeClasses};
 use crate::trace::{SizeTable, Trace};
 
 /// What is compared.
@@ -23,6 +24,8 @@ pub struct Comparison {
     pub skip: usize,
     /// In so many parts the trace is counted, for lines over time; at least 1.
     pub parts: NonZeroUsize,
+    /// Whether misses are counted by the size of objects as well, where the trace has sizes.
+    pub by_size: bool,
 }
 
 /// One policy at one size.
@@ -40,6 +43,9 @@ pub struct Cell {
     pub after_skip: Total,
     /// Misses over the trace: each stretch with the index of its first request.
     pub course: Vec<(usize, Total)>,
+    /// Of the whole trace by the size of objects; empty where that was not asked for or is not
+    /// known.
+    pub by_size: Vec<SizeClass>,
     /// Objects that left.
     pub evictions: u64,
     /// Memory of the policy's state, bytes.
@@ -126,8 +132,10 @@ pub fn simulate(
         }
     }
     let needs_next = comparison.policies.iter().any(|policy| policy.kind.needs.next);
+    let size_classes = if comparison.by_size { SizeClasses::new(trace) } else { None };
     let world = World {
         trace,
+        size_classes: size_classes.as_ref(),
         next: if needs_next { trace.next_uses() } else { Vec::new() },
         marks: marks(trace.len(), comparison),
         requested: Vec::new(),
@@ -163,6 +171,7 @@ pub fn simulate(
 /// What all cells share.
 struct World<'a> {
     trace: &'a Trace,
+    size_classes: Option<&'a SizeClasses<'a>>,
     next: Vec<u32>,
     marks: Vec<usize>,
     /// Bytes asked for in each stretch.
@@ -182,6 +191,7 @@ impl World<'_> {
             capacity: *capacity,
             settings: &policy.settings,
             admission: self.comparison.admission,
+            size_classes: self.size_classes,
             marks: &self.marks,
         };
         let began_ns = (self.cpu_ns)();
@@ -211,6 +221,7 @@ impl World<'_> {
             all,
             after_skip,
             course,
+            by_size: counts.by_size,
             evictions: counts.evictions,
             memory_bytes: counts.memory_bytes,
             cpu_s,
@@ -284,6 +295,7 @@ mod tests {
             admission: None,
             skip,
             parts: NonZeroUsize::new(parts).unwrap(),
+            by_size: parts > 1,
         };
         let threads = NonZeroUsize::new(threads).unwrap();
         simulate(&trace(), &comparison, threads, || 0, &|| true).unwrap().unwrap()
@@ -305,6 +317,10 @@ mod tests {
             assert_eq!(sum(parted, 1_234), parted.after_skip.misses);
             assert_eq!(parted.after_skip.requests, 5_000 - 1_234);
             assert_eq!(parted.course.len(), 98);
+            // Sizes of 1 to 37 bytes: two classes.
+            assert!(plain.by_size.is_empty() && parted.by_size.len() == 2);
+            let missed: u64 = parted.by_size.iter().map(|class| class.total.missed_bytes).sum();
+            assert_eq!(missed, plain.all.missed_bytes);
         }
         let named: Vec<_> =
             plain.iter().map(|cell| (cell.policy.as_str(), cell.size.as_str())).collect();
@@ -319,6 +335,7 @@ mod tests {
             admission: None,
             skip: 0,
             parts: NonZeroUsize::MIN,
+            by_size: false,
         };
         let stopped = simulate(&trace(), &comparison, NonZeroUsize::MIN, || 0, &|| false);
         assert_eq!(stopped, Ok(None));

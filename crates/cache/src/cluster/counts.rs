@@ -2,6 +2,10 @@
 
 use plimsoll_stats::histogram::Histogram;
 
+use crate::size_class::SizeClass;
+
+use super::course::{Courses, Full, Part, Totals};
+
 /// Where the bytes of an answer came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
@@ -37,6 +41,10 @@ pub struct NodeCounts {
     pub requested_bytes: u64,
     /// Those it held.
     pub hit_bytes: u64,
+    /// Its answers that came from the origin, fetched by itself or by a parent.
+    pub origin: u64,
+    /// Bytes of these.
+    pub origin_bytes: u64,
     /// What siblings asked of it and got.
     pub given: u64,
     /// Objects that its admission filter refused, each time that one did.
@@ -45,6 +53,10 @@ pub struct NodeCounts {
     pub evictions: u64,
     /// Objects that it holds at the end.
     pub held: u64,
+    /// When its spool was full first; never without.
+    pub full: Option<Full>,
+    /// What it did after the last of all members was full; none without.
+    pub steady: Option<Part>,
 }
 
 /// Messages between caches, without the answers that carry objects.
@@ -93,12 +105,24 @@ pub struct Counts {
     pub duplicate_bytes: u64,
     /// Response times by the latency model, nanoseconds.
     pub response_ns: Histogram,
+    /// By the size of objects; misses are answers from the origin. Empty where that was not asked
+    /// for or is not known.
+    pub by_size: Vec<SizeClass>,
     /// For each part of the trace: requests, and answers from the origin.
     pub course: Vec<(u64, u64)>,
+    /// More of each part, and of each member.
+    pub courses: Courses,
+    /// When the spool of the last node or parent was full: until then the state is transient,
+    /// afterwards it is steady. None where one never was.
+    pub full: Option<Full>,
+    /// What followed; none where one never was full.
+    pub steady: Option<Totals>,
 }
 
 impl Counts {
     pub(super) fn answered(&mut self, source: Source, bytes: u64) {
+        self.requests += 1;
+        self.requested_bytes += bytes;
         self.answers[source as usize] += 1;
         self.bytes[source as usize] += bytes;
     }

@@ -6,12 +6,14 @@ use crate::eviction::{Node, Policy};
 use crate::trace::{SizeTable, Trace};
 
 use super::counts::NodeCounts;
+use super::course::is_full;
 use super::life::{Life, Version};
 use super::{Cluster, ClusterError};
 
 /// A node or a parent.
 pub(super) struct Member<'a> {
     cache: Box<dyn Node + 'a>,
+    capacity: u64,
     memory: Option<Box<dyn Node + 'a>>,
     filter: Option<Working>,
     /// What the filter is told of objects: their sizes where the capacity is in bytes, else one.
@@ -66,7 +68,8 @@ impl<'a> Member<'a> {
         let copies = if cluster.life.is_some() { vec![(0, 0); objects] } else { Vec::new() };
         let (gone, counts) = (Vec::new(), NodeCounts::default());
         let cache = node(policy, capacity)?;
-        Ok(Self { cache, memory, filter, takes, copies, gone, counts })
+        let capacity = capacity.amount;
+        Ok(Self { cache, capacity, memory, filter, takes, copies, gone, counts })
     }
 
     /// What it has for a request that reaches it, which its policy notes.
@@ -121,6 +124,11 @@ impl<'a> Member<'a> {
         self.note(moment.object, version, from);
         // What has just come through is in memory.
         self.is_in_memory(moment.at);
+    }
+
+    /// Whether its spool is as good as full.
+    pub(super) fn is_full(&self) -> bool {
+        is_full(self.cache.used(), self.capacity)
     }
 
     /// After the last request: what left at hits is counted.

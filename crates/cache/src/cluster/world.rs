@@ -1,8 +1,10 @@
 //! The course of a request through a cluster, and of a trace.
 
+use crate::size_class::{SizeClasses, Tally};
 use crate::trace::{SizeTable, Trace};
 
-use super::counts::{Counts, Source};
+use super::counts::{Counts, NodeCounts, Source};
+use super::course::{Full, Part, Recorder, Totals};
 use super::life::Version;
 use super::locate::{Finder, Route};
 use super::member::{Held, Member, Moment};
@@ -23,25 +25,25 @@ pub fn simulate(
     step: &dyn Fn() -> bool,
 ) -> Result<Option<Counts>, ClusterError> {
     check(trace, cluster)?;
-    let mut world = World::new(trace, cluster)?;
+    let classes = if cluster.by_size { SizeClasses::new(trace) } else { None };
+    let mut world = World::new(trace, cluster, classes.as_ref().map(Tally::new))?;
     let parts = cluster.parts.max(1);
+    let mut recorder = Recorder::new(world.members.len());
     let mut from = 0;
     for part in 1..=parts {
         // In 128 bits: requests times parts may be more than 64 hold.
         let to = trace.len() as u128 * part as u128 / parts as u128;
         let to = usize::try_from(to).unwrap_or(trace.len());
-        let before = world.counts.answers[Source::Origin as usize];
         for at in from..to {
             world.serve(at);
         }
-        let missed = world.counts.answers[Source::Origin as usize] - before;
-        world.counts.course.push(((to - from) as u64, missed));
         from = to;
+        recorder.end_part(world.parts());
         if !step() {
             return Ok(None);
         }
     }
-    Ok(Some(world.finish()))
+    Ok(Some(world.finish(recorder)))
 }
 
 fn check(trace: &Trace, cluster: &Cluster) -> Result<(), ClusterError> {
@@ -85,7 +87,10 @@ struct World<'a> {
     finder: Finder<'a>,
     /// Nodes, then parents.
     members: Vec<Member<'a>>,
+    /// How many of them have not been full yet.
+    filling: usize,
     counts: Counts,
+    tally: Option<Tally<'a>>,
 }
 
 /// What came back for a request: from where, after how long, and which version.
@@ -97,7 +102,11 @@ struct Answer {
 }
 
 impl<'a> World<'a> {
-    fn new(trace: &'a Trace, cluster: &'a Cluster) -> Result<Self, ClusterError> {
+    fn new(
+        trace: &'a Trace,
+        cluster: &'a Cluster,
+        tally: Option<Tally<'a>>,
+    ) -> Result<Self, ClusterError> {
         let parents = match cluster.architecture {
             Architecture::Mesh => 0,
             Architecture::Hierarchy { parents, .. } => parents,
@@ -116,8 +125,10 @@ impl<'a> World<'a> {
             cluster,
             spreading: Spreading::new(cluster.spread, cluster.nodes, trace)?,
             finder: Finder::new(cluster, trace)?,
+            filling: members.len(),
             members,
             counts: Counts::default(),
+            tally,
         })
     }
 
@@ -138,10 +149,49 @@ impl<'a> World<'a> {
             Some(answer) => answer,
             None => self.fetch(home, &moment, bytes),
         };
-        self.counts.requests += 1;
-        self.counts.requested_bytes += bytes;
         self.counts.answered(source, bytes);
         self.counts.response_ns.record(ns);
+        self.count_origin(home, source, bytes);
+        if let (Source::Origin, Some(tally)) = (source, &mut self.tally) {
+            tally.missed(object);
+        }
+        if self.filling == 0 && self.counts.full.is_none() {
+            self.become_steady(&moment);
+        }
+    }
+
+    fn count_origin(&mut self, number: usize, source: Source, bytes: u64) {
+        if source == Source::Origin {
+            let counts = &mut self.members[number].counts;
+            counts.origin += 1;
+            counts.origin_bytes += bytes;
+        }
+    }
+
+    /// A member keeps what has come, and may be full by it.
+    fn store(&mut self, number: usize, moment: &Moment, (from, version): (u32, Version)) {
+        let member = &mut self.members[number];
+        member.store(moment, version, from);
+        if member.counts.full.is_none() && member.is_full() {
+            member.counts.full = Some(full(self.trace, moment));
+            self.filling -= 1;
+        }
+    }
+
+    /// All members have been full: what follows is counted apart. Until the end, `steady` is what
+    /// was before it.
+    fn become_steady(&mut self, moment: &Moment) {
+        self.counts.full = Some(full(self.trace, moment));
+        self.counts.steady = Some(Totals::of(&self.counts));
+        for member in &mut self.members {
+            member.counts.steady = Some(Part::of_member(&member.counts));
+        }
+    }
+
+    /// What the cluster and each member have done until now.
+    fn parts(&self) -> impl Iterator<Item = Part> {
+        let members = self.members.iter().map(|member| Part::of_member(&member.counts));
+        std::iter::once(Part::of_cluster(&self.counts)).chain(members)
     }
 
     /// What a member answers from what it holds, and its time; `None` where it holds nothing.
@@ -193,8 +243,7 @@ impl<'a> World<'a> {
             Route::Origin => self.ask_origin(moment, bytes),
         };
         if answer.keep {
-            let (from, version) = answer.copy;
-            self.members[home].store(moment, version, from);
+            self.store(home, moment, answer.copy);
         }
         (answer.source, finding_ns + answer.ns)
     }
@@ -222,18 +271,19 @@ impl<'a> World<'a> {
     fn ask_parent(&mut self, parent: usize, moment: &Moment, bytes: u64) -> Answer {
         let way_ns = self.cluster.latency.parent.ns(bytes);
         if let Some((source, ns)) = self.own(parent, moment, bytes) {
+            self.count_origin(parent, source, bytes);
             let source = if source == Source::Origin { source } else { Source::Parent };
             let copy = self.members[parent].copy(moment.object);
             return Answer { source, ns: way_ns + ns, copy, keep: true };
         }
         let answer = self.ask_origin(moment, bytes);
-        let (from, version) = answer.copy;
-        self.members[parent].store(moment, version, from);
+        self.count_origin(parent, answer.source, bytes);
+        self.store(parent, moment, answer.copy);
         Answer { ns: way_ns + answer.ns, ..answer }
     }
 
-    /// What is held at the end, and how often more than once.
-    fn finish(mut self) -> Counts {
+    /// What is held at the end, and how often more than once; and what came since all were full.
+    fn finish(mut self, recorder: Recorder) -> Counts {
         let nodes = self.cluster.nodes;
         self.members.iter_mut().for_each(Member::settle);
         for object in 0..self.trace.distinct() {
@@ -247,10 +297,23 @@ impl<'a> World<'a> {
             self.counts.duplicates += beyond;
             self.counts.duplicate_bytes += beyond * self.bytes(object);
         }
+        let steady = |counts: NodeCounts| {
+            counts.steady.map(|before| Part::of_member(&counts).since(&before))
+        };
         let counts = self.members.iter().map(|member| member.counts);
-        let all: Vec<_> = counts.collect();
+        let all: Vec<_> = counts.map(|of| NodeCounts { steady: steady(of), ..of }).collect();
         self.counts.nodes = all[..nodes].to_vec();
         self.counts.parents = all[nodes..].to_vec();
+        self.counts.by_size = self.tally.map_or_else(Vec::new, Tally::into_classes);
+        let totals = Totals::of(&self.counts);
+        self.counts.steady = self.counts.steady.map(|before| totals.since(&before));
+        self.counts.courses = recorder.courses(nodes);
+        let course = self.counts.courses.cluster.iter().map(|part| (part.requests, part.origin));
+        self.counts.course = course.collect();
         self.counts
     }
+}
+
+fn full(trace: &Trace, moment: &Moment) -> Full {
+    Full { request: moment.at, second: trace.seconds().map(|_| moment.second) }
 }

@@ -35,8 +35,15 @@ pub fn largest_difference(
     let mut largest: Option<Difference> = None;
     for (&amount, found) in capacities.iter().zip(curve) {
         let capacity = Capacity { amount, unit: Unit::Bytes };
-        let job =
-            Job { trace, next: &[], capacity, settings: &settings, admission: None, marks: &[] };
+        let job = Job {
+            trace,
+            next: &[],
+            capacity,
+            settings: &settings,
+            admission: None,
+            size_classes: None,
+            marks: &[],
+        };
         let counts = replay(lru, &job)?;
         let missed = |count: fn(&crate::replay::Stretch) -> u64| -> u64 {
             counts.stretches.iter().map(count).sum()

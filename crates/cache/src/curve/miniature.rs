@@ -50,6 +50,7 @@ pub fn miniature(
             capacity: small,
             settings,
             admission: None,
+            size_classes: None,
             marks: &[],
         };
         let counts = replay(kind, &job)?;

@@ -14,7 +14,7 @@ use plimsoll_cache::trace::{Names, Trace};
 use plimsoll_workload::random::Stream;
 
 /// Requests with Zipf-like popularity: the product of two even draws.
-fn trace(requests: usize, objects: u64) -> Trace {
+pub(crate) fn trace(requests: usize, objects: u64) -> Trace {
     let mut random = Stream::named(7, "cluster");
     let mut known = std::collections::BTreeMap::new();
     let (mut names, mut asked, mut clients) = (Vec::new(), Vec::new(), Vec::new());
@@ -36,7 +36,7 @@ fn trace(requests: usize, objects: u64) -> Trace {
         .unwrap()
 }
 
-fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
+pub(crate) fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
     Cluster {
         nodes,
         architecture: Architecture::Mesh,
@@ -50,19 +50,20 @@ fn cluster(nodes: usize, protocol: Protocol) -> Cluster {
         keeps_siblings: true,
         latency: Latency::default(),
         life: None,
+        by_size: false,
         parts: 7,
     }
 }
 
-fn policy(text: &str) -> Policy {
+pub(crate) fn policy(text: &str) -> Policy {
     text.parse().unwrap()
 }
 
-fn size(text: &str) -> Size {
+pub(crate) fn size(text: &str) -> Size {
     text.parse().unwrap()
 }
 
-fn counts(trace: &Trace, cluster: &Cluster) -> Counts {
+pub(crate) fn counts(trace: &Trace, cluster: &Cluster) -> Counts {
     let counts = simulate(trace, cluster, &|| true).unwrap().unwrap();
     check_sums(trace, &counts);
     counts
@@ -93,6 +94,7 @@ fn alone(trace: &Trace, policy: &Policy, size: &Size, admission: Option<Admissio
         capacity: size.of(trace).unwrap(),
         settings: &policy.settings,
         admission,
+        size_classes: None,
         marks: &[],
     };
     let counts = replay(policy.kind, &job).unwrap();

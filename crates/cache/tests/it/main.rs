@@ -4,6 +4,7 @@
 #![expect(clippy::print_stderr, reason = "a test says why it is skipped, and what it measured")]
 
 mod cluster;
+mod cluster_course;
 mod protocol_carp;
 mod protocol_digest;
 mod protocol_htcp;

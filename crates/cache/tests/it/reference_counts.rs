@@ -100,6 +100,7 @@ fn cells(trace: &Trace, policies: &[&str], sizes: &str) -> Vec<Cell> {
         admission: None,
         skip: 0,
         parts: NonZeroUsize::MIN,
+        by_size: false,
     };
     simulate(trace, &comparison, NonZeroUsize::new(2).unwrap(), || 0, &|| true).unwrap().unwrap()
 }
