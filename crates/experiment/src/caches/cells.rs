@@ -114,6 +114,7 @@ fn cluster(
         keeps_siblings: !switch(level("proxy_only"))?,
         latency: latency(&plan.latency),
         life: life(&plan.trace, plan.seed),
+        by_size: true,
         parts,
     })
 }

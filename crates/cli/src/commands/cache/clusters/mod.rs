@@ -1,9 +1,10 @@
 //! `plimsoll cache simulate PLAN`: clusters of caches compared on one trace.
 
 mod json;
+mod report;
 mod table;
 
-use super::{Opened, open, usage};
+use super::{Opened, open, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -57,6 +58,10 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         print(&format!("{:#}\n", json::render(&done)))?;
     } else {
         print(&table::render(&done))?;
+    }
+    if let Some(path) = &args.report {
+        write_whole(path, &report::render(&done, args.plan.as_deref().unwrap_or_default()))?;
+        say(&format!("report: {}", path.display()));
     }
     Ok(Exit::Held)
 }
