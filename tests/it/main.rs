@@ -13,6 +13,7 @@ mod bad_input;
 mod cache;
 mod capacity;
 mod checks;
+mod clusters;
 mod comparing;
 mod crash;
 mod databases;

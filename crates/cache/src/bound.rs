@@ -1,40 +1,78 @@
-//! How few misses any policy could have: bounds that also hold where sizes differ.
+//! How few misses any policy could have.
 //!
-//! Where all objects have one size, Belady's policy is the best there is. Where sizes differ it is
-//! not, and the best is NP-hard to find; so what a report calls optimal is a bound.
+//! Where all objects have one size, Belady's policy has the fewest misses of all that take in what
+//! they miss (Belady, "A study of replacement algorithms for a virtual-storage computer", IBM
+//! Systems Journal 5(2), 1966; proven by Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques
+//! for storage hierarchies", IBM Systems Journal 9(2), 1970). It is a policy itself, so that bound
+//! is exact.
 //!
-//! # PFOO-L
+//! A cache behind an admission filter takes in less, and may have fewer misses for it. The fewest of
+//! all that may refuse has Belady's policy with bypass: what is next used later than everything
+//! inside stays outside. To refuse is to have one place more, out of which something leaves at
+//! once, so the same proof holds.
 //!
-//! To hit a request, a cache must hold its object since the request before it: over all gaps from
-//! one request of the trace to the next that lie between the two. Size times gaps is what the hit
-//! takes of a resource, of which there is capacity times all gaps. The cheapest hits are taken
-//! until it is spent. No policy has more, whatever it knows of the future and whatever it refuses:
-//! at each gap it holds no more than its capacity, so its own hits fit into the resource too. That
-//! the capacity holds at each single gap is given up, which is what makes this a bound and quick.
-//!
-//! Missed bytes alike: a hit is worth its size, those that are worth most for what they take are
-//! taken first, and of the last one a part: the optimum of a knapsack that may cut its pieces.
-//!
-//! *Source*: Berger, Beckmann and Harchol-Balter, *Practical bounds on optimal caching with
-//! variable object sizes*, Proc. ACM Meas. Anal. Comput. Syst. 2(2), SIGMETRICS 2018, PFOO-L. Two
-//! things make ours tighter: gaps are counted, one fewer than requests, and what is larger than
-//! the cache is left out.
+//! Where sizes differ neither is a bound, and the best is NP-hard to find; so what is told is
+//! [`pfoo_lower`]. Missed bytes are a different aim than misses: where objects are counted, but
+//! have different bytes, Belady's policy bounds the one and PFOO-L the other.
 
-use std::cmp::Ordering;
+mod pfoo;
+#[cfg(test)]
+mod tests;
+
+pub use pfoo::pfoo_lower;
 
 use crate::capacity::{Capacity, Unit};
-use crate::trace::{NEVER, Trace};
+use crate::eviction::{Kind, Settings};
+use crate::replay::{Job, replay};
+use crate::trace::{SizeTable, Trace};
 
 /// The fewest misses that any policy could have at a capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// How large the cache is.
     pub capacity: Capacity,
-    /// No policy has fewer misses.
+    /// No policy has fewer misses, of those that the kind speaks of.
     pub misses: u64,
+    /// How that was found.
+    pub kind: BoundKind,
     /// No policy misses fewer bytes; `None` where the trace has no sizes. Both bounds need not be
     /// near to one and the same policy.
     pub missed_bytes: Option<u64>,
+    /// How that was found.
+    pub missed_bytes_kind: BoundKind,
+}
+
+/// How a bound was found, and so for whom it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundKind {
+    /// Belady's policy: exact for objects of one size and policies that take in all they miss.
+    Belady,
+    /// The same with bypass: exact for objects of one size and policies that may refuse.
+    BeladyBypass,
+    /// PFOO-L, for any sizes and policies; no policy need come near it.
+    PfooLower,
+}
+
+impl BoundKind {
+    /// In one word, for machines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Belady => "belady",
+            Self::BeladyBypass => "belady-bypass",
+            Self::PfooLower => "pfoo-l",
+        }
+    }
+
+    /// For whom it holds and by what, after "no policy misses less than so much".
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Belady => "of those that take in all they miss (Belady)",
+            Self::BeladyBypass => "whatever it refuses (Belady with bypass)",
+            Self::PfooLower => "whatever it refuses (PFOO-L, as sizes differ)",
+        }
+    }
 }
 
 /// Capacities in bytes of a trace that does not know them.
@@ -42,117 +80,90 @@ pub struct Bound {
 #[error("wanted capacities in objects, found bytes: this trace has no sizes")]
 pub struct NoSizes;
 
-/// Lower bounds of the misses of any policy, by PFOO-L. First requests are always among them.
+/// The tightest bounds that there are: exact ones by Belady's policy where all objects take the
+/// same, else [`pfoo_lower`]. `refuses` says whether an object that is missed may stay outside, as
+/// behind an admission filter. Policies that refuse by size alone refuse all objects of one size
+/// or none, and so need no such allowance.
 ///
-/// *Shape*: one for each capacity, in their order; falling with the capacity.
+/// *Shape*: one for each capacity, in their order.
 ///
 /// *Errors*: a capacity in bytes where the trace has no sizes.
 ///
-/// *Cost*: for each unit that capacities have two sorts of the requests that are not first ones,
-/// 24 bytes each, and a pass over them for each capacity.
-pub fn pfoo_lower(trace: &Trace, capacities: &[Capacity]) -> Result<Vec<Bound>, NoSizes> {
-    let in_bytes = capacities.iter().any(|capacity| capacity.unit == Unit::Bytes);
-    if in_bytes && trace.sizes().is_none() {
+/// *Cost*: a replay for each capacity in which objects take the same; what [`pfoo_lower`] costs
+/// where sizes differ.
+pub fn bounds(
+    trace: &Trace,
+    capacities: &[Capacity],
+    refuses: bool,
+) -> Result<Vec<Bound>, NoSizes> {
+    let Some(each) = size_of_all(trace) else {
+        let mut bounds = pfoo_lower(trace, capacities)?;
+        let counted = bounds.iter_mut().filter(|bound| bound.capacity.unit == Unit::Objects);
+        let belady = Exact::new(trace, refuses);
+        for bound in counted {
+            bound.misses = belady.misses(bound.capacity);
+            bound.kind = belady.bound_kind;
+        }
+        return Ok(bounds);
+    };
+    let in_bytes = |capacity: &Capacity| capacity.unit == Unit::Bytes;
+    if trace.sizes().is_none() && capacities.iter().any(in_bytes) {
         return Err(NoSizes);
     }
-    let (misses, missed_bytes) = (trace.len() as u64, requested_bytes(trace));
-    let all = capacities.iter().map(|&capacity| Bound { capacity, misses, missed_bytes });
-    let mut bounds: Vec<Bound> = all.collect();
-    // A trace of n requests has n - 1 gaps.
-    let gaps = (trace.len() as u128).saturating_sub(1);
-    for unit in [Unit::Objects, Unit::Bytes] {
-        let mut of_unit: Vec<&mut Bound> =
-            bounds.iter_mut().filter(|bound| bound.capacity.unit == unit).collect();
-        if of_unit.is_empty() {
-            continue;
-        }
-        let mut holds = holds(trace, unit);
-        holds.sort_unstable_by_key(|hold| hold.cost);
-        for bound in &mut of_unit {
-            bound.misses -= most_hits(&holds, bound.capacity, gaps);
-        }
-        if missed_bytes.is_some() {
-            holds.sort_unstable_by(Hold::dearer_by_worth);
-            for bound in &mut of_unit {
-                let most = most_hit_bytes(&holds, bound.capacity, gaps);
-                bound.missed_bytes = bound.missed_bytes.map(|all| all - most);
-            }
-        }
+    let belady = Exact::new(trace, refuses);
+    let bound = |&capacity: &Capacity| {
+        let (misses, kind) = (belady.misses(capacity), belady.bound_kind);
+        let missed_bytes = trace.sizes().map(|_| misses * each);
+        Bound { capacity, misses, kind, missed_bytes, missed_bytes_kind: kind }
+    };
+    Ok(capacities.iter().map(bound).collect())
+}
+
+/// The size that all objects of a trace have: 1 where it has no sizes, `None` where they differ.
+#[must_use]
+pub fn size_of_all(trace: &Trace) -> Option<u64> {
+    fn one<T: Copy + PartialEq>(sizes: &[T]) -> Option<T> {
+        let first = *sizes.first()?;
+        sizes.iter().all(|&size| size == first).then_some(first)
     }
-    Ok(bounds)
-}
-
-/// Holding an object from one request to its next: what it takes, and what it is worth.
-#[derive(Debug, Clone, Copy)]
-struct Hold {
-    /// What the object takes of a capacity, times gaps. At most 2^64 - 1: what would be more costs
-    /// less by that, which leaves the bound a bound.
-    cost: u64,
-    /// What the object takes of a capacity.
-    takes: u64,
-    /// Bytes of the object.
-    worth: u64,
-}
-
-impl Hold {
-    /// By cost for a byte, as fractions: a/b before c/d where ad < cb. What has no bytes comes
-    /// last: as a fraction it would be equal to everything.
-    fn dearer_by_worth(&self, other: &Self) -> Ordering {
-        let this = u128::from(self.cost) * u128::from(other.worth);
-        let that = u128::from(other.cost) * u128::from(self.worth);
-        (self.worth == 0).cmp(&(other.worth == 0)).then(this.cmp(&that))
+    match trace.sizes() {
+        None => Some(1),
+        Some(_) if trace.distinct() == 0 => Some(1),
+        Some(SizeTable::Narrow(sizes)) => one(sizes).map(u64::from),
+        Some(SizeTable::Wide(sizes)) => one(sizes),
     }
 }
 
-fn holds(trace: &Trace, unit: Unit) -> Vec<Hold> {
-    let mut holds = Vec::with_capacity(trace.len() - trace.distinct() as usize);
-    for (at, (&object, &next)) in trace.requests().iter().zip(&trace.next_uses()).enumerate() {
-        if next == NEVER {
-            continue;
-        }
-        let worth = trace.sizes().map_or(1, |sizes| sizes.of(object));
-        let takes = if unit == Unit::Bytes { worth } else { 1 };
-        let cost = takes.saturating_mul(u64::from(next) - at as u64);
-        holds.push(Hold { cost, takes, worth });
+/// Replays of Belady's policy.
+struct Exact<'a> {
+    trace: &'a Trace,
+    next: Vec<u32>,
+    policy: &'static Kind,
+    bound_kind: BoundKind,
+}
+
+impl<'a> Exact<'a> {
+    fn new(trace: &'a Trace, refuses: bool) -> Self {
+        let (policy, bound_kind) = match refuses {
+            false => (&Kind::BELADY, BoundKind::Belady),
+            true => (&Kind::BELADY_BYPASS, BoundKind::BeladyBypass),
+        };
+        Self { trace, next: trace.next_uses(), policy, bound_kind }
     }
-    holds
-}
 
-/// How many of the cheapest fit into the resource, cheapest first.
-fn most_hits(holds: &[Hold], capacity: Capacity, gaps: u128) -> u64 {
-    let mut left = u128::from(capacity.amount) * gaps;
-    let mut hits = 0;
-    for hold in holds.iter().filter(|hold| hold.takes <= capacity.amount) {
-        if u128::from(hold.cost) > left {
-            break;
+    fn misses(&self, capacity: Capacity) -> u64 {
+        let job = Job {
+            trace: self.trace,
+            next: &self.next,
+            capacity,
+            settings: &Settings::default(),
+            admission: None,
+            size_classes: None,
+            marks: &[],
+        };
+        match replay(self.policy, &job) {
+            Ok(counts) => counts.stretches.iter().map(|stretch| stretch.misses).sum(),
+            Err(error) => unreachable!("Belady's policy without settings: {error}"),
         }
-        left -= u128::from(hold.cost);
-        hits += 1;
     }
-    hits
 }
-
-/// How many bytes of those fit that are worth most for their cost, the last one in part.
-fn most_hit_bytes(holds: &[Hold], capacity: Capacity, gaps: u128) -> u64 {
-    let mut left = u128::from(capacity.amount) * gaps;
-    let mut bytes = 0;
-    let useful = |hold: &&Hold| hold.takes <= capacity.amount && hold.worth > 0;
-    for hold in holds.iter().filter(useful) {
-        let cost = u128::from(hold.cost);
-        if cost > left {
-            let part = u128::from(hold.worth) * left / cost;
-            return bytes + u64::try_from(part).unwrap_or(hold.worth);
-        }
-        left -= cost;
-        bytes += hold.worth;
-    }
-    bytes
-}
-
-fn requested_bytes(trace: &Trace) -> Option<u64> {
-    let sizes = trace.sizes()?;
-    Some(trace.requests().iter().map(|&object| sizes.of(object)).sum())
-}
-
-#[cfg(test)]
-mod tests;

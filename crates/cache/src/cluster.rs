@@ -26,8 +26,8 @@ mod world;
 pub use counts::{Counts, Messages, NodeCounts, SOURCES, Source};
 pub use course::{Courses, Full, Part, Totals};
 pub use latency::{Latency, Leg};
-pub use life::{Changes, Life, Periods, Rhythm};
-pub use moves::{Moves, moves};
+pub use life::{Life, Periods};
+pub use moves::Moves;
 pub use world::simulate;
 
 use crate::admission::Admission;
@@ -139,7 +139,7 @@ pub enum ClusterError {
     #[error("wanted 1 to 64 bits an entry and an interval above zero for digests, found {0}")]
     Digest(String),
     /// A life that says too little of the trace's objects, or what cannot be.
-    #[error("wanted of a life {0}")]
+    #[error("wanted {0}")]
     Life(String),
     /// A size that cannot be, for this trace.
     #[error(transparent)]

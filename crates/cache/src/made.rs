@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::admission::Admission;
 use crate::capacity::Capacity;
 use crate::eviction::{KINDS, Kind, Settings};
 use crate::replay::{Job, Stretch, replay};
@@ -40,6 +41,16 @@ pub(crate) fn reference(objects: u32, requests: usize) -> Trace {
 
 /// One run of a policy.
 pub(crate) fn run(kind: &Kind, trace: &Trace, capacity: Capacity) -> Stretch {
+    run_behind(None, kind, trace, capacity)
+}
+
+/// One run of a policy behind an admission filter.
+pub(crate) fn run_behind(
+    admission: Option<Admission>,
+    kind: &Kind,
+    trace: &Trace,
+    capacity: Capacity,
+) -> Stretch {
     let next = if kind.needs.next { trace.next_uses() } else { Vec::new() };
     let settings = Settings::default();
     let job = Job {
@@ -47,7 +58,7 @@ pub(crate) fn run(kind: &Kind, trace: &Trace, capacity: Capacity) -> Stretch {
         next: &next,
         capacity,
         settings: &settings,
-        admission: None,
+        admission,
         size_classes: None,
         marks: &[],
     };

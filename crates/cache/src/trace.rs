@@ -5,7 +5,8 @@
 //! stream by, and popular objects, which appear early, lie close together.
 //!
 //! [`read::read`] makes one of a file, whatever its format; [`reference::Reference`] makes one of
-//! numbers. [`compiled`] and [`oracle_general`] write one.
+//! numbers, [`synthetic::Synthetic`] of a web workload's description. [`compiled`] and
+//! [`oracle_general`] write one.
 
 pub mod access_log;
 mod collect;
@@ -23,6 +24,7 @@ pub mod reference;
 mod sampled;
 mod save;
 mod seen;
+pub mod synthetic;
 mod table;
 mod told;
 

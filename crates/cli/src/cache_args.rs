@@ -42,7 +42,7 @@ Examples:
 Exit codes: 0 simulated, 2 wrong use or trace, 4 interrupted.")]
 pub(crate) struct CacheSimulate {
     /// A plan of clusters: meshes and hierarchies of caches, with the protocols between them
-    #[arg(conflicts_with_all = ["policy", "size", "admit", "skip", "bound", "list_policies"])]
+    #[arg(conflicts_with_all = ["policy", "size", "admit", "skip", "bound", "by_size", "list_policies"])]
     pub(crate) plan: Option<String>,
     /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
     #[arg(
@@ -78,9 +78,12 @@ pub(crate) struct CacheSimulate {
     /// Count what follows so many requests, or such a share of them, apart as well
     #[arg(long, value_name = "N|SHARE", help_heading = "What is simulated")]
     pub(crate) skip: Option<String>,
-    /// Tell for each size what no policy undercuts, whatever the sizes of objects
+    /// Tell for each size what no policy undercuts: exactly where objects have one size
     #[arg(long, help_heading = "What is simulated")]
     pub(crate) bound: bool,
+    /// Tell misses by the size of objects too, in powers of ten
+    #[arg(long, help_heading = "What is simulated")]
+    pub(crate) by_size: bool,
     /// Print the policies that there are
     #[arg(long)]
     pub(crate) list_policies: bool,

@@ -171,10 +171,11 @@ impl Stream {
 }
 
 /// The increment of SplitMix64: 2^64 over the golden ratio.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The output function of SplitMix64.
-fn split_mix(mut z: u64) -> u64 {
+#[inline]
+pub(crate) fn split_mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -189,7 +190,7 @@ pub(crate) fn fnv_1a(bytes: &[u8]) -> u64 {
 
 /// The high 53 bits of a word as a number in `[0, 1)`.
 #[inline]
-fn unit(word: u64) -> f64 {
+pub(crate) fn unit(word: u64) -> f64 {
     (word >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 

@@ -1,9 +1,13 @@
-//! The bound against the best there is, found by trying everything, against Belady's policy with
-//! bypass, and against every policy of the list.
+//! The bounds against the best there is, found by trying everything, against Belady's policy with
+//! bypass as plainly as it can be written, and against every policy of the list.
+
+use std::cmp::Ordering;
 
 use proptest::prelude::*;
 
+use super::pfoo::Hold;
 use super::*;
+use crate::admission::Admission;
 use crate::eviction::KINDS;
 use crate::made;
 
@@ -11,9 +15,14 @@ fn capacity(amount: u64, unit: Unit) -> Capacity {
     Capacity { amount, unit }
 }
 
-/// The fewest misses, or missed bytes, over all ways to run a cache: for each set of objects that
-/// may be inside, the least that it takes to get there.
+/// The fewest misses, or missed bytes, over all ways to run a cache.
 fn best(trace: &Trace, capacity: Capacity, miss: impl Fn(u32) -> u64) -> u64 {
+    best_of(trace, capacity, true, miss)
+}
+
+/// The same over those ways that may refuse what is missed, or over those that take it in where
+/// it fits: for each set of objects that may be inside, the least that it takes to get there.
+fn best_of(trace: &Trace, capacity: Capacity, may_refuse: bool, miss: impl Fn(u32) -> u64) -> u64 {
     let takes = |object: u32| match capacity.unit {
         Unit::Objects => 1,
         Unit::Bytes => trace.sizes().unwrap().of(object),
@@ -35,9 +44,10 @@ fn best(trace: &Trace, capacity: Capacity, miss: impl Fn(u32) -> u64) -> u64 {
             let cost = least[set] + if hit { 0 } else { miss(object) };
             // Afterwards: any of what was inside and the object, as far as it fits.
             let may = set | 1 << object;
+            let must = if may_refuse || hit || !fits[1 << object] { 0 } else { 1 << object };
             let mut after = may;
             loop {
-                if fits[after] {
+                if fits[after] && after & must == must {
                     then[after] = then[after].min(cost);
                 }
                 if after == 0 {
@@ -84,6 +94,93 @@ proptest! {
             prop_assert!(bound.missed_bytes.unwrap() <= best(&trace, capacity, size));
             prop_assert!(bound.misses >= u64::from(trace.distinct()));
             prop_assert!(bound.missed_bytes.unwrap() >= trace.footprint_bytes().unwrap());
+        }
+    }
+
+    #[test]
+    fn bounds_of_objects_of_one_size_are_the_best_there_is(
+        asked in proptest::collection::vec(0u32..6, 1..40),
+        amount in 0u64..7,
+        size in 0u64..40,
+        rest in 0u64..40,
+        refuses in any::<bool>(),
+    ) {
+        let kind = if refuses { BoundKind::BeladyBypass } else { BoundKind::Belady };
+        let trace = made::trace(&asked);
+        let counted = capacity(amount, Unit::Objects);
+        let least = best_of(&trace, counted, refuses, |_| 1);
+        let (misses, missed_bytes, missed_bytes_kind) = (least, None, kind);
+        let wanted = Bound { capacity: counted, misses, kind, missed_bytes, missed_bytes_kind };
+        prop_assert_eq!(bounds(&trace, &[counted], refuses), Ok(vec![wanted]));
+        // The same in bytes, with room for so many and a rest in which no other fits.
+        let sizes: Vec<(u32, u64)> = asked.iter().map(|&object| (object, size)).collect();
+        let trace = made::sized(&sizes);
+        let in_bytes = capacity(amount * size + rest % size.max(1), Unit::Bytes);
+        let least = best_of(&trace, in_bytes, refuses, |_| 1);
+        for capacity in [in_bytes, counted] {
+            let bound = bounds(&trace, &[capacity], refuses).unwrap()[0];
+            // Where objects have no bytes, all of them fit into none.
+            if capacity.unit == Unit::Bytes || size > 0 {
+                prop_assert_eq!((bound.misses, bound.kind), (least, kind));
+            }
+            let missed = (bound.missed_bytes, bound.missed_bytes_kind);
+            prop_assert_eq!(missed, (Some(bound.misses * size), kind));
+        }
+    }
+
+    #[test]
+    fn bounds_of_objects_of_any_size_say_so(
+        asked in proptest::collection::vec((0u32..5, 0u64..9), 1..30),
+        amount in 0u64..20,
+        refuses in any::<bool>(),
+    ) {
+        let asked: Vec<(u32, u64)> = [(90, 1), (91, 2)].into_iter().chain(asked).collect();
+        let trace = made::sized(&asked);
+        let size = |object| trace.sizes().unwrap().of(object);
+        let capacities = [capacity(amount, Unit::Bytes), capacity(amount / 4, Unit::Objects)];
+        let found = bounds(&trace, &capacities, refuses).unwrap();
+        let pfoo = pfoo_lower(&trace, &capacities).unwrap();
+        prop_assert_eq!(found[0], pfoo[0]);
+        prop_assert_eq!(found[0].kind, BoundKind::PfooLower);
+        // Objects count one each: misses are exact, missed bytes another question.
+        prop_assert_eq!(found[1].misses, best_of(&trace, capacities[1], refuses, |_| 1));
+        prop_assert!(found[1].missed_bytes.unwrap() <= best_of(&trace, capacities[1], refuses, size));
+        let kinds = (found[1].kind, found[1].missed_bytes_kind);
+        let belady = if refuses { BoundKind::BeladyBypass } else { BoundKind::Belady };
+        prop_assert_eq!(kinds, (belady, BoundKind::PfooLower));
+        prop_assert!(found[1].misses >= pfoo[1].misses);
+    }
+
+    #[test]
+    fn belady_with_bypass_is_what_it_says(
+        asked in proptest::collection::vec(0u32..40, 1..600),
+        amount in 1usize..40,
+    ) {
+        let trace = made::trace(&asked);
+        let bound = bounds(&trace, &[capacity(amount as u64, Unit::Objects)], true).unwrap()[0];
+        prop_assert_eq!(bound.misses, belady(&trace, amount));
+    }
+
+    #[test]
+    fn no_policy_beats_the_bound_of_objects_of_one_size(
+        asked in proptest::collection::vec(0u32..40, 1..500),
+        (amount, size, rest) in (1u64..45, 1u64..300, 0u64..300),
+        admission in prop_oneof![
+            Just(None),
+            Just(Some(Admission::Second)),
+            Just(Some(Admission::Random(0.4))),
+        ],
+    ) {
+        let sizes: Vec<(u32, u64)> = asked.iter().map(|&object| (object, size)).collect();
+        let trace = made::sized(&sizes);
+        let in_bytes = capacity(amount * size + rest % size, Unit::Bytes);
+        for capacity in [in_bytes, capacity(amount, Unit::Objects)] {
+            let bound = bounds(&trace, &[capacity], admission.is_some()).unwrap()[0];
+            for kind in KINDS {
+                let run = made::run_behind(admission, kind, &trace, capacity);
+                prop_assert!(bound.misses <= run.misses, "{} {:?}", kind.name, bound);
+                prop_assert!(bound.missed_bytes <= Some(run.missed_bytes), "{}", kind.name);
+            }
         }
     }
 
@@ -176,4 +273,18 @@ fn objects_of_no_bytes_leave_the_bound_a_bound() {
         let run = made::lru(&trace, capacity);
         assert!(bound.misses <= run.misses && bound.missed_bytes.unwrap() <= run.missed_bytes);
     }
+}
+
+/// What is asked for once costs a place only where it must come in.
+#[test]
+fn to_refuse_may_help() {
+    let trace = made::trace(&[0, 1, 0, 2, 0, 3, 0]);
+    let one = [capacity(1, Unit::Objects)];
+    let misses = |refuses| bounds(&trace, &one, refuses).unwrap()[0].misses;
+    assert_eq!((misses(false), misses(true)), (7, 4));
+    let in_bytes = [capacity(1, Unit::Bytes)];
+    assert_eq!(bounds(&trace, &in_bytes, true), Err(NoSizes));
+    assert_eq!(bounds(&trace, &[], true), Ok(Vec::new()));
+    assert_eq!(size_of_all(&made::sized(&[(0, 7), (1, 7)])), Some(7));
+    assert_eq!(size_of_all(&made::sized(&[(0, 7), (1, 8)])), None);
 }

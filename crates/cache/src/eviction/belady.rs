@@ -1,6 +1,8 @@
 //! Belady's MIN (Belady, "A study of replacement algorithms for a virtual-storage computer", IBM
 //! Systems Journal 5(2), 1966): what is used next the latest leaves first. It always inserts, so it
-//! is a bound for policies that always insert, and for objects of one size only.
+//! is a bound for policies that always insert, and for objects of one size only. With bypass, what
+//! is used next later than all that is inside does not come in where something would have to leave:
+//! a bound for policies that may refuse, likewise for objects of one size.
 //!
 //! Next uses are indices of requests, and no two objects share one. So what is inside is a set of
 //! indices, and an object is inside at its request exactly where the index of that request is in
@@ -15,7 +17,7 @@ use super::indices::Indices;
 use super::{Eviction, Gone, Input, Needs, Room, SettingError, Sizes, index};
 
 #[derive(Debug)]
-pub(super) struct Belady {
+pub(super) struct Belady<const BYPASS: bool = false> {
     /// For each object whether it is inside.
     inside: Vec<bool>,
     /// Next uses of what is inside, but for the greatest. Those that are past stay in it: they
@@ -28,8 +30,8 @@ pub(super) struct Belady {
     capacity: u64,
 }
 
-impl Eviction for Belady {
-    const NAME: &'static str = "belady";
+impl<const BYPASS: bool> Eviction for Belady<BYPASS> {
+    const NAME: &'static str = if BYPASS { "belady-bypass" } else { "belady" };
     const ABOUT: &'static str =
         "what is used next the latest leaves (Belady, 1966); a bound for objects of one size";
     const NEEDS: Needs = Needs { next: true, seconds: false };
@@ -63,6 +65,9 @@ impl Eviction for Belady {
             return;
         }
         while self.used > self.capacity - size {
+            if BYPASS && self.is_latest(input, at) {
+                return;
+            }
             let Some(victim) = self.victim(input.requests, at) else { break };
             self.inside[victim as usize] = false;
             self.used -= input.size(victim);
@@ -88,7 +93,7 @@ impl Eviction for Belady {
     }
 }
 
-impl Belady {
+impl<const BYPASS: bool> Belady<BYPASS> {
     /// The object of request `at` is inside now, until its next use.
     #[inline(always)]
     fn note<S: Sizes>(&mut self, input: &Input<'_, S>, at: usize) {
@@ -107,6 +112,19 @@ impl Belady {
         } else {
             near(next);
         }
+    }
+
+    /// Whether the object of request `at` is used next later than all that is inside, or never.
+    #[inline(always)]
+    fn is_latest<S: Sizes>(&mut self, input: &Input<'_, S>, at: usize) -> bool {
+        let next = input.next[at];
+        if next == NEVER || !self.never.is_empty() {
+            return next == NEVER;
+        }
+        if self.far.count == 0 {
+            self.refill(input.requests, at);
+        }
+        self.far.greatest().is_some_and(|greatest| next > greatest)
     }
 
     #[inline(always)]
@@ -164,6 +182,12 @@ impl Far {
     #[inline(always)]
     fn least(&self) -> u32 {
         if self.count == 0 { NEVER } else { self.uses[0].next }
+    }
+
+    /// The greatest next use.
+    #[inline(always)]
+    fn greatest(&self) -> Option<u32> {
+        self.uses[..self.count].last().map(|one| one.next)
     }
 
     #[inline(always)]

@@ -56,6 +56,14 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// What bounds the misses of policies that take in all they miss.
+    pub(crate) const BELADY: Self = Self::of::<super::belady::Belady>();
+    /// What bounds those of policies that may refuse. Not among [`super::KINDS`], whose rule is
+    /// that a missed object comes in where it fits.
+    pub(crate) const BELADY_BYPASS: Self = Self::of::<super::belady::Belady<true>>();
+}
+
 /// LRU, which clusters use for what is in memory.
 static LRU: Kind = Kind::of::<super::lru::Lru>();
 

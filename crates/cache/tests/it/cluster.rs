@@ -4,13 +4,15 @@
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::cluster::{
-    Architecture, Changes, Cluster, ClusterError, Counts, Latency, Life, Periods, Protocol, Rhythm,
-    Source, Spread, moves, simulate,
+    Architecture, Cluster, ClusterError, Counts, Latency, Life, Moves, Periods, Protocol, Source,
+    Spread, simulate,
 };
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::protocol::carp::Variant;
 use plimsoll_cache::replay::{Job, replay};
 use plimsoll_cache::trace::{Names, Trace};
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::objects::{Catalogue, Class, Fresh, Workload};
 use plimsoll_workload::random::Stream;
 
 /// Requests with Zipf-like popularity: the product of two even draws.
@@ -287,16 +289,37 @@ fn joining_moves_what_the_variants_say() {
     let names = Names::Numbers((0..20_000).collect());
     let trace = Trace::new((0..20_000).collect(), names).unwrap();
     let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.02, "{found} {wanted}");
-    let draft = moves(&trace, 4, Variant::Draft).unwrap();
+    let draft = Moves::by_carp(&trace, 4, Variant::Draft).unwrap();
     near(draft.joins_last, 0.2);
     near(draft.joins_first, 0.2);
     near(draft.last_leaves, 0.25);
     near(draft.first_leaves, 0.25);
-    let squid = moves(&trace, 4, Variant::Squid).unwrap();
+    let squid = Moves::by_carp(&trace, 4, Variant::Squid).unwrap();
     near(squid.joins_last, 0.2);
     near(squid.joins_first, 0.8);
     near(squid.last_leaves, 0.25);
     near(squid.first_leaves, 0.75);
+}
+
+#[test]
+fn joining_moves_nearly_all_where_nodes_go_by_a_remainder() {
+    let names = Names::Numbers((0..20_000).collect());
+    let trace = Trace::new((0..20_000).collect(), names).unwrap();
+    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.02, "{found} {wanted}");
+    // An object stays where the remainders by 4 and 5 are equal, 4 of each 20; by 4 and 3, 3 of 12.
+    let hashed = Moves::by_hash(&trace, 4);
+    near(hashed.joins_last, 0.8);
+    near(hashed.last_leaves, 0.75);
+    // Counted from the other end, likewise.
+    near(hashed.joins_first, 0.8);
+    near(hashed.first_leaves, 0.75);
+    let of = |protocol, spread| {
+        let hierarchy = Architecture::Hierarchy { parents: 4, siblings: true };
+        Moves::of(&trace, &Cluster { spread, architecture: hierarchy, ..cluster(4, protocol) })
+    };
+    assert_eq!(of(Protocol::Icp, Spread::Hash), [Some(hashed), None]);
+    let carp = Moves::by_carp(&trace, 4, Variant::Draft).ok();
+    assert_eq!(of(Protocol::Carp(Variant::Draft), Spread::RoundRobin), [None, carp]);
 }
 
 #[test]
@@ -311,7 +334,8 @@ fn a_client_stays_with_its_node() {
 fn copies_are_old_confirmed_or_changed() {
     let trace = trace(20_000, 500);
     let with = |fresh_s, least, most| {
-        let life = Life::alike(fresh_s, Periods { least_s: least, most_s: most }, 3);
+        let periods = Periods { least_s: least, most_s: most };
+        let life = Life::Drawn { fresh_s, periods, seed: 3 };
         let cluster =
             Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
         counts(&trace, &cluster)
@@ -336,13 +360,16 @@ fn copies_are_old_confirmed_or_changed() {
 fn each_class_of_objects_has_its_own_life() {
     let trace = trace(20_000, 500);
     let objects = trace.distinct();
-    let of: Vec<u8> = (0..objects).map(|object| (object % 2) as u8).collect();
-    let rhythm = |&class: &u8| {
-        let period_s = if class == 0 { 1 } else { u32::MAX };
-        Rhythm { period_s, phase_s: 0 }
+    let catalogue = |class: Class| {
+        let workload = Workload { classes: vec![class], ..Workload::default() };
+        Catalogue::new(&workload, 1).unwrap()
     };
-    let rhythms = of.iter().map(rhythm).collect();
-    let life = Life { fresh_s: vec![0, u32::MAX], of: Some(of), changes: Changes::Given(rhythms) };
+    let each_second = Distribution::Constant { ns: 1_000_000_000 };
+    let never = Fresh::For { ns: 0 };
+    let hasty = catalogue(Class { changes: each_second, fresh: never, ..Class::default() });
+    let calm = catalogue(Class::default());
+    let of = |object: u32| if object % 2 == 0 { &hasty } else { &calm }.object(object.into());
+    let life = Life::Known((0..objects).map(of).collect());
     let with = Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
     let counts = counts(&trace, &with);
     // Ten requests a second: what comes again within one has not changed, and is confirmed.
@@ -401,7 +428,8 @@ fn a_cluster_that_cannot_be_is_refused() {
     assert_eq!(refused(&bare, sticky), ClusterError::NoClients);
     let digest = Protocol::Digest { bits_per_entry: 5, every_s: 60 };
     assert_eq!(refused(&bare, cluster(2, digest)), ClusterError::NoTimes("digests"));
-    let life = Some(Life::alike(60, Periods { least_s: 0, most_s: 1 }, 1));
+    let periods = Periods { least_s: 0, most_s: 1 };
+    let life = Some(Life::Drawn { fresh_s: 60, periods, seed: 1 });
     let changing = |life| Cluster { life, ..cluster(1, Protocol::None) };
     assert!(matches!(refused(&known, changing(life.clone())), ClusterError::Life(_)));
     assert_eq!(refused(&bare, changing(life)), ClusterError::NoTimes("objects that change"));

@@ -44,8 +44,8 @@ impl Cell {
     }
 }
 
-/// The cells of a plan, in its order: the last key changes fastest. Each counts the trace in so many
-/// parts.
+/// The cells of a plan, in its order: the last key changes fastest. Each counts the trace in so
+/// many parts.
 ///
 /// # Errors
 /// A level that [`check`](super::check) refuses.
@@ -138,5 +138,5 @@ fn life(trace: &CacheTrace, seed: u64) -> Option<Life> {
     let (least, most) = trace.changes?;
     let seconds = |of: std::time::Duration| u32::try_from(of.as_secs()).unwrap_or(u32::MAX);
     let periods = Periods { least_s: seconds(least), most_s: seconds(most) };
-    Some(Life::alike(seconds(trace.fresh), periods, seed))
+    Some(Life::Drawn { fresh_s: seconds(trace.fresh), periods, seed })
 }

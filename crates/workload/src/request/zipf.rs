@@ -9,15 +9,19 @@
 //! anyway, draws from an [`Alias`](super::Alias) table of the [`weights`](Zipf::weights),
 //! several times as fast.
 
+use std::ops::RangeInclusive;
+
 use super::error::RequestError;
 use crate::random::Stream;
 
 /// A Zipf distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zipf {
+    first: f64,
     n: f64,
     exponent: f64,
-    /// H(3/2) − 1: the upper end of the hat over k = 1, whose bar is widened to hold all of P(1).
+    /// H(first + 1/2) − h(first): the upper end of the hat over the first rank, whose bar is as
+    /// wide as its probability.
     top: f64,
     /// H(n + 1/2).
     bottom: f64,
@@ -31,22 +35,30 @@ impl Zipf {
     /// # Errors
     /// n of zero, or an exponent that is negative or not finite.
     pub fn new(n: u64, exponent: f64) -> Result<Self, RequestError> {
+        Self::within(1..=n, exponent)
+    }
+
+    /// Over these ranks alone: P(k) ∝ k^(−s) for k in `ranks`, which begin at 1 or above.
+    ///
+    /// # Errors
+    /// No ranks, rank zero, or an exponent that is negative or not finite.
+    pub fn within(ranks: RangeInclusive<u64>, exponent: f64) -> Result<Self, RequestError> {
         if !(exponent.is_finite() && exponent >= 0.0) {
             return Err(RequestError::Exponent { found: exponent });
         }
-        if n == 0 {
+        if ranks.is_empty() || *ranks.start() == 0 {
             return Err(RequestError::NoUrls { origin: "a Zipf distribution".to_owned() });
         }
         #[expect(clippy::cast_precision_loss, reason = "ranks beyond 2^53 are not told apart")]
-        let n = n as f64;
+        let (first, n) = (*ranks.start() as f64, *ranks.end() as f64);
         let hat = Hat { exponent };
-        let top = hat.integral(1.5) - 1.0;
+        let top = hat.integral(first + 0.5) - hat.density(first);
         let bottom = hat.integral(n + 0.5);
         let sure = 2.0 - hat.inverse(hat.integral(2.5) - hat.density(2.0));
-        Ok(Self { n, exponent, top, bottom, sure })
+        Ok(Self { first, n, exponent, top, bottom, sure })
     }
 
-    /// A rank between 1 and n.
+    /// A rank: between 1 and n, or one of those that were given.
     #[must_use]
     pub fn sample(&self, stream: &mut Stream) -> u64 {
         let hat = Hat { exponent: self.exponent };
@@ -58,10 +70,10 @@ impl Zipf {
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 clippy::cast_precision_loss,
-                reason = "between 1 and n; the cast rounds down"
+                reason = "between the first rank and n; the cast rounds down"
             )]
             let (rank, k) = {
-                let rank = (x + 0.5).clamp(1.0, self.n) as u64;
+                let rank = (x + 0.5).clamp(self.first, self.n) as u64;
                 (rank, rank as f64)
             };
             if k - x <= self.sure || u >= hat.integral(k + 0.5) - hat.density(k) {
@@ -72,12 +84,12 @@ impl Zipf {
 }
 
 impl Zipf {
-    /// P(k) / P(1) for k from 1 to n, with as many bits on every machine.
+    /// k^(−s) for each rank, from the first to n, with as many bits on every machine.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "n was a u64")]
     pub fn weights(&self) -> impl Iterator<Item = f64> + use<> {
         let hat = Hat { exponent: self.exponent };
         #[expect(clippy::cast_precision_loss, reason = "ranks beyond 2^53 are not told apart")]
-        (1..=self.n as u64).map(move |k| hat.density(k as f64))
+        (self.first as u64..=self.n as u64).map(move |k| hat.density(k as f64))
     }
 }
 

@@ -1,10 +1,14 @@
 //! Tests of the crate's public face: oracles, properties, golden streams.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod access_log;
 mod arrivals;
 mod distribution;
 mod log_lines;
 mod mutation;
+mod objects_catalogue;
+mod objects_requests;
+mod objects_text;
 mod profile;
 mod random;
 mod request;

@@ -1,5 +1,6 @@
 //! `plimsoll cache`: the cache lab.
 
+mod by_size;
 mod clusters;
 mod mrc;
 mod simulate;

@@ -1,6 +1,6 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{Opened, list, open, table, trace_json, unit, usage, write_whole};
+use super::{Opened, by_size, list, open, table, trace_json, unit, usage, write_whole};
 use crate::cache_args::CacheSimulate;
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -9,7 +9,7 @@ use crate::interrupt::Interrupts;
 use crate::terminal::error::{UsageError, read};
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_cache::bound::{Bound, pfoo_lower};
+use plimsoll_cache::bound::{self, Bound, size_of_all};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total, simulate};
@@ -36,6 +36,7 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
             .transpose()?,
         skip: 0,
         parts: PARTS,
+        by_size: args.by_size,
     };
     let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
     let interrupts = Interrupts::watch()?;
@@ -54,7 +55,8 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         say("interrupted before every replay was done");
         return Ok(Exit::Incomplete);
     };
-    let bounds = if args.bound { bounds(&opened, &cells)? } else { Vec::new() };
+    let refuses = comparison.admission.is_some();
+    let bounds = if args.bound { bounds(&opened, &cells, refuses)? } else { Vec::new() };
     let done = Done {
         warnings: warnings(&opened, &comparison, &cells),
         opened,
@@ -86,24 +88,27 @@ pub(super) struct Done {
 /// What a reader should know of the trace, and of what was asked for.
 fn warnings(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> Vec<String> {
     let mut warnings = opened.told.warnings();
+    if comparison.by_size && opened.trace.sizes().is_none() {
+        warnings.push("--by-size: this trace has no sizes".to_owned());
+    }
     let by_bytes = cells.iter().any(|cell| cell.capacity.unit == Unit::Bytes);
     let belady = comparison.policies.iter().any(|policy| policy.kind.name == "belady");
-    if belady && by_bytes {
+    if belady && by_bytes && size_of_all(&opened.trace).is_none() {
         let text = "belady is no bound where sizes differ: --bound tells what no policy undercuts";
         warnings.push(text.to_owned());
     }
     warnings
 }
 
-/// What no policy undercuts at the sizes of the cells, each once.
-fn bounds(opened: &Opened, cells: &[Cell]) -> Result<Vec<Bound>, UsageError> {
+/// What no policy undercuts at the sizes of the cells, each once; `refuses` where a filter is on.
+fn bounds(opened: &Opened, cells: &[Cell], refuses: bool) -> Result<Vec<Bound>, UsageError> {
     let mut capacities: Vec<Capacity> = Vec::new();
     for cell in cells {
         if !capacities.contains(&cell.capacity) {
             capacities.push(cell.capacity);
         }
     }
-    pfoo_lower(&opened.trace, &capacities).map_err(usage)
+    bound::bounds(&opened.trace, &capacities, refuses).map_err(usage)
 }
 
 /// How many requests are skipped: a number of them, or a share.
@@ -153,7 +158,9 @@ fn json(done: &Done) -> serde_json::Value {
                 "capacity": bound.capacity.amount,
                 "unit": unit(&bound.capacity),
                 "misses": bound.misses,
+                "kind": bound.kind.name(),
                 "missed_bytes": bound.missed_bytes,
+                "missed_bytes_kind": bound.missed_bytes.map(|_| bound.missed_bytes_kind.name()),
             })
         };
         object.insert("bounds".to_owned(), done.bounds.iter().map(bound).collect());
@@ -180,11 +187,14 @@ fn result(cell: &Cell, comparison: &Comparison) -> serde_json::Value {
         if comparison.skip > 0 {
             object.insert("after_skip".to_owned(), total(&cell.after_skip));
         }
+        if !cell.by_size.is_empty() {
+            object.insert("by_size".to_owned(), by_size::json(&cell.by_size));
+        }
     }
     value
 }
 
-fn total(of: &Total) -> serde_json::Value {
+pub(super) fn total(of: &Total) -> serde_json::Value {
     serde_json::json!({
         "requests": of.requests,
         "misses": of.misses,

@@ -1,7 +1,7 @@
 //! A comparison of caches as a person reads it.
 
-use super::Opened;
 use super::simulate::Done;
+use super::{Opened, by_size};
 use crate::terminal::paint::Paint;
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::capacity::{Capacity, Unit};
@@ -30,6 +30,7 @@ pub(super) fn render(done: &Done) -> String {
     rows.extend(cells.iter().map(|cell| row(cell, comparison, sized)));
     out.push('\n');
     align(&mut out, &rows, paint);
+    by_size::render(&mut out, cells, paint);
     for bound in bounds {
         let _ = writeln!(out, "{}", paint.dim(&bound_line(bound, cells)));
     }
@@ -44,11 +45,15 @@ fn bound_line(bound: &Bound, cells: &[Cell]) -> String {
     let of = cells.iter().find(|cell| cell.capacity == bound.capacity).map(|cell| cell.all);
     let Some(all) = of else { return String::new() };
     let share = |part: u64, whole: u64| show_share(part as f64 / whole.max(1) as f64);
-    let bytes = bound.missed_bytes.map_or_else(String::new, |missed| {
-        format!(", or {} of bytes", share(missed, all.requested_bytes))
-    });
+    let (words, of_bytes) = (bound.kind.words(), bound.missed_bytes_kind.words());
     let misses = share(bound.misses, all.requests);
-    format!("{}: no policy misses less than {misses}{bytes}", capacity(&bound.capacity))
+    let bytes = bound.missed_bytes.map(|missed| share(missed, all.requested_bytes));
+    let rest = match bytes {
+        None => format!(", {words}"),
+        Some(bytes) if words == of_bytes => format!(", or {bytes} of bytes, {words}"),
+        Some(bytes) => format!(", {words}; or {bytes} of bytes, {of_bytes}"),
+    };
+    format!("{}: no policy misses less than {misses}{rest}", capacity(&bound.capacity))
 }
 
 /// Writes rows with their columns below each other: the first to the left, figures to the right.

@@ -8,6 +8,7 @@ mod curves;
 
 pub(crate) use curves::write as write_curves;
 
+use plimsoll_cache::bound::{Bound, BoundKind};
 use plimsoll_cache::capacity::Unit;
 use plimsoll_cache::simulate::Cell;
 
@@ -87,15 +88,7 @@ fn about(caches: &Caches<'_>) -> Vec<String> {
          all policies."
             .to_owned(),
     ];
-    if !caches.bounds.is_empty() {
-        words.push(
-            "What no policy is below comes from PFOO-L (Berger, Beckmann and Harchol-Balter, \
-             SIGMETRICS 2018): the cheapest stretches of room and time that fit into the cache. \
-             No policy need come near it. Belady's policy is a bound only for objects of one size \
-             and policies that take in everything."
-                .to_owned(),
-        );
-    }
+    words.extend(about_bounds(caches).map(str::to_owned));
     if caches.comparison.skip > 0 {
         words.push(format!(
             "After {} requests it is counted a second time, apart from the warm-up.",
@@ -103,6 +96,36 @@ fn about(caches: &Caches<'_>) -> Vec<String> {
         ));
     }
     words
+}
+
+/// How it was found what no policy is below, for each way that was taken.
+fn about_bounds<'a>(caches: &'a Caches<'_>) -> impl Iterator<Item = &'static str> + 'a {
+    let all = [
+        (
+            BoundKind::Belady,
+            "Where objects take one each, or have one size, no policy that takes in all it misses \
+             has fewer misses than Belady's (1966), which knows the future: that bound is exact.",
+        ),
+        (
+            BoundKind::BeladyBypass,
+            "Where objects take one each, or have one size, no policy behind an admission filter \
+             has fewer misses than Belady's (1966) with bypass, which knows the future and leaves \
+             outside what is used later than all that is inside: that bound is exact.",
+        ),
+        (
+            BoundKind::PfooLower,
+            "Where sizes differ, Belady's policy is no bound. What no policy is below then comes \
+             from PFOO-L (Berger, Beckmann and Harchol-Balter, SIGMETRICS 2018): the cheapest \
+             stretches of room and time that fit into the cache. No policy need come near it.",
+        ),
+    ];
+    let found = |kind| {
+        let of = |bound: &Bound| {
+            bound.kind == kind || bound.missed_bytes.is_some() && bound.missed_bytes_kind == kind
+        };
+        caches.bounds.iter().any(of)
+    };
+    all.into_iter().filter(move |&(kind, _)| found(kind)).map(|(_, words)| words)
 }
 
 /// Cells of one unit, as sizes can be compared only within it.

@@ -1,40 +1,40 @@
 //! Clusters as JSON.
 
-use super::{super::trace_json, Done};
-use plimsoll_cache::cluster::{Counts, NodeCounts, SOURCES};
+use super::super::{by_size, trace_json};
+use super::Done;
+use plimsoll_cache::cluster::{Counts, Full, Moves, NodeCounts, Part, SOURCES, Source, Totals};
+use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::caches::{Cell, Simulated};
 use serde_json::{Map, Value, json};
 
 /// The result as a whole.
 pub(super) fn render(done: &Done) -> Value {
-    let results = done.cells.iter().zip(&done.simulated);
+    let of = |(cell, of)| result(&done.opened.trace, cell, of);
+    let results: Vec<_> = done.cells.iter().zip(&done.simulated).map(of).collect();
     json!({
         "schema": 1,
         "warnings": done.warnings,
         "name": done.plan.name,
         "seed": done.plan.seed,
         "trace": trace_json(&done.opened),
-        "results": results.map(|(cell, of)| result(cell, of)).collect::<Vec<_>>(),
+        "results": results,
     })
 }
 
-fn result(cell: &Cell, of: &Simulated) -> Value {
+fn result(trace: &Trace, cell: &Cell, of: &Simulated) -> Value {
+    let [node_moves, parent_moves] = Moves::of(trace, &cell.cluster);
     let counts = &of.counts;
     let levels: Map<_, _> =
         cell.levels.iter().map(|(key, level)| ((*key).to_owned(), json!(level))).collect();
-    let course: Vec<_> = counts
-        .course
-        .iter()
-        .map(|(requests, misses)| json!({ "requests": requests, "misses": misses }))
-        .collect();
+    let (nodes, parents) = (&counts.courses.nodes, &counts.courses.parents);
     json!({
         "cluster": cell.label,
         "levels": levels,
         "requests": counts.requests,
-        "misses": counts.answers[SOURCES.len() - 1],
+        "misses": counts.answers[Source::Origin as usize],
         "miss_ratio": counts.miss_ratio(),
         "requested_bytes": counts.requested_bytes,
-        "missed_bytes": counts.bytes[SOURCES.len() - 1],
+        "missed_bytes": counts.bytes[Source::Origin as usize],
         "byte_miss_ratio": counts.byte_miss_ratio(),
         "answers": by_source(&counts.answers),
         "answered_bytes": by_source(&counts.bytes),
@@ -52,9 +52,13 @@ fn result(cell: &Cell, of: &Simulated) -> Value {
         "changed": counts.changed,
         "duplicates": counts.duplicates,
         "duplicate_bytes": counts.duplicate_bytes,
-        "nodes": counts.nodes.iter().map(node).collect::<Vec<_>>(),
-        "parents": counts.parents.iter().map(node).collect::<Vec<_>>(),
-        "course": course,
+        "full": counts.full.map(full),
+        "steady": counts.steady.as_ref().map(steady),
+        "by_size": by_size::json(&counts.by_size),
+        "nodes": counts.nodes.iter().zip(nodes).map(node).collect::<Vec<_>>(),
+        "parents": counts.parents.iter().zip(parents).map(node).collect::<Vec<_>>(),
+        "moves": { "nodes": node_moves.map(moves), "parents": parent_moves.map(moves) },
+        "course": counts.courses.cluster.iter().map(part).collect::<Vec<_>>(),
         "cpu_s": of.cpu_s,
     })
 }
@@ -76,14 +80,61 @@ fn response(counts: &Counts) -> Value {
     })
 }
 
-fn node(of: &NodeCounts) -> Value {
+/// What one node or parent did, in all and over time.
+fn node((of, course): (&NodeCounts, &Vec<Part>)) -> Value {
     json!({
         "requests": of.requests,
         "hits": of.hits,
         "requested_bytes": of.requested_bytes,
         "hit_bytes": of.hit_bytes,
+        "origin": of.origin,
+        "origin_bytes": of.origin_bytes,
         "given": of.given,
+        "refused": of.refused,
         "evictions": of.evictions,
         "held": of.held,
+        "full": of.full.map(full),
+        "steady": of.steady.as_ref().map(part),
+        "course": course.iter().map(part).collect::<Vec<_>>(),
+    })
+}
+
+fn part(of: &Part) -> Value {
+    json!({
+        "requests": of.requests,
+        "requested_bytes": of.requested_bytes,
+        "hits": of.hits,
+        "hit_bytes": of.hit_bytes,
+        "origin": of.origin,
+        "origin_bytes": of.origin_bytes,
+    })
+}
+
+fn full(of: Full) -> Value {
+    json!({ "request": of.request, "second": of.second })
+}
+
+/// What followed when the last spool was full.
+fn steady(of: &Totals) -> Value {
+    json!({
+        "requests": of.requests,
+        "misses": of.answers[Source::Origin as usize],
+        "miss_ratio": of.answers[Source::Origin as usize] as f64 / of.requests.max(1) as f64,
+        "requested_bytes": of.requested_bytes,
+        "missed_bytes": of.bytes[Source::Origin as usize],
+        "byte_miss_ratio":
+            of.bytes[Source::Origin as usize] as f64 / of.requested_bytes.max(1) as f64,
+        "answers": by_source(&of.answers),
+        "answered_bytes": by_source(&of.bytes),
+    })
+}
+
+/// Shares of objects whose member changes.
+fn moves(of: Moves) -> Value {
+    json!({
+        "joins_last": of.joins_last,
+        "joins_first": of.joins_first,
+        "last_leaves": of.last_leaves,
+        "first_leaves": of.first_leaves,
     })
 }

@@ -3,13 +3,15 @@
 use super::super::table::{about, align};
 use super::Done;
 use crate::terminal::paint::Paint;
-use plimsoll_cache::cluster::{Counts, Source};
+use plimsoll_cache::cluster::{Counts, Source, Totals};
 use plimsoll_experiment::caches::{Cell, Simulated};
 use plimsoll_units::{show_count, show_duration, show_share};
 use std::fmt::Write as _;
 
 /// A column: its head, and what stands in it.
 type Column = (&'static str, fn(&Counts) -> String);
+/// A count, without any of which a column is left out.
+type Count = fn(&Counts) -> u64;
 
 /// What the trace is, a row a cluster, and what a reader has to know.
 pub(super) fn render(done: &Done) -> String {
@@ -33,12 +35,16 @@ pub(super) fn render(done: &Done) -> String {
 
 /// Those that say something here: a column of nothing but zeros is left out.
 fn columns(done: &Done) -> Vec<Column> {
-    let any = |count: fn(&Counts) -> u64| done.simulated.iter().any(|of| count(&of.counts) > 0);
+    let any = |count: Count| done.simulated.iter().any(|of| count(&of.counts) > 0);
     let mut columns: Vec<Column> = vec![("miss ratio", |of| show_share(of.miss_ratio()))];
     if done.opened.trace.sizes().is_some() {
         columns.push(("byte miss ratio", |of| show_share(of.byte_miss_ratio())));
     }
-    let optional: [(fn(&Counts) -> u64, Column); 6] = [
+    let steady = |of: &Counts| of.steady.map(|steady| steady.requests).unwrap_or(0);
+    if done.simulated.iter().any(|of| steady(&of.counts) > 0) {
+        columns.push(("steady", |of| of.steady.as_ref().map_or_else(|| "–".to_owned(), missed)));
+    }
+    let optional: [(Count, Column); 6] = [
         (
             |of| of.answers[Source::Sibling as usize],
             ("siblings", |of| answered(of, Source::Sibling)),
@@ -64,6 +70,11 @@ fn columns(done: &Done) -> Vec<Column> {
 /// The share of requests that came from there.
 fn answered(of: &Counts, source: Source) -> String {
     show_share(of.answers[source as usize] as f64 / of.requests.max(1) as f64)
+}
+
+/// The miss ratio since all spools were full.
+fn missed(of: &Totals) -> String {
+    show_share(of.answers[Source::Origin as usize] as f64 / of.requests.max(1) as f64)
 }
 
 fn time(ns: Option<f64>) -> String {
