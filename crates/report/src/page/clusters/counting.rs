@@ -14,7 +14,7 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
     let fixed = |(word, text): (&'static str, &str)| (word, text.to_owned());
     let mut all: Vec<(&'static str, String)> = vec![fixed(SIMPLIFIED)];
     all.push(("Latency model", latency(shown)));
-    all.extend([MISSES, ASKED].map(fixed));
+    all.extend([if shown.is_sized() { BYTES } else { MISSES }, ASKED].map(fixed));
     if shown.any(messages) {
         all.push(fixed(MESSAGES));
     }
@@ -64,6 +64,11 @@ const SIMPLIFIED: (&str, &str) = (
 );
 
 const MISSES: (&str, &str) = (
+    "Misses",
+    "A miss is an answer that came from the origin, whether a node fetched it or its parent.",
+);
+
+const BYTES: (&str, &str) = (
     "Misses and bandwidth saved",
     "A miss is an answer that came from the origin, whether a node fetched it or its parent. The \
      byte miss ratio weighs each by the size of its object. Bandwidth saved is the rest: of the \
@@ -122,6 +127,6 @@ const MOVES: (&str, &str) = (
 
 const NO_SIZES: (&str, &str) = (
     "Sizes",
-    "The trace has no sizes: every object counts one byte, so there are no byte ratios, and \
-     response times are little more than times to the first byte.",
+    "The trace has no sizes: every object counts one byte, so response times are little more than \
+     times to the first byte.",
 );

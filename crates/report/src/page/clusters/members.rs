@@ -191,12 +191,11 @@ fn draw(shown: &Shown<'_>, number: usize) -> (Plot, Table) {
     } else {
         String::new()
     };
+    let broken = if counts.parents.is_empty() { "" } else { " The lines of parents are broken." };
     let mut plot = Plot {
         id: format!("members-{number}"),
         title: "Hit ratio of each over the trace".to_owned(),
-        note: format!(
-            "Each point is of the requests since the one before. Lines of parents are broken.{which}"
-        ),
+        note: format!("Each point is of the requests since the one before.{broken}{which}"),
         measure: "hit ratio, over the number of requests of clients".to_owned(),
         readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: places.clone(),

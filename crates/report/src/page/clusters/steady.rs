@@ -41,8 +41,12 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
             });
         });
     });
-    let words = "A spool is full when it holds 95% of its capacity; the steady state begins when \
-                 that of the last node or parent is. The lowest of the steady state is marked.";
+    let marked =
+        if shown.all.len() > 1 { " The lowest of the steady state is marked." } else { "" };
+    let words = format!(
+        "A spool is full when it holds 95% of its capacity; the steady state begins when that of \
+         the last node or parent is.{marked}"
+    );
     m.leaf("p", &[("class", &"note after")], words);
 }
 
