@@ -75,7 +75,7 @@ impl Bars {
                 }
             });
             m.tag("div", &[("class", &"panel")], |m| {
-                m.tag("div", &[("class", &"plot boxes")], |m| self.write_chart(m));
+                m.tag("div", &[("class", &"plot boxes bars")], |m| self.write_chart(m));
                 table.write(m);
             });
         });

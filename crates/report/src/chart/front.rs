@@ -8,8 +8,10 @@ use super::symbol::Symbol;
 /// The colours of the front, and of what it beats.
 const ON: &str = "c0";
 const OFF: &str = "c7";
-/// With more points than these only the front has names in the picture and in the legend.
-const MOST_NAMED: usize = 26;
+/// With more points than these only the front has names in the picture, the others letters; with
+/// still more only the front has any, and an entry in the legend.
+const MOST_WITH_NAMES: usize = 8;
+const MOST_WITH_LETTERS: usize = 26;
 
 /// One of those that are weighed.
 #[derive(Debug, Clone)]
@@ -44,23 +46,40 @@ pub(crate) fn put(plot: &mut Plot, spots: &[Spot]) {
     if spots.iter().any(|spot| spot.beaten_by.is_some()) {
         plot.keys.push(Key::Symbol(Symbol::Square, OFF, "not on it"));
     }
-    let has_name = |spot: &Spot| spots.len() <= MOST_NAMED || spot.beaten_by.is_none();
-    let mut named: Vec<&Spot> = spots.iter().filter(|spot| has_name(spot)).collect();
-    named.sort_by_key(|spot| spot.index);
-    plot.keys
-        .extend(named.into_iter().map(|spot| Key::Letter(spot.short.clone(), spot.name.clone())));
+    let has_letter = |spot: &Spot| spots.len() <= MOST_WITH_LETTERS || spot.beaten_by.is_none();
+    let mut listed: Vec<&Spot> = spots.iter().filter(|spot| has_letter(spot)).collect();
+    listed.sort_by_key(|spot| spot.index);
+    let key = |spot: &Spot| Key::Letter(spot.short.clone(), spot.name.clone());
+    plot.keys.extend(listed.into_iter().map(key));
+    let is_same =
+        |a: &Spot, b: &Spot| a.at.0.total_cmp(&b.at.0).is_eq() && a.at.1.total_cmp(&b.at.1).is_eq();
+    for equal in spots.chunk_by(is_same) {
+        plot.labels.push(label(equal, spots.len()));
+    }
     for spot in spots {
-        let is_beaten = spot.beaten_by.is_some();
-        let (symbol, tone) = if is_beaten { (Symbol::Square, OFF) } else { (Symbol::Disc, ON) };
-        plot.symbols.push((symbol, tone, spot.at));
-        if has_name(spot) {
-            let (short, name) = (spot.short.clone(), spot.name.clone());
-            plot.labels.push(Label { short, name, at: spot.at });
-        }
+        let tone = if spot.beaten_by.is_some() { OFF } else { ON };
         plot.lines.push(Line { class: format!("{tone} thin"), pieces: spot.bars.clone() });
     }
+    // The front stands before what it beats.
+    let (front, others): (Vec<&Spot>, Vec<&Spot>) =
+        spots.iter().partition(|spot| spot.beaten_by.is_none());
+    plot.symbols.extend(others.iter().map(|spot| (Symbol::Square, OFF, spot.at)));
+    plot.symbols.extend(front.iter().map(|spot| (Symbol::Disc, ON, spot.at)));
     plot.lines.push(Line { class: "c7 dash".to_owned(), pieces: vec![steps(spots, plot.end)] });
     plot.rows = places(spots, (plot.start, plot.end));
+}
+
+/// The label of points at one place, among so many: all their letters, and the name of one alone.
+fn label(equal: &[Spot], among: usize) -> Label {
+    let (first, is_front) = (&equal[0], equal[0].beaten_by.is_none());
+    let mut short = String::new();
+    if is_front || among <= MOST_WITH_LETTERS {
+        let letters: Vec<&str> = equal.iter().map(|spot| spot.short.as_str()).collect();
+        short = letters.join(", ");
+    }
+    let is_named = equal.len() == 1 && (is_front || among <= MOST_WITH_NAMES);
+    let name = if is_named { first.name.clone() } else { String::new() };
+    Label { short, name, at: first.at }
 }
 
 /// The front as steps to the right end: at each first figure, the least second that it can have.
@@ -109,6 +128,26 @@ mod tests {
         let spots: Vec<Spot> = points[..4].iter().enumerate().map(spot).collect();
         assert_eq!(steps(&spots, 8.0), [(1.0, 9.0), (3.0, 9.0), (3.0, 4.0), (8.0, 4.0)]);
         assert_eq!(places(&spots, (0.0, 8.0))[1], (1.5, 2.0, 2.5));
+    }
+
+    #[test]
+    fn points_at_one_place_share_a_label_and_of_many_only_the_front_is_named() {
+        let spot = |short: &str, beaten_by| Spot {
+            index: 0,
+            short: short.to_owned(),
+            name: format!("name of {short}"),
+            at: (1.0, 2.0),
+            bars: Vec::new(),
+            beaten_by,
+        };
+        let text = |of: Label| (of.short, of.name);
+        let (on, off) = (spot("A", None), spot("B", Some(0)));
+        let of = |spot: &Spot, among| text(label(std::slice::from_ref(spot), among));
+        let pair = |short: &str, name: &str| (short.to_owned(), name.to_owned());
+        assert_eq!([8, 9, 27].map(|n| of(&on, n)), [(); 3].map(|()| pair("A", "name of A")));
+        assert_eq!(of(&off, 8), pair("B", "name of B"));
+        assert_eq!((of(&off, 9), of(&off, 27)), (pair("B", ""), pair("", "")));
+        assert_eq!(text(label(&[on, spot("C", None)], 8)), pair("A, C", ""));
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! The page of clusters of caches: every cluster with its figures, where answers come from, what has
-//! to be weighed, response times, courses over the trace, sizes, nodes and parents.
+//! The page of clusters of caches: every cluster with its figures, where answers come from, what
+//! has to be weighed, response times, courses over the trace, sizes, nodes and parents.
 
 mod cells;
 mod counting;

@@ -59,7 +59,7 @@ fn write_group(
         note: format!(
             "The further to the left a line is, the better. Each place that answers come from is a \
              rise of its own, larger objects to its right.{}",
-            group.note("the last table")
+            group.note("the table at the end")
         ),
         measure: "share of requests, over response time".to_owned(),
         axis: Axis::Log { low, high, unit: Unit::Micros },

@@ -60,7 +60,7 @@ fn draw(shown: &Shown<'_>, group: &Group, place: usize, scale: Scale) -> (Plot, 
         title: super::of_label("Miss ratio by the size of objects", &group.label),
         note: format!(
             "Each point is of all objects of a class, which are powers of ten; lines only join \
-             them.{}",
+             them. How much of all is asked of each class, the table has.{}",
             group.note("the table")
         ),
         measure: "miss ratio, over the size of objects".to_owned(),
