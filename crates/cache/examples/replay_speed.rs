@@ -1,6 +1,6 @@
-//! How many requests a CPU second a policy replays on the reference trace, compiled, at 0.1%, 1% and
-//! 10% of its objects: plain, and with misses by the size of objects. Run with
-//! `cargo run --release -p plimsoll-cache --example replay_speed [POLICY…]`.
+//! How many requests a CPU second a policy replays on the reference trace, compiled, at 0.1%, 1%
+//! and 10% of its objects: plain, and with misses by the size of objects. Run with
+//! `cargo run --release -p plimsoll-cache --example replay_speed [OBJECTS REQUESTS] [POLICY…]`.
 //!
 //! Medians of five runs that alternate. CPU time is that of `/proc/self/schedstat`.
 
@@ -12,8 +12,6 @@ use plimsoll_cache::replay::{Job, replay};
 use plimsoll_cache::size_class::SizeClasses;
 use plimsoll_cache::trace::reference::Reference;
 
-const REFERENCE: Reference = Reference { objects: 1_000_000, requests: 10_000_000, seed: 42 };
-
 const RUNS: usize = 5;
 
 /// CPU time of this thread so far.
@@ -24,10 +22,15 @@ fn cpu_s() -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let named: Vec<String> = std::env::args().skip(1).collect();
+    let is_number = |arg: &String| arg.parse::<u32>().is_ok();
+    let (numbers, named): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(is_number);
+    let numbers: Vec<u32> = numbers.iter().filter_map(|arg| arg.parse().ok()).collect();
+    let objects = numbers.first().copied().unwrap_or(1_000_000);
+    let requests = numbers.get(1).copied().unwrap_or(10_000_000) as usize;
     let usual = ["lru", "sieve", "s3fifo", "gdsf"].map(String::from).to_vec();
     let policies = if named.is_empty() { usual } else { named };
-    let trace = REFERENCE.trace()?;
+    let trace = Reference { objects, requests, seed: 42 }.trace()?;
     let (next, classes) = (trace.next_uses(), SizeClasses::new(&trace));
     println!(
         "{:16} {:>9} {:>10} {:>10}  M requests/CPU s",
@@ -35,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     for text in policies {
         let policy: Policy = text.parse().map_err(|error| format!("{text}: {error:?}"))?;
-        for amount in [962, 9_620, 96_205] {
+        for amount in [1_000, 100, 10].map(|part| u64::from(trace.distinct() / part)) {
             let job = Job {
                 trace: &trace,
                 next: if policy.kind.needs.next { &next } else { &[] },

@@ -3,16 +3,19 @@
 //!
 //! `trace_speed FILE` reads that file once, and says what memory it took.
 //!
-//! It makes the reference trace of that size, writes it as oracleGeneral and compiled to a
-//! temporary folder, and reads both. CPU time is that of `/proc/self/schedstat`, to the kernel's
-//! tick, 1 to 10 ms; the peak of memory is that of each step with what was there before it.
+//! It makes a synthetic web workload's trace and the reference trace of that size, writes the
+//! latter as oracleGeneral and compiled to a temporary folder, and reads both. CPU time is that of
+//! `/proc/self/schedstat`, to the kernel's tick, 1 to 10 ms; the peak of memory is that of each
+//! step with what was there before it.
 #![expect(clippy::print_stdout, reason = "its result goes to the terminal")]
 
 use std::path::Path;
 
-use plimsoll_cache::trace::read::{ReadOptions, read};
+use plimsoll_cache::trace::read::{Limits, ReadOptions, read};
 use plimsoll_cache::trace::reference::Reference;
+use plimsoll_cache::trace::synthetic::Synthetic;
 use plimsoll_cache::trace::{Trace, compiled, oracle_general};
+use plimsoll_workload::objects::{Population, Workload};
 
 /// CPU time of this thread so far.
 fn cpu_s() -> f64 {
@@ -68,6 +71,16 @@ fn read_given(path: &Path) {
     );
 }
 
+/// Makes the trace of a workload with as many objects, Zipf-like with exponent 0.8.
+fn make_synthetic(objects: u32, requests: usize) {
+    let population = Population::Closed { objects, drift: None };
+    let workload = Workload { population, ..Workload::default() };
+    let (limits, origin) = (Limits::default(), "http://origin");
+    let synthetic = Synthetic { workload: &workload, seed: 42, requests, origin, limits };
+    let due = (0..).map(|n| n * 1_000_000);
+    timed("synthetic", requests, || synthetic.trace(due).expect("a trace"));
+}
+
 fn main() {
     if let Some(path) = std::env::args().nth(1).filter(|word| Path::new(word).is_file()) {
         return read_given(Path::new(&path));
@@ -78,6 +91,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let oracle = folder.path().join("t.oracleGeneral.bin");
     let plt = folder.path().join("t.plt");
+    make_synthetic(objects, requests);
     let reference = Reference { objects, requests, seed: 42 };
     let trace = timed("generate", requests, || reference.trace().expect("a trace"));
     timed("write oracleGeneral", requests, || {

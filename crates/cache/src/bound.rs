@@ -6,8 +6,8 @@
 //! for storage hierarchies", IBM Systems Journal 9(2), 1970). It is a policy itself, so that bound
 //! is exact.
 //!
-//! A cache behind an admission filter takes in less, and may have fewer misses for it. The fewest of
-//! all that may refuse has Belady's policy with bypass: what is next used later than everything
+//! A cache behind an admission filter takes in less, and may have fewer misses for it. The fewest
+//! of all that may refuse has Belady's policy with bypass: what is next used later than everything
 //! inside stays outside. To refuse is to have one place more, out of which something leaves at
 //! once, so the same proof holds.
 //!
@@ -98,11 +98,14 @@ pub fn bounds(
 ) -> Result<Vec<Bound>, NoSizes> {
     let Some(each) = size_of_all(trace) else {
         let mut bounds = pfoo_lower(trace, capacities)?;
-        let counted = bounds.iter_mut().filter(|bound| bound.capacity.unit == Unit::Objects);
-        let belady = Exact::new(trace, refuses);
-        for bound in counted {
-            bound.misses = belady.misses(bound.capacity);
-            bound.kind = belady.bound_kind;
+        let is_counted = |bound: &&mut Bound| bound.capacity.unit == Unit::Objects;
+        let mut counted = bounds.iter_mut().filter(is_counted).peekable();
+        if counted.peek().is_some() {
+            let belady = Exact::new(trace, refuses);
+            for bound in counted {
+                bound.misses = belady.misses(bound.capacity);
+                bound.kind = belady.bound_kind;
+            }
         }
         return Ok(bounds);
     };

@@ -153,6 +153,9 @@ impl<S: Sizes> Input<'_, S> {
 
 /// What objects take of a capacity.
 pub trait Sizes: Copy {
+    /// Whether it is one for each object.
+    const ALL_ONE: bool = false;
+
     /// Bytes, or 1.
     fn of(self, object: u32) -> u64;
 
@@ -165,6 +168,8 @@ pub trait Sizes: Copy {
 pub struct One;
 
 impl Sizes for One {
+    const ALL_ONE: bool = true;
+
     #[inline(always)]
     fn of(self, _object: u32) -> u64 {
         1

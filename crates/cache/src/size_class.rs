@@ -1,6 +1,6 @@
-//! Misses by the size of objects: a policy that favours small ones looks good by requests and bad by
-//! bytes, and which objects it gives up for that is seen here only. Classes are powers of ten, as
-//! people read sizes: below 10 B, 10 to 99 B, 100 to 999 B, from 1 kB, and so on.
+//! Misses by the size of objects: a policy that favours small ones looks good by requests and bad
+//! by bytes, and which objects it gives up for that is seen here only. Classes are powers of ten,
+//! as people read sizes: below 10 B, 10 to 99 B, 100 to 999 B, from 1 kB, and so on.
 //!
 //! The class of each object is looked up once. A replay that does not ask for it is not touched;
 //! one that does counts at misses only, as what was requested is the same for all replays.
@@ -146,7 +146,8 @@ mod tests {
             for class in &counts.by_size {
                 let within = |sizes: &[u64]| {
                     let range = class.least_bytes..class.below_bytes;
-                    let of: Vec<u64> = sizes.iter().copied().filter(|b| range.contains(b)).collect();
+                    let of = sizes.iter().copied().filter(|bytes| range.contains(bytes));
+                    let of: Vec<u64> = of.collect();
                     (of.len() as u64, of.iter().sum::<u64>())
                 };
                 let total = class.total;

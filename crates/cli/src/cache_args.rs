@@ -90,6 +90,9 @@ pub(crate) struct CacheSimulate {
     /// Sets a key of the plan, or compares several levels of it: cluster.mesh.protocol=icp,digest
     #[arg(long, value_name = "KEY=VALUE", requires = "plan", help_heading = "What is simulated")]
     pub(crate) set: Vec<String>,
+    /// Make the plan's workload up so often, each time from another seed, for 95% intervals
+    #[arg(long, value_name = "N", requires = "plan", help_heading = "What is simulated")]
+    pub(crate) seeds: Option<String>,
     /// Print the plan as a complete text, and simulate nothing
     #[arg(long, requires = "plan")]
     pub(crate) print_plan: bool,

@@ -101,6 +101,9 @@ pub enum ExperimentError {
     /// A store did not let us in, or is none.
     #[error(transparent)]
     Store(#[from] plimsoll_load::store::CheckError),
+    /// Requests for caches that cannot be made.
+    #[error(transparent)]
+    Synthetic(#[from] plimsoll_cache::trace::synthetic::SyntheticError),
     /// The run could not be made or completed.
     #[error(transparent)]
     Load(#[from] plimsoll_load::run::RunError),

@@ -3,15 +3,20 @@
 
 use std::path::Path;
 
+use plimsoll_workload::arrivals::Arrivals;
+
 use crate::cache_trace::{CACHE_TRACE, CacheTrace};
 use crate::cluster::{self, CheckCluster, ClusterPlan};
 use crate::error::PlanErrors;
 use crate::latency::{LATENCY, LatencyPlan};
+use crate::load::{LOAD, Load, LoadShape, RateSource};
 use crate::plan::{Opened, TOP};
 use crate::section::{Reading, Section};
 use crate::setting::Setting;
+use crate::target::{TARGET, Target};
 use crate::target_reader::file;
 use crate::tree::Table;
+use crate::workload::{WORKLOAD, Workload};
 use crate::write::Writer;
 
 /// A complete plan of clusters: defaults filled in, every level of every cluster checked.
@@ -21,19 +26,45 @@ pub struct CachePlan {
     pub name: Option<String>,
     /// Where all randomness comes from.
     pub seed: u64,
+    /// How often the simulation is repeated, each time with requests of its own; at least 1.
+    pub repeat: u32,
     /// What is asked for.
-    pub trace: CacheTrace,
+    pub asked: CacheRequests,
     /// What every way costs.
     pub latency: LatencyPlan,
     /// The clusters, in the order of the plan; at least one.
     pub clusters: Vec<ClusterPlan>,
 }
 
+/// What caches are asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CacheRequests {
+    /// What was recorded.
+    Recorded(CacheTrace),
+    /// What is made up, as a load that goes by the clock.
+    Made(Box<MadeRequests>),
+}
+
+/// Requests of a synthetic workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MadeRequests {
+    /// Which objects there are, and how popular each is.
+    pub workload: Workload,
+    /// How many requests there are, and when.
+    pub source: RateSource,
+    /// How they fall within that.
+    pub arrivals: Arrivals,
+    /// The load as it was given, to be written.
+    load: Load,
+    /// Of which there is nothing.
+    target: Target,
+}
+
 /// The sections of a plan of clusters. A plan of a load has none of them.
-pub(crate) const SECTIONS: [&str; 3] = ["trace", "latency", "cluster"];
+pub(crate) const SECTIONS: [&str; 4] = ["trace", "workload", "latency", "cluster"];
 /// The keys and sections of other plans that make no sense here.
-const FOREIGN: [&str; 9] =
-    ["repeat", "target", "store", "load", "measure", "pool", "instance", "balancer", "billing"];
+const FOREIGN: [&str; 8] =
+    ["target", "store", "measure", "pool", "instance", "balancer", "billing", "policy"];
 
 impl CachePlan {
     /// Reads a plan with flags laid over it; `origin` is the name of its file. No file is opened.
@@ -62,16 +93,17 @@ impl CachePlan {
         let top = Section::over(reading, root, &TOP);
         let folder = file(&top, "folder", origin_folder);
         let folder = folder.unwrap_or_else(|| origin_folder.to_path_buf());
-        for key in FOREIGN.into_iter().chain(["policy"]).filter(|key| top.has(key)) {
-            let message = format!("`{key}` goes with a load or a pool, not with caches");
+        for key in FOREIGN.into_iter().filter(|key| top.has(key)) {
+            let message = format!("`{key}` goes with a server or a pool, not with caches");
             top.fault(key, message, Some("leave it out, or put it into a plan of its own"));
         }
         let name = top.line("name").map(str::to_owned);
         let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
-        let trace = CacheTrace::read(&Section::open(reading, root, &CACHE_TRACE), &folder);
+        let repeat = top.small("repeat", 1..=MOST_REPEATS).unwrap_or(1);
+        let asked = CacheRequests::read(reading, root, (&top, repeat), &folder);
         let latency = LatencyPlan::read(&Section::open(reading, root, &LATENCY));
         let clusters = cluster::read(reading, root, check);
-        Some(Self { name, seed, trace: trace?, latency: latency?, clusters: clusters? })
+        Some(Self { name, seed, repeat, asked: asked?, latency: latency?, clusters: clusters? })
     }
 
     /// The plan as a complete text, which reads back the same from the working folder.
@@ -82,9 +114,69 @@ impl CachePlan {
             out.text("name", name);
         }
         out.whole("seed", self.seed);
-        self.trace.write(&mut out);
+        if self.repeat > 1 {
+            out.whole("repeat", u64::from(self.repeat));
+        }
+        self.asked.write(&mut out);
         self.latency.write(&mut out);
         cluster::write(&self.clusters, &mut out);
         out.finish()
+    }
+}
+
+/// The most repetitions.
+const MOST_REPEATS: u32 = 10_000;
+
+impl CacheRequests {
+    fn read(
+        reading: &Reading,
+        root: &Table,
+        (top, repeat): (&Section<'_>, u32),
+        folder: &Path,
+    ) -> Option<Self> {
+        if !top.has(WORKLOAD.path) {
+            if top.has(LOAD.path) {
+                let hint = "a trace has times of its own: leave [load] out, or [trace]";
+                top.fault(LOAD.path, "`load` goes with a [workload]", Some(hint));
+            }
+            if repeat > 1 {
+                let hint = "a trace is the same each time; a [workload] is another with each seed";
+                top.fault("repeat", "`repeat` goes with a [workload]", Some(hint));
+            }
+            let section = Section::open(reading, root, &CACHE_TRACE);
+            return CacheTrace::read(&section, folder).map(Self::Recorded);
+        }
+        if top.has(CACHE_TRACE.path) {
+            let message = "[trace] and [workload] exclude each other".to_owned();
+            top.fault_beside(CACHE_TRACE.path, WORKLOAD.path, message, Some("keep one of them"));
+        }
+        let workload = Workload::read(&Section::open(reading, root, &WORKLOAD));
+        let target = Target::read(&Section::open(reading, root, &TARGET), folder, true);
+        let section = Section::open(reading, root, &LOAD);
+        let load = Load::read(&section, folder, &target)?;
+        let LoadShape::Open { source, arrivals } = &load.shape else {
+            let message = "expected a load that goes by the clock: `rate`, `schedule`, `trace` or \
+                           `profile`";
+            top.fault(LOAD.path, message, Some("for example rate = \"100/s\" and for = \"1h\""));
+            return None;
+        };
+        let (source, arrivals) = (source.clone(), *arrivals);
+        Some(Self::Made(Box::new(MadeRequests {
+            workload: workload?,
+            source,
+            arrivals,
+            load,
+            target,
+        })))
+    }
+
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Recorded(trace) => trace.write(out),
+            Self::Made(made) => {
+                made.workload.write(out);
+                made.load.write(out, &made.target);
+            }
+        }
     }
 }

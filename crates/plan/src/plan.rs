@@ -42,6 +42,7 @@ pub(crate) static TOP: SectionKeys = SectionKeys::plain(
         key("billing", "table", "–", "", "What they cost: the section `[billing]`."),
         key("policy", "table", "–", "", "Who decides how many there are: `[policy.LABEL]`."),
         key("trace", "table", "–", "", "What caches are asked for: the section `[trace]`."),
+        key("workload", "table", "–", "", "What is made up for them: the section `[workload]`."),
         key("latency", "table", "{}", "", "What each way costs: the section `[latency]`."),
         key("cluster", "table", "–", "", "Clusters of caches: `[cluster]` and `[cluster.LABEL]`."),
     ],

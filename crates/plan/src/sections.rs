@@ -16,9 +16,11 @@ use crate::pool::POOL;
 use crate::store::STORE;
 use crate::target::{REPLAY, TARGET};
 use crate::trace::{PROFILE, TRACE};
+use crate::workload::WORKLOAD;
+use crate::workload_class::CLASS;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 16] = [
+pub(crate) static SECTIONS: [&SectionKeys; 18] = [
     &TOP,
     &TARGET,
     &REPLAY,
@@ -35,6 +37,8 @@ pub(crate) static SECTIONS: [&SectionKeys; 16] = [
     &CACHE_TRACE,
     &LATENCY,
     &CLUSTER,
+    &WORKLOAD,
+    &CLASS,
 ];
 
 pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {

@@ -167,6 +167,22 @@ pub struct DrawnCluster<'a> {
     pub counts: &'a Counts,
     /// What moves when a node, and when a parent, joins or leaves; none where no hash chooses one.
     pub moves: [Option<Moves>; 2],
+    /// In how many replications it was simulated; the counts are those of the first.
+    pub replications: usize,
+    /// Its figures over the replications, the same in every cluster; empty where there is only one.
+    pub estimates: Vec<Estimate>,
+}
+
+/// A figure of a cluster over its replications.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// What it is, in snake case: a time where it ends in `_ms`, a number where it is `per_request`,
+    /// else a share.
+    pub name: &'static str,
+    /// The mean.
+    pub mean: f64,
+    /// The 95% interval of the mean.
+    pub ci95: (f64, f64),
 }
 
 /// Makes the page of clusters that were compared: all with their figures, where answers come from,

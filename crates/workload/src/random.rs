@@ -36,6 +36,12 @@ pub struct Stream {
     state: [u64; 4],
 }
 
+/// The seed of a replication: a draw of the stream of its number.
+#[must_use]
+pub fn seed_of(seed: u64, replication: u64) -> u64 {
+    Stream::numbered(Stream::named(seed, "replications").next_u64(), replication).next_u64()
+}
+
 impl Stream {
     /// The stream of that name under that seed.
     #[must_use]

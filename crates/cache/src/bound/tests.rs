@@ -144,7 +144,8 @@ proptest! {
         prop_assert_eq!(found[0].kind, BoundKind::PfooLower);
         // Objects count one each: misses are exact, missed bytes another question.
         prop_assert_eq!(found[1].misses, best_of(&trace, capacities[1], refuses, |_| 1));
-        prop_assert!(found[1].missed_bytes.unwrap() <= best_of(&trace, capacities[1], refuses, size));
+        let fewest_bytes = best_of(&trace, capacities[1], refuses, size);
+        prop_assert!(found[1].missed_bytes.unwrap() <= fewest_bytes);
         let kinds = (found[1].kind, found[1].missed_bytes_kind);
         let belady = if refuses { BoundKind::BeladyBypass } else { BoundKind::Belady };
         prop_assert_eq!(kinds, (belady, BoundKind::PfooLower));

@@ -133,6 +133,13 @@ impl Counts {
         ratio(self.answers[Source::Origin as usize], self.requests)
     }
 
+    /// Messages between caches for each request; 0 of none.
+    #[must_use]
+    pub fn messages_per_request(&self) -> f64 {
+        let Messages { queries, answers, digests, .. } = self.messages;
+        ratio(queries + answers + digests, self.requests)
+    }
+
     /// Share of bytes that came from the origin; 0 of none.
     #[must_use]
     pub fn byte_miss_ratio(&self) -> f64 {

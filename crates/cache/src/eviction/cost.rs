@@ -65,6 +65,12 @@ impl Cost {
         })
     }
 
+    /// Whether objects of one size cost the same.
+    #[inline(always)]
+    pub(super) fn is_by_size(self) -> bool {
+        !matches!(self, Self::Hops)
+    }
+
     /// The cost of an object of a size.
     #[inline(always)]
     #[expect(clippy::cast_precision_loss, reason = "sizes are at most 2^48")]

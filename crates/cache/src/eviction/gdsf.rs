@@ -4,11 +4,18 @@
 //! As libCacheSim had it in October 2024: cost 10^6, ties by the oldest request, a frequency that
 //! starts again at 1 for what comes back, eviction before insertion. The setting `cost` weighs
 //! objects by what it costs to fetch them: see `cost.rs`.
+//!
+//! Where all objects are worth the same, as objects that count one each are at most costs, what
+//! comes in has `L` and that worth, and `L` never falls: what came in last stands in a queue, which
+//! is in order by itself, and only what was asked for again moves on from its front to the heap.
+//! (Rounding never turns an order round, and what ties leaves by its oldest request, as in the
+//! queue.)
 
 use crate::prefetch::fetch;
 
 use super::cost::{self, Cost};
 use super::heap::{Entry, Heap};
+use super::ring::Ring;
 use super::{Eviction, Gone, Input, Room, SettingError, Sizes, index};
 
 /// What a cost of one is worth; priorities are this over bytes.
@@ -17,6 +24,9 @@ const COST: f64 = 1.0e6;
 #[derive(Debug)]
 pub(super) struct Gdsf {
     records: Vec<Record>,
+    /// What came in, in order, where all objects are worth the same; else nothing.
+    new: Ring,
+    /// All others, as of some time ago.
     heap: Heap,
     cost: Cost,
     /// `L`: it never falls, so what is inside never loses its place to the past.
@@ -46,6 +56,7 @@ impl Eviction for Gdsf {
         room.settings.only(&cost::SETTINGS)?;
         Ok(Self {
             records: vec![ABSENT; room.objects],
+            new: Ring::new(),
             heap: Heap::default(),
             cost: Cost::of_settings(room.settings)?,
             inflation: 0.0,
@@ -81,7 +92,11 @@ impl Eviction for Gdsf {
         self.used += size;
         let worth = worth(self.cost, object, size);
         let priority = self.inflation + worth.0 / worth.1;
-        self.heap.push(Entry::new(priority, index(at), object));
+        if S::ALL_ONE && self.cost.is_by_size() {
+            self.new.push(object);
+        } else {
+            self.heap.push(Entry::new(priority, index(at), object));
+        }
         self.records[object as usize] = Record { priority, request: index(at), frequency: 1 };
     }
 
@@ -95,28 +110,69 @@ impl Eviction for Gdsf {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.records.capacity() * size_of::<Record>() + self.heap.memory_bytes()
+        let records = self.records.capacity() * size_of::<Record>();
+        records + self.new.memory_bytes() + self.heap.memory_bytes()
     }
 }
 
 impl Gdsf {
     #[inline(always)]
     fn evict<S: Sizes>(&mut self, input: &Input<'_, S>, gone: &mut impl Gone) {
-        while let Some(top) = self.heap.top() {
-            let object = top.object();
-            let record = self.records[object as usize];
-            let now = Entry::new(record.priority, record.request, object);
-            if now != top {
-                self.heap.replace_top(now);
-                continue;
+        let newest = if S::ALL_ONE { self.front() } else { None };
+        let victim = match (newest, self.top()) {
+            (Some(newest), Some(top)) if newest.is_before(top) => self.take_front(newest),
+            (Some(newest), None) => self.take_front(newest),
+            (_, Some(top)) => {
+                self.heap.pop();
+                top
             }
-            self.heap.pop();
-            self.inflation = top.priority();
-            self.records[object as usize] = ABSENT;
-            self.used -= input.size(object);
-            gone.gone(object);
-            return;
+            (None, None) => return,
+        };
+        let object = victim.object();
+        self.inflation = victim.priority();
+        self.records[object as usize] = ABSENT;
+        self.used -= input.size(object);
+        gone.gone(object);
+    }
+
+    #[inline(always)]
+    fn entry(&self, object: u32) -> Entry {
+        let record = self.records[object as usize];
+        Entry::new(record.priority, record.request, object)
+    }
+
+    /// The least of the heap.
+    #[inline(always)]
+    fn top(&mut self) -> Option<Entry> {
+        loop {
+            let top = self.heap.top()?;
+            let now = self.entry(top.object());
+            if now == top {
+                return Some(top);
+            }
+            self.heap.replace_top(now);
         }
+    }
+
+    /// What came in first of those that were not asked for again; others before it move on.
+    #[inline(always)]
+    fn front(&mut self) -> Option<Entry> {
+        loop {
+            let object = self.new.iter().next()?;
+            let entry = self.entry(object);
+            if self.records[object as usize].frequency == 1 {
+                return Some(entry);
+            }
+            self.heap.push(entry);
+            self.take_front(entry);
+        }
+    }
+
+    #[inline(always)]
+    fn take_front(&mut self, front: Entry) -> Entry {
+        self.new.pop();
+        self.new.prefetch(&self.records);
+        front
     }
 }
 
@@ -126,4 +182,39 @@ impl Gdsf {
 #[expect(clippy::cast_precision_loss, reason = "sizes are at most 2^48")]
 fn worth(cost: Cost, object: u32, size: u64) -> (f64, f64) {
     (COST * cost.of(object, size), size.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::capacity::{Capacity, Unit};
+    use crate::eviction::Policy;
+    use crate::made;
+
+    proptest! {
+        /// With the queue as without it: objects of a byte each go through the heap alone.
+        #[test]
+        fn a_queue_for_what_is_new_changes_nothing(
+            asked in proptest::collection::vec(prop_oneof![0u32..8, 0u32..60], 1..600),
+            amount in 1u64..40,
+            cost in prop_oneof![Just("1"), Just("packets"), Just("latency"), Just("hops")],
+        ) {
+            let one_byte: Vec<(u32, u64)> = asked.iter().map(|&object| (object, 1)).collect();
+            let trace = made::sized(&one_byte);
+            let policy: Policy = format!("gdsf:cost={cost}").parse().unwrap();
+            let node = |unit| policy.node(&trace, Capacity { amount, unit }).unwrap();
+            let (mut counted, mut weighed) = (node(Unit::Objects), node(Unit::Bytes));
+            let mut gone = (Vec::new(), Vec::new());
+            for at in 0..trace.len() {
+                let hit = counted.hit(at);
+                prop_assert_eq!(hit, weighed.hit(at), "at {}", at);
+                if !hit {
+                    counted.insert(at, &mut gone.0);
+                    weighed.insert(at, &mut gone.1);
+                    prop_assert_eq!(&gone.0, &gone.1);
+                }
+            }
+        }
+    }
 }

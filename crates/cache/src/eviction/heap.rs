@@ -26,6 +26,12 @@ impl Entry {
         self.packed as u32
     }
 
+    /// Whether it leaves before another.
+    #[inline(always)]
+    pub(super) fn is_before(self, other: Self) -> bool {
+        self.packed < other.packed
+    }
+
     #[inline(always)]
     pub(super) fn priority(self) -> f64 {
         f64::from_bits((self.packed >> 64) as u64)

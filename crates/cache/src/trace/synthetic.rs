@@ -10,15 +10,17 @@
 //! # What no cache may keep
 //!
 //! A trace has no mark for objects that are not cachable. Requests to them miss in every cache of
-//! every policy, so they are left out, as readers of logs leave out answers that no cache keeps, and
-//! counted: [`Made::uncachable`]. A hit ratio of the trace times 1 − uncachable / requests is that
-//! of all requests.
+//! every policy, so they are left out, as readers of logs leave out answers that no cache keeps,
+//! and counted: [`Made::uncachable`]. A hit ratio of the trace times 1 − uncachable / requests is
+//! that of all requests.
 
 use plimsoll_units::{show_count, show_share, show_size};
-use plimsoll_workload::objects::{Catalogue, Requests, Workload, WorkloadError, write_name};
+use plimsoll_workload::objects::{
+    Catalogue, Request, Requests, Workload, WorkloadError, write_name,
+};
 
 use super::read::Limits;
-use super::table::Table;
+use super::table::{BATCH, Record, Table};
 use super::{MAX_REQUESTS, Misfit, Names, Trace};
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -86,22 +88,20 @@ pub enum SyntheticError {
     Misfit(#[from] Misfit),
 }
 
-/// An object that was asked for.
-#[derive(Clone, Copy)]
-struct Known {
-    /// Its number in the trace, or [`UNCACHABLE`].
-    dense: u32,
-    size: u64,
-}
-
+/// The mark of an object that is left out, in the place of its number in the trace.
 const UNCACHABLE: u32 = u32::MAX;
 
 /// The parts of a trace while it grows.
 struct Maker<'a> {
     synthetic: &'a Synthetic<'a>,
     catalogue: Catalogue,
-    numbers: Table,
-    known: Vec<Known>,
+    /// What was asked for, cachable or not, by the order of its first appearance.
+    seen: Table,
+    /// The number in the trace of each that was seen, or [`UNCACHABLE`].
+    dense: Vec<u32>,
+    objects: Vec<u32>,
+    seconds: Vec<u32>,
+    clients: Vec<u32>,
     sizes: Vec<u64>,
     names: Vec<u8>,
     ends: Vec<u64>,
@@ -112,13 +112,12 @@ impl Synthetic<'_> {
     /// Makes the trace, with sizes, seconds and clients, of requests at these due times:
     /// nanoseconds since the start of the schedule, none before the one ahead of it.
     ///
-    /// *Errors*: a workload that is none, more requests or bytes of names than the limits, due times
-    /// that fall or lie beyond 2^32 seconds, no request that a cache may keep.
+    /// *Errors*: a workload that is none, more requests or bytes of names than the limits, due
+    /// times that fall or lie beyond 2^32 seconds, no request that a cache may keep.
     ///
     /// *Determinism*: a function of workload, seed and due times.
     ///
-    /// *Cost*: 12 bytes a request, about 60 an object; with a million objects, some 10 million
-    /// requests a second.
+    /// *Cost*: 12 bytes a request, about 100 an object; see `examples/trace_speed.rs`.
     pub fn trace(
         &self,
         due_ns: impl IntoIterator<Item = u64>,
@@ -130,57 +129,67 @@ impl Synthetic<'_> {
         let mut maker = Maker {
             synthetic: self,
             catalogue: Catalogue::new(self.workload, self.seed)?,
-            numbers: Table::new(),
-            known: Vec::new(),
+            seen: Table::new(),
+            dense: Vec::new(),
+            objects: Vec::new(),
+            seconds: Vec::new(),
+            clients: Vec::new(),
             sizes: Vec::new(),
             names: Vec::new(),
             ends: Vec::new(),
             made: Made { requests: 0, uncachable: 0, uncachable_bytes: 0, numbers: Vec::new() },
         };
-        let (mut objects, mut seconds, mut clients) = (Vec::new(), Vec::new(), Vec::new());
         let requests = Requests::new(self.workload, self.seed)?.take(self.requests);
-        for (due, request) in due_ns.into_iter().zip(requests) {
-            maker.made.requests += 1;
-            let Some(object) = maker.dense(request.object)? else { continue };
-            let second = due / NS_PER_S;
-            seconds.push(u32::try_from(second).map_err(|_| SyntheticError::Late { second })?);
-            objects.push(object);
-            clients.push(request.client);
+        // In batches, as the table waits for memory once a batch.
+        let mut due_requests = due_ns.into_iter().zip(requests);
+        let mut batch: Vec<(u64, Request)> = Vec::with_capacity(BATCH);
+        loop {
+            batch.clear();
+            batch.extend(due_requests.by_ref().take(BATCH));
+            if batch.is_empty() {
+                return maker.finish();
+            }
+            maker.push(&batch)?;
         }
-        let Maker { sizes, names, ends, made, .. } = maker;
-        if objects.is_empty() {
-            return Err(SyntheticError::Empty { requests: made.requests });
-        }
-        let trace = Trace::new(objects, Names::Text { bytes: names, ends })?
-            .with_sizes(sizes)?
-            .with_seconds(seconds)?
-            .with_clients(clients)?;
-        Ok((trace, made))
     }
 }
 
 impl Maker<'_> {
-    /// The number in the trace of an object, for one request; `None` for one that is left out.
-    fn dense(&mut self, number: u64) -> Result<Option<u32>, SyntheticError> {
-        let place = self.numbers.number(number) as usize;
-        let known = match self.known.get(place) {
-            Some(known) => *known,
-            None => self.add(number)?,
-        };
-        if known.dense != UNCACHABLE {
-            return Ok(Some(known.dense));
+    /// Takes up to [`BATCH`] requests.
+    fn push(&mut self, batch: &[(u64, Request)]) -> Result<(), SyntheticError> {
+        let mut records = [Record::default(); BATCH];
+        for (record, (_, request)) in records.iter_mut().zip(batch) {
+            record.id = request.object;
         }
-        self.made.uncachable += 1;
-        self.made.uncachable_bytes += u128::from(known.size);
-        Ok(None)
+        let mut places = [0; BATCH];
+        self.seen.numbers(&records[..batch.len()], &mut places);
+        for ((due, request), &place) in batch.iter().zip(&places) {
+            self.made.requests += 1;
+            let object = match self.dense.get(place as usize) {
+                Some(&object) => object,
+                None => self.add(request.object)?,
+            };
+            if object == UNCACHABLE {
+                self.made.uncachable += 1;
+                let size = self.catalogue.object(request.object).size;
+                self.made.uncachable_bytes += u128::from(size);
+                continue;
+            }
+            let second = due / NS_PER_S;
+            self.seconds.push(u32::try_from(second).map_err(|_| SyntheticError::Late { second })?);
+            self.objects.push(object);
+            self.clients.push(request.client);
+        }
+        Ok(())
     }
 
-    fn add(&mut self, number: u64) -> Result<Known, SyntheticError> {
+    /// The number in the trace of an object that is asked for the first time, or [`UNCACHABLE`].
+    fn add(&mut self, number: u64) -> Result<u32, SyntheticError> {
         let object = self.catalogue.object(number);
-        let mut known = Known { dense: UNCACHABLE, size: object.size };
+        let mut dense = UNCACHABLE;
         if object.is_cachable {
-            // There are fewer objects than requests, and these are below 2^32 - 1.
-            known.dense = u32::try_from(self.sizes.len()).unwrap_or(UNCACHABLE);
+            // There are no more objects than requests, and these are below 2^32 - 1.
+            dense = u32::try_from(self.sizes.len()).unwrap_or(UNCACHABLE);
             self.names.extend_from_slice(self.synthetic.origin.as_bytes());
             write_name(number, &mut self.names);
             let most = self.synthetic.limits.name_bytes;
@@ -191,8 +200,20 @@ impl Maker<'_> {
             self.sizes.push(object.size);
             self.made.numbers.push(number);
         }
-        self.known.push(known);
-        Ok(known)
+        self.dense.push(dense);
+        Ok(dense)
+    }
+
+    fn finish(self) -> Result<(Trace, Made), SyntheticError> {
+        let Self { objects, seconds, clients, sizes, names, ends, made, .. } = self;
+        if objects.is_empty() {
+            return Err(SyntheticError::Empty { requests: made.requests });
+        }
+        let trace = Trace::new(objects, Names::Text { bytes: names, ends })?
+            .with_sizes(sizes)?
+            .with_seconds(seconds)?
+            .with_clients(clients)?;
+        Ok((trace, made))
     }
 }
 

@@ -368,7 +368,7 @@ fn each_class_of_objects_has_its_own_life() {
     let never = Fresh::For { ns: 0 };
     let hasty = catalogue(Class { changes: each_second, fresh: never, ..Class::default() });
     let calm = catalogue(Class::default());
-    let of = |object: u32| if object % 2 == 0 { &hasty } else { &calm }.object(object.into());
+    let of = |object: u32| if object.is_multiple_of(2) { &hasty } else { &calm }.object(object.into());
     let life = Life::Known((0..objects).map(of).collect());
     let with = Cluster { life: Some(life), size: size("100%"), ..cluster(1, Protocol::None) };
     let counts = counts(&trace, &with);

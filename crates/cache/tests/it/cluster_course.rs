@@ -190,7 +190,8 @@ proptest! {
         prop_assert_eq!(before.full, Some(full));
         prop_assert_eq!(before.steady.unwrap().requests, 0);
         let steady = all.steady.unwrap();
-        let found = (steady.requests, steady.requested_bytes, steady.answers.to_vec(), steady.bytes.to_vec());
+        let by_source = (steady.answers.to_vec(), steady.bytes.to_vec());
+        let found = (steady.requests, steady.requested_bytes, by_source.0, by_source.1);
         prop_assert_eq!(found, less(&all, &before));
         let of_cluster = all.nodes.iter().zip(&before.nodes);
         for (all, before) in of_cluster.chain(all.parents.iter().zip(&before.parents)) {

@@ -11,7 +11,7 @@ use crate::policy::Decider;
 use crate::pool::{Instance, Pool};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::{Elasticity, Piece};
-use plimsoll_workload::random::Stream;
+use plimsoll_workload::random::{Stream, seed_of};
 use plimsoll_workload::schedule::Schedule;
 use std::collections::VecDeque;
 
@@ -34,11 +34,6 @@ pub fn run(setup: &Setup, demand: &Demand, policy: &mut dyn Decider, replication
 #[must_use]
 pub fn schedule(setup: &Setup, replication: u64) -> std::sync::Arc<Schedule> {
     (setup.load)(seed_of(setup.seed, replication))
-}
-
-/// The seed of a replication: a draw of the stream of its number.
-fn seed_of(seed: u64, replication: u64) -> u64 {
-    Stream::numbered(Stream::named(seed, "replications").next_u64(), replication).next_u64()
 }
 
 struct World<'a> {

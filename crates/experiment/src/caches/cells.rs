@@ -1,8 +1,8 @@
 //! From a plan to its cells: every combination of the levels of each cluster.
 
 use super::levels::{admission, members, policy, switch};
-use plimsoll_cache::cluster::{Architecture, Cluster, Latency, Leg, Life, Periods};
-use plimsoll_plan::{CachePlan, CacheTrace, ClusterPlan, LatencyPlan, Way};
+use plimsoll_cache::cluster::{Architecture, Cluster, Latency, Leg};
+use plimsoll_plan::{CachePlan, ClusterPlan, LatencyPlan, Way};
 use plimsoll_units::ParseError;
 
 /// A cluster with one level of every key.
@@ -113,7 +113,8 @@ fn cluster(
         admission: admission(level("admit"))?,
         keeps_siblings: !switch(level("proxy_only"))?,
         latency: latency(&plan.latency),
-        life: life(&plan.trace, plan.seed),
+        // How objects change comes with the requests.
+        life: None,
         by_size: true,
         parts,
     })
@@ -131,12 +132,4 @@ fn latency(plan: &LatencyPlan) -> Latency {
         parent: leg(plan.parent),
         origin: leg(plan.origin),
     }
-}
-
-/// How objects change, where the plan says so.
-fn life(trace: &CacheTrace, seed: u64) -> Option<Life> {
-    let (least, most) = trace.changes?;
-    let seconds = |of: std::time::Duration| u32::try_from(of.as_secs()).unwrap_or(u32::MAX);
-    let periods = Periods { least_s: seconds(least), most_s: seconds(most) };
-    Some(Life::Drawn { fresh_s: seconds(trace.fresh), periods, seed })
 }

@@ -1,7 +1,7 @@
-//! Runs the cells of a plan over all threads.
+//! Runs the cells of a plan over all threads, replication by replication.
 
-use super::Cell;
-use plimsoll_cache::cluster::{ClusterError, Counts, simulate as replay};
+use super::{Cell, Figures};
+use plimsoll_cache::cluster::{Cluster, ClusterError, Counts, Life, simulate as replay};
 use plimsoll_cache::trace::Trace;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,37 +10,49 @@ use std::sync::{Mutex, PoisonError};
 /// A cell that was simulated.
 #[derive(Debug, Clone)]
 pub struct Simulated {
-    /// What happened.
+    /// What happened in the first replication.
     pub counts: Counts,
-    /// The processor time of its replay, seconds.
+    /// The figures of all replications.
+    pub replications: Vec<Figures>,
+    /// The processor time of all replays, seconds.
     pub cpu_s: f64,
 }
 
-/// Simulates all cells on one trace; results come in their order.
-///
-/// `cpu_ns` tells the processor time of the thread that asks. `step` is told of each cell that is
-/// done, and says whether to go on, as `goes_on` does within a cell; `None` where they said no.
+/// How cells are run.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Threads.
+    pub threads: NonZeroUsize,
+    /// Tells the processor time of the thread that asks, nanoseconds.
+    pub cpu_ns: fn() -> u64,
+    /// Asked within a cell whether to go on.
+    pub goes_on: &'a (dyn Fn() -> bool + Sync),
+    /// Told of each cell that is done, says whether to go on.
+    pub step: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Simulates all cells on one trace; results come in their order. `None` where the world said not
+/// to go on.
 ///
 /// # Errors
 /// A cluster that this trace does not allow.
 pub fn simulate(
     trace: &Trace,
+    life: Option<&Life>,
     cells: &[Cell],
-    threads: NonZeroUsize,
-    cpu_ns: fn() -> u64,
-    goes_on: &(dyn Fn() -> bool + Sync),
-    step: &(dyn Fn() -> bool + Sync),
+    world: World<'_>,
 ) -> Result<Option<Vec<Simulated>>, ClusterError> {
     let (turn, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let done = Mutex::new(Vec::with_capacity(cells.len()));
+    let goes_on = || (world.goes_on)() && !ended.load(Ordering::Relaxed);
     let work = || {
         while let Some((number, cell)) = next(&turn, cells) {
-            let began_ns = cpu_ns();
-            let counted =
-                replay(trace, &cell.cluster, &|| goes_on() && !ended.load(Ordering::Relaxed));
-            let cpu_s = cpu_ns().saturating_sub(began_ns) as f64 / 1e9;
+            let began_ns = (world.cpu_ns)();
+            let cluster = Cluster { life: life.cloned(), ..cell.cluster.clone() };
+            let counted = replay(trace, &cluster, &goes_on);
+            let cpu_s = (world.cpu_ns)().saturating_sub(began_ns) as f64 / 1e9;
             // What is wrong with one, is told at once.
-            if !matches!(counted, Ok(Some(_))) || !step() {
+            if !matches!(counted, Ok(Some(_))) || !(world.step)() {
                 ended.store(true, Ordering::Relaxed);
                 turn.store(cells.len(), Ordering::Relaxed);
             }
@@ -48,7 +60,7 @@ pub fn simulate(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads.get().min(cells.len()) {
+        for _ in 0..world.threads.get().min(cells.len()) {
             scope.spawn(work);
         }
     });
@@ -57,12 +69,30 @@ pub fn simulate(
     let is_whole = done.len() == cells.len();
     let mut simulated = Vec::with_capacity(done.len());
     for (_, counted, cpu_s) in done {
-        match counted? {
-            Some(counts) => simulated.push(Simulated { counts, cpu_s }),
-            None => return Ok(None),
-        }
+        let Some(counts) = counted? else { return Ok(None) };
+        let replications = vec![Figures::of(&counts)];
+        simulated.push(Simulated { counts, replications, cpu_s });
     }
     Ok(is_whole.then_some(simulated))
+}
+
+/// Adds a further replication to what was simulated; says whether it was completed.
+///
+/// # Errors
+/// As for [`simulate`].
+pub fn replicate(
+    simulated: &mut [Simulated],
+    trace: &Trace,
+    life: Option<&Life>,
+    cells: &[Cell],
+    world: World<'_>,
+) -> Result<bool, ClusterError> {
+    let Some(more) = simulate(trace, life, cells, world)? else { return Ok(false) };
+    for (of, more) in simulated.iter_mut().zip(more) {
+        of.replications.extend(more.replications);
+        of.cpu_s += more.cpu_s;
+    }
+    Ok(true)
 }
 
 fn next<'a>(turn: &AtomicUsize, cells: &'a [Cell]) -> Option<(usize, &'a Cell)> {

@@ -2,12 +2,16 @@
 //! same requests.
 //!
 //! [`check`] says what is wrong with a cluster of a plan, [`cells`] makes of a plan what is
-//! simulated, [`simulate`] runs it.
+//! simulated, [`made`] the requests of a synthetic workload, [`simulate`] runs one on the other.
 
 mod cells;
 mod conduct;
+mod figures;
 mod levels;
+mod requests;
 
 pub use cells::{Cell, cells};
-pub use conduct::{Simulated, simulate};
+pub use conduct::{Simulated, World, replicate, simulate};
+pub use figures::{Estimated, Figures};
 pub use levels::check;
+pub use requests::{Requests, life, made};

@@ -13,7 +13,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 12] = [
+const PLANS: [&str; 14] = [
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nhttp = '2'\n[load]\nschedule = '500/s for 30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\n[load]\nusers = 3\nfor = '1s'\n[measure]\n",
@@ -26,6 +26,10 @@ const PLANS: [&str; 12] = [
      mttr = '5m'\n[balancer]\nqueue = 9\n[billing]\n[policy.LABEL]\nkind = 'fixed'\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[pool]\n[instance]\nmodel = 'server.json'\n",
     "[target]\nurl = 'cassandra://h/shop'\nrestart = 'sh again'\n[store]\n[load]\nusers = 3\nfor = '1s'\n",
+    "[workload]\nobjects = 9\n[workload.class.LABEL]\n[workload.class.other]\n[load]\nrate = '500/s'\nfor = '30s'\n\
+     [cluster]\nsize = '1GB'\n",
+    "[workload]\nrecurrence = '50%'\n[load]\nrate = '500/s'\nfor = '30s'\n[cluster]\n\
+     size = '1GB'\n",
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
 

@@ -6,7 +6,7 @@ use plimsoll_cache::cluster::{
 use plimsoll_cache::simulate::Total;
 use plimsoll_cache::size_class::SizeClass;
 use plimsoll_cache::trace::{Names, Trace};
-use plimsoll_report::{Clusters, DrawnCluster, clusters_page};
+use plimsoll_report::{Clusters, DrawnCluster, Estimate, clusters_page};
 
 /// Requests of the trace, and of each part of a course.
 pub(crate) const REQUESTS: u64 = 600;
@@ -20,6 +20,8 @@ pub(crate) struct One {
     pub(crate) levels: Vec<(&'static str, String)>,
     pub(crate) counts: Counts,
     pub(crate) moves: [Option<Moves>; 2],
+    pub(crate) replications: usize,
+    pub(crate) estimates: Vec<Estimate>,
 }
 
 /// All that a page is made of.
@@ -42,6 +44,8 @@ impl Made {
                 levels: &one.levels,
                 counts: &one.counts,
                 moves: one.moves,
+                replications: one.replications,
+                estimates: one.estimates.clone(),
             })
             .collect();
         clusters_page(&Clusters {
@@ -181,6 +185,8 @@ fn one(number: u64, label: &str, level: &str, (nodes, parents): (u64, u64)) -> O
         ],
         counts: counts(number, nodes, parents),
         moves: [None, (level == "carp").then_some(moves)],
+        replications: 1,
+        estimates: Vec::new(),
     }
 }
 

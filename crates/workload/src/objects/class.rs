@@ -8,8 +8,8 @@ use plimsoll_units::{ParseError, duration, show_duration_exact};
 use super::size_law::SizeLaw;
 use crate::distribution::Distribution;
 
-/// The longest label, in bytes.
-pub(super) const MAX_LABEL_BYTES: usize = 64;
+/// The longest label, bytes.
+pub const MAX_LABEL_BYTES: usize = 64;
 
 /// A class of objects.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@ use super::popularity::Popularity;
 use super::ranks::Ranks;
 use crate::random::Stream;
 
-/// The clients of a workload. Client k − 1 has rank k, and asks for as large a share of the requests
-/// as the law gives to that rank.
+/// The clients of a workload. Client k − 1 has rank k, and asks for as large a share of the
+/// requests as the law gives to that rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clients {
     /// How many; at least one.

@@ -13,8 +13,8 @@ pub enum WorkloadError {
     },
     /// A recurrence that is no share below 1.
     #[error(
-        "wanted a recurrence from 0 to below 1, found {found}: where nothing new is ever asked for, \
-         give the number of objects"
+        "wanted a recurrence from 0 to below 1, found {found}: give the number of objects where \
+         nothing new is ever asked for"
     )]
     Recurrence {
         /// What it is.

@@ -18,12 +18,12 @@
 //! # Population
 //!
 //! *Closed*: N objects, numbered 0 to N − 1; the working set is all of them, and object k − 1 has
-//! rank k. With *drift*, each so many requests a share of the objects change their ranks: m of them,
-//! at ranks (a + i · b) mod N for i from 0 to m − 1, a and b drawn and b without a common factor
-//! with N, move round one place in this row. Every rank changes as often as any other.
+//! rank k. With *drift*, each so many requests a share of the objects change their ranks: m of
+//! them, at ranks (a + i · b) mod N for i from 0 to m − 1, a and b drawn and b without a common
+//! factor with N, move round one place in this row. Every rank changes as often as any other.
 //!
-//! *Open*: with probability r, the *recurrence*, a request goes to the working set; else it asks for
-//! a new object, which nobody asked for before. The n-th new object has number n − 1. The first
+//! *Open*: with probability r, the *recurrence*, a request goes to the working set; else it asks
+//! for a new object, which nobody asked for before. The n-th new object has number n − 1. The first
 //! request of all is for a new one. The working set is
 //!
 //! - *growing*: all that came so far, the earlier the higher in rank: object k − 1 has rank k;
@@ -40,9 +40,9 @@
 //!
 //! # Determinism
 //!
-//! Equal workload and seed give equal requests and objects on every machine. Each purpose draws from
-//! a stream of its own, so that other sizes, lives or clients never change which objects are asked
-//! for.
+//! Equal workload and seed give equal requests and objects on every machine. Each purpose draws
+//! from a stream of its own, so that other sizes, lives or clients never change which objects are
+//! asked for.
 //!
 //! # Sources
 //!
@@ -52,9 +52,9 @@
 //! there, a frozen working set keeps its size and goes on moving, which is *drifting* here; its hot
 //! set is a stretch of neighbours at a random place that gets its share on top of what it gets
 //! anyway. Zipf-like popularity of web objects with exponents below 1: Breslau, Cao, Fan, Phillips
-//! and Shenker, *Web caching and Zipf-like distributions*, INFOCOM 1999. Sizes with a lognormal body
-//! and a Pareto tail: Barford and Crovella, *Generating representative web workloads*, SIGMETRICS
-//! 1998.
+//! and Shenker, *Web caching and Zipf-like distributions*, INFOCOM 1999. Sizes with a lognormal
+//! body and a Pareto tail: Barford and Crovella, *Generating representative web workloads*,
+//! SIGMETRICS 1998.
 
 mod catalogue;
 mod class;
@@ -73,7 +73,7 @@ mod window;
 mod workload;
 
 pub use catalogue::Catalogue;
-pub use class::{Class, Fresh};
+pub use class::{Class, Fresh, MAX_LABEL_BYTES};
 pub use clients::Clients;
 pub use error::WorkloadError;
 pub use name::{MAX_NAME_BYTES, number_of, write_name};

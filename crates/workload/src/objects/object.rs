@@ -4,8 +4,8 @@
 //!
 //! An object that changes has a period P and an age at time zero, a, uniform in 0..P: its cycles
 //! begin at c · P − a for every whole c, before time zero too. Cycle c holds one change, at
-//! P / 2 + v · P · (u − 1/2) from its beginning, where v is the class's variance and u, from 0 to 1,
-//! is a hash of the object and the cycle. The version at a time is the number of changes since
+//! P / 2 + v · P · (u − 1/2) from its beginning, where v is the class's variance and u, from 0 to
+//! 1, is a hash of the object and the cycle. The version at a time is the number of changes since
 //! the beginning of cycle 0: 0 or 1 at time zero. This is the life cycle of Web Polygraph.
 //!
 //! # Bytes
@@ -82,8 +82,8 @@ impl Object {
         cycle + u64::from(within >= self.life.change(cycle))
     }
 
-    /// When a version began, nanoseconds since the start, below zero before it; `None` for an object
-    /// that never changes.
+    /// When a version began, nanoseconds since the start, below zero before it; `None` for an
+    /// object that never changes.
     #[must_use]
     pub fn changed_ns(&self, version: u64) -> Option<i64> {
         let period = i128::from(self.period_ns()?);
@@ -106,8 +106,8 @@ impl Object {
         })
     }
 
-    /// How long a copy that leaves the origin at a time is fresh, nanoseconds; `u64::MAX` where it is
-    /// for ever.
+    /// How long a copy that leaves the origin at a time is fresh, nanoseconds; `u64::MAX` where it
+    /// is for ever.
     #[must_use]
     pub fn fresh_ns(&self, at_ns: u64) -> u64 {
         match self.fresh {
@@ -116,8 +116,8 @@ impl Object {
         }
     }
 
-    /// Writes the bytes of a version from `offset` on; gives how many there were, which is less than
-    /// `out` holds where the object ends before.
+    /// Writes the bytes of a version from `offset` on; gives how many there were, which is less
+    /// than `out` holds where the object ends before.
     ///
     /// *Cost*: about a nanosecond for eight bytes.
     pub fn fill(&self, version: u64, offset: u64, out: &mut [u8]) -> usize {

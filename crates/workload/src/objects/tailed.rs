@@ -4,9 +4,9 @@
 //! standard deviation σ, and the lognormal law without its cut has the mean that is given. With
 //! probability t it is Pareto, from c to the greatest size: density ∝ x^(−shape−1).
 //!
-//! Barford and Crovella, *Generating representative web workloads for network and server performance
-//! evaluation*, SIGMETRICS 1998, table 1: lognormal with μ = 9.357 and σ = 1.318 up to 133 kB, 7 %
-//! beyond with shape 1.1.
+//! Barford and Crovella, *Generating representative web workloads for network and server
+//! performance evaluation*, SIGMETRICS 1998, table 1: lognormal with μ = 9.357 and σ = 1.318 up to
+//! 133 kB, 7 % beyond with shape 1.1.
 
 use std::fmt;
 
@@ -33,8 +33,8 @@ const WANTED: &str = "lognormal+pareto with the body's mean and sigma, the tail'
                       and where it begins and ends: lognormal+pareto:10KiB,1.3,7%,1.1,133kB..50MB";
 
 impl Tailed {
-    /// Reads `10KiB,1.3,7%,1.1,133kB..50MB`: mean and σ of the body, share and shape of the tail, the
-    /// cut and the greatest size. The median of the body must not lie above the cut.
+    /// Reads `10KiB,1.3,7%,1.1,133kB..50MB`: mean and σ of the body, share and shape of the tail,
+    /// the cut and the greatest size. The median of the body must not lie above the cut.
     ///
     /// # Errors
     /// What is missing or out of its bounds, at its place.
@@ -112,8 +112,8 @@ impl Tailed {
         body.min(self.cut)
     }
 
-    /// The mean, bytes: of the body E[X | X ≤ c] = mean · Φ(z − σ) / Φ(z), z the normal value of the
-    /// cut.
+    /// The mean, bytes: of the body E[X | X ≤ c] = mean · Φ(z − σ) / Φ(z), z the normal value of
+    /// the cut.
     pub(super) fn mean(&self) -> f64 {
         let below = |z: f64| 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2);
         let z = self.highest();

@@ -4,9 +4,9 @@
 //! W + j takes the rank j · a mod W; so the newest holder of rank k came at j = k · a⁻¹ mod W, or a
 //! whole number of laps of W later. Nothing is stored.
 //!
-//! a is the whole number next to W / φ without a common factor with W: multiples of the golden ratio
-//! fill the circle most evenly (three-distance theorem, Sós 1958), so no stretch of ranks changes
-//! hands all at once.
+//! a is the whole number next to W / φ without a common factor with W: multiples of the golden
+//! ratio fill the circle most evenly (three-distance theorem, Sós 1958), so no stretch of ranks
+//! changes hands all at once.
 
 use super::drift::common_factor;
 

@@ -15,15 +15,18 @@ use super::error::RequestError;
 use crate::random::Stream;
 
 /// A Zipf distribution.
+///
+/// Ranks are looked at as multiples x / first of the first one, and H as the integral from there:
+/// far from rank 1 a steep law would otherwise be a difference of nearly equal numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zipf {
     first: f64,
     n: f64,
     exponent: f64,
-    /// H(first + 1/2) − h(first): the upper end of the hat over the first rank, whose bar is as
-    /// wide as its probability.
+    /// H(1 + 1/2 first) − h(1) / first: the upper end of the hat over the first rank, whose bar is
+    /// as wide as its probability.
     top: f64,
-    /// H(n + 1/2).
+    /// H((n + 1/2) / first).
     bottom: f64,
     /// A draw this near below its integer is accepted without a further look.
     sure: f64,
@@ -52,8 +55,8 @@ impl Zipf {
         #[expect(clippy::cast_precision_loss, reason = "ranks beyond 2^53 are not told apart")]
         let (first, n) = (*ranks.start() as f64, *ranks.end() as f64);
         let hat = Hat { exponent };
-        let top = hat.integral(first + 0.5) - hat.density(first);
-        let bottom = hat.integral(n + 0.5);
+        let top = hat.integral((first + 0.5) / first) - 1.0 / first;
+        let bottom = hat.integral((n + 0.5) / first);
         let sure = 2.0 - hat.inverse(hat.integral(2.5) - hat.density(2.0));
         Ok(Self { first, n, exponent, top, bottom, sure })
     }
@@ -61,11 +64,11 @@ impl Zipf {
     /// A rank: between 1 and n, or one of those that were given.
     #[must_use]
     pub fn sample(&self, stream: &mut Stream) -> u64 {
-        let hat = Hat { exponent: self.exponent };
+        let (hat, first) = (Hat { exponent: self.exponent }, self.first);
         loop {
             // 1 − uniform lies in (0, 1].
             let u = self.bottom + (1.0 - stream.uniform()) * (self.top - self.bottom);
-            let x = hat.inverse(u);
+            let x = first * hat.inverse(u);
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -73,10 +76,11 @@ impl Zipf {
                 reason = "between the first rank and n; the cast rounds down"
             )]
             let (rank, k) = {
-                let rank = (x + 0.5).clamp(self.first, self.n) as u64;
+                let rank = (x + 0.5).clamp(first, self.n) as u64;
                 (rank, rank as f64)
             };
-            if k - x <= self.sure || u >= hat.integral(k + 0.5) - hat.density(k) {
+            let low = || hat.integral((k + 0.5) / first) - hat.density(k / first) / first;
+            if k - x <= self.sure || u >= low() {
                 return rank;
             }
         }

@@ -1,5 +1,5 @@
-//! Requests of synthetic web workloads: popularity against exact probabilities, recurrence, hot set,
-//! drift, and golden values.
+//! Requests of synthetic web workloads: popularity against exact probabilities, recurrence, hot
+//! set, drift, and golden values.
 //!
 //! The statistical bounds are five standard errors of the statistic at a fixed seed, so a test
 //! fails because the law changed, not by chance.
@@ -119,6 +119,22 @@ fn the_hot_set_gets_its_share_and_no_more() {
         let got = asked.iter().filter(|&&object| object < size).count() as f64 / 1e5;
         let error = 5.0 * (requests * (1.0 - requests) / 1e5).sqrt();
         assert!((got - requests).abs() <= error, "{hot:?}: {got}");
+    }
+}
+
+#[test]
+fn a_steep_law_holds_far_from_the_first_rank_too() {
+    // Of 5 million, ranks from 100,001 on get a share by themselves.
+    let hot = HotSet { objects: 0.02, requests: 0.0 };
+    for exponent in [3.0, 10.0] {
+        let asked = objects(&closed(5_000_000, exponent, Some(hot)), 4, 50_000);
+        assert!(asked.iter().all(|&object| object >= 100_000));
+        // Of so many ranks the law is all but that of Pareto, cut at both ends.
+        let cut = 1.0 - 50_f64.powf(1.0 - exponent);
+        let places: Vec<f64> = asked.iter().map(|&object| object as f64 + 1.0).collect();
+        let law = |rank: f64| (1.0 - (rank / 1e5).powf(1.0 - exponent)) / cut;
+        let distance = ks_distance(&places, law);
+        assert!(distance < 2.2 / 50_000_f64.sqrt(), "{exponent}: {distance}");
     }
 }
 

@@ -6,6 +6,7 @@ use crate::terminal::paint::Paint;
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::simulate::{Cell, Comparison};
+use plimsoll_cache::trace::Trace;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
 use std::fmt::Write as _;
 
@@ -77,7 +78,11 @@ pub(super) fn align(out: &mut String, rows: &[Vec<String>], paint: Paint) {
 
 /// What the trace is, in a line or two.
 pub(super) fn about(opened: &Opened) -> String {
-    let trace = &opened.trace;
+    describe(&opened.trace, &format!("read as {}", opened.told.format), opened.cpu_s)
+}
+
+/// How much a trace has, and what it cost to come by.
+pub(super) fn describe(trace: &Trace, how: &str, cpu_s: f64) -> String {
     let mut out = format!(
         "{} requests of {} objects",
         show_count(trace.len() as u64),
@@ -87,8 +92,8 @@ pub(super) fn about(opened: &Opened) -> String {
         let _ = write!(out, " with {}", show_size(bytes));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
-    let cpu = show_duration((opened.cpu_s * 1e9) as u64);
-    let _ = writeln!(out, ", read as {} in {cpu} of processor time", opened.told.format);
+    let cpu = show_duration((cpu_s * 1e9) as u64);
+    let _ = writeln!(out, ", {how} in {cpu} of processor time");
     out
 }
 

@@ -131,7 +131,7 @@ fn columns(shown: &Shown<'_>) -> Vec<Column> {
     optional(from(Source::Sibling), "from siblings", |of| answered(of, Source::Sibling));
     optional(from(Source::Parent), "from parents", |of| answered(of, Source::Parent));
     let talks = shown.any(messages);
-    optional(talks, "messages a request", |of| significant(ratio(messages(of), of.requests)));
+    optional(talks, "messages a request", |of| significant(of.messages_per_request()));
     optional(talks, "their bytes a request", |of| {
         format!("{} B", significant(ratio(of.messages.bytes, of.requests)))
     });

@@ -5,6 +5,7 @@ mod cells;
 mod counting;
 mod course;
 mod members;
+mod replications;
 mod response;
 mod shown;
 mod sizes;
@@ -107,7 +108,10 @@ fn links(shown: &Shown<'_>) -> Vec<(&'static str, &'static str)> {
 }
 
 fn write_sections(m: &mut Markup, shown: &Shown<'_>) {
-    section(m, "cells", "All clusters", |m| cells::write(m, shown));
+    section(m, "cells", "All clusters", |m| {
+        cells::write(m, shown);
+        replications::write(m, shown);
+    });
     section(m, "sources", "Where answers come from", |m| sources::write(m, shown));
     section(m, "trade", "What to weigh", |m| trade::write(m, shown));
     section(m, "response", "Response times", |m| response::write(m, shown));

@@ -4,7 +4,7 @@
 use plimsoll_cache::cluster::Counts;
 
 use super::shown::Shown;
-use super::{mean_us, messages, ratio};
+use super::{mean_us, messages};
 use crate::chart::axis::Axis;
 use crate::chart::front::{self, Spot};
 use crate::chart::plot::{Plot, Table};
@@ -22,11 +22,8 @@ struct Figure {
 }
 
 const RESPONSE: Figure = Figure { name: "mean response time", unit: Unit::Micros, value: mean_us };
-const MESSAGES: Figure = Figure {
-    name: "messages a request",
-    unit: Unit::Mean,
-    value: |of| ratio(messages(of), of.requests),
-};
+const MESSAGES: Figure =
+    Figure { name: "messages a request", unit: Unit::Mean, value: Counts::messages_per_request };
 const MISSES: Figure = Figure { name: "miss ratio", unit: Unit::Share, value: Counts::miss_ratio };
 const BYTES: Figure =
     Figure { name: "byte miss ratio", unit: Unit::Share, value: Counts::byte_miss_ratio };

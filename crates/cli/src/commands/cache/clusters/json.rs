@@ -1,22 +1,28 @@
 //! Clusters as JSON.
 
-use super::super::{by_size, trace_json};
+use super::super::by_size;
 use super::Done;
 use plimsoll_cache::cluster::{Counts, Full, Moves, NodeCounts, Part, SOURCES, Source, Totals};
 use plimsoll_cache::trace::Trace;
-use plimsoll_experiment::caches::{Cell, Simulated};
+use plimsoll_experiment::caches::{Cell, Estimated, Figures, Simulated};
 use serde_json::{Map, Value, json};
 
 /// The result as a whole.
 pub(super) fn render(done: &Done) -> Value {
-    let of = |(cell, of)| result(&done.opened.trace, cell, of);
+    let of = |(cell, of)| {
+        let mut value = result(&done.asked.trace, cell, of);
+        if let (true, Some(object)) = (done.plan.repeat > 1, value.as_object_mut()) {
+            object.insert("replications".to_owned(), replications(of, &done.simulated[0]));
+        }
+        value
+    };
     let results: Vec<_> = done.cells.iter().zip(&done.simulated).map(of).collect();
     json!({
         "schema": 1,
-        "warnings": done.warnings,
+        "warnings": done.asked.warnings,
         "name": done.plan.name,
         "seed": done.plan.seed,
-        "trace": trace_json(&done.opened),
+        "trace": done.asked.json,
         "results": results,
     })
 }
@@ -77,6 +83,23 @@ fn response(counts: &Counts) -> Value {
         "p90": quantile(0.9),
         "p99": quantile(0.99),
         "max": ms(counts.response_ns.max()),
+    })
+}
+
+/// Means over replications with their intervals, and differences from the first cell.
+fn replications(of: &Simulated, first: &Simulated) -> Value {
+    let all = |estimated: Vec<Estimated>| -> Map<String, Value> {
+        let of = |one: Estimated| {
+            let Estimated { name, mean, ci95: (low, high) } = one;
+            (name.to_owned(), json!({ "mean": mean, "ci95": [low, high] }))
+        };
+        estimated.into_iter().map(of).collect()
+    };
+    json!({
+        "count": of.replications.len(),
+        "figures": all(Figures::estimated(&of.replications)),
+        "difference_from_first":
+            all(Figures::differences(&of.replications, &first.replications)),
     })
 }
 

@@ -1,10 +1,11 @@
-//! `plimsoll cache simulate PLAN`: clusters of caches compared on one trace.
+//! `plimsoll cache simulate PLAN`: clusters of caches compared on the same requests.
 
 mod json;
 mod report;
 mod table;
 
-use super::{Opened, open, usage, write_whole};
+use super::table::describe;
+use super::{open, seconds, trace_json, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -13,20 +14,34 @@ use crate::interrupt::Interrupts;
 use crate::terminal::error::{FlagError, UsageError};
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_experiment::caches::{Cell, Simulated, cells, check, simulate};
-use plimsoll_plan::{CachePlan, Setting};
+use plimsoll_cache::cluster::Life;
+use plimsoll_cache::trace::Trace;
+use plimsoll_experiment::caches::{
+    Cell, Simulated, World, cells, check, life, made, replicate, simulate,
+};
+use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting};
 use std::num::NonZeroUsize;
 
 /// Parts of the trace, each a point of a line over time.
 const PARTS: usize = 200;
 
+/// What caches are asked for, and what is said of it.
+pub(super) struct Asked {
+    trace: Trace,
+    life: Option<Life>,
+    /// As JSON has it.
+    json: serde_json::Value,
+    /// As a person reads it.
+    about: String,
+    warnings: Vec<String>,
+}
+
 /// Clusters that were compared.
 pub(super) struct Done {
-    pub(super) plan: CachePlan,
-    pub(super) opened: Opened,
-    pub(super) cells: Vec<Cell>,
-    pub(super) simulated: Vec<Simulated>,
-    pub(super) warnings: Vec<String>,
+    plan: CachePlan,
+    asked: Asked,
+    cells: Vec<Cell>,
+    simulated: Vec<Simulated>,
 }
 
 /// Runs the command.
@@ -39,21 +54,28 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     let cells = cells(&plan, PARTS).map_err(usage)?;
     let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
     let interrupts = Interrupts::watch()?;
-    let reading =
-        TraceFlags { format: plan.trace.format.clone(), columns: plan.trace.columns.clone() };
-    let opened = open(&plan.trace.file, &reading)?;
+    let asked = match &plan.asked {
+        CacheRequests::Recorded(trace) => recorded(trace, plan.seed)?,
+        CacheRequests::Made(of) => replication(of, plan.seed, 0)?,
+    };
     let quiet = args.quiet || args.json;
-    let progress = Progress::new(cells.len() as u64, "clusters", quiet, &interrupts);
-    let clock = plimsoll_load::clock::thread_cpu_ns;
-    let goes_on = || interrupts.count() == 0;
-    let done = simulate(&opened.trace, &cells, threads, clock, &goes_on, &|| progress.step());
-    progress.finish();
-    let Some(simulated) = done.map_err(usage)? else {
+    let all = cells.len() as u64 * u64::from(plan.repeat);
+    let progress = Progress::new(all, "clusters", quiet, &interrupts);
+    let world = World {
+        threads,
+        cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+        goes_on: &|| interrupts.count() == 0,
+        step: &|| progress.step(),
+    };
+    let first = simulate(&asked.trace, asked.life.as_ref(), &cells, world).map_err(usage)?;
+    let Some(mut simulated) = first else {
+        progress.finish();
         say("interrupted before every cluster was simulated");
         return Ok(Exit::Incomplete);
     };
-    let warnings = opened.told.warnings();
-    let done = Done { plan, opened, cells, simulated, warnings };
+    let is_whole = replicate_all(&plan, &mut simulated, &cells, world)?;
+    progress.finish();
+    let done = Done { plan, asked, cells, simulated };
     if args.json {
         print(&format!("{:#}\n", json::render(&done)))?;
     } else {
@@ -63,7 +85,26 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         write_whole(path, &report::render(&done, args.plan.as_deref().unwrap_or_default()))?;
         say(&format!("report: {}", path.display()));
     }
-    Ok(Exit::Held)
+    Ok(if is_whole { Exit::Held } else { Exit::Incomplete })
+}
+
+/// All replications after the first; says whether all were completed.
+fn replicate_all(
+    plan: &CachePlan,
+    simulated: &mut [Simulated],
+    cells: &[Cell],
+    world: World<'_>,
+) -> Result<bool> {
+    let CacheRequests::Made(of) = &plan.asked else { return Ok(true) };
+    for number in 1..plan.repeat {
+        let requests = made(of, plan.seed, number)?;
+        let life = requests.life.as_ref();
+        if !replicate(simulated, &requests.trace, life, cells, world).map_err(usage)? {
+            say(&format!("interrupted after {number} of {} replications", plan.repeat));
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The plan with the flags over it.
@@ -75,6 +116,7 @@ fn read(args: &CacheSimulate) -> Result<CachePlan> {
         ("trace.file", args.trace.as_ref().map(|file| file.display().to_string()), "--trace"),
         ("trace.format", args.reading.format.clone(), "--format"),
         ("trace.columns", args.reading.columns.clone(), "--columns"),
+        ("repeat", args.seeds.clone(), "--seeds"),
     ];
     let mut settings: Vec<Setting> = flags
         .into_iter()
@@ -85,4 +127,38 @@ fn read(args: &CacheSimulate) -> Result<CachePlan> {
         settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
     }
     Ok(CachePlan::parse(&text, path, &settings, &check)?)
+}
+
+/// A trace that is read.
+fn recorded(of: &CacheTrace, seed: u64) -> Result<Asked> {
+    let flags = TraceFlags { format: of.format.clone(), columns: of.columns.clone() };
+    let opened = open(&of.file, &flags)?;
+    Ok(Asked {
+        json: trace_json(&opened),
+        about: super::table::about(&opened),
+        warnings: opened.told.warnings(),
+        life: life(of, seed),
+        trace: opened.trace,
+    })
+}
+
+/// A replication that is made up.
+fn replication(of: &MadeRequests, seed: u64, number: u32) -> Result<Asked> {
+    let began_ns = plimsoll_load::clock::process_cpu_ns();
+    let requests = made(of, seed, number)?;
+    let cpu_s = seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
+    let trace = requests.trace;
+    Ok(Asked {
+        json: serde_json::json!({
+            "format": "synthetic",
+            "requests": trace.len(),
+            "objects": trace.distinct(),
+            "footprint_bytes": trace.footprint_bytes(),
+            "compile_cpu_s": cpu_s,
+        }),
+        about: describe(&trace, "made up", cpu_s),
+        warnings: requests.notes,
+        life: requests.life,
+        trace,
+    })
 }
