@@ -32,7 +32,7 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
     let ends = (low, greatest.max(1) as f64 / 1e3 * 1.2);
     for (place, group) in shown.groups.iter().enumerate() {
         super::folded(m, is_open(place), &group.label, |m| {
-            write_group(m, shown, place, group, ends)
+            write_group(m, shown, place, group, ends);
         });
     }
     write_quantiles(m, shown);
