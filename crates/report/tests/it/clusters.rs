@@ -62,6 +62,9 @@ fn reads(text: &str, value: f64) {
     assert!((found - value).abs() <= slack.max(0.0051 * value.abs()), "{text:?} of {value}");
 }
 
+/// A figure that clusters are compared by.
+type Figure = fn(&Counts) -> f64;
+
 fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
@@ -155,7 +158,7 @@ fn the_table_of_all_has_the_figures_that_were_counted() {
 fn the_lowest_of_each_measure_is_marked_and_no_other() {
     let made = three();
     let found = table(&made.page(), "cells-table");
-    let measures: [(&str, fn(&Counts) -> f64); 3] = [
+    let measures: [(&str, Figure); 3] = [
         ("miss ratio", Counts::miss_ratio),
         ("byte miss ratio", Counts::byte_miss_ratio),
         ("mean response", |of| of.response_ns.mean().unwrap()),
