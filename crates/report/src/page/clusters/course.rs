@@ -141,7 +141,9 @@ mod tests {
         assert_eq!(stretches(&counts), [(0.0, 5.0, 10.0), (10.0, 10.0, 10.0), (10.0, 20.0, 30.0)]);
         let points = points(&counts);
         assert_eq!(points, [(5.0, 1.0), (20.0, 0.25)]);
-        let levels = [2.0, 12.5, 30.0].map(|at| level(&points, at));
-        assert_eq!(levels, [1.0, 0.625, 0.25]);
+        let levels = |places: [f64; 3]| -> Vec<f64> {
+            places.into_iter().map(|at| level(&points, at)).collect()
+        };
+        assert_eq!(levels([2.0, 12.5, 30.0]), vec![1.0, 0.625, 0.25]);
     }
 }
