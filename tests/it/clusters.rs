@@ -211,6 +211,31 @@ fn the_table_has_a_row_a_cluster() {
 }
 
 #[test]
+fn the_report_has_every_cluster_and_is_called_after_the_plan() {
+    let place = place();
+    let all = ["cache", "simulate", "plan.toml", "--quiet", "--report", "clusters.html"];
+    let told = place.plimsoll(&all).ended_with(0).err;
+    assert!(told.contains("report: clusters.html"), "{told}");
+    let page = std::fs::read_to_string(place.path("clusters.html")).unwrap();
+    for text in [
+        "<h1>two of a shop</h1>",
+        "10 requests of shop.csv to 4 objects with 41 kB, simulated through 7 clusters",
+        "mesh · digest:every=2s",
+        "hierarchy · carp · hash",
+        "id=\"moves-table\"",
+        "protocol = carp, spread = hash",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!place.path("clusters.html.tmp").exists());
+    let unnamed = PLAN.split_once('\n').unwrap().1;
+    place.write("plan.toml", unnamed);
+    place.plimsoll(&all).ended_with(0);
+    let page = std::fs::read_to_string(place.path("clusters.html")).unwrap();
+    assert!(page.contains("<h1>plan</h1>"));
+}
+
+#[test]
 fn what_is_wrong_with_a_plan_is_said_in_its_place() {
     let place = place();
     let refused = |more: &[&str], wanted: &str| {

@@ -28,6 +28,7 @@ mod searched;
 mod view;
 
 use plimsoll_cache::bound::Bound;
+use plimsoll_cache::cluster::{Counts, Latency, Moves};
 use plimsoll_cache::curve::Point;
 use plimsoll_cache::simulate::{Cell, Comparison};
 use plimsoll_cache::trace::Trace;
@@ -134,6 +135,65 @@ pub struct Caches<'a> {
 #[must_use]
 pub fn caches_page(caches: &Caches<'_>) -> String {
     page::write_cached(caches)
+}
+
+/// Clusters of caches that were compared, as their page needs them.
+#[derive(Debug, Clone, Copy)]
+pub struct Clusters<'a> {
+    /// What the comparison is called.
+    pub name: &'a str,
+    /// What was asked for.
+    pub trace: &'a Trace,
+    /// What the trace is called; may be empty.
+    pub trace_name: &'a str,
+    /// What a reader should know of it, a sentence each.
+    pub warnings: &'a [String],
+    /// What each step cost, in all of them.
+    pub latency: Latency,
+    /// What was compared, in the order of the plan.
+    pub cells: &'a [DrawnCluster<'a>],
+}
+
+/// A cluster that was simulated, as its page needs it.
+#[derive(Debug, Clone)]
+pub struct DrawnCluster<'a> {
+    /// The label that the plan gives it and others like it.
+    pub label: &'a str,
+    /// How it is called: its label, and what distinguishes it from others of that.
+    pub name: String,
+    /// The level of every key.
+    pub levels: &'a [(&'static str, String)],
+    /// What was counted.
+    pub counts: &'a Counts,
+    /// What moves when a node, and when a parent, joins or leaves; none where no hash chooses one.
+    pub moves: [Option<Moves>; 2],
+    /// In how many replications it was simulated; the counts are those of the first.
+    pub replications: usize,
+    /// Its figures over the replications, the same in every cluster; empty where there is only one.
+    pub estimates: Vec<Estimate>,
+}
+
+/// A figure of a cluster over its replications.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// What it is, in snake case: a time where it ends in `_ms`, a number where it is `per_request`,
+    /// else a share.
+    pub name: &'static str,
+    /// The mean.
+    pub mean: f64,
+    /// The 95% interval of the mean.
+    pub ci95: (f64, f64),
+}
+
+/// Makes the page of clusters that were compared: all with their figures, where answers come from,
+/// what has to be weighed, response times, courses over the trace, and every node and parent.
+///
+/// # Cost
+/// Linear in the clusters, their members and the parts of the trace. A hundred clusters stay below
+/// 2 MB; of more than 200 those with the lowest miss ratios are shown.
+#[must_use]
+pub fn clusters_page(clusters: &Clusters<'_>) -> String {
+    page::write_clusters(clusters)
 }
 
 /// A miss-ratio curve, as its page needs it.

@@ -13,8 +13,14 @@ pub(crate) struct Sample {
     pub(crate) name: String,
     /// Its colour.
     pub(crate) tone: String,
-    /// Where its values lie on the axis, ascending; with none there is no line.
-    pub(crate) places: Vec<f64>,
+    /// Where its values lie on the axis, ascending, and how many at each place; with none there is
+    /// no line.
+    pub(crate) places: Vec<(f64, u64)>,
+}
+
+/// Values one by one, at places that ascend.
+pub(crate) fn one_by_one(places: impl IntoIterator<Item = f64>) -> Vec<(f64, u64)> {
+    places.into_iter().map(|place| (place, 1)).collect()
 }
 
 /// Several of them over one axis.
@@ -76,10 +82,10 @@ impl Cumulative<'_> {
         heads.extend(self.samples.iter().map(|of| (of.name.clone(), of.tone.clone())));
         let row = |&at: &f64| {
             let share = |of: &Sample| {
-                let below = of.places.partition_point(|&place| place <= at);
-                match of.places.len() {
+                let below = of.places.partition_point(|&(place, _)| place <= at);
+                match count(&of.places) {
                     0 => "–".to_owned(),
-                    all => per_cent(below as f64 / all as f64),
+                    all => per_cent(count(&of.places[..below]) as f64 / all as f64),
                 }
             };
             [vec![(self.show)(at)], self.samples.iter().map(share).collect()].concat()
@@ -91,16 +97,21 @@ impl Cumulative<'_> {
 
 /// The steps of an empirical distribution, from end to end of the axis; where many values are
 /// equal, one step.
-fn steps(places: &[f64], (start, end): (f64, f64)) -> Vec<(f64, f64)> {
-    let share = |count: usize| count as f64 / places.len() as f64;
+fn steps(places: &[(f64, u64)], (start, end): (f64, f64)) -> Vec<(f64, f64)> {
+    let all = count(places) as f64;
     let (mut points, mut below) = (vec![(start, 0.0)], 0);
-    for equal in places.chunk_by(|a, b| a.total_cmp(b).is_eq()) {
-        points.push((equal[0], share(below)));
-        below += equal.len();
-        points.push((equal[0], share(below)));
+    for equal in places.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
+        points.push((equal[0].0, below as f64 / all));
+        below += count(equal);
+        points.push((equal[0].0, below as f64 / all));
     }
     points.push((end, 1.0));
     points
+}
+
+/// How many values there are.
+fn count(places: &[(f64, u64)]) -> u64 {
+    places.iter().map(|(_, many)| many).sum()
 }
 
 #[cfg(test)]
@@ -109,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_distribution_climbs_from_nothing_to_all_and_equal_values_are_one_step() {
-        let found = steps(&[2.0, 2.0, 4.0, 5.0], (0.0, 10.0));
+        let found = steps(&one_by_one([2.0, 2.0, 4.0, 5.0]), (0.0, 10.0));
         let expected = [
             (0.0, 0.0),
             (2.0, 0.0),
@@ -121,5 +132,6 @@ mod tests {
             (10.0, 1.0),
         ];
         assert_eq!(found, expected);
+        assert_eq!(steps(&[(2.0, 2), (4.0, 1), (5.0, 1)], (0.0, 10.0)), expected);
     }
 }

@@ -7,7 +7,7 @@ use crate::markup::{Attribute, Markup};
 /// A name at a place of a plot.
 #[derive(Debug, Clone)]
 pub(crate) struct Label {
-    /// What is always shown.
+    /// What is always shown; empty where a point has no name, and must not be covered all the same.
     pub(crate) short: String,
     /// What follows where there is room; may be empty.
     pub(crate) name: String,
@@ -55,9 +55,13 @@ pub(super) fn write(m: &mut Markup, labels: &[Label], place: impl Fn(&Label) -> 
     let points: Vec<(f64, f64)> = labels.iter().map(place).collect();
     let characters =
         |label: &Label| label.short.chars().count() + 1 + label.name.chars().count().min(MOST_NAME);
-    let lengths: Vec<usize> = labels.iter().map(characters).collect();
+    let length = |label: &Label| if label.short.is_empty() { 0 } else { characters(label) };
+    let lengths: Vec<usize> = labels.iter().map(length).collect();
     let places = places(&points, &lengths);
     for ((label, (x, y)), (anchor, dx, dy)) in labels.iter().zip(points).zip(places) {
+        if label.short.is_empty() {
+            continue;
+        }
         let (x, y) = (frame::percent(x), frame::from_top(1.0 - y));
         let attributes: &[Attribute<'_>] = &[
             ("class", &"point"),
@@ -143,6 +147,10 @@ mod tests {
         let page = m.finish();
         assert!(page.contains("<tspan class=\"long\"> &lt;b&gt;") && page.contains('…'), "{page}");
         assert_eq!(page.matches("tspan class").count(), 1);
+        let mut m = Markup::default();
+        let (short, name) = (String::new(), String::new());
+        write(&mut m, &[Label { short, name, at: (0.5, 0.5) }], |label| label.at);
+        assert_eq!(m.finish(), "", "a point without a name");
         assert_eq!(shortened("four", 4), "four");
     }
 

@@ -2,11 +2,13 @@
 
 mod around;
 pub(crate) mod axis;
+pub(crate) mod bars;
 pub(crate) mod boxes;
 pub(crate) mod contour;
 pub(crate) mod cumulative;
 pub(crate) mod figure;
 mod frame;
+pub(crate) mod front;
 pub(crate) mod heat;
 pub(crate) mod label;
 mod lines;

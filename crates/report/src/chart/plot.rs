@@ -315,24 +315,29 @@ impl Table {
     pub(crate) fn write(&self, m: &mut Markup) {
         m.tag("details", &[], |m| {
             m.leaf("summary", &[], self.summary);
-            m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
-                m.tag("table", &[("id", &self.id)], |m| {
-                    m.tag("thead", &[], |m| {
-                        m.tag("tr", &[], |m| {
-                            for (head, class) in &self.heads {
-                                m.leaf("th", &[("scope", &"col"), ("class", class)], head);
-                            }
-                        });
-                    });
-                    m.tag("tbody", &[], |m| {
-                        for row in &self.rows {
-                            m.tag("tr", &[], |m| {
-                                for (column, cell) in row.iter().enumerate() {
-                                    m.leaf(if column == 0 { "th" } else { "td" }, &[], cell);
-                                }
-                            });
+            self.write_open(m);
+        });
+    }
+
+    /// Writes the table, open.
+    pub(crate) fn write_open(&self, m: &mut Markup) {
+        m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
+            m.tag("table", &[("id", &self.id)], |m| {
+                m.tag("thead", &[], |m| {
+                    m.tag("tr", &[], |m| {
+                        for (head, class) in &self.heads {
+                            m.leaf("th", &[("scope", &"col"), ("class", class)], head);
                         }
                     });
+                });
+                m.tag("tbody", &[], |m| {
+                    for row in &self.rows {
+                        m.tag("tr", &[], |m| {
+                            for (column, cell) in row.iter().enumerate() {
+                                m.leaf(if column == 0 { "th" } else { "td" }, &[], cell);
+                            }
+                        });
+                    }
                 });
             });
         });

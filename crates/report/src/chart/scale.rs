@@ -1,7 +1,10 @@
 //! Where a value stands on an axis, and which round values get a tick.
 //!
 //! Ticks are 1, 2 or 5 times a power of ten. A linear scale always starts at zero, so that twice
-//! the height is twice the value; only where values lie below zero it starts below it.
+//! the height is twice the value; only where values lie below zero it starts below it. Points that
+//! are compared with each other, and have no height, may stand over a [`Range`] instead.
+
+use super::range::Range;
 
 /// A scale of the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +25,8 @@ pub(crate) enum Scale {
         /// The distance of ticks.
         step: f64,
     },
+    /// The values of a range, which need not begin at zero: for points alone.
+    Over(Range),
     /// From `low` to `high`, both above zero.
     Log {
         /// The value at the lower end.
@@ -75,6 +80,7 @@ impl Scale {
         let share = match self {
             Self::Linear { top, .. } => value / top,
             Self::Across { low, high, .. } => (value - low) / (high - low),
+            Self::Over(range) => range.at(value),
             Self::Log { low, high } => (value / low).ln() / (high / low).ln(),
         };
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
@@ -84,9 +90,9 @@ impl Scale {
     pub(crate) fn holds(self, value: f64) -> bool {
         match self {
             Self::Linear { top, .. } => (0.0..=top).contains(&value),
-            Self::Across { low, high, .. } | Self::Log { low, high } => {
-                (low..=high).contains(&value)
-            }
+            Self::Across { low, high, .. }
+            | Self::Over(Range { low, high, .. })
+            | Self::Log { low, high } => (low..=high).contains(&value),
         }
     }
 
@@ -94,7 +100,9 @@ impl Scale {
     pub(crate) fn top(self) -> f64 {
         match self {
             Self::Linear { top, .. } => top,
-            Self::Across { high, .. } | Self::Log { high, .. } => high,
+            Self::Across { high, .. } | Self::Over(Range { high, .. }) | Self::Log { high, .. } => {
+                high
+            }
         }
     }
 
@@ -102,7 +110,7 @@ impl Scale {
     pub(crate) fn is_base(self, tick: f64) -> bool {
         match self {
             Self::Across { step, .. } => tick.abs() < step / 2.0,
-            Self::Linear { .. } | Self::Log { .. } => self.at(tick) <= 0.0,
+            Self::Linear { .. } | Self::Over(_) | Self::Log { .. } => self.at(tick) <= 0.0,
         }
     }
 
@@ -111,6 +119,7 @@ impl Scale {
         match self {
             Self::Linear { top, step } => even_ticks(0.0, top, step),
             Self::Across { low, high, step } => even_ticks(low, high, step),
+            Self::Over(range) => range.ticks(),
             Self::Log { low, high } => log_ticks(low, high),
         }
     }

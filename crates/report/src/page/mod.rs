@@ -3,6 +3,7 @@
 mod asked;
 mod cached;
 mod capacity;
+mod clusters;
 mod compared;
 mod counting;
 mod distribution;
@@ -22,6 +23,8 @@ use crate::chart::heat;
 use crate::markup::Markup;
 use crate::view::View;
 
+/// By which one among several is called.
+const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Most buckets of the heat map.
 const BUCKETS: usize = 48;
 
@@ -74,12 +77,11 @@ impl Content<'_> {
     }
 }
 
-/// The letter of one among several.
+/// The letter of one among several; after Z come AA, AB and so on, as columns of a sheet are named.
 fn letter(index: usize) -> String {
-    match u8::try_from(index) {
-        Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
-        _ => format!("no. {}", index + 1),
-    }
+    let before =
+        if index < LETTERS.len() { String::new() } else { letter(index / LETTERS.len() - 1) };
+    before + &LETTERS[index % LETTERS.len()..][..1]
 }
 
 /// Gives each of several runs a letter, by which the page speaks of it.
@@ -123,6 +125,7 @@ pub(crate) fn heat_edges(views: &[View]) -> Vec<f64> {
 }
 
 pub(crate) use cached::{write as write_cached, write_curves};
+pub(crate) use clusters::write as write_clusters;
 pub(crate) use compared::write as write_compared;
 pub(crate) use simulated::write as write_simulated;
 
@@ -220,4 +223,15 @@ fn figures(m: &mut Markup, id: &str, title: &str, words: Option<&str>, figures: 
             }
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::letter;
+
+    #[test]
+    fn after_the_last_letter_come_two() {
+        let found = [0, 25, 26, 27, 51, 52, 701, 702].map(letter);
+        assert_eq!(found, ["A", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]);
+    }
 }

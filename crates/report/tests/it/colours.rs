@@ -88,3 +88,81 @@ fn the_heat_maps_levels_are_in_order_of_lightness() {
         assert!(ordered, "dark {dark}: {levels:?}");
     }
 }
+
+/// The parts of a stacked bar, by their order; the last is hollow: so much of its colour.
+const PARTS: [&str; 5] = ["c5", "c8", "c6", "c9", "c7"];
+const HOLLOW: f64 = 0.16;
+/// Colours that differ by less are taken for one; of CIE 1976's difference 2.3 is just seen.
+const LEAST_DIFFERENCE: f64 = 15.0;
+
+/// How colours look without one kind of cone, in linear light: Machado, Oliveira and Fernandes
+/// (IEEE TVCG 15(6), 2009), table of severity 1.0.
+const BLINDNESS: [(&str, [[f64; 3]; 3]); 4] = [
+    ("none", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+    (
+        "protan",
+        [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ],
+    ),
+    (
+        "deutan",
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ],
+    ),
+    (
+        "tritan",
+        [
+            [1.255_528, -0.076_749, -0.178_779],
+            [-0.078_411, 0.930_809, 0.147_602],
+            [0.004_733, 0.691_367, 0.303_900],
+        ],
+    ),
+];
+
+/// A colour in CIE L*a*b* of D65, as it looks with a kind of blindness.
+fn lab(colour: [f64; 3], blindness: &[[f64; 3]; 3]) -> [f64; 3] {
+    let linear =
+        colour.map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
+    let times = |row: &[f64; 3], of: [f64; 3]| row.iter().zip(of).map(|(a, b)| a * b).sum::<f64>();
+    let seen = [0, 1, 2].map(|row| times(&blindness[row], linear).clamp(0.0, 1.0));
+    let white = [0.950_47, 1.0, 1.088_83];
+    let to_xyz = [
+        [0.412_456, 0.357_576, 0.180_437],
+        [0.212_673, 0.715_152, 0.072_175],
+        [0.019_334, 0.119_192, 0.950_304],
+    ];
+    let [x, y, z] = [0, 1, 2].map(|row| {
+        let t: f64 = times(&to_xyz[row], seen) / white[row];
+        if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 }
+    });
+    [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+}
+
+/// Any two parts may stand side by side, where those between them are nothing.
+#[test]
+fn parts_of_a_bar_are_told_apart_by_the_colour_blind_in_both_schemes() {
+    for dark in [false, true] {
+        let colours = colours(dark);
+        let surface = colours["surface"];
+        let mut parts = PARTS.map(|tone| colours[tone]);
+        let hollow = parts[4];
+        parts[4] = [0, 1, 2].map(|c| HOLLOW * hollow[c] + (1.0 - HOLLOW) * surface[c]);
+        for (kind, matrix) in &BLINDNESS {
+            for (n, &a) in parts.iter().enumerate() {
+                for (other, &b) in parts.iter().enumerate().skip(n + 1) {
+                    let (a, b) = (lab(a, matrix), lab(b, matrix));
+                    let found = (0..3).map(|c| (a[c] - b[c]).powi(2)).sum::<f64>().sqrt();
+                    let pair = (PARTS[n], PARTS[other]);
+                    assert!(found >= LEAST_DIFFERENCE, "{pair:?}, dark {dark}, {kind}: {found:.1}");
+                }
+            }
+        }
+    }
+    assert!(STYLE.contains(".part.hollow { fill-opacity: .16;"));
+}

@@ -9,10 +9,12 @@
 #![expect(clippy::cast_possible_truncation, reason = "made-up figures are small")]
 
 mod capacity;
+mod clusters;
 mod colours;
 mod comparison;
 mod golden;
 mod made;
+mod made_clusters;
 mod made_simulation;
 mod page;
 mod parser;

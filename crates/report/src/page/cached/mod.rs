@@ -17,11 +17,11 @@ use crate::Caches;
 use crate::chart::unit::whole;
 
 /// Colours of policies, in order; more policies take them dashed, then dotted.
-const TONES: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c8", "c9"];
+pub(super) const TONES: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c8", "c9"];
 const STROKES: [&str; 3] = ["", " dash", " thin"];
 
-/// The classes of the line of a policy by its number.
-fn tone(policy: usize) -> String {
+/// The classes of the line of a policy, or of another that is compared, by its number.
+pub(super) fn tone(policy: usize) -> String {
     let stroke = STROKES[(policy / TONES.len()) % STROKES.len()];
     format!("{}{stroke}", TONES[policy % TONES.len()])
 }

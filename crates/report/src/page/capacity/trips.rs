@@ -6,7 +6,7 @@ use plimsoll_capacity::trips::{AtLoad, Load, SPIKE_NS};
 
 use super::staircase::over_time;
 use crate::chart::axis::Axis;
-use crate::chart::cumulative::{Cumulative, Sample};
+use crate::chart::cumulative::{Cumulative, Sample, one_by_one};
 use crate::chart::plot::{Key, Level, Line, Plot, Table};
 use crate::chart::scale::Scale;
 use crate::chart::unit::{Unit, micros, per_cent, whole};
@@ -60,7 +60,7 @@ fn scale(trips: impl Iterator<Item = f64>) -> (f64, f64) {
         .fold((f64::INFINITY, 0.0_f64), |(low, high), us| (low.min(us), high.max(us)));
     match Scale::log(low, high) {
         Scale::Log { low, high } => (low, high),
-        Scale::Linear { top, .. } | Scale::Across { high: top, .. } => (top / 10.0, top),
+        other => (other.top() / 10.0, other.top()),
     }
 }
 
@@ -93,7 +93,7 @@ fn distribution(searched: &Searched, index: usize) -> Option<(Plot, Table)> {
     let sample = |(name, tone, values): (&str, &str, Vec<f64>)| Sample {
         name: name.to_owned(),
         tone: tone.to_owned(),
-        places: values.into_iter().map(f64::ln).collect(),
+        places: one_by_one(values.into_iter().map(f64::ln)),
     };
     let mark = spike(searched).filter(|level| (low..=high).contains(&level.value));
     let cumulative = Cumulative {

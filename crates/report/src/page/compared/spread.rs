@@ -5,7 +5,7 @@ use plimsoll_capacity::compared::{Compared, Group};
 use super::toned;
 use crate::chart::axis::Axis;
 use crate::chart::boxes::{Boxes, Row};
-use crate::chart::cumulative::{Cumulative, Sample};
+use crate::chart::cumulative::{Cumulative, Sample, one_by_one};
 use crate::chart::plot::{Plot, Table};
 use crate::chart::range::Range;
 use crate::chart::unit::{Unit, significant};
@@ -93,7 +93,7 @@ fn distribution(compared: &Compared, range: Range) -> (Plot, Table) {
     let sample = |(tone, group): (&'static str, &Group)| Sample {
         name: group.group.clone(),
         tone: tone.to_owned(),
-        places: sorted(group),
+        places: one_by_one(sorted(group)),
     };
     let cumulative = Cumulative {
         id: "distribution".to_owned(),

@@ -6,43 +6,34 @@ use plimsoll_elastic::result::PolicyResult;
 use super::fields::{DASH, Show};
 use super::letter;
 use crate::chart::axis::Axis;
-use crate::chart::label::Label;
-use crate::chart::plot::{Key, Line, Plot, Table};
+use crate::chart::front::{self, Spot};
+use crate::chart::plot::{Plot, Table};
 use crate::chart::range::Range;
 use crate::chart::scale::Scale;
-use crate::chart::symbol::Symbol;
 use crate::chart::unit::{Unit, per_cent};
 use crate::markup::Markup;
 
 /// From this ratio of the most to the least, losses stand on a logarithmic axis.
 const FAR: f64 = 30.0;
-/// The colours of the front, and of what it beats.
-const ON: &str = "c0";
-const OFF: &str = "c7";
 
 /// A policy in the chart.
 struct Point<'a> {
     index: usize,
     policy: &'a PolicyResult,
     /// One that costs no more and loses no more, and is better in one of them.
-    beaten_by: Option<&'a PolicyResult>,
-}
-
-fn beats(a: &PolicyResult, b: &PolicyResult) -> bool {
-    a.cost <= b.cost && a.lost <= b.lost && (a.cost < b.cost || a.lost < b.lost)
+    beaten_by: Option<usize>,
 }
 
 /// The policies by cost, those with equal cost by loss.
 fn points(policies: &[PolicyResult]) -> Vec<Point<'_>> {
-    let is_drawn = |(_, policy): &(usize, &PolicyResult)| {
+    let is_drawn = |policy: &PolicyResult| {
         policy.cost.is_finite() && policy.lost.is_finite() && policy.cost >= 0.0
     };
-    let point = |(index, policy)| Point {
-        index,
-        policy,
-        beaten_by: policies.iter().find(|other| beats(other, policy)),
-    };
-    let mut points: Vec<_> = policies.iter().enumerate().filter(is_drawn).map(point).collect();
+    let figures: Vec<(f64, f64)> =
+        policies.iter().map(|policy| (policy.cost, policy.lost)).collect();
+    let all = policies.iter().zip(front::beaten_by(&figures)).enumerate();
+    let point = |(index, (policy, beaten_by))| Point { index, policy, beaten_by };
+    let mut points: Vec<_> = all.map(point).filter(|point| is_drawn(point.policy)).collect();
     points.sort_by(|a, b| {
         let by_cost = a.policy.cost.total_cmp(&b.policy.cost);
         by_cost.then(a.policy.lost.total_cmp(&b.policy.lost))
@@ -58,7 +49,7 @@ pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
         return;
     }
     let currency = &simulation.about.currency;
-    let table = table(&points, currency);
+    let table = table(&points, &simulation.result.policies, currency);
     m.tag("div", &[("class", &"figures")], |m| {
         plot(&points, currency, &table).write(m, &[&table]);
     });
@@ -106,27 +97,20 @@ fn plot(points: &[Point<'_>], currency: &str, table: &Table) -> Plot {
         range.note()
     );
     plot.measure = format!("requests lost, over cost in {currency}");
-    plot.keys.push(Key::Symbol(Symbol::Disc, ON, "on the front"));
-    if points.iter().any(|of| of.beaten_by.is_some()) {
-        plot.keys.push(Key::Symbol(Symbol::Square, OFF, "not on it"));
-    }
-    let mut named: Vec<&Point<'_>> = points.iter().collect();
-    named.sort_by_key(|point| point.index);
-    let key = |point: &Point<'_>| Key::Letter(letter(point.index), point.policy.label.clone());
-    plot.keys.extend(named.into_iter().map(key));
-    for point in points {
-        let is_beaten = point.beaten_by.is_some();
-        let (symbol, tone) = if is_beaten { (Symbol::Square, OFF) } else { (Symbol::Disc, ON) };
-        let at = (point.policy.cost, point.policy.lost);
-        plot.symbols.push((symbol, tone, at));
-        let (short, name) = (letter(point.index), point.policy.label.clone());
-        plot.labels.push(Label { short, name, at });
-        plot.lines.push(Line { class: format!("{tone} thin"), pieces: intervals(point.policy) });
-    }
-    plot.lines.push(Line { class: "c7 dash".to_owned(), pieces: vec![front(points, range.high)] });
     plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
-    plot.rows = places(points, (range.low, range.high));
+    front::put(&mut plot, &points.iter().map(spot).collect::<Vec<_>>());
     plot
+}
+
+fn spot(point: &Point<'_>) -> Spot {
+    Spot {
+        index: point.index,
+        short: letter(point.index),
+        name: point.policy.label.clone(),
+        at: (point.policy.cost, point.policy.lost),
+        bars: intervals(point.policy),
+        beaten_by: point.beaten_by,
+    }
 }
 
 /// The bars of a policy's intervals, one across and one upright.
@@ -138,33 +122,7 @@ fn intervals(policy: &PolicyResult) -> Vec<Vec<(f64, f64)>> {
     across.into_iter().chain(upright).collect()
 }
 
-/// The front as steps to the right end: at each cost, the least that is lost for it.
-fn front(points: &[Point<'_>], end: f64) -> Vec<(f64, f64)> {
-    let mut line: Vec<(f64, f64)> = Vec::new();
-    for point in points.iter().filter(|point| point.beaten_by.is_none()) {
-        let (cost, lost) = (point.policy.cost, point.policy.lost);
-        if let Some(&(_, before)) = line.last() {
-            line.push((cost, before));
-        }
-        line.push((cost, lost));
-    }
-    if let Some(&(_, last)) = line.last() {
-        line.push((end, last));
-    }
-    line
-}
-
-/// Where the read-out finds each point: half way to its neighbours.
-fn places(points: &[Point<'_>], (start, end): (f64, f64)) -> Vec<(f64, f64, f64)> {
-    let costs: Vec<f64> = points.iter().map(|of| of.policy.cost).collect();
-    let place = |(index, &cost): (usize, &f64)| {
-        let from = if index == 0 { start } else { f64::midpoint(costs[index - 1], cost) };
-        (from, cost, costs.get(index + 1).map_or(end, |&next| f64::midpoint(cost, next)))
-    };
-    costs.iter().enumerate().map(place).collect()
-}
-
-fn table(points: &[Point<'_>], currency: &str) -> Table {
+fn table(points: &[Point<'_>], policies: &[PolicyResult], currency: &str) -> Table {
     let heads = ["policy", "cost", "95%", "lost", "95%", "of those due", "beaten by"];
     let row = |point: &Point<'_>| {
         let policy = point.policy;
@@ -180,7 +138,7 @@ fn table(points: &[Point<'_>], currency: &str) -> Table {
             Show::Count.text(policy.lost, currency),
             between("lost", Show::Count),
             if share.is_finite() { per_cent(share) } else { DASH.to_owned() },
-            point.beaten_by.map_or_else(|| "none".to_owned(), |by| by.label.clone()),
+            point.beaten_by.map_or_else(|| "none".to_owned(), |by| policies[by].label.clone()),
         ]
     };
     let heads = heads.map(|head| (head.to_owned(), String::new())).into();

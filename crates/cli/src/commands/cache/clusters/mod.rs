@@ -1,10 +1,11 @@
 //! `plimsoll cache simulate PLAN`: clusters of caches compared on the same requests.
 
 mod json;
+mod report;
 mod table;
 
 use super::table::describe;
-use super::{open, seconds, trace_json, usage};
+use super::{open, seconds, trace_json, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -79,6 +80,10 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         print(&format!("{:#}\n", json::render(&done)))?;
     } else {
         print(&table::render(&done))?;
+    }
+    if let Some(path) = &args.report {
+        write_whole(path, &report::render(&done, args.plan.as_deref().unwrap_or_default()))?;
+        say(&format!("report: {}", path.display()));
     }
     Ok(if is_whole { Exit::Held } else { Exit::Incomplete })
 }

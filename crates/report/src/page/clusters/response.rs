@@ -1,0 +1,129 @@
+//! How response times are distributed: cumulative shares on a logarithmic axis, where every place
+//! that answers come from is a step; and their quantiles as a table.
+
+use plimsoll_stats::Histogram;
+
+use super::cells::quantile;
+use super::mean_us;
+use super::shown::{Group, Shown, is_open};
+use crate::chart::axis::Axis;
+use crate::chart::cumulative::{Cumulative, Sample};
+use crate::chart::plot::Table;
+use crate::chart::unit::{Unit, micros};
+use crate::markup::Markup;
+
+/// Places of the axis that answers are gathered at: a pixel or two of a wide screen.
+const PLACES: f64 = 500.0;
+/// The quantiles of the table.
+const QUANTILES: [(f64, &str); 5] =
+    [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
+
+/// Writes a chart a group, and the table of all.
+pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+    let histograms = || shown.all.iter().map(|(_, cell)| &cell.counts.response_ns);
+    let least = histograms().filter_map(Histogram::min).min();
+    let greatest = histograms().filter_map(Histogram::max).max();
+    let (Some(least), Some(greatest)) = (least, greatest) else {
+        m.leaf("p", &[("class", &"nothing")], "Nothing to draw: there is no answer.");
+        return;
+    };
+    // Below a nanosecond there is nothing to tell apart.
+    let low = least.max(1) as f64 / 1e3 / 1.2;
+    let ends = (low, greatest.max(1) as f64 / 1e3 * 1.2);
+    for (place, group) in shown.groups.iter().enumerate() {
+        super::folded(m, is_open(place), &group.label, |m| {
+            write_group(m, shown, place, group, ends);
+        });
+    }
+    write_quantiles(m, shown);
+}
+
+fn write_group(
+    m: &mut Markup,
+    shown: &Shown<'_>,
+    place: usize,
+    group: &Group,
+    (low, high): (f64, f64),
+) {
+    let ends = (low.ln(), high.ln());
+    let sample = |&number: &usize| Sample {
+        name: shown.name(number),
+        tone: group.tone(number),
+        places: places(&shown.counts(number).response_ns, ends),
+    };
+    let title = "Share of answers that took no longer";
+    let cumulative = Cumulative {
+        id: format!("response-{place}"),
+        table: format!("response-table-{place}"),
+        title: super::of_label(title, &group.label),
+        note: format!(
+            "The further to the left a line is, the better. Each place that answers come from is a \
+             rise of its own, larger objects to its right.{}",
+            group.note("the table at the end")
+        ),
+        measure: "share of requests, over response time".to_owned(),
+        axis: Axis::Log { low, high, unit: Unit::Micros },
+        ends,
+        samples: group.lines.iter().map(sample).collect(),
+        mark: None,
+        show: &|place| micros(place.exp()),
+    };
+    let (plot, table) = cumulative.draw();
+    m.tag("div", &[("class", &"figures after")], |m| plot.write(m, &[&table]));
+}
+
+/// Where answers lie on the axis, gathered at its places: the highest value of each bucket, as
+/// quantiles report it, so that a line is never ahead of the truth.
+fn places(histogram: &Histogram, (start, end): (f64, f64)) -> Vec<(f64, u64)> {
+    let step = (end - start) / PLACES;
+    let mut places: Vec<(f64, u64)> = Vec::new();
+    for bucket in histogram.buckets() {
+        let at = (bucket.highest().max(1) as f64 / 1e3).ln();
+        let place = (start + ((at - start) / step).ceil() * step).clamp(start, end);
+        match places.last_mut() {
+            Some((last, many)) if *last >= place => *many += bucket.count,
+            _ => places.push((place, bucket.count)),
+        }
+    }
+    places
+}
+
+fn write_quantiles(m: &mut Markup, shown: &Shown<'_>) {
+    let heads = ["cluster", "mean"].into_iter().chain(QUANTILES.map(|of| of.1)).chain(["maximum"]);
+    let row = |number: usize| {
+        let counts = shown.counts(number);
+        let max = counts.response_ns.max();
+        let mut row = vec![shown.name(number), micros(mean_us(counts))];
+        row.extend(QUANTILES.map(|(at, _)| quantile(counts, at)));
+        row.push(max.map_or_else(|| "–".to_owned(), |ns| micros(ns as f64 / 1e3)));
+        row
+    };
+    let table = Table {
+        id: "quantiles-table".to_owned(),
+        summary: "Response times of all clusters",
+        heads: heads.map(|head| (head.to_owned(), String::new())).collect(),
+        rows: (0..shown.all.len()).map(row).collect(),
+    };
+    table.write(m);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_gathered_in_order_and_none_is_lost() {
+        let mut histogram = Histogram::new();
+        for ns in [20_000, 20_010, 200_000, 80_000_000, 81_000_000] {
+            histogram.record_n(ns, 3);
+        }
+        let ends = (10.0f64.ln(), 100_000.0f64.ln());
+        let found = places(&histogram, ends);
+        assert_eq!(found.iter().map(|(_, many)| many).sum::<u64>(), 15);
+        assert!(found.windows(2).all(|two| two[0].0 < two[1].0));
+        // 20 µs and 20.01 µs share a place, which is above them by less than a step.
+        let step = (ends.1 - ends.0) / PLACES;
+        let (at, many) = found[0];
+        assert!(many == 6 && at >= 20.01f64.ln() && at < 20.1f64.ln() + step, "{at} {many}");
+    }
+}

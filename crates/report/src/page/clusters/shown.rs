@@ -1,0 +1,140 @@
+//! What the page shows of the clusters: which of them, by what letter, and which share a plot.
+
+use plimsoll_cache::cluster::Counts;
+
+use crate::page::cached::tone;
+use crate::page::letter;
+use crate::{Clusters, DrawnCluster};
+
+/// Most clusters of a page.
+const MOST: usize = 200;
+/// Most lines of a plot.
+const MOST_LINES: usize = 8;
+/// Most plots of a section that are open.
+const MOST_OPEN: usize = 6;
+
+/// The clusters of a page.
+pub(super) struct Shown<'a> {
+    /// All that was simulated.
+    pub(super) of: &'a Clusters<'a>,
+    /// Those that are shown, in their order; each with its letter.
+    pub(super) all: Vec<(String, &'a DrawnCluster<'a>)>,
+    /// Which of them share a plot.
+    pub(super) groups: Vec<Group>,
+}
+
+/// Clusters of one plot, by their numbers.
+pub(super) struct Group {
+    /// Their label; empty where all are in one plot.
+    pub(super) label: String,
+    /// All of them.
+    pub(super) all: Vec<usize>,
+    /// Those with a line, which are those with the fewest misses.
+    pub(super) lines: Vec<usize>,
+}
+
+impl<'a> Shown<'a> {
+    /// All clusters; of very many, those with the lowest miss ratios.
+    pub(super) fn of(of: &'a Clusters<'a>) -> Self {
+        let counts: Vec<&Counts> = of.cells.iter().map(|cell| cell.counts).collect();
+        let kept = fewest_misses(&counts, (0..counts.len()).collect(), MOST);
+        let cell = |number: usize| (letter(number), &of.cells[number]);
+        let all: Vec<_> = kept.into_iter().map(cell).collect();
+        Self { of, groups: groups(&all), all }
+    }
+
+    /// The counts of one.
+    pub(super) fn counts(&self, number: usize) -> &'a Counts {
+        self.all[number].1.counts
+    }
+
+    /// The name of one, after its letter.
+    pub(super) fn name(&self, number: usize) -> String {
+        let (letter, cell) = &self.all[number];
+        format!("{letter} {}", cell.name)
+    }
+
+    /// Whether bytes are known.
+    pub(super) fn is_sized(&self) -> bool {
+        self.of.trace.sizes().is_some()
+    }
+
+    /// Whether something was counted in any of them.
+    pub(super) fn any(&self, count: impl Fn(&Counts) -> u64) -> bool {
+        self.all.iter().any(|(_, cell)| count(cell.counts) > 0)
+    }
+
+    /// So many of them at most, those with the fewest misses, in their order.
+    pub(super) fn best(&self, most: usize) -> Vec<usize> {
+        best(&self.all, (0..self.all.len()).collect(), most)
+    }
+}
+
+impl Group {
+    /// The classes of the line of a cluster; none where it has no line.
+    pub(super) fn tone(&self, number: usize) -> String {
+        let place = self.lines.iter().position(|&line| line == number);
+        place.map_or_else(String::new, tone)
+    }
+
+    /// What a reader has to know of lines that are not there, and which table has them; empty where
+    /// all are.
+    pub(super) fn note(&self, table: &str) -> String {
+        if self.lines.len() == self.all.len() {
+            return String::new();
+        }
+        format!(
+            " Drawn are the {} with the lowest miss ratios of {}; {table} has all.",
+            self.lines.len(),
+            self.all.len()
+        )
+    }
+}
+
+/// All in one where their lines fit, else by their labels.
+fn groups(all: &[(String, &DrawnCluster<'_>)]) -> Vec<Group> {
+    let group = |label: &str, numbers: Vec<usize>| Group {
+        label: label.to_owned(),
+        lines: best(all, numbers.clone(), MOST_LINES),
+        all: numbers,
+    };
+    if all.len() <= MOST_LINES {
+        return vec![group("", (0..all.len()).collect())];
+    }
+    let mut labels: Vec<&str> = Vec::new();
+    for (_, cell) in all {
+        if !labels.contains(&cell.label) {
+            labels.push(cell.label);
+        }
+    }
+    let of = |label: &&str| {
+        let numbers = (0..all.len()).filter(|&number| all[number].1.label == *label);
+        group(label, numbers.collect())
+    };
+    labels.iter().map(of).collect()
+}
+
+fn best(all: &[(String, &DrawnCluster<'_>)], numbers: Vec<usize>, most: usize) -> Vec<usize> {
+    let counts: Vec<&Counts> = all.iter().map(|(_, cell)| cell.counts).collect();
+    fewest_misses(&counts, numbers, most)
+}
+
+/// So many of some at most, those with the lowest miss ratios; of equal ones the first. In the
+/// order in which they were given.
+fn fewest_misses(counts: &[&Counts], numbers: Vec<usize>, most: usize) -> Vec<usize> {
+    if numbers.len() <= most {
+        return numbers;
+    }
+    let mut ranked = numbers;
+    ranked.sort_by(|&a, &b| {
+        counts[a].miss_ratio().total_cmp(&counts[b].miss_ratio()).then(a.cmp(&b))
+    });
+    ranked.truncate(most);
+    ranked.sort_unstable();
+    ranked
+}
+
+/// Whether the plot of a group is open at first.
+pub(super) fn is_open(place: usize) -> bool {
+    place < MOST_OPEN
+}

@@ -1,0 +1,100 @@
+//! Where answers come from: a bar a cluster, by requests and by bytes.
+
+use plimsoll_cache::cluster::{Counts, SOURCES, Source};
+
+use super::ratio;
+use super::shown::Shown;
+use crate::chart::bars::{Bars, Part, Row};
+use crate::chart::plot::Table;
+use crate::chart::unit::{per_cent, whole};
+use crate::markup::Markup;
+
+/// Most bars of a figure that is open; those with the fewest misses.
+const MOST: usize = 24;
+
+/// The classes of the sources, in the order of [`SOURCES`]: the node's own bluish, others' of the
+/// colour of earth, and hollow what no cache had. The colour-blind tell any two of them apart.
+const CLASSES: [&str; SOURCES.len()] = ["c5", "c8", "c6", "c9", "c7 hollow"];
+
+/// What is counted: an id, a title, and the count of each source.
+type Of = (&'static str, &'static str, fn(&Counts) -> (&[u64; SOURCES.len()], u64));
+
+const REQUESTS: Of = ("from", "By requests", |of| (&of.answers, of.requests));
+const BYTES: Of = ("from-bytes", "By bytes", |of| (&of.bytes, of.requested_bytes));
+
+/// Writes the charts.
+pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+    let best = shown.best(MOST);
+    let rest: Vec<usize> = (0..shown.all.len()).filter(|number| !best.contains(number)).collect();
+    write_both(m, shown, &best, "");
+    if rest.is_empty() {
+        return;
+    }
+    m.tag("details", &[("class", &"more")], |m| {
+        m.leaf("summary", &[], format_args!("The other {} clusters", rest.len()));
+        write_both(m, shown, &rest, "-rest");
+    });
+}
+
+fn write_both(m: &mut Markup, shown: &Shown<'_>, numbers: &[usize], suffix: &str) {
+    m.tag("div", &[("class", &"figures")], |m| {
+        for of in if shown.is_sized() { &[REQUESTS, BYTES][..] } else { &[REQUESTS][..] } {
+            let (bars, table) = draw(shown, numbers, *of, suffix);
+            bars.write(m, &table);
+        }
+    });
+}
+
+/// The sources that gave anything at all, and the origin.
+fn sources(shown: &Shown<'_>) -> Vec<usize> {
+    let is_any = |&(source, _): &(Source, &str)| {
+        source == Source::Origin || shown.any(|of| of.answers[source as usize])
+    };
+    SOURCES.iter().filter(|of| is_any(of)).map(|(source, _)| *source as usize).collect()
+}
+
+fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str) -> (Bars, Table) {
+    let sources = sources(shown);
+    let part = |&source: &usize| Part { name: SOURCES[source].1, class: CLASSES[source] };
+    let row = |&number: &usize| {
+        let (counts, all) = of(shown.counts(number));
+        Row {
+            name: shown.name(number),
+            says: per_cent(ratio(counts[Source::Origin as usize], all)),
+            shares: sources.iter().map(|&source| ratio(counts[source], all)).collect(),
+        }
+    };
+    let which = if suffix.is_empty() && numbers.len() < shown.all.len() {
+        format!(" Drawn are the {} clusters with the lowest miss ratios.", numbers.len())
+    } else {
+        String::new()
+    };
+    let note = format!(
+        "At the right is the share of the origin: misses. What a parent fetched from the origin is \
+         the origin's.{which}"
+    );
+    let bars = Bars {
+        id: format!("{id}{suffix}"),
+        title: title.to_owned(),
+        note,
+        measure: "share, from the nearest to the farthest",
+        parts: sources.iter().map(part).collect(),
+        rows: numbers.iter().map(row).collect(),
+    };
+    let mut heads = vec![("cluster".to_owned(), String::new())];
+    heads.extend(sources.iter().map(|&source| (SOURCES[source].1.to_owned(), String::new())));
+    let cells = |&number: &usize| {
+        let (counts, all) = of(shown.counts(number));
+        let cell = |&source: &usize| {
+            format!("{} ({})", whole(counts[source] as f64), per_cent(ratio(counts[source], all)))
+        };
+        [vec![shown.name(number)], sources.iter().map(cell).collect()].concat()
+    };
+    let table = Table {
+        id: format!("{id}-table{suffix}"),
+        summary: "Table",
+        heads,
+        rows: numbers.iter().map(cells).collect(),
+    };
+    (bars, table)
+}

@@ -1,0 +1,118 @@
+//! What has to be weighed: bytes from the origin against response time, and misses against
+//! messages; a point a cluster, and the front of those that no other beats.
+
+use plimsoll_cache::cluster::Counts;
+
+use super::shown::Shown;
+use super::{mean_us, messages};
+use crate::chart::axis::Axis;
+use crate::chart::front::{self, Spot};
+use crate::chart::plot::{Plot, Table};
+use crate::chart::range::Range;
+use crate::chart::scale::Scale;
+use crate::chart::unit::Unit;
+use crate::markup::Markup;
+
+/// One figure of a cluster: what it is called, and how it is shown.
+#[derive(Clone, Copy)]
+struct Figure {
+    name: &'static str,
+    unit: Unit,
+    value: fn(&Counts) -> f64,
+}
+
+const RESPONSE: Figure = Figure { name: "mean response time", unit: Unit::Micros, value: mean_us };
+const MESSAGES: Figure =
+    Figure { name: "messages a request", unit: Unit::Mean, value: Counts::messages_per_request };
+const MISSES: Figure = Figure { name: "miss ratio", unit: Unit::Share, value: Counts::miss_ratio };
+const BYTES: Figure =
+    Figure { name: "byte miss ratio", unit: Unit::Share, value: Counts::byte_miss_ratio };
+
+/// Writes the charts.
+pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+    if shown.all.len() < 2 {
+        let words = "Nothing to weigh: there are not two clusters.";
+        m.leaf("p", &[("class", &"nothing")], words);
+        return;
+    }
+    let outside = if shown.is_sized() { BYTES } else { MISSES };
+    m.tag("div", &[("class", &"figures")], |m| {
+        let title = "What users wait for, against what the origin sends";
+        write_one(m, shown, "response-trade", title, (RESPONSE, outside));
+        if shown.any(messages) {
+            let title = "What caches say to each other, against what they miss";
+            write_one(m, shown, "message-trade", title, (MESSAGES, MISSES));
+        }
+    });
+}
+
+fn write_one(
+    m: &mut Markup,
+    shown: &Shown<'_>,
+    id: &str,
+    title: &str,
+    (across, upright): (Figure, Figure),
+) {
+    let at = |number: usize| {
+        let counts = shown.counts(number);
+        ((across.value)(counts), (upright.value)(counts))
+    };
+    let points: Vec<(f64, f64)> = (0..shown.all.len()).map(at).collect();
+    let spots = spots(shown, &points);
+    let range = Range::over(points.iter().map(|point| point.0));
+    let rise = Range::over(points.iter().map(|point| point.1));
+    let table = table(shown, &spots, &format!("{id}-table"), (across, upright));
+    let axis = Axis::Range { range, unit: across.unit };
+    let axes = match (range.low > 0.0, rise.low > 0.0) {
+        (true, true) => " Neither axis begins at zero.",
+        (true, false) => " The axis across does not begin at zero.",
+        (false, true) => " The upright axis does not begin at zero.",
+        (false, false) => "",
+    };
+    let mut plot = Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        note: format!(
+            "Better is to the left and down. On the line is the front: no other cluster is better \
+             in one without being worse in the other.{axes}"
+        ),
+        measure: format!("{}, over {}", upright.name, across.name),
+        readout: (table.id.clone(), (1..table.heads.len()).collect()),
+        ..Plot::empty(axis, (range.low, range.high), Scale::Over(rise), upright.unit)
+    };
+    front::put(&mut plot, &spots);
+    plot.write(m, &[&table]);
+}
+
+/// The clusters in the order of their first figure, those with equal first by their second.
+fn spots(shown: &Shown<'_>, points: &[(f64, f64)]) -> Vec<Spot> {
+    let all = points.iter().zip(front::beaten_by(points)).enumerate();
+    let spot = |(index, (&at, beaten_by)): (usize, (&(f64, f64), Option<usize>))| {
+        let (letter, cell) = &shown.all[index];
+        let (short, name) = (letter.clone(), cell.name.clone());
+        Spot { index, short, name, at, bars: Vec::new(), beaten_by }
+    };
+    let mut spots: Vec<Spot> = all.map(spot).collect();
+    spots.sort_by(|a, b| a.at.0.total_cmp(&b.at.0).then(a.at.1.total_cmp(&b.at.1)));
+    spots
+}
+
+fn table(
+    shown: &Shown<'_>,
+    spots: &[Spot],
+    id: &str,
+    (across, upright): (Figure, Figure),
+) -> Table {
+    let head = |text: &str| (text.to_owned(), String::new());
+    let row = |spot: &Spot| {
+        let by = spot.beaten_by.map_or_else(|| "none".to_owned(), |by| shown.name(by));
+        let (x, y) = (across.unit.show(spot.at.0), upright.unit.show(spot.at.1));
+        vec![shown.name(spot.index), x, y, by]
+    };
+    Table {
+        id: id.to_owned(),
+        summary: "Table",
+        heads: vec![head("cluster"), head(across.name), head(upright.name), head("beaten by")],
+        rows: spots.iter().map(row).collect(),
+    }
+}
