@@ -144,7 +144,8 @@ fn requests_are_made_up_again_and_again() {
         let [low, mean, high] = figure(number, "figures", "miss_ratio");
         assert!(0.3 < low && low < mean && mean < high && high < 0.9, "{low} {mean} {high}");
     }
-    assert_eq!(figure(0, "difference_from_first", "miss_ratio"), [0.0; 3]);
+    let itself = figure(0, "difference_from_first", "miss_ratio");
+    assert!(itself.iter().all(|end| end.abs() < 1e-15), "{itself:?}");
     // What a sibling holds does not come from the origin: in each replication, so in all.
     let [_, mean, high] = figure(1, "difference_from_first", "miss_ratio");
     assert!(mean < high && high < 0.0, "{mean} {high}");

@@ -176,8 +176,8 @@ pub struct DrawnCluster<'a> {
 /// A figure of a cluster over its replications.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// What it is, in snake case: a time where it ends in `_ms`, a number where it is `per_request`,
-    /// else a share.
+    /// What it is, in snake case: a time where it ends in `_ms`, a number where it is
+    /// `per_request`, else a share.
     pub name: &'static str,
     /// The mean.
     pub mean: f64,
