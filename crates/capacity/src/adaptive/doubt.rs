@@ -1,0 +1,119 @@
+//! What broke the SLO because the server, or the machine that searches, was disturbed for a while:
+//! how that is noticed, and forgotten.
+//!
+//! By one rule: the share of slow responses rises with the rate. So where the SLO holds at a rate,
+//! what broke it there or below was no lack of capacity, and is left out from then on. A rate at
+//! which it holds is found in three ways:
+//!
+//! - *Above the line*, by the last check: where the SLO holds far above it, the line is wrong.
+//! - *Again*, while the search goes on: where what was seen is in conflict, that is, where anything
+//!   differs from the curve by so much that Huber's loss limits it, or no curve fits, the lowest
+//!   rate that was clearly too much is offered once more. An overload that comes again is one.
+//! - *Before*: of a ramp that was disturbed and went on, where what was seen is in conflict.
+//!
+//! A conflict alone does not say which side was disturbed, so it only leads to a look. Without one
+//! such a search would end at last, and rightly, but late: what a stalled server completes while
+//! it has a backlog looks like its saturation, and the curve follows the windows that say otherwise
+//! by some per cent each.
+
+use super::{Adaptive, ENOUGH, State};
+use crate::adaptive::bootstrap::Replicates;
+use crate::search::Check;
+use crate::window::{Phase, Verdict, Window};
+
+/// Windows above the line that hold are followed by others, each so much higher, up to so far
+/// above; what they contradict is forgotten so often.
+const HIGHER: f64 = 1.15;
+const FAR_ABOVE: f64 = 1.3;
+const MOST_FORGOTTEN: u32 = 3;
+
+impl Adaptive {
+    pub(super) fn check_above(&self, rate: f64) -> State {
+        if rate > self.most() { State::Done } else { State::CheckAbove { rate } }
+    }
+
+    /// After a window above the line. Where the SLO held there by chance, it does not somewhat
+    /// higher; where it holds far above, the line is wrong.
+    pub(super) fn checked_above(&mut self, rate: f64, window: &Window, beyond: bool) -> State {
+        let line = self.line();
+        let check = if beyond { Check::Broken } else { Check::Held };
+        self.check.1.get_or_insert(check);
+        if beyond || window.counted() < ENOUGH || self.forgotten >= MOST_FORGOTTEN {
+            self.refit();
+            return State::Done;
+        }
+        if rate < FAR_ABOVE * line {
+            return self.check_above(HIGHER * rate);
+        }
+        self.forget(rate)
+    }
+
+    /// Whether what was seen is in conflict: with the curve, or the curve with a rate far above its
+    /// line that was seen to keep the SLO.
+    fn is_conflict(&self) -> bool {
+        let Some(fit) = &self.fit else { return true };
+        self.misfit || self.kept.is_some_and(|kept| kept > FAR_ABOVE * fit.ci95().1)
+    }
+
+    /// Forgets what broke the SLO far below a rate that was seen to keep it: where it was clearly
+    /// too much, or what was seen is in conflict.
+    pub(super) fn contradict(&mut self) -> Option<State> {
+        let held = self.kept.unwrap_or(0.0) / FAR_ABOVE;
+        let is_far_below = |of: &Window| of.phase != Phase::Recover && self.is_wrong(of, held);
+        let is_contradicted = self.overloads.iter().any(|overload| *overload <= held)
+            || (self.is_conflict() && self.windows.iter().any(is_far_below));
+        (is_contradicted && self.forgotten < MOST_FORGOTTEN).then(|| self.forget(held))
+    }
+
+    /// What is done after a window of the search about a conflict in what was seen; `None` where
+    /// there is none, or nothing to be done.
+    pub(super) fn doubt(&mut self) -> Option<State> {
+        let contradicted = self.contradict();
+        if contradicted.is_some() {
+            return contradicted;
+        }
+        let is_clear = self.verdict == Verdict::Within && self.forgotten < MOST_FORGOTTEN;
+        let lowest = self.overloads.iter().copied().fold(self.confirmed, f64::min);
+        (is_clear && self.is_conflict() && lowest < self.confirmed)
+            .then_some(State::Again { rate: lowest })
+    }
+
+    /// After a window at a rate that was too much before.
+    pub(super) fn tried_again(&mut self, rate: f64, window: &Window, clearly: bool) -> State {
+        if self.verdict == Verdict::Within && window.counted() >= ENOUGH {
+            return self.forget(rate);
+        }
+        self.confirmed = rate;
+        self.refit();
+        if clearly { State::Recover { tries: 0 } } else { State::Search }
+    }
+
+    fn is_wrong(&self, of: &Window, held_per_s: f64) -> bool {
+        let beyond = || of.beyond_share().is_some_and(|share| share > self.share());
+        of.rate_per_s <= held_per_s && (of.was_cut || beyond())
+    }
+
+    /// The SLO holds at a rate: what broke it there and below is forgotten, and how the server
+    /// recovered from it. Where nothing is left that was too much, the ramp was not at its end.
+    fn forget(&mut self, held_per_s: f64) -> State {
+        self.forgotten += 1;
+        let mut windows = std::mem::take(&mut self.windows);
+        let mut is_gone = false;
+        windows.retain(|window| {
+            if window.phase != Phase::Recover {
+                is_gone = self.is_wrong(window, held_per_s);
+            }
+            !is_gone
+        });
+        self.windows = windows;
+        self.overloads.retain(|overload| *overload > held_per_s);
+        self.too_much = self.overloads.iter().copied().fold(f64::INFINITY, f64::min);
+        self.kept = Some(self.kept.unwrap_or(0.0).max(held_per_s));
+        (self.fit, self.check, self.blind) = (None, (None, None), 0);
+        (self.replicates, self.replicated_s) = (Replicates::default(), 0.0);
+        (self.narrowest, self.stalled) = (f64::INFINITY, 0);
+        self.refit();
+        let kept = self.kept.unwrap_or(held_per_s);
+        if self.too_much.is_finite() { State::Search } else { self.higher(kept, false) }
+    }
+}
