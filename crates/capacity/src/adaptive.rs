@@ -9,7 +9,8 @@
 //!    in Medicine 17, 1998), where a dose is the highest one that harms with a small probability.
 //! 4. *Check.* When the line is known as precisely as asked: windows just below and above it.
 //!
-//! Whenever a window was cut, the server is let recover before anything else is measured.
+//! Whenever a window was cut, the server is let recover before anything else is measured. What was
+//! too much because something was disturbed is found out, and forgotten.
 
 mod bootstrap;
 mod doubt;
@@ -118,13 +119,12 @@ pub struct Adaptive {
     settings: Settings,
     state: State,
     windows: Vec<Window>,
-    /// Rates that were clearly too much, and the least of them that a curve does not contradict.
-    overloads: Vec<f64>,
     /// Whether the last fit failed or was strained, the lowest rate that was too much again, and how often
     /// what broke the SLO was forgotten.
     misfit: bool,
     confirmed: f64,
     forgotten: u32,
+    /// The least rate that was clearly too much and that a curve does not contradict.
     too_much: f64,
     fit: Option<Fit>,
     base_p50_ns: u64,
@@ -160,7 +160,6 @@ impl Adaptive {
             misfit: false,
             confirmed: f64::INFINITY,
             forgotten: 0,
-            overloads: Vec::new(),
             too_much: f64::INFINITY,
             fit: None,
             base_p50_ns: 0,
@@ -208,8 +207,7 @@ impl Adaptive {
             fit.freedom = self.freedom(fit.freedom);
             // What was too much well below the line was disturbed, and would be forbidden for ever.
             let low = fit.line_per_s * libm::exp(-fit.half_width());
-            let overloads = self.overloads.iter().copied().filter(|rate| *rate >= low);
-            self.too_much = overloads.fold(f64::INFINITY, f64::min);
+            self.too_much = self.lowest_overload(|window| window.rate_per_s >= low);
             self.fit = Some(fit);
         }
     }
@@ -400,9 +398,8 @@ impl Adaptive {
         if window.phase != Phase::Recover && self.is_kept(window.rate_per_s) {
             self.kept = Some(self.kept.unwrap_or(0.0).max(window.rate_per_s));
         }
-        let clearly = window.was_cut || (share > 0.5 && window.counted() >= 10);
+        let clearly = is_clearly_too_much(window);
         if clearly && window.phase != Phase::Recover {
-            self.overloads.push(window.rate_per_s);
             self.too_much = self.too_much.min(window.rate_per_s);
         }
         self.state = match self.state {
@@ -441,7 +438,7 @@ impl Adaptive {
             State::CheckBelow => {
                 self.refit();
                 self.check.0 = Some(if beyond { Check::Broken } else { Check::Held });
-                self.check_above(self.above())
+                self.doubt().unwrap_or_else(|| self.check_above(self.above()))
             }
             State::CheckAbove { rate } => self.checked_above(rate, window, beyond),
             State::Done => State::Done,
@@ -533,6 +530,12 @@ impl Adaptive {
         }
         found
     }
+}
+
+/// Whether a window was cut, or half of its requests were beyond the bound.
+fn is_clearly_too_much(window: &Window) -> bool {
+    let share = window.beyond_share().unwrap_or(0.0);
+    window.was_cut || (share > 0.5 && window.counted() >= 10)
 }
 
 impl Search for Adaptive {

@@ -6,18 +6,23 @@
 //! which it holds is found in three ways:
 //!
 //! - *Above the line*, by the last check: where the SLO holds far above it, the line is wrong.
-//! - *Again*, while the search goes on: where what was seen is in conflict, that is, where anything
-//!   differs from the curve by so much that Huber's loss limits it, or no curve fits, the lowest
-//!   rate that was clearly too much is offered once more. An overload that comes again is one.
-//! - *Before*: of a ramp that was disturbed and went on, where what was seen is in conflict.
+//! - *Once more*, while the search goes on: where what was seen is in conflict, the lowest rate that
+//!   was clearly too much is offered again. An overload that comes again is one.
+//! - *Seen before*, of a ramp that was disturbed and went on.
 //!
-//! A conflict alone does not say which side was disturbed, so it only leads to a look. Without one
-//! such a search would end at last, and rightly, but late: what a stalled server completes while
-//! it has a backlog looks like its saturation, and the curve follows the windows that say otherwise
-//! by some per cent each.
+//! In conflict is what differs from the curve by so much that Huber's loss limits it, what no curve
+//! fits, and a line far below a rate that holds. It does not say which side was disturbed, so it
+//! only leads to a look. Without one such a search would come to the line at last, but late: what a
+//! stalled server completes while it has a backlog looks like its saturation, and the curve follows
+//! the windows that say otherwise by some per cent each.
+//!
+//! Overloads of the ramp are suspected without a conflict too: each is one short look at a rate. Of
+//! the search's windows near the line some break the SLO by chance, and to leave these out would be
+//! to choose.
 
-use super::{Adaptive, ENOUGH, State};
-use crate::adaptive::bootstrap::Replicates;
+use super::bootstrap::Replicates;
+use super::fit::Fit;
+use super::{Adaptive, ENOUGH, State, is_clearly_too_much};
 use crate::search::Check;
 use crate::window::{Phase, Verdict, Window};
 
@@ -48,34 +53,51 @@ impl Adaptive {
         self.forget(rate)
     }
 
-    /// Whether what was seen is in conflict: with the curve, or the curve with a rate far above its
-    /// line that was seen to keep the SLO.
-    fn is_conflict(&self) -> bool {
-        let Some(fit) = &self.fit else { return true };
-        self.misfit || self.kept.is_some_and(|kept| kept > FAR_ABOVE * fit.ci95().1)
+    /// The lowest rate that was clearly too much, of such windows as are asked for.
+    pub(super) fn lowest_overload(&self, is_asked: impl Fn(&Window) -> bool) -> f64 {
+        let is_overload =
+            |of: &&Window| of.phase != Phase::Recover && is_clearly_too_much(of) && is_asked(of);
+        let overloads = self.windows.iter().filter(is_overload).map(|window| window.rate_per_s);
+        overloads.fold(f64::INFINITY, f64::min)
     }
 
-    /// Forgets what broke the SLO far below a rate that was seen to keep it: where it was clearly
-    /// too much, or what was seen is in conflict.
+    /// Whether what was seen is in conflict with the curve, or its line with a rate far above it
+    /// that was seen to keep the SLO.
+    fn is_conflict(&self) -> bool {
+        let is_low = |fit: &Fit| self.kept.is_some_and(|kept| kept > FAR_ABOVE * fit.ci95().1);
+        self.misfit || self.fit.as_ref().is_none_or(is_low)
+    }
+
+    /// The lowest rate that is to be offered once more: with a conflict, of all that were clearly
+    /// too much; without one, of those of the ramp that are below the line's interval.
+    fn suspect(&self) -> f64 {
+        if self.is_conflict() {
+            return self.lowest_overload(|_| true);
+        }
+        let low = self.fit.as_ref().map_or(0.0, |fit| fit.ci95().0);
+        self.lowest_overload(|window| window.phase == Phase::Ramp && window.rate_per_s < low)
+    }
+
+    /// Forgets what broke the SLO far below a rate that was seen to keep it, where the ramp's end
+    /// is among that, or what was seen is in conflict.
     pub(super) fn contradict(&mut self) -> Option<State> {
         let held = self.kept.unwrap_or(0.0) / FAR_ABOVE;
         let is_far_below = |of: &Window| of.phase != Phase::Recover && self.is_wrong(of, held);
-        let is_contradicted = self.overloads.iter().any(|overload| *overload <= held)
+        let is_contradicted = self.lowest_overload(|window| window.phase == Phase::Ramp) <= held
             || (self.is_conflict() && self.windows.iter().any(is_far_below));
         (is_contradicted && self.forgotten < MOST_FORGOTTEN).then(|| self.forget(held))
     }
 
-    /// What is done after a window of the search about a conflict in what was seen; `None` where
-    /// there is none, or nothing to be done.
+    /// What is done after a window of the search about what may have been disturbed; `None` where
+    /// nothing is suspected, or nothing can be done now.
     pub(super) fn doubt(&mut self) -> Option<State> {
         let contradicted = self.contradict();
         if contradicted.is_some() {
             return contradicted;
         }
         let is_clear = self.verdict == Verdict::Within && self.forgotten < MOST_FORGOTTEN;
-        let lowest = self.overloads.iter().copied().fold(self.confirmed, f64::min);
-        (is_clear && self.is_conflict() && lowest < self.confirmed)
-            .then_some(State::Again { rate: lowest })
+        let rate = self.suspect();
+        (is_clear && rate < self.confirmed).then_some(State::Again { rate })
     }
 
     /// After a window at a rate that was too much before.
@@ -106,14 +128,14 @@ impl Adaptive {
             !is_gone
         });
         self.windows = windows;
-        self.overloads.retain(|overload| *overload > held_per_s);
-        self.too_much = self.overloads.iter().copied().fold(f64::INFINITY, f64::min);
+        self.too_much = self.lowest_overload(|_| true);
+        let is_bounded = self.too_much.is_finite();
         self.kept = Some(self.kept.unwrap_or(0.0).max(held_per_s));
         (self.fit, self.check, self.blind) = (None, (None, None), 0);
         (self.replicates, self.replicated_s) = (Replicates::default(), 0.0);
         (self.narrowest, self.stalled) = (f64::INFINITY, 0);
         self.refit();
         let kept = self.kept.unwrap_or(held_per_s);
-        if self.too_much.is_finite() { State::Search } else { self.higher(kept, false) }
+        if is_bounded { State::Search } else { self.higher(kept, false) }
     }
 }
