@@ -119,8 +119,8 @@ pub struct Adaptive {
     settings: Settings,
     state: State,
     windows: Vec<Window>,
-    /// Whether the last fit failed or was strained, the lowest rate that was too much again, and how often
-    /// what broke the SLO was forgotten.
+    /// Whether the last fit failed or was strained, the lowest rate that was too much again, and
+    /// how often what broke the SLO was forgotten.
     misfit: bool,
     confirmed: f64,
     forgotten: u32,

@@ -115,8 +115,8 @@ impl Case {
 /// Prints the table.
 pub(crate) fn print(seeds: &Range<u64>) {
     println!(
-        "| server | SLO | capacity | at most | stall | far below | far off | ended | rmse | covered | load \
-         | above |"
+        "| server | SLO | capacity | at most | stall | far below | far off | ended | rmse \
+         | covered | load | above |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for case in cases() {
@@ -140,8 +140,8 @@ fn row(case: &Case, stalls: bool, all: &[Searched]) {
     seconds.sort_by(f64::total_cmp);
     let above: f64 = all.iter().map(|one| one.seconds_above).sum();
     println!(
-        "| {} | p{:.0} < {} ms | {truth:.0}/s | {:.0} s | {} | {} | {} | {} | {:.1}% | {} | {:.1} s \
-         | {:.1} s |",
+        "| {} | p{:.0} < {} ms | {truth:.0}/s | {:.0} s | {} | {} | {} | {} | {:.1}% | {} \
+         | {:.1} s | {:.1} s |",
         case.name,
         100.0 * case.slo.0,
         case.slo.1 / 1_000_000,

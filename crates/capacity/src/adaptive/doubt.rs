@@ -6,8 +6,8 @@
 //! which it holds is found in three ways:
 //!
 //! - *Above the line*, by the last check: where the SLO holds far above it, the line is wrong.
-//! - *Once more*, while the search goes on: where what was seen is in conflict, the lowest rate that
-//!   was clearly too much is offered again. An overload that comes again is one.
+//! - *Once more*, while the search goes on: where what was seen is in conflict, the lowest rate
+//!   that was clearly too much is offered again. An overload that comes again is one.
 //! - *Seen before*, of a ramp that was disturbed and went on.
 //!
 //! In conflict is what differs from the curve by so much that Huber's loss limits it, what no curve
