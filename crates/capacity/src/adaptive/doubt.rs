@@ -33,6 +33,7 @@ const FAR_ABOVE: f64 = 1.3;
 const MOST_FORGOTTEN: u32 = 3;
 
 impl Adaptive {
+    /// The window above the line at a rate; none beyond the highest that is allowed.
     pub(super) fn check_above(&self, rate: f64) -> State {
         if rate > self.most() { State::Done } else { State::CheckAbove { rate } }
     }
