@@ -9,9 +9,11 @@
 //!    in Medicine 17, 1998), where a dose is the highest one that harms with a small probability.
 //! 4. *Check.* When the line is known as precisely as asked: windows just below and above it.
 //!
-//! Whenever a window was cut, the server is let recover before anything else is measured.
+//! Whenever a window was cut, the server is let recover before anything else is measured. What was
+//! too much because something was disturbed is found out, and forgotten.
 
 mod bootstrap;
+mod doubt;
 pub mod evidence;
 pub mod fit;
 pub(crate) mod least_squares;
@@ -72,11 +74,6 @@ const MOST_SECONDS: f64 = 900.0;
 const ENOUGH: u64 = 50;
 /// Rates that differ by less than this share are near each other.
 const NEAR: f64 = 0.15;
-/// Windows above the line that hold are followed by others, each so much higher, up to so far
-/// above; what they contradict is forgotten so often.
-const HIGHER: f64 = 1.15;
-const FAR_ABOVE: f64 = 1.3;
-const MOST_FORGOTTEN: u32 = 3;
 /// So many windows that no curve fits to end the search.
 const MOST_BLIND: u32 = 8;
 /// The service time is looked at with a load of this share of the line, for so many units at most.
@@ -105,6 +102,10 @@ enum State {
         tries: u32,
     },
     Search,
+    /// What was too much is offered once more.
+    Again {
+        rate: f64,
+    },
     CheckBelow,
     CheckAbove {
         rate: f64,
@@ -118,10 +119,12 @@ pub struct Adaptive {
     settings: Settings,
     state: State,
     windows: Vec<Window>,
-    /// Rates that were clearly too much, and the least of them that a curve does not contradict.
-    overloads: Vec<f64>,
-    /// How often what broke the SLO was forgotten.
+    /// Whether the last fit failed or was strained, the lowest rate that was too much again, and
+    /// how often what broke the SLO was forgotten.
+    misfit: bool,
+    confirmed: f64,
     forgotten: u32,
+    /// The least rate that was clearly too much and that a curve does not contradict.
     too_much: f64,
     fit: Option<Fit>,
     base_p50_ns: u64,
@@ -154,8 +157,9 @@ impl Adaptive {
             settings,
             state: State::Ramp { rate: settings.start_per_s },
             windows: Vec::new(),
+            misfit: false,
+            confirmed: f64::INFINITY,
             forgotten: 0,
-            overloads: Vec::new(),
             too_much: f64::INFINITY,
             fit: None,
             base_p50_ns: 0,
@@ -196,13 +200,14 @@ impl Adaptive {
     fn refit(&mut self) {
         let evidence = Evidence::of(&self.windows);
         let slo = (self.settings.slo.0, self.bound_s());
-        if let Some(mut fit) = evidence.fit(slo, self.too_much, self.fit.as_ref()) {
+        let fit = evidence.fit(slo, self.too_much, self.fit.as_ref());
+        self.misfit = fit.as_ref().is_none_or(Fit::is_strained);
+        if let Some(mut fit) = fit {
             fit.error *= self.inflation();
             fit.freedom = self.freedom(fit.freedom);
             // What was too much well below the line was disturbed, and would be forbidden for ever.
             let low = fit.line_per_s * libm::exp(-fit.half_width());
-            let overloads = self.overloads.iter().copied().filter(|rate| *rate >= low);
-            self.too_much = overloads.fold(f64::INFINITY, f64::min);
+            self.too_much = self.lowest_overload(|window| window.rate_per_s >= low);
             self.fit = Some(fit);
         }
     }
@@ -260,6 +265,7 @@ impl Adaptive {
                 let rate = (self.line() * (1.0 - self.settings.precision)).min(self.most());
                 offer(rate, 6.0 * unit, self.settle(rate, 6.0 * unit), Phase::Check)
             }
+            State::Again { rate } => offer(rate, unit, 0.25 * unit, Phase::Search),
             State::CheckAbove { rate } => offer(rate, unit, 0.25 * unit, Phase::Check),
             State::AtMost => offer(self.most(), 6.0 * unit, unit, Phase::Check),
             State::Done => Step::Done(self.found()),
@@ -392,9 +398,8 @@ impl Adaptive {
         if window.phase != Phase::Recover && self.is_kept(window.rate_per_s) {
             self.kept = Some(self.kept.unwrap_or(0.0).max(window.rate_per_s));
         }
-        let clearly = window.was_cut || (share > 0.5 && window.counted() >= 10);
+        let clearly = is_clearly_too_much(window);
         if clearly && window.phase != Phase::Recover {
-            self.overloads.push(window.rate_per_s);
             self.too_much = self.too_much.min(window.rate_per_s);
         }
         self.state = match self.state {
@@ -429,49 +434,15 @@ impl Adaptive {
                 self.count_stalled();
                 if clearly { State::Recover { tries: 0 } } else { self.search_on() }
             }
+            State::Again { rate } => self.tried_again(rate, window, clearly),
             State::CheckBelow => {
                 self.refit();
                 self.check.0 = Some(if beyond { Check::Broken } else { Check::Held });
-                self.check_above(self.above())
+                self.doubt().unwrap_or_else(|| self.check_above(self.above()))
             }
             State::CheckAbove { rate } => self.checked_above(rate, window, beyond),
             State::Done => State::Done,
         };
-    }
-
-    fn check_above(&self, rate: f64) -> State {
-        if rate > self.most() { State::Done } else { State::CheckAbove { rate } }
-    }
-
-    /// After a window above the line. Where the SLO held there by chance, it does not somewhat
-    /// higher; where it holds far above, the line is wrong: what broke the SLO below was a server,
-    /// or a machine, that was disturbed for a while. Then that is forgotten, and the search goes
-    /// on.
-    fn checked_above(&mut self, rate: f64, window: &Window, beyond: bool) -> State {
-        let line = self.line();
-        let check = if beyond { Check::Broken } else { Check::Held };
-        self.check.1.get_or_insert(check);
-        if beyond || window.counted() < ENOUGH || self.forgotten >= MOST_FORGOTTEN {
-            self.refit();
-            return State::Done;
-        }
-        if rate < FAR_ABOVE * line {
-            return self.check_above(HIGHER * rate);
-        }
-        self.forgotten += 1;
-        let share = self.share();
-        let is_wrong = |of: &Window| {
-            of.rate_per_s <= rate && (of.was_cut || of.beyond_share().is_some_and(|s| s > share))
-        };
-        self.windows.retain(|window| !is_wrong(window));
-        self.overloads.retain(|overload| *overload > rate);
-        self.too_much = self.overloads.iter().copied().fold(f64::INFINITY, f64::min);
-        self.kept = Some(self.kept.unwrap_or(0.0).max(rate));
-        (self.fit, self.check, self.blind) = (None, (None, None), 0);
-        (self.replicates, self.replicated_s) = (Replicates::default(), 0.0);
-        (self.narrowest, self.stalled) = (f64::INFINITY, 0);
-        self.refit();
-        State::Search
     }
 
     /// Whether enough requests show that a rate keeps the SLO: those of all windows near it, since
@@ -510,12 +481,15 @@ impl Adaptive {
         };
         if recovered || tries >= MOST_RECOVERIES {
             self.refit();
-            return State::Search;
+            return self.contradict().unwrap_or(State::Search);
         }
         State::Recover { tries: tries + 1 }
     }
 
-    fn search_on(&self) -> State {
+    fn search_on(&mut self) -> State {
+        if let Some(next) = self.doubt() {
+            return next;
+        }
         let precise = self.fit.as_ref().is_some_and(|fit| fit.half_width() <= self.wanted());
         match () {
             () if self.blind >= MOST_BLIND => State::Done,
@@ -556,6 +530,12 @@ impl Adaptive {
         }
         found
     }
+}
+
+/// Whether a window was cut, or half of its requests were beyond the bound.
+fn is_clearly_too_much(window: &Window) -> bool {
+    let share = window.beyond_share().unwrap_or(0.0);
+    window.was_cut || (share > 0.5 && window.counted() >= 10)
 }
 
 impl Search for Adaptive {

@@ -9,6 +9,7 @@ use crate::window::{Offer, SLICE_S, Second, Watch, Window};
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::service_model::ServiceModel;
 use std::convert::Infallible;
+use std::ops::Range;
 
 /// A simulated server and its Poisson clients.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct Simulated {
     services: Stream,
     probing: Stream,
     account: Option<Account>,
+    /// When the server stands still, seconds.
+    stall_s: Range<f64>,
 }
 
 /// Processor credits: a server that has saved some is as fast as it can, without it is slower.
@@ -79,6 +82,7 @@ impl Simulated {
             services: Stream::named(seed, "capacity/service"),
             probing: Stream::named(seed, "capacity/probes"),
             account: None,
+            stall_s: 0.0..0.0,
         }
     }
 
@@ -86,6 +90,14 @@ impl Simulated {
     #[must_use]
     pub fn with_credits(mut self, credits: Credits) -> Self {
         self.account = Some(Account { credits, left: credits.core_s, at_s: self.now_s });
+        self
+    }
+
+    /// The same server, which does nothing at all for a while: what it serves then goes on when
+    /// that is over, and what arrives waits. Seconds since the start.
+    #[must_use]
+    pub fn with_stall(mut self, stall_s: Range<f64>) -> Self {
+        self.stall_s = stall_s;
         self
     }
 
@@ -111,12 +123,18 @@ impl Simulated {
                 first = worker;
             }
         }
-        let begins = self.free_s[first].max(at);
+        let mut begins = self.free_s[first].max(at);
+        if self.stall_s.contains(&begins) {
+            begins = self.stall_s.end;
+        }
         let mut takes = self.model.sample(&mut self.services);
         if let Some(account) = &mut self.account {
             takes = account.spend(at, takes, self.free_s.len() as f64);
         }
-        let departs = begins + takes;
+        let mut departs = begins + takes;
+        if begins < self.stall_s.start && departs > self.stall_s.start {
+            departs += self.stall_s.end - self.stall_s.start;
+        }
         self.free_s[first] = departs;
         #[expect(
             clippy::cast_possible_truncation,

@@ -84,7 +84,7 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 /// The rate at which a tenth of the responses of M/M/c takes longer than `t` seconds.
-fn capacity(workers: u32, t: f64) -> f64 {
+pub(crate) fn capacity(workers: u32, t: f64) -> f64 {
     let (mut low, mut high) = (0.0, f64::from(workers) * SPEED);
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);

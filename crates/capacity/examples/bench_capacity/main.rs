@@ -4,17 +4,18 @@
 //! `bench_capacity [REPETITIONS [CASE [FIRST_SEED]]]`, or `make bench-capacity`. Seeds are fixed:
 //! the same program prints the same table; others show whether it was tuned to them. A case is
 //! named by the beginning of its name. Bisection is given the load time that the adaptive method
-//! took.
+//! took. `bench_capacity REPETITIONS stalls [FIRST_SEED]` prints the table of [`stalls`] instead.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 
 mod bisection;
 mod cases;
+mod stalls;
 
 use bisection::Bisection;
 use cases::{Case, SLO_QUANTILE};
 use plimsoll_capacity::adaptive::{self, Adaptive};
-use plimsoll_capacity::conduct::{Limits, conduct};
+use plimsoll_capacity::conduct::{Ended, Limits, conduct};
 use plimsoll_capacity::ladder::{self, Ladder, StepOf};
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::simulated::Simulated;
@@ -45,6 +46,8 @@ struct Searched {
     ci95: Option<(f64, f64)>,
     seconds: f64,
     seconds_above: f64,
+    /// Whether it ended by itself, with an estimate.
+    has_ended: bool,
 }
 
 /// An error beyond this is far off.
@@ -74,39 +77,59 @@ fn adaptive(case: &Case) -> Box<dyn Search> {
     }))
 }
 
-/// Runs a search so many times, on both cores.
-fn repeat(
-    case: &Case,
-    seeds: &Range<u64>,
-    method: &(dyn Fn(&Case) -> Box<dyn Search> + Sync),
-) -> Summary {
+/// Conducts one search.
+fn searched(
+    seed: u64,
+    search: &mut dyn Search,
+    world: &mut Simulated,
+    limits: Limits,
+    capacity_per_s: f64,
+) -> Searched {
+    let Ok(outcome) = conduct(search, world, limits, &mut |_| {});
+    Searched {
+        seed,
+        estimate_per_s: outcome.found.estimate_per_s,
+        ci95: outcome.found.ci95,
+        seconds: outcome.seconds(),
+        seconds_above: outcome.seconds_above(capacity_per_s),
+        has_ended: outcome.ended == Ended::Found,
+    }
+}
+
+/// One search for each seed, on both cores.
+fn many(seeds: &Range<u64>, one: &(dyn Fn(u64) -> Searched + Sync)) -> Vec<Searched> {
     let next = AtomicU64::new(seeds.start);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let one = || {
+    let some = || {
         let mut all = Vec::new();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= seeds.end {
                 return all;
             }
-            let mut world = Simulated::new(case.model(), case.bound_ns, seed);
-            let mut search = method(case);
-            let Ok(outcome) = conduct(search.as_mut(), &mut world, Limits::default(), &mut |_| {});
-            all.push(Searched {
-                seed,
-                estimate_per_s: outcome.found.estimate_per_s,
-                ci95: outcome.found.ci95,
-                seconds: outcome.seconds(),
-                seconds_above: outcome.seconds_above(case.capacity_per_s),
-            });
+            all.push(one(seed));
         }
     };
     let mut all: Vec<Searched> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
         running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     all.sort_by_key(|one| one.seed);
-    summarise(case.capacity_per_s, &all)
+    all
+}
+
+/// Runs a search so many times.
+fn repeat(
+    case: &Case,
+    seeds: &Range<u64>,
+    method: &(dyn Fn(&Case) -> Box<dyn Search> + Sync),
+) -> Summary {
+    let truth = case.capacity_per_s;
+    let all = many(seeds, &|seed| {
+        let mut world = Simulated::new(case.model(), case.bound_ns, seed);
+        searched(seed, method(case).as_mut(), &mut world, Limits::default(), truth)
+    });
+    summarise(truth, &all)
 }
 
 fn summarise(truth: f64, all: &[Searched]) -> Summary {
@@ -153,6 +176,12 @@ fn main() -> ExitCode {
     let only = arguments.get(1).map_or("", String::as_str);
     let first: u64 = arguments.get(2).map_or(0, |text| text.parse().unwrap());
     let seeds = first..first + times;
+    if only == "stalls" {
+        println!("{times} repetitions a server");
+        println!();
+        stalls::print(&seeds);
+        return ExitCode::SUCCESS;
+    }
     println!("{times} repetitions a case; bold: beyond its bound");
     println!();
     println!("| case | capacity | method | bias | rmse | covered | load | most | above | most |");

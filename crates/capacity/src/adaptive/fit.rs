@@ -54,6 +54,7 @@ pub struct Fit {
     /// The service time as quantiles, probability and nanoseconds.
     service: Vec<(f64, u64)>,
     service_lacks: f64,
+    is_strained: bool,
     z: Vector,
     covariance: Matrix,
     gradient: Vector,
@@ -126,6 +127,13 @@ impl Fit {
         (model.speed > 0.0).then_some(model)
     }
 
+    /// Whether anything differs from the curve by so much that it counts less than in full: a
+    /// level, what was seen of the saturation, or what the service time says of the waits.
+    #[must_use]
+    pub fn is_strained(&self) -> bool {
+        self.is_strained
+    }
+
     /// How many more requests at low load would tell the service time well enough: with a standard
     /// error that is no greater than what it may be off by anyway.
     #[must_use]
@@ -189,6 +197,7 @@ impl Evidence<'_> {
         let covariance = inverse(hessian)?;
         let along: Vector = std::array::from_fn(|k| dot(covariance[k], gradient));
         let (scatter, freedom) = problem.scatter(z, along);
+        let is_strained = problem.is_strained(z);
         let error = (dot(along, gradient) + scatter).sqrt();
         let service = quantiles(&self.service, z[3].exp());
         let levels = self.levels.iter().map(|l| (l.number, l.response.count() as f64)).collect();
@@ -199,6 +208,7 @@ impl Evidence<'_> {
             line_per_s: line,
             error,
             freedom,
+            is_strained,
             z,
             covariance,
             gradient,

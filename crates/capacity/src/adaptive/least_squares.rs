@@ -282,6 +282,14 @@ impl Problem<'_> {
         (cost, gradient, second)
     }
 
+    /// Whether anything is so far from the curve that it counts in proportion only.
+    pub(super) fn is_strained(&self, z: Vector) -> bool {
+        let curve = self.curve(z);
+        let looked = self.look(&curve, self.line(&curve));
+        let mut all = self.residuals(&curve, &looked).into_iter().chain(self.priors(z));
+        all.any(|residual| residual.abs() > FAR)
+    }
+
     /// By how much the variance of the line is greater than expected, and with how many degrees of
     /// freedom that is known. It is the robust variance (P. J. Huber, Fifth Berkeley Symposium 1,
     /// 1967): each window, as far as it differs from the curve, moves the line along `along`, the

@@ -10,4 +10,5 @@ mod hand;
 mod infer;
 mod ladder;
 mod live;
+mod stalls;
 mod sustain;
