@@ -140,7 +140,7 @@ mod tests {
             requests(&workload, load, 1).life
         };
         assert!(class("size = '1kB'").is_none());
-        for of in ["changes = '1h'", "fresh = '1m'"] {
+        for of in ["changes = 'const:1h'", "fresh = '1m'"] {
             let Some(Life::Known(objects)) = class(of) else { panic!("{of}") };
             assert_eq!(objects.len(), 10);
         }
