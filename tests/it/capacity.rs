@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use serde_json::Value;
+use std::net::TcpListener;
 
 /// A search's result, and that it ended with `code`; tried again where the machine was too busy,
 /// and `None`, said so, where it stayed that.
@@ -94,6 +95,22 @@ fn a_server_that_goes_away_ends_with_4_and_keeps_what_was_seen() {
     let result = done.ended_with(4).json();
     assert_eq!(result["ended"], "target_lost", "{result}");
     assert!(result["windows"].as_array().unwrap().len() >= 4);
+}
+
+/// It was there to be looked for, and refuses whatever comes after that.
+#[test]
+fn a_server_that_goes_away_before_its_first_answer_ends_with_4() {
+    let place = Place::alone();
+    for method in ["ladder", "adaptive"] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let gone = std::thread::spawn(move || drop(listener.accept().unwrap()));
+        let short = ["--window", "1s", "--start", "40/s"];
+        let args = [&["capacity", &url, "--json", "--search", method], &short[..]].concat();
+        let result = place.plimsoll(&args).ended_with(4).json();
+        assert_eq!(result["ended"], "target_lost", "{method}: {result}");
+        gone.join().unwrap();
+    }
 }
 
 #[test]

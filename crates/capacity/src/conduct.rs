@@ -181,7 +181,12 @@ struct Conductor {
 impl Conductor {
     /// Whether a window counts, or why the search ends with it.
     fn rule(&mut self, window: &Window) -> Result<bool, Ended> {
-        self.lost = if window.target_lost { self.lost + 1 } else { 0 };
+        // A window in which nothing ended says nothing of it.
+        if window.target_lost {
+            self.lost += 1;
+        } else if window.succeeded + window.failed > 0 {
+            self.lost = 0;
+        }
         if self.lost >= MOST_LOST {
             return Err(Ended::TargetLost);
         }

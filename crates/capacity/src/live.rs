@@ -274,6 +274,8 @@ struct Seen {
     quantile: f64,
     /// Those that have ended: due, and the response time of those that were answered.
     ended: Vec<(u64, Option<u64>)>,
+    /// Those of them for which there was no connection.
+    unconnected: u64,
     /// Round trips of its slices: their start, and nanoseconds.
     trips: Vec<(u64, u64)>,
     lateness: Histogram,
@@ -305,6 +307,7 @@ impl Seen {
             bound_ns: slo.1,
             quantile: slo.0,
             ended: Vec::new(),
+            unconnected: 0,
             trips: Vec::new(),
             lateness: Histogram::new(),
             limited: 0,
@@ -326,6 +329,7 @@ impl Seen {
             }
             let response = sample.done_ns.saturating_sub(sample.due_ns);
             self.ended.push((sample.due_ns, sample.error.is_none().then_some(response)));
+            self.unconnected += u64::from(sample.error == Some(ErrorKind::Connect));
         }
         if interval.start_ns + interval.len_ns <= self.start_ns {
             return false;
@@ -385,7 +389,9 @@ impl Seen {
         let is_kept = 2 * self.limited > self.slices;
         self.window.generator_limited = late == Late::Decides || is_kept;
         self.window.generator_late = late != Late::No;
-        self.window.target_lost = succeeded == 0 && failed > 0 && answered;
+        // A target that refuses every connection is gone too: it was there when the search began.
+        let gone = answered || self.unconnected == failed;
+        self.window.target_lost = succeeded == 0 && failed > 0 && gone;
         self.window
     }
 
