@@ -9,7 +9,8 @@ Parts: repeat (each server, both methods, N times), cross (nginx and Redis at 90
 estimate, asked by oha and resp-benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
 nginx with saved processor time, held). Servers come from the distribution, run on ports of loopback
 in folders of their own and on a core of their own, and are ended by their ids. nginx, Redis and
-memcached have 30% of that core: with all of it they serve more than one core of a generator asks.
+memcached have 30% of that core: with all of it they serve more than one core of a generator asks;
+where others ask, a core that is slower.
 Needs root for control groups (version 1 or 2). `--lock`: each measurement holds this file's lock, so
 that other work (`flock FILE COMMAND`) falls between two of them, never beside one. Installs the other generators where they are absent,
 in the user's cache. Writes REAL.md beside this file.
@@ -95,6 +96,9 @@ class Group:
             self.write("cpu.cfs_period_us", self.period_us)
             self.write("cpu.cfs_quota_us", quota)
 
+    def enter(self):
+        self.write("cgroup.procs", os.getpid())
+
     def used_s(self):
         """Processor time that its processes have used, seconds."""
         with open(f"{self.path}/cgroup.procs", encoding="ascii") as file:
@@ -116,6 +120,21 @@ class Group:
                 time.sleep(0.05)
 
 
+class Slower:
+    """Leaves servers a share of their core: `slower.py` takes the rest of each millisecond."""
+
+    def __init__(self, cores):
+        program = os.path.join(HERE, "slower.py")
+        self.taker = subprocess.Popen([sys.executable, program, f"{1.0 - cores}", SERVER_CORE])
+
+    def enter(self):
+        pass
+
+    def remove(self):
+        self.taker.kill()
+        self.taker.wait()
+
+
 class Server:
     """Processes that serve while a `with` block runs; `url` and the search's arguments."""
 
@@ -130,14 +149,7 @@ class Server:
         self.port = free_port()
 
     def run(self, command, **more):
-        enter = None
-        if self.group:
-            procs = f"{self.group.path}/cgroup.procs"
-
-            def enter():
-                with open(procs, "w", encoding="ascii") as file:
-                    file.write(str(os.getpid()))
-
+        enter = self.group.enter if self.group else None
         log = open(f"{self.place}/log", "ab")
         process = subprocess.Popen(
             ["taskset", "-c", SERVER_CORE, *command],
@@ -159,7 +171,7 @@ class Server:
 
     def __enter__(self):
         try:
-            getattr(self, f"start_{self.name}")()
+            getattr(self, f"start_{self.name.replace('-', '_')}")()
             self.wait()
             self.prepare()
         except BaseException:
@@ -253,7 +265,7 @@ fastcgi_param SCRIPT_FILENAME {self.place}/www/index.php; fastcgi_param REQUEST_
                   "-u", "root", "-t", "1"])
         self.url = f"memcached://127.0.0.1:{self.port}"
 
-    def start_mariadb(self):
+    def start_mariadb(self, *more):
         data = f"{self.place}/data"
         subprocess.run([program("mariadb-install-db"), "--no-defaults", f"--datadir={data}",
                         "--auth-root-authentication-method=normal", "--user=root",
@@ -262,8 +274,12 @@ fastcgi_param SCRIPT_FILENAME {self.place}/www/index.php; fastcgi_param REQUEST_
         self.run([program("mariadbd"), "--no-defaults", "--user=root", f"--datadir={data}",
                   f"--socket={self.place}/sock", f"--port={self.port}",
                   "--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={init}",
-                  "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"])
+                  "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync", *more])
         self.url = f"mysql://root@127.0.0.1:{self.port}/bench"
+
+    def start_mariadb_pool(self):
+        """With a thread for the core instead of one for each connection."""
+        self.start_mariadb("--thread-handling=pool-of-threads", "--thread-pool-size=1")
 
 
 # Name: SLO, first rate of the ladder, further arguments, share of a core or None.
@@ -273,11 +289,14 @@ SERVERS = {
     "redis": ("p99<20ms", "10000/s", ["--workload", "read-heavy"], 0.3),
     "memcached": ("p99<20ms", "10000/s", ["--workload", "read-heavy"], 0.3),
     "mariadb": ("p99<20ms", "4000/s", ["--workload", "read-heavy"], None),
+    "mariadb-pool": ("p99<20ms", "4000/s", ["--workload", "read-heavy"], None),
 }
 
 
-def serve(name, cores=None, **group):
+def serve(name, cores=None, slower=None, **group):
     slo, start, more, share = SERVERS[name]
+    if slower:
+        return Server(name, slo, start, more, Slower(slower))
     cores = cores or share
     limited = Group(f"{name}-{int(cores * 100)}", cores, **group) if cores else None
     return Server(name, slo, start, more, limited)
@@ -346,6 +365,9 @@ def bound_s(server):
     return float(server.slo.split("<")[1].removesuffix("ms")) / 1e3
 
 
+# What is left of the core of a server that others ask: a quota's stops are of 7 ms and more, so that
+# one generator's requests meet one and another's do not.
+CROSS_SHARE = 0.2
 # So long another generator asks, seconds; and it keeps up where it lacks less than this share.
 ASKED_S = 10
 KEEPS_UP = 0.99
@@ -418,7 +440,7 @@ def cross(times, names, out):
             continue
         right = {key: [0, 0] for key in (generator, "load")}
         try:
-            with serve(name) as server:
+            with serve(name, slower=CROSS_SHARE) as server:
                 server.more = more
                 for _ in range(times):
                     estimate = search(server, "--start", "1000/s")[0]["estimate_per_s"]

@@ -46,12 +46,13 @@ const LEAST_DISTANCE: f64 = 0.01;
 /// Of that rate, the shares that are considered: what is further below says more of the curve than
 /// of the line, and the window at low load says that better.
 const SHARES: [f64; 3] = [1.0, 0.9, 0.8];
-/// The interval ends up narrower than asked for by this: the check may widen it. And the more often
-/// it was looked at, the more: a search ends at the look that says the least error, which is less
-/// than it is. So much is taken for so many windows, and again for each time as many.
+/// The interval ends up narrower than asked for by this: the check may widen it.
 const SPARE: f64 = 0.95;
-const LOOKS: f64 = 8.0;
-const FOR_LOOKS: f64 = 0.976;
+/// A search ends at the look that claims the least error, which is less than it is, and the more so
+/// the more looks there were: beyond so many windows the error is taken to be greater, as this power
+/// of how many times as many there are (of simulated searches: benches/capacity/RESULTS.md).
+const LOOKS: f64 = 20.0;
+const FOR_LOOKS: f64 = 0.08;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
@@ -203,7 +204,7 @@ impl Adaptive {
         let fit = evidence.fit(slo, self.too_much, self.fit.as_ref());
         self.misfit = fit.as_ref().is_none_or(Fit::is_strained);
         if let Some(mut fit) = fit {
-            fit.error *= self.inflation();
+            fit.error *= self.inflation() * self.for_looks();
             fit.freedom = self.freedom(fit.freedom);
             // What was too much well below the line was disturbed, and would be forbidden for ever.
             let low = fit.line_per_s * libm::exp(-fit.half_width());
@@ -214,8 +215,13 @@ impl Adaptive {
 
     /// Half the width of the interval that ends the search.
     fn wanted(&self) -> f64 {
-        let looks = libm::log2(1.0 + self.windows.len() as f64 / LOOKS);
-        SPARE * libm::pow(FOR_LOOKS, looks) * self.settings.precision
+        SPARE * self.settings.precision
+    }
+
+    /// By how much an error is greater than what it is claimed to be, as the search ends where that
+    /// is little.
+    fn for_looks(&self) -> f64 {
+        libm::pow(self.windows.len() as f64 / LOOKS, FOR_LOOKS).max(1.0)
     }
 
     /// By how much a fit's error is greater than it claims.

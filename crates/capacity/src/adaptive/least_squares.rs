@@ -315,10 +315,13 @@ impl Problem<'_> {
         }
         // So many windows of equal weight say as much; one is what the fit itself takes.
         let windows = (expected * expected / squares.max(f64::MIN_POSITIVE)).max(1.0);
-        let freedom = SCATTER_WEIGHT + windows - 1.0;
+        let weight = SCATTER_WEIGHT + windows;
         let ratio = seen / expected.max(f64::MIN_POSITIVE);
-        let scatter = ((SCATTER_WEIGHT + windows * ratio) / freedom).max(1.0);
-        ((scatter - 1.0) * expected, freedom)
+        let scatter = ((SCATTER_WEIGHT + windows * ratio) / (weight - 1.0)).max(1.0);
+        // Of that mean only the windows' part varies, with a variance of 2 windows / weight²; a
+        // variance that varies so has 2 / that degrees of freedom (F. E. Satterthwaite, Biometrics
+        // Bulletin 2, 1946).
+        ((scatter - 1.0) * expected, weight * weight / windows)
     }
 }
 
