@@ -368,8 +368,10 @@ def bound_s(server):
 # What is left of the core of a server that others ask: a quota's stops are of 7 ms and more, so that
 # one generator's requests meet one and another's do not.
 CROSS_SHARE = 0.2
-# So long another generator asks, seconds; and it keeps up where it lacks less than this share.
-ASKED_S = 10
+# So long another generator asks, seconds, and so often; and it keeps up where it lacks less than
+# this share.
+ASKED_S = 8
+ASKED_TIMES = 3
 KEEPS_UP = 0.99
 
 
@@ -427,10 +429,24 @@ def itself(server, rate):
     return told["response_us"][server.slo.split("<")[0]] / 1e6, told["rate_mean"]
 
 
+def judged(server, asked, rate):
+    """Whether the SLO holds at a rate most of the times that it is asked, and what was seen."""
+    held, seen = 0, []
+    for _ in range(ASKED_TIMES):
+        at_s, reached = asked(server, rate)
+        kept_up = reached >= KEEPS_UP * rate
+        held += at_s <= bound_s(server) and kept_up
+        seen.append(f"{1e3 * at_s:.1f}" + ("" if kept_up else f" at {show(reached)}"))
+        time.sleep(1)
+    word = "held" if 2 * held > ASKED_TIMES else "broken"
+    return word == "held", f"{word} in {max(held, ASKED_TIMES - held)} ({'; '.join(seen)} ms)"
+
+
 def cross(times, names, out):
     out.append("## Asked by another generator\n")
-    out.append(f"{ASKED_S} s at each rate with 64 connections, after each of {times} estimates; "
-               "`load` is Plimsoll's own.\n")
+    out.append(f"{ASKED_TIMES} times {ASKED_S} s at each rate with 64 connections, after each of "
+               f"{times} estimates, what is so most times counts; `load` is Plimsoll's own. A rate "
+               "is named where it was not reached.\n")
     out.append("| server | SLO | estimate | generator | at 90% | at 110% |")
     out.append("| --- | --- | --- | --- | --- | --- |")
     asks = (("nginx", "oha", oha, []),
@@ -447,13 +463,9 @@ def cross(times, names, out):
                     for key, asked in ((generator, ask), ("load", itself)):
                         cells = []
                         for place, share in enumerate((0.9, 1.1)):
-                            at_s, rate = asked(server, share * estimate)
-                            kept_up = rate >= KEEPS_UP * share * estimate
-                            held = at_s <= bound_s(server) and kept_up
+                            held, text = judged(server, asked, share * estimate)
                             right[key][place] += held == (share < 1.0)
-                            word = "held" if held else "broken"
-                            cells.append(f"{word} ({1e3 * at_s:.1f} ms at {show(rate)})")
-                            time.sleep(2)
+                            cells.append(text)
                         line = f"| {name} | {server.slo} | {show(estimate)} | {key} | "
                         out.append(line + " | ".join(cells) + " |")
                         print(out[-1], flush=True)

@@ -48,9 +48,9 @@ const LEAST_DISTANCE: f64 = 0.01;
 const SHARES: [f64; 3] = [1.0, 0.9, 0.8];
 /// The interval ends up narrower than asked for by this: the check may widen it.
 const SPARE: f64 = 0.95;
-/// A search ends at the look that claims the least error, which is less than it is, and the more so
-/// the more looks there were: beyond so many windows the error is taken to be greater, as this power
-/// of how many times as many there are (of simulated searches: benches/capacity/RESULTS.md).
+/// A search ends at the look that claims the least error, less than it is, and the more so the more
+/// looks there were: beyond so many windows the error is taken to be greater, as this power of how
+/// many times as many there are (of simulated searches: benches/capacity/RESULTS.md).
 const LOOKS: f64 = 20.0;
 const FOR_LOOKS: f64 = 0.08;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
