@@ -52,7 +52,7 @@ const SPARE: f64 = 0.95;
 /// looks there were: beyond so many windows the error is taken to be greater, as this power of how
 /// many times as many there are (of simulated searches: benches/capacity/RESULTS.md).
 const LOOKS: f64 = 20.0;
-const FOR_LOOKS: f64 = 0.08;
+const FOR_LOOKS: f64 = 0.06;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
@@ -272,7 +272,10 @@ impl Adaptive {
                 offer(rate, 6.0 * unit, self.settle(rate, 6.0 * unit), Phase::Check)
             }
             State::Again { rate } => offer(rate, unit, 0.25 * unit, Phase::Search),
-            State::CheckAbove { rate } => offer(rate, unit, 0.25 * unit, Phase::Check),
+            State::CheckAbove { rate } => {
+                let seconds = self.units_above(rate) * unit;
+                offer(rate, seconds, 0.25 * unit, Phase::Check)
+            }
             State::AtMost => offer(self.most(), 6.0 * unit, unit, Phase::Check),
             State::Done => Step::Done(self.found()),
         }

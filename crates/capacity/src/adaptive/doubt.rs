@@ -31,11 +31,19 @@ use crate::window::{Phase, Verdict, Window};
 const HIGHER: f64 = 1.15;
 const FAR_ABOVE: f64 = 1.3;
 const MOST_FORGOTTEN: u32 = 3;
+/// So many units the window takes that makes a line wrong: shorter ones of a server whose
+/// percentile rises slowly hold far above it by chance, in some searches of a hundred.
+const LONGER: f64 = 4.0;
 
 impl Adaptive {
     /// The window above the line at a rate; none beyond the highest that is allowed.
     pub(super) fn check_above(&self, rate: f64) -> State {
         if rate > self.most() { State::Done } else { State::CheckAbove { rate } }
+    }
+
+    /// How many units a window above the line takes.
+    pub(super) fn units_above(&self, rate: f64) -> f64 {
+        if rate < FAR_ABOVE * self.line() { 1.0 } else { LONGER }
     }
 
     /// After a window above the line. Where the SLO held there by chance, it does not somewhat
