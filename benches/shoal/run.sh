@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Look-ups of a registry while caches come and go, while all expire at once, and over caches,
-# connections and threads: the tables and the drawing of RESULTS.md. Needs wrk and two cores; a
-# database of places by GEO=FILE, else clients cannot be located.
+# Look-ups of a registry while caches come and go, as many as it answers and at a rate, while all
+# expire at once, and over caches, connections and threads: the tables and the drawing of RESULTS.md.
+# Needs wrk and two cores; a database of places by GEO=FILE, else clients cannot be located.
 #   benches/shoal/run.sh [WINDOWS 3] [SECONDS 8]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -12,6 +12,8 @@ target=${CARGO_TARGET_DIR:-target}/release
 feeder=$target/examples/feed_heartbeats
 places=(${GEO:+--geo "$GEO"})
 python3 benches/shoal/lookups.py "$target/plimsoll" "$feeder" \
+    --windows "${1:-3}" --seconds "${2:-8}" "${places[@]}"
+python3 benches/shoal/steady.py "$target/plimsoll" "$feeder" \
     --windows "${1:-3}" --seconds "${2:-8}" "${places[@]}"
 python3 benches/shoal/drawing.py "$target/plimsoll" "$feeder" "${places[@]}"
 exec taskset -c 1 python3 benches/shoal/expiry.py "$target/plimsoll" "$feeder" "${places[@]}"

@@ -27,7 +27,7 @@ own_redis() {
     redis=$!
     trap 'kill "$redis"; wait "$redis" || true' EXIT
     url=redis://127.0.0.1:$port/
-    until grep -q 'Ready to accept' "$out/redis.log"; do
+    until grep -qs 'Ready to accept' "$out/redis.log"; do
         kill -0 "$redis" || { cat "$out/redis.log" >&2; exit 1; }
         sleep 0.1
     done

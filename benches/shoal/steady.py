@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Look-ups at a rate that does not depend on the answers: response times, and what a look-up costs
+where both registries have the same load.
+
+    steady.py PLIMSOLL FEEDER [--windows 3] [--seconds 8] [--rate 25000] [--geo FILE]
+
+Registries of 1,000 and of 100,000 caches as in lookups.py, in alternating windows, while as many
+heartbeats arrive and caches join and leave. `plimsoll load` asks `/v1/nearest?n=5` for 10,000 clients
+all over the address space, by Poisson arrivals on 64 connections; response times count from when a
+look-up was due. Server and generator have real-time priority, so that what else runs on their cores,
+the feeder too, does not take turns of some milliseconds with them; where they may not, it is said.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+from lookups import CHURN, CONNECTIONS, COUNTS, RATE, Registry, feed
+
+CLIENTS = 10_000
+PRIORITY = 10
+
+
+def urls(place):
+    draw = random.Random(7)
+    path = os.path.join(place, "urls")
+    with open(path, "w", encoding="ascii") as file:
+        for _ in range(CLIENTS):
+            address = ".".join(str(draw.randint(1 if part == 0 else 0, 222 if part == 0 else 255))
+                               for part in range(4))
+            file.write(f"/v1/nearest?n=5&ip={address}\n")
+    return path
+
+
+def in_real_time(pid):
+    """Whether all threads of a process, and what they start, have real-time priority now."""
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except PermissionError:
+        print("without real-time priority, which is not allowed here")
+
+
+def window(given, registry, count, place):
+    """One window: the summary of its load, and CPU a request in microseconds."""
+    feeding = feed(given.feeder, registry.address, count, RATE, CHURN, given.seconds + 3)
+    feeding.stdout.readline()
+    time.sleep(1)
+    before = registry.cpu_s()
+    done = subprocess.run(
+        ["taskset", "-c", "1", given.plimsoll, "load",
+         f"http://{registry.address}/", "--urls", urls(place), "--rate", f"{given.rate}/s",
+         "--arrivals", "poisson", "--connections", str(CONNECTIONS), "--for",
+         f"{given.seconds}s", "--json", "--quiet", "--out", os.path.join(place, "runs")],
+        capture_output=True, text=True, preexec_fn=lambda: in_real_time(os.getpid()))
+    cpu_s = registry.cpu_s() - before
+    feeding.wait()
+    told = json.loads(done.stdout)
+    return told, 1e6 * cpu_s / told["completed"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("plimsoll")
+    parser.add_argument("feeder")
+    parser.add_argument("--windows", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--rate", type=int, default=25_000)
+    parser.add_argument("--geo")
+    given = parser.parse_args()
+    registries = {}
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            for count in COUNTS:
+                registry = Registry(given.plimsoll, given.geo, random.randint(20_000, 30_000))
+                registries[count] = registry
+                feed(given.feeder, registry.address, count).communicate()
+                in_real_time(registry.process.pid)
+            print("| caches | window | answered | p50 | p90 | p99 | p99.9 | CPU a look-up |")
+            print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+            cpu = {count: [] for count in COUNTS}
+            for number in range(given.windows):
+                for count, registry in registries.items():
+                    told, us = window(given, registry, count, place)
+                    cpu[count].append(us)
+                    times = " | ".join(f"{told['response_us'][p] / 1e3:.2f} ms"
+                                       for p in ("p50", "p90", "p99", "p999"))
+                    share = told["succeeded"] / told["offered"]
+                    print(f"| {count:,} | {number + 1} | {share:.2%} | {times} | {us:.1f} µs |",
+                          flush=True)
+            few, many = (sorted(cpu[count])[len(cpu[count]) // 2] for count in COUNTS)
+            print(f"\nmedian: {few:.1f} µs, {many:.1f} µs, ratio {many / few:.2f}")
+        finally:
+            for registry in registries.values():
+                registry.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
