@@ -43,7 +43,7 @@ def in_real_time(pid):
         for thread in os.listdir(f"/proc/{pid}/task"):
             os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(PRIORITY))
     except PermissionError:
-        print("without real-time priority, which is not allowed here")
+        print("without real-time priority, which is not allowed here", file=sys.stderr)
 
 
 def window(given, registry, count, place):
