@@ -5,10 +5,11 @@ where both registries have the same load.
     steady.py PLIMSOLL FEEDER [--windows 3] [--seconds 8] [--rate 25000] [--geo FILE]
 
 Registries of 1,000 and of 100,000 caches as in lookups.py, in alternating windows, while as many
-heartbeats arrive and caches join and leave. `plimsoll load` asks `/v1/nearest?n=5` for 10,000 clients
-all over the address space, by Poisson arrivals on 64 connections; response times count from when a
-look-up was due. Server and generator have real-time priority, so that what else runs on their cores,
-the feeder too, does not take turns of some milliseconds with them; where they may not, it is said.
+heartbeats arrive and caches join and leave. `plimsoll load` asks `/v1/nearest?n=5` for 10,000
+clients all over the address space, by Poisson arrivals on 64 connections; response times count from
+when a look-up was due. Server and generator have real-time priority, so that what else runs on their
+cores, the feeder too, does not take turns of some milliseconds with them; where they may not, it is
+said.
 """
 
 import argparse
