@@ -121,9 +121,7 @@ impl Sustain {
             // when it is overloaded can last. Where it kept all that was allowed, what is known is
             // the rate that is held now.
             let most = found.estimate_per_s.map(|rate| self.completes(rate));
-            found.estimate_per_s = most.map(|most| if is_held { below * most } else { most });
-            let least = found.estimate_per_s.unwrap_or(0.0);
-            found.ci95 = found.ci95.filter(|(low, _)| *low <= least);
+            set_estimate(&mut found, most.map(|most| if is_held { below * most } else { most }));
         }
         (self.breaks, self.dips, self.level_s) = (0, 0, 0.0);
         (self.saturated, self.drained) = (Saturated::default(), Saturated::default());
@@ -163,6 +161,11 @@ impl Sustain {
         if self.is_broken(window.was_cut) {
             self.broken(rate, window);
         } else if self.sustained.held_s >= self.hold_s && self.level_s >= self.least_s() {
+            if self.sustained.falls > 0 {
+                // It may have broken at this rate too: what that shows holds for it as well.
+                let most = self.found.estimate_per_s.map(|rate| self.completes(rate));
+                set_estimate(&mut self.found, most);
+            }
             self.sustained.sustained_per_s = self.found.estimate_per_s;
             self.sustained.dips = self.dips + self.breaks;
             self.state = State::Done;
@@ -274,6 +277,13 @@ impl Sustain {
         }
         found
     }
+}
+
+/// Changes an estimate; an interval that is above it is not of it any more.
+fn set_estimate(found: &mut Found, estimate_per_s: Option<f64>) {
+    found.estimate_per_s = estimate_per_s;
+    let least = estimate_per_s.unwrap_or(0.0);
+    found.ci95 = found.ci95.filter(|(low, _)| *low <= least);
 }
 
 impl Search for Sustain {

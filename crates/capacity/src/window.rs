@@ -221,8 +221,9 @@ pub const SLICE_S: f64 = 0.25;
 #[derive(Debug, Clone)]
 pub struct Watch {
     bound_s: f64,
-    /// Unanswered requests at the end of the slice before.
+    /// Unanswered requests at the end of the slice before, and completions a second in it.
     in_flight: u64,
+    per_s: f64,
     overloaded: u32,
 }
 
@@ -230,7 +231,7 @@ impl Watch {
     /// A watch for an SLO whose bound is `bound_s` seconds.
     #[must_use]
     pub fn new(bound_s: f64) -> Self {
-        Self { bound_s, in_flight: 0, overloaded: 0 }
+        Self { bound_s, in_flight: 0, per_s: 0.0, overloaded: 0 }
     }
 
     /// A window begins.
@@ -242,8 +243,8 @@ impl Watch {
     /// at its end. Returns what it says of saturation, and whether the window is to be cut.
     ///
     /// By Little's law a server with `n` unanswered requests that answers `x` a second takes `n/x`
-    /// for the next one: where that exceeds the bound, it was saturated, and where at an offered
-    /// rate it exceeds it twice, in two slices in a row, the window need not go on.
+    /// for the next one: where at an offered rate that exceeds twice the bound in two slices in a
+    /// row, the window need not go on.
     pub fn slice(
         &mut self,
         seconds: f64,
@@ -251,20 +252,36 @@ impl Watch {
         completions: u64,
         in_flight: u64,
     ) -> (Saturated, bool) {
-        let speed = completions as f64 / seconds;
-        let least = (speed * self.bound_s).max(LEAST_BACKLOG);
-        let full = self.in_flight as f64 > least && in_flight as f64 > least;
+        let full = self.is_full(seconds, completions, in_flight);
         let clearly = 2.0 * rate_per_s * self.bound_s + CHANCE_BACKLOG;
         let overloaded = in_flight as f64 > clearly;
         self.overloaded = if overloaded { self.overloaded + 1 } else { 0 };
-        self.in_flight = in_flight;
+        (self.in_flight, self.per_s) = (in_flight, completions as f64 / seconds);
         let saturated =
             if full { Saturated { completions, seconds } } else { Saturated::default() };
         (saturated, self.overloaded >= 2)
+    }
+
+    /// Whether the server had work all through a slice. That is told by what was waiting when the
+    /// slice began, by how fast the server was until then, and by what arrived in the slice. What it
+    /// completed in it has no say, or slow slices would be chosen, and servers be taken to be 1 to
+    /// 2% slower than they are.
+    fn is_full(&self, seconds: f64, completions: u64, in_flight: u64) -> bool {
+        // Those that were dropped did not wait.
+        let Some(arrived) = (in_flight + completions).checked_sub(self.in_flight) else {
+            return false;
+        };
+        let (waiting, before) = (self.in_flight as f64, self.per_s * seconds);
+        let answered_within_bound = self.per_s * self.bound_s;
+        let most = before + DEVIATIONS * before.sqrt();
+        waiting > answered_within_bound.max(LEAST_BACKLOG)
+            && waiting + arrived as f64 > most + LEAST_BACKLOG
     }
 }
 
 /// Below so many unanswered requests a server of many workers may still have idle ones.
 const LEAST_BACKLOG: f64 = 20.0;
+/// So many standard deviations of a count may a slice complete more than the one before.
+const DEVIATIONS: f64 = 3.0;
 /// So many unanswered requests are no sign yet, whatever the rate.
 const CHANCE_BACKLOG: f64 = 10.0;

@@ -10,5 +10,6 @@ mod hand;
 mod infer;
 mod ladder;
 mod live;
+mod saturation;
 mod stalls;
 mod sustain;
