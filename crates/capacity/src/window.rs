@@ -262,10 +262,10 @@ impl Watch {
         (saturated, self.overloaded >= 2)
     }
 
-    /// Whether the server had work all through a slice. That is told by what was waiting when the
-    /// slice began, by how fast the server was until then, and by what arrived in the slice. What it
-    /// completed in it has no say, or slow slices would be chosen, and servers be taken to be 1 to
-    /// 2% slower than they are.
+    /// Whether the server had work all through a slice. That is told by what was waiting when it
+    /// began, by how fast the server was until then, and by what arrived in it. What was completed
+    /// in it has no say, or slow slices would be chosen, and servers be taken to be 1 to 2% slower
+    /// than they are.
     fn is_full(&self, seconds: f64, completions: u64, in_flight: u64) -> bool {
         // Those that were dropped did not wait.
         let Some(arrived) = (in_flight + completions).checked_sub(self.in_flight) else {
