@@ -52,7 +52,7 @@ const SPARE: f64 = 0.95;
 /// looks there were: beyond so many windows the error is taken to be greater, as this power of how
 /// many times as many there are (of simulated searches: benches/capacity/RESULTS.md).
 const LOOKS: f64 = 20.0;
-const FOR_LOOKS: f64 = 0.06;
+const FOR_LOOKS: f64 = 0.045;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
