@@ -157,7 +157,7 @@ fn chip(state: State) -> &'static str {
 
 /// The share of what it can send, as a figure and a bar of tenths.
 fn load(h: &mut Html, row: &Row<'_>) {
-    let percent = row.percent();
+    let percent = row.percent;
     h.text(format_args!("{percent}%"));
     let full = if percent >= 80 {
         "full"

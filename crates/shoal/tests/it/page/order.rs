@@ -163,3 +163,20 @@ proptest! {
         prop_assert_eq!(listed(&last), listed(&beyond));
     }
 }
+
+/// 28.5% is shown, and found, as 29%, whatever the nearest double to 0.285 is.
+#[test]
+fn halves_of_a_percent_are_rounded_up() {
+    for load in (5..1000).step_by(10) {
+        let mut said = beat(0);
+        said.load = Number::Int(load);
+        said.max_load = Some(Echo { value: 1000.0, text: "1000".into() });
+        let now = Now { elapsed_ns: 0, unix_s: 0.0 };
+        let shown = snapshot(vec![Arc::new(Cache::new(0, 0, &said, None, now))]);
+        let percent = (load / 10 + 1) as u8;
+        let query = Query { load_min: percent, load_max: percent, ..Query::default() };
+        let body = page(&shown, &[], &query, Setting { now: NOW, base: None }).body;
+        assert_eq!(listed(&body), [0], "{load} of 1,000");
+        assert!(body.contains(&format!("{percent}%")), "{load} of 1,000: {body}");
+    }
+}
