@@ -16,15 +16,17 @@ mod bootstrap;
 mod doubt;
 pub mod evidence;
 pub mod fit;
+mod jackknife;
 pub(crate) mod least_squares;
 mod moments;
+mod next_window;
 
 use crate::search::{Check, Found, Search, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
 use bootstrap::Replicates;
 use evidence::Evidence;
 use fit::Fit;
-use plimsoll_stats::interval::student;
+use jackknife::Jackknife;
 
 /// How the search goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,31 +41,17 @@ pub struct Settings {
     pub max_rate_per_s: Option<f64>,
 }
 
-/// So many of the shortest windows may be spent above the line by misjudgement, in the mean.
-const OVERLOADS: f64 = 1.6;
-/// And at least so far below it.
-const LEAST_DISTANCE: f64 = 0.01;
-/// Of that rate, the shares that are considered: what is further below says more of the curve than
-/// of the line, and the window at low load says that better.
-const SHARES: [f64; 3] = [1.0, 0.9, 0.8];
 /// The interval ends up narrower than asked for by this: the check may widen it.
 const SPARE: f64 = 0.95;
 /// A search ends at the look that claims the least error, less than it is, and the more so the more
 /// looks there were: beyond so many windows the error is taken to be greater, as this power of how
 /// many times as many there are (of simulated searches: benches/capacity/RESULTS.md).
 const LOOKS: f64 = 20.0;
-const FOR_LOOKS: f64 = 0.045;
+const FOR_LOOKS: f64 = 0.025;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
 const AGAIN: f64 = 1.5;
-/// So many windows that leave the interval as wide as it was stall a search, where they are this
-/// far below the line: a little more than was seen to keep the SLO is offered then.
-const STALLED: u32 = 8;
-const NARROWER: f64 = 0.97;
-const FAR_BELOW: f64 = 0.9;
-const BEYOND_KEPT: f64 = 1.1;
-const JUST_BELOW: f64 = 0.95;
 /// Wider intervals than this are no more than rough: windows are the shortest, and what such an
 /// error is worth is not looked at.
 const ROUGH: f64 = 0.25;
@@ -77,11 +65,6 @@ const ENOUGH: u64 = 50;
 const NEAR: f64 = 0.15;
 /// So many windows that no curve fits to end the search.
 const MOST_BLIND: u32 = 8;
-/// The service time is looked at with a load of this share of the line, for so many units at most.
-const LOW: f64 = 0.14;
-const LONGEST_LOW: f64 = 20.0;
-/// So many requests at low load, where no curve says how many are needed.
-const LOW_REQUESTS: f64 = 100.0;
 /// So many requests make a window of use, and so many units it may take for them.
 const FEW: f64 = 2.0;
 const LONGEST_RAMP: f64 = 4.0;
@@ -145,7 +128,8 @@ pub struct Adaptive {
     /// What says by how much a fit's error is greater than it claims, and after how many seconds
     /// that was looked at.
     replicates: Replicates,
-    replicated_s: f64,
+    jackknife: Jackknife,
+    calibrated_s: f64,
     /// Whether a window at low load was offered.
     was_low: bool,
 }
@@ -174,7 +158,8 @@ impl Adaptive {
             blind: 0,
             reached_most: false,
             replicates: Replicates::default(),
-            replicated_s: 0.0,
+            jackknife: Jackknife::default(),
+            calibrated_s: 0.0,
             was_low: false,
         }
     }
@@ -204,6 +189,7 @@ impl Adaptive {
         let fit = evidence.fit(slo, self.too_much, self.fit.as_ref());
         self.misfit = fit.as_ref().is_none_or(Fit::is_strained);
         if let Some(mut fit) = fit {
+            fit.take_scatter(self.jackknife.ratio());
             fit.error *= self.inflation() * self.for_looks();
             fit.freedom = self.freedom(fit.freedom);
             // What was too much well below the line was disturbed, and would be forbidden for ever.
@@ -241,9 +227,11 @@ impl Adaptive {
         let Some(fit) = &self.fit else { return };
         // By its own claim: an inflation that made it rough would never be looked at again.
         let is_rough = fit.half_width() > ROUGH * self.inflation().max(1.0);
-        if !is_rough && self.seconds >= AGAIN * self.replicated_s {
+        if !is_rough && self.seconds >= AGAIN * self.calibrated_s {
             self.replicates.look(&self.windows, fit, self.settings.slo, self.too_much);
-            self.replicated_s = self.seconds;
+            let slo = (self.settings.slo.0, self.bound_s());
+            self.jackknife.look(&self.windows, fit, slo, self.too_much);
+            self.calibrated_s = self.seconds;
             self.refit();
         }
     }
@@ -296,98 +284,6 @@ impl Adaptive {
     /// The highest rate that may be offered.
     fn most(&self) -> f64 {
         self.settings.max_rate_per_s.unwrap_or(f64::INFINITY)
-    }
-
-    fn settle(&self, rate: f64, seconds: f64) -> f64 {
-        let relaxation = self.fit.as_ref().map_or(0.0, |fit| fit.relaxation_s(rate));
-        (2.0 * relaxation).clamp(0.1 * self.unit_s(), 0.25 * seconds)
-    }
-
-    /// A window at low load, where the service time is not known well enough yet: all that is said
-    /// of the line rests on it. Where no curve fits, what the ramp took for the service time was
-    /// waiting, by chance or for a disturbance.
-    fn low_window(&self) -> Option<(f64, f64)> {
-        let lacking = self.fit.as_ref().map_or(LOW_REQUESTS, Fit::service_lacks);
-        if self.was_low || lacking <= 0.0 {
-            return None;
-        }
-        let rate = (LOW * self.line().min(self.most())).max(LEAST_RATE);
-        Some((rate, (lacking / rate).clamp(self.unit_s(), LONGEST_LOW * self.unit_s()).ceil()))
-    }
-
-    /// The next rate and for how long.
-    fn next_window(&self) -> (f64, f64) {
-        let Some(fit) = &self.fit else {
-            // More is to be seen between what was kept and what was not.
-            let kept = self.kept.unwrap_or(self.settings.start_per_s);
-            let rate = (kept * self.broken(kept)).sqrt().min(1.5 * kept).min(self.most());
-            return (rate, 2.0 * self.unit_s());
-        };
-        let half = fit.half_width();
-        let distance = (self.caution(fit) * fit.error).clamp(LEAST_DISTANCE, 1.0);
-        let mut rate = fit.line_per_s * libm::exp(-distance);
-        // Whatever a curve says: below what was too much, and no leap beyond what was kept.
-        rate = rate.min(0.98 * self.too_much).min(2.0 * self.kept.unwrap_or(f64::INFINITY));
-        rate = rate.min(self.most());
-        if self.stalled >= STALLED && rate < FAR_BELOW * fit.line_per_s {
-            return (self.unstalled(fit, rate), self.unit_s());
-        }
-        let units = if half > ROUGH {
-            1.0
-        } else if half > 0.12 {
-            2.0
-        } else {
-            4.0
-        };
-        let seconds = units * self.unit_s();
-        let (mut best, mut most) = (rate, 0.0);
-        for share in SHARES {
-            let candidate = share * rate;
-            let gain = fit.gain(candidate, 0.75 * seconds);
-            if gain > most {
-                (best, most) = (candidate, gain);
-            }
-        }
-        (best.max(LEAST_RATE), seconds)
-    }
-
-    /// The least rate above `kept` at which the SLO did not hold.
-    fn broken(&self, kept: f64) -> f64 {
-        let share = self.share();
-        let is_broken = |window: &&Window| {
-            window.rate_per_s > kept
-                && window.counted() >= ENOUGH
-                && window.beyond_share().is_some_and(|beyond| beyond > share)
-        };
-        let broken = self.windows.iter().filter(is_broken).map(|window| window.rate_per_s);
-        broken.fold(self.too_much, f64::min)
-    }
-
-    /// What is offered where windows far below an uncertain line say nothing of it, and would leave
-    /// it as uncertain for ever: rates that rise from what was seen to keep the SLO.
-    fn unstalled(&self, fit: &Fit, careful: f64) -> f64 {
-        let kept = BEYOND_KEPT * self.kept.unwrap_or(careful);
-        let rate = kept.min(JUST_BELOW * fit.line_per_s).min(0.98 * self.too_much);
-        rate.max(careful).min(self.most())
-    }
-
-    /// Counts windows that left the interval as wide as it was.
-    fn count_stalled(&mut self) {
-        let Some(fit) = &self.fit else { return };
-        let half = fit.half_width();
-        if half < NARROWER * self.narrowest {
-            (self.narrowest, self.stalled) = (half, 0);
-        } else {
-            self.stalled += 1;
-        }
-    }
-
-    /// How many standard errors below the line the next window is: so that over the time that the
-    /// search will probably take, what is spent above the line stays within what is allowed.
-    fn caution(&self, fit: &Fit) -> f64 {
-        let whole = self.seconds * (fit.half_width() / self.wanted()).powi(2).max(1.0);
-        let risk = (OVERLOADS * self.unit_s() / whole).clamp(0.003, 0.1);
-        student::quantile(1.0 - risk, fit.freedom)
     }
 
     fn judge(&mut self, window: &Window) {

@@ -22,6 +22,7 @@
 
 use super::bootstrap::Replicates;
 use super::fit::Fit;
+use super::jackknife::Jackknife;
 use super::{Adaptive, ENOUGH, State, is_clearly_too_much};
 use crate::search::Check;
 use crate::window::{Phase, Verdict, Window};
@@ -141,7 +142,8 @@ impl Adaptive {
         let is_bounded = self.too_much.is_finite();
         self.kept = Some(self.kept.unwrap_or(0.0).max(held_per_s));
         (self.fit, self.check, self.blind) = (None, (None, None), 0);
-        (self.replicates, self.replicated_s) = (Replicates::default(), 0.0);
+        (self.replicates, self.jackknife) = (Replicates::default(), Jackknife::default());
+        self.calibrated_s = 0.0;
         (self.narrowest, self.stalled) = (f64::INFINITY, 0);
         self.refit();
         let kept = self.kept.unwrap_or(held_per_s);

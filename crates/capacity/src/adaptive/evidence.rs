@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct Evidence<'a> {
     pub(super) levels: Vec<Level<'a>>,
-    /// What each window saw of a saturated server, where it completed enough to tell.
-    pub(super) saturated: Vec<Saturated>,
+    /// What each window saw of a saturated server, where it completed enough to tell: one that was
+    /// overloaded, and one that had so much to do by chance.
+    pub(super) overloaded: Vec<Saturated>,
+    pub(super) by_chance: Vec<Saturated>,
     pub(super) service: Histogram,
     /// The mean rate at which `service` was measured.
     pub(super) service_rate: f64,
@@ -42,11 +44,19 @@ pub(super) fn level_of(rate_per_s: f64) -> i64 {
 impl<'a> Evidence<'a> {
     /// Takes what is of use from all windows.
     #[must_use]
-    pub fn of(windows: &'a [Window]) -> Self {
-        let saturated = saturated(windows);
-        let usable = |window: &&Window| window.phase != Phase::Recover && window.counted() > 0;
+    pub fn of(windows: impl IntoIterator<Item = &'a Window>) -> Self {
+        let (mut overloaded, mut by_chance) = (Completions::default(), Completions::default());
+        let mut is_ramp = false;
         let mut levels: BTreeMap<i64, Level> = BTreeMap::new();
-        for window in windows.iter().filter(usable) {
+        for window in windows {
+            // A server recovers from what was before.
+            if window.phase != Phase::Recover {
+                is_ramp = window.phase == Phase::Ramp;
+            }
+            if is_ramp { &mut overloaded } else { &mut by_chance }.add(window.saturated);
+            if window.phase == Phase::Recover || window.counted() == 0 {
+                continue;
+            }
             let number = level_of(window.rate_per_s);
             let level = levels.entry(number).or_default();
             level.number = number;
@@ -57,14 +67,16 @@ impl<'a> Evidence<'a> {
         }
         let levels: Vec<Level> = levels.into_values().collect();
         let (service, service_rate) = service(&levels);
-        Self { levels, saturated, service, service_rate }
+        let (overloaded, by_chance) = (overloaded.all(), by_chance.all());
+        Self { levels, overloaded, by_chance, service, service_rate }
     }
 
     /// A first guess of the saturation.
     pub(super) fn first_saturation(&self, most: f64) -> f64 {
         let highest = self.levels.last().map_or(0.0, |level| level.rate);
         // Of several the middle one: a server may have been disturbed.
-        let mut seen: Vec<f64> = self.saturated.iter().map(Saturated::per_s).collect();
+        let all = self.overloaded.iter().chain(&self.by_chance);
+        let mut seen: Vec<f64> = all.map(Saturated::per_s).collect();
         seen.sort_by(f64::total_cmp);
         if let Some(middle) = seen.get(seen.len() / 2) {
             return middle.max(1.02 * highest);
@@ -75,20 +87,28 @@ impl<'a> Evidence<'a> {
 
 /// Completions of a saturated server, window by window; those of few are taken together with the
 /// ones after them.
-fn saturated(windows: &[Window]) -> Vec<Saturated> {
-    let (mut all, mut few) = (Vec::new(), Saturated::default());
-    for window in windows {
-        few.add(window.saturated);
-        if few.completions >= ENOUGH_COMPLETIONS {
-            all.push(std::mem::take(&mut few));
+#[derive(Default)]
+struct Completions {
+    enough: Vec<Saturated>,
+    few: Saturated,
+}
+
+impl Completions {
+    fn add(&mut self, seen: Saturated) {
+        self.few.add(seen);
+        if self.few.completions >= ENOUGH_COMPLETIONS {
+            self.enough.push(std::mem::take(&mut self.few));
         }
     }
-    if few.completions > 0
-        && let Some(last) = all.last_mut()
-    {
-        last.add(few);
+
+    fn all(mut self) -> Vec<Saturated> {
+        if self.few.completions > 0
+            && let Some(last) = self.enough.last_mut()
+        {
+            last.add(self.few);
+        }
+        self.enough
     }
-    all
 }
 
 /// The response times at the lowest rates, and their mean rate.
@@ -110,3 +130,45 @@ fn service(levels: &[Level<'_>]) -> (Histogram, f64) {
 const ENOUGH_COMPLETIONS: u64 = 20;
 /// So many requests tell the service time well enough.
 const ENOUGH_SERVICE: u64 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::Offer;
+
+    fn window(phase: Phase, completions: u64) -> Window {
+        let offer = Offer {
+            rate_per_s: 10.0,
+            seconds: 1.0,
+            settle_s: 0.0,
+            phase,
+            may_cut: true,
+            fresh: false,
+        };
+        let mut window = Window::begin(&offer, 0.0);
+        window.saturated = Saturated { completions, seconds: 1.0 };
+        window
+    }
+
+    /// The ramp ends with an overload; what is full afterwards is so by chance, until a ramp goes
+    /// on.
+    #[test]
+    fn a_server_recovers_from_what_was_before() {
+        use Phase::{Check, Ramp, Recover, Search};
+        let phases = [Ramp, Recover, Search, Recover, Ramp, Recover, Check];
+        let windows: Vec<Window> =
+            phases.into_iter().zip(100..).map(|(phase, n)| window(phase, n)).collect();
+        let evidence = Evidence::of(&windows);
+        let counts = |all: &[Saturated]| all.iter().map(|one| one.completions).collect::<Vec<_>>();
+        assert_eq!(counts(&evidence.overloaded), [100, 101, 104, 105]);
+        assert_eq!(counts(&evidence.by_chance), [102, 103, 106]);
+    }
+
+    #[test]
+    fn few_completions_are_taken_together_with_those_after_them() {
+        let seen = [30, 5, 16, 40, 7].map(|n| window(Phase::Ramp, n));
+        let counts: Vec<u64> =
+            Evidence::of(&seen).overloaded.iter().map(|one| one.completions).collect();
+        assert_eq!(counts, [30, 21, 47]);
+    }
+}

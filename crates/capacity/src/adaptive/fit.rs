@@ -17,8 +17,8 @@
 
 use super::evidence::{Evidence, level_of};
 use super::least_squares::{
-    Matrix, OUTER_LASTS, Prior, Problem, Requests, STEP, Vector, inverse, relaxation, unloaded,
-    variances,
+    Matrix, OUTER_LASTS, Prior, Problem, Requests, STEP, Scatter, Vector, inverse, relaxation,
+    unloaded, variances,
 };
 use super::moments::Moments;
 use crate::curve::Curve;
@@ -58,6 +58,7 @@ pub struct Fit {
     z: Vector,
     covariance: Matrix,
     gradient: Vector,
+    scatter: Scatter,
     slo: (f64, f64),
     /// Levels that were looked at, and how many requests were.
     levels: Vec<(i64, f64)>,
@@ -125,6 +126,16 @@ impl Fit {
         model.speed = work / f64::from(cores.get());
         model.cores = cores;
         (model.speed > 0.0).then_some(model)
+    }
+
+    pub(super) fn scatter(&self) -> Scatter {
+        self.scatter
+    }
+
+    /// Takes the windows' scatter to move the line with so many times the variance.
+    pub(super) fn take_scatter(&mut self, times: f64) {
+        let more = self.scatter.beyond(times) - self.scatter.beyond(1.0);
+        self.error = (self.error * self.error + more).sqrt();
     }
 
     /// Whether anything differs from the curve by so much that it counts less than in full: a
@@ -196,9 +207,9 @@ impl Evidence<'_> {
         let gradient: Vector = std::array::from_fn(slope);
         let covariance = inverse(hessian)?;
         let along: Vector = std::array::from_fn(|k| dot(covariance[k], gradient));
-        let (scatter, freedom) = problem.scatter(z, along);
+        let scatter = problem.scatter(z, along);
         let is_strained = problem.is_strained(z);
-        let error = (dot(along, gradient) + scatter).sqrt();
+        let error = (dot(along, gradient) + scatter.beyond(1.0)).sqrt();
         let service = quantiles(&self.service, z[3].exp());
         let levels = self.levels.iter().map(|l| (l.number, l.response.count() as f64)).collect();
         Some(Fit {
@@ -207,11 +218,12 @@ impl Evidence<'_> {
             service_lacks: lacks,
             line_per_s: line,
             error,
-            freedom,
+            freedom: scatter.freedom(),
             is_strained,
             z,
             covariance,
             gradient,
+            scatter,
             slo,
             levels,
         })

@@ -8,6 +8,10 @@ use crate::window::Window;
 
 /// Relative error of a saturation that was seen, apart from chance.
 const SATURATION_ERROR: f64 = 0.008;
+/// The same of a server that had so much to do by chance, for each unit by which the variability
+/// exceeds that of exponential service times: such a server is slow, as long requests hold some of
+/// its workers.
+const BY_CHANCE_ERROR: f64 = 0.01;
 /// Relative error of the curve's share where the rate is off by a factor e.
 const CURVE_ERROR: f64 = 0.12;
 /// How many relaxation times an independent observation takes: of the share beyond the inner
@@ -234,15 +238,20 @@ impl Problem<'_> {
     /// saturation what was seen of it.
     fn priors(&self, z: Vector) -> impl Iterator<Item = f64> {
         let prior = self.prior;
-        let saturated = &self.evidence.saturated;
-        let guessed = usize::from(!saturated.is_empty());
+        let (overloaded, by_chance) = (&self.evidence.overloaded, &self.evidence.by_chance);
+        let guessed = usize::from(!overloaded.is_empty() || !by_chance.is_empty());
         let guesses = (guessed..N).map(move |k| (z[k] - prior.mean[k]) / prior.deviation[k]);
-        let service_variance = (2.0 * z[1].exp() - 1.0).max(0.3);
-        // All of them are off by this together.
-        let together = SATURATION_ERROR * (saturated.len() as f64).sqrt();
-        let seen = saturated.iter().map(move |seen| {
-            let chance = (service_variance / seen.completions as f64).sqrt();
-            (z[0] - seen.per_s().ln()) / chance.hypot(together)
+        let variability = z[1].exp();
+        let service_variance = (2.0 * variability - 1.0).max(0.3);
+        let slow = BY_CHANCE_ERROR * (variability - 1.0).max(0.0);
+        let kinds = [(overloaded, SATURATION_ERROR), (by_chance, SATURATION_ERROR.hypot(slow))];
+        let seen = kinds.into_iter().flat_map(move |(all, error)| {
+            // All of them are off by this together.
+            let together = error * (all.len() as f64).sqrt();
+            all.iter().map(move |seen| {
+                let chance = (service_variance / seen.completions as f64).sqrt();
+                (z[0] - seen.per_s().ln()) / chance.hypot(together)
+            })
         });
         guesses.chain(seen)
     }
@@ -290,12 +299,11 @@ impl Problem<'_> {
         all.any(|residual| residual.abs() > FAR)
     }
 
-    /// By how much the variance of the line is greater than expected, and with how many degrees of
-    /// freedom that is known. It is the robust variance (P. J. Huber, Fifth Berkeley Symposium 1,
-    /// 1967): each window, as far as it differs from the curve, moves the line along `along`, the
-    /// covariance of the parameters times the line's gradient; where the squares of these moves are
-    /// more than the windows' chance explains, so much is added.
-    pub(super) fn scatter(&self, z: Vector, along: Vector) -> (f64, f64) {
+    /// How far the windows' scatter moves the line: the robust variance (P. J. Huber, Fifth
+    /// Berkeley Symposium 1, 1967). Each window, as far as it differs from the curve, moves the
+    /// line along `along`, the covariance of the parameters times the line's gradient; the squares
+    /// of these moves are compared with what the windows' chance explains.
+    pub(super) fn scatter(&self, z: Vector, along: Vector) -> Scatter {
         let curve = self.curve(z);
         let looked = self.look(&curve, self.line(&curve));
         let aside = self.curve(std::array::from_fn(|k| z[k] + STEP * along[k]));
@@ -315,13 +323,35 @@ impl Problem<'_> {
         }
         // So many windows of equal weight say as much; one is what the fit itself takes.
         let windows = (expected * expected / squares.max(f64::MIN_POSITIVE)).max(1.0);
-        let weight = SCATTER_WEIGHT + windows;
-        let ratio = seen / expected.max(f64::MIN_POSITIVE);
-        let scatter = ((SCATTER_WEIGHT + windows * ratio) / (weight - 1.0)).max(1.0);
-        // Of that mean only the windows' part varies, with a variance of 2 windows / weight²; a
-        // variance that varies so has 2 / that degrees of freedom (F. E. Satterthwaite, Biometrics
-        // Bulletin 2, 1946).
-        ((scatter - 1.0) * expected, weight * weight / windows)
+        Scatter { expected, windows, ratio: seen / expected.max(f64::MIN_POSITIVE) }
+    }
+}
+
+/// How far the windows' scatter moves the line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scatter {
+    /// The variance of ln line that is expected of the windows.
+    pub(super) expected: f64,
+    /// Of so many windows of equal weight.
+    windows: f64,
+    /// How many times that was seen.
+    pub(super) ratio: f64,
+}
+
+impl Scatter {
+    /// By how much the variance of ln line is greater than expected, where what was seen moves it
+    /// so many times as much.
+    pub(super) fn beyond(&self, times: f64) -> f64 {
+        let (weight, ratio) = (SCATTER_WEIGHT + self.windows, times * self.ratio);
+        let scatter = ((SCATTER_WEIGHT + self.windows * ratio) / (weight - 1.0)).max(1.0);
+        (scatter - 1.0) * self.expected
+    }
+
+    /// With how many degrees of freedom that is known. Of a mean only the windows' part varies,
+    /// with a variance of 2 windows / weight²; a variance that varies so has 2 / that degrees of
+    /// freedom (F. E. Satterthwaite, Biometrics Bulletin 2, 1946).
+    pub(super) fn freedom(&self) -> f64 {
+        (SCATTER_WEIGHT + self.windows).powi(2) / self.windows
     }
 }
 
