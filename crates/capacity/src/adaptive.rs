@@ -43,11 +43,12 @@ pub struct Settings {
 
 /// The interval ends up narrower than asked for by this: the check may widen it.
 const SPARE: f64 = 0.95;
-/// A search ends at the look that claims the least error, less than it is, and the more so the more
-/// looks there were: beyond so many windows the error is taken to be greater, as this power of how
-/// many times as many there are (of simulated searches: benches/capacity/RESULTS.md).
+/// A search ends at the look that claims the least error, less than it is where there were many
+/// looks: beyond so many windows the error is taken to be greater, as this power of how many times
+/// as many there are, at most by so much (of simulated searches: benches/capacity/RESULTS.md).
 const LOOKS: f64 = 20.0;
-const FOR_LOOKS: f64 = 0.025;
+const FOR_LOOKS: f64 = 0.1;
+const MOST_FOR_LOOKS: f64 = 1.05;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
@@ -207,7 +208,7 @@ impl Adaptive {
     /// By how much an error is greater than what it is claimed to be, as the search ends where that
     /// is little.
     fn for_looks(&self) -> f64 {
-        libm::pow(self.windows.len() as f64 / LOOKS, FOR_LOOKS).max(1.0)
+        libm::pow(self.windows.len() as f64 / LOOKS, FOR_LOOKS).clamp(1.0, MOST_FOR_LOOKS)
     }
 
     /// By how much a fit's error is greater than it claims.
