@@ -28,10 +28,6 @@ const RAMP_LASTS: f64 = 10.0;
 /// to this share of the capacity.
 const ENOUGH_SERVICE: f64 = 1000.0;
 const LOW_SERVICE: f64 = 0.22;
-/// Between so many requests below a load and so many above it, none of them further from it than
-/// this share of the capacity, the curve is held by what was measured.
-const NEAR_REQUESTS: f64 = 300.0;
-const NEAR: f64 = 0.3;
 /// Points of the service time.
 const POINTS: usize = 20;
 /// A file with more windows is none of ours.
@@ -155,21 +151,6 @@ impl Calibration {
             has_low_loads: windows.iter().any(|window| window.phase == "calibrate"),
             levels,
         })
-    }
-
-    /// Whether enough was measured just below a load and just above it. Elsewhere the curve stands
-    /// on what is expected of queues, and its error is more than chance.
-    #[must_use]
-    pub fn is_measured_near(&self, load: f64) -> bool {
-        let reach = NEAR * self.capacity_per_s;
-        let requests = |from: f64, to: f64| -> f64 {
-            let within = self.levels.iter().filter(|level| (from..=to).contains(&level.rate));
-            within.map(|level| level.n).sum()
-        };
-        // Below the lowest windows there is nothing, and nothing steady far above the capacity.
-        let (low, high) = (0.15 * self.capacity_per_s, 0.8 * self.capacity_per_s);
-        requests(load - reach, load.max(low)) >= NEAR_REQUESTS
-            && requests(load.min(high), load + reach) >= NEAR_REQUESTS
     }
 }
 

@@ -56,9 +56,9 @@ pub struct Estimate {
     pub load_per_s: f64,
     /// Its interval.
     pub ci95: (f64, f64),
-    /// The loads that are not out of the question: beyond them, the probes would be a fluke of one
+    /// The least load that is not out of the question: below it, the probes would be a fluke of one
     /// in 30,000.
-    pub conceivable: (f64, f64),
+    pub conceivable_from: f64,
     /// Where the probes lie beside all loads.
     pub fits: Fits,
 }
@@ -221,7 +221,7 @@ impl Table {
         Estimate {
             load_per_s: without(here.rate),
             ci95: (without(low(-1.0)), without(high(1.0))),
-            conceivable: (without(low(-HARDLY / below)), without(high(HARDLY / above))),
+            conceivable_from: without(low(-HARDLY / below)),
             fits,
         }
     }

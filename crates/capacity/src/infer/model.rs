@@ -20,6 +20,11 @@
 //!
 //! The curve itself is wrong by a share of the wait; where windows differ from it by more than all
 //! that, all variances grow by as much.
+//!
+//! A search that did not look at low loads for their own sake has a second or two of the ramp there
+//! and all the rest near the line. What lies between stands on single windows, and the covariance
+//! says too little of that: the groups that are left out in turn show it (delete-a-group jackknife:
+//! P. S. Kott, Journal of Official Statistics 17, 2001).
 
 use super::calibration::{Calibration, CalibrationError, Level};
 use crate::adaptive::least_squares::{Matrix, N, STEP, Vector, damped, inverse, relaxation};
@@ -34,6 +39,10 @@ const PRIOR: f64 = 0.3;
 /// How far ln X may lie from the saturation that a search found, at least; and where it found none.
 const SATURATION_ERROR: f64 = 0.03;
 const SATURATION_UNKNOWN: f64 = 0.5;
+/// Of a response at low load, at least so much is service.
+const LEAST_SERVICE: f64 = 0.5;
+/// Groups of windows that are left out in turn.
+const GROUPS: usize = 24;
 /// The scatter that is expected counts as so many windows.
 const SCATTER_WEIGHT: f64 = 10.0;
 /// The least deviation, as a share of the mean.
@@ -52,6 +61,8 @@ pub struct Model {
     spread: (f64, f64),
     /// Variance of the service time.
     service_variance: f64,
+    /// Curves without a group of the windows each, and their means without load.
+    without: Vec<(Curve, f64)>,
 }
 
 impl Model {
@@ -60,22 +71,36 @@ impl Model {
     /// # Errors
     /// [`CalibrationError::NoCurve`].
     pub fn fit(calibration: &Calibration) -> Result<Self, CalibrationError> {
-        let points = &calibration.service_s;
-        let (mean, variance) = moments(points, calibration.bound_s);
+        let seen = &calibration.service_s;
+        let first = Self::fit_with(calibration, seen.clone())?;
+        // At low load some wait already: what was seen is longer than the service by as much as
+        // the curve rises to there.
+        let (mean, _) = moments(seen, calibration.bound_s);
+        let scale = (first.unloaded() / mean).clamp(LEAST_SERVICE, 1.0);
+        let service_s: Vec<f64> = seen.iter().map(|s| s * scale).collect();
+        let mut model = Self::fit_with(calibration, service_s.clone())?;
+        if !calibration.has_low_loads {
+            model.without = without_groups(calibration, &service_s);
+        }
+        Ok(model)
+    }
+
+    /// Fits a model with these points of the service time.
+    fn fit_with(calibration: &Calibration, service_s: Vec<f64>) -> Result<Self, CalibrationError> {
+        let (mean, variance) = moments(&service_s, calibration.bound_s);
         if !(mean > 0.0 && mean.is_finite()) {
             return Err(CalibrationError::NoCurve);
         }
         let prior = Prior::of(calibration, mean, variance);
-        let curve =
-            Curve { service_s: points.clone(), saturation: 1.0, variability: 1.0, pooling: 1.0 };
         let mut model = Self {
-            curve,
+            curve: Curve { service_s, saturation: 1.0, variability: 1.0, pooling: 1.0 },
             bound_s: calibration.bound_s,
             z: prior.mean,
             covariance: [[0.0; N]; N],
             freedom: SCATTER_WEIGHT,
             spread: spread(calibration),
             service_variance: variance,
+            without: Vec::new(),
         };
         model.place(prior.mean);
         model.solve(calibration, &prior).ok_or(CalibrationError::NoCurve)?;
@@ -153,7 +178,16 @@ impl Model {
         for (row, a) in self.covariance.iter().zip(slope) {
             variance += row.iter().zip(slope).map(|(value, b)| a * value * b).sum::<f64>();
         }
-        variance + self.curve_variance(here)
+        variance.max(self.jackknife(rate)) + self.curve_variance(here)
+    }
+
+    /// The variance of the mean at a rate as the curves without a group show it; 0 without any.
+    fn jackknife(&self, rate: f64) -> f64 {
+        let n = self.without.len().max(1) as f64;
+        let curves = self.without.iter();
+        let means: Vec<f64> = curves.map(|(curve, a)| self.mean_of(curve, *a, rate)).collect();
+        let mean = means.iter().sum::<f64>() / n;
+        (n - 1.0) / n * means.iter().map(|one| (one - mean).powi(2)).sum::<f64>()
     }
 
     fn curve_variance(&self, mean: f64) -> f64 {
@@ -256,6 +290,20 @@ impl Model {
         }
         (cost, gradient, second)
     }
+}
+
+/// Curves fitted without a group of the levels each; without those that do not fit.
+fn without_groups(calibration: &Calibration, service_s: &[f64]) -> Vec<(Curve, f64)> {
+    let groups = GROUPS.min(calibration.levels.len());
+    let without = |group: usize| {
+        let levels = calibration.levels.iter().enumerate();
+        let others = levels.filter(|(at, _)| at % groups != group).map(|(_, level)| *level);
+        let others = Calibration { levels: others.collect(), ..calibration.clone() };
+        let model = Model::fit_with(&others, service_s.to_vec()).ok()?;
+        let unloaded = model.unloaded();
+        Some((model.curve, unloaded))
+    };
+    (0..groups).filter_map(without).collect()
 }
 
 /// What is expected before windows are looked at: ln X, ln v, ln g, ln a.

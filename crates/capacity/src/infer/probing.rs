@@ -183,28 +183,30 @@ impl Probing {
             Fits::Slower => Some(self.decline(Why::Slower, Some(*estimate))),
             Fits::Well => {
                 let narrow = 0.5 * (high - low) <= self.half() && self.is_told(estimate);
-                let measured = self.calibration.is_measured_near(estimate.load_per_s);
-                (narrow && measured).then_some(Step::Done(*estimate))
+                narrow.then_some(Step::Done(*estimate))
             }
         }
     }
 
-    /// Whether what is narrow is no fluke: where the curve is flat the interval is narrow only for
+    /// Whether what is narrow is no fluke. Where the curve is flat the interval is narrow only for
     /// those whose probes were slow by chance, and where it is cut off at no load at all only for
-    /// those whose probes were fast.
+    /// those whose probes were fast: such an interval is told where a load at its upper end could
+    /// be. Where low loads were not measured for their own sake, a curve that is too low by chance
+    /// makes a load seem high enough to be told: then one at the lower end has to be told, too.
     fn is_told(&self, estimate: &Estimate) -> bool {
-        let (low, high) = estimate.conceivable;
-        let (below, above) = (estimate.load_per_s - low, high - estimate.load_per_s);
-        let is_cut_off = estimate.ci95.0 <= 0.0;
-        below <= FLUKE * self.half() && (!is_cut_off || above <= FLUKE * self.half())
+        let (low, high) = estimate.ci95;
+        let could_be = |load| self.table.half_width(load, self.probes() as f64) <= self.half();
+        let below = estimate.load_per_s - estimate.conceivable_from;
+        below <= FLUKE * self.half()
+            && (low > 0.0 || could_be(high))
+            && (self.calibration.has_low_loads || could_be(low))
     }
 
     /// Whether as many probes as may be sent could tell some load within the interval.
     fn has_hope(&self, estimate: &Estimate) -> bool {
         let (low, high) = estimate.ci95;
         [low, estimate.load_per_s, high].into_iter().any(|load| {
-            let half = self.table.half_width(load, self.settings.probes as f64);
-            half <= HOPE * self.half() && self.calibration.is_measured_near(load)
+            self.table.half_width(load, self.settings.probes as f64) <= HOPE * self.half()
         })
     }
 
@@ -214,11 +216,17 @@ impl Probing {
         self.decline(why, Some(estimate))
     }
 
-    /// How many probes are needed at a load, by this calibration and by an exact one.
+    /// How many probes are needed, by this calibration and by an exact one.
     fn needed(&self, estimate: &Estimate) -> (Option<f64>, Option<f64>) {
-        let load = estimate.load_per_s;
+        let (load, (low, high)) = (estimate.load_per_s, estimate.ci95);
         let (needed, at_best) = self.table.needed(load, self.half());
-        (needed.filter(|_| self.calibration.is_measured_near(load)), at_best)
+        if low > 0.0 {
+            return (needed, at_best);
+        }
+        // To be told it takes as many as a load at its upper end, too.
+        let (at_high, best_at_high) = self.table.needed(high, self.half());
+        let more = |(a, b): (f64, f64)| a.max(b);
+        (needed.zip(at_high).map(more), at_best.zip(best_at_high).map(more))
     }
 
     fn decline(&self, why: Why, known: Option<Estimate>) -> Step {
