@@ -16,6 +16,9 @@ const FIRST_LOOK: u64 = 200;
 pub const USUAL_SHARE: f64 = 0.01;
 /// An estimate is this many times as far as asked for, at most, from what is out of the question.
 const FLUKE: f64 = 2.0;
+/// Without windows for their own sake, loads below this share of the capacity are hardly seen: the
+/// ramp passes them by in a second each.
+const HARDLY_SEEN: f64 = 0.45;
 /// It goes on where the interval could still come to within this factor of what is asked for.
 const HOPE: f64 = 1.25;
 
@@ -191,22 +194,27 @@ impl Probing {
     /// Whether what is narrow is no fluke. Where the curve is flat the interval is narrow only for
     /// those whose probes were slow by chance, and where it is cut off at no load at all only for
     /// those whose probes were fast: such an interval is told where a load at its upper end could
-    /// be. Where low loads were not measured for their own sake, a curve that is too low by chance
-    /// makes a load seem high enough to be told: then one at the lower end has to be told, too.
+    /// be. Where low loads were hardly seen, a curve that is too low by chance makes such a load
+    /// seem high enough to be told.
     fn is_told(&self, estimate: &Estimate) -> bool {
         let (low, high) = estimate.ci95;
-        let could_be = |load| self.table.half_width(load, self.probes() as f64) <= self.half();
+        let at_high = || self.table.half_width(high, self.probes() as f64);
         let below = estimate.load_per_s - estimate.conceivable_from;
-        below <= FLUKE * self.half()
-            && (low > 0.0 || could_be(high))
-            && (self.calibration.has_low_loads || could_be(low))
+        let is_whole = low > 0.0 || at_high() <= self.half();
+        below <= FLUKE * self.half() && is_whole && self.is_seen(low)
+    }
+
+    /// Whether the search has seen more of such a load, and of those about it, than a second.
+    fn is_seen(&self, load: f64) -> bool {
+        self.calibration.has_low_loads || load >= HARDLY_SEEN * self.calibration.capacity_per_s
     }
 
     /// Whether as many probes as may be sent could tell some load within the interval.
     fn has_hope(&self, estimate: &Estimate) -> bool {
         let (low, high) = estimate.ci95;
         [low, estimate.load_per_s, high].into_iter().any(|load| {
-            self.table.half_width(load, self.settings.probes as f64) <= HOPE * self.half()
+            let half = self.table.half_width(load, self.settings.probes as f64);
+            half <= HOPE * self.half() && self.is_seen(load)
         })
     }
 
@@ -220,6 +228,7 @@ impl Probing {
     fn needed(&self, estimate: &Estimate) -> (Option<f64>, Option<f64>) {
         let (load, (low, high)) = (estimate.load_per_s, estimate.ci95);
         let (needed, at_best) = self.table.needed(load, self.half());
+        let needed = needed.filter(|_| self.is_seen(low));
         if low > 0.0 {
             return (needed, at_best);
         }
