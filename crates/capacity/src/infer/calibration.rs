@@ -10,6 +10,7 @@
 //! none at which the server was nearly saturated, and none of the ramp that was short beside the
 //! queue's relaxation time.
 
+use crate::calibrate::SHARES;
 use crate::result::{CapacityResult, WindowResult};
 use plimsoll_stats::slo::Slo;
 
@@ -107,7 +108,7 @@ pub struct Calibration {
     pub levels: Vec<Level>,
     /// Response times at the lowest loads, rising, of equal weight.
     pub service_s: Vec<f64>,
-    /// Whether the search looked at low and middle loads for their own sake.
+    /// Whether the search looked at low and middle loads for their own sake, at each of [`SHARES`].
     pub has_low_loads: bool,
 }
 
@@ -142,13 +143,15 @@ impl Calibration {
                 lowest,
             });
         }
+        // Fewer where it was interrupted: then some loads were not looked at.
+        let for_their_sake = || windows.iter().filter(|window| window.phase == "calibrate");
         Ok(Self {
             capacity_per_s: capacity,
             uncertainty: result.ci95.map(|(low, high)| (high - low) / (2.0 * capacity)),
             saturation_per_s: result.saturation_per_s,
             bound_s,
             service_s: service(&windows, capacity),
-            has_low_loads: windows.iter().any(|window| window.phase == "calibrate"),
+            has_low_loads: for_their_sake().count() >= SHARES.len(),
             levels,
         })
     }

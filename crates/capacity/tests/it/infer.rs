@@ -203,6 +203,15 @@ fn too_few_windows_and_no_capacity_are_refused() {
     assert!(matches!(refused, CalibrationError::NoCapacity { .. }), "{refused}");
 }
 
+/// What ended before its last window has not seen the loads it would have looked at.
+#[test]
+fn low_loads_that_were_looked_at_in_part_do_not_count() {
+    let mut part = single().clone();
+    assert!(Calibration::of(&part).unwrap().has_low_loads);
+    part.windows.pop();
+    assert!(!Calibration::of(&part).unwrap().has_low_loads);
+}
+
 #[test]
 fn windows_that_are_not_steady_do_not_calibrate() {
     let whole = Calibration::of(single()).unwrap();
