@@ -143,15 +143,16 @@ impl Calibration {
                 lowest,
             });
         }
-        // Fewer where it was interrupted: then some loads were not looked at.
-        let for_their_sake = || windows.iter().filter(|window| window.phase == "calibrate");
+        // Fewer where it was interrupted. One that was cut is near the line, where others are.
+        let looked =
+            |window: &&WindowResult| window.phase == "calibrate" && window.verdict != "discarded";
         Ok(Self {
             capacity_per_s: capacity,
             uncertainty: result.ci95.map(|(low, high)| (high - low) / (2.0 * capacity)),
             saturation_per_s: result.saturation_per_s,
             bound_s,
             service_s: service(&windows, capacity),
-            has_low_loads: for_their_sake().count() >= SHARES.len(),
+            has_low_loads: result.windows.iter().filter(looked).count() >= SHARES.len(),
             levels,
         })
     }
