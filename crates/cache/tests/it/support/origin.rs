@@ -38,10 +38,9 @@ impl Origin {
                 if ended.load(Ordering::SeqCst) {
                     return;
                 }
-                // A connection that is closed without a request is a sign of life wanted.
-                if let Ok(Some(target)) = stream.and_then(|stream| attend(stream, &body)) {
-                    kept.lock().unwrap().push(target);
-                }
+                // A connection that is closed without a request is a sign of life wanted, and one
+                // that breaks is for who asked to tell.
+                let _ = stream.and_then(|stream| attend(stream, &kept, &body));
             }
         });
         Self { address, asked, end, listening: Some(listening) }
@@ -61,22 +60,25 @@ impl Drop for Origin {
     }
 }
 
-/// Answers one request and closes.
+/// Answers one request and closes. What was asked for is remembered before it is answered: who has
+/// the answer may look for it at once.
 fn attend(
     mut stream: TcpStream,
+    asked: &Mutex<Vec<String>>,
     body: &impl Fn(&str) -> Vec<u8>,
-) -> std::io::Result<Option<String>> {
+) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
     while !bytes.ends_with(b"\r\n\r\n") {
         match stream.read(&mut chunk)? {
-            0 => return Ok(None),
+            0 => return Ok(()),
             count => bytes.extend_from_slice(&chunk[..count]),
         }
     }
     let head = String::from_utf8_lossy(&bytes);
     let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
     let body = body(&target);
+    asked.lock().unwrap().push(target);
     // Without a date Squid does not keep it; it has not changed for a day.
     let head = format!(
         "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 12:00:00 GMT\r\n\
@@ -84,6 +86,5 @@ fn attend(
          Connection: close\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(&[head.as_bytes(), &body].concat())?;
-    Ok(Some(target))
+    stream.write_all(&[head.as_bytes(), &body].concat())
 }
