@@ -24,7 +24,7 @@ pub struct Client {
 
 /// Writes the body of `/v1/nearest`: who asked, the membership's generation, the caches, best
 /// first.
-pub fn nearest(out: &mut Vec<u8>, client: Client, generation: u64, picks: &[Pick], now: Now) {
+pub fn nearest(out: &mut Vec<u8>, client: Client, generation: u64, picks: &[Pick<'_>], now: Now) {
     out.extend_from_slice(b"{\"client\":{\"ip\":");
     address(out, Some(client.ip));
     out.extend_from_slice(b",\"located\":");
@@ -39,7 +39,7 @@ pub fn nearest(out: &mut Vec<u8>, client: Client, generation: u64, picks: &[Pick
         if rank > 0 {
             out.push(b',');
         }
-        members(out, &pick.cache, now);
+        members(out, pick.cache, now);
         out.extend_from_slice(b",\"distance_km\":");
         match pick.distance_km {
             Some(km) => tenths(out, km),

@@ -45,11 +45,11 @@ pub struct Looker {
 }
 
 /// The caches for a client, best first: [`Looker::nearest`], once.
-pub fn nearest(
-    snapshot: &Snapshot,
+pub fn nearest<'a>(
+    snapshot: &'a Snapshot,
     question: &Question<'_>,
     random: &mut Stream,
-    picks: &mut Vec<Pick>,
+    picks: &mut Vec<Pick<'a>>,
 ) {
     Looker::default().nearest(snapshot, question, random, picks);
 }
@@ -65,12 +65,12 @@ impl Looker {
     /// which at least four times the count were looked at.
     /// *Determinism*: by `random`, the loads at that moment and the look-ups in this snapshot
     /// before, which note who died.
-    pub fn nearest(
+    pub fn nearest<'a>(
         &mut self,
-        snapshot: &Snapshot,
+        snapshot: &'a Snapshot,
         question: &Question<'_>,
         random: &mut Stream,
-        picks: &mut Vec<Pick>,
+        picks: &mut Vec<Pick<'a>>,
     ) {
         picks.clear();
         let count = question.count.min(MOST);
@@ -96,14 +96,14 @@ impl Looker {
     }
 
     /// Takes what is at the client's own address or pinned to its network.
-    fn take_own(
+    fn take_own<'a>(
         &mut self,
-        snapshot: &Snapshot,
+        snapshot: &'a Snapshot,
         question: &Question<'_>,
         spot: Option<Spot>,
         count: usize,
         random: &mut Stream,
-        picks: &mut Vec<Pick>,
+        picks: &mut Vec<Pick<'a>>,
     ) {
         self.own.clear();
         let client = question.client.to_canonical();
@@ -134,20 +134,20 @@ impl Looker {
         ranked.sort_unstable_by_key(|&(rank, _)| rank);
         picks.extend(ranked.iter().take(count).map(|&(_, cache)| {
             let distance_km = distance_km(spot, cache.coordinates());
-            Pick { cache: Arc::clone(cache), distance_km, local: true }
+            Pick { cache, distance_km, local: true }
         }));
         self.own.extend(found.iter().map(|cache| cache.number));
     }
 
     /// Takes from near to far until there are `count`.
-    fn take_bands(
+    fn take_bands<'a>(
         &mut self,
-        branches: &[Branch<'_>],
+        branches: &[Branch<'a>],
         question: &Question<'_>,
         spot: Option<Spot>,
         count: usize,
         random: &mut Stream,
-        picks: &mut Vec<Pick>,
+        picks: &mut Vec<Pick<'a>>,
     ) {
         match spot {
             Some(spot) => self.search.start(branches, spot),
@@ -259,14 +259,14 @@ impl Looker {
     }
 
     /// Moves the least loaded candidates to the picks, in random order within a class.
-    fn take_least_loaded(
+    fn take_least_loaded<'a>(
         &mut self,
-        branches: &[Branch<'_>],
+        branches: &[Branch<'a>],
         question: &Question<'_>,
         spot: Option<Spot>,
         wanted: usize,
         random: &mut Stream,
-        picks: &mut Vec<Pick>,
+        picks: &mut Vec<Pick<'a>>,
     ) {
         let mut starts = [0_usize; CLASSES + 1];
         for &(class, _) in &self.candidates {
@@ -293,8 +293,7 @@ impl Looker {
             left -= taken;
         }
         // Again what is far apart is asked before anything depends on it, and what a cache points
-        // to once that has come: to count a new owner of a cache waits for all that was asked
-        // before, and the answer is written one cache after the other.
+        // to once that has come: the answer is written one cache after the other.
         for touch in [Cache::touch, Cache::touch_parts, Cache::touch_place] {
             self.taken.iter().for_each(|member| touch(member.cache(branches)));
         }
@@ -303,7 +302,7 @@ impl Looker {
             let distance_km = distance_km(spot, cache.coordinates());
             // A seat may be another's since the snapshot was taken: the last word is the cache's.
             if question.serves(cache) {
-                picks.push(Pick { cache: Arc::clone(cache), distance_km, local: false });
+                picks.push(Pick { cache, distance_km, local: false });
             }
         }
     }

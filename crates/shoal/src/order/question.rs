@@ -1,7 +1,6 @@
 //! What a client asks, and what it is told.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use super::Sites;
 use crate::geo::Spot;
@@ -84,10 +83,10 @@ impl Question<'_> {
 }
 
 /// One cache of an answer.
-#[derive(Debug, Clone)]
-pub struct Pick {
+#[derive(Debug, Clone, Copy)]
+pub struct Pick<'a> {
     /// The cache.
-    pub cache: Arc<Cache>,
+    pub cache: &'a Cache,
     /// From the client, where both are located.
     pub distance_km: Option<f64>,
     /// It is at the client's own site.

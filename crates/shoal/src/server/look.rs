@@ -1,7 +1,6 @@
 //! Look-ups: what is asked, in the order that this server keeps, as a body.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use hyper::header::HeaderValue;
 use plimsoll_workload::random::Stream;
@@ -13,7 +12,7 @@ use crate::answer::pac::{COUNT, proxy_pac, wpad};
 use crate::answer::query::Query;
 use crate::answer::{PAC, v1};
 use crate::geo::{Locate, Spot};
-use crate::order::{Looker, Menu, Pick, Question, Weighed, Weighing, shoal_order};
+use crate::order::{Looker, MOST, Menu, Pick, Question, Weighed, Weighing, shoal_order};
 use crate::registry::{Cache, Snapshot};
 
 /// Looks up, and reuses its memory.
@@ -21,14 +20,13 @@ use crate::registry::{Cache, Snapshot};
 pub(super) struct Lookup {
     looker: Looker,
     random: Stream,
-    picks: Vec<Pick>,
     /// Bytes of the last answer: as many are reserved for the next.
     usual: usize,
 }
 
 impl Lookup {
     pub(super) fn new(random: Stream) -> Self {
-        Self { looker: Looker::default(), random, picks: Vec::new(), usual: 0 }
+        Self { looker: Looker::default(), random, usual: 0 }
     }
 
     /// `/nearest` and its like.
@@ -51,16 +49,16 @@ impl Lookup {
                 }),
             );
         } else {
-            self.pick(shared, &shared.shelf.load(), client, None, menu, count);
+            let snapshot = shared.shelf.load();
+            let picks = self.pick(shared, &snapshot, client, None, menu, count);
             entries(
                 &mut body,
-                self.picks.iter().map(|pick| OldEntry {
-                    cache: &pick.cache,
+                picks.iter().map(|pick| OldEntry {
+                    cache: pick.cache,
                     local: pick.local,
                     distance: Some(old_distance(pick.distance_km, pick.cache.load().value())),
                 }),
             );
-            self.picks.clear();
         }
         self.usual = body.len();
         Reply::json(body)
@@ -78,13 +76,14 @@ impl Lookup {
     /// A script of proxy auto-configuration: a correct one, or as the original writes it.
     pub(super) fn script(&mut self, shared: &Shared, client: IpAddr, correct: bool) -> Reply {
         let mut body = Vec::new();
-        let host = |cache: &'_ Arc<Cache>| (Box::from(cache.hostname()), cache.port);
+        let host = |cache: &Cache| (Box::from(cache.hostname()), cache.port);
         let hosts: Vec<(Box<str>, u16)> = if shared.order == Order::Shoal {
             let weighed = shoal(shared, client, Menu::Squid, COUNT);
             weighed.iter().map(|weighed| host(&weighed.cache)).collect()
         } else {
-            self.pick(shared, &shared.shelf.load(), client, None, Menu::Squid, COUNT);
-            self.picks.drain(..).map(|pick| host(&pick.cache)).collect()
+            let snapshot = shared.shelf.load();
+            let picks = self.pick(shared, &snapshot, client, None, Menu::Squid, COUNT);
+            picks.iter().map(|pick| host(pick.cache)).collect()
         };
         let hosts = hosts.iter().map(|(name, port)| (&**name, *port));
         if correct {
@@ -105,7 +104,7 @@ impl Lookup {
         let spot = shared.geography.spot(asked.ip.unwrap_or(client));
         let mut body = Vec::with_capacity(self.usual);
         let sites = shared.sites.load();
-        self.look(
+        let picks = self.look(
             &snapshot,
             Question {
                 client,
@@ -118,8 +117,7 @@ impl Lookup {
             },
         );
         let whom = v1::Client { ip: asked.ip.unwrap_or(client), spot };
-        v1::nearest(&mut body, whom, snapshot.generation, &self.picks, shared.clock.now());
-        self.picks.clear();
+        v1::nearest(&mut body, whom, snapshot.generation, &picks, shared.clock.now());
         self.usual = body.len();
         Reply::json(body).no_store()
     }
@@ -151,24 +149,26 @@ impl Lookup {
         Reply::json(body).tagged(&etag)
     }
 
-    fn pick(
+    fn pick<'a>(
         &mut self,
         shared: &Shared,
-        snapshot: &Snapshot,
+        snapshot: &'a Snapshot,
         client: IpAddr,
         cloud: Option<&str>,
         menu: Menu,
         count: usize,
-    ) {
+    ) -> Vec<Pick<'a>> {
         let spot: Option<Spot> = shared.geography.spot(client);
         let sites = shared.sites.load();
         let (verified_only, sites) = (shared.verified_only, Some(&**sites));
         let question = Question { client, spot, count, menu, cloud, verified_only, sites };
-        self.look(snapshot, question);
+        self.look(snapshot, question)
     }
 
-    fn look(&mut self, snapshot: &Snapshot, question: Question<'_>) {
-        self.looker.nearest(snapshot, &question, &mut self.random, &mut self.picks);
+    fn look<'a>(&mut self, snapshot: &'a Snapshot, question: Question<'_>) -> Vec<Pick<'a>> {
+        let mut picks = Vec::with_capacity(question.count.min(MOST));
+        self.looker.nearest(snapshot, &question, &mut self.random, &mut picks);
+        picks
     }
 }
 

@@ -56,10 +56,11 @@ fn nearest_is_as_documented() {
         ip: [192, 0, 2, 77].into(),
         spot: Some(Spot { latitude: 46.0, longitude: 6.0, country: Some(*b"CH") }),
     };
+    let (full, bare) = (full(), bare());
     let picks = [
-        Pick { cache: full(), distance_km: Some(23.456), local: true },
-        Pick { cache: bare(), distance_km: None, local: false },
-        Pick { cache: bare(), distance_km: Some(20_015.08), local: false },
+        Pick { cache: &full, distance_km: Some(23.456), local: true },
+        Pick { cache: &bare, distance_km: None, local: false },
+        Pick { cache: &bare, distance_km: Some(20_015.08), local: false },
     ];
     let answer = written(|out| v1::nearest(out, client, 42, &picks, NOW));
     check("Nearest", &answer);

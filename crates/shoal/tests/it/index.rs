@@ -12,7 +12,7 @@ use crate::members::{any, anywhere, question, ranks, snapshot, squids};
 fn answered(looker: &mut Looker, snapshot: &Snapshot, question: &Question<'_>) -> Vec<(i32, u8)> {
     let (mut random, mut picks) = (Stream::named(1, "answered"), Vec::new());
     looker.nearest(snapshot, question, &mut random, &mut picks);
-    let rank = |pick: &Pick| {
+    let rank = |pick: &Pick<'_>| {
         let km = pick.distance_km.unwrap();
         (i32::from(band(km)), pick.cache.load_class())
     };

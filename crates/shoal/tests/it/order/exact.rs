@@ -70,7 +70,7 @@ fn any_snapshot(most: u64, random: &mut Stream) -> Snapshot {
 }
 
 /// That picks are different, may be served, and say what is so of them.
-fn check_each(picks: &[Pick], question: &Question<'_>) {
+fn check_each(picks: &[Pick<'_>], question: &Question<'_>) {
     let mut numbers: Vec<_> = picks.iter().map(|pick| pick.cache.number).collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -82,8 +82,8 @@ fn check_each(picks: &[Pick], question: &Question<'_>) {
     }
 }
 
-fn answered(picks: &[Pick], question: &Question<'_>) -> Vec<(i32, u8)> {
-    picks.iter().map(|pick| rank(&pick.cache, question)).collect()
+fn answered(picks: &[Pick<'_>], question: &Question<'_>) -> Vec<(i32, u8)> {
+    picks.iter().map(|pick| rank(pick.cache, question)).collect()
 }
 
 proptest! {
@@ -144,7 +144,7 @@ fn equal_streams_and_histories_give_equal_answers() {
         let (mut one, mut other) = (Vec::new(), Vec::new());
         looker.nearest(&first, &question, &mut random.clone(), &mut one);
         nearest(&second, &question, &mut random.clone(), &mut other);
-        let numbers = |picks: &[Pick]| picks.iter().map(|p| p.cache.number).collect::<Vec<_>>();
+        let numbers = |picks: &[Pick<'_>]| picks.iter().map(|p| p.cache.number).collect::<Vec<_>>();
         assert_eq!(numbers(&one), numbers(&other));
     }
 }

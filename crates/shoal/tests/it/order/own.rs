@@ -35,7 +35,7 @@ fn numbers(snapshot: &Snapshot, question: &Question<'_>, local: bool) -> Vec<u64
     nearest(snapshot, question, &mut Stream::named(5, "own"), &mut picks);
     assert!(picks.is_sorted_by_key(|pick| !pick.local), "own ones first");
     let own = picks.iter().filter(|pick| pick.local == local);
-    let mut numbers: Vec<_> = own.map(|pick: &Pick| pick.cache.number).collect();
+    let mut numbers: Vec<_> = own.map(|pick: &Pick<'_>| pick.cache.number).collect();
     numbers.sort_unstable();
     numbers
 }
