@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The guard against an unsteady network, live: does a search find the same line through it?
 
-    guard.py [--times N]
+    guard.py [--times N] [--precision 5%] [--first-seed 10] [--output FILE]
 
 Each time two searches of a `plimsoll target` of two workers, exponential service of 4 ms in the mean,
 `p90<150ms`, in a namespace behind a TUN device: one over a steady network; in the other a round trip
@@ -72,13 +72,14 @@ def windows(place):
     return lines
 
 
-def search(seed, rises, until):
+def search(seed, precision, rises, until):
     """The result of a search; from its fourth window on the network is slower, until `until`."""
     with (tempfile.TemporaryDirectory() as place, Network(place, seed) as network,
           open(os.path.join(place, "said.json"), "w+", encoding="utf-8") as said):
         going = subprocess.Popen(
             [PLIMSOLL, "capacity", f"http://{ADDRESS}/", "--slo", "p90<150ms", "--start", "20/s",
-             "--seed", str(seed), "--json", "--quiet", "--out", f"{place}/runs"],
+             "--seed", str(seed), "--precision", precision, "--json", "--quiet",
+             "--out", f"{place}/runs"],
             stdout=said, env={**os.environ, "XDG_RUNTIME_DIR": place})
         ends = time.monotonic() + LONGEST_S
         while going.poll() is None and time.monotonic() < ends:
@@ -96,16 +97,21 @@ def search(seed, rises, until):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--precision", default="5%", help="of each search")
+    parser.add_argument("--first-seed", type=int, default=10)
+    parser.add_argument("--output", default=os.path.join(HERE, "GUARD.md"))
     arguments = parser.parse_args()
     out = ["# The guard against an unsteady network, live\n",
            f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, by `benches/capacity/guard.py "
-           f"--times {arguments.times}`: M/M/2 behind a TUN device, a round trip {RISE_MS} ms longer "
+           f"--times {arguments.times} --precision {arguments.precision}`: M/M/2 behind a TUN "
+           f"device, a round trip {RISE_MS} ms longer "
            f"from the fourth window until {DISCARDED} windows were discarded.\n",
            "| | steady | discarded | disturbed | difference |", "| --- | --- | --- | --- | --- |"]
     pairs = []
     for n in range(arguments.times):
-        steady = search(10 + n, rises=False, until=0)
-        disturbed = search(10 + n, rises=True, until=DISCARDED)
+        seed = arguments.first_seed + n
+        steady = search(seed, arguments.precision, rises=False, until=0)
+        disturbed = search(seed, arguments.precision, rises=True, until=DISCARDED)
         discarded = sum(w["verdict"] == "discarded" for w in disturbed["windows"])
         pair = steady["estimate_per_s"], disturbed["estimate_per_s"]
         pairs.append(pair)
@@ -114,11 +120,11 @@ def main():
         print(out[-1], flush=True)
     steady, disturbed = (statistics.mean(p[k] for p in pairs) for k in (0, 1))
     out.append(f"| mean | {steady:.1f}/s | | {disturbed:.1f}/s | {disturbed / steady - 1:+.2%} |")
-    lasting = search(99, rises=True, until=10_000)
+    lasting = search(99, arguments.precision, rises=True, until=10_000)
     out.append(f"\nLonger for good: `{lasting['ended']}`, exit {lasting['exit']}, estimate "
                f"{lasting['estimate_per_s']}.")
     print("\n".join(out[-2:]))
-    with open(os.path.join(HERE, "GUARD.md"), "w", encoding="utf-8") as file:
+    with open(arguments.output, "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")
 
 
