@@ -1,4 +1,4 @@
-//! Windows on a real session, against a server that answers at once.
+//! Windows on a real session, against servers that answer at once, or after a while.
 
 use plimsoll_capacity::conduct::World;
 use plimsoll_capacity::live::Live;
@@ -34,8 +34,8 @@ impl Watch for Nothing {
     }
 }
 
-/// A server that answers whatever is asked, and how much that was.
-fn server() -> (SocketAddr, Arc<AtomicU64>) {
+/// A server that answers whatever is asked after so long, and how much that was.
+fn server(takes: Duration) -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let asked = Arc::new(AtomicU64::new(0));
@@ -43,17 +43,21 @@ fn server() -> (SocketAddr, Arc<AtomicU64>) {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let count = Arc::clone(&count);
-            std::thread::spawn(move || answer(stream, &count));
+            std::thread::spawn(move || answer(stream, takes, &count));
         }
     });
     (address, asked)
 }
 
 /// Answers each end of a head; clients wait for an answer before they ask again.
-fn answer(mut stream: TcpStream, count: &AtomicU64) {
+#[expect(clippy::disallowed_methods, reason = "a server that takes its time")]
+fn answer(mut stream: TcpStream, takes: Duration, count: &AtomicU64) {
     let mut bytes = [0; 4096];
     while let Ok(1..) = stream.read(&mut bytes) {
         count.fetch_add(1, Ordering::Relaxed);
+        if !takes.is_zero() {
+            std::thread::sleep(takes);
+        }
         if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").is_err() {
             return;
         }
@@ -94,7 +98,7 @@ fn second(fresh: bool) -> Offer {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a search that decides slowly")]
 fn while_a_search_decides_nothing_is_sent_twice() {
-    let (address, asked) = server();
+    let (address, asked) = server(Duration::ZERO);
     let (mut sink, mut watch) = (Nothing, Nothing);
     let mut live =
         Live::start(&config(address), (0.9, 100_000_000), &mut sink, &mut watch).unwrap();
@@ -118,14 +122,14 @@ fn while_a_search_decides_nothing_is_sent_twice() {
 
 #[test]
 fn a_fresh_window_begins_when_all_is_answered() {
-    let (address, _) = server();
+    // One connection, one request at a time, of a millisecond or more: most of what is due waits,
+    // however fast the machine is.
+    let (address, _) = server(Duration::from_millis(1));
     let (mut sink, mut watch) = (Nothing, Nothing);
-    // One connection, one request at a time: most of what is due waits, on any machine, as a round
-    // trip through the kernel takes more than the 5 µs from one request to the next.
     let mut slow = config(address);
     slow.connections = (1, 1);
     let mut live = Live::start(&slow, (0.9, 100_000_000), &mut sink, &mut watch).unwrap();
-    let much = Offer { rate_per_s: 200_000.0, ..second(false) };
+    let much = Offer { rate_per_s: 10.0 * RATE, ..second(false) };
     let before = live.window(&much).unwrap();
     let fresh = live.window(&Offer { rate_per_s: 10.0, ..second(true) }).unwrap();
     live.settle().unwrap();
