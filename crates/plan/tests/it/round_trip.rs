@@ -118,7 +118,7 @@ fn target() -> impl Strategy<Value = Vec<(String, String)>> {
             .prop_map(|(file, speed, format)| [vec![file], speed, format].concat()),
     ];
     let body = prop_oneof![
-        maybe("target.body", "\\PC{0,20}".prop_map(|t| t.replace("{{", "{ {"))),
+        maybe("target.body", "\\PC{0,20}".prop_map(|t| t.replace('{', "{ "))),
         maybe("target.body", words(&["{{uuid}}", "\\{{", "a\n\t\"{{counter}}\"\u{7f}", "é🦀"])),
         maybe("target.body_file", text()),
     ];
