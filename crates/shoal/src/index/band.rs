@@ -20,13 +20,13 @@ pub fn band(distance_km: f64) -> u8 {
     ENDS_KM.iter().map(|&end| u8::from(distance_km >= end)).sum()
 }
 
-/// Ends of bands as square chords of the unit sphere, with the error of single precision.
+/// Ends of bands as square chords of the unit sphere, with the error of single precision: of two
+/// things at once, in four lanes.
 #[derive(Debug, Clone)]
 pub(crate) struct Ends {
-    /// At this square chord a place may be beyond the end.
-    perhaps: [f32; BANDS - 1],
-    /// At this one it is.
-    surely: [f32; BANDS - 1],
+    /// In the first two lanes something at this square chord is beyond the end, in the last two it
+    /// may be.
+    lanes: [[f32; 4]; BANDS - 1],
 }
 
 impl Default for Ends {
@@ -36,33 +36,38 @@ impl Default for Ends {
         // A coordinate is off by at most 3e-8 at either end, so a chord c by less than 1.5e-7 and
         // its square by 3e-7 c; its five operations add at most 4 units in the last place.
         let margin = |square: f64| 3e-7 * square.sqrt() + 5e-7 * square;
-        Self {
-            perhaps: ENDS_KM.map(|km| (square(km) - margin(square(km))) as f32),
-            surely: ENDS_KM.map(|km| (square(km) + margin(square(km))) as f32),
-        }
+        let lanes = ENDS_KM.map(|km| {
+            let surely = (square(km) + margin(square(km))) as f32;
+            let perhaps = (square(km) - margin(square(km))) as f32;
+            [surely, surely, perhaps, perhaps]
+        });
+        Self { lanes }
     }
 }
 
 impl Ends {
-    /// The nearest band in which something at this square chord or beyond may be.
+    /// Of two things, by the square chords of their nearest and of their furthest points (both
+    /// nearest ones first): the nearest band in which each may have a point, and the furthest.
+    ///
+    /// Counted in words as wide as what is compared, which stay in one vector.
     #[inline]
-    pub(crate) fn nearest(&self, square: f32) -> u8 {
-        passed(&self.surely, square)
+    pub(crate) fn bands(&self, squares: [f32; 4]) -> [u32; 4] {
+        let mut passed = [0; 4];
+        for ends in &self.lanes {
+            for ((passed, &end), &square) in passed.iter_mut().zip(ends).zip(&squares) {
+                *passed += u32::from(square >= end);
+            }
+        }
+        passed
     }
 
-    /// The furthest band in which something at this square chord or nearer may be.
+    /// Whether something at this square chord is beyond a band; `None` if that is too near to tell.
     #[inline]
-    pub(crate) fn furthest(&self, square: f32) -> u8 {
-        passed(&self.perhaps, square)
+    pub(crate) fn is_beyond(&self, square: f32, band: usize) -> Option<bool> {
+        let Some(&[surely, _, perhaps, _]) = self.lanes.get(band) else { return Some(false) };
+        let (surely, perhaps) = (square >= surely, square >= perhaps);
+        (surely == perhaps).then_some(surely)
     }
-}
-
-/// How many ends a square chord is past: counted in words as wide as what is compared, which stay
-/// in one vector.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "at most 8")]
-fn passed(ends: &[f32; BANDS - 1], square: f32) -> u8 {
-    ends.iter().map(|&end| u32::from(square >= end)).sum::<u32>() as u8
 }
 
 #[cfg(test)]
@@ -89,8 +94,12 @@ mod tests {
             let km = haversine_km(lat, lon, other.0, other.1);
             let (a, b) = (Point::new(lat, lon), Point::new(other.0, other.1));
             let square: f32 = a.xyz.iter().zip(b.xyz).map(|(a, b)| (a - b) * (a - b)).sum();
-            let (low, high) = (ends.nearest(square), ends.furthest(square));
-            assert!(low <= band(km) && band(km) <= high, "{km} km: {low} to {high}");
+            let [low, _, high, _] = ends.bands([square, 0.0, square, 0.0]);
+            let exact = u32::from(band(km));
+            assert!(low <= exact && exact <= high, "{km} km: {low} to {high}");
+            for (index, end) in ENDS_KM.into_iter().enumerate() {
+                assert!(ends.is_beyond(square, index).is_none_or(|beyond| beyond == (km >= end)));
+            }
             open += u32::from(low != high);
         }
         assert!(open < 200, "{open} of 200000 left open");

@@ -180,7 +180,9 @@ impl Search {
         let mut squares = [0.0; LEAF];
         tree.squares(start, end, point, &mut squares);
         for (at, &square) in (start..end).zip(&squares) {
-            let band = exact_band(&self.ends, square, spot, &caches[tree.member(at)]);
+            let [near, _, far, _] = self.ends.bands([square; 4]);
+            let exact = || band_by_degrees(spot, &caches[tree.member(at)]);
+            let band = if near == far { near } else { exact() };
             self.shells[band as usize].loose.push(Member { branch, at: at as u32 });
         }
     }
@@ -247,8 +249,10 @@ impl Search {
                 let at = member.at as usize;
                 let is_beyond = || match self.from {
                     Some((spot, _)) if may_be_beyond => {
-                        let cache = &caches[tree.member(at)];
-                        exact_band(&self.ends, square, spot, cache) as usize != band
+                        let exact = || band_by_degrees(spot, &caches[tree.member(at)]);
+                        self.ends
+                            .is_beyond(square, band)
+                            .unwrap_or_else(|| exact() as usize != band)
                     }
                     _ => false,
                 };
@@ -281,18 +285,12 @@ impl Shell {
     }
 }
 
-/// The band of a member at a square chord, which is not precise near a band's end.
-#[inline]
-fn exact_band(ends: &Ends, square: f32, spot: Spot, cache: &Cache) -> u8 {
-    let (near, far) = (ends.nearest(square), ends.furthest(square));
-    if near == far { near } else { band_by_degrees(spot, cache) }
-}
-
+/// The band of a member whose square chord is too near to a band's end.
 #[cold]
-fn band_by_degrees(spot: Spot, cache: &Cache) -> u8 {
+fn band_by_degrees(spot: Spot, cache: &Cache) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "nine bands")]
-    let last = BANDS as u8 - 1;
+    let last = BANDS as u32 - 1;
     cache.coordinates().map_or(last, |(latitude, longitude)| {
-        band(haversine_km(spot.latitude, spot.longitude, latitude, longitude))
+        band(haversine_km(spot.latitude, spot.longitude, latitude, longitude)).into()
     })
 }

@@ -51,26 +51,62 @@ pub(crate) struct Node {
     pub(crate) place: u32,
 }
 
-/// The boxes of two children.
+/// The boxes of two children: along each axis, what is lowest and highest of the one and the other.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
-struct Pair([Bounds; 2]);
-
-#[derive(Debug, Clone, Copy)]
-struct Bounds {
-    low: [f32; 4],
-    high: [f32; 4],
+struct Pair {
+    low: [[f32; 2]; 3],
+    high: [[f32; 2]; 3],
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
-        Self { low: [f32::INFINITY; 4], high: [f32::NEG_INFINITY; 4] }
+impl Pair {
+    fn new([one, other]: [Bounds; 2]) -> Self {
+        let both = |one: [f32; 3], other: [f32; 3]| [0, 1, 2].map(|axis| [one[axis], other[axis]]);
+        Self { low: both(one.low, other.low), high: both(one.high, other.high) }
     }
+
+    /// The bands of the nearest points of both boxes, then of the furthest.
+    ///
+    /// Apart, so that all of it is done in vectors of four: among other code the compiler takes
+    /// them to pieces.
+    #[inline(never)]
+    fn bands(&self, from: Point, ends: &Ends) -> [u32; 4] {
+        ends.bands(self.squares(from))
+    }
+
+    /// Square distances of the nearest points of both boxes, then of the furthest.
+    ///
+    /// Which of two numbers is more is asked as machines compare them; none is NaN.
+    #[inline]
+    fn squares(&self, from: Point) -> [f32; 4] {
+        let mut squares = [0.0; 4];
+        for axis in 0..3 {
+            for side in 0..2 {
+                let below = self.low[axis][side] - from.xyz[axis];
+                let above = from.xyz[axis] - self.high[axis][side];
+                let out = if below > above { below } else { above };
+                let out = if out > 0.0 { out } else { 0.0 };
+                // The further side is out of sight of the nearer one: it is as far as the lesser
+                // of the two says, which is negative then.
+                let across = if below < above { below } else { above };
+                squares[side] += out * out;
+                squares[2 + side] += across * across;
+            }
+        }
+        squares
+    }
+}
+
+/// The box around some members.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    low: [f32; 3],
+    high: [f32; 3],
 }
 
 impl Bounds {
     fn of(points: &[(Point, u32)]) -> Self {
-        let mut bounds = Self { low: [0.0; 4], high: [0.0; 4] };
+        let mut bounds = Self { low: [0.0; 3], high: [0.0; 3] };
         for axis in 0..3 {
             let along = points.iter().map(|(point, _)| point.xyz[axis]);
             bounds.low[axis] = along.clone().fold(f32::INFINITY, f32::min);
@@ -82,23 +118,6 @@ impl Bounds {
     fn widest(self) -> usize {
         let width = |axis: usize| self.high[axis] - self.low[axis];
         (0..3).max_by(|&a, &b| width(a).total_cmp(&width(b))).unwrap_or(0)
-    }
-
-    /// Square distances of the nearest and the furthest point of the box.
-    #[inline]
-    fn squares(&self, from: [f32; 4]) -> (f32, f32) {
-        let (mut near, mut far) = ([0.0_f32; 4], [0.0_f32; 4]);
-        for axis in 0..4 {
-            let (below, above) = (self.low[axis] - from[axis], from[axis] - self.high[axis]);
-            let out = below.max(above);
-            // From outside the further side is out of sight of the nearer one: -below or -above,
-            // whichever is more.
-            let across = (-below).max(-above);
-            let in_or_out = out.max(0.0);
-            near[axis] = in_or_out * in_or_out;
-            far[axis] = across * across;
-        }
-        (near[0] + near[1] + near[2], far[0] + far[1] + far[2])
     }
 }
 
@@ -170,15 +189,12 @@ impl Tree {
 
     /// The children of an inner node, each with the nearest and the furthest band of its members.
     #[inline]
-    pub(crate) fn children(&self, node: Node, from: Point, ends: &Ends) -> [(Node, u8, u8); 2] {
+    pub(crate) fn children(&self, node: Node, from: Point, ends: &Ends) -> [(Node, u32, u32); 2] {
         let pair = &self.boxes[(1 << node.depth) - 1 + node.place as usize];
-        let [x, y, z] = from.xyz;
-        let (near, far) = pair.0[0].squares([x, y, z, 0.0]);
+        let [left_near, right_near, left_far, right_far] = pair.bands(from, ends);
         let left = Node { depth: node.depth + 1, place: 2 * node.place };
-        let left = (left, ends.nearest(near), ends.furthest(far));
-        let (near, far) = pair.0[1].squares([x, y, z, 0.0]);
-        let right = Node { depth: node.depth + 1, place: 2 * node.place + 1 };
-        [left, (right, ends.nearest(near), ends.furthest(far))]
+        let right = Node { place: left.place + 1, ..left };
+        [(left, left_near, left_far), (right, right_near, right_far)]
     }
 
     /// The square chord from a point to the `at`th located member.
@@ -247,7 +263,7 @@ fn split(
     points.select_nth_unstable_by(middle - start, |a, b| a.0.xyz[axis].total_cmp(&b.0.xyz[axis]));
     let (left, right) = points.split_at_mut(middle - start);
     let halves = [Bounds::of(left), Bounds::of(right)];
-    boxes[(1 << node.depth) - 1 + node.place as usize] = Pair(halves);
+    boxes[(1 << node.depth) - 1 + node.place as usize] = Pair::new(halves);
     if node.depth + 1 < leaves {
         split(left, whole, sides[0], leaves, halves[0], boxes);
         split(right, whole, sides[1], leaves, halves[1], boxes);
