@@ -12,8 +12,8 @@ in folders of their own and on a core of their own, and are ended by their ids. 
 memcached have 30% of that core: with all of it they serve more than one core of a generator asks;
 where others ask, a core that is slower.
 Needs root for control groups (version 1 or 2). `--lock`: each measurement holds this file's lock, so
-that other work (`flock FILE COMMAND`) falls between two of them, never beside one. Installs the other generators where they are absent,
-in the user's cache. Writes REAL.md beside this file.
+that other work (`flock FILE COMMAND`) falls between two of them, never beside one. Installs the other
+generators where they are absent, in the user's cache. Writes REAL.md beside this file.
 """
 
 import argparse
