@@ -5,13 +5,14 @@ whether sizes of a server are told apart, and whether one that saves up is found
     real.py [--times N] [--only PART,…] [--servers NAME,…] [--methods METHOD,…] [--window 10s]
             [--most 3m] [--lock FILE]
 
-Parts: repeat (each server, both methods, N times), cross (nginx and Redis at 90% and 110% of the
-estimate, asked by oha and resp-benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
+Parts: repeat (each server, both methods, N times), cross (nginx and Redis behind a link of their own,
+at 90% and 110% of the estimate, asked by oha and resp-benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
 nginx with saved processor time, held). Servers come from the distribution, run on ports of loopback
 in folders of their own and on a core of their own, and are ended by their ids. nginx, Redis and
-memcached have 30% of that core: with all of it they serve more than one core of a generator asks;
-where others ask, a core that is slower.
-Needs root for control groups (version 1 or 2). `--lock`: each measurement holds this file's lock, so
+memcached have 30% of that core: with all of it they serve more than one core of a generator asks.
+Where others ask, the network is the limit: the clock makes such a line, and it stays where it is while
+the speed of a virtual machine's cores changes from one second to the next.
+Needs root for control groups (version 1 or 2) and network namespaces. `--lock`: each measurement holds this file's lock, so
 that other work (`flock FILE COMMAND`) falls between two of them, never beside one. Installs the other
 generators where they are absent, in the user's cache. Writes REAL.md beside this file.
 """
@@ -120,31 +121,50 @@ class Group:
                 time.sleep(0.05)
 
 
-class Slower:
-    """Leaves servers a share of their core: `slower.py` takes the rest of each millisecond."""
+class Link:
+    """A host of its own, in a network namespace, whose answers pass a link of so many bits a second.
+    The link queues more than all connections of a generator can have under way: nothing is lost."""
 
-    def __init__(self, cores):
-        program = os.path.join(HERE, "slower.py")
-        self.taker = subprocess.Popen([sys.executable, program, f"{1.0 - cores}", SERVER_CORE])
+    HOST, GENERATOR = "10.79.0.2", "10.79.0.1"
 
-    def enter(self):
-        pass
+    def __init__(self, rate):
+        self.name, outside = f"plimsoll-{os.getpid()}", f"pl{os.getpid()}"
+        self.command = ["ip", "netns", "exec", self.name]
+        self.ip("netns", "add", self.name)
+        try:
+            self.ip("link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", self.name)
+            self.ip("addr", "add", f"{self.GENERATOR}/30", "dev", outside)
+            self.ip("link", "set", outside, "up")
+            self.ip("-n", self.name, "addr", "add", f"{self.HOST}/30", "dev", "eth0")
+            self.ip("-n", self.name, "link", "set", "eth0", "up")
+            self.ip("-n", self.name, "link", "set", "lo", "up")
+            subprocess.run(["tc", "-n", self.name, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
+                            rate, "burst", "32kB", "limit", "16mb"], check=True)
+        except BaseException:
+            self.remove()
+            raise
+
+    def ip(self, *words):
+        subprocess.run(["ip", *words], check=True)
 
     def remove(self):
-        self.taker.kill()
-        self.taker.wait()
+        """Its two ends go with it."""
+        self.ip("netns", "delete", self.name)
 
 
 class Server:
     """Processes that serve while a `with` block runs; `url` and the search's arguments."""
 
+    # Bytes of an answer of nginx, and of a value behind a link.
+    answer = 1024
     # A search ends after so much load, with what it knows: a server that changes its speed
     # meanwhile, as those of a virtual machine do, may never be known as precisely as asked.
     most = "3m"
 
-    def __init__(self, name, slo, start, more=(), group=None):
+    def __init__(self, name, slo, start, more=(), group=None, link=None):
         self.name, self.slo, self.start, self.more = name, slo, start, list(more)
-        self.group, self.processes = group, []
+        self.group, self.link, self.processes = group, link, []
+        self.host = link.HOST if link else "127.0.0.1"
         self.place = tempfile.mkdtemp(prefix=f"plimsoll-{name}-")
         self.port = free_port()
 
@@ -152,7 +172,7 @@ class Server:
         enter = self.group.enter if self.group else None
         log = open(f"{self.place}/log", "ab")
         process = subprocess.Popen(
-            ["taskset", "-c", SERVER_CORE, *command],
+            [*(self.link.command if self.link else []), "taskset", "-c", SERVER_CORE, *command],
             stdout=log, stderr=log, cwd=self.place, preexec_fn=enter, **more,
         )
         self.processes.append(process)
@@ -160,7 +180,7 @@ class Server:
     def wait(self):
         for _ in range(600):
             try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                socket.create_connection((self.host, self.port), 1).close()
                 return
             except OSError:
                 if self.processes[-1].poll() is not None:
@@ -188,13 +208,14 @@ class Server:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        if self.group:
-            self.group.remove()
+        for limit in filter(None, (self.group, self.link)):
+            limit.remove()
         shutil.rmtree(self.place, ignore_errors=True)
 
     def prepare(self):
         if "://" in self.url and not self.url.startswith("http"):
-            subprocess.run([PLIMSOLL, "prepare", self.url, "--quiet"], check=True)
+            values = ["--value-size", f"{self.answer}B"] if self.link else []
+            subprocess.run([PLIMSOLL, "prepare", self.url, "--quiet", *values], check=True)
 
     def write(self, name, text):
         path = f"{self.place}/{name}"
@@ -215,16 +236,16 @@ events {{ worker_connections 8000; }}
 http {{
 access_log off; keepalive_requests 1000000000; sendfile on; tcp_nodelay on;
 {temporary}
-server {{ listen 127.0.0.1:{self.port} backlog=4096; root {self.place}/www; {locations} }}
+server {{ listen {self.host}:{self.port} backlog=4096; root {self.place}/www; {locations} }}
 }}
 """)
         self.run([program("nginx"), "-p", self.place, "-c", configuration])
 
     def start_nginx(self):
-        self.write("www/index.html", "x" * 1024)
+        self.write("www/index.html", "x" * self.answer)
         os.chmod(self.place, 0o755)
         self.nginx("")
-        self.url = f"http://127.0.0.1:{self.port}/"
+        self.url = f"http://{self.host}:{self.port}/"
 
     def start_php(self):
         self.write("www/index.php", """\
@@ -256,9 +277,9 @@ fastcgi_param SCRIPT_FILENAME {self.place}/www/index.php; fastcgi_param REQUEST_
         self.url = f"http://127.0.0.1:{self.port}/"
 
     def start_redis(self):
-        self.run([program("redis-server"), "--port", str(self.port), "--bind", "127.0.0.1",
-                  "--save", "", "--appendonly", "no"])
-        self.url = f"redis://127.0.0.1:{self.port}"
+        self.run([program("redis-server"), "--port", str(self.port), "--bind", self.host,
+                  "--protected-mode", "no", "--save", "", "--appendonly", "no"])
+        self.url = f"redis://{self.host}:{self.port}"
 
     def start_memcached(self):
         self.run([program("memcached"), "-l", "127.0.0.1", "-p", str(self.port), "-U", "0",
@@ -293,10 +314,8 @@ SERVERS = {
 }
 
 
-def serve(name, cores=None, slower=None, **group):
+def serve(name, cores=None, **group):
     slo, start, more, share = SERVERS[name]
-    if slower:
-        return Server(name, slo, start, more, Slower(slower))
     cores = cores or share
     limited = Group(f"{name}-{int(cores * 100)}", cores, **group) if cores else None
     return Server(name, slo, start, more, limited)
@@ -365,9 +384,9 @@ def bound_s(server):
     return float(server.slo.split("<")[1].removesuffix("ms")) / 1e3
 
 
-# What is left of the core of a server that others ask: a quota's stops are of 7 ms and more, so that
-# one generator's requests meet one and another's do not.
-CROSS_SHARE = 0.2
+# The link of a server that others ask, and the bytes of an answer: some 1,900 a second, of which a
+# core serves more than ten times as many.
+LINK_MBIT, ANSWER = 160, 10_000
 # So long another generator asks, seconds, and so often; and it keeps up where it lacks less than
 # this share. A tenth too much is half a second late after 5 s.
 ASKED_S = 5
@@ -394,9 +413,9 @@ def oha(server, rate):
 RESP = """
 import json, sys
 from resp_benchmark import Benchmark
-host, port, rate, seconds = sys.argv[1:]
+host, port, rate, seconds, size = sys.argv[1:]
 benchmark = Benchmark(host=host, port=int(port), cores="0")
-benchmark.bench("SET {key sequence 1000} {value 100}", connections=4, seconds=1, quiet=True)
+benchmark.bench("SET {key sequence 1000} {value " + size + "}", connections=4, seconds=1, quiet=True)
 told = benchmark.bench("GET {key uniform 1000}", connections=64, target=int(rate),
                        seconds=int(seconds), quiet=True)
 print(json.dumps({"p99_ms": told.p99_latency_ms, "rate": told.qps}))
@@ -404,15 +423,16 @@ print(json.dumps({"p99_ms": told.p99_latency_ms, "rate": told.qps}))
 
 
 def resp_benchmark(server, rate):
-    """The p99 in seconds as resp-benchmark sees it, reading 100 bytes at a fixed rate. Its requests
-    wait for a free client unseen: what is too much shows in the rate, which it does not reach."""
+    """The p99 in seconds as resp-benchmark sees it, the only percentile that it tells, reading at a
+    fixed rate. Its requests wait for a free client unseen: what is too much shows in the rate, which
+    it does not reach."""
     python = f"{PEERS}/resp-benchmark/bin/python"
     if not os.path.exists(python):
         subprocess.run([sys.executable, "-m", "venv", f"{PEERS}/resp-benchmark"], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "resp-benchmark==0.2.5"],
                        check=True)
-    command = ["taskset", "-c", GENERATOR_CORE, python, "-c", RESP, "127.0.0.1",
-               str(server.port), f"{rate:.0f}", str(ASKED_S)]
+    command = ["taskset", "-c", GENERATOR_CORE, python, "-c", RESP, server.host,
+               str(server.port), f"{rate:.0f}", str(ASKED_S), str(server.answer)]
     with Alone():
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     told = json.loads(done.stdout.strip().splitlines()[-1])
@@ -455,11 +475,11 @@ class Verdict:
 
 def around(server, asked, other, last):
     """What the other generator reaches that asks for too much, an estimate, and what is said directly
-    after it at 90% and 110% in turns, then what is reached again: the server of a virtual machine
-    is a faster or a slower one within a minute, and only so can that be told from the search."""
+    after it at 90% and 110% in turns, then what is reached again: only so can a server that has changed
+    be told from the search."""
     before = other(server, TOO_MUCH * last)[1]
     time.sleep(1)
-    estimate = search(server, "--start", "1000/s")[0]["estimate_per_s"]
+    estimate = search(server, "--start", "100/s")[0]["estimate_per_s"]
     below, above = Verdict(), Verdict()
     for _ in range(ASKED_TIMES):
         below.ask(server, asked, 0.9 * estimate)
@@ -474,22 +494,24 @@ def cross(times, names, out):
     out.append(f"Directly after each of {times} estimates {ASKED_TIMES} times {ASKED_S} s at each rate, in "
                "turns, with 64 connections; what is so most times counts; `load` is Plimsoll's own. A rate "
                "is named where it was not reached. *Reached* is what the other generator came to "
-               f"that asked for {TOO_MUCH} times the estimate, directly before and after all of that.\n")
+               f"that asked for {TOO_MUCH} times the estimate, directly before and after all of that. Answers "
+               f"of {ANSWER:,} bytes over a link of {LINK_MBIT} Mbit/s.\n")
     out.append("| server | SLO | generator | reached | estimate | of what was reached | at 90% | at 110% |")
     out.append("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    # A tenth of the answers, not a hundredth: with p99 it is a stall of the machine in 5 s, or none,
-    # that decides.
-    slo = "p90<20ms"
     asks = (("nginx", "oha", oha, []),
-            ("redis", "resp-benchmark", resp_benchmark, ["--workload", "read-only"]))
+            ("redis", "resp-benchmark", resp_benchmark,
+             ["--workload", "read-only", "--value-size", f"{ANSWER}B"]))
     for name, generator, ask, more in asks:
         if name not in names:
             continue
         right = {key: [0, 0] for key in (generator, "load")}
         try:
-            with serve(name, slower=CROSS_SHARE) as server:
-                server.slo, server.more = slo, more
-                last = search(server, "--start", "1000/s")[0]["estimate_per_s"]
+            # A tenth of the answers, not a hundredth: with p99 it is a stall of the machine in 5 s,
+            # or none, that decides.
+            server = Server(name, "p90<20ms", "", more, link=Link(f"{LINK_MBIT}mbit"))
+            server.answer = ANSWER
+            with server:
+                last = search(server, "--start", "100/s")[0]["estimate_per_s"]
                 for _ in range(times):
                     for key, asked in ((generator, ask), ("load", itself)):
                         before, last, below, above, after = around(server, asked, ask, last)
