@@ -1,9 +1,9 @@
 //! The load inferred from probes, on queues whose load is known: the table of
 //! `benches/infer/RESULTS.md`.
 //!
-//! `bench_infer [REPETITIONS [CASE]]`, or `make bench-infer`. Each repetition searches for the
-//! capacity anew, in simulation, and infers each load from that search. Seeds are fixed: the same
-//! program prints the same table.
+//! `bench_infer [REPETITIONS [CASE [with|without]]]`, or `make bench-infer`; with `--calibrate`,
+//! without, or both. Each repetition searches for the capacity anew, in simulation, and infers each
+//! load from that search. Seeds are fixed: the same program prints the same table.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 
@@ -158,12 +158,15 @@ fn row(name: &str, share: f64, truth: f64, answers: &[Option<Answer>]) -> bool {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let times: u64 = arguments.first().map_or(200, |text| text.parse().unwrap());
-    let only = arguments.get(1);
+    let (only, modes) = (arguments.get(1), arguments.get(2));
     let chosen = |case: &&Case| only.map_or(CASES.contains(&case.name), |only| only == case.name);
     let mut holds = true;
     for calibrate in [false, true] {
-        let how = if calibrate { "with --calibrate" } else { "without --calibrate" };
-        println!("\n{times} repetitions, {how}\n");
+        let how = if calibrate { "with" } else { "without" };
+        if modes.is_some_and(|mode| mode != how) {
+            continue;
+        }
+        println!("\n{times} repetitions, {how} --calibrate\n");
         println!(
             "| case | load | answered | covered | half | bias | probes | flat | coarse | other | \
              all cover |"

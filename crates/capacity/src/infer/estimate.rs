@@ -24,7 +24,7 @@ use super::model::Model;
 use plimsoll_stats::interval::student;
 
 /// The probability that the load is below the interval, and above it.
-pub const BELOW: f64 = 0.003;
+pub const BELOW: f64 = 0.001;
 /// As [`BELOW`].
 pub const ABOVE: f64 = 0.05 - BELOW;
 /// So many standard deviations are out of the question.

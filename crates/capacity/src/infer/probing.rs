@@ -18,7 +18,7 @@ pub const USUAL_SHARE: f64 = 0.01;
 const FLUKE: f64 = 2.0;
 /// Without windows for their own sake, loads below this share of the capacity are hardly seen: the
 /// ramp passes them by in a second each.
-const HARDLY_SEEN: f64 = 0.45;
+const HARDLY_SEEN: f64 = 0.5;
 /// It goes on where the interval could still come to within this factor of what is asked for.
 const HOPE: f64 = 1.25;
 
