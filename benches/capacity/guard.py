@@ -7,7 +7,8 @@ Each time two searches of a `plimsoll target` of two workers, exponential servic
 `p90<150ms`, in a namespace behind a TUN device: one over a steady network; in the other a round trip
 takes 30 ms longer until three windows have been discarded, and then as long as before. One more
 search in which it stays longer for good must end `unstable_network`. Needs root. Writes GUARD.md
-beside this file.
+beside this file. Several at once are in each other's way, but for those in networks of their own:
+`unshare -n sh -c 'ip link set lo up; guard.py …'`.
 """
 
 import argparse
