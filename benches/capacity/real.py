@@ -6,15 +6,16 @@ whether sizes of a server are told apart, and whether one that saves up is found
             [--most 3m] [--lock FILE]
 
 Parts: repeat (each server, both methods, N times), cross (nginx and Redis behind a link of their own,
-at 90% and 110% of the estimate, asked by oha and resp-benchmark), sizes (nginx at 25, 50 and 100% of a core), burst (an
-nginx with saved processor time, held). Servers come from the distribution, run on ports of loopback
-in folders of their own and on a core of their own, and are ended by their ids. nginx, Redis and
-memcached have 30% of that core: with all of it they serve more than one core of a generator asks.
-Where others ask, the network is the limit: the clock makes such a line, and it stays where it is while
-the speed of a virtual machine's cores changes from one second to the next.
-Needs root for control groups (version 1 or 2) and network namespaces. `--lock`: each measurement holds this file's lock, so
-that other work (`flock FILE COMMAND`) falls between two of them, never beside one. Installs the other
-generators where they are absent, in the user's cache. Writes REAL.md beside this file.
+at 90% and 110% of the estimate, asked by oha and resp-benchmark), sizes (nginx at 25, 50 and 100% of
+a core), burst (an nginx with saved processor time, held). Servers come from the distribution, run on
+ports of loopback in folders of their own and on a core of their own, and are ended by their ids.
+nginx, Redis and memcached have 30% of that core: with all of it they serve more than one core of a
+generator asks. Where others ask, the network is the limit: the clock makes such a line, and it stays
+where it is while the speed of a virtual machine's cores changes from one second to the next.
+Needs root for control groups (version 1 or 2) and network namespaces. `--lock`: each measurement
+holds this file's lock, so that other work (`flock FILE COMMAND`) falls between two of them, never
+beside one. Installs the other generators where they are absent, in the user's cache. Writes REAL.md
+beside this file.
 """
 
 import argparse
