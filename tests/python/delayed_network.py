@@ -69,6 +69,10 @@ def carry(here, there, control):
 
 def main():
     namespace, control = sys.argv[1:]
+    # Both of two would be ready, and all that is meant for either would go to the first.
+    taken = ["ip", "-oneline", "address", "show", "to", "10.77.0.1"]
+    if subprocess.run(taken, check=True, capture_output=True).stdout:
+        sys.exit("10.77.0.1 is taken: another such network is here")
     ip("netns", "add", namespace)
     try:
         names = (f"pl{os.getpid()}a", f"pl{os.getpid()}b")
