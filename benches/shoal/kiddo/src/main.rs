@@ -26,7 +26,7 @@ fn main() {
     let world = World::new();
     println!("{:>8} {:>6} {:>10} {:>10}", "caches", "count", "ours, ns", "kiddo, ns");
     for members in [100, 1_000, 10_000, 100_000] {
-        let caches = world.caches(members);
+        let caches = world.caches(members, &Arc::default());
         let points: Vec<[f32; 3]> = caches.iter().map(|cache| point(cache)).collect();
         let begun = Instant::now();
         let tree = ImmutableKdTree::<f32, 3>::new_from_slice(&points).expect("a tree");
@@ -40,8 +40,8 @@ fn main() {
 }
 
 fn point(cache: &Cache) -> [f32; 3] {
-    let place = cache.place.as_ref().expect("a place");
-    Point::new(place.latitude, place.longitude).xyz
+    let (latitude, longitude) = cache.coordinates().expect("a place");
+    Point::new(latitude, longitude).xyz
 }
 
 fn compare(
@@ -80,9 +80,8 @@ fn compare(
                 ranked.sort_unstable();
                 picks.clear();
                 picks.extend(ranked.iter().take(count).map(|&(_, item)| {
-                    let cache = Arc::clone(&caches[item as usize]);
-                    let to = cache.place.as_ref().expect("a place");
-                    let (lat, lon) = (to.latitude, to.longitude);
+                    let cache = &caches[item as usize];
+                    let (lat, lon) = cache.coordinates().expect("a place");
                     let km = haversine_km(spot.latitude, spot.longitude, lat, lon);
                     Pick { cache, distance_km: Some(km), local: false }
                 }));
