@@ -16,6 +16,7 @@ pub mod query;
 pub mod v1;
 
 pub use crate::heartbeat::{python_float, python_string};
+pub(crate) use digits::integer;
 pub use problem::{problem, status_text};
 
 /// The content type of JSON, old and new.

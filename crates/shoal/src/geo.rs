@@ -5,6 +5,8 @@ mod mmdb;
 mod record;
 mod source;
 mod sphere;
+mod table;
+mod told;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -37,33 +39,22 @@ pub struct Place {
     pub country_name: Option<Box<str>>,
     /// Two letters.
     pub continent: Option<Box<str>>,
-    /// All of it, as answers of Shoal's own paths tell it.
+    /// See [`Place::told`].
     pub written: Written,
 }
 
 /// A text that is written when it is first asked for, and kept: a place's is longer than all else
 /// that is said of a cache, and always the same. It is no part of what the place is.
 #[derive(Debug, Clone, Default)]
-pub struct Written(OnceLock<Box<[u8]>>);
+pub struct Written(OnceLock<Arc<[u8]>>);
 
-impl Written {
-    /// Bytes of it that are there.
-    pub(crate) fn length(&self) -> usize {
-        self.0.get().map_or(0, |text| text.len())
-    }
-
-    /// Asks for its memory: something of its beginning, its middle and its end.
-    #[inline]
-    pub(crate) fn touch(&self) -> u8 {
-        let Some(text) = self.0.get() else { return 0 };
-        let at = |at: usize| text.get(at).copied().unwrap_or_default();
-        at(0) ^ at(text.len() / 3) ^ at(2 * text.len() / 3) ^ at(text.len().saturating_sub(1))
-    }
-
-    pub(crate) fn get_or_write(&self, write: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
-        self.0.get_or_init(|| {
+impl Place {
+    /// All of it, as answers of Shoal's own paths tell it.
+    #[must_use]
+    pub fn told(&self) -> &Arc<[u8]> {
+        self.written.0.get_or_init(|| {
             let mut text = Vec::new();
-            write(&mut text);
+            told::geo_data(&mut text, self);
             text.into()
         })
     }

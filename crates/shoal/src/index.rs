@@ -50,6 +50,17 @@ impl Index {
         }
     }
 
+    /// Lets go of so many members at most; false if there were none. So it is freed in parts.
+    pub(crate) fn let_go(&mut self, most: usize) -> bool {
+        let mut forests = self.clouds.values_mut().chain([&mut self.everywhere]);
+        forests.any(|forest| forest.let_go(most))
+    }
+
+    /// Has what is asked first about an address fetched.
+    pub(crate) fn fetch(&self, address: IpAddr) {
+        self.addresses.fetch(address);
+    }
+
     /// Members of a cloud, or of all; `None` if the cloud has none.
     pub(crate) fn forest(&self, cloud: Option<&str>) -> Option<&Forest> {
         cloud.map_or(Some(&self.everywhere), |cloud| self.clouds.get(cloud))

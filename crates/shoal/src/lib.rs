@@ -23,6 +23,7 @@ pub mod index;
 mod now;
 pub mod order;
 pub mod page;
+mod prefetch;
 pub mod registry;
 pub mod server;
 mod stamp;

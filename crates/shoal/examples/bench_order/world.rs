@@ -21,7 +21,7 @@ pub(crate) struct World {
     pub(crate) source: &'static str,
     geography: Option<Mmdb>,
     clients: Vec<(IpAddr, Spot)>,
-    servers: Vec<Spot>,
+    servers: Vec<(IpAddr, Spot)>,
 }
 
 impl World {
@@ -32,7 +32,6 @@ impl World {
         let geography = found.iter().find_map(|path| Mmdb::open(path).ok());
         let clients = places(geography.as_ref(), &mut Stream::named(1, "clients"), QUERIES);
         let servers = places(geography.as_ref(), &mut Stream::named(2, "servers"), 100_000);
-        let servers = servers.into_iter().map(|(_, spot)| spot).collect();
         let source = if geography.is_some() { "of addresses" } else { "evenly on the sphere" };
         Self { source, geography, clients, servers }
     }
@@ -40,11 +39,13 @@ impl World {
     /// Squids, a tenth of them loaded to each tenth.
     pub(crate) fn caches(&self, members: u32, glances: &Arc<Glances>) -> Vec<Arc<Cache>> {
         let mut random = Stream::named(4, "loads");
-        let cache = |(number, spot): (u32, &Spot)| {
-            let Spot { latitude, longitude, .. } = *spot;
-            let place = Arc::new(Place { latitude, longitude, ..Place::default() });
+        let cache = |(number, &(address, spot)): (u32, &(IpAddr, Spot))| {
+            let Spot { latitude, longitude, .. } = spot;
+            let known = self.geography.as_ref().and_then(|geography| geography.place(address));
+            let place = || Arc::new(Place { latitude, longitude, ..Place::default() });
             let beat = beat(number, random.below(122_000));
-            let cache = Cache::new(number.into(), number.into(), &beat, Some(place), NOW);
+            let place = Some(known.unwrap_or_else(place));
+            let cache = Cache::new(number.into(), number.into(), &beat, place, NOW);
             Arc::new(cache.seated(glances, number + 1))
         };
         (0..members).zip(&self.servers).map(cache).collect()

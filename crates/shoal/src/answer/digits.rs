@@ -8,7 +8,7 @@ use super::python_float;
 use crate::heartbeat::Number;
 
 /// Decimal digits of an integer.
-pub(super) fn integer(out: &mut Vec<u8>, mut n: u64) {
+pub(crate) fn integer(out: &mut Vec<u8>, mut n: u64) {
     // 2⁶⁴ has 20 digits.
     let mut digits = [b'0'; 20];
     let mut first = digits.len();

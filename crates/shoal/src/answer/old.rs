@@ -6,7 +6,6 @@
 
 use super::digits::{address, integer, number};
 use super::{python_float, python_string};
-use crate::geo::Place;
 use crate::registry::{Cache, DEFAULT_MAX_LOAD, State};
 
 /// One cache of an answer.
@@ -79,12 +78,7 @@ fn entry(out: &mut Vec<u8>, item: OldEntry<'_>) {
     out.extend_from_slice(b", \"external_ip\": ");
     address(out, cache.external_ip);
     out.extend_from_slice(b", \"geo_data\": ");
-    match cache.place() {
-        Some(place) => {
-            out.extend_from_slice(place.written.get_or_write(|out| geo_data(out, place)));
-        }
-        None => out.extend_from_slice(NOWHERE),
-    }
+    out.extend_from_slice(cache.place_text().unwrap_or(NOWHERE));
     out.extend_from_slice(b", \"load\": ");
     number(out, cache.load());
     // The original's `verify()` sets both at once, and nothing sets one of them.
@@ -115,40 +109,6 @@ fn entry(out: &mut Vec<u8>, item: OldEntry<'_>) {
 const NOWHERE: &[u8] = b"{\"city\": null, \"region_code\": null, \"time_zone\": null, \
     \"metro_code\": null, \"latitude\": null, \"longitude\": null, \"postal_code\": null, \
     \"country_code\": null, \"country_name\": null, \"continent\": null}";
-
-fn geo_data(out: &mut Vec<u8>, place: &Place) {
-    out.extend_from_slice(b"{\"city\": ");
-    string_or_null(out, place.city.as_deref());
-    out.extend_from_slice(b", \"region_code\": ");
-    string_or_null(out, place.region_code.as_deref());
-    out.extend_from_slice(b", \"time_zone\": ");
-    string_or_null(out, place.time_zone.as_deref());
-    out.extend_from_slice(b", \"metro_code\": ");
-    match place.metro_code {
-        Some(code) => integer(out, u64::from(code)),
-        None => out.extend_from_slice(b"null"),
-    }
-    out.extend_from_slice(b", \"latitude\": ");
-    python_float(place.latitude, out);
-    out.extend_from_slice(b", \"longitude\": ");
-    python_float(place.longitude, out);
-    out.extend_from_slice(b", \"postal_code\": ");
-    string_or_null(out, place.postal_code.as_deref());
-    out.extend_from_slice(b", \"country_code\": ");
-    string_or_null(out, place.country_code.as_deref());
-    out.extend_from_slice(b", \"country_name\": ");
-    string_or_null(out, place.country_name.as_deref());
-    out.extend_from_slice(b", \"continent\": ");
-    string_or_null(out, place.continent.as_deref());
-    out.push(b'}');
-}
-
-fn string_or_null(out: &mut Vec<u8>, text: Option<&str>) {
-    match text {
-        Some(text) => python_string(text, out),
-        None => out.extend_from_slice(b"null"),
-    }
-}
 
 /// The original's radius of the Earth, km, and its π.
 #[expect(clippy::approx_constant, reason = "the original's digits, to get its last bits")]

@@ -107,8 +107,7 @@ fn members(out: &mut Vec<u8>, cache: &Cache, now: Now) {
         None => out.extend_from_slice(b"null"),
     }
     out.extend_from_slice(b",\"country\":");
-    let country = cache.place().and_then(|place| place.country_code.as_deref());
-    string_or_null(out, country);
+    string_or_null(out, cache.country_code());
     out.extend_from_slice(b",\"age_s\":");
     tenths(out, age_s(cache, now));
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use indexmap::IndexMap;
-use maxminddb::Reader;
+use maxminddb::{LookupResult, Reader, WithinOptions};
 
 use super::countries::country;
 use super::record::{Lenient, Where, Whole};
+use super::table::{Maker, Table};
 use super::{Locate, Place, Spot, Written};
 
 /// The most places that are shared; caches of further places have their own.
@@ -44,6 +45,8 @@ pub enum MmdbError {
 /// corrupt file costs places and never more.
 pub struct Mmdb {
     reader: Reader<Vec<u8>>,
+    /// Of its IPv4 addresses; `None` where they cannot be told one after the other.
+    table: Option<Table>,
     /// By where their record stands in the file.
     places: Mutex<IndexMap<usize, Arc<Place>>>,
 }
@@ -79,7 +82,10 @@ impl Mmdb {
 
     fn read(bytes: Vec<u8>, path: String) -> Result<Self, MmdbError> {
         match Reader::from_source(bytes) {
-            Ok(reader) => Ok(Self { reader, places: Mutex::default() }),
+            Ok(reader) => {
+                let table = table_of(&reader);
+                Ok(Self { reader, table, places: Mutex::default() })
+            }
             Err(why) => Err(MmdbError::Format { path, reason: why.to_string() }),
         }
     }
@@ -116,13 +122,38 @@ impl Locate for Mmdb {
     }
 
     fn spot(&self, address: IpAddr) -> Option<Spot> {
-        let record = self.reader.lookup(address.to_canonical()).ok()?;
-        let found = record.decode::<Lenient<Where<'_>>>().ok()??.0;
-        let (latitude, longitude) = coordinates(found.latitude, found.longitude, found.country)?;
-        let letters = found.country.and_then(|code| <[u8; 2]>::try_from(code.as_bytes()).ok());
-        let country = letters.filter(|code| code.iter().all(u8::is_ascii_uppercase));
-        Some(Spot { latitude, longitude, country })
+        match (address.to_canonical(), &self.table) {
+            (IpAddr::V4(address), Some(table)) => table.spot(address),
+            (address, _) => spot_of(&self.reader.lookup(address).ok()?),
+        }
     }
+}
+
+/// The spots of all IPv4 addresses. A sound tree has one network more than nodes; in a broken one
+/// parts may be parts of themselves, and have any number.
+fn table_of(reader: &Reader<Vec<u8>>) -> Option<Table> {
+    let mut maker = Maker::new();
+    let mut numbers: IndexMap<Option<usize>, u32> = IndexMap::new();
+    let networks = reader.within("0.0.0.0/0".parse().ok()?, WithinOptions::default()).ok()?;
+    for (told, found) in (0..).zip(networks) {
+        let found = found.ok().filter(|_| told <= reader.metadata().node_count)?;
+        let network = found.network().ok()?;
+        let IpAddr::V4(first) = network.ip() else { return None };
+        let offset = found.offset();
+        let number = *numbers.entry(offset).or_insert_with(|| maker.number(spot_of(&found)));
+        if !maker.add(first, network.prefix(), number) {
+            return None;
+        }
+    }
+    Some(maker.finish())
+}
+
+fn spot_of(record: &LookupResult<'_, Vec<u8>>) -> Option<Spot> {
+    let found = record.decode::<Lenient<Where<'_>>>().ok()??.0;
+    let (latitude, longitude) = coordinates(found.latitude, found.longitude, found.country)?;
+    let letters = found.country.and_then(|code| <[u8; 2]>::try_from(code.as_bytes()).ok());
+    let country = letters.filter(|code| code.iter().all(u8::is_ascii_uppercase));
+    Some(Spot { latitude, longitude, country })
 }
 
 fn place_of(whole: Whole<'_>) -> Option<Place> {

@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::prefetch::fetch;
 use crate::registry::Cache;
 
 /// The last member of an address bears this mark.
@@ -51,6 +52,14 @@ impl Addresses {
             }
         }
         Self { slots, members: members.into() }
+    }
+
+    /// Has the slot of an address fetched, which must be in its canonical form.
+    pub(crate) fn fetch(&self, address: IpAddr) {
+        if !self.slots.is_empty() {
+            let (_, slot) = place(hash(address), self.slots.len());
+            fetch(&self.slots[slot]);
+        }
     }
 
     /// Calls for each member of an address, which must be in its canonical form.

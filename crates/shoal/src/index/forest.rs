@@ -42,6 +42,11 @@ impl Forest {
         Self { trees }
     }
 
+    /// Lets go of so many members at most; false if there were none.
+    pub(crate) fn let_go(&mut self, most: usize) -> bool {
+        self.trees.iter_mut().any(|(_, _, tree)| tree.let_go(most))
+    }
+
     /// The trees of a menu.
     pub(crate) fn of(&self, menu: Menu) -> impl Iterator<Item = &Tree> {
         let wanted =

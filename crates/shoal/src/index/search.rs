@@ -20,11 +20,10 @@ use crate::registry::{Cache, Glances};
 /// Members that are asked together.
 pub(crate) const AT_ONCE: usize = 32;
 
-/// A tree and the members that its positions point to.
+/// A tree and how its members fare.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Branch<'a> {
     pub(crate) tree: &'a Tree,
-    pub(crate) caches: &'a [Arc<Cache>],
     pub(crate) glances: &'a Glances,
 }
 
@@ -38,8 +37,8 @@ pub(crate) struct Member {
 impl Member {
     #[inline]
     pub(crate) fn cache<'a>(self, branches: &[Branch<'a>]) -> &'a Arc<Cache> {
-        let Branch { tree, caches, .. } = branches[self.branch as usize];
-        &caches[tree.member(self.at as usize)]
+        let Branch { tree, .. } = branches[self.branch as usize];
+        tree.cache(self.at as usize)
     }
 
     #[inline]
@@ -165,6 +164,7 @@ impl Search {
                     known += if near as usize == band { end - start } else { 0 };
                 } else {
                     shell.mixed.push((branch, child));
+                    tree.fetch_children(child);
                     open += if near as usize == band { end - start } else { 0 };
                 }
             }
@@ -176,12 +176,12 @@ impl Search {
     #[expect(clippy::cast_possible_truncation, reason = "fewer than 2³¹ members")]
     fn tell_apart(&mut self, branches: &[Branch<'_>], branch: u32, (start, end): (usize, usize)) {
         let Some((spot, point)) = self.from else { return };
-        let Branch { tree, caches, .. } = branches[branch as usize];
+        let Branch { tree, .. } = branches[branch as usize];
         let mut squares = [0.0; LEAF];
         tree.squares(start, end, point, &mut squares);
         for (at, &square) in (start..end).zip(&squares) {
             let [near, _, far, _] = self.ends.bands([square; 4]);
-            let exact = || band_by_degrees(spot, &caches[tree.member(at)]);
+            let exact = || band_by_degrees(spot, tree.cache(at));
             let band = if near == far { near } else { exact() };
             self.shells[band as usize].loose.push(Member { branch, at: at as u32 });
         }
@@ -240,16 +240,20 @@ impl Search {
         while left > 0 {
             let some = left.min(AT_ONCE);
             left -= some;
-            lots[..some].fill_with(|| self.lot(band, random));
+            lots[..some].fill_with(|| {
+                let lot @ (member, _) = self.lot(band, random);
+                branches[member.branch as usize].tree.fetch(member.at as usize);
+                lot
+            });
             for ((member, _), square) in lots[..some].iter().zip(&mut squares) {
                 *square = branches[member.branch as usize].tree.square(member.at as usize, point);
             }
             for (&(member, may_be_beyond), &square) in lots[..some].iter().zip(&squares) {
-                let Branch { tree, caches, .. } = branches[member.branch as usize];
+                let Branch { tree, .. } = branches[member.branch as usize];
                 let at = member.at as usize;
                 let is_beyond = || match self.from {
                     Some((spot, _)) if may_be_beyond => {
-                        let exact = || band_by_degrees(spot, &caches[tree.member(at)]);
+                        let exact = || band_by_degrees(spot, tree.cache(at));
                         self.ends
                             .is_beyond(square, band)
                             .unwrap_or_else(|| exact() as usize != band)

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::band::Ends;
 use crate::geo::Point;
+use crate::prefetch::fetch;
 use crate::registry::Cache;
 use crate::registry::glance::Seat;
 
@@ -20,10 +21,8 @@ pub(crate) const LEAF: usize = 16;
 /// Members of one kind and upstream.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
-    /// Positions among all members; those that cannot be located come last.
-    order: Box<[u32]>,
-    /// What is asked of these when they are drawn.
-    lots: Box<[Lot]>,
+    /// Members; those that cannot be located come last.
+    lots: Vec<Lot>,
     /// How many can be located.
     located: usize,
     /// Boxes of the children of the inner nodes, by depth and then by place in it.
@@ -35,13 +34,14 @@ pub(crate) struct Tree {
     gone: Box<[AtomicU64]>,
 }
 
-/// Coordinates of a member, if it can be located, and its seat: side by side, for a draw asks for
-/// both and for nothing else, and what it asks is cold.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(16))]
+/// Coordinates of a member, if it can be located, its seat, and the member itself: side by side,
+/// for a draw asks for these and for nothing else, and what it asks is cold.
+#[derive(Debug)]
+#[repr(align(32))]
 struct Lot {
     xyz: [f32; 3],
     seat: Seat,
+    cache: Arc<Cache>,
 }
 
 /// A node: the `place`th of its depth.
@@ -147,18 +147,20 @@ impl Tree {
             let bounds = Bounds::of(&located);
             split(&mut located, whole, Node { depth: 0, place: 0 }, depth, bounds, &mut boxes);
         }
-        let order: Box<[u32]> =
-            located.iter().map(|&(_, member)| member).chain(unlocated.iter().copied()).collect();
+        let order = located.iter().map(|&(_, member)| member).chain(unlocated.iter().copied());
         let places = located.iter().map(|(point, _)| point.xyz).chain(std::iter::repeat([0.0; 3]));
-        let seats = order.iter().map(|&member| caches[member as usize].seat());
-        let lots = places.zip(seats).map(|(xyz, seat)| Lot { xyz, seat }).collect();
-        let gone = (0..order.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Self { order, lots, located: located.len(), boxes: boxes.into(), depth, gone }
+        let lot = |(xyz, member): ([f32; 3], u32)| {
+            let cache = Arc::clone(&caches[member as usize]);
+            Lot { xyz, seat: cache.seat(), cache }
+        };
+        let lots: Vec<Lot> = places.zip(order).map(lot).collect();
+        let gone = (0..lots.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Self { lots, located: located.len(), boxes: boxes.into(), depth, gone }
     }
 
     /// Members, located or not.
     pub(crate) fn len(&self) -> usize {
-        self.order.len()
+        self.lots.len()
     }
 
     /// Members that can be located: the first of all.
@@ -166,9 +168,17 @@ impl Tree {
         self.located
     }
 
-    /// The position among all members of the `at`th of this tree.
-    pub(crate) fn member(&self, at: usize) -> usize {
-        self.order[at] as usize
+    /// The `at`th member of this tree.
+    #[inline]
+    pub(crate) fn cache(&self, at: usize) -> &Arc<Cache> {
+        &self.lots[at].cache
+    }
+
+    /// Lets go of so many members at most; false if there were none. It is of no use after that.
+    pub(crate) fn let_go(&mut self, most: usize) -> bool {
+        let had_some = !self.lots.is_empty();
+        self.lots.truncate(self.lots.len().saturating_sub(most));
+        had_some
     }
 
     /// The seat of the `at`th of this tree.
@@ -195,6 +205,18 @@ impl Tree {
         let left = Node { depth: node.depth + 1, place: 2 * node.place };
         let right = Node { place: left.place + 1, ..left };
         [(left, left_near, left_far), (right, right_near, right_far)]
+    }
+
+    /// Has what is known of a node's children fetched, where it has some.
+    #[inline]
+    pub(crate) fn fetch_children(&self, node: Node) {
+        self.boxes.get((1 << node.depth) - 1 + node.place as usize).into_iter().for_each(fetch);
+    }
+
+    /// Has what is asked of the `at`th member fetched.
+    #[inline]
+    pub(crate) fn fetch(&self, at: usize) {
+        fetch(&self.lots[at]);
     }
 
     /// The square chord from a point to the `at`th located member.

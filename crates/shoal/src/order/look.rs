@@ -80,10 +80,10 @@ impl Looker {
             return;
         }
         let mut branches = [const { None }; 2 * GROUPS];
-        let trees = snapshot.parts().flat_map(|(caches, index)| {
+        let trees = snapshot.parts().flat_map(|(_, index)| {
             let forest = index.forest(question.cloud).into_iter();
             let trees = forest.flat_map(|forest| forest.of(question.menu));
-            trees.map(|tree| Branch { tree, caches, glances: &snapshot.glances })
+            trees.map(|tree| Branch { tree, glances: &snapshot.glances })
         });
         let mut used = 0;
         for (slot, branch) in branches.iter_mut().zip(trees) {
@@ -289,13 +289,16 @@ impl Looker {
             let same = &mut self.by_class[bounds[0]..bounds[1]];
             let taken = same.len().min(left);
             shuffle_head(same, taken, random);
-            self.taken.extend_from_slice(&same[..taken]);
+            for &member in &same[..taken] {
+                member.cache(branches).fetch();
+                self.taken.push(member);
+            }
             left -= taken;
         }
-        // Again what is far apart is asked before anything depends on it, and what a cache points
-        // to once that has come: the answer is written one cache after the other.
-        for touch in [Cache::touch, Cache::touch_parts, Cache::touch_place] {
-            self.taken.iter().for_each(|member| touch(member.cache(branches)));
+        // An answer is written one cache after the other: what a cache points to is asked for once
+        // that has come, of all of them.
+        for member in &self.taken {
+            member.cache(branches).fetch_parts();
         }
         for member in self.taken.drain(..) {
             let cache = member.cache(branches);

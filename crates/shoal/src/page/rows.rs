@@ -52,7 +52,7 @@ impl<'a> Row<'a> {
     }
 
     pub(super) fn country(&self) -> Option<&'a str> {
-        self.cache.place().and_then(|place| place.country_code.as_deref())
+        self.cache.country_code()
     }
 
     /// Whether the query wants it.

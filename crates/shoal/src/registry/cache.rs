@@ -1,7 +1,6 @@
 //! One cache, as the serving threads see it: what it is does not change; how it fares stands in
 //! atomics, so that a heartbeat republishes nothing.
 
-use std::hint::black_box;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
@@ -11,6 +10,7 @@ use super::glance::{Glance, Glances, Seat};
 use crate::Now;
 use crate::geo::Place;
 use crate::heartbeat::{Heartbeat, Kind, Number, Upstream};
+use crate::prefetch::{fetch, fetch_all};
 
 /// What a cache is known by beside its secret: the same one under a new uuid replaces the entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,20 +33,19 @@ impl Identity {
 
 /// One cache.
 ///
-/// What an answer tells of it stands first and together: three cache lines of it are read.
+/// What an answer tells of it stands first and together, in four cache lines.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Cache {
     load: AtomicU64,
-    /// What it can send, KiB/s: `max_load`, or the default where that is missing or 0.
-    full: f64,
     last_active: AtomicU64,
     /// When it joined: the wall clock, seconds since 1970.
     pub created_s: f64,
     /// What answers repeat as it was received, in one piece of memory: the host's name, then the
     /// port, then what it can send; and where the first two end.
     text: Box<str>,
-    place: Option<Arc<Place>>,
+    /// What answers repeat of its place.
+    place_text: Option<Arc<[u8]>>,
     ends: (u16, u16),
     /// Where it listens.
     pub port: u16,
@@ -65,12 +64,9 @@ pub struct Cache {
     state: AtomicU8,
     alive: AtomicBool,
     drifting: AtomicBool,
-    seat: Seat,
-    /// Where its seat is.
-    glances: Option<Arc<Glances>>,
+    /// Its place's country, where that has two letters.
+    country: Option<[u8; 2]>,
     heard: AtomicU64,
-    /// Entries of a registry are numbered in the order in which they joined, from 0.
-    pub number: u64,
     /// Its public name: a truncated HMAC of its uuid.
     pub id: u64,
     /// KiB/s that it can send, where it says so.
@@ -79,6 +75,14 @@ pub struct Cache {
     pub cloud: Option<Box<str>>,
     /// Its agent's version.
     pub version: Option<Box<str>>,
+    /// What it can send, KiB/s: `max_load`, or the default where that is missing or 0.
+    full: f64,
+    place: Option<Arc<Place>>,
+    seat: Seat,
+    /// Where its seat is.
+    glances: Option<Arc<Glances>>,
+    /// Entries of a registry are numbered in the order in which they joined, from 0.
+    pub number: u64,
 }
 
 /// The sign of a load, which has none, says that it was written as an integer.
@@ -97,6 +101,7 @@ impl Cache {
     ) -> Self {
         let most = beat.max_load.as_ref().map_or(0.0, |most| most.value);
         let (text, ends) = text_of(beat);
+        let country = place.as_ref().and_then(|place| place.country_code.as_deref());
         let cache = Self {
             full: if most > 0.0 { most } else { DEFAULT_MAX_LOAD },
             number,
@@ -105,7 +110,9 @@ impl Cache {
                 .as_ref()
                 .map_or((f64::NAN, f64::NAN), |place| (place.latitude, place.longitude)),
             text,
+            place_text: place.as_ref().map(|place| Arc::clone(place.told())),
             ends,
+            country: country.and_then(|code| code.as_bytes().try_into().ok()),
             port: beat.port.value,
             kind: beat.kind,
             upstream: beat.upstream,
@@ -179,34 +186,40 @@ impl Cache {
         self.place.as_deref()
     }
 
+    /// The code of its place's country, if known.
+    #[must_use]
+    pub fn country_code(&self) -> Option<&str> {
+        let two = self.country.as_ref().and_then(|two| std::str::from_utf8(two).ok());
+        two.or_else(|| self.place()?.country_code.as_deref())
+    }
+
     /// Latitude and longitude of its place, degrees.
     #[must_use]
     pub fn coordinates(&self) -> Option<(f64, f64)> {
         (!self.coordinates.0.is_nan()).then_some(self.coordinates)
     }
 
+    /// What answers of Shoal's own paths repeat of its place; `None` if it has none.
+    #[must_use]
+    pub(crate) fn place_text(&self) -> Option<&[u8]> {
+        self.place_text.as_deref()
+    }
+
     /// Asks for the memory that an answer needs of it: for all of several caches, before any is
     /// told of, so that it comes at the same time. Its own:
     #[inline]
-    pub(crate) fn touch(&self) {
-        let first = self.load.load(Relaxed) ^ self.coordinates.0.to_bits();
-        black_box(first ^ u64::from(self.state.load(Relaxed)));
+    pub(crate) fn fetch(&self) {
+        fetch(&self.load);
+        fetch(&self.coordinates);
+        fetch(&self.state);
+        fetch(&self.version);
     }
 
-    /// That of its text and its place,
+    /// and that of what it points to.
     #[inline]
-    pub(crate) fn touch_parts(&self) {
-        let text = self.text.as_bytes();
-        let text =
-            text.first().copied().unwrap_or_default() ^ text.last().copied().unwrap_or_default();
-        let place = self.place.as_ref().map_or(0, |place| place.written.length());
-        black_box(place ^ usize::from(text));
-    }
-
-    /// and that of its place's text.
-    #[inline]
-    pub(crate) fn touch_place(&self) {
-        black_box(self.place.as_ref().map_or(0, |place| place.written.touch()));
+    pub(crate) fn fetch_parts(&self) {
+        fetch_all(self.text.as_bytes());
+        fetch_all(self.place_text().unwrap_or_default());
     }
 
     /// KiB/s sent, as the last heartbeat said.

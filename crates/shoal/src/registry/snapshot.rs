@@ -36,6 +36,17 @@ impl Base {
         let index = Index::new(&caches);
         Self { caches, index }
     }
+
+    /// Frees it in parts of so many members, and calls between them.
+    pub fn free(mut self, most: usize, mut between: impl FnMut()) {
+        while self.index.let_go(most) {
+            between();
+        }
+        while !self.caches.is_empty() {
+            self.caches.truncate(self.caches.len().saturating_sub(most));
+            between();
+        }
+    }
 }
 
 impl Snapshot {

@@ -101,6 +101,7 @@ impl Lookup {
             Err(fault) => return Reply::problem(400, "range", &fault.to_string()),
         };
         let snapshot = shared.shelf.load();
+        snapshot.base.index.fetch(client.to_canonical());
         let spot = shared.geography.spot(asked.ip.unwrap_or(client));
         let mut body = Vec::with_capacity(self.usual);
         let sites = shared.sites.load();
@@ -158,6 +159,7 @@ impl Lookup {
         menu: Menu,
         count: usize,
     ) -> Vec<Pick<'a>> {
+        snapshot.base.index.fetch(client.to_canonical());
         let spot: Option<Spot> = shared.geography.spot(client);
         let sites = shared.sites.load();
         let (verified_only, sites) = (shared.verified_only, Some(&**sites));

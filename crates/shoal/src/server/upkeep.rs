@@ -5,7 +5,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::{Shared, StartError, fixed};
-use crate::registry::Base;
 
 /// How often it is looked whether something is due.
 const TICK: Duration = Duration::from_millis(50);
@@ -56,15 +55,9 @@ fn tick(shared: &Shared) {
     if let Some(rebuild) = rebuild {
         let rebuilt = rebuild.build();
         let before = shared.registry().adopt(shared.clock.now(), rebuilt);
-        free(before);
-    }
-}
-
-/// Frees a base, not under the lock: in parts, for those who answer meanwhile may share the core.
-fn free(base: Arc<Base>) {
-    let Some(mut base) = Arc::into_inner(base) else { return };
-    while !base.caches.is_empty() {
-        base.caches.truncate(base.caches.len().saturating_sub(BATCH));
-        std::thread::yield_now();
+        // Not under the lock, and in parts: those who answer meanwhile may share the core.
+        if let Some(before) = Arc::into_inner(before) {
+            before.free(BATCH, std::thread::yield_now);
+        }
     }
 }

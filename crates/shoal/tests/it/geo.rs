@@ -98,6 +98,34 @@ fn a_file_of_ipv4_networks_knows_no_ipv6_address() {
     assert_eq!(mmdb.spot(ip("::ffff:128.142.200.1")), Some(spot));
 }
 
+#[test]
+fn a_client_is_where_a_cache_at_its_address_would_be() {
+    let mut compared = 0;
+    for name in ["ip4_prefix20.mmdb", "GeoIP2-City-Test.mmdb"] {
+        let Some(bytes) = read(name, "clients and caches") else { return };
+        let mmdb = Mmdb::from_bytes(bytes).unwrap();
+        let mut random = Stream::named(11, name);
+        for _ in 0..50_000 {
+            // The ends of networks, where there are any, and addresses between them.
+            let bits = u32::try_from(random.below(1 << 32)).unwrap();
+            let ended = bits | u32::MAX.checked_shr(32 - (bits & 31)).unwrap_or(0);
+            for bits in [bits, ended, ended.wrapping_add(1)] {
+                let address = IpAddr::V4(std::net::Ipv4Addr::from_bits(bits));
+                let (spot, place) = (mmdb.spot(address), mmdb.place(address));
+                let spot = spot.map(|spot| (spot.latitude, spot.longitude, spot.country));
+                let wanted = place.map(|place| {
+                    let code = place.country_code.as_deref();
+                    let code = code.and_then(|code| code.as_bytes().try_into().ok());
+                    (place.latitude, place.longitude, code)
+                });
+                assert_eq!(spot, wanted, "{address}");
+                compared += u32::from(spot.is_some());
+            }
+        }
+    }
+    assert!(compared > 50_000, "{compared} addresses of a place");
+}
+
 /// A database in which every address has this record.
 fn everywhere(record: &Item) -> Mmdb {
     Mmdb::from_bytes(file(record)).unwrap()

@@ -1,9 +1,11 @@
 //! The tree behind the order: every shape of it against the simple look-up.
 
+use std::sync::Arc;
+
 use plimsoll_shoal::geo::haversine_km;
 use plimsoll_shoal::index::{BANDS, band};
 use plimsoll_shoal::order::{Looker, Pick, Question};
-use plimsoll_shoal::registry::Snapshot;
+use plimsoll_shoal::registry::{Base, Snapshot};
 use plimsoll_workload::random::Stream;
 
 use crate::members::{any, anywhere, question, ranks, snapshot, squids};
@@ -33,6 +35,21 @@ fn every_size_of_tree_gives_the_nearest() {
             assert_eq!(answered(&mut looker, &snapshot, &question), expected, "{size} members");
         }
     }
+}
+
+#[test]
+fn a_base_lets_go_of_so_many_members_at_a_time() {
+    let mut random = Stream::named(5, "parts");
+    let caches = squids((0..300).map(|_| anywhere(&mut random)).collect::<Vec<_>>());
+    let held = || caches.iter().map(Arc::strong_count).sum::<usize>();
+    let base = Base::new(caches.clone());
+    let (all, mut last) = (held(), held());
+    base.free(128, || {
+        let now = held();
+        assert!(last - now <= 128, "{last}, then {now}");
+        last = now;
+    });
+    assert_eq!((all, last, held()), (900, 300, 300));
 }
 
 #[test]
