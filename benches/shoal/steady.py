@@ -7,9 +7,10 @@ where both registries have the same load.
 Registries of 1,000 and of 100,000 caches as in lookups.py, in alternating windows, while as many
 heartbeats arrive and caches join and leave. `plimsoll load` asks `/v1/nearest?n=5` for 10,000
 clients all over the address space, by Poisson arrivals on 64 connections; response times count from
-when a look-up was due. Server and generator have real-time priority, so that what else runs on their
-cores, the feeder too, does not take turns of some milliseconds with them; where they may not, it is
-said.
+when a look-up was due. In turn with them a control, which looks nothing up: `plimsoll target` on the
+server's core with answers as long, without heartbeats; where its times are long too, the machine is at
+fault. Servers and generator have real-time priority, so that what else runs on their cores, the feeder
+too, does not take turns of some milliseconds with them; where they may not, it is said.
 """
 
 import argparse
@@ -25,6 +26,8 @@ from lookups import CHURN, CONNECTIONS, COUNTS, RATE, Registry, feed
 
 CLIENTS = 10_000
 PRIORITY = 10
+# Bytes of an answer.
+ANSWER = 1_550
 
 
 def urls(place):
@@ -47,22 +50,44 @@ def in_real_time(pid):
         print("without real-time priority, which is not allowed here", file=sys.stderr)
 
 
+def load(given, address, place):
+    """The summary of a load."""
+    done = subprocess.run(
+        ["taskset", "-c", "1", given.plimsoll, "load",
+         f"http://{address}/", "--urls", urls(place), "--rate", f"{given.rate}/s",
+         "--arrivals", "poisson", "--connections", str(CONNECTIONS), "--for",
+         f"{given.seconds}s", "--json", "--quiet", "--out", os.path.join(place, "runs")],
+        capture_output=True, text=True, preexec_fn=lambda: in_real_time(os.getpid()))
+    return json.loads(done.stdout)
+
+
 def window(given, registry, count, place):
     """One window: the summary of its load, and CPU a request in microseconds."""
     feeding = feed(given.feeder, registry.address, count, RATE, CHURN, given.seconds + 3)
     feeding.stdout.readline()
     time.sleep(1)
     before = registry.cpu_s()
-    done = subprocess.run(
-        ["taskset", "-c", "1", given.plimsoll, "load",
-         f"http://{registry.address}/", "--urls", urls(place), "--rate", f"{given.rate}/s",
-         "--arrivals", "poisson", "--connections", str(CONNECTIONS), "--for",
-         f"{given.seconds}s", "--json", "--quiet", "--out", os.path.join(place, "runs")],
-        capture_output=True, text=True, preexec_fn=lambda: in_real_time(os.getpid()))
+    told = load(given, registry.address, place)
     cpu_s = registry.cpu_s() - before
     feeding.wait()
-    told = json.loads(done.stdout)
     return told, 1e6 * cpu_s / told["completed"]
+
+
+def start_control(given):
+    """A server that looks nothing up, and its address."""
+    address = f"127.0.0.1:{random.randint(30_000, 31_000)}"
+    target = subprocess.Popen(["taskset", "-c", "0", given.plimsoll, "target", "--listen", address,
+                               "--body", str(ANSWER)], stdout=subprocess.DEVNULL)
+    time.sleep(1)
+    in_real_time(target.pid)
+    return target, address
+
+
+def row(who, number, told, us):
+    times = " | ".join(f"{told['response_us'][p] / 1e3:.2f} ms"
+                       for p in ("p50", "p90", "p99", "p999"))
+    share = told["succeeded"] / told["offered"]
+    print(f"| {who} | {number + 1} | {share:.2%} | {times} | {us} |", flush=True)
 
 
 def main():
@@ -75,6 +100,7 @@ def main():
     parser.add_argument("--geo")
     given = parser.parse_args()
     registries = {}
+    target, control = start_control(given)
     with tempfile.TemporaryDirectory() as place:
         try:
             for count in COUNTS:
@@ -89,14 +115,13 @@ def main():
                 for count, registry in registries.items():
                     told, us = window(given, registry, count, place)
                     cpu[count].append(us)
-                    times = " | ".join(f"{told['response_us'][p] / 1e3:.2f} ms"
-                                       for p in ("p50", "p90", "p99", "p999"))
-                    share = told["succeeded"] / told["offered"]
-                    print(f"| {count:,} | {number + 1} | {share:.2%} | {times} | {us:.1f} µs |",
-                          flush=True)
+                    row(f"{count:,}", number, told, f"{us:.1f} µs")
+                row("control", number, load(given, control, place), "–")
             few, many = (sorted(cpu[count])[len(cpu[count]) // 2] for count in COUNTS)
             print(f"\nmedian: {few:.1f} µs, {many:.1f} µs, ratio {many / few:.2f}")
         finally:
+            target.terminate()
+            target.wait()
             for registry in registries.values():
                 registry.stop()
 
