@@ -31,3 +31,11 @@ pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub const HTML: &str = "text/html; charset=utf-8";
 /// The content type of answers of the geo-API.
 pub const TEXT: &str = "text/plain";
+
+/// A text in quotes, as Python writes it, or `null`.
+pub(crate) fn string_or_null(out: &mut Vec<u8>, text: Option<&str>) {
+    match text {
+        Some(text) => python_string(text, out),
+        None => out.extend_from_slice(b"null"),
+    }
+}

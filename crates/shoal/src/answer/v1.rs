@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::digits::{address, integer, name, number, shortest};
-use super::python_string;
+use super::{python_string, string_or_null};
 use crate::Now;
 use crate::geo::Spot;
 use crate::order::Pick;
@@ -121,13 +121,6 @@ fn age_s(cache: &Cache, now: Now) -> f64 {
 /// To the nearest tenth.
 fn tenths(out: &mut Vec<u8>, x: f64) {
     shortest(out, (x * 10.0).round() / 10.0);
-}
-
-fn string_or_null(out: &mut Vec<u8>, text: Option<&str>) {
-    match text {
-        Some(text) => python_string(text, out),
-        None => out.extend_from_slice(b"null"),
-    }
 }
 
 /// The header `ETag` of `/v1/caches` (of all caches) and `/v1/caches/{id}` (of one).

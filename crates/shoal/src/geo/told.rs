@@ -1,7 +1,7 @@
 //! A place as the answers of Shoal's own paths tell it, to the letter: see [`crate::answer::old`].
 
 use super::Place;
-use crate::answer::{integer, python_float, python_string};
+use crate::answer::{integer, python_float, string_or_null};
 
 pub(super) fn geo_data(out: &mut Vec<u8>, place: &Place) {
     out.extend_from_slice(b"{\"city\": ");
@@ -28,11 +28,4 @@ pub(super) fn geo_data(out: &mut Vec<u8>, place: &Place) {
     out.extend_from_slice(b", \"continent\": ");
     string_or_null(out, place.continent.as_deref());
     out.push(b'}');
-}
-
-fn string_or_null(out: &mut Vec<u8>, text: Option<&str>) {
-    match text {
-        Some(text) => python_string(text, out),
-        None => out.extend_from_slice(b"null"),
-    }
 }
