@@ -9,8 +9,10 @@ heartbeats arrive and caches join and leave. `plimsoll load` asks `/v1/nearest?n
 clients all over the address space, by Poisson arrivals on 64 connections; response times count from
 when a look-up was due. In turn with them a control, which looks nothing up: `plimsoll target` on the
 server's core with answers as long, without heartbeats; where its times are long too, the machine is at
-fault. Servers and generator have real-time priority, so that what else runs on their cores, the feeder
-too, does not take turns of some milliseconds with them; where they may not, it is said.
+fault. Servers have real-time priority, so that what else runs on their core does not take turns of
+some milliseconds with them; where they may not, it is said. The generator must not have it: it spins
+until a request is due, and so would keep the kernel's own threads from its core, and be stopped by the
+kernel for 50 ms of each second (`sched_rt_runtime_us`, sched(7)).
 """
 
 import argparse
@@ -42,7 +44,7 @@ def urls(place):
 
 
 def in_real_time(pid):
-    """Whether all threads of a process, and what they start, have real-time priority now."""
+    """Gives all threads of a process real-time priority, where that is allowed."""
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(PRIORITY))
@@ -57,7 +59,7 @@ def load(given, address, place):
          f"http://{address}/", "--urls", urls(place), "--rate", f"{given.rate}/s",
          "--arrivals", "poisson", "--connections", str(CONNECTIONS), "--for",
          f"{given.seconds}s", "--json", "--quiet", "--out", os.path.join(place, "runs")],
-        capture_output=True, text=True, preexec_fn=lambda: in_real_time(os.getpid()))
+        capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
