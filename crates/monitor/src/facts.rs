@@ -5,7 +5,7 @@
 //!
 //! # Sources
 //!
-//! proc(5) and its pages, proc_sys_kernel(5), proc_sys_net(5), the kernel's
+//! proc(5) and its pages, sched(7), proc_sys_kernel(5), proc_sys_net(5), the kernel's
 //! `Documentation/admin-guide/pm/cpufreq.rst`.
 
 use std::path::Path;
@@ -27,6 +27,7 @@ use crate::text_of;
 /// | `governor` | how the first core's frequency is chosen |
 /// | `congestion_control` | TCP's algorithm |
 /// | `autogroup` | `on` or `off`: whether the scheduler shares time among sessions first |
+/// | `real_time_priority` | 1 to 99, where this process has a real-time policy |
 /// | `nofile_soft`, `nofile_hard` | descriptors this process may hold, and may raise that to |
 /// | `port_range` | local ports, as `first-last` |
 #[must_use]
@@ -55,6 +56,7 @@ pub fn facts(root: &Path) -> Vec<(String, String)> {
             one_line("proc/sys/kernel/sched_autogroup_enabled")
                 .map(|text| switch(&text).to_owned()),
         ),
+        ("real_time_priority", real_time_priority(root)),
         ("nofile_soft", soft),
         ("nofile_hard", hard),
         (
@@ -82,6 +84,15 @@ fn cores(cpuinfo: &str) -> Option<String> {
 fn cores_allowed(root: &Path) -> Option<String> {
     let status = text_of(root, "proc/self/status")?;
     field(&status, "Cpus_allowed_list").map(str::to_owned)
+}
+
+/// Field 40 of proc_pid_stat(5), which is 0 without a real-time policy. Fields are counted from the
+/// name's end, since a name may have spaces in it.
+fn real_time_priority(root: &Path) -> Option<String> {
+    let stat = text_of(root, "proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let priority = fields.split_ascii_whitespace().nth(40 - 3)?;
+    (priority != "0").then(|| priority.to_owned())
 }
 
 fn memory_bytes(root: &Path) -> Option<String> {

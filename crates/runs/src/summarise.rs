@@ -37,6 +37,11 @@ use crate::time::iso8601;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::{Counters, ErrorKind, Phase, Tag};
 
+const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: the kernel's own \
+                                  threads wait for it, and it may be stopped for 50 ms of each \
+                                  second (sched_rt_runtime_us); take an ordinary priority, or \
+                                  --pacing thrifty";
+
 /// A host that gives more of its CPU time away is worth a word.
 const NOTABLE_STEAL: f64 = 0.02;
 /// As is one on which an idle timer wakes later than this.
@@ -272,6 +277,10 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
     if late_ns > NOTABLE_TIMER_NS {
         let late = show_duration(late_ns);
         warnings.push(format!("the host was noisy: an idle timer woke {late} late (p99)"));
+    }
+    let real_time = run.meta().host.iter().any(|(name, _)| name == "real_time_priority");
+    if real_time && run.meta().pacing == "precise" {
+        warnings.push(SPINS_IN_REAL_TIME.to_owned());
     }
     Ok(warnings)
 }

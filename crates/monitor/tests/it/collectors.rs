@@ -27,6 +27,7 @@ fn a_virtual_host_tells_everything_but_its_governor() {
             ("clocksource", "tsc"),
             ("congestion_control", "bbr"),
             ("autogroup", "on"),
+            ("real_time_priority", "5"),
             ("nofile_soft", "20000"),
             ("nofile_hard", "524288"),
             ("port_range", "32768-60999"),
