@@ -5,15 +5,12 @@
 
 Each case is searched N times (5), each time on a target of its own with another seed, on loopback.
 Searches stand side by side where the machine has room: their rates are far below what a core sends.
-Capacities are Erlang's (C. Palm, A. K. Erlang; see crates/capacity's `simulated`): computed here by
-the recursion for B and bisection, independently of the program. Writes LIVE.md beside this file,
-and what each search said as one line of JSON to standard output.
+Writes LIVE.md beside this file, and what each search said as one line of JSON to standard output.
 """
 
 import argparse
 import concurrent.futures
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -21,77 +18,24 @@ import sys
 import tempfile
 import threading
 import time
-import socket
+
+from queues import PLIMSOLL, capacity, target
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-PLIMSOLL = os.environ.get("PLIMSOLL", os.path.join(ROOT, "target/release/plimsoll"))
-SERVICE_S, SHARE = 0.004, 0.9
 CASES = [(workers, bound) for workers in (1, 2, 4, 8) for bound in (20, 30, 150)]
 LONGEST_S = 1800
 
 
-def waits(workers, offered):
-    """Erlang's C: the probability that a request waits."""
-    blocked = 1.0
-    for n in range(1, workers + 1):
-        blocked = offered * blocked / (n + offered * blocked)
-    return blocked / (1.0 - (offered / workers) * (1.0 - blocked))
-
-
-def beyond(workers, rate, bound_s):
-    """The share of requests whose response time in M/M/c exceeds the bound."""
-    mu = 1.0 / SERVICE_S
-    free = workers * mu - rate
-    wait = waits(workers, rate / mu)
-    if math.isclose(free, mu):
-        return math.exp(-mu * bound_s) * (1.0 + wait * mu * bound_s)
-    # The sum of a service time and, where it waits, of an exponential time of rate `free`.
-    both = (free * math.exp(-mu * bound_s) - mu * math.exp(-free * bound_s)) / (free - mu)
-    return (1.0 - wait) * math.exp(-mu * bound_s) + wait * both
-
-
-def capacity(workers, bound_s):
-    low, high = 0.0, workers / SERVICE_S * (1.0 - 1e-9)
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if beyond(workers, middle, bound_s) < 1 - SHARE else (low, middle)
-    return low
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def search(workers, bound_ms, seed):
     """The result of one search of one target."""
-    port = free_port()
-    with tempfile.TemporaryDirectory() as place:
-        target = subprocess.Popen(
-            [PLIMSOLL, "target", "--listen", f"127.0.0.1:{port}", "--service-time",
-             f"exp:{1e3 * SERVICE_S:g}ms", "--workers", str(workers), "--seed", str(seed + 500)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    with tempfile.TemporaryDirectory() as place, target(workers, seed + 500) as url:
+        # Searches of one user take turns on a machine; these have room beside each other.
+        alone = {**os.environ, "XDG_RUNTIME_DIR": place}
+        done = subprocess.run(
+            [PLIMSOLL, "capacity", url, "--slo", f"p90<{bound_ms}ms", "--seed", str(seed), "--json",
+             "--quiet", "--pacing", "precise", "--out", f"{place}/runs"],
+            capture_output=True, text=True, timeout=LONGEST_S, env=alone,
         )
-        try:
-            for _ in range(200):
-                try:
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                    break
-                except OSError:
-                    time.sleep(0.05)
-            # Searches of one user take turns on a machine; these have room beside each other.
-            alone = {**os.environ, "XDG_RUNTIME_DIR": place}
-            done = subprocess.run(
-                [PLIMSOLL, "capacity", f"http://127.0.0.1:{port}/", "--slo",
-                 f"p90<{bound_ms}ms", "--seed", str(seed), "--json", "--quiet",
-                 "--pacing", "precise", "--out", f"{place}/runs"],
-                capture_output=True, text=True, timeout=LONGEST_S, env=alone,
-            )
-        finally:
-            target.terminate()
-            target.wait()
     if not done.stdout.strip():
         raise RuntimeError(f"M/M/{workers}, {bound_ms} ms: exit {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
