@@ -8,8 +8,6 @@ Searches stand side by side where the machine has room: their rates are far belo
 Writes LIVE.md beside this file, and what each search said as one line of JSON to standard output.
 """
 
-import argparse
-import concurrent.futures
 import json
 import os
 import statistics
@@ -19,9 +17,9 @@ import tempfile
 import threading
 import time
 
+import queues
 from queues import PLIMSOLL, capacity, target
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 CASES = [(workers, bound) for workers in (1, 2, 4, 8) for bound in (20, 30, 150)]
 LONGEST_S = 1800
 
@@ -54,19 +52,11 @@ def row(workers, bound_ms, results):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=5)
-    parser.add_argument("--side-by-side", type=int, default=4)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--output", default=os.path.join(HERE, "LIVE.md"))
-    arguments = parser.parse_args()
-    wanted = [c for c in arguments.only.split(",") if c]
-    cases = [c for c in CASES if not wanted or f"M/M/{c[0]}:{c[1]}" in wanted]
+    options, cases = queues.arguments(__file__, __doc__, 5, CASES)
     results = {case: [] for case in cases}
     lock = threading.Lock()
 
-    def one(task):
-        case, n = task
+    def one(case, n):
         told = search(*case, seed=1000 * n + 100 * case[0] + case[1])
         with lock:
             results[case].append(told)
@@ -74,15 +64,12 @@ def main():
             print(json.dumps({"case": case, "true_per_s": capacity(case[0], case[1] / 1e3), **kept,
                               "warnings": told["warnings"]}), flush=True)
 
-    # The longest first: M/M/1 takes minutes.
-    tasks = [(case, n) for case in cases for n in range(arguments.times)]
-    with concurrent.futures.ThreadPoolExecutor(arguments.side_by_side) as pool:
-        list(pool.map(one, tasks))
+    queues.each(one, cases, options)
     out = ["# The search live, on queues of known capacity\n",
            f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, by "
            f"`benches/capacity/live.py {' '.join(sys.argv[1:])}".rstrip() + "`: searches of "
            "`plimsoll target`, exponential service time of 4 ms in the mean, `--precision 5%`, "
-           f"{arguments.side_by_side} searches side by side. Errors are those of the estimates.\n",
+           f"{options.side_by_side} searches side by side. Errors are those of the estimates.\n",
            "| case | capacity | errors | covered | load, mean |", "| --- | --- | --- | --- | --- |"]
     errors, covered = [], 0
     for (workers, bound), told in results.items():
@@ -93,7 +80,7 @@ def main():
     count = sum(len(told) for told in results.values())
     out.append(f"\nAll: {len(errors)} of {count} found, mean error {statistics.mean(errors):+.2%}, "
                f"worst {max(errors, key=abs):+.1%}, {covered} of {count} intervals cover.")
-    with open(arguments.output, "w", encoding="utf-8") as file:
+    with open(options.output, "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")
     print(out[-1].strip())
 

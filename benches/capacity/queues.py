@@ -3,6 +3,8 @@ formulas (C. Palm, A. K. Erlang; see crates/capacity's `simulated`), computed he
 for B and bisection, independently of the program.
 """
 
+import argparse
+import concurrent.futures
 import contextlib
 import math
 import os
@@ -70,3 +72,23 @@ def target(workers, seed):
     finally:
         server.terminate()
         server.wait()
+
+
+def arguments(script, doc, times, cases):
+    """What a script is told, and which of its cases it measures."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--times", type=int, default=times)
+    parser.add_argument("--side-by-side", type=int, default=4)
+    parser.add_argument("--only", default="")
+    beside = os.path.join(os.path.dirname(os.path.abspath(script)), "LIVE.md")
+    parser.add_argument("--output", default=beside)
+    options = parser.parse_args()
+    wanted = [c for c in options.only.split(",") if c]
+    return options, [c for c in cases if not wanted or f"M/M/{c[0]}:{c[1]}" in wanted]
+
+
+def each(one, cases, options):
+    """Measures each case so often, so many at once, in order: the longest should come first."""
+    tasks = [(case, n) for case in cases for n in range(options.times)]
+    with concurrent.futures.ThreadPoolExecutor(options.side_by_side) as pool:
+        list(pool.map(lambda task: one(*task), tasks))

@@ -9,8 +9,6 @@ Poisson arrivals, and `plimsoll infer` probes it at 5% of the capacity. Writes L
 file, and what each question was answered as one line of JSON to standard output.
 """
 
-import argparse
-import concurrent.futures
 import contextlib
 import glob
 import json
@@ -24,6 +22,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "capacity"))
+import queues  # noqa: E402
 from queues import PLIMSOLL, capacity, target  # noqa: E402
 
 CASES = [(1, 30), (1, 150), (4, 30), (8, 30)]
@@ -127,19 +126,11 @@ def report(results, side_by_side):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=4)
-    parser.add_argument("--side-by-side", type=int, default=4)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--output", default=os.path.join(HERE, "LIVE.md"))
-    arguments = parser.parse_args()
-    wanted = [c for c in arguments.only.split(",") if c]
-    cases = [c for c in CASES if not wanted or f"M/M/{c[0]}:{c[1]}" in wanted]
+    options, cases = queues.arguments(__file__, __doc__, 4, CASES)
     results = {}
     lock = threading.Lock()
 
-    def one(task):
-        case, n = task
+    def one(case, n):
         for share, told in questions(*case, seed=1000 * n + 100 * case[0] + case[1]):
             with lock:
                 results.setdefault((case, share), []).append(told)
@@ -147,12 +138,9 @@ def main():
                                   "true_per_s": share * capacity(case[0], case[1] / 1e3), **told}),
                       flush=True)
 
-    # The longest first: M/M/1 takes a quarter of an hour.
-    tasks = [(case, n) for case in cases for n in range(arguments.times)]
-    with concurrent.futures.ThreadPoolExecutor(arguments.side_by_side) as pool:
-        list(pool.map(one, tasks))
-    out = report(results, arguments.side_by_side)
-    with open(arguments.output, "w", encoding="utf-8") as file:
+    queues.each(one, cases, options)
+    out = report(results, options.side_by_side)
+    with open(options.output, "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")
     print(out[-1].strip())
 
