@@ -129,13 +129,13 @@ class Link:
     HOST, GENERATOR = "10.79.0.2", "10.79.0.1"
 
     def __init__(self, rate):
-        self.name, outside = f"plimsoll-{os.getpid()}", f"pl{os.getpid()}"
+        self.name, self.outside = f"plimsoll-{os.getpid()}", f"pl{os.getpid()}"
         self.command = ["ip", "netns", "exec", self.name]
         self.ip("netns", "add", self.name)
         try:
-            self.ip("link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", self.name)
-            self.ip("addr", "add", f"{self.GENERATOR}/30", "dev", outside)
-            self.ip("link", "set", outside, "up")
+            self.ip("link", "add", self.outside, "type", "veth", "peer", "name", "eth0", "netns", self.name)
+            self.ip("addr", "add", f"{self.GENERATOR}/30", "dev", self.outside)
+            self.ip("link", "set", self.outside, "up")
             self.ip("-n", self.name, "addr", "add", f"{self.HOST}/30", "dev", "eth0")
             self.ip("-n", self.name, "link", "set", "eth0", "up")
             self.ip("-n", self.name, "link", "set", "lo", "up")
@@ -149,7 +149,9 @@ class Link:
         subprocess.run(["ip", *words], check=True)
 
     def remove(self):
-        """Its two ends go with it."""
+        """A namespace goes only some time after its name, and with it a link that is left to it: the
+        next one of that name could not be made then."""
+        subprocess.run(["ip", "link", "delete", self.outside], stderr=subprocess.DEVNULL, check=False)
         self.ip("netns", "delete", self.name)
 
 
