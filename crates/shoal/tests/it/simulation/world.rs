@@ -111,16 +111,19 @@ struct World {
     outcome: Outcome,
 }
 
-/// The places of a quarter's events by time, then by agent, then as they were added: sorted as one
-/// number each, of 28, 18 and 18 bits.
+/// Bits of an agent's number, and of an event's place in its quarter, beside 28 of its time there.
+const BITS: u32 = 18;
+
+/// The places of a quarter's events by time, then by agent, then as they were added. Each is one
+/// number to the sort: whole events took it a seventh of a day's time.
 fn in_order(events: &[Event]) -> impl Iterator<Item = usize> + use<> {
-    assert!(events.len() <= 1 << 18, "more events in a quarter than a number has places for");
+    assert!(events.len() <= 1 << BITS, "{} events in a quarter of a second", events.len());
     let number = |(place, event): (usize, &Event)| {
-        (event.at_ns % QUARTER) << 36 | u64::from(event.agent) << 18 | place as u64
+        (event.at_ns % QUARTER) << (2 * BITS) | u64::from(event.agent) << BITS | place as u64
     };
     let mut numbers: Vec<u64> = events.iter().enumerate().map(number).collect();
     numbers.sort_unstable();
-    numbers.into_iter().map(|number| (number & ((1 << 18) - 1)) as usize)
+    numbers.into_iter().map(|number| (number & ((1 << BITS) - 1)) as usize)
 }
 
 /// Runs a day.
@@ -141,6 +144,7 @@ pub(crate) fn run(scenario: &Scenario) -> Outcome {
 
 impl World {
     fn new(scenario: &Scenario) -> Self {
+        assert!(scenario.agents <= 1 << BITS, "{} agents", scenario.agents);
         let mut random = Stream::named(scenario.seed, "registry day");
         let registry = Registry::new(Settings::default(), [7; 32], Kept::default());
         let network = Network {
