@@ -98,11 +98,12 @@ pub fn execute(
         Err(error) => (Ended::Failed(chain(&error)), None, Some(error.into())),
     };
     let mut end = End::new(ended);
+    end.warnings.clone_from(&prepared.notes);
     if let Some(times) = times {
+        end.warnings.extend(times.warnings);
         end.measured_ns = Some(times.offered_ns.saturating_sub(prepared.warmup_ns));
         end.drain_ns = times.drain_ns;
     }
-    end.warnings.clone_from(&prepared.notes);
     let finished = recording.finish(end, setting);
     match (finished, failed) {
         (Ok(run), failed) => Ok(Outcome { run, failed }),

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 /// Reads offsets since its origin.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +48,12 @@ impl Clock {
         let wall = nanoseconds(clock_gettime(ClockId::Realtime));
         i64::try_from(wall).unwrap_or(i64::MAX) - i64::try_from(self.now()).unwrap_or(i64::MAX)
     }
+}
+
+/// The length of the kernel's tick, to which it notes when it last heard from a peer: nanoseconds.
+#[must_use]
+pub fn tick_ns() -> u64 {
+    nanoseconds(clock_getres(ClockId::MonotonicCoarse))
 }
 
 /// CPU time of the calling thread, in nanoseconds.

@@ -47,6 +47,8 @@ pub(crate) struct Connection<C> {
     pub(crate) gathered: Vec<u8>,
     /// Whether epoll watches for room to write.
     pub(crate) watches_write: bool,
+    /// When bytes were last written that the socket had not taken at once; 0 where there were none.
+    pub(crate) wrote: u64,
     /// When connecting began.
     pub(crate) began: u64,
     /// Since when it could take a request.
@@ -60,8 +62,11 @@ pub(crate) struct Connection<C> {
     pub(crate) answered: u32,
     /// Requests on it.
     pub(crate) in_use: u32,
-    /// Whether it stands in the queue of free connections.
+    /// Whether it stands among the idle connections, and among those that requests can share.
     pub(crate) queued: bool,
+    pub(crate) shared: bool,
+    /// Whether a request on it has run out of time.
+    pub(crate) timed_out: bool,
     /// Whether it has something to write that waits for the end of the turn.
     pub(crate) dirty: bool,
     /// The request it is opened for, if that was sent in vain on a stale one.
@@ -83,6 +88,7 @@ impl<C> Connection<C> {
             out: Vec::new(),
             gathered: Vec::new(),
             watches_write: false,
+            wrote: 0,
             began: 0,
             free_since: 0,
             in_parts: false,
@@ -91,6 +97,8 @@ impl<C> Connection<C> {
             answered: 0,
             in_use: 0,
             queued: false,
+            shared: false,
+            timed_out: false,
             dirty: false,
             reserved: None,
         }
@@ -112,6 +120,16 @@ impl<C> Connection<C> {
     #[inline]
     pub(crate) fn is_flushed(&self) -> bool {
         self.out.is_empty()
+    }
+
+    /// How many entries it has among the free connections.
+    pub(crate) fn entries(&self) -> u32 {
+        u32::from(self.queued) + u32::from(self.shared)
+    }
+
+    /// Whether the peer has let requests on it run out of time, and has answered none.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.timed_out && self.answered == 0
     }
 
     /// Begins TLS on a connected socket.
@@ -229,9 +247,11 @@ impl<C> Connection<C> {
         self.out = Vec::new();
         self.gathered = Vec::new();
         self.watches_write = false;
+        self.wrote = 0;
         self.in_parts = false;
         self.seen = false;
         self.answered = 0;
+        self.timed_out = false;
         self.in_use = 0;
         self.dirty = false;
     }

@@ -87,6 +87,11 @@ pub trait Driver: Send {
         out: &'a mut Vec<u8>,
     ) -> &'a [u8];
 
+    /// Whether request `index` of the list may be sent a second time where it is not known whether
+    /// it has been worked on: doing it twice must do no more than doing it once (RFC 9110, section
+    /// 9.2.2).
+    fn is_repeatable(&self, index: u32) -> bool;
+
     /// Takes received bytes, all of them; appends what has to be sent in answer.
     fn receive(
         &mut self,

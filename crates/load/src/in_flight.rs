@@ -194,3 +194,26 @@ impl InFlight {
         self.count -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(request: u32) -> Sent {
+        Sent { due: 1, sent: 2, first_byte: 0, request, connection: 0, phase: Phase::Measured }
+    }
+
+    #[test]
+    fn a_retry_that_is_over_awaits_nothing_though_its_slot_is_anothers() {
+        let mut table = InFlight::new();
+        let slot = table.add(sent(1), 7, 0);
+        assert!(table.may_retry(slot) && table.awaits_retry(slot));
+        assert!(!table.may_retry(slot), "once only");
+        table.remove(slot);
+        assert!(!table.awaits_retry(slot));
+        assert_eq!(table.add(sent(2), 8, 0), slot, "slots are used again");
+        assert!(!table.awaits_retry(slot), "it has a connection of its own");
+        table.resend(slot, 3, 0, 9);
+        assert_eq!(table.on(9).collect::<Vec<_>>(), [slot]);
+    }
+}

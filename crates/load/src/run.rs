@@ -71,7 +71,7 @@ pub trait Watch: Send {
 }
 
 /// How a run went.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ended {
     /// How long requests were offered, warm-up included: the schedule's length, or less where the
     /// run was stopped, or its list of requests came to an end.
@@ -80,6 +80,8 @@ pub struct Ended {
     pub drain_ns: u64,
     /// Whether it was stopped or aborted on a wish.
     pub stopped: bool,
+    /// What a reader should know of it, one plain sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Offers a load and stores what is observed, second by second.
@@ -110,12 +112,14 @@ pub fn run(
     }
     session.end_at(offer.duration_ns());
     sink.event(&Event { at_ns: 0, kind: "started".into(), text: "the load began".into() })?;
-    let mut fold = Fold { seconds: Seconds::default(), stopped_ns: None, sink, watch };
+    let (seconds, connections) = (Seconds::default(), Answering::default());
+    let mut fold = Fold { seconds, connections, stopped_ns: None, sink, watch };
     fold.all(&mut session)?;
     let (end_ns, stopped_ns) = (fold.seconds.end_ns, fold.stopped_ns);
     let offered_ns = offer.duration_ns().min(stopped_ns.unwrap_or(end_ns));
     let drain_ns = end_ns.saturating_sub(offered_ns);
-    Ok(Ended { offered_ns, drain_ns, stopped: stopped_ns.is_some() })
+    let warnings = fold.connections.warning().into_iter().collect();
+    Ok(Ended { offered_ns, drain_ns, stopped: stopped_ns.is_some(), warnings })
 }
 
 /// Folds slices into seconds, for a sink and whoever watches.
@@ -167,9 +171,38 @@ impl Seconds {
     }
 }
 
+/// Which connections were answered on, over a run.
+#[derive(Debug, Default)]
+struct Answering {
+    opened: u64,
+    silent: u64,
+    answers: u64,
+}
+
+impl Answering {
+    fn add(&mut self, slice: &Interval) {
+        self.opened += slice.opened;
+        self.silent += slice.silent;
+        self.answers += slice.events.completed;
+    }
+
+    /// What is to be said where a server has answered on some connections and let others wait.
+    fn warning(&self) -> Option<String> {
+        (self.silent > 0 && self.answers > 0).then(|| {
+            format!(
+                "{} of {} connections never answered: requests on them ran out of time. A server \
+                 that keeps a thread or a process for each connection answers on as many as it has \
+                 of them: ask for fewer by --connections",
+                self.silent, self.opened
+            )
+        })
+    }
+}
+
 /// Takes a session's slices to its end.
 struct Fold<'a> {
     seconds: Seconds,
+    connections: Answering,
     /// When it was first wished to stop.
     stopped_ns: Option<u64>,
     sink: &'a mut dyn Sink,
@@ -187,6 +220,7 @@ impl Fold<'_> {
                     if !slice.samples.is_empty() {
                         self.sink.samples(&slice.samples)?;
                     }
+                    self.connections.add(&slice.interval);
                     self.seconds.add(&slice.interval, self.sink, self.watch)?
                 }
                 None => self.watch.wish(),

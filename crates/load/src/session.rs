@@ -133,6 +133,7 @@ impl Session {
             free: (0..count).map(|_| AtomicU32::new(0)).collect(),
             commands: (0..count).map(|_| AtomicBool::new(false)).collect(),
             serial: AtomicU32::new(0),
+            open: AtomicU32::new(0),
         });
         let (filled_in, filled) = channel();
         let (connected_in, connected) = channel();

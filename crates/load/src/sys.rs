@@ -96,9 +96,14 @@ pub struct RoundTrip {
     pub smoothed_ns: u64,
     /// The least of the last minutes.
     pub least_ns: u64,
+    /// How long ago the last acknowledgement arrived, which every segment of an open connection
+    /// carries, FIN included; exact to [`crate::clock::tick_ns`].
+    pub heard_ns_ago: u64,
 }
 
-/// Where struct tcp_info (linux/tcp.h) has its figures, in microseconds of 32 bits each.
+/// Where struct tcp_info (linux/tcp.h) has its figures of 32 bits: one in milliseconds, two in
+/// microseconds.
+const HEARD_AT: usize = 56;
 const SMOOTHED_AT: usize = 68;
 const LEAST_AT: usize = 148;
 
@@ -125,7 +130,11 @@ pub fn round_trip(socket: BorrowedFd<'_>) -> Option<RoundTrip> {
     };
     // Kernels from 2016 on fill in the least; it is all ones before there is one.
     let least = Some(at(LEAST_AT)).filter(|&us| us < u64::from(u32::MAX)).unwrap_or(0);
-    (code == 0).then(|| RoundTrip { smoothed_ns: at(SMOOTHED_AT) * 1000, least_ns: least * 1000 })
+    (code == 0).then(|| RoundTrip {
+        smoothed_ns: at(SMOOTHED_AT) * 1000,
+        least_ns: least * 1000,
+        heard_ns_ago: at(HEARD_AT) * 1_000_000,
+    })
 }
 
 /// Asks the kernel to wake this thread's timed waits within `ns` instead of the usual 50 µs.

@@ -291,12 +291,15 @@ pub struct Interval {
     pub waiting: u64,
     /// At its end, how long the longest unanswered request (sent or waiting) had been due.
     pub oldest_outstanding_ns: u64,
-    /// Connections usable at its end.
+    /// The greatest number of connections that were open at once in it, over all threads.
     pub connections: u64,
     /// Connections opened in it.
     pub opened: u64,
-    /// Reused connections found closed before a byte of the answer; their request went again.
+    /// Requests that crossed the close of a reused connection, and went again.
     pub stale: u64,
+    /// Connections given up in it on which requests ran out of time and none was ever answered; not
+    /// stored.
+    pub silent: u64,
     /// Attempts to connect that failed in it, whether or not a request failed with them.
     pub connect_failed: u64,
     /// Round trip of the network: mean over the handshakes in the stretch, else the least that the
@@ -327,7 +330,7 @@ impl Interval {
         self.in_flight = later.in_flight;
         self.waiting = later.waiting;
         self.oldest_outstanding_ns = later.oldest_outstanding_ns;
-        self.connections = later.connections;
+        self.connections = self.connections.max(later.connections);
         if later.rtt_ns > 0 {
             self.rtt_ns = later.rtt_ns;
         }
@@ -340,7 +343,7 @@ impl Interval {
         self.in_flight += other.in_flight;
         self.waiting += other.waiting;
         self.oldest_outstanding_ns = self.oldest_outstanding_ns.max(other.oldest_outstanding_ns);
-        self.connections += other.connections;
+        self.connections = self.connections.max(other.connections);
         self.rtt_ns = match (self.rtt_ns, other.rtt_ns) {
             (0, rtt) | (rtt, 0) => rtt,
             (mine, theirs) => mine.midpoint(theirs),
@@ -356,6 +359,7 @@ impl Interval {
         }
         self.opened += other.opened;
         self.stale += other.stale;
+        self.silent += other.silent;
         self.connect_failed += other.connect_failed;
         self.handshakes.add(&other.handshakes);
         self.turn.add(&other.turn);
@@ -378,6 +382,7 @@ impl Interval {
         self.connections = 0;
         self.opened = 0;
         self.stale = 0;
+        self.silent = 0;
         self.connect_failed = 0;
         self.rtt_ns = 0;
         self.handshakes.clear();

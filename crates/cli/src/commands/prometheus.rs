@@ -43,6 +43,8 @@ impl Exporter {
     pub(crate) fn add(&self, second: &Interval) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.sum.append(second);
+        // A gauge tells of now, not of the whole run.
+        state.sum.connections = second.connections;
         state.last = second.all_phases(Tag::Response);
         let (mean, count) = (state.last.mean().unwrap_or(0.0), state.last.count());
         state.sum_ns += mean * count as f64;
@@ -106,7 +108,7 @@ impl Exporter {
         metric("received_bytes_total", "counter", "Bytes received.", &plain(events.bytes_in));
         metric("in_flight", "gauge", "Requests sent and unanswered.", &plain(sum.in_flight));
         metric("waiting", "gauge", "Requests due and not sent.", &plain(sum.waiting));
-        metric("connections", "gauge", "Usable connections.", &plain(sum.connections));
+        metric("connections", "gauge", "Connections open at once, at most, in the last second.", &plain(sum.connections));
         let response = sum.all_phases(Tag::Response);
         let mut values: Vec<_> = [0.5, 0.9, 0.99, 0.999]
             .iter()

@@ -50,6 +50,12 @@ impl Encoder {
         self.requests.list[index as usize].method == "HEAD"
     }
 
+    /// Whether a request may be sent twice ([`is_repeatable`]).
+    #[must_use]
+    pub fn is_repeatable(&self, index: u32) -> bool {
+        is_repeatable(&self.requests.list[index as usize])
+    }
+
     /// The bytes of one request: made before, or appended to `out`, which is empty.
     pub fn encode<'a>(&'a mut self, index: u32, out: &'a mut Vec<u8>) -> &'a [u8] {
         let index = index as usize;
@@ -74,6 +80,12 @@ impl Encoder {
             out
         })
     }
+}
+
+/// Whether doing it twice does no more than doing it once, by its method (RFC 9110, section 9.2.2).
+#[must_use]
+pub fn is_repeatable(request: &Request) -> bool {
+    matches!(request.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE")
 }
 
 fn write(

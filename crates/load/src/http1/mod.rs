@@ -222,6 +222,10 @@ impl Driver for Http1 {
         self.encoder.encode(index, out)
     }
 
+    fn is_repeatable(&self, index: u32) -> bool {
+        self.encoder.is_repeatable(index)
+    }
+
     fn receive(
         &mut self,
         connection: &mut Connection,

@@ -239,6 +239,10 @@ impl Driver for Http2 {
         out
     }
 
+    fn is_repeatable(&self, index: u32) -> bool {
+        self.encoder.is_repeatable(index)
+    }
+
     fn receive(
         &mut self,
         connection: &mut Connection,

@@ -12,7 +12,7 @@
 use super::frame;
 use super::hpack::encode::{self, Literal};
 use super::hpack::{ENTRY_OVERHEAD, TABLE_SIZE};
-use crate::http1::encode::Head;
+use crate::http1::encode::{Head, is_repeatable};
 use plimsoll_workload::request::{RenderState, Request, Requests, Template};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -96,6 +96,11 @@ impl Encoder {
     #[inline]
     pub(super) fn is_head(&self, index: u32) -> bool {
         self.requests.list[index as usize].method == "HEAD"
+    }
+
+    /// Whether a request may be sent twice.
+    pub(super) fn is_repeatable(&self, index: u32) -> bool {
+        is_repeatable(&self.requests.list[index as usize])
     }
 
     /// Whether a request was made before the run.

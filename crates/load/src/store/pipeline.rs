@@ -186,6 +186,11 @@ impl<S: Speech> Driver for Pipeline<S> {
         out
     }
 
+    /// A read is, a write is not: another's write may have come between.
+    fn is_repeatable(&self, index: u32) -> bool {
+        self.operations.at(u64::from(index)).kind == Kind::Read
+    }
+
     fn receive(
         &mut self,
         connection: &mut Self::Connection,

@@ -88,7 +88,7 @@ impl<D: Driver> Worker<D> {
             self.offer_room(at);
             return;
         }
-        self.close(at, ErrorKind::Reset);
+        self.close(at, ErrorKind::Reset, None);
         self.begin_to_open(at);
     }
 
@@ -212,11 +212,13 @@ impl<D: Driver> Worker<D> {
         connection.answered = 0;
         let took = self.now.saturating_sub(connection.began);
         self.open += 1;
-        self.free_closed -= u32::from(connection.queued);
+        let open = self.line.shared.open.fetch_add(1, Ordering::Relaxed) + 1;
+        self.free.note_opened(connection.entries());
         self.back_off_ns = 0;
         self.back_off_until = 0;
         let interval = self.recorder.interval();
         interval.opened += 1;
+        interval.connections = interval.connections.max(u64::from(open));
         interval.phases[phase as usize].histograms[Tag::Connect as usize].record(took);
         let reserved = connection.reserved.take();
         self.reserved -= usize::from(reserved.is_some());

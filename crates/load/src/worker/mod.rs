@@ -6,7 +6,9 @@
 //! is free; look for time-outs; hand over slices that have ended.
 
 mod connect;
+mod free;
 mod pace;
+mod race;
 mod receive;
 mod start;
 
@@ -19,6 +21,7 @@ use crate::pick::Pick;
 use crate::recorder::Recorder;
 use crate::source::{Source, Times};
 use crate::sys;
+use free::Free;
 use plimsoll_runs::{ErrorKind, Phase};
 use plimsoll_workload::arrivals::Share;
 use rustix::event::epoll;
@@ -70,6 +73,8 @@ pub(crate) struct Shared {
     pub(crate) commands: Vec<AtomicBool>,
     /// Serial numbers for connections.
     pub(crate) serial: AtomicU32,
+    /// Connections that are open, of all threads.
+    pub(crate) open: AtomicU32,
 }
 
 /// One thread's ends of the channels.
@@ -97,10 +102,8 @@ pub(crate) struct Worker<D: Driver> {
     clock: Clock,
     epoll: OwnedFd,
     connections: Vec<Connection<D::Connection>>,
-    /// Connections that can take a request, the one free for longest first.
-    free: VecDeque<u32>,
-    /// How many of these have been closed since.
-    free_closed: u32,
+    /// Connections that can take a request.
+    free: Free,
     /// Those that are being opened, in order.
     opening: VecDeque<(u64, u32, u32)>,
     /// How many of these are opened for a request that has to be sent again.
@@ -120,6 +123,10 @@ pub(crate) struct Worker<D: Driver> {
     failures: usize,
     first_failure: Option<(ErrorKind, std::io::Error)>,
     now: u64,
+    /// When all connections were last looked at, by a poll that reported everything.
+    looked: u64,
+    /// Since when what the present poll has reported may have been there.
+    unread_since: u64,
     /// Where the kernel stamps arrivals: its wall clock less our clock, in nanoseconds.
     stamps: Option<i64>,
     /// Round trips of handshakes since the last slice: their sum, and how many.
@@ -129,6 +136,8 @@ pub(crate) struct Worker<D: Driver> {
     /// Whether it has slept while answers were on their way: their stamps are wanted then.
     sleeps: bool,
     open: u32,
+    /// How many were open in all threads at the last slice's end.
+    open_before: u64,
     most: u32,
     /// No new connection before this, after one has failed.
     back_off_until: u64,
@@ -182,8 +191,7 @@ impl<D: Driver> Worker<D> {
             clock: Clock::start(),
             epoll,
             connections: (0..least).map(|_| Connection::closed()).collect(),
-            free: VecDeque::new(),
-            free_closed: 0,
+            free: Free::default(),
             opening: VecDeque::new(),
             reserved: 0,
             in_flight: InFlight::new(),
@@ -198,11 +206,14 @@ impl<D: Driver> Worker<D> {
             failures: 0,
             first_failure: None,
             now: 0,
+            looked: 0,
+            unread_since: 0,
             stamps: None,
             handshakes: (0, 0),
             renew_at: 0,
             sleeps: config.pacing == Pacing::Thrifty,
             open: 0,
+            open_before: 0,
             most,
             back_off_until: 0,
             back_off_ns: 0,
@@ -245,6 +256,7 @@ impl<D: Driver> Worker<D> {
         (self.back_off_until, self.back_off_ns) = (0, 0);
         self.now = self.clock.now();
         self.begin_turn = self.now;
+        self.looked = self.now;
         self.denied_ns = self.denied.total_ns();
         while !self.is_over() {
             if !self.turn() {
@@ -310,7 +322,9 @@ impl<D: Driver> Worker<D> {
         let oldest_waiting = self.source.oldest_waiting();
         let oldest_sent = self.in_flight.oldest().map(|(_, sent, _)| sent.due);
         let rtt_ns = self.round_trip();
-        let (open, in_flight) = (self.open, self.in_flight.len());
+        let open = u64::from(self.line.shared.open.load(Ordering::Relaxed));
+        let open_before = std::mem::replace(&mut self.open_before, open);
+        let in_flight = self.in_flight.len();
         let interval = self.recorder.interval();
         interval.cpu_ns = cpu - self.cpu_ns;
         interval.denied_ns = denied.saturating_sub(self.denied_ns);
@@ -318,7 +332,7 @@ impl<D: Driver> Worker<D> {
         // A turn that crossed the slice's end was counted where it ended.
         interval.waiting = waiting;
         interval.in_flight = u64::from(in_flight);
-        interval.connections = u64::from(open);
+        interval.connections = interval.connections.max(open).max(open_before);
         interval.rtt_ns = rtt_ns;
         let late = |due: Option<u64>| due.map_or(0, |due| end.saturating_sub(due));
         interval.oldest_outstanding_ns = late(oldest_waiting).max(late(oldest_sent));
@@ -366,7 +380,7 @@ impl<D: Driver> Worker<D> {
         let (free, connections, driver) = (&self.free, &self.connections, &self.driver);
         let unopened = u64::from(self.most.saturating_sub(self.open));
         let spare = || {
-            let open = free.iter().filter_map(|at| connections[*at as usize].protocol.as_ref());
+            let open = free.all().filter_map(|at| connections[at as usize].protocol.as_ref());
             unopened + open.map(|protocol| u64::from(driver.room(protocol))).sum::<u64>()
         };
         self.source.poll(now, spare, |due, dropped| {
@@ -389,8 +403,7 @@ impl<D: Driver> Worker<D> {
     /// Tells the other threads how many connections are free here.
     #[inline]
     fn publish_free(&mut self) {
-        let queued = u32::try_from(self.free.len()).unwrap_or(u32::MAX);
-        let free = queued.saturating_sub(self.free_closed);
+        let free = self.free.len();
         if free != self.published_free {
             self.published_free = free;
             let index = self.line.share.index as usize;
@@ -418,6 +431,9 @@ impl<D: Driver> Worker<D> {
         self.count_due();
         self.discard_waiting();
         let slots: Vec<_> = self.in_flight.slots().collect();
+        let silent = |c: &&Connection<_>| c.is_silent() || (c.answered == 0 && c.in_use > 0);
+        let silent = self.connections.iter().filter(silent).count();
+        self.recorder.interval().silent += silent as u64;
         for slot in slots {
             self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
         }

@@ -5,7 +5,7 @@
 //! the server's next send pay for waking it, and wakes late. What has arrived while it slept counts
 //! from the kernel's stamp. `thrifty` sleeps, and starts requests at ticks of one millisecond.
 
-use super::Worker;
+use super::{EVENTS, Worker};
 use crate::clock::timespec;
 use crate::config::{Endpoint, Pacing};
 use crate::driver::Driver;
@@ -37,6 +37,7 @@ impl<D: Driver> Worker<D> {
             self.stamps = None;
         }
         let events = self.ready();
+        self.has_looked(events, self.looked, self.begin_turn);
         if events > 0 {
             self.spins = 0;
             self.now = self.clock.now();
@@ -48,10 +49,13 @@ impl<D: Driver> Worker<D> {
             return Poll { events: 0, idle_until: self.begin_turn };
         }
         let mut until = self.now + wait;
+        let mut asleep_to_events = false;
         if self.sleeps_to_tick() {
             until = (self.now / TICK_NS + 1) * TICK_NS;
             let _ = nanosleep(&timespec(until - self.now));
         } else {
+            // It wakes as soon as there is something.
+            asleep_to_events = true;
             let mut waited_for = [PollFd::new(&self.epoll, PollFlags::IN)];
             // An interrupted wait is a short wait.
             let _ = poll(&mut waited_for, Some(&timespec(wait)));
@@ -59,6 +63,8 @@ impl<D: Driver> Worker<D> {
         let events = self.ready();
         self.spins = 0;
         self.now = self.clock.now();
+        let since = if asleep_to_events { self.now } else { self.looked };
+        self.has_looked(events, since, self.now);
         if matches!(self.config.endpoint, Endpoint::Tcp(_)) {
             self.sleeps |= self.in_flight.len() > 0;
             self.stamps = Some(self.clock.wall_offset());
@@ -74,6 +80,15 @@ impl<D: Driver> Worker<D> {
             && self.in_flight.len() > 0
             && self.source.waiting() == 0
             && self.stamps.is_some()
+    }
+
+    /// Notes that a poll begun at `at` has reported so many events, which may have been there since
+    /// `since`. One that reports as many as it can has not told of all.
+    fn has_looked(&mut self, events: usize, since: u64, at: u64) {
+        self.unread_since = since;
+        if events < EVENTS {
+            self.looked = at;
+        }
     }
 
     fn ready(&mut self) -> usize {

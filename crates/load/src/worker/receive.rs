@@ -14,6 +14,7 @@
 //! that slept meanwhile reads as late as it was woken. Both let the kernel stamp what arrives
 //! (`SO_TIMESTAMPNS`, socket(7)) and count from that.
 
+use super::race::Close;
 use super::{WAKE, Worker};
 use crate::clock::Clock;
 use crate::config::Endpoint;
@@ -25,6 +26,7 @@ use plimsoll_runs::ErrorKind;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::{RecvFlags, recv};
 use std::io;
+use std::sync::atomic::Ordering;
 
 /// From so many uninteresting bytes on, they are not copied out of the kernel.
 const DISCARD_FROM: u64 = 2048;
@@ -45,6 +47,15 @@ fn arrival(clock: &Clock, stamps: Option<i64>, stamp: Option<i64>) -> u64 {
         }
         _ => now,
     }
+}
+
+/// How a peer has ended a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// It said that no more would come.
+    Fin,
+    /// By a reset, or otherwise.
+    Error,
 }
 
 /// What one read gave.
@@ -74,7 +85,8 @@ impl<D: Driver> Worker<D> {
                 continue;
             }
             let flags = event.flags;
-            if connection.in_parts && !connection.seen {
+            let ends = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+            if connection.in_parts && !connection.seen && !flags.intersects(ends) {
                 self.connections[at as usize].seen = true;
                 continue;
             }
@@ -98,7 +110,7 @@ impl<D: Driver> Worker<D> {
     }
 
     /// Reads while the socket gives whole buffers.
-    fn readable(&mut self, at: u32) {
+    pub(super) fn readable(&mut self, at: u32) {
         let generation = self.connections[at as usize].generation;
         for _ in 0..16 {
             let read = match self.discard_some(at) {
@@ -225,7 +237,7 @@ impl<D: Driver> Worker<D> {
             return if is_closed { Read::Closed } else { Read::More };
         }
         if fate == Fate::Close {
-            self.close(at, ErrorKind::Reset);
+            self.close(at, ErrorKind::Reset, None);
             return Read::Closed;
         }
         self.offer_room(at);
@@ -255,20 +267,6 @@ impl<D: Driver> Worker<D> {
             }
         }
         self.events = events;
-    }
-
-    /// Makes the connection available if it has become so.
-    pub(super) fn offer_room(&mut self, at: u32) {
-        let connection = &mut self.connections[at as usize];
-        if connection.queued || connection.state != State::Open || connection.reserved.is_some() {
-            return;
-        }
-        let Some(protocol) = &connection.protocol else { return };
-        if self.driver.room(protocol) > 0 {
-            connection.queued = true;
-            connection.free_since = self.now;
-            self.free.push_back(at);
-        }
     }
 
     /// A request that was sent has ended now.
@@ -314,7 +312,10 @@ impl<D: Driver> Worker<D> {
             self.driver.end(protocol, &mut self.events);
             self.take_driver_events();
         }
-        self.close(at, kind);
+        let by_fin = error.is_none_or(|error| error.kind() == io::ErrorKind::UnexpectedEof);
+        let end = if by_fin { End::Fin } else { End::Error };
+        let close = self.evidence(at, end).filter(|_| kind == ErrorKind::Reset);
+        self.close(at, kind, close);
         Read::Closed
     }
 
@@ -326,6 +327,9 @@ impl<D: Driver> Worker<D> {
         }
         let connection = &mut self.connections[at as usize];
         let write = !connection.is_flushed();
+        if write || connection.watches_write {
+            connection.wrote = self.clock.now();
+        }
         if write != connection.watches_write
             && let Ok(socket) = connection.socket()
         {
@@ -337,41 +341,31 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// Closes a connection; requests on it that had no byte of an answer, on a connection that had
-    /// been used before, go once more, the others fail.
-    pub(super) fn close(&mut self, at: u32, kind: ErrorKind) {
+    /// Closes a connection. What is unanswered on it fails, but for what crossed the peer's `close`.
+    pub(super) fn close(&mut self, at: u32, kind: ErrorKind, close: Option<Close>) {
         let connection = &mut self.connections[at as usize];
         if connection.state == State::Closed {
             return;
         }
-        let (reused, in_use) = (connection.answered > 0, connection.in_use);
-        self.open -= u32::from(connection.state == State::Open);
-        self.free_closed += u32::from(connection.queued);
+        let in_use = connection.in_use;
+        if connection.state == State::Open {
+            self.open -= 1;
+            self.line.shared.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        if connection.is_silent() {
+            self.recorder.interval().silent += 1;
+        }
+        self.free.note_closed(connection.entries());
         connection.close();
         if in_use == 0 {
             return;
         }
         let slots: Vec<Slot> = self.in_flight.on(at).collect();
         for slot in slots {
-            if reused {
-                self.again_or_fail(slot, kind);
-            } else {
-                self.end_request(slot, None, 0, Some(kind));
+            match close {
+                Some(close) => self.lost(slot, close),
+                None => self.end_request(slot, None, 0, Some(kind)),
             }
-        }
-    }
-
-    fn again_or_fail(&mut self, slot: Slot, kind: ErrorKind) {
-        if kind == ErrorKind::Reset && self.in_flight.may_retry(slot) {
-            self.recorder.interval().stale += 1;
-            if D::GATHERS {
-                // Many may have been on it: any connection with room will do.
-                self.again.push_back(slot);
-            } else {
-                self.open_for(slot);
-            }
-        } else {
-            self.end_request(slot, None, 0, Some(kind));
         }
     }
 
@@ -399,6 +393,7 @@ impl<D: Driver> Worker<D> {
                 self.end_request(slot, None, 0, Some(ErrorKind::Timeout));
                 continue;
             };
+            connection.timed_out = true;
             let fate = match &mut connection.protocol {
                 Some(protocol) if connection.state == State::Open => {
                     self.driver.abandon(protocol, slot, &mut connection.gathered)

@@ -1,4 +1,4 @@
-//! Starting requests: the oldest due one on the connection that has been free for longest.
+//! Starting requests: the oldest due one first, on the connection that [`super::free`] chooses.
 
 use super::Worker;
 use crate::connection::State;
@@ -58,32 +58,11 @@ impl<D: Driver> Worker<D> {
         self.offer_room(at);
     }
 
-    /// The connection that has been free for longest.
-    pub(super) fn next_free(&mut self) -> Option<u32> {
-        while let Some(&at) = self.free.front() {
-            let connection = &self.connections[at as usize];
-            let room = match &connection.protocol {
-                Some(protocol) if connection.state == State::Open => self.driver.room(protocol),
-                _ => 0,
-            };
-            self.free_closed -= u32::from(connection.state != State::Open);
-            self.free.pop_front();
-            if room > 1 {
-                self.free.push_back(at);
-            } else {
-                self.connections[at as usize].queued = false;
-            }
-            if room > 0 {
-                return Some(at);
-            }
-        }
-        None
-    }
-
     fn start(&mut self, at: u32, due: Due, request: u32) {
         let phase = self.phase(due.at);
         let connection = &mut self.connections[at as usize];
         let now = self.clock.now();
+        self.now = now;
         let usable = due.at.max(match self.free_elsewhere_since {
             Some(since) => connection.free_since.min(since),
             None => connection.free_since,

@@ -7,6 +7,7 @@ mod answers;
 mod books;
 mod connections;
 mod drive;
+mod drops;
 mod endpoints;
 mod gone;
 mod http1;
