@@ -88,7 +88,8 @@ fn assert_shape(summary: &Value, may_lack: &[&str]) {
 pub(crate) fn assert_sums(summary: &Value) {
     let count = |key: &str| summary[key].as_u64().unwrap();
     let error = |kind: &str| summary["errors"][kind].as_u64().unwrap_or(0);
-    let unsent: u64 = ["connect", "dns", "tls", "client_saturated", "cut"].map(error).iter().sum();
+    let unsent: u64 =
+        ["connect", "local", "dns", "tls", "client_saturated", "cut"].map(error).iter().sum();
     assert_eq!(count("offered"), count("sent") + unsent, "{summary}");
     let kinds = ["timeout", "reset", "protocol", "in_flight_at_end"];
     let unanswered: u64 = kinds.map(error).iter().sum();

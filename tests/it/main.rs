@@ -23,6 +23,7 @@ mod hlog;
 mod infer;
 mod interrupt;
 mod json;
+mod local_limits;
 mod network;
 mod packages;
 mod path_truth;

@@ -79,6 +79,11 @@ impl Going {
             .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == socket))
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
     /// What of it is in memory, KiB (`VmRSS` of `/proc/PID/status`).
     pub(crate) fn resident_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();

@@ -3,6 +3,7 @@
 use crate::config::{Endpoint, Tls};
 use crate::driver::Slot;
 use crate::sys;
+use plimsoll_runs::LocalCause;
 use rustix::event::epoll;
 use rustix::net::{
     AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, ipproto, send,
@@ -278,6 +279,21 @@ fn agreed_on_http2(protocol: Option<&[u8]>) -> io::Result<()> {
         "agree on HTTP/2: wanted the application protocol `h2` (ALPN), found {found}; ask for \
          HTTP/1.1, or let the server offer HTTP/2"
     )))
+}
+
+/// Why this host let no connection be opened, where an error says that it was the host.
+pub(crate) fn local_cause(error: &io::Error) -> Option<LocalCause> {
+    Some(match rustix::io::Errno::from_io_error(error)? {
+        rustix::io::Errno::ADDRNOTAVAIL => LocalCause::Ports,
+        rustix::io::Errno::MFILE => LocalCause::Descriptors,
+        rustix::io::Errno::NFILE => LocalCause::Files,
+        rustix::io::Errno::NOBUFS => LocalCause::Buffers,
+        rustix::io::Errno::NOMEM => LocalCause::Memory,
+        rustix::io::Errno::NOSPC => LocalCause::Watches,
+        rustix::io::Errno::ACCESS => LocalCause::Access,
+        rustix::io::Errno::PERM => LocalCause::Permission,
+        _ => return None,
+    })
 }
 
 /// Begins to connect; the socket is non-blocking and sends small writes at once.

@@ -4,7 +4,7 @@
 //! goes on with an empty one that the session has given back.
 
 use crate::in_flight::Sent;
-use plimsoll_runs::{ErrorKind, Interval, Phase, Sample, Tag};
+use plimsoll_runs::{ErrorKind, Interval, LocalCause, Phase, Sample, Tag};
 use std::sync::mpsc::{Receiver, Sender};
 
 /// The length of a slice.
@@ -38,6 +38,31 @@ pub(crate) struct Ended {
     pub(crate) bytes: u64,
     /// Why it did not succeed.
     pub(crate) error: Option<ErrorKind>,
+}
+
+/// Why a request was never sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Unsent {
+    /// Any kind of failure but [`ErrorKind::Local`].
+    Kind(ErrorKind),
+    /// This host let no connection be opened.
+    Local(LocalCause),
+}
+
+impl Unsent {
+    /// The kind of failure that it counts as.
+    pub(crate) fn kind(self) -> ErrorKind {
+        match self {
+            Self::Kind(kind) => kind,
+            Self::Local(_) => ErrorKind::Local,
+        }
+    }
+}
+
+impl From<ErrorKind> for Unsent {
+    fn from(kind: ErrorKind) -> Self {
+        Self::Kind(kind)
+    }
 }
 
 /// Fills slices.
@@ -120,9 +145,17 @@ impl Recorder {
         self.slice.interval.phases[phase as usize].counters.bytes_out += n;
     }
 
-    /// Requests ended that were never sent.
-    pub(crate) fn never_sent(&mut self, due: u64, at: u64, phase: Phase, kind: ErrorKind) {
-        self.never_sent_n(phase, kind, 1);
+    /// A request ended that was never sent.
+    pub(crate) fn never_sent(&mut self, due: u64, at: u64, phase: Phase, why: impl Into<Unsent>) {
+        let why = why.into();
+        let interval = &mut self.slice.interval;
+        for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
+            match why {
+                Unsent::Kind(kind) => counters.error(kind),
+                Unsent::Local(cause) => counters.local_n(cause, 1),
+            }
+        }
+        let kind = why.kind();
         if self.keep_samples {
             self.slice.samples.push(Sample {
                 due_ns: due,
@@ -137,13 +170,6 @@ impl Recorder {
                 error: Some(kind),
             });
         }
-    }
-
-    /// The same for `n` at once, without samples.
-    pub(crate) fn never_sent_n(&mut self, phase: Phase, kind: ErrorKind, n: u64) {
-        let interval = &mut self.slice.interval;
-        interval.events.errors[kind as usize] += n;
-        interval.phases[phase as usize].counters.errors[kind as usize] += n;
     }
 
     /// A request that was sent has ended.

@@ -6,6 +6,7 @@
 
 use crate::clock::Clock;
 use crate::config::{Config, Endpoint, Protocol};
+use crate::connection::local_cause;
 use crate::driver::Driver;
 use crate::http1::Http1;
 use crate::http1::encode::Encoder;
@@ -16,7 +17,7 @@ use crate::redis::Redis;
 use crate::source::{Closed, Open, Source, Times};
 use crate::store::{Pipeline, Speech, Store};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
-use plimsoll_runs::ErrorKind;
+use plimsoll_runs::{ErrorKind, LocalCause};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
@@ -44,6 +45,17 @@ pub enum SessionError {
         /// Which step failed.
         kind: ErrorKind,
         /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// This host let no connection be opened: nothing was sent.
+    #[error("connect to {endpoint}: {}; {}", cause.what(), cause.remedy())]
+    Local {
+        /// Where to.
+        endpoint: Endpoint,
+        /// What of this host's own there was too little of, or what it forbids.
+        cause: LocalCause,
+        /// What the kernel said.
         #[source]
         source: io::Error,
     },
@@ -179,7 +191,10 @@ impl Session {
         match failed {
             Some((kind, source)) if open == 0 => {
                 let endpoint = config.endpoint.clone();
-                Err(SessionError::Unreachable { endpoint, kind, source })
+                Err(match local_cause(&source) {
+                    Some(cause) => SessionError::Local { endpoint, cause, source },
+                    None => SessionError::Unreachable { endpoint, kind, source },
+                })
             }
             _ => Ok(()),
         }

@@ -101,7 +101,7 @@ fn intervals_as_json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
 }
 
 /// A second's columns, names with units.
-const NAMES: [&str; 45] = [
+const NAMES: [&str; 46] = [
     "start_s",
     "len_s",
     "phase",
@@ -120,6 +120,7 @@ const NAMES: [&str; 45] = [
     "failed_in_flight_at_end",
     "failed_status",
     "failed_check",
+    "failed_local",
     "status",
     "received_bytes",
     "sent_bytes",
@@ -165,6 +166,7 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         in_flight_at_end,
         status,
         check,
+        local,
     ] = events.errors;
     [
         json!(row.start_s),
@@ -185,6 +187,7 @@ fn values(row: &IntervalRow) -> [Value; NAMES.len()] {
         json!(in_flight_at_end),
         json!(status),
         json!(check),
+        json!(local),
         Value::Object(codes.collect()),
         json!(events.bytes_in),
         json!(events.bytes_out),

@@ -10,6 +10,7 @@
 //!
 //! Adding intervals is exact: histograms merge bucket by bucket, counters add.
 
+use crate::LocalCause;
 use crate::handshakes::Handshakes;
 use plimsoll_stats::Histogram;
 
@@ -52,10 +53,11 @@ pub enum Blame {
 
 /// Why a request did not succeed.
 ///
-/// The first five were never sent: `offered = sent + connect + dns + tls + client_saturated + cut`.
-/// The next four were sent and not answered:
+/// Six kinds were never sent:
+/// `offered = sent + connect + local + dns + tls + client_saturated + cut`.
+/// Four were sent and not answered:
 /// `sent = completed + timeout + reset + protocol + in_flight_at_end`.
-/// The last two were answered: kinds within `completed`.
+/// `status` and `check` were answered: kinds within `completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ErrorKind {
@@ -81,11 +83,13 @@ pub enum ErrorKind {
     Status = 9,
     /// Answered, and a check on the answer failed.
     Check = 10,
+    /// This host let no connection be opened, for a [`LocalCause`]: nothing of the target's.
+    Local = 11,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of its discriminant.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Connect,
         Self::Dns,
         Self::Tls,
@@ -97,7 +101,16 @@ impl ErrorKind {
         Self::InFlightAtEnd,
         Self::Status,
         Self::Check,
+        Self::Local,
     ];
+
+    /// The kinds that were never sent.
+    pub const NEVER_SENT: [Self; 6] =
+        [Self::Connect, Self::Local, Self::Dns, Self::Tls, Self::ClientSaturated, Self::Cut];
+
+    /// The kinds that were sent and never completely answered.
+    pub const UNANSWERED: [Self; 4] =
+        [Self::Timeout, Self::Reset, Self::Protocol, Self::InFlightAtEnd];
 
     /// The name in files and JSON.
     #[must_use]
@@ -114,6 +127,7 @@ impl ErrorKind {
             Self::InFlightAtEnd => "in_flight_at_end",
             Self::Status => "status",
             Self::Check => "check",
+            Self::Local => "local",
         }
     }
 }
@@ -131,6 +145,8 @@ pub struct Counters {
     pub succeeded: u64,
     /// Failures by kind, indexed by `ErrorKind as usize`.
     pub errors: [u64; ErrorKind::ALL.len()],
+    /// The failures of [`ErrorKind::Local`] by cause, indexed by `LocalCause as usize`.
+    pub local: [u64; LocalCause::ALL.len()],
     /// Answers by code, in order of first appearance; codes are distinct.
     pub status: Vec<(u16, u64)>,
     /// Bytes received, heads and bodies.
@@ -159,10 +175,22 @@ impl Counters {
         self.errors[kind as usize] += 1;
     }
 
+    /// Counts failures of [`ErrorKind::Local`], by their cause.
+    pub fn local_n(&mut self, cause: LocalCause, n: u64) {
+        self.errors[ErrorKind::Local as usize] += n;
+        self.local[cause as usize] += n;
+    }
+
     /// The count of one kind of failure.
     #[must_use]
     pub fn errors_of(&self, kind: ErrorKind) -> u64 {
         self.errors[kind as usize]
+    }
+
+    /// The count of several kinds of failure together.
+    #[must_use]
+    pub fn errors_of_all(&self, kinds: &[ErrorKind]) -> u64 {
+        kinds.iter().map(|&kind| self.errors_of(kind)).sum()
     }
 
     /// Adds every count of `other`.
@@ -172,6 +200,9 @@ impl Counters {
         self.completed += other.completed;
         self.succeeded += other.succeeded;
         for (mine, theirs) in self.errors.iter_mut().zip(other.errors) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.local.iter_mut().zip(other.local) {
             *mine += theirs;
         }
         for &(code, n) in &other.status {

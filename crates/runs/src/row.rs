@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use plimsoll_stats::availability::{Second, State};
-use rusqlite::Row;
 use rusqlite::types::Type;
+use rusqlite::{Connection, Row};
 
 use crate::schema::{self, uint};
 use crate::summary::{seconds, us};
-use crate::{Counters, ErrorKind, Phase};
+use crate::{Counters, ErrorKind, LocalCause, Phase};
 
 /// One second of a run. Counters count by event; percentiles are over the answers completed (or
 /// given up) in it, of every phase, and are stated however few there are: read them as a course,
@@ -106,9 +106,10 @@ impl Scale {
     }
 }
 
-/// Requests that failed in the eyes of a user. Those that the end of the run cut off did not.
+/// Requests that failed in the eyes of a user. Those that the end of the run cut off did not, nor
+/// those for which this host had no connection.
 pub(crate) fn failed(counters: &Counters) -> u64 {
-    let ours = [ErrorKind::Cut, ErrorKind::InFlightAtEnd];
+    let ours = [ErrorKind::Cut, ErrorKind::InFlightAtEnd, ErrorKind::Local];
     ErrorKind::ALL
         .into_iter()
         .filter(|kind| !ours.contains(kind))
@@ -117,10 +118,12 @@ pub(crate) fn failed(counters: &Counters) -> u64 {
 }
 
 /// Selects what [`interval`] reads.
-pub(crate) fn select_intervals() -> String {
-    let counters = schema::counter_columns().join(",");
-    let states = schema::STATES.join(",");
-    format!("SELECT start_ns, len_ns, phase, {counters}, {states} FROM interval ORDER BY rowid")
+pub(crate) fn select_intervals(database: &Connection) -> rusqlite::Result<String> {
+    let counters = schema::counter_columns();
+    let own = ["start_ns", "len_ns", "phase"].into_iter();
+    let columns = own.chain(counters.iter().map(String::as_str)).chain(schema::STATES);
+    let columns = schema::select(database, "interval", columns)?;
+    Ok(format!("SELECT {columns} FROM interval ORDER BY rowid"))
 }
 
 /// Reads a row of [`select_intervals`].
@@ -186,11 +189,20 @@ pub(crate) fn counters(row: &Row<'_>, first: usize) -> rusqlite::Result<Counters
     let rest = 4 + counters.errors.len();
     (counters.bytes_in, counters.bytes_out) = (count(rest)?, count(rest + 1)?);
     let at = first + rest + 2;
-    let text: String = row.get(at)?;
-    let status: BTreeMap<u16, u64> = serde_json::from_str(&text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, error.into()))?;
+    let status: BTreeMap<u16, u64> = object(row, at)?;
     counters.status = status.into_iter().collect();
+    let local: BTreeMap<String, u64> = object(row, at + 1)?;
+    for cause in LocalCause::ALL {
+        counters.local[cause as usize] = local.get(cause.name()).copied().unwrap_or(0);
+    }
     Ok(counters)
+}
+
+/// Reads a column that holds a JSON object.
+fn object<T: serde::de::DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(at)?;
+    serde_json::from_str(&text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(at, Type::Text, error.into()))
 }
 
 /// Selects what [`host`] reads.

@@ -144,7 +144,7 @@ impl Run {
         mut visit: impl FnMut(IntervalRow) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let scale = row::Scale { measured: self.measured()?, patience_ns: self.meta.patience_ns };
-        let sql = row::select_intervals();
+        let sql = row::select_intervals(&self.opened.database).map_err(self.unreadable())?;
         self.for_each_row(&sql, &[], |row| {
             visit(row::interval(row, &scale).map_err(self.unreadable())?)
         })
@@ -253,7 +253,7 @@ impl Run {
     /// # Errors
     /// Where the run cannot be read.
     pub fn total(&self, phase: Phase) -> Result<Counters, RunError> {
-        let columns = schema::counter_columns().join(",");
+        let columns = self.counter_columns("total")?;
         let sql = format!("SELECT {columns} FROM total WHERE cell = 0 AND phase = ?");
         let mut total = Counters::default();
         self.for_each_row(&sql, &[&phase.name()], |row| {
@@ -305,6 +305,13 @@ impl Run {
             Ok(())
         })?;
         Ok(covered)
+    }
+
+    /// The columns of a table's counters, as [`row::counters`] reads them.
+    pub(crate) fn counter_columns(&self, table: &str) -> Result<String, RunError> {
+        let columns = schema::counter_columns();
+        let columns = columns.iter().map(String::as_str);
+        schema::select(&self.opened.database, table, columns).map_err(self.unreadable())
     }
 
     /// One figure or several of the database, as one row.

@@ -9,13 +9,15 @@
 //! | `host` | one second of the host | |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is
-//! a JSON object of counts by code. Each row carries `cell` (0 until experiments have several),
+//! a JSON object of counts by code, `local` one of failures of our own by cause. Each row carries `cell` (0 until experiments have several),
 //! `phase` and `world`; a column that only one world can fill is nullable.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use crate::{Counters, ErrorKind, Event, HostSample, Interval, Phase, Tag, World};
+use crate::{Counters, ErrorKind, Event, HostSample, Interval, LocalCause, Phase, Tag, World};
 
 /// The file's name in a run folder.
 pub(crate) const FILE: &str = "run.sqlite";
@@ -57,8 +59,29 @@ pub(crate) fn counter_columns() -> Vec<String> {
     let mut columns: Vec<String> =
         ["offered", "sent", "completed", "succeeded"].map(str::to_owned).to_vec();
     columns.extend(ErrorKind::ALL.map(|kind| format!("failed_{}", kind.name())));
-    columns.extend(["bytes_in", "bytes_out", "status"].map(str::to_owned));
+    columns.extend(["bytes_in", "bytes_out", "status", "local"].map(str::to_owned));
     columns
+}
+
+/// Columns of a table as a `SELECT` names them. A database that an earlier version wrote lacks
+/// those that came later: they read as nothing counted.
+pub(crate) fn select<'a>(
+    database: &Connection,
+    table: &str,
+    columns: impl IntoIterator<Item = &'a str>,
+) -> rusqlite::Result<String> {
+    let mut statement = database.prepare_cached("SELECT name FROM pragma_table_info(?)")?;
+    let names = statement.query_map([table], |row| row.get::<_, String>(0))?;
+    let there: BTreeSet<String> = names.collect::<rusqlite::Result<_>>()?;
+    let terms: Vec<String> = columns
+        .into_iter()
+        .map(|column| match column {
+            column if there.contains(column) => column.to_owned(),
+            "status" | "local" => format!("'{{}}' AS {column}"),
+            column => format!("0 AS {column}"),
+        })
+        .collect();
+    Ok(terms.join(","))
 }
 
 /// SQLite's integers are signed; a counter beyond 2⁶³ is held at the greatest.
@@ -93,13 +116,19 @@ fn push_counters(values: &mut Vec<Value>, counters: &Counters) {
     values.push(Value::Integer(int(counters.bytes_in)));
     values.push(Value::Integer(int(counters.bytes_out)));
     values.push(Value::Text(status_text(&counters.status)));
+    let causes =
+        LocalCause::ALL.into_iter().map(|cause| (cause.name(), counters.local[cause as usize]));
+    let causes: BTreeMap<_, _> = causes.filter(|(_, n)| *n > 0).collect();
+    let parts: Vec<String> = causes.iter().map(|(name, n)| format!("\"{name}\":{n}")).collect();
+    values.push(Value::Text(format!("{{{}}}", parts.join(","))));
 }
 
 /// Makes the tables of a new run.
 pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let mut counters = String::new();
     for column in counter_columns() {
-        let kind = if column == "status" { "TEXT" } else { "INTEGER" };
+        let is_text = ["status", "local"].contains(&column.as_str());
+        let kind = if is_text { "TEXT" } else { "INTEGER" };
         counters.push_str(&format!("{column} {kind} NOT NULL, "));
     }
     let states: Vec<String> = STATES

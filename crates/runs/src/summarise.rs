@@ -28,7 +28,7 @@ use crate::hlog;
 use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
-use crate::schema::{self, int, uint};
+use crate::schema::{int, uint};
 use crate::summary::{
     Bytes, Connections, Generator, Host, RunIdentity, SCHEMA, SloVerdict, Spread, Summary, WarmUp,
     seconds,
@@ -68,6 +68,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let health = Health { lateness, response, busy_behind_s, denied_behind_s };
     let mut invalid_because = health.complaints();
     let healthy = invalid_because.is_empty();
+    invalid_because.extend(validity::lacking(&counters));
     invalid_because.extend(run.end().iter().flat_map(|end| end.invalid_because.clone()));
     let valid = invalid_because.is_empty();
 
@@ -211,7 +212,7 @@ impl Seconds {
 fn availability(run: &Run, span: &Range<u64>) -> Result<Availability, RunError> {
     let scale = Scale { measured: span.clone(), patience_ns: run.meta().patience_ns };
     let (mut up_s, mut down_s) = (0, 0);
-    let columns = schema::counter_columns().join(",");
+    let columns = run.counter_columns("interval")?;
     let sql = format!("SELECT start_ns, len_ns, oldest_outstanding_ns, {columns} FROM interval");
     run.for_each_row(&sql, &[], |row| {
         let read = || {

@@ -13,6 +13,8 @@
 //!    not do then, it cannot blame on the target. Answers lie unread meanwhile, so that neither
 //!    lateness nor busy share shows it.
 //!
+//! 5. more than 0.1% of what was offered failed as `local`: this host let no connection be opened.
+//!
 //! Lateness is what a request was late by our own doing; waiting for the target's connections is
 //! none. CPU is never the criterion: spinning makes it 1. The percentiles are HdrHistogram's,
 //! however few the requests.
@@ -23,7 +25,8 @@
 //! | --- | --- |
 //! | `connect`, `tls`, `timeout`, `reset`, `protocol`, `status`, `check` | target |
 //! | `dns` | environment |
-//! | `client_saturated` | target while the generator is healthy (none of the above holds), else generator |
+//! | `local` | generator; environment where this host forbids the connection (`EACCES`, `EPERM`) |
+//! | `client_saturated` | target while the generator is healthy (none of rules 1 to 4 is broken), else generator |
 //! | `in_flight_at_end` | after a whole run: target; else as `cut` |
 //! | `cut` | after a whole run: as `client_saturated`; interrupted, stopped by its rule, or killed: environment; failed: generator |
 
@@ -32,7 +35,7 @@ use plimsoll_units::show_duration;
 
 use crate::meta::Ended;
 use crate::summary::BlameCounts;
-use crate::{Blame, Counters, ErrorKind};
+use crate::{Blame, Counters, ErrorKind, LocalCause};
 
 /// So many seconds busy and behind make a run invalid.
 pub(crate) const BUSY_SECONDS: u64 = 3;
@@ -40,6 +43,8 @@ pub(crate) const BUSY_SECONDS: u64 = 3;
 pub(crate) const DENIED_SHARE: f64 = 0.5;
 /// A second is busy above this share of its thread time.
 pub(crate) const BUSY_SHARE: f64 = 0.95;
+/// One failure of our own in so many requests offered is the most.
+const LOCAL_ONE_IN: u64 = 1000;
 
 /// What the generator's health is judged by.
 pub(crate) struct Health<'a> {
@@ -94,6 +99,25 @@ impl Health<'_> {
     }
 }
 
+/// Why this host's own limits made the figures: rule 5. Nothing offered, nothing lacking.
+pub(crate) fn lacking(counters: &Counters) -> Option<String> {
+    let (local, offered) = (counters.errors_of(ErrorKind::Local), counters.offered);
+    if local.saturating_mul(LOCAL_ONE_IN) <= offered {
+        return None;
+    }
+    let causes = LocalCause::ALL.into_iter().filter_map(|cause| {
+        let n = counters.local[cause as usize];
+        let of = || format!("{} ({} × {n}): {}", cause.what(), cause.name(), cause.remedy());
+        (n > 0).then(of)
+    });
+    let causes: Vec<String> = causes.collect();
+    Some(format!(
+        "{local} of {offered} requests found no connection by this host's own limits, more than \
+             0.1%: {}",
+        causes.join("; ")
+    ))
+}
+
 /// Who is answerable for a kind of failure.
 pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) -> Blame {
     let crowded = if healthy { Blame::Target } else { Blame::Generator };
@@ -111,6 +135,8 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         | ErrorKind::Status
         | ErrorKind::Check => Blame::Target,
         ErrorKind::Dns => Blame::Environment,
+        // `blame` counts each cause by its own.
+        ErrorKind::Local => Blame::Generator,
         ErrorKind::ClientSaturated => crowded,
         ErrorKind::InFlightAtEnd if ended == Some(&Ended::Complete) => Blame::Target,
         ErrorKind::InFlightAtEnd | ErrorKind::Cut => cut,
@@ -120,13 +146,18 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
 /// A phase's failures by who is answerable.
 pub(crate) fn blame(counters: &Counters, ended: Option<&Ended>, healthy: bool) -> BlameCounts {
     let mut counts = BlameCounts::default();
-    for kind in ErrorKind::ALL {
-        let slot = match blame_of(kind, ended, healthy) {
+    let mut add = |blame: Blame, n: u64| {
+        *match blame {
             Blame::Target => &mut counts.target,
             Blame::Generator => &mut counts.generator,
             Blame::Environment | Blame::Plan => &mut counts.environment,
-        };
-        *slot += counters.errors_of(kind);
+        } += n;
+    };
+    for kind in ErrorKind::ALL.into_iter().filter(|&kind| kind != ErrorKind::Local) {
+        add(blame_of(kind, ended, healthy), counters.errors_of(kind));
+    }
+    for cause in LocalCause::ALL {
+        add(cause.blame(), counters.local[cause as usize]);
     }
     counts
 }
@@ -134,21 +165,10 @@ pub(crate) fn blame(counters: &Counters, ended: Option<&Ended>, healthy: bool) -
 /// Requests of a phase that no counter accounts for: never sent, and sent without an end.
 /// None in a run that ended; in one that was killed, those it left behind.
 pub(crate) fn unaccounted(counters: &Counters) -> (i128, i128) {
-    let sum = |kinds: &[ErrorKind]| -> i128 {
-        kinds.iter().map(|&kind| i128::from(counters.errors_of(kind))).sum()
-    };
-    let unsent = [
-        ErrorKind::Connect,
-        ErrorKind::Dns,
-        ErrorKind::Tls,
-        ErrorKind::ClientSaturated,
-        ErrorKind::Cut,
-    ];
-    let unanswered =
-        [ErrorKind::Timeout, ErrorKind::Reset, ErrorKind::Protocol, ErrorKind::InFlightAtEnd];
+    let sum = |kinds: &[ErrorKind]| i128::from(counters.errors_of_all(kinds));
     let [offered, sent, completed] =
         [counters.offered, counters.sent, counters.completed].map(i128::from);
-    (offered - sent - sum(&unsent), sent - completed - sum(&unanswered))
+    (offered - sent - sum(&ErrorKind::NEVER_SENT), sent - completed - sum(&ErrorKind::UNANSWERED))
 }
 
 #[cfg(test)]
@@ -212,9 +232,25 @@ mod tests {
     }
 
     #[test]
+    fn a_host_without_connections_to_give_complains_and_says_what_ran_out() {
+        let mut counters = Counters { offered: 3000, ..Counters::default() };
+        counters.local_n(LocalCause::Ports, 2);
+        counters.local_n(LocalCause::Permission, 1);
+        assert_eq!(lacking(&counters), None, "three of 3,000 are the most");
+        counters.local_n(LocalCause::Ports, 1);
+        let found = lacking(&counters).unwrap();
+        for part in ["4 of 3000", "EADDRNOTAVAIL × 3", "ip_local_port_range", "EPERM × 1"] {
+            assert!(found.contains(part), "`{part}` is not in {found}");
+        }
+        let counts = blame(&counters, Some(&Ended::Complete), true);
+        assert_eq!((counts.target, counts.generator, counts.environment), (0, 3, 1));
+        assert_eq!(lacking(&Counters::default()), None, "nothing offered, nothing lacking");
+    }
+
+    #[test]
     fn blame_follows_the_end_and_the_generators_health() {
         let mut counters = Counters::default();
-        for kind in ErrorKind::ALL {
+        for kind in ErrorKind::ALL.into_iter().filter(|&kind| kind != ErrorKind::Local) {
             counters.error(kind);
         }
         let of = |ended: Option<Ended>, healthy| {

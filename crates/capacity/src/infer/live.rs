@@ -165,6 +165,10 @@ impl Seen {
 fn is_targets(kind: ErrorKind) -> bool {
     !matches!(
         kind,
-        ErrorKind::Cut | ErrorKind::Dns | ErrorKind::InFlightAtEnd | ErrorKind::ClientSaturated
+        ErrorKind::Cut
+            | ErrorKind::Dns
+            | ErrorKind::InFlightAtEnd
+            | ErrorKind::ClientSaturated
+            | ErrorKind::Local
     )
 }

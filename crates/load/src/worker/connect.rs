@@ -9,11 +9,16 @@
 //! of any attempt, there is always another one under way. Then nobody tries again for a moment
 //! (10 ms, doubling to 100 ms), so that a dead target costs the generator nothing and each request
 //! still learns of it soon. While any connection is open, a failed attempt is only counted.
+//!
+//! Where it is this host that lets no connection be opened (no port, descriptor or memory is left),
+//! requests fail as [`ErrorKind::Local`]; those that go on waiting for a connection do so by our own
+//! doing from then on, which is lateness.
 
 use super::Worker;
 use crate::config::Config;
-use crate::connection::{Connection, State, begin, interest};
+use crate::connection::{Connection, State, begin, interest, local_cause};
 use crate::driver::{Driver, Fate, Slot};
+use crate::recorder::Unsent;
 use crate::sys;
 use plimsoll_runs::{ErrorKind, Phase, Tag};
 use rustix::event::epoll::{self, EventFlags};
@@ -216,6 +221,7 @@ impl<D: Driver> Worker<D> {
         self.free.note_opened(connection.entries());
         self.back_off_ns = 0;
         self.back_off_until = 0;
+        self.short_since = None;
         let interval = self.recorder.interval();
         interval.opened += 1;
         interval.connections = interval.connections.max(u64::from(open));
@@ -230,8 +236,10 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// A connection could not be opened.
+    /// A connection could not be opened: `kind` says at which step, unless the error is one of this
+    /// host's own.
     pub(super) fn not_opened(&mut self, at: u32, kind: ErrorKind, error: io::Error) {
+        let why = local_cause(&error).map_or(Unsent::Kind(kind), Unsent::Local);
         self.now = self.clock.now();
         self.forget_opening(at);
         let connection = &mut self.connections[at as usize];
@@ -246,23 +254,26 @@ impl<D: Driver> Worker<D> {
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
         if self.first_failure.is_none() {
-            self.first_failure = Some((kind, error));
+            self.first_failure = Some((why.kind(), error));
+        }
+        if matches!(why, Unsent::Local(_)) && self.source.waiting() > 0 {
+            self.short_since.get_or_insert(self.now);
         }
         if self.open == 0 && self.opening.is_empty() {
-            self.fail_waiting(kind, u64::MAX);
+            self.fail_waiting(why, u64::MAX);
         } else if self.open == 0
             && let Some(before) = self.now.checked_sub(self.config.timeout_ns)
         {
-            self.fail_waiting(kind, before);
+            self.fail_waiting(why, before);
         }
     }
 
     /// Fails what has been waiting since then or for longer.
-    fn fail_waiting(&mut self, kind: ErrorKind, since: u64) {
+    fn fail_waiting(&mut self, why: Unsent, since: u64) {
         while self.source.oldest_waiting().is_some_and(|due| due <= since) {
             let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
-            self.recorder.never_sent(due.at, self.now, phase, kind);
+            self.recorder.never_sent(due.at, self.now, phase, why);
             self.source.finished(due.user, self.now);
         }
     }

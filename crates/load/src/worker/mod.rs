@@ -144,6 +144,8 @@ pub(crate) struct Worker<D: Driver> {
     back_off_ns: u64,
     /// Since when another thread has had a free connection while requests waited here.
     free_elsewhere_since: Option<u64>,
+    /// Since when this host has let no further connection be opened while requests waited here.
+    short_since: Option<u64>,
     published_free: u32,
     spins: u32,
     begin_turn: u64,
@@ -218,6 +220,7 @@ impl<D: Driver> Worker<D> {
             back_off_until: 0,
             back_off_ns: 0,
             free_elsewhere_since: None,
+            short_since: None,
             published_free: 0,
             spins: 0,
             begin_turn: 0,

@@ -28,6 +28,7 @@ impl<D: Driver> Worker<D> {
             self.note_free_elsewhere();
         } else {
             self.free_elsewhere_since = None;
+            self.short_since = None;
         }
         self.send_gathered();
         started
@@ -63,10 +64,8 @@ impl<D: Driver> Worker<D> {
         let connection = &mut self.connections[at as usize];
         let now = self.clock.now();
         self.now = now;
-        let usable = due.at.max(match self.free_elsewhere_since {
-            Some(since) => connection.free_since.min(since),
-            None => connection.free_since,
-        });
+        let ours = self.free_elsewhere_since.into_iter().chain(self.short_since);
+        let usable = due.at.max(ours.fold(connection.free_since, u64::min));
         self.recorder.sent(phase, usable - due.at, now.saturating_sub(usable));
         connection.in_use += 1;
         let sent = Sent {

@@ -1,6 +1,6 @@
 //! The books of a run: what has to add up, whatever has happened.
 //!
-//! - offered = sent + connect + dns + tls + client_saturated + cut, and
+//! - offered = sent + connect + local + dns + tls + client_saturated + cut, and
 //!   sent = completed + timeout + reset + protocol + in_flight_at_end, by phase and in all;
 //! - every interval's events and phases sum to the same;
 //! - every counter and histogram is that of the samples.
@@ -52,17 +52,16 @@ fn contiguous(intervals: &[Interval]) {
 
 fn identities(counters: &Counters) {
     let sum = |kinds: &[ErrorKind]| kinds.iter().map(|&kind| counters.errors_of(kind)).sum::<u64>();
-    use ErrorKind::{
-        Check, ClientSaturated, Connect, Cut, Dns, InFlightAtEnd, Protocol, Reset, Status, Timeout,
-        Tls,
-    };
-    let never_sent = sum(&[Connect, Dns, Tls, ClientSaturated, Cut]);
+    use ErrorKind::{Check, Status};
+    let never_sent = sum(&ErrorKind::NEVER_SENT);
     assert_eq!(counters.offered, counters.sent + never_sent, "{counters:?}");
-    let unanswered = sum(&[Timeout, Reset, Protocol, InFlightAtEnd]);
+    let unanswered = sum(&ErrorKind::UNANSWERED);
     assert_eq!(counters.sent, counters.completed + unanswered, "{counters:?}");
     assert_eq!(counters.completed, counters.succeeded + sum(&[Status, Check]), "{counters:?}");
     let codes: u64 = counters.status.iter().map(|(_, n)| n).sum();
     assert_eq!(counters.completed, codes, "{counters:?}");
+    let local = counters.local.iter().sum::<u64>();
+    assert_eq!(counters.errors_of(ErrorKind::Local), local, "{counters:?}");
 }
 
 fn comparable(counters: &Counters) -> (Counters, BTreeMap<u16, u64>) {
@@ -113,8 +112,7 @@ fn agree(phase: &PhaseSlice, samples: &[Sample]) {
 
 /// Whether a request was ever sent.
 pub(crate) fn was_sent(sample: &Sample) -> bool {
-    use ErrorKind::{ClientSaturated, Connect, Cut, Dns, Tls};
-    !matches!(sample.error, Some(Connect | Dns | Tls | ClientSaturated | Cut))
+    !sample.error.is_some_and(|kind| ErrorKind::NEVER_SENT.contains(&kind))
 }
 
 /// Whether a request's times and outcome can be: due ≤ sent ≤ first byte ≤ done.

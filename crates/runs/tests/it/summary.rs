@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plimsoll_runs::{
-    End, Ended, ErrorKind, Interval, Phase, RunMeta, RunWriter, Sink as _, Summary, Tag,
+    End, Ended, ErrorKind, Interval, LocalCause, Phase, RunMeta, RunWriter, Sink as _, Summary, Tag,
 };
 
 use crate::made::{self, MS, SECOND};
@@ -159,7 +159,9 @@ fn failures_are_counted_by_kind_and_blame() {
     made::failed(&mut seconds[2], Phase::Measured, 4, ErrorKind::Status);
     made::failed(&mut seconds[2], Phase::Measured, 1, ErrorKind::Reset);
     let counters = &mut seconds[3].phases[Phase::Measured as usize].counters;
-    counters.offered += 3;
+    counters.offered += 5;
+    counters.local_n(LocalCause::Descriptors, 1);
+    counters.local_n(LocalCause::Access, 1);
     counters.error(ErrorKind::Dns);
     counters.error(ErrorKind::ClientSaturated);
     counters.error(ErrorKind::Connect);
@@ -172,13 +174,16 @@ fn failures_are_counted_by_kind_and_blame() {
             ("client_saturated", 1),
             ("connect", 1),
             ("dns", 1),
+            ("local", 2),
             ("reset", 1),
             ("status", 4),
             ("timeout", 5),
         ]
     );
-    assert_eq!((summary.offered, summary.completed, summary.succeeded), (813, 804, 800));
-    assert_eq!((summary.blame.target, summary.blame.environment), (12, 1));
+    assert_eq!((summary.offered, summary.completed, summary.succeeded), (815, 804, 800));
+    let blame = summary.blame;
+    assert_eq!((blame.target, blame.generator, blame.environment), (12, 1, 2));
+    assert!(summary.run.invalid_because[0].contains("EMFILE × 1"), "{:?}", summary.run);
     assert_eq!((summary.status["200"], summary.status["503"]), (800, 4));
     assert!(summary.warnings.is_empty(), "the counts add up: {:?}", summary.warnings);
     assert_eq!(summary.response_us.count, 809, "answers and what was given up");
