@@ -41,6 +41,7 @@ mod series;
 mod server_limit;
 mod shoal;
 mod shoal_amqp;
+mod shoal_apply;
 mod shoal_example;
 mod shoal_import;
 mod simulate;

@@ -204,19 +204,21 @@ pub(crate) struct ShoalClient {
     /// What is fetched through each cache, to order them by the time it takes; none: nothing
     #[arg(long, value_name = "URL", default_value = client::OBJECT)]
     pub(crate) object: String,
-    /// Write CVMFS_HTTP_PROXY to the file
+    /// Set CVMFS_HTTP_PROXY in the file, the static list behind what is found; nothing else changes
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Say what would be written, and write nothing
+    /// Print the lines that --apply would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The file with CVMFS_HTTP_PROXY
     #[arg(long, value_name = "FILE", default_value = "/etc/cvmfs/default.local")]
     pub(crate) file: PathBuf,
-    /// Keep the last good answer in this file
+    /// Keep the last good answer, and what was written, in this file [default: with --apply, .shoal
+    /// behind the name of --file]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
-    /// Proxies for when nothing is found, as in CVMFS_HTTP_PROXY
+    /// The static list, as in CVMFS_HTTP_PROXY: behind what is found, and alone if nothing is
+    /// [default: what the file held before it was first written]
     #[arg(long, value_name = "LIST")]
     pub(crate) fallback: Option<String>,
     /// Ask and print as the original client does

@@ -15,6 +15,8 @@ pub mod import;
 mod live;
 pub mod memory;
 pub mod output;
+pub mod settings;
+pub mod shell;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -78,18 +80,18 @@ pub struct Options {
     pub form: Form,
     /// The value of `FRONTIER_SERVER` as it is, whose proxies are kept behind.
     pub frontier_server: Option<String>,
-    /// What is used where nothing is found, in the form of `CVMFS_HTTP_PROXY`; where nothing is
-    /// said, the value that the file had before it was first written.
+    /// The static list, in the form of `CVMFS_HTTP_PROXY`: it stands behind what is found, and
+    /// alone where nothing is. Where nothing is said, it is the value that the file had before it
+    /// was first written.
     pub fixed: Option<String>,
-    /// Whether the static list also stands behind what is found, for CVMFS.
-    pub keep_fixed: bool,
     /// The file whose `CVMFS_HTTP_PROXY` is read and, if wanted, written.
     pub file: PathBuf,
     /// Whether it is written.
     pub apply: bool,
     /// Only says what would be written.
     pub dry_run: bool,
-    /// Where the last good answer is kept; nowhere if nothing is said.
+    /// Where the last good answer is kept, and which values were written; see
+    /// [`Options::state_file`].
     pub state: Option<PathBuf>,
 }
 
@@ -108,12 +110,22 @@ impl Options {
             form: Form::Bands,
             frontier_server: None,
             fixed: None,
-            keep_fixed: false,
             file: PathBuf::from("/etc/cvmfs/default.local"),
             apply: false,
             dry_run: false,
             state: None,
         }
+    }
+
+    /// The file of the memory: the one that is given, else `FILE.shoal` beside the file of
+    /// settings. Without it a value that was written here would pass for the site's own list.
+    #[must_use]
+    pub fn state_file(&self) -> PathBuf {
+        self.state.clone().unwrap_or_else(|| {
+            let mut name = self.file.clone().into_os_string();
+            name.push(".shoal");
+            name.into()
+        })
     }
 }
 
@@ -159,6 +171,8 @@ pub struct Outcome {
     pub dropped: usize,
     /// The file was, or with [`Options::dry_run`] would be, changed.
     pub changed: bool,
+    /// The lines that change, as `diff -u0` prints them; empty where none does.
+    pub difference: String,
 }
 
 /// Why a client has nothing to say.
@@ -166,11 +180,25 @@ pub struct Outcome {
 #[non_exhaustive]
 pub enum Error {
     /// Neither a registry nor the memory nor a static list.
-    #[error("no cache found and no static list to fall back to: {0}")]
+    #[error("find a cache that delivers: {0}; --fallback gives a static list for this case")]
     Nothing(String),
     /// A value that may not stand in the file.
     #[error("{0:?} may not stand between quotes")]
     Value(String),
+    /// The file of settings is not changed.
+    #[error(
+        "set {name} in {path}; {hint}",
+        name = apply::NAME,
+        path = path.display(),
+        hint = source.by_hand
+    )]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: apply::Refused,
+    },
     /// A file could not be read or written.
     #[error("{what} {path}", path = path.display())]
     File {

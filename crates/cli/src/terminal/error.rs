@@ -9,6 +9,7 @@ use plimsoll_experiment::restart::RestartError;
 use plimsoll_experiment::series::SeriesError;
 use plimsoll_load::run::RunError;
 use plimsoll_plan::PlanErrors;
+use plimsoll_shoal::client;
 use plimsoll_units::ParseError;
 use std::fmt::Write;
 
@@ -135,6 +136,11 @@ fn code(error: &anyhow::Error) -> Exit {
     }
     if error.is::<plimsoll_shoal::server::StartError>() {
         return Exit::Incomplete;
+    }
+    match error.downcast_ref() {
+        Some(client::Error::Refused { .. } | client::Error::Value(_)) => return Exit::Usage,
+        Some(client::Error::Nothing(_)) => return Exit::Incomplete,
+        _ => {}
     }
     if error.is::<NotValid>() {
         return Exit::Invalid;

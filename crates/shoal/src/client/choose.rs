@@ -79,17 +79,53 @@ pub fn band(distance_km: f64) -> u32 {
     band
 }
 
+/// Another cache is preferred to one that is in use only if it is quicker by this share of the
+/// latter's time, and by [`NOTICED`]: less is chance, and no reason to change a file.
+const NOTICED_SHARE: u32 = 4;
+/// See [`NOTICED_SHARE`].
+const NOTICED: Duration = Duration::from_millis(2);
+
 /// The quickest of those that delivered, at most `count`: ordered by band where all have one, and
 /// within a band, or where one has none, by time; those of equal time in the registry's order.
+/// `standing` are the proxies in use, in their order, which keep their places against others that
+/// are not noticeably quicker.
 ///
 /// The nearest band goes first, because within a few milliseconds a far cache is quick only while
 /// nobody uses it.
 #[must_use]
-pub fn order(tried: Vec<(Candidate, Option<Duration>)>, count: usize) -> Vec<Candidate> {
+pub fn order(
+    tried: Vec<(Candidate, Option<Duration>)>,
+    standing: &[&str],
+    count: usize,
+) -> Vec<Candidate> {
     let delivered = tried.into_iter().filter_map(|(candidate, time)| Some((candidate, time?)));
     let mut delivered: Vec<(Candidate, Duration)> = delivered.collect();
     let has_bands = delivered.iter().all(|(candidate, _)| candidate.band.is_some());
-    delivered.sort_by_key(|(candidate, time)| (candidate.band.filter(|_| has_bands), *time));
+    let band_of = |candidate: &Candidate| candidate.band.filter(|_| has_bands);
+    delivered.sort_by_key(|(candidate, time)| (band_of(candidate), *time));
+    let place_of = |candidate: &Candidate| {
+        let url = candidate.url();
+        standing.iter().position(|proxy| *proxy == url).unwrap_or(usize::MAX)
+    };
+    // From the first in use on, each rises past those that are not noticeably quicker.
+    let mut used: Vec<Candidate> = delivered.iter().map(|(cache, _)| cache.clone()).collect();
+    used.retain(|cache| place_of(cache) < usize::MAX);
+    used.sort_by_key(place_of);
+    for cache in used {
+        let Some(mut at) = delivered.iter().position(|(other, _)| *other == cache) else {
+            continue;
+        };
+        while at > 0 {
+            let ((before, quick), (_, slow)) = (&delivered[at - 1], &delivered[at]);
+            let is_chance = slow.saturating_sub(*quick) < NOTICED.max(*slow / NOTICED_SHARE);
+            let is_behind = place_of(before) > place_of(&cache);
+            if band_of(before) != band_of(&cache) || !is_chance || !is_behind {
+                break;
+            }
+            delivered.swap(at - 1, at);
+            at -= 1;
+        }
+    }
     delivered.truncate(count);
     let candidates = delivered.into_iter().map(|(candidate, _)| candidate);
     candidates.map(|c| Candidate { band: c.band.filter(|_| has_bands), ..c }).collect()

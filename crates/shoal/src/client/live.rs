@@ -25,22 +25,15 @@ const MOST: (usize, usize) = (1000, 100);
 /// Where there is nothing to say, or a file that was to be written could not be.
 pub fn run(options: &Options, world: &World<'_>) -> Result<Outcome, Error> {
     let mut notes = Vec::new();
-    let mut memory = options.state.as_deref().map_or_else(Memory::default, |path| {
-        Memory::parse(&apply::read(path).unwrap_or_else(|error| {
-            notes.push(format!("read {}: {error}", path.display()));
-            String::new()
-        }))
-    });
-    let text = match apply::read(&options.file) {
-        Ok(text) => text,
-        Err(source) if options.apply => return Err(file("read", &options.file, source)),
-        Err(_) => String::new(),
-    };
-    // Without a memory a value of ours would pass for the site's own.
-    let is_known = options.state.is_some() || !options.apply;
-    let stands = is_known.then(|| memory.fixed(apply::value_of(&text))).flatten();
-    let fixed = options.fixed.clone().or(stands);
-    let found = find(options, world, &mut memory, &mut notes);
+    let state = options.state_file();
+    let mut memory = Memory::parse(&apply::read(&state).unwrap_or_else(|error| {
+        notes.push(format!("read {}: {error}", state.display()));
+        String::new()
+    }));
+    let (text, stands) = settings(options, &mut notes)?;
+    let fixed = options.fixed.clone().or_else(|| memory.fixed(stands.clone()));
+    let standing = stands.as_deref().map(output::proxies).unwrap_or_default();
+    let found = find(options, world, &standing, &mut memory, &mut notes);
     let (caches, source) = match found.caches {
         Some(found) => found,
         None if fixed.is_some() || options.frontier_server.is_some() => (Vec::new(), Source::Fixed),
@@ -50,10 +43,38 @@ pub fn run(options: &Options, world: &World<'_>) -> Result<Outcome, Error> {
     if !apply::may_stand(&value) {
         return Err(Error::Value(value));
     }
-    let mut outcome =
-        Outcome { line, value, source, notes, dropped: found.dropped, changed: false };
-    write(options, &text, fixed.as_deref(), &mut memory, &mut outcome)?;
+    let (dropped, difference) = (found.dropped, String::new());
+    let mut outcome = Outcome { line, value, source, notes, dropped, changed: false, difference };
+    let new = changed(options, &text, stands.as_deref(), &outcome)?;
+    outcome.changed = new.is_some();
+    if let Some(new) = &new {
+        outcome.difference = apply::difference(&options.file, &text, new);
+    }
+    if !options.dry_run {
+        write(options, new.as_deref(), fixed.as_deref(), &mut memory, &mut outcome)?;
+    }
     Ok(outcome)
+}
+
+/// The text of the file of settings, and the value that it gives the variable.
+fn settings(options: &Options, notes: &mut Vec<String>) -> Result<(String, Option<String>), Error> {
+    let read = apply::read(&options.file).map_err(|source| file("read", &options.file, source));
+    let valued = read.and_then(|text| match apply::value_of(&text) {
+        Ok(value) => Ok((text, value)),
+        Err(source) => Err(refused(options, source)),
+    });
+    match valued {
+        // Where it is only read, for the static list, the rest can be done without it.
+        Err(error) if !options.apply => {
+            notes.push(crate::http1::chain(&error));
+            Ok((String::new(), None))
+        }
+        valued => valued,
+    }
+}
+
+fn refused(options: &Options, source: apply::Refused) -> Error {
+    Error::Refused { path: options.file.clone(), source }
 }
 
 fn file(what: &'static str, path: &std::path::Path, source: std::io::Error) -> Error {
@@ -69,6 +90,7 @@ struct Finding {
 fn find(
     options: &Options,
     world: &World<'_>,
+    standing: &[&str],
     memory: &mut Memory,
     notes: &mut Vec<String>,
 ) -> Finding {
@@ -78,7 +100,7 @@ fn find(
         dropped = answer.dropped;
         let offered = candidates(&answer.offers, &world.own, options.purpose);
         let count = offered.len();
-        let caches = delivering(options, world, offered);
+        let caches = delivering(options, world, standing, offered);
         if !caches.is_empty() {
             memory.keep_found(options.purpose, &caches, unix_s);
             return Finding { caches: Some((caches, Source::Registry(server))), dropped };
@@ -89,7 +111,7 @@ fn find(
     if remembered.is_empty() {
         return Finding { caches: None, dropped };
     }
-    let caches = delivering(options, world, remembered);
+    let caches = delivering(options, world, standing, remembered);
     if caches.is_empty() {
         notes.push("none of the last good answer's caches delivers".to_owned());
         return Finding { caches: None, dropped };
@@ -143,7 +165,12 @@ fn question(options: &Options, server: &Url, way: Ask) -> Url {
 }
 
 /// Those of the first caches through which the object comes, in the order in which they are used.
-fn delivering(options: &Options, world: &World<'_>, mut caches: Vec<Candidate>) -> Vec<Candidate> {
+fn delivering(
+    options: &Options,
+    world: &World<'_>,
+    standing: &[&str],
+    mut caches: Vec<Candidate>,
+) -> Vec<Candidate> {
     let Some(object) = &options.object else {
         caches.truncate(options.count);
         return caches;
@@ -167,7 +194,7 @@ fn delivering(options: &Options, world: &World<'_>, mut caches: Vec<Candidate>) 
     for (index, time) in times {
         tried[index].1 = time;
     }
-    order(tried, options.count)
+    order(tried, standing, options.count)
 }
 
 fn time_of(dial: &dyn Dial, cache: &Candidate, object: &Url, limits: Limits) -> Option<Duration> {
@@ -187,13 +214,11 @@ fn lines(options: &Options, caches: &[Candidate], fixed: Option<&str>) -> (Strin
     };
     match options.purpose {
         Use::Cvmfs => {
-            let value = output::cvmfs(caches, options.form);
-            let value = if is_found && !options.keep_fixed {
-                value
-            } else {
-                output::with_fixed(&value, fixed)
-            };
-            (quoted(&value), value)
+            let found = output::cvmfs(caches, options.form);
+            let value = output::with_fixed(&found, fixed);
+            // Shoal's client prints what it found, and writes it before the static list.
+            let shown = if is_found && options.form == Form::Old { &found } else { &value };
+            (quoted(shown), value)
         }
         Use::Frontier => {
             let proxies = output::frontier(caches);
@@ -213,36 +238,42 @@ fn lines(options: &Options, caches: &[Candidate], fixed: Option<&str>) -> (Strin
     }
 }
 
-/// Writes the file of settings, where that is wanted, and the memory.
-fn write(
+/// The new text of the file of settings, where it is wanted and better than the old one.
+fn changed(
     options: &Options,
     text: &str,
+    stands: Option<&str>,
+    outcome: &Outcome,
+) -> Result<Option<String>, Error> {
+    let is_wanted = options.apply && options.purpose == Use::Cvmfs;
+    if !is_wanted || stands.is_some_and(|stands| output::is_as_good(stands, &outcome.value)) {
+        return Ok(None);
+    }
+    let new = apply::with_value(text, &outcome.value);
+    let new = new.map_err(|source| refused(options, source))?;
+    Ok((new != text).then_some(new))
+}
+
+/// Writes the memory, then the file of settings where it is to change.
+fn write(
+    options: &Options,
+    new: Option<&str>,
     fixed: Option<&str>,
     memory: &mut Memory,
     outcome: &mut Outcome,
 ) -> Result<(), Error> {
-    let is_wanted = options.apply && options.purpose == Use::Cvmfs;
-    let new = is_wanted.then(|| apply::with_value(text, &outcome.value));
-    let new = new.filter(|new| new != text);
-    outcome.changed = new.is_some();
-    if options.dry_run {
-        return Ok(());
-    }
     // First: what is remembered as ours and not in the file does no harm, the reverse would.
-    if let Some(path) = &options.state {
-        if is_wanted && outcome.source != Source::Fixed {
+    if options.state.is_some() || options.apply {
+        let path = options.state_file();
+        if new.is_some() && outcome.source != Source::Fixed {
             memory.keep_written(&outcome.value, fixed);
         }
-        let kept = apply::replace(path, &memory.text());
-        match kept {
-            Err(source) if is_wanted => return Err(file("write", path, source)),
+        match apply::replace(&path, &memory.text()) {
+            Err(source) if new.is_some() => return Err(file("write", &path, source)),
             Err(error) => outcome.notes.push(format!("write {}: {error}", path.display())),
             Ok(()) => {}
         }
     }
-    match new {
-        Some(new) => apply::replace(&options.file, &new)
-            .map_err(|source| file("write", &options.file, source)),
-        None => Ok(()),
-    }
+    new.map_or(Ok(()), |new| apply::replace(&options.file, new))
+        .map_err(|source| file("write", &options.file, source))
 }

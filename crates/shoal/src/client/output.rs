@@ -65,3 +65,24 @@ pub fn with_fixed(value: &str, fixed: &str) -> String {
     let parts = std::iter::once(value.to_owned()).filter(|value| !value.is_empty());
     parts.chain(groups).collect::<Vec<_>>().join(";")
 }
+
+/// The proxies of a list, in order.
+#[must_use]
+pub fn proxies(list: &str) -> Vec<&str> {
+    list.split([';', '|']).map(str::trim).filter(|proxy| !proxy.is_empty()).collect()
+}
+
+/// Whether a list serves as well as a new one: the same groups of proxies in the same order.
+/// Members of a group share the load, so their order says nothing.
+#[must_use]
+pub fn is_as_good(list: &str, new: &str) -> bool {
+    let groups = |list: &str| -> Vec<Vec<String>> {
+        let groups = list.split(';').map(|group| {
+            let mut group: Vec<String> = proxies(group).into_iter().map(str::to_owned).collect();
+            group.sort_unstable();
+            group
+        });
+        groups.filter(|group| !group.is_empty()).collect()
+    };
+    groups(list) == groups(new)
+}

@@ -256,18 +256,24 @@ fn it_falls_back_to_the_last_good_answer_and_then_to_the_static_list() {
         ..options(&[&registry])
     };
     let dry = Options { dry_run: true, ..options.clone() };
-    assert!(run_now(&dry).changed);
+    let would = run_now(&dry);
+    let value = format!("{};http://site:3128;DIRECT", proxy(port));
+    let file_name = file.display();
+    let lines =
+        format!("-CVMFS_HTTP_PROXY='http://site:3128;DIRECT'\n+CVMFS_HTTP_PROXY=\"{value}\"\n");
+    assert_eq!(would.difference, format!("--- {file_name}\n+++ {file_name}\n@@ -2 +2 @@\n{lines}"));
+    assert!(would.changed);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing written");
     let plimsoll_writes =
-        |fixed: &str| format!("CVMFS_QUOTA_LIMIT=1\nCVMFS_HTTP_PROXY=\"{fixed}\"\n");
+        |value: &str| format!("CVMFS_QUOTA_LIMIT=1\nCVMFS_HTTP_PROXY=\"{value}\"\n");
     assert!(run_now(&options).changed);
-    assert_eq!(fs::read_to_string(&file).unwrap(), plimsoll_writes(&proxy(port)));
+    assert_eq!(fs::read_to_string(&file).unwrap(), plimsoll_writes(&value));
     let again = run_now(&options);
     assert!(!again.changed, "the same again");
     drop(registry);
     let outcome = run_at(&options, Arc::new(Plain), 1060.0).unwrap();
     assert_eq!(outcome.source, Source::Memory { age_s: 60 });
-    assert_eq!(outcome.value, proxy(port));
+    assert_eq!(outcome.value, value);
     assert!(outcome.notes[0].contains("connect to 127.0.0.1"), "{:?}", outcome.notes);
     drop(fine);
     let outcome = run_now(&options);
@@ -442,7 +448,7 @@ proptest! {
             (cache, ms.map(Duration::from_millis))
         });
         let tried: Vec<(Candidate, Option<Duration>)> = tried.collect();
-        let chosen = order(tried, count);
+        let chosen = order(tried.clone(), &[], count);
         let delivered = times.iter().filter(|(_, ms)| ms.is_some()).count();
         prop_assert_eq!(chosen.len(), count.min(delivered));
         let keys: Vec<_> = chosen.iter().map(|c| times[c.host.parse::<usize>().unwrap()]).collect();
@@ -451,5 +457,26 @@ proptest! {
             let better = times.iter().filter(|key| key.1.is_some() && *key < last).count();
             prop_assert!(better < count.max(1));
         }
+        // What was chosen is in use: asked again with times that differ by chance, it stays.
+        let standing: Vec<String> = chosen.iter().map(Candidate::url).collect();
+        let standing: Vec<&str> = standing.iter().map(String::as_str).collect();
+        let noisy = tried.into_iter().enumerate().map(|(n, (cache, time))| {
+            (cache, time.map(|time| time + Duration::from_micros(400 * (n as u64 % 3))))
+        });
+        prop_assert_eq!(order(noisy.collect(), &standing, count), chosen);
     }
+}
+
+#[test]
+fn a_cache_in_use_gives_way_only_to_one_that_is_noticeably_quicker() {
+    let cache = |host: &str| Candidate { host: host.to_owned(), port: 1, band: None };
+    let chosen = |used_ms: u64, other_ms: u64| {
+        let tried = [("other", other_ms), ("used", used_ms)];
+        let tried = tried.map(|(host, ms)| (cache(host), Some(Duration::from_millis(ms))));
+        order(tried.to_vec(), &["http://used:1"], 1)[0].host.clone()
+    };
+    assert_eq!(chosen(11, 10), "used");
+    assert_eq!(chosen(14, 10), "other", "a quarter");
+    assert_eq!(chosen(3, 2), "used", "a millisecond is chance");
+    assert_eq!(chosen(10, 11), "used");
 }

@@ -32,7 +32,10 @@ pub(crate) fn run(args: &ShoalClient) -> Result<Exit> {
         print(&format!("{}\n", outcome.line))?;
     }
     match (outcome.changed, args.dry_run) {
-        (true, true) => say(&format!("{} would be written", args.file.display())),
+        (true, true) => {
+            say(&format!("{} would be written:", args.file.display()));
+            say(outcome.difference.trim_end());
+        }
         (true, false) => say(&format!("{} was written", args.file.display())),
         (false, _) => {}
     }
@@ -72,5 +75,6 @@ fn json(outcome: &Outcome) -> serde_json::Value {
         "notes": outcome.notes,
         "dropped": outcome.dropped,
         "changed": outcome.changed,
+        "difference": outcome.difference,
     })
 }
