@@ -58,6 +58,21 @@ fn a_site_list_is_shown_written_and_served() {
 }
 
 #[test]
+fn an_odd_entry_does_not_refuse_the_list() {
+    let place = Place::new();
+    place.write(
+        "odd.json",
+        r#"{"SITE-A": {"proxies": [{"default": ["203.0.113.1:3128", "DIRECT", "203.0.113.2"]}]}}"#,
+    );
+    let done = place.plimsoll(&["shoal", "import", "odd.json", "--out", "out.json"]).ended_with(0);
+    done.says(&[
+        "left out: entry \"SITE-A\" at line 1, column 2: `default` holds \"DIRECT\"",
+        "`default` holds \"203.0.113.2\"",
+        "1 caches written to out.json",
+    ]);
+}
+
+#[test]
 fn one_error_says_what_is_wrong_and_where() {
     let place = Place::new();
     place.write("broken.json", "{\n \"A\": }");
@@ -65,7 +80,14 @@ fn one_error_says_what_is_wrong_and_where() {
     place.write("none.json", "{}");
     let cases: [(&str, &[&str]); 4] = [
         ("broken.json", &["broken.json: ", "line 2 column 7"]),
-        ("port.json", &["port.json: ", "entry \"A\" at line 3, column 3: `default` holds \"h:0\""]),
+        // Nothing is left of it.
+        (
+            "port.json",
+            &[
+                "left out: entry \"A\" at line 3, column 3: `default` holds \"h:0\"",
+                "port.json: none of its caches can be listed",
+            ],
+        ),
         ("none.json", &["none of its caches can be listed"]),
         ("absent.json", &["absent.json: "]),
     ];

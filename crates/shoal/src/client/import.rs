@@ -3,8 +3,10 @@
 //! An entry is named and holds `ip` or `ips` (networks of its clients), `names`, `proxies` and
 //! perhaps `disabled` and `source`. Each of `proxies` holds lists of `HOST:PORT` under `default`
 //! or under the name of a destination, perhaps `loadbalance` (`proxies`: all share the load) and
-//! `ipranges` (networks, or `FIRST-LAST`, for which it is). Fields unknown here are passed over;
-//! known ones of another kind are errors, which name their entry.
+//! `ipranges` (networks, or `FIRST-LAST`, for which it is). Fields unknown here are passed over.
+//! What is not understood is left out by itself and told as a [`Fault`]: a proxy, a network, an
+//! entry. Proxies all of whose networks are faulty are left out too: without a network they would
+//! be for everybody.
 //!
 //! Source: WLCG Web Proxy Auto Discovery (wlcg-wpad), the lists it reads.
 
@@ -82,44 +84,58 @@ pub enum ImportError {
     /// More than is taken.
     #[error("the list has more than {MOST_ENTRIES} caches")]
     Many,
-    /// Something in an entry is not what it should be.
-    #[error("entry {entry:?} at line {line}, column {column}: {what}")]
-    Entry {
-        /// The entry's name.
-        entry: String,
-        /// Where it begins, from 1.
-        line: usize,
-        /// In bytes, from 1.
-        column: usize,
-        /// What is at fault, with the value.
-        what: String,
-    },
+}
+
+/// Something of a list that is not understood, and left out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("entry {entry:?} at line {line}, column {column}: {what}")]
+pub struct Fault {
+    /// The entry's name.
+    pub entry: String,
+    /// The line on which the entry begins, from 1.
+    pub line: usize,
+    /// The column there, in bytes, from 1.
+    pub column: usize,
+    /// What is at fault, with the value.
+    pub what: String,
+}
+
+/// What a list holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SiteList {
+    /// The caches, in the order of their entries' names.
+    pub caches: Vec<StaticCache>,
+    /// What was left out, in the same order.
+    pub faults: Vec<Fault>,
 }
 
 /// Reads a list. Entries that are disabled give no caches.
 ///
 /// # Errors
-/// Where it is no such list; nothing of a list with a fault is taken.
-pub fn parse(text: &[u8]) -> Result<Vec<StaticCache>, ImportError> {
+/// Where it is no such list, or too long.
+pub fn parse(text: &[u8]) -> Result<SiteList, ImportError> {
     if text.len() > MOST_BYTES {
         return Err(ImportError::Long);
     }
     let json: Value =
         serde_json::from_slice(text).map_err(|error| ImportError::Json(Some(error)))?;
     let Value::Object(entries) = json else { return Err(ImportError::Json(None)) };
-    let mut caches = Vec::new();
+    let mut list = SiteList::default();
     for (name, entry) in &entries {
-        let found = entry_of(name, entry);
-        let named = |what| {
-            let (line, column) = position(text, name);
-            ImportError::Entry { entry: name.chars().take(100).collect(), line, column, what }
-        };
-        caches.extend(found.map_err(named)?);
-        if caches.len() > MOST_ENTRIES {
+        let mut faults = Vec::new();
+        list.caches.extend(entry_of(name, entry, &mut faults));
+        if list.caches.len() > MOST_ENTRIES {
             return Err(ImportError::Many);
         }
+        if faults.is_empty() {
+            continue;
+        }
+        let (line, column) = position(text, name);
+        let entry: String = name.chars().take(100).collect();
+        let named = |what| Fault { entry: entry.clone(), line, column, what };
+        list.faults.extend(faults.into_iter().map(named));
     }
-    Ok(caches)
+    Ok(list)
 }
 
 /// Where the name of an entry stands in a text that is a JSON object: its last, for that counts.
@@ -151,71 +167,118 @@ fn position(text: &[u8], name: &str) -> (usize, usize) {
     found
 }
 
-fn entry_of(name: &str, entry: &Value) -> Result<Vec<StaticCache>, String> {
-    let Value::Object(entry) = entry else { return Err("it is not an object".to_owned()) };
+/// The caches of an entry; what is not understood goes to `faults`.
+fn entry_of(name: &str, entry: &Value, faults: &mut Vec<String>) -> Vec<StaticCache> {
+    let Value::Object(entry) = entry else {
+        faults.push("it is not an object".to_owned());
+        return Vec::new();
+    };
     match entry.get("disabled") {
         None | Some(Value::Null | Value::Bool(false)) => {}
         // A text says why.
-        Some(Value::Bool(true) | Value::String(_)) => return Ok(Vec::new()),
-        Some(other) => return Err(format!("`disabled` is {}", short(other))),
+        Some(Value::Bool(true) | Value::String(_)) => return Vec::new(),
+        Some(other) => {
+            faults.push(format!("`disabled` is {}", short(other)));
+            return Vec::new();
+        }
     }
-    let mut own = ranges(entry, "ip")?;
-    own.extend(ranges(entry, "ips")?);
-    let source = entry.get("source").and_then(Value::as_str).map(str::to_owned);
+    let own = [ranges(entry, "ip", faults), ranges(entry, "ips", faults)];
+    let Some(own) = Networks::together(own) else { return Vec::new() };
+    let source = entry.get("source").and_then(Value::as_str);
     let none = Vec::new();
     let proxies = match entry.get("proxies") {
         None => &none,
         Some(Value::Array(proxies)) => proxies,
-        Some(other) => return Err(format!("`proxies` is {}", short(other))),
+        Some(other) => {
+            faults.push(format!("`proxies` is {}", short(other)));
+            &none
+        }
     };
     let mut caches = Vec::new();
     for proxy in proxies {
-        let Value::Object(proxy) = proxy else {
-            return Err(format!("one of `proxies` is {}", short(proxy)));
-        };
-        let narrowed = ranges(proxy, "ipranges")?;
-        let networks = if narrowed.is_empty() { &own } else { &narrowed };
-        let loadbalance = proxy.get("loadbalance").is_some_and(|value| value == "proxies");
-        let lists = proxy.iter().filter(|(key, _)| *key != "ipranges" && *key != "ips");
-        // What is not a list says something else of the proxies: how they are used, since when.
-        for (destination, list) in lists {
-            let is_default = destination == "default";
-            let Value::Array(list) = list else {
-                if is_default {
-                    return Err(format!("`default` is {}", short(list)));
-                }
-                continue;
-            };
-            for (rank, item) in list.iter().enumerate() {
-                let (host, port) = host_and_port(item)
-                    .ok_or_else(|| format!("`{destination}` holds {}", short(item)))?;
-                caches.push(StaticCache {
-                    site: name.to_owned(),
-                    host,
-                    port,
-                    destination: destination.clone(),
-                    networks: networks.clone(),
-                    loadbalance,
-                    rank,
-                    source: source.clone(),
-                });
-            }
+        match proxy {
+            Value::Object(proxy) => proxies_of(name, source, &own, proxy, &mut caches, faults),
+            other => faults.push(format!("one of `proxies` is {}", short(other))),
         }
     }
-    Ok(caches)
+    caches
+}
+
+/// Takes the caches of one of an entry's `proxies`.
+fn proxies_of(
+    site: &str,
+    source: Option<&str>,
+    own: &[Range],
+    proxy: &Map<String, Value>,
+    caches: &mut Vec<StaticCache>,
+    faults: &mut Vec<String>,
+) {
+    let Some(narrowed) = Networks::together([ranges(proxy, "ipranges", faults)]) else { return };
+    let networks = if narrowed.is_empty() { own } else { &narrowed };
+    let loadbalance = proxy.get("loadbalance").is_some_and(|value| value == "proxies");
+    let lists = proxy.iter().filter(|(key, _)| *key != "ipranges" && *key != "ips");
+    // What is not a list says something else of the proxies: how they are used, since when.
+    for (destination, list) in lists {
+        let Value::Array(list) = list else {
+            if destination == "default" {
+                faults.push(format!("`default` is {}", short(list)));
+            }
+            continue;
+        };
+        for (rank, item) in list.iter().enumerate() {
+            let Some((host, port)) = host_and_port(item) else {
+                faults.push(format!("`{destination}` holds {}", short(item)));
+                continue;
+            };
+            caches.push(StaticCache {
+                site: site.to_owned(),
+                host,
+                port,
+                destination: destination.clone(),
+                networks: networks.to_vec(),
+                loadbalance,
+                rank,
+                source: source.map(str::to_owned),
+            });
+        }
+    }
+}
+
+/// The networks under one key.
+#[derive(Debug, Default)]
+struct Networks {
+    ranges: Vec<Range>,
+    /// Some were there that are not understood.
+    has_faults: bool,
+}
+
+impl Networks {
+    /// All of them; nothing where every one that was there is faulty.
+    fn together<const N: usize>(all: [Self; N]) -> Option<Vec<Range>> {
+        let has_faults = all.iter().any(|one| one.has_faults);
+        let ranges: Vec<Range> = all.into_iter().flat_map(|one| one.ranges).collect();
+        (!ranges.is_empty() || !has_faults).then_some(ranges)
+    }
 }
 
 /// One network or a list of them, under a key that may be absent.
-fn ranges(fields: &Map<String, Value>, key: &str) -> Result<Vec<Range>, String> {
-    let one = |value: &Value| {
-        let range = value.as_str().and_then(Range::parse);
-        range.ok_or_else(|| format!("`{key}` holds {}", short(value)))
+fn ranges(fields: &Map<String, Value>, key: &str, faults: &mut Vec<String>) -> Networks {
+    let values = match fields.get(key) {
+        None | Some(Value::Null) => &[][..],
+        Some(Value::Array(all)) => all.as_slice(),
+        Some(value) => std::slice::from_ref(value),
     };
-    match fields.get(key) {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(all)) => all.iter().map(one).collect(),
-        Some(value) => Ok(vec![one(value)?]),
+    let mut networks = Networks::default();
+    for value in values {
+        match value.as_str().and_then(Range::parse) {
+            Some(range) => networks.ranges.push(range),
+            None => {
+                networks.has_faults = true;
+                faults.push(format!("`{key}` holds {}", short(value)));
+            }
+        }
     }
+    networks
 }
 
 /// `HOST:PORT`, `[IPV6]:PORT`, or either behind `http://`.

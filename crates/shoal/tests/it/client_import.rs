@@ -16,7 +16,9 @@ const LIST: &str = r#"{
 
 #[test]
 fn entries_become_caches_with_their_networks() {
-    let caches = parse(LIST.as_bytes()).unwrap();
+    let list = parse(LIST.as_bytes()).unwrap();
+    assert_eq!(list.faults, []);
+    let caches = list.caches;
     let short: Vec<(&str, &str, u16, &str, usize, bool)> = caches
         .iter()
         .map(|c| (&*c.site, &*c.host, c.port, &*c.destination, c.rank, c.loadbalance))
@@ -62,17 +64,47 @@ fn a_fault_names_its_entry() {
         (r#"{"S": []}"#, "it is not an object"),
     ];
     for (text, fault) in cases {
-        let error = parse(text.as_bytes()).unwrap_err();
-        assert_eq!(error.to_string(), format!("entry \"S\" at line 1, column 2: {fault}"));
+        let list = parse(text.as_bytes()).unwrap();
+        let [found] = &list.faults[..] else { panic!("{text}: {list:?}") };
+        assert_eq!(found.to_string(), format!("entry \"S\" at line 1, column 2: {fault}"));
+        assert_eq!(list.caches, []);
     }
     let text = "{\"A\": {\"names\": [\"S\", \"\\\"\\n\"]},\n\n  \"\\u0053\": 7}";
-    let error = parse(text.as_bytes()).unwrap_err().to_string();
-    assert_eq!(error, "entry \"S\" at line 3, column 3: it is not an object");
+    let fault = parse(text.as_bytes()).unwrap().faults[0].to_string();
+    assert_eq!(fault, "entry \"S\" at line 3, column 3: it is not an object");
     let error = parse(b"{\"S\": {},\n \"T\" 7}").unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("at line 2 column"), "{cause}");
     assert!(matches!(parse(b"["), Err(ImportError::Json(Some(_)))));
     assert!(matches!(parse(b"[]"), Err(ImportError::Json(None))));
+}
+
+#[test]
+fn what_is_not_understood_is_left_out_by_itself() {
+    let text = r#"{
+ "A": {"proxies": [{"default": ["DIRECT", "a.example:1", "b.example"]}, 7, {"cvmfs": ["c:2"]}]},
+ "B": {"ips": ["192.0.2.0/24", "nonsense"], "proxies": [{"default": ["d.example:3"]}]},
+ "C": {"ips": ["nonsense"], "proxies": [{"default": ["e.example:4"]}]},
+ "D": {"proxies": [{"ipranges": ["x"], "default": ["f.example:5"]}, {"default": ["g.example:6"]}]},
+ "E": 7}"#;
+    let list = parse(text.as_bytes()).unwrap();
+    let hosts: Vec<(&str, usize)> =
+        list.caches.iter().map(|cache| (&*cache.host, cache.networks.len())).collect();
+    // Those of C and of D's first would be for everybody.
+    let expected = [("a.example", 0), ("c", 0), ("d.example", 1), ("g.example", 0)];
+    assert_eq!(hosts, expected);
+    let faults: Vec<(&str, &str)> =
+        list.faults.iter().map(|fault| (&*fault.entry, &*fault.what)).collect();
+    let expected = [
+        ("A", "`default` holds \"DIRECT\""),
+        ("A", "`default` holds \"b.example\""),
+        ("A", "one of `proxies` is 7"),
+        ("B", "`ips` holds \"nonsense\""),
+        ("C", "`ips` holds \"nonsense\""),
+        ("D", "`ipranges` holds \"x\""),
+        ("E", "it is not an object"),
+    ];
+    assert_eq!(faults, expected);
 }
 
 #[test]
@@ -85,12 +117,20 @@ fn what_is_too_much_is_not_taken() {
 }
 
 proptest! {
+    /// Of each list of proxies, every item is a cache or a fault.
+    #[test]
+    fn every_proxy_is_taken_or_told(items in prop::collection::vec("[a-z0-9:.\\[\\]]{0,9}", 0..9)) {
+        let text = serde_json::json!({"S": {"proxies": [{"default": items}]}}).to_string();
+        let list = parse(text.as_bytes()).unwrap();
+        prop_assert_eq!(list.caches.len() + list.faults.len(), items.len());
+    }
+
     #[test]
     fn a_damaged_list_is_refused_or_read_but_never_harmful(at in 0usize..600, byte in any::<u8>()) {
         let mut bytes = LIST.as_bytes().to_vec();
         let at = at % bytes.len();
         bytes[at] = byte;
-        for cache in parse(&bytes).unwrap_or_default() {
+        for cache in parse(&bytes).unwrap_or_default().caches {
             prop_assert!(plimsoll_shoal::http1::is_host(&cache.host) && cache.port > 0);
         }
     }

@@ -33,12 +33,12 @@ fn look_up(host: &str) -> Option<IpAddr> {
 }
 
 fn list() -> List {
-    List::resolve(&parse(SITES.as_bytes()).unwrap(), look_up).0
+    List::resolve(&parse(SITES.as_bytes()).unwrap().caches, look_up).0
 }
 
 #[test]
 fn a_site_list_becomes_a_list_of_addresses() {
-    let (list, left_out) = List::resolve(&parse(SITES.as_bytes()).unwrap(), look_up);
+    let (list, left_out) = List::resolve(&parse(SITES.as_bytes()).unwrap().caches, look_up);
     let short: Vec<_> = list
         .caches
         .iter()

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use plimsoll_shoal::client::apply::replace;
-use plimsoll_shoal::client::import::{MOST_BYTES, StaticCache, parse};
+use plimsoll_shoal::client::import::{Fault, MOST_BYTES, StaticCache, parse};
 use plimsoll_shoal::fixed::{LeftOut, List};
 
 use super::wrong;
@@ -21,7 +21,7 @@ use crate::terminal::{print, say};
 
 /// Names that are looked up at a time: a resolver that is away takes seconds for each.
 const AT_A_TIME: usize = 16;
-/// Caches left out that are named one by one.
+/// Things left out that are named one by one, of each kind.
 const MOST_NAMED: usize = 10;
 
 /// Runs the command.
@@ -29,9 +29,9 @@ pub(crate) fn run(args: &ShoalImport) -> Result<Exit> {
     let name = args.list.display().to_string();
     let text = text(&args.list).map_err(|error| wrong(&name, error))?;
     let found = parse(&text).map_err(|error| wrong(&name, error))?;
-    let known = look_up(&found);
-    let (list, left_out) = List::resolve(&found, |host| known.get(host).copied().flatten());
-    say_what_is_left_out(&left_out);
+    let known = look_up(&found.caches);
+    let (list, left_out) = List::resolve(&found.caches, |host| known.get(host).copied().flatten());
+    say_what_is_left_out(&found.faults, &left_out);
     if list.caches.is_empty() {
         return Err(UsageError(format!("{name}: none of its caches can be listed")).into());
     }
@@ -91,14 +91,21 @@ fn address_of(host: &str, port: u16) -> Option<IpAddr> {
     all.map(|address| address.ip()).min_by_key(IpAddr::is_ipv6)
 }
 
-fn say_what_is_left_out(left_out: &[(StaticCache, LeftOut)]) {
-    for (cache, why) in left_out.iter().take(MOST_NAMED) {
+/// Names what is left out: of what is not understood, and of caches that cannot be listed, the
+/// first few each.
+fn say_what_is_left_out(faults: &[Fault], left_out: &[(StaticCache, LeftOut)]) {
+    let caches = left_out.iter().map(|(cache, why)| {
         let StaticCache { host, port, .. } = cache;
         let (site, destination) = (cache.site.escape_debug(), cache.destination.escape_debug());
-        say(&format!("left out: {host}:{port} of {site} ({destination}): {why}"));
-    }
-    if let Some(more) = left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-        say(&format!("left out: {more} more"));
+        format!("{host}:{port} of {site} ({destination}): {why}")
+    });
+    for all in [faults.iter().map(Fault::to_string).collect::<Vec<_>>(), caches.collect()] {
+        for one in all.iter().take(MOST_NAMED) {
+            say(&format!("left out: {one}"));
+        }
+        if let Some(more) = all.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            say(&format!("left out: {more} more"));
+        }
     }
 }
 
