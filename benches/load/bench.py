@@ -2,7 +2,8 @@
 """Measures the load engine against its peers and writes RESULTS.md.
 
 Every line of the table has a function; `--only` names some of them. What cannot be measured here
-is said in its line, with the reason. Standard library only.
+is said in its line, with the reason. With BASELINE=PROGRAM this program and that one take turns
+instead, and nothing else is measured. Standard library only.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import time
 import traceback
 from dataclasses import dataclass, field
 
+import baseline
 import footprint
 import page
 import rates
@@ -34,6 +36,7 @@ MEASURES = {
     "memory": footprint.memory,
     "connections": footprint.connections,
     "import": footprint.imports,
+    "baseline": baseline.baseline,
 }
 
 
@@ -97,7 +100,9 @@ def arguments():
     parser = argparse.ArgumentParser(prog="benches/load/run.sh", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round, half the time")
     parser.add_argument("--long", action="store_true", help="memory over 10 minutes, not one")
-    parser.add_argument("--rounds", type=int, help="interleaved rounds [default: 3, quick: 1]")
+    parser.add_argument(
+        "--rounds", type=int, help="interleaved rounds [default: 3, with BASELINE 5, quick 1]",
+    )
     parser.add_argument("--only", help="comma-separated: " + ", ".join(MEASURES))
     parser.add_argument(
         "--isolate", choices=["priority", "realtime", "none"], default="priority",
@@ -111,7 +116,10 @@ def arguments():
 
 def main():
     options = arguments()
-    names = options.only.split(",") if options.only else list(MEASURES)
+    compared = "BASELINE" in os.environ
+    if compared and not options.only:
+        options.only = "baseline"
+    names = options.only.split(",") if options.only else [n for n in MEASURES if n != "baseline"]
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
         sys.exit(f"unknown: {', '.join(unknown)}; known: {', '.join(MEASURES)}")
@@ -122,7 +130,7 @@ def main():
     try:
         began = time.time()
         host = Host(options.isolate)
-        rounds = options.rounds or (1 if options.quick else 3)
+        rounds = options.rounds or (1 if options.quick else 5 if compared else 3)
         bench = Bench(host, place, options.quick, options.long, rounds)
         for name in names:
             print(f"== {name}", flush=True)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures the load engine against its peers: every line of the table in RESULTS.md.
 #   benches/load/run.sh [--quick] [--long] [--only NAME,…] [--help]
-# PLIMSOLL names the program; `make bench-load` sets it. Installs peers that are absent where it
+# PLIMSOLL names the program; `make bench-load` sets it. BASELINE=PROGRAM compares it with another
+# build of it instead. Installs peers that are absent where it
 # may; what stays absent is said in the table.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -61,7 +62,7 @@ if ! command -v python3 >/dev/null; then
 fi
 if ! wants_help "$@"; then
     install_packages
-    install_oha
+    [ -n "${BASELINE:-}" ] || install_oha
     build_servers
 fi
 exec python3 benches/load/bench.py "$@"

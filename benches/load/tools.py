@@ -44,12 +44,11 @@ def _loaded(tool, used, completed, failed, rate, **figures):
 
 
 class Plimsoll:
-    """This program."""
+    """This program, or another build of it."""
 
-    name = "plimsoll"
-
-    def __init__(self, place):
-        self.program = os.environ["PLIMSOLL"]
+    def __init__(self, place, program=None, name="plimsoll"):
+        self.program = program or os.environ["PLIMSOLL"]
+        self.name = name
         self.place = place
 
     def command(self, url, *options):
