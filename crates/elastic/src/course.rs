@@ -62,8 +62,8 @@ pub struct Course {
     pub lost: Vec<f64>,
     /// Instances that took requests, in the mean.
     pub ready: Vec<f64>,
-    /// Instances that the rate needed.
-    pub demand: Vec<u32>,
+    /// Instances that the rate needed; nothing where no number is enough.
+    pub demand: Vec<Option<u32>>,
     /// Processor time, per cent.
     pub cpu: Vec<f64>,
     /// Mean response time, microseconds; nothing where none was served.

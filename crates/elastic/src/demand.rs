@@ -54,12 +54,12 @@ impl Demand {
         }
     }
 
-    /// The least number of instances of some speed for a rate per second; [`MOST`] where more are
-    /// needed. At least 1.
+    /// The least number of instances of some speed for a rate per second, at least 1; `None` where
+    /// no number up to [`MOST`] is enough.
     #[must_use]
-    pub fn instances(&self, rate_per_s: f64, speed: f64) -> u32 {
+    pub fn instances(&self, rate_per_s: f64, speed: f64) -> Option<u32> {
         if !self.can_hold(speed) {
-            return MOST;
+            return None;
         }
         let service_s = self.facts.service_s / speed;
         let cores = f64::from(self.facts.cores);
@@ -67,7 +67,7 @@ impl Demand {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
         let mut low = (saturated.floor().clamp(0.0, f64::from(MOST)) as u32).max(1);
         if self.holds_known(low, rate_per_s, speed) {
-            return low;
+            return Some(low);
         }
         let mut step = 1;
         while low + step < MOST && !self.holds_known(low + step, rate_per_s, speed) {
@@ -75,11 +75,20 @@ impl Demand {
             step *= 2;
         }
         let mut high = (low + step).min(MOST);
+        if high == MOST && !self.holds_known(MOST, rate_per_s, speed) {
+            return None;
+        }
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if self.holds_known(middle, rate_per_s, speed) { high = middle } else { low = middle }
         }
-        high
+        Some(high)
+    }
+
+    /// As [`Demand::instances`], as a number to be brought within the bounds of a pool: without
+    /// end where no number is enough.
+    pub(crate) fn wanted(&self, rate_per_s: f64, speed: f64) -> f64 {
+        self.instances(rate_per_s, speed).map_or(f64::INFINITY, f64::from)
     }
 
     /// As [`Demand::holds`], by what was computed before where that helps.

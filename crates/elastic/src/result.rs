@@ -1,9 +1,11 @@
 //! What `plimsoll simulate --json` says: one object, times in microseconds, a row for each policy.
 
-use crate::simulated::Outcome;
 use crate::simulated::engine::Loss;
+use crate::simulated::{Outcome, holds};
+use plimsoll_stats::elasticity::{self, Elasticity};
 use plimsoll_stats::interval::{self, LEVEL};
-use plimsoll_stats::{Histogram, Percentiles};
+use plimsoll_stats::slo::{Clause, Metric};
+use plimsoll_stats::{Histogram, Percentiles, Slo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -48,28 +50,34 @@ pub struct PolicyResult {
     pub lost: f64,
     /// By cause.
     pub lost_by: BTreeMap<String, f64>,
-    /// Requests that were neither served nor lost: none, as those that are there at the end of the
-    /// load are followed to their own, unless they wait at the balancer without a bound for an
-    /// instance that never comes.
+    /// Requests that were neither served nor lost when the load ended.
     pub in_flight_at_end: f64,
     /// What the served requests earn.
     pub revenue: f64,
     /// Less the cost.
     pub net: f64,
-    /// Response times of the served requests, of all replications.
+    /// Response times of the served requests, of all replications together.
     pub response_us: Percentiles,
+    /// The mean of the replications' mean response times: what its interval is of. `None` where a
+    /// replication served none.
+    pub response_mean_us: Option<f64>,
+    /// The mean of the replications' own p99.
+    pub response_p99_us: Option<f64>,
     /// The mean processor time, per cent.
     pub cpu_mean: f64,
     /// Instances that were launched.
     pub scale_out: f64,
     /// Instances that were ended.
     pub scale_in: f64,
-    /// Too few instances.
-    pub under: Off,
-    /// Too many.
-    pub over: Off,
-    /// Instances launched and ended beyond what demand changed by, an hour.
-    pub jitter_per_hour: f64,
+    /// Too few instances; `None` where no number would have been enough.
+    pub under: Option<Off>,
+    /// Too many; as `under`.
+    pub over: Option<Off>,
+    /// Instances launched and ended beyond what demand changed by, an hour; as `under`.
+    pub jitter_per_hour: Option<f64>,
+    /// Whether each clause of the SLO held; empty without an SLO.
+    #[serde(default)]
+    pub slo: Vec<Verdict>,
     /// Seconds of ticks in which the SLO did not hold.
     pub slo_violated_s: f64,
     /// The rule by which demand is told.
@@ -77,6 +85,21 @@ pub struct PolicyResult {
     /// Intervals of the means, by field; left out for a single replication.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ci95: BTreeMap<String, (f64, f64)>,
+}
+
+/// Whether a clause of the SLO held, by the mean over the replications.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The clause.
+    pub expr: String,
+    /// What was found over all that was offered: microseconds, a share, requests or a rate. `None`
+    /// where it lies beyond every bound in some replication.
+    pub value: Option<f64>,
+    /// Whether it held.
+    pub pass: bool,
+    /// What a reader should know about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// How far the supply was off to one side.
@@ -112,56 +135,119 @@ pub struct Timing {
     pub requests_per_cpu_s: f64,
 }
 
-/// A figure of an outcome, by its field.
-type Figure = (&'static str, fn(&Outcome) -> f64);
+/// A figure that has an interval.
+struct Figure {
+    /// Its field.
+    name: &'static str,
+    /// Its value of a replication; not a number where there is none.
+    of: fn(&Outcome) -> f64,
+    /// What it can be.
+    range: (f64, f64),
+}
+
+/// A figure that is not below zero.
+const fn counted(name: &'static str, of: fn(&Outcome) -> f64) -> Figure {
+    Figure { name, of, range: (0.0, f64::INFINITY) }
+}
 
 /// The figures that have intervals.
-const FIGURES: [Figure; 14] = [
-    ("instance_hours", |of| of.bill.hours),
-    ("instance_hours_used", |of| of.bill.hours_used),
-    ("cost", |of| of.bill.cost),
-    ("offered", |of| of.offered as f64),
-    ("served", |of| of.served as f64),
-    ("lost", |of| of.lost() as f64),
-    ("revenue", |of| of.bill.revenue),
-    ("net", |of| of.bill.revenue - of.bill.cost),
-    ("response_mean_us", |of| 1e6 * of.response_mean_s()),
-    ("response_p99_us", |of| {
-        of.response.value_at_quantile(0.99).map_or(f64::NAN, |ns| ns as f64 / 1e3)
-    }),
-    ("cpu_mean", |of| of.cpu_mean),
-    ("scale_out", |of| of.scale_out as f64),
-    ("scale_in", |of| of.scale_in as f64),
-    ("slo_violated_s", |of| of.violated_s),
+const FIGURES: [Figure; 15] = [
+    counted("instance_hours", |of| of.bill.hours),
+    counted("instance_hours_used", |of| of.bill.hours_used),
+    counted("cost", |of| of.bill.cost),
+    counted("offered", |of| of.offered as f64),
+    counted("served", |of| of.served as f64),
+    counted("lost", |of| of.lost() as f64),
+    counted("in_flight_at_end", |of| of.in_flight as f64),
+    counted("revenue", |of| of.bill.revenue),
+    Figure {
+        name: "net",
+        of: |of| of.bill.revenue - of.bill.cost,
+        range: (f64::NEG_INFINITY, f64::INFINITY),
+    },
+    counted("response_mean_us", |of| 1e6 * of.response_mean_s()),
+    counted("response_p99_us", |of| of.quantile_s(0.99).map_or(f64::NAN, |s| 1e6 * s)),
+    Figure { name: "cpu_mean", of: |of| of.cpu_mean, range: (0.0, 100.0) },
+    counted("scale_out", |of| of.scale_out as f64),
+    counted("scale_in", |of| of.scale_in as f64),
+    counted("slo_violated_s", |of| of.violated_s),
 ];
 
 fn mean(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
     outcomes.iter().map(of).sum::<f64>() / outcomes.len().max(1) as f64
 }
 
+/// A mean where every replication has a value.
+fn known(outcomes: &[Outcome], of: impl Fn(&Outcome) -> Option<f64>) -> Option<f64> {
+    let all: Option<Vec<f64>> = outcomes.iter().map(of).collect();
+    all.map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64)
+}
+
+/// The response times of all replications. Their mean is exact, and no percentile lies beyond the
+/// greatest of them, as the end of its bucket may.
+fn response(outcomes: &[Outcome]) -> Percentiles {
+    let mut response = Histogram::new();
+    outcomes.iter().for_each(|of| response.add(&of.response));
+    let mut all = Percentiles::of(&response);
+    let sum_ns: u128 = outcomes.iter().map(|of| of.response_sum_ns).sum();
+    all.mean = all.mean.map(|_| sum_ns as f64 / all.count as f64 / 1e3);
+    let Percentiles { p25, p50, p66, p75, p80, p90, p95, p98, p99, p999, p9999, .. } = &mut all;
+    let greatest = response.max().map_or(f64::INFINITY, |ns| ns as f64 / 1e3);
+    for value in [p25, p50, p66, p75, p80, p90, p95, p98, p99, p999, p9999] {
+        *value = value.map(|us| us.min(greatest));
+    }
+    all
+}
+
+impl Verdict {
+    /// Of a clause, by its number in the SLO.
+    fn of(clause: &Clause, number: usize, outcomes: &[Outcome]) -> Self {
+        let value = known(outcomes, |of| of.slo.get(number).copied().flatten());
+        let is_idle = outcomes.iter().all(|of| of.offered == 0);
+        let lost = mean(outcomes, |of| of.lost() as f64);
+        let note = match clause.metric {
+            Metric::Availability => {
+                Some("down are ticks in which requests were lost and none was served".to_owned())
+            }
+            _ if value.is_some() => None,
+            _ if is_idle => Some("no request was due".to_owned()),
+            _ => Some(format!("beyond every bound: {lost:.0} requests were lost")),
+        };
+        Self { expr: clause.expr.clone(), value, pass: holds(clause, value), note }
+    }
+}
+
 impl PolicyResult {
     /// Of the replications of a policy.
     #[must_use]
-    pub fn of(label: &str, kind: &str, demand: &str, outcomes: &[Outcome]) -> Self {
-        let mut response = Histogram::new();
-        for outcome in outcomes {
-            response.add(&outcome.response);
-        }
+    pub fn of(
+        label: &str,
+        kind: &str,
+        demand: &str,
+        slo: Option<&Slo>,
+        outcomes: &[Outcome],
+    ) -> Self {
         let figure = |name: &str| {
-            let of = FIGURES.iter().find(|(field, _)| *field == name).map(|(_, of)| *of);
+            let of = FIGURES.iter().find(|figure| figure.name == name).map(|figure| figure.of);
             mean(outcomes, of.unwrap_or_else(|| unreachable!("{name} is a figure")))
         };
+        let finite = |name: &str| Some(figure(name)).filter(|value| value.is_finite());
         let lost_by = Loss::ALL
             .map(|why| (why.name().to_owned(), mean(outcomes, |of| of.lost[why as usize] as f64)));
-        let off = |of: fn(&Outcome) -> plimsoll_stats::elasticity::Off| Off {
-            accuracy: mean(outcomes, |outcome| of(outcome).accuracy),
-            timeshare: mean(outcomes, |outcome| of(outcome).timeshare),
+        let off = |of: fn(&Elasticity) -> elasticity::Off| {
+            let of = |outcome: &Outcome| outcome.elasticity.as_ref().map(of);
+            let accuracy = known(outcomes, |outcome| of(outcome).map(|off| off.accuracy))?;
+            let timeshare = known(outcomes, |outcome| of(outcome).map(|off| off.timeshare))?;
+            Some(Off { accuracy, timeshare })
         };
-        let ci95 = FIGURES.iter().filter_map(|(name, of)| {
-            let values: Vec<f64> = outcomes.iter().map(of).collect();
+        let ci95 = FIGURES.iter().filter_map(|figure| {
+            let values: Vec<f64> = outcomes.iter().map(figure.of).collect();
             let found = interval::mean(&values, LEVEL).ok()?;
-            found.low.is_finite().then(|| ((*name).to_owned(), (found.low, found.high)))
+            let (least, greatest) = figure.range;
+            let interval = (found.low.max(least), found.high.min(greatest));
+            found.low.is_finite().then(|| (figure.name.to_owned(), interval))
         });
+        let clauses = slo.into_iter().flat_map(Slo::clauses).enumerate();
         Self {
             label: label.to_owned(),
             kind: kind.to_owned(),
@@ -173,20 +259,31 @@ impl PolicyResult {
             served: figure("served"),
             lost: figure("lost"),
             lost_by: lost_by.into_iter().collect(),
-            in_flight_at_end: mean(outcomes, |of| of.in_flight() as f64),
+            in_flight_at_end: figure("in_flight_at_end"),
             revenue: figure("revenue"),
             net: figure("net"),
-            response_us: Percentiles::of(&response),
+            response_us: response(outcomes),
+            response_mean_us: finite("response_mean_us"),
+            response_p99_us: finite("response_p99_us"),
             cpu_mean: figure("cpu_mean"),
             scale_out: figure("scale_out"),
             scale_in: figure("scale_in"),
-            under: off(|of| of.elasticity.under),
-            over: off(|of| of.elasticity.over),
-            jitter_per_hour: mean(outcomes, |of| 3600.0 * of.elasticity.jitter_per_s),
+            under: off(|of| of.under),
+            over: off(|of| of.over),
+            jitter_per_hour: known(outcomes, |of| {
+                of.elasticity.map(|elasticity| 3600.0 * elasticity.jitter_per_s)
+            }),
+            slo: clauses.map(|(number, of)| Verdict::of(of, number, outcomes)).collect(),
             slo_violated_s: figure("slo_violated_s"),
             demand: demand.to_owned(),
             ci95: ci95.collect(),
         }
+    }
+
+    /// Whether all clauses of the SLO held.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.slo.iter().all(|verdict| verdict.pass)
     }
 }
 
@@ -199,12 +296,12 @@ impl Paired {
             return None;
         }
         let (mut difference, mut ci95) = (BTreeMap::new(), BTreeMap::new());
-        for (name, of) in FIGURES {
+        for Figure { name, of, .. } in &FIGURES {
             let values: Vec<f64> =
                 outcomes.iter().zip(others).map(|(a, b)| of(a) - of(b)).collect();
             let Ok(found) = interval::mean(&values, LEVEL) else { continue };
-            difference.insert(name.to_owned(), found.value);
-            ci95.insert(name.to_owned(), (found.low, found.high));
+            difference.insert((*name).to_owned(), found.value);
+            ci95.insert((*name).to_owned(), (found.low, found.high));
         }
         Some(Self { label: label.to_owned(), with: with.to_owned(), difference, ci95 })
     }

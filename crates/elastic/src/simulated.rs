@@ -5,6 +5,7 @@
 //! had; at each tick metrics are collected and the policy decides.
 
 pub mod engine;
+mod objective;
 mod outcome;
 mod replicate;
 mod requests;
@@ -12,6 +13,7 @@ mod setup;
 mod variates;
 mod world;
 
+pub use objective::holds;
 pub use outcome::{Decided, Outcome, Tick};
 pub use replicate::{Begin, Replications};
 pub use requests::Requests;

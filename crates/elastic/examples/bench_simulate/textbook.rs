@@ -70,7 +70,7 @@ impl Textbook {
         if of.busy < self.cores {
             of.busy += 1;
             self.events.push(Reverse((now + service, slot)));
-            tally.serve(service, service);
+            tally.serve(service);
         } else {
             of.waiting.push_back((now, service));
         }
@@ -83,7 +83,7 @@ impl Textbook {
             None => of.busy -= 1,
             Some((due, service)) => {
                 self.events.push(Reverse((now + service, slot)));
-                tally.serve(now + service - due, service);
+                tally.serve(now + service - due);
             }
         }
     }

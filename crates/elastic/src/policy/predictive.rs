@@ -174,7 +174,7 @@ impl Policy for Predictive {
             return Decision { desired: wanted, reason: "no rate yet".to_owned() };
         };
         let expected = rate * (1.0 + self.headroom);
-        let needed = seen.clamp(f64::from(self.demand.instances(expected, seen.speed())));
+        let needed = seen.clamp(self.demand.wanted(expected, seen.speed()));
         if state.needed.is_empty() {
             state.needed.add(now_s, wanted, self.down_s);
         }

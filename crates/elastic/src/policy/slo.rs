@@ -105,7 +105,7 @@ impl Policy for Slo {
         };
         self.correct(state, rate, seen);
         let expected = rate * state.factor.clamp(1.0, MOST) * (1.0 + self.headroom);
-        let needed = seen.clamp(f64::from(self.demand.instances(expected, seen.speed())));
+        let needed = seen.clamp(self.demand.wanted(expected, seen.speed()));
         if state.needed.is_empty() {
             state.needed.add(now_s, wanted, self.down_s);
         }

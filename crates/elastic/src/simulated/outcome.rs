@@ -1,20 +1,27 @@
 //! What one replication came to.
 
 use super::engine::Loss;
+use super::objective::within;
 use crate::billing::{Bill, Used};
 use crate::observation::Metric;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::Elasticity;
+use plimsoll_stats::histogram::rank;
 
 /// One replication.
 #[derive(Clone)]
 pub struct Outcome {
     /// Requests due.
     pub offered: u64,
-    /// Requests that were served.
+    /// Requests that were served by the end of the load.
     pub served: u64,
     /// Requests that were lost, in the order of [`Loss::ALL`].
     pub lost: [u64; Loss::ALL.len()],
+    /// Requests that were neither when the load ended.
+    pub in_flight: u64,
+    /// What each clause of the SLO looks at, in the unit of its bound, over all that was offered;
+    /// `None` where it lies beyond every bound.
+    pub slo: Vec<Option<f64>>,
     /// Response times of the served ones, nanoseconds.
     pub response: Histogram,
     /// Their sum, nanoseconds: for an exact mean.
@@ -23,7 +30,7 @@ pub struct Outcome {
     pub bill: Bill,
     /// The lives of its instances, in the order of their launches, up to the end.
     pub instances: Vec<Used>,
-    /// The mean processor time of all instances, as a policy sees it, per cent.
+    /// The mean processor time of the instances that took requests, as a policy sees it, per cent.
     pub cpu_mean: f64,
     /// The mean share of busy cores.
     pub busy_mean: f64,
@@ -31,8 +38,8 @@ pub struct Outcome {
     pub scale_out: u64,
     /// Ended ones.
     pub scale_in: u64,
-    /// How well supply followed demand.
-    pub elasticity: Elasticity,
+    /// How well supply followed demand; `None` where no number of instances would have been enough.
+    pub elasticity: Option<Elasticity>,
     /// Seconds of ticks in which the SLO did not hold.
     pub violated_s: f64,
     /// Its length, seconds.
@@ -48,14 +55,16 @@ pub struct Outcome {
 pub struct Tick {
     /// Its end, seconds since the start.
     pub at_s: f64,
-    /// Requests per second.
+    /// Requests due per second.
     pub rate: f64,
+    /// Requests served per second.
+    pub served: f64,
     /// Requests lost per second.
     pub lost: f64,
     /// Instances that took requests, in the mean.
     pub ready: f64,
-    /// Instances that the rate needed.
-    pub demand: u32,
+    /// Instances that the rate needed; `None` where no number is enough.
+    pub demand: Option<u32>,
     /// Processor time, per cent.
     pub cpu: f64,
     /// Mean response time, seconds; not a number without a served request.
@@ -87,11 +96,11 @@ impl Outcome {
         self.lost.iter().sum()
     }
 
-    /// Requests that were neither served nor lost: those that wait at the balancer for an instance
-    /// that never comes.
+    /// A quantile of the response time, seconds; `None` where none was served.
     #[must_use]
-    pub fn in_flight(&self) -> u64 {
-        self.offered - self.served - self.lost()
+    pub fn quantile_s(&self, quantile: f64) -> Option<f64> {
+        let ns = within(&self.response, rank(quantile, self.response.count()));
+        ns.map(|ns| ns as f64 / 1e9)
     }
 
     /// The mean response time, seconds; not a number where none was served.

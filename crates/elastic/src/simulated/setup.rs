@@ -2,6 +2,7 @@
 
 use super::engine::Rules;
 use crate::billing::{Prices, Termination};
+use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
@@ -43,8 +44,8 @@ pub struct Setup {
     pub prices: Prices,
     /// Which instance goes first.
     pub termination: Termination,
-    /// The SLO: a quantile of response time and its bound, seconds.
-    pub slo: Option<(f64, f64)>,
+    /// The SLO.
+    pub slo: Option<Slo>,
     /// Metrics are collected, and the policy decides, so often, nanoseconds.
     pub tick_ns: u64,
     /// A metric arrives so late, nanoseconds.

@@ -5,6 +5,7 @@ use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{Facts, Maker, kind};
 use plimsoll_elastic::simulated::engine::Rules;
 use plimsoll_elastic::simulated::{Boot, Outcome, Replications, Setup, SlowStart, run};
+use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
@@ -65,7 +66,7 @@ fn setup() -> Setup {
         most: 30,
         prices: prices(),
         termination: Termination::Newest,
-        slo: Some((0.9, 0.2)),
+        slo: Some(Slo::parse("p90<200ms").unwrap()),
         tick_ns: 10 * SECOND_NS,
         delay_ns: 0,
         noise: 0.0,

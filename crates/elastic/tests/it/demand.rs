@@ -33,12 +33,12 @@ proptest! {
         slo in prop::option::of((0.5f64..0.99, 1.0f64..2.0)),
     ) {
         let demand = Demand::new(&facts(cores, limit, slo, &exponential()));
-        let least = demand.instances(rate, speed);
+        let least = demand.instances(rate, speed).unwrap();
         prop_assert!((1..MOST).contains(&least));
         prop_assert!(demand.holds(least, rate, speed));
         prop_assert!(least == 1 || !demand.holds(least - 1, rate, speed));
-        prop_assert!(demand.instances(rate * 1.1 + 1.0, speed) >= least);
-        prop_assert!(demand.instances(rate, speed * 1.1) <= least);
+        prop_assert!(demand.instances(rate * 1.1 + 1.0, speed) >= Some(least));
+        prop_assert!(demand.instances(rate, speed * 1.1) <= Some(least));
     }
 }
 
@@ -47,18 +47,18 @@ fn without_an_slo_it_is_what_is_not_saturated() {
     let demand = Demand::new(&facts(2, None, None, &[0.07]));
     // Half a server each, 35 ms.
     for (rate, least) in [(0.0, 1), (28.5, 1), (28.6, 2), (300.0, 11), (600.0, 22)] {
-        assert_eq!(demand.instances(rate, 1.0), least, "{rate}");
+        assert_eq!(demand.instances(rate, 1.0), Some(least), "{rate}");
     }
     assert!(demand.describe().contains("not saturated"));
 }
 
 #[test]
-fn what_no_number_can_hold_is_as_many_as_there_may_be() {
+fn what_no_number_can_hold_has_no_demand() {
     let slow = Demand::new(&facts(2, Some(10), Some((0.99, 0.05)), &[0.07]));
-    assert_eq!(slow.instances(1.0, 1.0), MOST);
-    assert!(slow.instances(1.0, 2.0) == 1, "35 ms are within 50");
+    assert_eq!(slow.instances(1.0, 1.0), None);
+    assert!(slow.instances(1.0, 2.0) == Some(1), "35 ms are within 50");
     let too_much = Demand::new(&facts(1, None, None, &[1.0]));
-    assert_eq!(too_much.instances(1e9, 1.0), MOST);
+    assert_eq!(too_much.instances(1e9, 1.0), None);
 }
 
 /// 600 requests a second of 70 ms on instances of two cores and ten places: 22 are not saturated,
@@ -67,8 +67,8 @@ fn what_no_number_can_hold_is_as_many_as_there_may_be() {
 fn a_limit_of_requests_needs_some_more() {
     let unlimited = Demand::new(&facts(2, None, None, &[0.07]));
     let limited = Demand::new(&facts(2, Some(2), None, &[0.07]));
-    assert_eq!(unlimited.instances(600.0, 1.0), 22);
+    assert_eq!(unlimited.instances(600.0, 1.0), Some(22));
     // Without a place to wait it is Erlang's formula B: 42 erlang lose a thousandth on 62 servers.
     let servers = plimsoll_stats::queueing::least_servers_b(42.0, 0.001, 1000).unwrap();
-    assert_eq!(limited.instances(600.0, 1.0), servers.div_ceil(2));
+    assert_eq!(limited.instances(600.0, 1.0), Some(servers.div_ceil(2)));
 }

@@ -20,6 +20,9 @@ type Requests = (Vec<u64>, Vec<u64>);
 /// A mean service, ticks.
 const SERVICE: f64 = 1_000_000.0;
 
+/// Response times of 4.9 hours and more count as that, on the fast paths' presence too.
+const LONGEST: u64 = (1 << 38) - 1;
+
 /// Requests with exponential gaps and services; `wild` ones have a gap of hours now and then, and a
 /// service as long.
 fn requests(seed: u64, count: usize, gap: f64, wild: bool) -> Requests {
@@ -38,17 +41,17 @@ fn requests(seed: u64, count: usize, gap: f64, wild: bool) -> Requests {
 }
 
 /// What a tally says, response times and all.
-fn said(mut tally: Tally) -> (u64, u64, u64, u64, u64, Vec<(u64, u64)>) {
-    let (offered, served, sum, work) = (tally.offered, tally.served, tally.sum, tally.work);
+fn said(mut tally: Tally) -> (u64, u64, u64, u64, Vec<(u64, u64)>) {
+    let (offered, served, sum) = (tally.offered, tally.served, tally.sum);
     let lost = tally.lost[Loss::NoSlot as usize];
     let mut histogram = Histogram::new();
     tally.drain_into(&mut histogram);
     let buckets = histogram.buckets().map(|bucket| (bucket.lowest, bucket.count)).collect();
-    (offered, served, lost, sum, work, buckets)
+    (offered, served, lost, sum, buckets)
 }
 
-/// Runs blocks of requests; after each, an instance begins, changes its speed or ends, as the steps
-/// say. Returns the tally, and what was seen of the engine on the way.
+/// Runs blocks of requests, each with its end as the horizon; after each, an instance begins,
+/// changes its speed or ends, as the steps say. Returns the tally, and what was seen on the way.
 fn by_engine(
     mut engine: Engine,
     of: &Requests,
@@ -64,11 +67,20 @@ fn by_engine(
     }
     let mut steps = steps.iter().cycle();
     for (due, service) in of.0.chunks(block).zip(of.1.chunks(block)) {
-        engine.offer(due, service, &mut tally);
         let Some(&now) = due.last() else { break };
+        tally.until(now);
+        engine.offer(due, service, &mut tally);
         engine.pass(now, &mut tally);
+        let mut in_flight = 0;
+        engine.in_flight(&tally, &mut |_| in_flight += 1);
+        let lost: u64 = tally.lost.iter().sum();
+        assert_eq!(tally.offered, tally.served + lost + in_flight);
+        seen.extend([tally.served, tally.sum]);
+        if tally.max < LONGEST {
+            seen.push(engine.presence(now));
+        }
         let Some(&(slot, what)) = steps.next() else { continue };
-        seen.extend([u64::from(engine.present(slot)), engine.backlog(now)]);
+        seen.extend([u64::from(engine.present(slot)), engine.worked(slot, now)]);
         if open[slot] && what < 4 {
             engine.close(slot);
             open[slot] = false;
@@ -80,6 +92,7 @@ fn by_engine(
             open[slot] = true;
         }
     }
+    tally.until(u64::MAX);
     (tally, seen)
 }
 

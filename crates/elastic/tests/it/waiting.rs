@@ -25,8 +25,8 @@ fn requests(of: &[(u64, u64)]) -> (Vec<u64>, Vec<u64>) {
     (due.collect(), of.iter().map(|&(_, service)| service).collect())
 }
 
-/// What became of a request: it left then, or was lost to that.
-type Fate = Result<u64, Loss>;
+/// What became of a request, and when: it was served in so long, or was lost to that.
+type Fate = (u64, Result<u64, Loss>);
 
 /// One core with `limit` places before which so many wait, so long; first come, first served. A
 /// request enters when fewer than `limit` of those before it are still there.
@@ -47,13 +47,14 @@ fn by_hand(of: &(Vec<u64>, Vec<u64>), rules: &Rules) -> Vec<Fate> {
         gone.retain(|&at| at > due);
         if enters > due && gone.len() >= rules.queue_room {
             let is_none = rules.queue_room == 0;
-            fates.push(Err(if is_none { Loss::NoSlot } else { Loss::QueueFull }));
+            fates.push((due, Err(if is_none { Loss::NoSlot } else { Loss::QueueFull })));
             continue;
         }
         if enters > due && enters - due >= queue_patience {
             gone.push(due + queue_patience);
             let is_queue = rules.queue_timeout <= rules.client_timeout;
-            fates.push(Err(if is_queue { Loss::QueueTimeout } else { Loss::ClientTimeout }));
+            let why = if is_queue { Loss::QueueTimeout } else { Loss::ClientTimeout };
+            fates.push((due + queue_patience, Err(why)));
             continue;
         }
         gone.push(enters);
@@ -61,13 +62,17 @@ fn by_hand(of: &(Vec<u64>, Vec<u64>), rules: &Rules) -> Vec<Fate> {
         let gives_up = due.saturating_add(rules.client_timeout);
         if start >= gives_up {
             left.push(gives_up);
-            fates.push(Err(Loss::ClientTimeout));
+            fates.push((gives_up, Err(Loss::ClientTimeout)));
             continue;
         }
         done = start + service;
         left.push(done);
         let in_time = done - due <= rules.client_timeout;
-        fates.push(if in_time { Ok(done - due) } else { Err(Loss::ClientTimeout) });
+        fates.push(match in_time {
+            true => (done, Ok(done - due)),
+            // The core goes on with it; the client has gone.
+            false => (gives_up, Err(Loss::ClientTimeout)),
+        });
     }
     fates
 }
@@ -81,25 +86,45 @@ proptest! {
         queue_timeout in prop_oneof![Just(u64::MAX), 1u64..200],
         client_timeout in prop_oneof![Just(u64::MAX), 1u64..300],
         block in 1usize..20,
+        // Where instances can fail, requests are counted when they leave.
+        can_fail in any::<bool>(),
     ) {
-        let rules = Rules { queue_room, queue_timeout, client_timeout, ..rules(limit) };
+        let rules =
+            Rules { queue_room, queue_timeout, client_timeout, can_fail, ..rules(limit) };
         let of = requests(&of);
         let fates = by_hand(&of, &rules);
         let mut tally = Tally::default();
         let mut engine = engine(&rules, &mut tally);
         for (due, service) in of.0.chunks(block).zip(of.1.chunks(block)) {
+            let now = *due.last().unwrap();
+            tally.until(now);
             engine.offer(due, service, &mut tally);
+            engine.pass(now, &mut tally);
+            engine.settle(now, &mut tally);
+            let offered = usize::try_from(tally.offered).unwrap();
+            check(&fates[..offered], &engine, &tally, now);
         }
+        tally.until(1_000_000);
         engine.pass(1_000_000, &mut tally);
         prop_assert_eq!((engine.queued(), engine.present(0)), (0, 0));
-        let responses: Vec<u64> = fates.iter().filter_map(|fate| fate.ok()).collect();
-        prop_assert_eq!(tally.served, responses.len() as u64);
-        prop_assert_eq!(tally.sum, responses.iter().sum::<u64>());
-        for why in Loss::ALL {
-            let lost = fates.iter().filter(|fate| **fate == Err(why)).count() as u64;
-            prop_assert_eq!(tally.lost[why as usize], lost, "{:?}", why);
-        }
+        prop_assert_eq!(tally.offered, fates.len() as u64);
+        check(&fates, &engine, &tally, 1_000_000);
     }
+}
+
+/// Whether what has been counted by a time is what has happened by then.
+fn check(fates: &[Fate], engine: &Engine, tally: &Tally, now: u64) {
+    let ended = || fates.iter().filter(|(at, _)| *at <= now);
+    let responses: Vec<u64> = ended().filter_map(|(_, fate)| fate.ok()).collect();
+    assert_eq!(tally.served, responses.len() as u64, "at {now}");
+    assert_eq!(tally.sum, responses.iter().sum::<u64>());
+    for why in Loss::ALL {
+        let lost = ended().filter(|(_, fate)| *fate == Err(why)).count() as u64;
+        assert_eq!(tally.lost[why as usize], lost, "{why:?} at {now}");
+    }
+    let mut in_flight = 0;
+    engine.in_flight(tally, &mut |_| in_flight += 1);
+    assert_eq!(tally.offered, tally.served + tally.lost.iter().sum::<u64>() + in_flight);
 }
 
 #[test]
@@ -125,7 +150,7 @@ fn an_instance_that_fails_loses_what_it_has() {
         engine.offer(&[0, 1, 2], &[10, 100, 100], &mut tally);
         engine.fail(0, 50, &mut tally);
         assert_eq!((tally.served, tally.lost[Loss::InstanceFailed as usize]), (1, 2));
-        assert_eq!((engine.present(0), engine.backlog(50)), (0, 0));
+        assert_eq!((engine.present(0), engine.worked(0, 50)), (0, 50), "it worked until then");
         engine.offer(&[60], &[10], &mut tally);
         assert_eq!(tally.lost[Loss::NoSlot as usize], 1, "no instance is there");
         engine.open(0, ONE, 70, &mut tally);

@@ -93,6 +93,7 @@ fn demand(setup: &Setup) -> Demand {
 }
 
 fn facts(setup: &Setup) -> Facts {
+    let bound = setup.slo.as_ref().and_then(plimsoll_stats::Slo::response_bound);
     Facts {
         cores: setup.rules.cores,
         limit: setup.rules.limit,
@@ -100,7 +101,7 @@ fn facts(setup: &Setup) -> Facts {
         service_points_s: vec![0.07].into(),
         income: 0.0017,
         price_per_hour: 17.0,
-        slo: setup.slo,
+        slo: bound.map(|(quantile, ns)| (quantile, ns as f64 / 1e9)),
         boot_s: 60.0,
         future: None,
     }

@@ -4,10 +4,12 @@ use super::model::Model;
 use super::words;
 use crate::error::ExperimentError;
 use plimsoll_elastic::course::{Course, RevenueCurve, Simulation};
+use plimsoll_elastic::demand::MOST;
 use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::result::{Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
 use plimsoll_elastic::simulated::{Outcome, Replications};
 use plimsoll_plan::Plan;
+use plimsoll_units::show_count;
 use std::ops::Range;
 
 /// How much is simulated.
@@ -36,10 +38,10 @@ pub fn simulate(
     if outcomes.iter().any(Vec::is_empty) || outcomes.is_empty() {
         return Ok(None);
     }
-    let demand = model.demand.describe();
+    let (demand, slo) = (model.demand.describe(), model.setup.slo.as_ref());
     let labels = || model.policies.iter().zip(&outcomes);
     let policies = labels()
-        .map(|(named, of)| PolicyResult::of(&named.label, named.kind.name, &demand, of))
+        .map(|(named, of)| PolicyResult::of(&named.label, named.kind.name, &demand, slo, of))
         .collect();
     let paired = labels()
         .skip(1)
@@ -49,7 +51,7 @@ pub fn simulate(
         .collect();
     let result = SimulationResult {
         schema: SCHEMA,
-        warnings: model.notes.clone(),
+        warnings: warnings(model, &outcomes),
         policies,
         paired,
         timing: Timing::default(),
@@ -62,6 +64,20 @@ pub fn simulate(
         courses,
         revenue: revenue(model),
     }))
+}
+
+/// What a reader should know of the model, and of what came out.
+fn warnings(model: &Model, outcomes: &[Vec<Outcome>]) -> Vec<String> {
+    let mut warnings = model.notes.clone();
+    if outcomes.iter().flatten().any(|of| of.elasticity.is_none()) {
+        let most = show_count(u64::from(MOST));
+        warnings.push(format!(
+            "no number of instances up to {most} is {}: there is no demand to hold the supply \
+             against, so under, over and jitter are left out",
+            model.demand.describe()
+        ));
+    }
+    warnings
 }
 
 /// What is kept of the outcomes of replications, a row for each policy.

@@ -105,7 +105,7 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
     if let Some(slo) = slo.filter(|_| bound.is_none()) {
         notes.push(format!("{slo}: no percentile of the response time, and no rule for demand"));
     }
-    let setup = setup(plan, elastic, &server, load, bound);
+    let setup = setup(plan, elastic, &server, load);
     let facts = Facts {
         cores: server.cores,
         limit: server.limit,
@@ -174,13 +174,7 @@ fn check_load(plan: &Plan, schedule: &Schedule, arrivals: Arrivals) -> Result<()
     Ok(())
 }
 
-fn setup(
-    plan: &Plan,
-    elastic: &Elastic,
-    server: &Server,
-    load: Load,
-    slo: Option<(f64, f64)>,
-) -> Setup {
+fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
     let nanoseconds = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     let arrivals = match &plan.load.shape {
         LoadShape::Open { arrivals, .. } => *arrivals,
@@ -202,7 +196,7 @@ fn setup(
         most: pool.most,
         prices: prices(&elastic.billing),
         termination: termination(pool.terminate),
-        slo,
+        slo: plan.measure.slo.clone(),
         tick_ns: nanoseconds(pool.decide_every),
         delay_ns: nanoseconds(pool.metric_delay),
         noise: pool.metric_noise,

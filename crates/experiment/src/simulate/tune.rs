@@ -266,7 +266,9 @@ impl Halving<'_> {
         let parameters = model.policies[*best].parameters.clone();
         let demand = self.model.demand.describe();
         let kind = self.base.kind.name;
-        let of = |label: &str, place: usize| PolicyResult::of(label, kind, &demand, &rows[place]);
+        let slo = model.setup.slo.as_ref();
+        let of =
+            |label: &str, place: usize| PolicyResult::of(label, kind, &demand, slo, &rows[place]);
         let words: Vec<String> =
             parameters.iter().map(|(name, text)| format!("{name}={text}")).collect();
         let (label, tuned) = (&self.base.label, format!("{} tuned", self.base.label));

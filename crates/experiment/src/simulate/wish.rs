@@ -98,10 +98,7 @@ impl Figure {
             Self::Lost => outcome.lost() as f64 / (outcome.offered as f64).max(1.0),
             Self::Net => outcome.bill.revenue - outcome.bill.cost,
             Self::Mean => outcome.response_mean_s(),
-            Self::Quantile(quantile) => outcome
-                .response
-                .value_at_quantile(*quantile)
-                .map_or(f64::INFINITY, |ns| ns as f64 / 1e9),
+            Self::Quantile(quantile) => outcome.quantile_s(*quantile).unwrap_or(f64::INFINITY),
             Self::Violated => outcome.violated_s,
         };
         if value.is_nan() { f64::INFINITY } else { value }

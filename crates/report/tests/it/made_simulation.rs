@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use plimsoll_elastic::course::{About, Course, Decision, RevenueCurve, Simulation};
-use plimsoll_elastic::result::{Off, Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
+use plimsoll_elastic::result::{
+    Off, Paired, PolicyResult, SCHEMA, SimulationResult, Timing, Verdict,
+};
 use plimsoll_stats::Percentiles;
 
 /// Length of a tick, seconds.
@@ -62,7 +64,7 @@ pub(crate) fn course(label: &str, kind: &str, ticks: usize) -> Course {
         course.rate.push(rate);
         course.lost.push((rate - f64::from(ready) / SERVICE_S).max(0.0));
         course.ready.push(f64::from(ready));
-        course.demand.push(needed(rate));
+        course.demand.push(Some(needed(rate)));
         course.cpu.push(100.0 * (busy * 6.0 / 7.0).min(1.0));
         course.response_us.push((tick != 3).then_some(mean_us));
         course.quantile_us.push((tick != 3).then_some(mean_us * (2.0 + busy.min(1.0))));
@@ -92,8 +94,8 @@ fn figures(of: &PolicyResult) -> BTreeMap<String, f64> {
         ("lost", of.lost),
         ("revenue", of.revenue),
         ("net", of.net),
-        ("response_mean_us", time(of.response_us.mean)),
-        ("response_p99_us", time(of.response_us.p99)),
+        ("response_mean_us", time(of.response_mean_us)),
+        ("response_p99_us", time(of.response_p99_us)),
         ("cpu_mean", of.cpu_mean),
         ("scale_out", of.scale_out),
         ("scale_in", of.scale_in),
@@ -114,8 +116,8 @@ fn policy(course: &Course, kind: &str, replications: usize) -> PolicyResult {
     let sum = |values: &[f64]| values.iter().sum::<f64>() * TICK_S;
     let (offered, lost) = (sum(&course.rate), sum(&course.lost));
     let hours = (sum(&course.ready) / 3600.0).ceil();
-    let off: Vec<f64> =
-        course.ready.iter().zip(&course.demand).map(|(s, &d)| s - f64::from(d)).collect();
+    let demand = course.demand.iter().flatten();
+    let off: Vec<f64> = course.ready.iter().zip(demand).map(|(s, &d)| s - f64::from(d)).collect();
     let side = |sign: f64| Off {
         accuracy: off.iter().map(|off| (sign * off).max(0.0)).sum::<f64>() / ticks,
         timeshare: off.iter().filter(|&&off| sign * off > 0.0).count() as f64 / ticks,
@@ -152,9 +154,17 @@ fn policy(course: &Course, kind: &str, replications: usize) -> PolicyResult {
         cpu_mean: course.cpu.iter().sum::<f64>() / ticks,
         scale_out: (moved / 2.0).ceil(),
         scale_in: (moved / 2.0).floor(),
-        under: side(-1.0),
-        over: side(1.0),
-        jitter_per_hour: moved / 10.0 - 2.0,
+        response_mean_us: Some(mean),
+        response_p99_us: Some(mean * 2.9),
+        under: Some(side(-1.0)),
+        over: Some(side(1.0)),
+        jitter_per_hour: Some(moved / 10.0 - 2.0),
+        slo: vec![Verdict {
+            expr: "p99<400ms".to_owned(),
+            value: Some(mean * 2.9),
+            pass: mean * 2.9 < 400_000.0,
+            note: None,
+        }],
         slo_violated_s: slow as f64 * TICK_S,
         demand: "the least n for which M/G/m with 2 servers an instance keeps p99 below 400 ms"
             .to_owned(),

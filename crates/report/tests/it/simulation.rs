@@ -166,7 +166,7 @@ fn empty_and_odd_simulations_have_a_page() {
 
     odd.courses.truncate(1);
     odd.courses[0].at_s = vec![1e300];
-    odd.courses[0].demand = vec![u32::MAX];
+    odd.courses[0].demand = vec![Some(u32::MAX), None];
     odd.revenue.clear();
     page(&odd);
 }

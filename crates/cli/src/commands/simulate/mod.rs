@@ -16,6 +16,7 @@ use crate::terminal::{print, say};
 use anyhow::{Context, Result};
 use plans::Case;
 use plimsoll_elastic::course::{FILE, Simulation};
+use plimsoll_elastic::result::PolicyResult;
 use plimsoll_experiment::simulate::{Scale, model, simulate};
 use plimsoll_units::{ParseError, count};
 use progress::Progress;
@@ -50,9 +51,7 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     let timing = &mut simulation.result.timing;
     timing.wall_s = unix_ns().saturating_sub(began_ns) as f64 / 1e9;
     timing.cpu_s = (plimsoll_load::clock::process_cpu_ns() - began_cpu_ns) as f64 / 1e9;
-    let of = |policy: &plimsoll_elastic::result::PolicyResult| {
-        policy.offered * policy.replications as f64
-    };
+    let of = |policy: &PolicyResult| policy.offered * policy.replications as f64;
     let requests: f64 = simulation.result.policies.iter().map(of).sum();
     simulation.result.timing.requests_per_cpu_s =
         requests / simulation.result.timing.cpu_s.max(1e-9);
@@ -70,7 +69,13 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         write_report(&simulation, path)?;
         say(&format!("report: {}", path.display()));
     }
-    Ok(if interrupts.count() > 0 { Exit::Incomplete } else { Exit::Held })
+    // Of several policies one that holds the SLO is enough: it is the one to take.
+    let holds = simulation.result.policies.iter().any(PolicyResult::holds);
+    Ok(match (interrupts.count() > 0, holds) {
+        (true, _) => Exit::Incomplete,
+        (false, true) => Exit::Held,
+        (false, false) => Exit::Broken,
+    })
 }
 
 /// How many threads: all that the process may use, unless it is said otherwise.

@@ -2,38 +2,82 @@
 
 use crate::terminal::paint::Paint;
 use plimsoll_elastic::course::Simulation;
-use plimsoll_elastic::result::PolicyResult;
+use plimsoll_elastic::result::{Paired, PolicyResult};
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use std::fmt::Write;
 
-/// The figures of a row.
-const HEADS: [&str; 9] = ["policy", "hours", "cost", "lost", "share", "net", "mean", "p99", "CPU"];
+/// The columns: their heads, the fields of the result, and how a value reads.
+const COLUMNS: [(&str, &str, Show); 7] = [
+    ("hours", "instance_hours", Show::Tenth),
+    ("cost", "cost", Show::Money),
+    ("lost", "lost", Show::Count),
+    ("net", "net", Show::Money),
+    ("mean", "response_mean_us", Show::Time),
+    ("p99", "response_p99_us", Show::Time),
+    ("CPU", "cpu_mean", Show::PerCent),
+];
+
+/// How a value reads.
+#[derive(Clone, Copy, PartialEq)]
+enum Show {
+    Tenth,
+    Money,
+    Count,
+    Time,
+    PerCent,
+}
+
+impl Show {
+    /// The text of a value that is not below zero.
+    fn text(self, value: f64, sign: &str) -> String {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+        let whole = |value: f64| value.round() as u64;
+        match self {
+            Self::Tenth => format!("{value:.1}"),
+            Self::Money => format!("{sign}{value:.2}"),
+            Self::Count => show_count(whole(value)),
+            Self::Time => show_duration(whole(1e3 * value)),
+            Self::PerCent => format!("{value:.1}%"),
+        }
+    }
+
+    /// A value with the half width of its interval, where there is one.
+    fn with(self, value: f64, interval: Option<&(f64, f64)>, sign: &str, is_plus: bool) -> String {
+        if !value.is_finite() {
+            return "–".to_owned();
+        }
+        let before = match value {
+            value if value < 0.0 => "−",
+            _ if is_plus => "+",
+            _ => "",
+        };
+        let text = format!("{before}{}", self.text(value.abs(), sign));
+        match interval {
+            // One end may be cut off where it cannot be; the other is whole.
+            Some((low, high)) => {
+                let half = (value - low).max(high - value);
+                format!("{text} ±{}", self.text(half, ""))
+            }
+            None => text,
+        }
+    }
+}
 
 /// The table of all policies, and what a reader has to know.
 pub(super) fn render(simulation: &Simulation) -> String {
     let result = &simulation.result;
     let sign = &simulation.about.currency;
-    let mut rows: Vec<Vec<String>> = vec![HEADS.iter().map(|head| (*head).to_owned()).collect()];
-    rows.extend(result.policies.iter().map(|policy| row(policy, sign)));
-    let widths: Vec<usize> = (0..HEADS.len())
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
     let paint = Paint::stdout();
-    let mut out = String::new();
-    for (number, row) in rows.iter().enumerate() {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let gap = " ".repeat(width - cell.chars().count());
-            // Names stand to the left, figures to the right.
-            let _ = if column == 0 {
-                write!(line, "{cell}{gap}")
-            } else {
-                write!(line, "  {gap}{cell}")
-            };
-        }
-        let line = line.trim_end();
-        let _ = writeln!(out, "{}", if number == 0 { paint.bold(line) } else { line.to_owned() });
+    let has_slo = result.policies.iter().any(|policy| !policy.slo.is_empty());
+    let mut heads = vec!["policy"];
+    for (head, field, _) in COLUMNS {
+        heads.push(head);
+        heads.extend((field == "lost").then_some("share"));
     }
+    heads.extend(has_slo.then_some("SLO"));
+    let rows: Vec<_> = result.policies.iter().map(|policy| row(policy, sign, has_slo)).collect();
+    let mut out = lines(&heads, &rows, &paint);
+    write_differences(&mut out, simulation, &paint);
     let about = &simulation.about;
     let _ = writeln!(out, "\nload      {}", about.load);
     let _ = writeln!(out, "instance  {}", about.instance);
@@ -57,39 +101,73 @@ pub(super) fn render(simulation: &Simulation) -> String {
     out
 }
 
-fn row(policy: &PolicyResult, sign: &str) -> Vec<String> {
-    // Half the width of the interval, where there is one.
-    let half = |field: &str| policy.ci95.get(field).map(|(low, high)| 0.5 * (high - low));
-    let with = |shown: String, field: &str, show: &dyn Fn(f64) -> String| match half(field) {
-        Some(half) => format!("{shown} ±{}", show(half)),
-        None => shown,
-    };
-    let whole = |value: f64| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-        let count = value.round().max(0.0) as u64;
-        show_count(count)
-    };
-    let money = |value: f64| format!("{value:.2}");
-    let signed = |value: f64| {
-        let minus = if value < 0.0 { "−" } else { "" };
-        format!("{minus}{sign}{:.2}", value.abs())
-    };
-    let time = |us: Option<f64>| {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
-        us.map_or_else(|| "–".to_owned(), |us| show_duration((1e3 * us) as u64))
-    };
-    let tenth = |value: f64| format!("{value:.1}");
-    vec![
-        policy.label.clone(),
-        with(tenth(policy.instance_hours), "instance_hours", &tenth),
-        with(signed(policy.cost), "cost", &money),
-        with(whole(policy.lost), "lost", &whole),
-        show_share(policy.lost / policy.offered.max(1.0)),
-        with(signed(policy.net), "net", &money),
-        time(policy.response_us.mean),
-        time(policy.response_us.p99),
-        format!("{:.1}%", policy.cpu_mean),
-    ]
+/// Rows under their heads.
+fn lines(heads: &[&str], rows: &[Vec<String>], paint: &Paint) -> String {
+    let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+    let all = || std::iter::once(&heads).chain(rows);
+    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let mut out = String::new();
+    for (number, row) in all().enumerate() {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width - cell.chars().count());
+            // Names stand to the left, figures to the right.
+            let _ = if column == 0 {
+                write!(line, "{cell}{gap}")
+            } else {
+                write!(line, "  {gap}{cell}")
+            };
+        }
+        let line = line.trim_end();
+        let _ = writeln!(out, "{}", if number == 0 { paint.bold(line) } else { line.to_owned() });
+    }
+    out
+}
+
+fn row(policy: &PolicyResult, sign: &str, has_slo: bool) -> Vec<String> {
+    let mut row = vec![policy.label.clone()];
+    for (_, field, show) in COLUMNS {
+        let value = match field {
+            "instance_hours" => policy.instance_hours,
+            "cost" => policy.cost,
+            "lost" => policy.lost,
+            "net" => policy.net,
+            "response_mean_us" => policy.response_mean_us.unwrap_or(f64::NAN),
+            "response_p99_us" => policy.response_p99_us.unwrap_or(f64::NAN),
+            _ => policy.cpu_mean,
+        };
+        row.push(show.with(value, policy.ci95.get(field), sign, false));
+        if field == "lost" {
+            row.push(show_share(policy.lost / policy.offered.max(1.0)));
+        }
+    }
+    let broken: Vec<&str> =
+        policy.slo.iter().filter(|of| !of.pass).map(|of| of.expr.as_str()).collect();
+    let held =
+        if broken.is_empty() { "held".to_owned() } else { format!("not {}", broken.join(", ")) };
+    row.extend(has_slo.then_some(held));
+    row
+}
+
+/// The differences of policies from the first, on the same requests: a table for each of those
+/// that others are compared with.
+fn write_differences(out: &mut String, simulation: &Simulation, paint: &Paint) {
+    let (paired, sign) = (&simulation.result.paired, &simulation.about.currency);
+    for group in paired.chunk_by(|one, other| one.with == other.with) {
+        let less = format!("less {}", group[0].with);
+        let mut heads = vec![less.as_str()];
+        heads.extend(COLUMNS.iter().map(|(head, ..)| *head));
+        let row = |one: &Paired| {
+            let cell = |(_, field, show): (&str, &str, Show)| {
+                let value = one.difference.get(field).copied().unwrap_or(f64::NAN);
+                show.with(value, one.ci95.get(field), sign, value > 0.0)
+            };
+            [one.label.clone()].into_iter().chain(COLUMNS.map(cell)).collect()
+        };
+        let rows: Vec<Vec<String>> = group.iter().map(row).collect();
+        let _ = write!(out, "\n{}", lines(&heads, &rows, paint));
+    }
 }
 
 /// Every decision that changed the pool, of the first replication of each policy.

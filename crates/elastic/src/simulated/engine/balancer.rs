@@ -55,6 +55,10 @@ pub(super) struct Balancer {
     /// The place in the list after the one taken last.
     next: usize,
     chance: Stream,
+    /// All requests at instances.
+    all_present: u64,
+    /// When requests left less when they came, summed up modulo 2⁶⁴.
+    stayed: u64,
 }
 
 impl Balancer {
@@ -70,6 +74,8 @@ impl Balancer {
             gained: Vec::new(),
             next: 0,
             chance,
+            all_present: 0,
+            stayed: 0,
         }
     }
 
@@ -113,25 +119,42 @@ impl Balancer {
         self.present.get(slot).copied().unwrap_or(0)
     }
 
+    /// The time that requests were at instances, up to a time, ticks modulo 2⁶⁴.
+    pub(super) fn presence(&self, now: u64) -> u64 {
+        self.stayed.wrapping_add(self.all_present.wrapping_mul(now))
+    }
+
+    /// Says what [`Balancer::presence`] would be at time zero, if none of those present left.
+    pub(super) fn set_presence_origin(&mut self, origin: u64) {
+        self.stayed = origin;
+    }
+
     /// One request more at an instance, which then has so many.
     #[inline(always)]
-    pub(super) fn add(&mut self, slot: usize) -> u32 {
+    pub(super) fn add(&mut self, slot: usize, now: u64) -> u32 {
+        self.all_present += 1;
+        self.stayed = self.stayed.wrapping_sub(now);
         let before = self.present[slot];
         self.present[slot] = before + 1;
         self.levels.change(slot, before, before + 1);
         before + 1
     }
 
+    /// One request fewer.
     #[inline(always)]
-    pub(super) fn remove(&mut self, slot: usize) {
+    pub(super) fn remove(&mut self, slot: usize, at: u64) {
+        self.all_present -= 1;
+        self.stayed = self.stayed.wrapping_add(at);
         let before = self.present[slot];
         self.present[slot] = before - 1;
         self.levels.change(slot, before, before - 1);
     }
 
     /// All requests of an instance that is closed are gone.
-    pub(super) fn clear(&mut self, slot: usize) {
-        self.present[slot] = 0;
+    pub(super) fn clear(&mut self, slot: usize, now: u64) {
+        let gone = u64::from(std::mem::take(&mut self.present[slot]));
+        self.all_present -= gone;
+        self.stayed = self.stayed.wrapping_add(gone.wrapping_mul(now));
     }
 
     fn has_room(&self, slot: usize) -> bool {
@@ -247,7 +270,7 @@ mod tests {
     fn take(balancer: &mut Balancer, times: usize) -> Vec<Option<usize>> {
         let one = |_| {
             let slot = balancer.choose()?;
-            balancer.add(slot);
+            balancer.add(slot, 0);
             Some(slot)
         };
         (0..times).map(one).collect()
@@ -261,7 +284,7 @@ mod tests {
             taken,
             [0, 1, 2, 0, 1, 2].map(Some).into_iter().chain([None]).collect::<Vec<_>>()
         );
-        balancer.remove(1);
+        balancer.remove(1, 0);
         assert_eq!(balancer.choose(), Some(1));
         balancer.close(1);
         assert_eq!(balancer.choose(), None);
@@ -270,8 +293,8 @@ mod tests {
     #[test]
     fn turns_pass_over_what_is_full() {
         let mut balancer = balancer(Choice::RoundRobin, 2);
-        balancer.add(1);
-        balancer.add(1);
+        balancer.add(1, 0);
+        balancer.add(1, 0);
         assert_eq!(take(&mut balancer, 5), [Some(0), Some(2), Some(0), Some(2), None]);
     }
 
@@ -290,7 +313,7 @@ mod tests {
     fn ties_go_to_the_next_one() {
         let mut balancer = balancer(Choice::Least(Ties::Next), 9);
         assert_eq!(take(&mut balancer, 2), [Some(0), Some(1)]);
-        balancer.remove(0);
+        balancer.remove(0, 0);
         assert_eq!(take(&mut balancer, 2), [Some(2), Some(0)]);
     }
 

@@ -30,8 +30,8 @@ pub(super) trait Instances {
     /// Lets all that have left by `now` go, in any order, as nothing waits for their places.
     #[inline(always)]
     fn leave_all(&mut self, now: u64, balancer: &mut Balancer, tally: &mut Tally) {
-        while let Some((slot, _)) = self.leave(now, tally) {
-            balancer.remove(slot);
+        while let Some((slot, at)) = self.leave(now, tally) {
+            balancer.remove(slot, at);
         }
     }
 
@@ -45,8 +45,15 @@ pub(super) trait Instances {
     /// When an instance has done all that it was given, as far as that is known.
     fn done_at(&self, slot: usize) -> u64;
 
-    /// Work that was counted and is not yet done at a time, ticks of cores.
-    fn backlog(&self, now: u64) -> u64;
+    /// The work that an instance has done since it was opened, up to a time by which all who left
+    /// have left: ticks of cores.
+    fn worked(&self, slot: usize, now: u64) -> u64;
+
+    /// Counts the clients who have given up by now, and whose requests are still there.
+    fn settle(&mut self, now: u64, tally: &mut Tally);
+
+    /// Says of each request at an instance whose client waits for it when it was due.
+    fn in_flight(&self, tally: &Tally, each: &mut dyn FnMut(u64));
 }
 
 /// A balancer and what is before and behind it.
@@ -76,8 +83,25 @@ impl<I: Instances> Dispatcher<I> {
     /// Says what an instance has that was given to it elsewhere.
     pub(super) fn set_present(&mut self, slot: usize, present: u32) {
         for _ in 0..present {
-            self.balancer.add(slot);
+            self.balancer.add(slot, 0);
         }
+    }
+
+    /// Says what [`Dispatcher::presence`] would be at time zero, if none of those present left.
+    pub(super) fn set_presence_origin(&mut self, origin: u64) {
+        self.balancer.set_presence_origin(origin);
+    }
+
+    /// The time that requests were at instances, up to a time by which all who left have left:
+    /// ticks, modulo 2⁶⁴.
+    pub(super) fn presence(&self, now: u64) -> u64 {
+        self.balancer.presence(now)
+    }
+
+    /// Says of each request whose client waits for it when it was due.
+    pub(super) fn in_flight(&self, tally: &Tally, each: &mut dyn FnMut(u64)) {
+        self.instances.in_flight(tally, each);
+        self.queue.dues().for_each(each);
     }
 
     /// Sends no more requests to an instance; it finishes those that it has.
@@ -89,7 +113,7 @@ impl<I: Instances> Dispatcher<I> {
     pub(super) fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
         self.pass(now, tally);
         self.balancer.close(slot);
-        self.balancer.clear(slot);
+        self.balancer.clear(slot, now);
         self.instances.fail(slot, now, tally);
     }
 
@@ -153,7 +177,7 @@ impl<I: Instances> Dispatcher<I> {
     #[inline(never)]
     fn pass_queued(&mut self, now: u64, tally: &mut Tally) {
         while let Some((slot, at)) = self.instances.leave(now, tally) {
-            self.balancer.remove(slot);
+            self.balancer.remove(slot, at);
             if !self.queue.is_empty() {
                 self.dispatch(at, tally);
             }
@@ -175,7 +199,7 @@ impl<I: Instances> Dispatcher<I> {
 
     #[inline(always)]
     fn accept(&mut self, slot: usize, request: Request, now: u64, tally: &mut Tally) {
-        let present = self.balancer.add(slot);
+        let present = self.balancer.add(slot, now);
         self.instances.accept(slot, request, present, now, tally);
     }
 }

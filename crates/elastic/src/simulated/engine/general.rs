@@ -4,8 +4,11 @@
 //! As on the fast path ([`super::lanes`]) a request's departure is known when an instance accepts
 //! it: first come first served, each core knows when it is free; and so it is known whether its
 //! client will have given up before. What is looked at again is only the head of each core, in
-//! [`Departures`]. Requests are counted when they are accepted; where instances can fail, when
-//! they leave.
+//! [`Departures`]. Requests are handed to the tally when they are accepted; where instances can
+//! fail, when they leave.
+//!
+//! A core goes on with a request whose client has given up; one that no core has begun by then
+//! leaves, and costs no work.
 
 use super::balancer::Balancer;
 use super::departures::{Departures, LATEST};
@@ -16,7 +19,9 @@ use super::{Rules, scaled};
 use std::collections::VecDeque;
 
 /// What a core has instead of a head without one.
-const NONE: Held = Held { due: 0, at: u64::MAX, work: 0 };
+const NONE: Held = Held { due: 0, at: u64::MAX };
+/// Instead of when it was due, of a request that was counted as lost, and is still worked on.
+const GIVEN_UP: u64 = u64::MAX;
 
 /// A request at a core.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +29,6 @@ struct Held {
     due: u64,
     /// When it leaves.
     at: u64,
-    work: u64,
 }
 
 /// The state of all instances.
@@ -40,8 +44,9 @@ pub(super) struct General {
     behind: Vec<VecDeque<Held>>,
     /// Of each core its instance.
     slots: Vec<usize>,
-    /// Of each instance.
+    /// Of each instance: how slow it is, and the work that it was given since it was opened.
     slowness: Vec<u64>,
+    given: Vec<u64>,
     /// Those at instances whose clients will give up before they are served: when, and where.
     leaving: VecDeque<(u64, usize)>,
 }
@@ -60,12 +65,18 @@ impl General {
             behind: Vec::new(),
             slots: Vec::new(),
             slowness: Vec::new(),
+            given: Vec::new(),
             leaving: VecDeque::new(),
         }
     }
 
-    /// Gives a core what it has had elsewhere, and was counted there: when each request leaves, and
-    /// when the last of them does.
+    /// Says what work an instance was given elsewhere.
+    pub(super) fn set_given(&mut self, slot: usize, given: u64) {
+        self.given[slot] = given;
+    }
+
+    /// Gives a core what it has had elsewhere, and the tally has from there: when each request
+    /// leaves, and when the last of them does.
     pub(super) fn take_over(
         &mut self,
         slot: usize,
@@ -76,7 +87,7 @@ impl General {
         let core = slot * self.cores + core;
         self.free[core] = free;
         for at in leave {
-            self.hold(core, Held { due: at, at, work: 0 });
+            self.hold(core, Held { due: at, at });
         }
     }
 
@@ -90,7 +101,7 @@ impl General {
             let next = self.behind[core].pop_front();
             self.head[core] = next.unwrap_or(NONE);
             match next {
-                Some(next) if next.at <= now => balancer.remove(self.slots[core]),
+                Some(next) if next.at <= now => balancer.remove(self.slots[core], next.at),
                 Some(next) => return self.departures.set(core, Some(next.at)),
                 None => return,
             }
@@ -110,7 +121,6 @@ impl General {
         let gives_up = request.due.saturating_add(self.rules.client_timeout);
         if now.max(self.free[self.first_free(slot)]) >= gives_up {
             self.leaving.push_back((gives_up, slot));
-            tally.lose(Loss::ClientTimeout, 1);
             return;
         }
         let slowness = self.rules.slowdown.at(present, self.slowness[slot]);
@@ -126,7 +136,8 @@ impl General {
         let core = self.first_free(slot);
         let work = scaled(request.service, slowness);
         let at = (now.max(self.free[core]) + work).min(LATEST);
-        let held = Held { due: request.due, at, work };
+        let held = Held { due: request.due, at };
+        self.given[slot] += work;
         self.free[core] = at;
         self.hold(core, held);
         held
@@ -162,15 +173,17 @@ impl General {
     }
 }
 
-/// Counts a request that an instance served: in time, or for nobody.
+/// Counts a request that an instance serves: in time, or for nobody.
 #[inline(always)]
 fn count(rules: &Rules, held: Held, tally: &mut Tally) {
-    let response = held.at - held.due;
-    if response > rules.client_timeout {
-        tally.work += held.work;
-        tally.lose(Loss::ClientTimeout, 1);
+    let Held { due, at } = held;
+    if due == GIVEN_UP {
+        return;
+    }
+    if at - due > rules.client_timeout {
+        tally.lose_at(Loss::ClientTimeout, due, due + rules.client_timeout);
     } else {
-        tally.serve(response, held.work);
+        tally.serve_at(due, at);
     }
 }
 
@@ -178,6 +191,7 @@ impl Instances for General {
     fn grow(&mut self, slots: usize) {
         if slots > self.slowness.len() {
             self.slowness.resize(slots, super::ONE);
+            self.given.resize(slots, 0);
             self.free.resize(slots * self.cores, 0);
             self.head.resize(slots * self.cores, NONE);
             self.behind.resize(slots * self.cores, VecDeque::new());
@@ -191,6 +205,7 @@ impl Instances for General {
             self.free[core] = now;
         }
         self.slowness[slot] = slowness;
+        self.given[slot] = 0;
     }
 
     fn set_slowness(&mut self, slot: usize, slowness: u64) {
@@ -198,17 +213,20 @@ impl Instances for General {
     }
 
     fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
+        self.given[slot] = self.worked(slot, now);
         for core in self.cores_of(slot) {
             let head = Some(std::mem::replace(&mut self.head[core], NONE));
             let has_it = head.into_iter().filter(|head| head.at != NONE.at);
-            for held in has_it.chain(self.behind[core].drain(..)) {
+            let left = has_it.chain(self.behind[core].drain(..));
+            for held in left.filter(|held| held.due != GIVEN_UP) {
                 tally.lose(self.rules.fails_as(held.due, now), 1);
             }
             self.free[core] = now;
             self.departures.set(core, None);
         }
-        // Those whose clients would have given up were counted as that, and are.
+        let before = self.leaving.len();
         self.leaving.retain(|&(_, of)| of != slot);
+        tally.lose(Loss::InstanceFailed, (before - self.leaving.len()) as u64);
     }
 
     fn done_at(&self, slot: usize) -> u64 {
@@ -216,11 +234,36 @@ impl Instances for General {
         cores.iter().copied().max().unwrap_or(0)
     }
 
-    fn backlog(&self, now: u64) -> u64 {
-        if self.rules.can_fail {
-            return 0;
+    fn worked(&self, slot: usize, now: u64) -> u64 {
+        let cores = self.free.get(self.cores_of(slot)).unwrap_or_default();
+        let backlog: u64 = cores.iter().map(|at| at.saturating_sub(now)).sum();
+        // It was given all that keeps its cores from being free.
+        self.given.get(slot).map_or(0, |given| given - backlog)
+    }
+
+    fn settle(&mut self, now: u64, tally: &mut Tally) {
+        let timeout = self.rules.client_timeout;
+        if !self.rules.can_fail || timeout == u64::MAX {
+            return;
         }
-        self.free.iter().map(|at| at.saturating_sub(now)).sum()
+        let heads = self.head.iter_mut().filter(|head| head.at != NONE.at);
+        for held in heads.chain(self.behind.iter_mut().flatten()) {
+            if held.due != GIVEN_UP && now - held.due >= timeout {
+                held.due = GIVEN_UP;
+                tally.lose(Loss::ClientTimeout, 1);
+            }
+        }
+    }
+
+    fn in_flight(&self, tally: &Tally, each: &mut dyn FnMut(u64)) {
+        self.leaving.iter().for_each(|(at, _)| each(at - self.rules.client_timeout));
+        if self.rules.can_fail {
+            let heads = self.head.iter().filter(|head| head.at != NONE.at);
+            let all = heads.chain(self.behind.iter().flatten());
+            all.filter(|held| held.due != GIVEN_UP).for_each(|held| each(held.due));
+        } else {
+            tally.waiting().for_each(each);
+        }
     }
 
     /// The head of a core that has been served, or one whose client has given up.
@@ -232,6 +275,7 @@ impl Instances for General {
             && served.is_none_or(|(_, served_at)| at < served_at)
         {
             self.leaving.pop_front();
+            tally.lose(Loss::ClientTimeout, 1);
             return Some((slot, at));
         }
         let (core, at) = served?;
@@ -247,8 +291,8 @@ impl Instances for General {
     #[inline(always)]
     fn leave_all(&mut self, now: u64, balancer: &mut Balancer, tally: &mut Tally) {
         let Departures::Few(few) = &mut self.departures else {
-            while let Some((slot, _)) = self.leave(now, tally) {
-                balancer.remove(slot);
+            while let Some((slot, at)) = self.leave(now, tally) {
+                balancer.remove(slot, at);
             }
             return;
         };
@@ -256,7 +300,7 @@ impl Instances for General {
         while come != 0 {
             let core = come.trailing_zeros() as usize;
             come &= come - 1;
-            balancer.remove(self.slots[core]);
+            balancer.remove(self.slots[core], self.head[core].at);
             if self.rules.can_fail || !self.behind[core].is_empty() {
                 self.follow(core, now, balancer, tally);
             } else {
@@ -267,7 +311,8 @@ impl Instances for General {
             && at <= now
         {
             self.leaving.pop_front();
-            balancer.remove(slot);
+            tally.lose(Loss::ClientTimeout, 1);
+            balancer.remove(slot, at);
         }
     }
 
@@ -282,7 +327,7 @@ impl Instances for General {
     fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, tally: &mut Tally) {
         if self.is_plain {
             let held = self.place(slot, request, self.slowness[slot], now);
-            tally.serve(held.at - held.due, held.work);
+            tally.serve_at(held.due, held.at);
         } else {
             self.accept_any(slot, request, present, now, tally);
         }

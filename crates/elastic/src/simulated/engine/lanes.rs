@@ -4,7 +4,8 @@
 //! Nothing is ordered and no event is kept:
 //!
 //! - With first come first served a request's departure is known when it is accepted: it begins
-//!   when it is there and the core that is free first is free. So it is counted at once.
+//!   when it is there and the core that is free first is free. So it is handed to the tally at
+//!   once, which counts it when it has left.
 //! - The balancer needs to know only which requests have left by now. Each core is a *lane* with
 //!   the time at which the request in service leaves, its *head*; all heads are compared with the
 //!   time of an arrival at once ([`super::compare`]). What waits behind the head is in a ring; a
@@ -51,6 +52,10 @@ pub(super) struct Lanes {
     limit: u32,
     /// Service times are multiplied by this over 2³².
     slowness: [u64; PLACES],
+    /// The work that an instance was given since it was opened, ticks of cores.
+    given: [u64; PLACES],
+    /// How long all requests that were accepted stay, modulo 2⁶⁴.
+    residence: u64,
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no such vectors"))]
     has_vectors: bool,
 }
@@ -130,6 +135,8 @@ impl Lanes {
             open: 0,
             limit,
             slowness: [super::ONE; PLACES],
+            given: [0; PLACES],
+            residence: 0,
             has_vectors: with_vectors && has_vectors(),
         }
     }
@@ -140,6 +147,7 @@ impl Lanes {
         self.open |= 1 << slot;
         self.free[slot] = [now, if cores > 1 { now } else { u64::MAX }];
         self.slowness[slot] = slowness;
+        self.given[slot] = 0;
     }
 
     /// Changes the speed of an instance, for requests that it accepts from now on.
@@ -183,9 +191,34 @@ impl Lanes {
         head.into_iter().chain(behind.map(move |place| self.rings[lane][place % RING]))
     }
 
-    /// Work that was accepted and is not yet done at a time, ticks of cores.
-    pub(super) fn backlog(&self, now: u64) -> u64 {
-        (0..SLOTS).flat_map(|slot| self.free(slot)).map(|at| at.saturating_sub(now)).sum()
+    /// The work that an instance was given since it was opened.
+    pub(super) fn given(&self, slot: usize) -> u64 {
+        self.given.get(slot).copied().unwrap_or(0)
+    }
+
+    /// The work that an instance has done since it was opened, up to a time, ticks of cores.
+    pub(super) fn worked(&self, slot: usize, now: u64) -> u64 {
+        // It was given all that keeps its cores from being free.
+        self.given(slot) - self.free(slot).map(|at| at.saturating_sub(now)).sum::<u64>()
+    }
+
+    /// The time that requests were at instances, up to a time by which all who left have left:
+    /// ticks, modulo 2⁶⁴.
+    pub(super) fn presence(&self, now: u64) -> u64 {
+        let (count, leave) = self.departures();
+        self.residence.wrapping_sub(leave).wrapping_add(count.wrapping_mul(now))
+    }
+
+    /// How many requests there are, and when they leave, summed up modulo 2⁶⁴.
+    fn departures(&self) -> (u64, u64) {
+        let all = (0..SLOTS).flat_map(|slot| [0, 1].map(|core| (slot, core)));
+        let leave = all.flat_map(|(slot, core)| self.held(slot, core));
+        leave.fold((0, 0), |(count, sum), at| (count + 1, at.wrapping_add(sum)))
+    }
+
+    /// What [`Lanes::presence`] would be at time zero, if none of those present left.
+    pub(super) fn presence_origin(&self) -> u64 {
+        self.residence.wrapping_sub(self.departures().1)
     }
 
     /// The time of a lane's head, where it has one.
@@ -255,7 +288,8 @@ impl Lanes {
         let last = due.len() - 1;
         let mut live: Live<C> = self.live.by();
         let mut left = live.heads.come(self.relative(first)) & live.busy;
-        let (mut sums, counts) = tally.running();
+        let residence = tally.residence();
+        let (mut sums, counts, later) = tally.running();
         let mut lost = 0;
         for (index, (&t, &service)) in due.iter().zip(service).enumerate() {
             let next = due[(index + 1).min(last)];
@@ -263,12 +297,14 @@ impl Lanes {
             self.leave(&mut live, left, t, next, &mut come);
             left = come & live.busy;
             match self.place(&mut live, t, service, next, &mut left) {
-                Some((response, work)) => sums.serve(counts, response, work),
+                Some(at) => sums.serve(counts, later, t, at),
                 None => lost += 1,
             }
         }
         tally.resume(sums);
         tally.lose(Loss::NoSlot, lost);
+        let more = tally.residence().wrapping_sub(residence);
+        self.residence = self.residence.wrapping_add(more);
         self.live = live.by();
     }
 
@@ -326,8 +362,8 @@ impl Lanes {
         }
     }
 
-    /// Gives a request to the first instance with the fewest: its response time and work. None
-    /// where all are full.
+    /// Gives a request to the first instance with the fewest: when it leaves. None where all are
+    /// full.
     #[inline(always)]
     fn place<C: Compare>(
         &mut self,
@@ -336,7 +372,7 @@ impl Lanes {
         service: u64,
         next: u64,
         left: &mut u64,
-    ) -> Option<(u64, u64)> {
+    ) -> Option<u64> {
         let (among, fewest) = live.least(self.open);
         if fewest == self.limit {
             return None;
@@ -348,6 +384,7 @@ impl Lanes {
         let work = super::scaled(service, self.slowness[slot]);
         let at = free.max(t) + work;
         self.free[slot][core] = at;
+        self.given[slot] += work;
         live.add(slot);
         let lane = slot + core * SLOTS;
         let bit = 1_u64 << lane;
@@ -362,7 +399,7 @@ impl Lanes {
             self.wait(lane, free, at);
             live.waiting |= bit;
         }
-        Some((at - t, work))
+        Some(at)
     }
 
     /// A request waits in a lane, where all before it are done at `free`.

@@ -1,7 +1,7 @@
 //! Engines: requests in, response times and losses out.
 //!
-//! All of them know a request's departure when it is accepted, and give the same figures on what
-//! several can run; [`Engine::new`] takes the fastest.
+//! Most of them know a request's departure when it is accepted; the tally counts it when it has
+//! left. All give the same figures on what several can run; [`Engine::new`] takes the fastest.
 
 mod balancer;
 mod compare;
@@ -122,7 +122,9 @@ impl Rules {
     }
 }
 
-/// Service times by the number of requests that an instance has: factors over [`ONE`].
+/// Service times by the number of requests that an instance has: factors over [`ONE`]. First come
+/// first served, the number when a request comes counts for all its service; where requests share
+/// the cores, the number at each moment does.
 #[derive(Debug, Clone, Default)]
 pub struct Slowdown {
     /// For 1, 2, … requests; the last for all above.
@@ -261,6 +263,7 @@ impl Engine {
                 continue;
             }
             path.open(slot, lanes.slowness(slot), 0, &mut nothing);
+            path.instances.set_given(slot, lanes.given(slot));
             path.set_present(slot, lanes.present(slot));
             for (core, free) in lanes.free(slot).enumerate() {
                 path.instances.take_over(slot, core, free, lanes.held(slot, core));
@@ -269,6 +272,7 @@ impl Engine {
                 path.close(slot);
             }
         }
+        path.set_presence_origin(lanes.presence_origin());
         path
     }
 
@@ -297,10 +301,31 @@ impl Engine {
             of.instances.done_at(slot))
     }
 
-    /// Work that was counted and is not yet done, ticks of cores.
+    /// The work that an instance has done since it was opened, ticks of cores. `now` is the time
+    /// up to which [`Engine::pass`] went last.
     #[must_use]
-    pub fn backlog(&self, now: u64) -> u64 {
-        on_path!(&self.path, of => of.backlog(now), of.backlog(now), of.instances.backlog(now))
+    pub fn worked(&self, slot: usize, now: u64) -> u64 {
+        on_path!(&self.path, of => of.worked(slot, now), of.worked(slot, now),
+            of.instances.worked(slot, now))
+    }
+
+    /// The time that requests were at instances since the beginning, ticks modulo 2⁶⁴: differences
+    /// over a time are what counts. `now` is the time up to which [`Engine::pass`] went last.
+    #[must_use]
+    pub fn presence(&self, now: u64) -> u64 {
+        on_path!(&self.path, of => of.presence(now), of.presence(now), of.presence(now))
+    }
+
+    /// Ends a stretch of time at which [`Engine::pass`] and the tally's horizon are: counts clients
+    /// who have given up by now.
+    pub fn settle(&mut self, now: u64, tally: &mut Tally) {
+        on_path!(&mut self.path, _of => {}, {}, _of.instances.settle(now, tally));
+    }
+
+    /// Says of each request that has neither been served nor lost when it was due.
+    pub fn in_flight(&self, tally: &Tally, each: &mut dyn FnMut(u64)) {
+        on_path!(&self.path, _of => tally.waiting().for_each(each),
+            tally.waiting().for_each(each), _of.in_flight(tally, each));
     }
 
     /// Ends an instance at once: what it has is lost. Only by rules under which instances can fail.

@@ -35,6 +35,11 @@ impl Queue {
         self.waiting.len()
     }
 
+    /// When those that wait were due.
+    pub(super) fn dues(&self) -> impl Iterator<Item = u64> + '_ {
+        self.waiting.iter().map(|request| request.due)
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()

@@ -27,6 +27,10 @@ pub(super) struct Recursion {
     instances: Vec<Instance>,
     cores: usize,
     now: u64,
+    /// How long all requests that were accepted wait for a core, modulo 2⁶⁴.
+    waits: u64,
+    /// The work of instances that were there before others at their places.
+    worked_before: u64,
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no such vectors"))]
     has_vectors: bool,
 }
@@ -37,6 +41,8 @@ struct Instance {
     /// and leaves come last.
     losers: Vec<u64>,
     slowness: u64,
+    /// The work that it was given, ticks of cores.
+    given: u64,
     starts: Starts,
 }
 
@@ -53,7 +59,7 @@ impl Instance {
             (winners[node], losers[node]) = (one.min(other), one.max(other));
         }
         losers[0] = winners[1];
-        Self { losers, slowness, starts: Starts::new() }
+        Self { losers, slowness, given: 0, starts: Starts::new() }
     }
 
     /// When the core that is free first is free, and which it is.
@@ -81,6 +87,12 @@ impl Instance {
     /// When each core is free.
     fn free(&self) -> impl Iterator<Item = u64> + '_ {
         self.losers.iter().filter(|&&key| key != NEVER).map(|key| key >> CORE_BITS)
+    }
+
+    /// The work that it has done up to a time, ticks of cores.
+    fn worked(&self, now: u64) -> u64 {
+        // It was given all that keeps its cores from being free.
+        self.given - self.free().map(|at| at.saturating_sub(now)).sum::<u64>()
     }
 
     /// Cores that are busy, and requests that wait for one.
@@ -130,9 +142,15 @@ impl Starts {
 
     /// How many are after a time.
     fn after(&self, now: u64) -> usize {
+        self.all_after(now).count()
+    }
+
+    /// Those that are after a time, the last first.
+    fn all_after(&self, now: u64) -> impl Iterator<Item = u64> + '_ {
         let mask = self.ring.len() - 1;
-        let last_first = (0..self.len).rev().map(|place| self.ring[(self.first + place) & mask]);
-        last_first.take_while(|&start| start > now).count()
+        let last_first =
+            (0..self.len).rev().map(move |place| self.ring[(self.first + place) & mask]);
+        last_first.take_while(move |&start| start > now)
     }
 }
 
@@ -141,7 +159,8 @@ impl Recursion {
     pub(super) fn new(rules: &Rules, chance: Stream) -> Self {
         let balancer = Balancer::new(rules.choice, None, chance);
         let (cores, has_vectors) = (rules.cores as usize, has_vectors());
-        Self { balancer, instances: Vec::new(), cores, now: 0, has_vectors }
+        let (waits, worked_before) = (0, 0);
+        Self { balancer, instances: Vec::new(), cores, now: 0, waits, worked_before, has_vectors }
     }
 
     /// Begins to send requests to an instance that has none.
@@ -149,6 +168,7 @@ impl Recursion {
         let cores = self.cores;
         let known = self.instances.len();
         self.instances.extend((known..=slot).map(|_| Instance::free_from(cores, 0, super::ONE)));
+        self.worked_before = self.worked_before.wrapping_add(self.instances[slot].given);
         self.instances[slot] = Instance::free_from(cores, now, slowness);
         self.balancer.open_by_speed(slot, slowness);
     }
@@ -173,9 +193,18 @@ impl Recursion {
         self.instances.get(slot).and_then(|of| of.free().max()).unwrap_or(0)
     }
 
-    /// Work that was counted and is not yet done at a time, ticks of cores.
-    pub(super) fn backlog(&self, now: u64) -> u64 {
-        self.instances.iter().flat_map(Instance::free).map(|at| at.saturating_sub(now)).sum()
+    /// The work that an instance has done since it was opened, up to a time, ticks of cores.
+    pub(super) fn worked(&self, slot: usize, now: u64) -> u64 {
+        self.instances.get(slot).map_or(0, |of| of.worked(now))
+    }
+
+    /// The time that requests were at instances, up to a time, ticks modulo 2⁶⁴: in service, as
+    /// long as they were worked on, and waiting.
+    pub(super) fn presence(&self, now: u64) -> u64 {
+        let worked = self.instances.iter().map(|of| of.worked(now)).fold(0, u64::wrapping_add);
+        let waiting = self.instances.iter().flat_map(|of| of.starts.all_after(now));
+        let still = waiting.map(|start| start - now).fold(0, u64::wrapping_add);
+        self.worked_before.wrapping_add(worked).wrapping_add(self.waits).wrapping_sub(still)
     }
 
     /// Lets time pass without a request.
@@ -204,8 +233,8 @@ impl Recursion {
     #[inline(always)]
     fn offer_by(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
         tally.offered += due.len() as u64;
-        let (mut sums, counts) = tally.running();
-        let mut lost = 0;
+        let (mut sums, counts, later) = tally.running();
+        let (mut lost, mut waits) = (0, self.waits);
         for (&now, &service) in due.iter().zip(service) {
             let Some(slot) = self.balancer.choose() else {
                 lost += 1;
@@ -218,10 +247,13 @@ impl Recursion {
             let at = start.saturating_add(work).min(LATEST);
             instance.replace(core, at);
             instance.starts.push(start, now);
-            sums.serve(counts, at - now, work);
+            instance.given += at - start;
+            waits = waits.wrapping_add(start - now);
+            sums.serve(counts, later, now, at);
         }
         tally.resume(sums);
         tally.lose(Loss::NoSlot, lost);
+        self.waits = waits;
         self.now = due.last().copied().unwrap_or(self.now);
     }
 }

@@ -4,9 +4,11 @@
 //! requests on c cores at the rate min(1, c / n). A request leaves when that clock has gone on by
 //! its service time (virtual time; S. F. Yashkov, *Processor-sharing queues*, Queueing Systems 2,
 //! 1987). So an arrival changes only when the first of an instance leaves, not the order of the
-//! others, and only the first is kept among the [`Departures`].
+//! others, and only the first is kept among the [`Departures`]. Where service is slower the more
+//! requests an instance has, its clock is, for all that it has.
 //!
-//! Requests are counted when they leave: until then it is not known when that will be.
+//! Requests are counted when they leave: until then it is not known when that will be. Those whose
+//! clients have given up before are worked on to their end.
 
 use super::departures::Departures;
 use super::dispatch::Instances;
@@ -19,9 +21,12 @@ use super::{Rules, scaled};
 struct Held {
     /// The instance's own time at which it leaves.
     leaves: f64,
+    /// When it was due; [`GIVEN_UP`] where its client has given up, and that was counted.
     due: u64,
-    work: u64,
 }
+
+/// Instead of when it was due, of a request that was counted as lost, and is still worked on.
+const GIVEN_UP: u64 = u64::MAX;
 
 /// An instance.
 #[derive(Debug, Clone)]
@@ -34,13 +39,17 @@ struct Instance {
     slowness: u64,
     /// When the last one left.
     done_at: u64,
+    /// The work that it has done since it was opened, ticks of cores.
+    worked: u64,
 }
 
-/// How fast an instance's own clock runs with so many requests, and one over it.
+/// How fast an instance's own clock runs with so many requests, one over it, and how many cores
+/// work.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     rate: f64,
     slower: f64,
+    busy: u64,
 }
 
 /// The state of all instances.
@@ -53,20 +62,19 @@ pub(super) struct Sharing {
 }
 
 impl Pace {
-    fn of(cores: u32, present: usize) -> Self {
-        let (cores, present) = (f64::from(cores), present as f64);
-        if present > cores {
-            Self { rate: cores / present, slower: present / cores }
-        } else {
-            Self { rate: 1.0, slower: 1.0 }
-        }
+    fn of(rules: &Rules, present: usize) -> Self {
+        let busy = (present as u64).min(u64::from(rules.cores));
+        let shared = (present as f64 / f64::from(rules.cores)).max(1.0);
+        let count = u32::try_from(present).unwrap_or(u32::MAX);
+        let slower = shared * rules.slowdown.at(count, super::ONE) as f64 / super::ONE as f64;
+        Self { rate: 1.0 / slower, slower, busy }
     }
 }
 
 impl Sharing {
     /// No instance is open.
     pub(super) fn new(rules: &Rules) -> Self {
-        let paces = vec![Pace::of(rules.cores, 0)];
+        let paces = vec![Pace::of(rules, 0)];
         Self { rules: rules.clone(), first: Departures::new(), instances: Vec::new(), paces }
     }
 
@@ -74,7 +82,9 @@ impl Sharing {
     #[inline(always)]
     fn bring(&mut self, slot: usize, now: u64) {
         let of = &mut self.instances[slot];
-        of.own += float(now - of.at) * self.paces[of.held.len()].rate;
+        let pace = self.paces[of.held.len()];
+        of.own += float(now - of.at) * pace.rate;
+        of.worked += (now - of.at) * pace.busy;
         of.at = now;
     }
 
@@ -111,7 +121,8 @@ impl Instances for Sharing {
     fn grow(&mut self, slots: usize) {
         if slots > self.instances.len() {
             let slowness = super::ONE;
-            let idle = Instance { own: 0.0, at: 0, held: Vec::new(), slowness, done_at: 0 };
+            let idle =
+                Instance { own: 0.0, at: 0, held: Vec::new(), slowness, done_at: 0, worked: 0 };
             self.instances.resize(slots, idle);
             self.first.grow(slots);
         }
@@ -120,7 +131,7 @@ impl Instances for Sharing {
     fn open(&mut self, slot: usize, slowness: u64, now: u64) {
         let instance = &mut self.instances[slot];
         (instance.own, instance.at, instance.done_at) = (0.0, now, now);
-        instance.slowness = slowness;
+        (instance.slowness, instance.worked) = (slowness, 0);
     }
 
     fn set_slowness(&mut self, slot: usize, slowness: u64) {
@@ -128,7 +139,9 @@ impl Instances for Sharing {
     }
 
     fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
-        for held in self.instances[slot].held.drain(..) {
+        self.bring(slot, now);
+        let held = self.instances[slot].held.drain(..);
+        for held in held.filter(|held| held.due != GIVEN_UP) {
             tally.lose(self.rules.fails_as(held.due, now), 1);
         }
         self.first.set(slot, None);
@@ -138,26 +151,44 @@ impl Instances for Sharing {
         self.instances.get(slot).map_or(0, |of| of.done_at)
     }
 
-    /// None: work is counted when it is done.
-    fn backlog(&self, _: u64) -> u64 {
-        0
+    fn worked(&self, slot: usize, now: u64) -> u64 {
+        self.instances
+            .get(slot)
+            .map_or(0, |of| of.worked + now.saturating_sub(of.at) * self.paces[of.held.len()].busy)
+    }
+
+    fn settle(&mut self, now: u64, tally: &mut Tally) {
+        let timeout = self.rules.client_timeout;
+        if timeout == u64::MAX {
+            return;
+        }
+        for held in self.instances.iter_mut().flat_map(|of| &mut of.held) {
+            if held.due != GIVEN_UP && now - held.due >= timeout {
+                held.due = GIVEN_UP;
+                tally.lose(Loss::ClientTimeout, 1);
+            }
+        }
+    }
+
+    fn in_flight(&self, _: &Tally, each: &mut dyn FnMut(u64)) {
+        let held = self.instances.iter().flat_map(|of| &of.held);
+        held.filter(|held| held.due != GIVEN_UP).for_each(|held| each(held.due));
     }
 
     #[inline(always)]
-    fn accept(&mut self, slot: usize, request: Request, present: u32, now: u64, _: &mut Tally) {
+    fn accept(&mut self, slot: usize, request: Request, _: u32, now: u64, _: &mut Tally) {
         self.bring(slot, now);
         let of = &mut self.instances[slot];
-        let slowness = self.rules.slowdown.at(present, of.slowness);
-        let work = scaled(request.service, slowness);
+        let work = scaled(request.service, of.slowness);
         let leaves = of.own + float(work);
         // Of those that leave at once the one that came first goes first.
         let mut place = of.held.len();
         while place > 0 && of.held[place - 1].leaves <= leaves {
             place -= 1;
         }
-        of.held.insert(place, Held { leaves, due: request.due, work });
+        of.held.insert(place, Held { leaves, due: request.due });
         if of.held.len() == self.paces.len() {
-            self.paces.push(Pace::of(self.rules.cores, of.held.len()));
+            self.paces.push(Pace::of(&self.rules, of.held.len()));
         }
         self.plan(slot);
     }
@@ -174,12 +205,13 @@ impl Instances for Sharing {
             of.own = 0.0;
         }
         self.plan(slot);
-        let response = at - first.due;
-        if response > self.rules.client_timeout {
-            tally.work += first.work;
-            tally.lose(Loss::ClientTimeout, 1);
-        } else {
-            tally.serve(response, first.work);
+        if first.due != GIVEN_UP {
+            let response = at - first.due;
+            if response > self.rules.client_timeout {
+                tally.lose(Loss::ClientTimeout, 1);
+            } else {
+                tally.serve(response);
+            }
         }
         Some((slot, at))
     }

@@ -4,8 +4,15 @@
 //! Times are in ticks of [`TICK_NS`] nanoseconds. A bucket of ticks is a bucket of nanoseconds too,
 //! as 64 is a power of two and a histogram halves its resolution with each doubling: nothing is
 //! rounded twice.
+//!
+//! An engine may know how a request ends long before it does. A tally counts what ends by its
+//! *horizon*, the end of the present tick, at once; what ends after it waits in a heap until the
+//! horizon has come that far. So a tick counts the answers that were given in it, and nothing that
+//! was only going to happen.
 
 use plimsoll_stats::Histogram;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A tick of the simulated clock, nanoseconds.
 pub const TICK_NS: u64 = 64;
@@ -22,7 +29,7 @@ const BUCKETS: usize = 1 << 15;
 const _: () = assert!(ONES + DOUBLINGS * HALF <= BUCKETS);
 
 /// Why a request was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Loss {
     /// No instance had a place, and there is no queue.
@@ -60,17 +67,15 @@ impl Loss {
     }
 }
 
-/// Counts of a stretch of time, by when requests were due.
+/// Counts of a stretch of time: requests that were due in it, and those that ended in it.
 #[derive(Clone)]
 pub struct Tally {
     /// Requests due.
     pub offered: u64,
     /// Requests that were lost, by [`Loss`].
     pub lost: [u64; Loss::ALL.len()],
-    /// Requests that were counted as served.
+    /// Requests that were served.
     pub served: u64,
-    /// Service that was given to requests, ticks.
-    pub work: u64,
     /// Response times of the served ones: their sum, and the least and greatest.
     pub sum: u64,
     /// The least; the greatest number where there is none.
@@ -78,6 +83,7 @@ pub struct Tally {
     /// The greatest.
     pub max: u64,
     counts: Box<[u32; BUCKETS]>,
+    later: Later,
 }
 
 impl Default for Tally {
@@ -85,27 +91,68 @@ impl Default for Tally {
         let counts = vec![0; BUCKETS].into_boxed_slice();
         let counts = counts.try_into().unwrap_or_else(|_| unreachable!("of that length"));
         let lost = [0; Loss::ALL.len()];
-        Self { offered: 0, lost, served: 0, work: 0, sum: 0, min: u64::MAX, max: 0, counts }
+        let later = Later { horizon: u64::MAX, ends: BinaryHeap::new(), residence: 0 };
+        Self { offered: 0, lost, served: 0, sum: 0, min: u64::MAX, max: 0, counts, later }
+    }
+}
+
+/// How a request is going to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    at: u64,
+    due: u64,
+    /// What it is lost to; `None` where it is served.
+    loss: Option<Loss>,
+}
+
+/// Requests whose end is known and lies after the horizon.
+#[derive(Clone)]
+pub(super) struct Later {
+    horizon: u64,
+    /// The earliest first.
+    ends: BinaryHeap<Reverse<End>>,
+    /// The response times of all that were ever put here to be served, summed up modulo 2⁶⁴.
+    residence: u64,
+}
+
+impl Later {
+    /// Keeps a request that is served after the horizon.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn serve(&mut self, due: u64, at: u64) {
+        self.residence = self.residence.wrapping_add(at - due);
+        self.ends.push(Reverse(End { at, due, loss: None }));
     }
 }
 
 /// What is summed up over served requests: in registers while requests are offered.
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
+    /// What ends later is not counted yet.
+    horizon: u64,
     served: u64,
-    work: u64,
     sum: u64,
     min: u64,
     max: u64,
 }
 
 impl Sums {
-    /// Counts one that was accepted and is, or will be, served.
+    /// Counts one that is served at a time, or keeps it until then.
     #[inline(always)]
-    pub(super) fn serve(&mut self, counts: &mut [u32; BUCKETS], response: u64, work: u64) {
-        let response = response.min(GREATEST);
+    pub(super) fn serve(
+        &mut self,
+        counts: &mut [u32; BUCKETS],
+        later: &mut Later,
+        due: u64,
+        at: u64,
+    ) {
+        // Seldom, as most of a tick's requests are served in it.
+        if at > self.horizon {
+            later.serve(due, at);
+            return;
+        }
+        let response = (at - due).min(GREATEST);
         self.served += 1;
-        self.work += work;
         self.sum += response;
         self.min = self.min.min(response);
         self.max = self.max.max(response);
@@ -129,30 +176,76 @@ impl Tally {
         self.lost[why as usize] += count;
     }
 
-    /// Counts one that was accepted and is, or will be, served.
+    /// Counts one that is served now.
     #[inline]
-    pub fn serve(&mut self, response: u64, work: u64) {
+    pub fn serve(&mut self, response: u64) {
         let response = response.min(GREATEST);
         self.served += 1;
-        self.work += work;
         self.sum += response;
         self.min = self.min.min(response);
         self.max = self.max.max(response);
         self.counts[bucket_of(response) % BUCKETS] += 1;
     }
 
+    /// Counts one that is served at a time, or keeps it until then.
+    #[inline]
+    pub(super) fn serve_at(&mut self, due: u64, at: u64) {
+        if at > self.later.horizon {
+            self.later.serve(due, at);
+        } else {
+            self.serve(at - due);
+        }
+    }
+
+    /// Counts one that is lost at a time, or keeps it until then.
+    #[inline]
+    pub(super) fn lose_at(&mut self, why: Loss, due: u64, at: u64) {
+        if at > self.later.horizon {
+            self.later.ends.push(Reverse(End { at, due, loss: Some(why) }));
+        } else {
+            self.lose(why, 1);
+        }
+    }
+
+    /// Moves the horizon on, and counts what has ended by then. Without a horizon all is counted
+    /// as soon as it is known.
+    pub fn until(&mut self, horizon: u64) {
+        self.later.horizon = horizon;
+        while let Some(Reverse(end)) = self.later.ends.peek().copied()
+            && end.at <= horizon
+        {
+            self.later.ends.pop();
+            match end.loss {
+                None => self.serve(end.at - end.due),
+                Some(why) => self.lose(why, 1),
+            }
+        }
+    }
+
+    /// When the requests were due whose end is known and lies after the horizon.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
+        self.later.ends.iter().map(|Reverse(end)| end.due)
+    }
+
+    /// The response times of all that were taken in to be served, now or later, modulo 2⁶⁴. Only
+    /// differences mean anything.
+    pub(super) fn residence(&self) -> u64 {
+        self.sum.wrapping_add(self.later.residence)
+    }
+
     /// What to count with, until [`Tally::resume`].
     #[inline(always)]
-    pub(super) fn running(&mut self) -> (Sums, &mut [u32; BUCKETS]) {
-        let Self { served, work, sum, min, max, .. } = *self;
-        (Sums { served, work, sum, min, max }, &mut *self.counts)
+    pub(super) fn running(&mut self) -> (Sums, &mut [u32; BUCKETS], &mut Later) {
+        let Self { served, sum, min, max, .. } = *self;
+        let horizon = self.later.horizon;
+        (Sums { horizon, served, sum, min, max }, &mut *self.counts, &mut self.later)
     }
 
     /// Takes back what was counted.
     #[inline(always)]
     pub(super) fn resume(&mut self, sums: Sums) {
-        let Sums { served, work, sum, min, max } = sums;
-        (self.served, self.work, self.sum) = (served, work, sum);
+        let Sums { horizon: _, served, sum, min, max } = sums;
+        (self.served, self.sum) = (served, sum);
         (self.min, self.max) = (min, max);
     }
 
@@ -180,7 +273,7 @@ impl Tally {
                 counts.fill(0);
             }
         }
-        (self.offered, self.served, self.work, self.sum) = (0, 0, 0, 0);
+        (self.offered, self.served, self.sum) = (0, 0, 0);
         self.lost = [0; Loss::ALL.len()];
         (self.min, self.max) = (u64::MAX, 0);
     }
@@ -210,7 +303,7 @@ mod tests {
             let (mut tally, mut drained, mut direct) =
                 (Tally::default(), Histogram::new(), Histogram::new());
             for &t in &ticks {
-                tally.serve(t, 0);
+                tally.serve(t);
                 direct.record(t.min(GREATEST) * TICK_NS);
             }
             tally.drain_into(&mut drained);
@@ -220,6 +313,33 @@ mod tests {
             };
             prop_assert_eq!(buckets(&drained), buckets(&direct));
             prop_assert_eq!(tally.max, 0);
+        }
+
+        #[test]
+        fn what_ends_later_is_counted_then(
+            ends in prop::collection::vec((0u64..1000, 0u64..1000, any::<bool>()), 0..100),
+            mut horizons in prop::collection::vec(0u64..2500, 1..10),
+        ) {
+            horizons.sort_unstable();
+            let mut tally = Tally::default();
+            tally.until(0);
+            for &(due, response, is_served) in &ends {
+                match is_served {
+                    true => tally.serve_at(due, due + response),
+                    false => tally.lose_at(Loss::ClientTimeout, due, due + response),
+                }
+            }
+            for horizon in horizons {
+                tally.until(horizon);
+                let by = |is: bool| {
+                    let ended = ends.iter().filter(|of| of.2 == is && of.0 + of.1 <= horizon);
+                    ended.fold((0, 0), |(count, sum), of| (count + 1, sum + of.1))
+                };
+                prop_assert_eq!((tally.served, tally.sum), by(true));
+                prop_assert_eq!(tally.lost[Loss::ClientTimeout as usize], by(false).0);
+                let left = ends.len() as u64 - by(true).0 - by(false).0;
+                prop_assert_eq!(tally.waiting().count() as u64, left);
+            }
         }
     }
 }

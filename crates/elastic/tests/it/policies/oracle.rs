@@ -12,7 +12,7 @@ fn scene(given: &[(&str, &str)]) -> Scene {
 }
 
 fn needed(rate: f64) -> u32 {
-    Demand::new(&facts()).instances(rate, 1.0)
+    Demand::new(&facts()).instances(rate, 1.0).unwrap()
 }
 
 #[test]

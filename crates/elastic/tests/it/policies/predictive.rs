@@ -144,8 +144,8 @@ fn as_many_are_wanted_as_the_model_says() {
     let demand = Demand::new(&facts());
     let trend = [("forecast", "trend"), ("down_window", "10m")];
     let mut scene = Scene::new("predictive", &trend).ticks_of(300.0);
-    let busy = demand.instances(300.0 * 1.1, 1.0);
-    let calm = demand.instances(100.0 * 1.1, 1.0);
+    let busy = demand.instances(300.0 * 1.1, 1.0).unwrap();
+    let calm = demand.instances(100.0 * 1.1, 1.0).unwrap();
     assert_eq!(scene.see(Rate, 300.0), busy);
     let mut other = Scene::new("predictive", &trend).with(15).ticks_of(300.0);
     // The fifteen that were there are ten minutes old in the third.

@@ -8,7 +8,7 @@ use plimsoll_elastic::observation::Metric::{Lost, Rate, Response};
 const PLAIN: [(&str, &str); 2] = [("headroom", "0"), ("down_window", "0s")];
 
 fn needed(rate: f64) -> u32 {
-    Demand::new(&facts()).instances(rate, 1.0)
+    Demand::new(&facts()).instances(rate, 1.0).unwrap()
 }
 
 /// A tick at 200/s with a response time: for which rate it is taken.
@@ -27,7 +27,7 @@ fn it_is_the_models_number() {
     assert!(needed(300.0) >= 11 && needed(300.0) <= 14, "10.5 are saturated");
     let mut fast = Scene::new("slo", &PLAIN);
     fast.instances.iter_mut().for_each(|of| of.speed = 2.0);
-    assert_eq!(fast.see(Rate, 300.0), Demand::new(&facts()).instances(300.0, 2.0));
+    assert_eq!(Some(fast.see(Rate, 300.0)), Demand::new(&facts()).instances(300.0, 2.0));
 }
 
 #[test]

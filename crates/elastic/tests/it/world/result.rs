@@ -22,7 +22,7 @@ fn again(result: &PolicyResult) -> PolicyResult {
 #[test]
 fn figures_are_means_and_lie_in_their_intervals() {
     let rows = rows(&setup("150/s for 2m"), &["4"]);
-    let result = PolicyResult::of("four", "fixed", "the rule", &rows[0]);
+    let result = PolicyResult::of("four", "fixed", "the rule", None, &rows[0]);
     let mean = |of: fn(&Outcome) -> f64| rows[0].iter().map(of).sum::<f64>() / 4.0;
     for (found, field, wanted) in [
         (result.offered, "offered", mean(|of| of.offered as f64)),
@@ -40,7 +40,7 @@ fn figures_are_means_and_lie_in_their_intervals() {
     assert!((result.response_us.count as f64 / 4.0 - result.served).abs() < 1e-6);
     assert_eq!(again(&result), result);
     // Of a single replication there is no interval, and no word of one.
-    let one = PolicyResult::of("four", "fixed", "the rule", &rows[0][..1]);
+    let one = PolicyResult::of("four", "fixed", "the rule", None, &rows[0][..1]);
     assert!(one.ci95.is_empty() && !serde_json::to_string(&one).unwrap().contains("ci95"));
 }
 
@@ -48,7 +48,8 @@ fn figures_are_means_and_lie_in_their_intervals() {
 fn pairs_differ_by_as_much_as_their_means() {
     let rows = rows(&setup("150/s for 2m"), &["4", "8"]);
     let paired = Paired::of("eight", &rows[1], "four", &rows[0]).unwrap();
-    let [four, eight] = [0, 1].map(|row| PolicyResult::of("of", "fixed", "the rule", &rows[row]));
+    let [four, eight] =
+        [0, 1].map(|row| PolicyResult::of("of", "fixed", "the rule", None, &rows[row]));
     assert!((paired.difference["lost"] - (eight.lost - four.lost)).abs() < 1e-6);
     assert!(paired.difference["offered"].abs() < 1e-12, "the same requests");
     let (low, high) = paired.ci95["lost"];
@@ -62,7 +63,7 @@ fn pairs_differ_by_as_much_as_their_means() {
 fn what_is_not_a_number_is_left_out() {
     let none = Setup { start: 0, least: 0, ..setup("5/s for 1m") };
     let outcomes = [played(&none, &[0]), played(&none, &[0])];
-    let result = PolicyResult::of("none", "fixed", "the rule", &outcomes);
+    let result = PolicyResult::of("none", "fixed", "the rule", None, &outcomes);
     assert!(!result.ci95.contains_key("response_mean_us") && result.ci95.contains_key("lost"));
     assert_eq!(again(&result), result);
     let paired = Paired::of("none", &outcomes, "other", &outcomes).unwrap();

@@ -12,7 +12,7 @@ fn chancy() -> Setup {
         boot: Boot { boot: law("exp:40s"), configure: law("uniform:1s..9s"), slow_start: None },
         failures: Some(Failures { mttf_s: 200.0, mttr_s: 30.0 }),
         noise: 0.1,
-        slo: Some((0.95, 0.2)),
+        slo: Some(plimsoll_stats::Slo::parse("p95<200ms").unwrap()),
         ..setup("40/s..160/s in 5m")
     };
     setup.rules.choice = plimsoll_elastic::simulated::engine::Choice::Two;

@@ -29,8 +29,9 @@ pub(super) fn write_counting(m: &mut Markup, simulation: &Simulation) {
     let slo = if about.slo.is_empty() {
         "The plan has no SLO, so only ticks count in which requests were lost and none was served."
     } else {
-        "The time of the ticks in which the response time at the SLO's quantile was above its \
-         bound, or requests were lost and none was served."
+        "The time of the ticks in which some clause of the SLO did not hold over all requests that \
+         ended in them: one that was lost is slower than any bound. Where none ended, those that \
+         wait count with the time they have waited."
     };
     let fixed = |(word, text): (&'static str, &str)| (word, text.to_owned());
     notes(
@@ -59,19 +60,21 @@ const NOTES: [(&str, &str); 8] = [
     ),
     (
         "Lost",
-        "Requests that were due and not served, by cause; what was still on its way at the end is \
-         counted apart. The share is of the requests due.",
+        "Requests that were due and not served, by cause, when their clients knew; what was still \
+         in flight when the load ended is neither served nor lost, and counted apart. The share is \
+         of the requests due.",
     ),
     (
         "Response time",
-        "From the moment a request was due until it was served, of those that were served, over \
-         all replications: a policy that loses many may look fast. The intervals are of the means \
-         of the replications' own figures.",
+        "From the moment a request was due until it was served, of those that were served: a \
+         policy that loses many may look fast. Mean and p99 beside an interval are means of the \
+         replications' own; the others are of all replications together.",
     ),
     (
         "CPU",
-        "What the requests of a tick need in processor time, over the cores of the instances that \
-         took requests: what a policy sees, and not the share of busy cores.",
+        "The share of the time in which the cores of the instances that took requests worked, as \
+         far as a request's service is processor time: what a policy sees. Work counts when it is \
+         done, for clients that have given up too; instances that drain are left out.",
     ),
     (
         "Under and over",

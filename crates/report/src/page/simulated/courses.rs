@@ -67,7 +67,7 @@ impl<'a> Ticked<'a> {
     }
 
     fn demand(&self, tick: usize) -> Option<f64> {
-        self.course.demand.get(tick).map(|&demand| f64::from(demand))
+        self.course.demand.get(tick).copied().flatten().map(f64::from)
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
             rate: Vec::new(),
             lost: Vec::new(),
             ready: ready.to_vec(),
-            demand: demand.to_vec(),
+            demand: demand.iter().copied().map(Some).collect(),
             cpu: Vec::new(),
             response_us: Vec::new(),
             quantile_us: Vec::new(),

@@ -78,7 +78,7 @@ const fn field(key: &'static str, name: &'static str, show: Show) -> Field {
 }
 
 /// All of them, in the order in which they are shown.
-pub(super) const FIELDS: [Field; 14] = [
+pub(super) const FIELDS: [Field; 15] = [
     field("instance_hours", "hours billed", Show::Hours),
     field("instance_hours_used", "hours used", Show::Hours),
     field("cost", "cost", Show::Money),
@@ -87,6 +87,7 @@ pub(super) const FIELDS: [Field; 14] = [
     field("offered", "offered", Show::Count),
     field("served", "served", Show::Count),
     field("lost", "lost", Show::Count),
+    field("in_flight_at_end", "in flight at the end", Show::Count),
     field("response_mean_us", "mean response", Show::Micros),
     field("response_p99_us", "p99", Show::Micros),
     field("slo_violated_s", "SLO not held", Show::Minutes),

@@ -2,7 +2,7 @@
 //! requests.
 
 use plimsoll_elastic::course::Simulation;
-use plimsoll_elastic::result::PolicyResult;
+use plimsoll_elastic::result::{Off, PolicyResult};
 
 use super::fields::{self, DASH, Show};
 use super::{earns, letter};
@@ -44,8 +44,8 @@ pub(super) fn write_headline(m: &mut Markup, simulation: &Simulation) {
         known("instance_hours", |of| of.instance_hours),
         known("cost", |of| of.cost),
         Column { beside: share_lost, ..known("lost", |of| of.lost) },
-        known("response_mean_us", |of| of.response_us.mean.unwrap_or(f64::NAN)),
-        known("response_p99_us", |of| of.response_us.p99.unwrap_or(f64::NAN)),
+        known("response_mean_us", |of| of.response_mean_us.unwrap_or(f64::NAN)),
+        known("response_p99_us", |of| of.response_p99_us.unwrap_or(f64::NAN)),
         known("slo_violated_s", |of| of.slo_violated_s),
     ];
     if earns(simulation) {
@@ -63,22 +63,27 @@ pub(super) fn write_others(m: &mut Markup, simulation: &Simulation) {
         known("cpu_mean", |of| of.cpu_mean),
         known("scale_out", |of| of.scale_out),
         known("scale_in", |of| of.scale_in),
-        plain("under: accuracy", Show::Mean, |of| of.under.accuracy),
-        plain("under: timeshare", Show::PerCent, |of| 100.0 * of.under.timeshare),
-        plain("over: accuracy", Show::Mean, |of| of.over.accuracy),
-        plain("over: timeshare", Show::PerCent, |of| 100.0 * of.over.timeshare),
-        plain("jitter an hour", Show::Mean, |of| of.jitter_per_hour),
+        plain("under: accuracy", Show::Mean, |of| off(of.under, |off| off.accuracy)),
+        plain("under: timeshare", Show::PerCent, |of| off(of.under, |off| 100.0 * off.timeshare)),
+        plain("over: accuracy", Show::Mean, |of| off(of.over, |off| off.accuracy)),
+        plain("over: timeshare", Show::PerCent, |of| off(of.over, |off| 100.0 * off.timeshare)),
+        plain("jitter an hour", Show::Mean, |of| of.jitter_per_hour.unwrap_or(f64::NAN)),
     ];
     write_table(m, simulation, &followed);
     m.leaf("h3", &[], "Requests and their response times");
     write_table(m, simulation, &requests(simulation));
 }
 
+/// How far the supply was off; not a number where no number of instances would have been enough.
+fn off(of: Option<Off>, figure: fn(Off) -> f64) -> f64 {
+    of.map_or(f64::NAN, figure)
+}
+
 fn requests(simulation: &Simulation) -> Vec<Column> {
     let mut columns = vec![
         known("offered", |of| of.offered),
         known("served", |of| of.served),
-        plain("in flight at the end", Show::Count, |of| of.in_flight_at_end),
+        known("in_flight_at_end", |of| of.in_flight_at_end),
     ];
     let policies = &simulation.result.policies;
     let mut causes: Vec<&String> = Vec::new();
@@ -122,8 +127,8 @@ fn note(simulation: &Simulation) -> String {
                   are intervals."
             .to_owned(),
         n => format!(
-            "Means over {n} replications, each with its 95% interval; response times are of the \
-             requests of all of them."
+            "Means over {n} replications, each with its 95% interval; so are the mean and p99 of the \
+             response times. Percentiles without an interval are of the requests of all of them."
         ),
     }
 }
