@@ -5,8 +5,9 @@
 # there. What was started is ended again.
 #
 # Everything runs in a network namespace of its own, so no port is taken and nothing is reachable
-# from outside. The three Squids are at 127.0.0.2, .3 and .4; the first is this site's own by a
-# table of sites, and that is what makes it the nearest.
+# from outside. The three Squids are at 192.0.2.2, .3 and .4; the first is this site's own by a
+# table of sites, and that is what makes it the nearest. The one agent that speaks HTTP may announce
+# its address because the registry is told that it is this host's (--external-ip).
 #
 #   PLIMSOLL=FILE   the program
 #   TTL=10s         how long a cache is listed after its last heartbeat
@@ -44,6 +45,8 @@ if [ "${1:-}" != inside ]; then
 fi
 
 ip link set lo up
+# As all of 127.0.0.0/8 is here; but others could reach these.
+ip route add local 192.0.2.0/24 dev lo src 127.0.0.1
 work=$(mktemp -d -t plimsoll-shoal-XXXXXX)
 chmod 755 "$work"
 started=()
@@ -121,7 +124,7 @@ for n in 2 3 4; do
     # Of root, Squid becomes its own user, by the distribution.
     [ "$(id -u)" != 0 ] || chown proxy: "$work/squid$n" 2>/dev/null || chown squid: "$work/squid$n"
     cat >"$work/squid$n.conf" <<CONF
-http_port 127.0.0.$n:312$n
+http_port 192.0.2.$n:312$n
 http_port 127.0.0.1:312$n
 acl here src 127.0.0.0/8
 http_access allow here
@@ -138,14 +141,14 @@ CONF
     start "squid$n" squid -N -n "shoal$$n$n" -f "$work/squid$n.conf"
     squids[n]=$pid
 done
-for n in 2 3 4; do await "Squid $n" answers "127.0.0.$n" "312$n"; done
-say 'caches: three Squids, at 127.0.0.2:3122, 127.0.0.3:3123 and 127.0.0.4:3124'
+for n in 2 3 4; do await "Squid $n" answers "192.0.2.$n" "312$n"; done
+say 'caches: three Squids, at 192.0.2.2:3122, 192.0.2.3:3123 and 192.0.2.4:3124'
 await RabbitMQ answers 127.0.0.1 5672
 
 # --- the registry
-echo '127.0.0.0/8 127.0.0.2' >"$work/sites"
+echo '127.0.0.0/8 192.0.2.2' >"$work/sites"
 start registry "$plimsoll" shoal server --listen 127.0.0.1:8080 --threads 1 --ttl "$ttl" \
-    --sites "$work/sites" --amqp amqp://127.0.0.1:5672/%2f
+    --sites "$work/sites" --external-ip 192.0.2.2,192.0.2.3,192.0.2.4 --amqp amqp://127.0.0.1:5672/%2f
 await 'the registry to hear the broker' grep -q 'hearing the broker' "$work/registry.err"
 say "registry: $registry, and it hears the broker"
 
@@ -155,7 +158,7 @@ for n in 2 3 4; do
     by=(--amqp amqp://127.0.0.1:5672/%2f)
     [ "$n" != 4 ] || by=(--server "$registry")
     start "agent$n" "$plimsoll" shoal agent "${by[@]}" --port "312$n" \
-        --external-ip "127.0.0.$n" --interval 2s --cloud "cloud$n"
+        --external-ip "192.0.2.$n" --interval 2s --cloud "cloud$n"
     agents[n]=$pid
 done
 await 'three caches' gives 3
@@ -166,13 +169,13 @@ say 'agents: two have announced their caches by the broker, one over HTTP'
 client() {
     local value
     value=$("$plimsoll" shoal client --server "$registry" --object none -n 1 \
-        --file "$work/default.local" --json | grep -o 'http://127[0-9.]*:312[0-9]' | head -n 1)
+        --file "$work/default.local" --json | grep -o 'http://192[0-9.]*:312[0-9]' | head -n 1)
     proxy=${value#http://} proxy=${proxy%:*}
     curl -sf --proxy "$value" -o "$work/page" http://127.0.0.1:8000/ || fail "no page by $value"
     say "client: told $value, and fetched $(stat -c %s "$work/page") bytes through it"
 }
 client
-[ "$proxy" = 127.0.0.2 ] || fail "the nearest is 127.0.0.2, not $proxy"
+[ "$proxy" = 192.0.2.2 ] || fail "the nearest is 192.0.2.2, not $proxy"
 
 # Says how long an address is still given.
 gone() {
@@ -186,10 +189,10 @@ gone() {
 say "the Squid at $proxy is killed; its agent lives"
 from=$(now_ms)
 slay "${squids[2]}"
-gone "$from" 127.0.0.2 'Squid killed'
+gone "$from" 192.0.2.2 'Squid killed'
 kill -0 "${agents[2]}" 2>/dev/null || fail 'its agent has ended'
 client
-[ "$proxy" != 127.0.0.2 ] || fail "a client is sent to a dead Squid"
+[ "$proxy" != 192.0.2.2 ] || fail "a client is sent to a dead Squid"
 
 n=${proxy##*.}
 say "the Squid at $proxy is killed with its agent"

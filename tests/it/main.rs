@@ -44,6 +44,7 @@ mod shoal_amqp;
 mod shoal_apply;
 mod shoal_example;
 mod shoal_import;
+mod shoal_proxy;
 mod simulate;
 mod stores;
 mod transport;

@@ -62,7 +62,7 @@ fn announced(address: &str, host: &str, port: u16) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let body = format!(
         "{{\"uuid\": \"{host}\", \"hostname\": \"{host}.example\", \"cache_port\": {port}, \
-         \"public_ip\": \"127.0.0.1\", \"timestamp\": {}, \"load\": 0}}",
+         \"private_ip\": \"127.0.0.1\", \"timestamp\": {}, \"load\": 0}}",
         now.as_secs_f64()
     );
     request(address, "POST", "/v1/heartbeat", &body);
@@ -125,7 +125,7 @@ fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
     let name = "a_client_is_sent_to_a_cache_as_long_as_that_answers";
     let Some(program) = installed(name, "squid") else { return };
     let place = Place::new();
-    let (registry, address) = registry(&place, &[]);
+    let (registry, address) = registry(&place, &["--external-ip", "192.0.2.7"]);
     let port = free_port();
     let squid = squid(&place.path("."), &program, port);
     let mut command = Command::new(PLIMSOLL);
@@ -158,7 +158,9 @@ fn a_client_is_sent_to_a_cache_as_long_as_that_answers() {
 fn an_operators_word_is_kept_over_a_restart() {
     let place = Place::new();
     let state = place.path("state");
-    let more = ["--state", state.to_str().unwrap()];
+    let socket = place.path("operator.sock");
+    let by = ["--operator-socket", socket.to_str().unwrap(), "--external-ip", "192.0.2.1"];
+    let more = [&["--state", state.to_str().unwrap()][..], &by].concat();
     let announce = |address: &str| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         let body = format!(
@@ -171,7 +173,7 @@ fn an_operators_word_is_kept_over_a_restart() {
     };
     let (mut first, address) = registry(&place, &more);
     let id = announce(&address)["id"].as_str().unwrap().to_owned();
-    request(&address, "PUT", &format!("/v1/caches/{id}/state"), "{\"state\":\"banned\"}");
+    order(&socket, "PUT", &format!("/v1/caches/{id}/state"), "{\"state\":\"banned\"}");
     assert_eq!(caches(&address)[0]["state"], "banned");
     first.signal(Signal::KILL);
     wait_for("the registry to end", || first.has_ended().then_some(()));
@@ -183,7 +185,15 @@ fn an_operators_word_is_kept_over_a_restart() {
 }
 
 fn request(address: &str, method: &str, path: &str, body: &str) {
-    let mut stream = TcpStream::connect(address).unwrap();
+    ask(TcpStream::connect(address).unwrap(), method, path, body);
+}
+
+/// By the operator's socket.
+fn order(socket: &Path, method: &str, path: &str, body: &str) {
+    ask(std::os::unix::net::UnixStream::connect(socket).unwrap(), method, path, body);
+}
+
+fn ask(mut stream: impl std::io::Read + std::io::Write, method: &str, path: &str, body: &str) {
     let length = body.len();
     write!(
         stream,
@@ -209,7 +219,9 @@ fn what_cannot_be_served_ends_with_one_clear_error() {
     let chain = place.path("chain.pem");
     std::fs::write(&chain, "no certificate").unwrap();
     let chain = chain.to_str().unwrap();
-    let cases: [(&[&str], i32, &str); 12] = [
+    let cases: [(&[&str], i32, &str); 14] = [
+        (&["--operator-socket", chain], 4, "chain.pem"),
+        (&["--external-ip", "127.0.0.1"], 2, "--external-ip: others cannot reach 127.0.0.1"),
         (&["--listen", &address], 4, "cannot listen on 127.0.0.1:"),
         (&["--geo", broken.to_str().unwrap()], 2, "broken.mmdb"),
         (&["--sites", sites.to_str().unwrap()], 2, "line 2"),
@@ -250,7 +262,7 @@ fn page(address: &str, target: &str) -> (String, String) {
 #[test]
 fn the_page_is_a_table_that_needs_no_script() {
     let place = Place::new();
-    let (_registry, address) = registry(&place, &[]);
+    let (_registry, address) = registry(&place, &["--trust", "127.0.0.0/8"]);
     let (head, empty) = page(&address, "/");
     assert!(head.starts_with("http/1.1 200"), "{head}");
     assert!(head.contains("content-security-policy: default-src 'self'"), "{head}");

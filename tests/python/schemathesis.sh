@@ -5,8 +5,8 @@
 #     bash tests/python/schemathesis.sh [CASES]
 #
 # CASES (100 where nothing is said) is the most that are made of one operation in one way. The
-# program is $PLIMSOLL, else target/release/plimsoll. There are two rounds: as loopback, which is
-# trusted, and as a stranger behind a proxy, where announcements must be right if signed. The tool
+# program is $PLIMSOLL, else target/release/plimsoll. There are two rounds: from a network
+# that is trusted, and as a stranger behind a proxy, where announcements must be right if signed. The tool
 # lives in a folder of its own in the user's cache; where it cannot be installed, this is skipped
 # by name.
 set -euo pipefail
@@ -46,7 +46,7 @@ trap end EXIT
 start() {
     printf 'known a-secret-of-some-length\n' >"$folder/keys"
     "$plimsoll" shoal server --listen 127.0.0.1:0 --threads 1 --state "$folder/state" \
-        --keys "$folder/keys" --ttl 1h "$@" >"$folder/said" 2>"$folder/errors" &
+        --operator-socket "$folder/operator" --keys "$folder/keys" --ttl 1h "$@" >"$folder/said" 2>"$folder/errors" &
     server=$!
     url=
     for _ in $(seq 600); do
@@ -61,7 +61,8 @@ start() {
 
 # Announces a cache, so that answers have something in them to be compared.
 announce() {
-    curl --silent --fail --output /dev/null "$url/v1/heartbeat" --data \
+    curl --silent --fail --output /dev/null --unix-socket "$folder/operator" \
+        "$url/v1/heartbeat" --data \
         "{\"uuid\": \"$1\", \"hostname\": \"$1.example\", \"timestamp\": $(date +%s.%N), $2}"
 }
 
@@ -95,7 +96,7 @@ round() {
     server=
 }
 
-start --auth off
-round 'as loopback'
+start --auth off --trust 127.0.0.0/8
+round 'from a trusted network'
 start --auth optional --trusted-proxy 127.0.0.0/8
 round 'as a stranger' --header 'X-Forwarded-For: 203.0.113.9'

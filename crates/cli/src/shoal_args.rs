@@ -74,16 +74,25 @@ pub(crate) struct ShoalServer {
     pub(crate) verified_only: bool,
     #[command(flatten)]
     pub(crate) verify: Verify,
-    /// Networks that may announce any address; loopback always may
+    /// Networks that may announce any address, and decide about caches; not even loopback may
+    /// where it is not named
     #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
     pub(crate) trust: Vec<IpNet>,
-    /// Networks of proxies whose X-Forwarded-For is believed
+    /// Networks of proxies whose X-Forwarded-For and Forwarded are believed
     #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<IpNet>,
+    /// Listen at this Unix socket, too, which only its owner may open: whoever comes by it is
+    /// trusted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operator_socket: Option<PathBuf>,
+    /// An address by which others see this host, where no interface has it: what comes from
+    /// loopback may announce it
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub(crate) external_ip: Vec<IpAddr>,
     /// Whether announcements are signed
     #[arg(long, value_name = "WHEN", default_value = "off")]
     pub(crate) auth: Auth,
-    /// Who may sign, a line each: NAME SECRET [clouds=A,B] [networks=NET,NET]
+    /// Who may sign, a line each: NAME SECRET [clouds=A,B] [networks=NET,NET] [operator]
     #[arg(long, value_name = "FILE")]
     pub(crate) keys: Option<PathBuf>,
     /// Announcements that one network (a /24 or /56) may make, per second

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-pub use forwarded::{MAX_HOPS, client_of};
+pub use forwarded::{MAX_HOPS, Sender, Trail, Unnamed, sender, tells_of_a_proxy};
 
 /// The one form of an address: IPv4 where IPv6 only carries it (mapped, `::ffff:192.0.2.1`, or the
 /// deprecated compatible form `::192.0.2.1`; RFC 4291, section 2.5.5).
@@ -29,6 +29,23 @@ pub fn is_private(address: IpAddr) -> bool {
     match normal(address) {
         IpAddr::V4(v4) => v4.is_private(),
         IpAddr::V6(v6) => v6.is_unique_local(),
+    }
+}
+
+/// Whether an address may stand for a host that others reach: not one of "this network", of
+/// loopback, of one link, of many hosts at once.
+#[must_use]
+pub fn may_be_public(address: IpAddr) -> bool {
+    match normal(address) {
+        IpAddr::V4(v4) => {
+            let first = v4.octets()[0];
+            // Multicast, reserved and broadcast addresses are the uppermost.
+            !(first == 0 || first == 127 || first >= 224 || v4.is_link_local())
+        }
+        IpAddr::V6(v6) => {
+            let local = v6.is_loopback() || v6.is_unspecified() || v6.is_unicast_link_local();
+            !(local || v6.is_multicast())
+        }
     }
 }
 

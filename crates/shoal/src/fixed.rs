@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use ipnet::{IpNet, Ipv4Subnets, Ipv6Subnets};
 use serde::{Deserialize, Serialize};
 
+use crate::address::may_be_public;
 use crate::agent::addresses::is_private;
 use crate::client::import::{Range, StaticCache};
 use crate::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream, is_cloud_name};
@@ -225,7 +226,8 @@ fn networks_of(range: &Range) -> Vec<IpNet> {
 
 fn fixed_of(row: Row) -> Result<Fixed, (String, &'static str)> {
     let shown = |text: &str| text.chars().take(60).collect::<String>();
-    let address: IpAddr = row.address.parse().map_err(|_| (shown(&row.address), "an address"))?;
+    let address = row.address.parse().ok().filter(|address| may_be_public(*address));
+    let address = address.ok_or((shown(&row.address), "an address that others reach"))?;
     let upstream = [Upstream::Both, Upstream::Cvmfs, Upstream::Frontier];
     let upstream = upstream.into_iter().find(|upstream| upstream.name() == row.upstream);
     let upstream = upstream.ok_or((shown(&row.upstream), "both, cvmfs or frontier"))?;

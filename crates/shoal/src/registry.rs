@@ -25,6 +25,7 @@ mod entry;
 mod farewell;
 mod fixed;
 pub(crate) mod glance;
+mod host;
 mod keep;
 mod life;
 mod membership;
@@ -38,6 +39,7 @@ pub use cache::{Cache, DEFAULT_MAX_LOAD, Identity};
 pub use copied::Copied;
 pub use counts::Counts;
 pub use glance::{Glances, Seat};
+pub use host::Host;
 pub use keep::Kept;
 pub use life::{Heard, Swept};
 pub use membership::{Rebuild, Rebuilt, Shelf};
@@ -82,6 +84,7 @@ pub struct Registry {
     farewells: Farewells,
     kept: Kept,
     counts: Counts,
+    host: Host,
 }
 
 impl Registry {
@@ -97,6 +100,7 @@ impl Registry {
             farewells: Farewells::default(),
             kept,
             counts: Counts::default(),
+            host: Host::default(),
         }
     }
 
@@ -104,6 +108,11 @@ impl Registry {
     #[must_use]
     pub fn shelf(&self) -> Arc<Shelf> {
         self.membership.shelf()
+    }
+
+    /// Where its own host is, from now on.
+    pub fn set_host(&mut self, host: Host) {
+        self.host = host;
     }
 
     /// What happened so far.

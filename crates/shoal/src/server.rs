@@ -8,9 +8,11 @@
 mod accept;
 mod announce;
 mod broker;
+mod client;
 mod clock;
 mod complaints;
 mod decide;
+mod door;
 mod fixed;
 mod folder;
 mod geo_api;
@@ -36,6 +38,7 @@ use std::thread::JoinHandle;
 pub use broker::BrokerStatus;
 pub use clock::Clock;
 pub use complaints::Complaint;
+use door::Door;
 pub use fixed::FixedError;
 pub use folder::{Folder, FolderError, random_key};
 pub use letter::Letter;
@@ -53,6 +56,9 @@ pub enum StartError {
     /// A thread or an event loop cannot be had.
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
+    /// The operator's socket cannot be opened.
+    #[error("cannot open the operator's socket {0}")]
+    Socket(std::path::PathBuf, #[source] std::io::Error),
     /// The access log cannot be written.
     #[error("cannot write the access log {0}")]
     Log(std::path::PathBuf, #[source] std::io::Error),
@@ -67,6 +73,8 @@ pub struct Server {
     local: SocketAddr,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// Closed when the server is dropped.
+    _door: Option<Door>,
 }
 
 impl Server {
@@ -80,6 +88,13 @@ impl Server {
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|error| StartError::Listen(options.listen, error))?;
         let local = listener.local_addr().map_err(StartError::Thread)?;
+        let (door, mut knocks) = match options.operator_socket.take() {
+            Some(path) => {
+                let opened = Door::open(&path).map_err(|error| StartError::Socket(path, error))?;
+                (Some(opened.0), Some(opened.1))
+            }
+            None => (None, None),
+        };
         let count = options.threads;
         let list = options.fixed.take();
         let mut list = list.map(|path| fixed::Watch::new(path, options.sites.clone()));
@@ -90,12 +105,13 @@ impl Server {
         let mut threads = Vec::with_capacity(count + 1);
         for number in 0..count {
             let listener = listener.try_clone().map_err(StartError::Thread)?;
-            threads.push(accept::spawn(number, listener, Arc::clone(&shared))?);
+            let ways = accept::Ways { listener, operator: knocks.take() };
+            threads.push(accept::spawn(number, ways, Arc::clone(&shared))?);
         }
         threads.push(upkeep::spawn(Arc::clone(&shared), list)?);
         threads.extend(verifier::spawn(&shared)?);
         peers::spawn(Arc::clone(&shared))?;
-        Ok(Self { local, shared, threads })
+        Ok(Self { local, shared, threads, _door: door })
     }
 
     /// Where it listens.

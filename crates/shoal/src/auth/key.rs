@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::Signature;
 use crate::heartbeat::{Heartbeat, Refusal};
+use crate::registry::Cache;
 
 /// The shortest secret, in bytes: what 128 bits need.
 pub const MIN_SECRET_BYTES: usize = 16;
@@ -24,6 +25,8 @@ pub struct Key {
     pub(super) clouds: Vec<Box<str>>,
     /// All if empty.
     pub(super) networks: Vec<IpNet>,
+    /// It may decide about caches, too.
+    pub(super) operator: bool,
 }
 
 impl Key {
@@ -37,7 +40,7 @@ impl Key {
             None => block[..32].copy_from_slice(&Sha256::digest(secret)),
         }
         let code = Hmac::new(&block.into());
-        Self { id: id.into(), code, clouds: Vec::new(), networks: Vec::new() }
+        Self { id: id.into(), code, clouds: Vec::new(), networks: Vec::new(), operator: false }
     }
 
     /// By what it is called: no secret.
@@ -76,6 +79,7 @@ impl fmt::Debug for Key {
             .field("id", &self.id)
             .field("clouds", &self.clouds)
             .field("networks", &self.networks)
+            .field("operator", &self.operator)
             .finish_non_exhaustive()
     }
 }
@@ -90,6 +94,22 @@ pub struct KeyUse {
 }
 
 impl KeyUse {
+    /// Whether the key may decide about that cache: it is an operator's, and the cache is of its
+    /// clouds and networks.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::KeyScope`].
+    pub fn may_decide(&self, cache: &Cache) -> Result<(), Refusal> {
+        if !self.key.operator {
+            return Err(Refusal::KeyScope(
+                "decisions; the word `operator` in its line makes it so",
+            ));
+        }
+        let addresses = [cache.public_ip, cache.external_ip, cache.private_ip];
+        self.is_for(cache.cloud.as_deref(), addresses)
+    }
+
     /// Whether the key may announce that cache: its cloud is one of the key's, and its public and
     /// external addresses (if it has neither, its private one) are in the key's networks.
     ///
@@ -97,12 +117,19 @@ impl KeyUse {
     ///
     /// [`Refusal::KeyScope`].
     pub fn may_announce(&self, beat: &Heartbeat) -> Result<(), Refusal> {
+        let addresses = [beat.public_ip, beat.external_ip, beat.private_ip];
+        self.is_for(beat.cloud.as_deref(), addresses)
+    }
+
+    /// Of a public, an external and a private address the last counts where there is no other.
+    fn is_for(&self, cloud: Option<&str>, addresses: [Option<IpAddr>; 3]) -> Result<(), Refusal> {
         let Key { clouds, networks, .. } = &*self.key;
-        if !clouds.is_empty() && !clouds.iter().any(|mine| Some(mine) == beat.cloud.as_ref()) {
+        if !clouds.is_empty() && !clouds.iter().any(|mine| Some(&**mine) == cloud) {
             return Err(Refusal::KeyScope("this cloud"));
         }
-        let private = beat.private_ip.filter(|_| beat.address().is_none());
-        let mut addresses = [beat.public_ip, beat.external_ip, private].into_iter().flatten();
+        let [public, external, private] = addresses;
+        let private = private.filter(|_| public.or(external).is_none());
+        let mut addresses = [public, external, private].into_iter().flatten();
         let is_ours = |address: IpAddr| networks.iter().any(|net| net.contains(&address));
         if !networks.is_empty() && !addresses.all(is_ours) {
             return Err(Refusal::KeyScope("this network"));

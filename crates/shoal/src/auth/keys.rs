@@ -45,8 +45,8 @@ pub enum LineFault {
     /// A name that is there already.
     #[error("key `{0}` is there twice")]
     Twice(Box<str>),
-    /// Neither `clouds=` nor `networks=`, or one of them twice.
-    #[error("after the secret, only `clouds=` and `networks=` may follow, once each")]
+    /// None of `clouds=`, `networks=` and `operator`, or one of them twice.
+    #[error("after the secret, only `clouds=`, `networks=` and `operator` may follow, once each")]
     Scope,
     /// An empty list, or a cloud's name of other characters.
     #[error("`{0}` is not a cloud's name")]
@@ -57,8 +57,8 @@ pub enum LineFault {
 }
 
 impl Keys {
-    /// Reads keys, one a line: `NAME SECRET [clouds=A,B] [networks=192.0.2.0/24,2001:db8::/32]`,
-    /// separated by blanks; empty lines and those that begin with `#` say nothing.
+    /// Reads keys, one a line: `NAME SECRET [clouds=A,B] [networks=192.0.2.0/24,2001:db8::/32]
+    /// [operator]`, separated by blanks; empty lines and those that begin with `#` say nothing.
     ///
     /// A secret of hexadecimal digits only, an even number of them, stands for their bytes; any
     /// other for the bytes of its text.
@@ -136,6 +136,7 @@ fn read_key<'a>(name: &str, mut words: impl Iterator<Item = &'a str>) -> Result<
             Some(("networks", list)) if key.networks.is_empty() => {
                 key.networks = list.split(',').map(network).collect::<Result<_, _>>()?;
             }
+            None if word == "operator" && !key.operator => key.operator = true,
             _ => return Err(LineFault::Scope),
         }
     }

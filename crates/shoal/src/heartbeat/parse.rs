@@ -36,9 +36,9 @@ pub fn parse(body: &[u8]) -> Result<Heartbeat, Refusal> {
         port: port(&fields)?,
         kind: kind(&fields)?,
         upstream: upstream(&fields)?,
-        public_ip: fields.address(Field::PublicIp)?,
+        public_ip: fields.public_address(Field::PublicIp)?,
         private_ip: fields.address(Field::PrivateIp)?,
-        external_ip: fields.address(Field::ExternalIp)?,
+        external_ip: fields.public_address(Field::ExternalIp)?,
         timestamp: timestamp(&fields)?,
         load: load(&fields)?,
         max_load: max_load(&fields)?,
@@ -119,6 +119,16 @@ impl Fields<'_> {
                 Err(_) => Err(Refusal::Range(field.name(), "an IP address")),
             },
         }
+    }
+
+    /// An address that stands for a host elsewhere, too.
+    fn public_address(&self, field: Field) -> Result<Option<IpAddr>, Refusal> {
+        let address = self.address(field)?;
+        if address.is_none_or(address::may_be_public) {
+            return Ok(address);
+        }
+        let right = "an address that others reach: not loopback, link-local, multicast or 0.0.0.0";
+        Err(Refusal::Range(field.name(), right))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "bounds are far below 2⁵³ or do not reach it")]

@@ -25,13 +25,16 @@ pub enum Refusal {
     /// The announced address is not that of who announces.
     #[error("announced from another address than the cache's")]
     AddressMismatch,
+    /// It came through a proxy, and nothing that can be believed says from whom.
+    #[error("it came through a proxy, and who sent it cannot be told: see --trusted-proxy")]
+    SenderUnknown,
     /// The entry belongs to another source or key.
     #[error("the entry belongs to another source")]
     OtherSource,
     /// A signature is wrong, too old, seen before or missing.
     #[error("signature: {0}")]
     Signature(&'static str),
-    /// The key may not speak for this cloud or network.
+    /// The key may not speak for this cloud or network, or not decide.
     #[error("the key is not for {0}")]
     KeyScope(&'static str),
     /// This source has as many entries as it may have.
@@ -60,6 +63,7 @@ impl Refusal {
             Self::Range(..) => "range",
             Self::Stale(_) => "stale",
             Self::AddressMismatch => "address_mismatch",
+            Self::SenderUnknown => "sender_unknown",
             Self::OtherSource => "other_source",
             Self::Signature(_) => "signature",
             Self::KeyScope(_) => "key_scope",

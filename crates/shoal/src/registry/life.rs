@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::entry::Entry;
 use super::wheel::Due;
-use super::{Cache, Identity, Origin, Registry, SECOND, Source, State};
+use super::{Cache, Host, Identity, Origin, Registry, SECOND, Source, State};
 use crate::Now;
 use crate::geo::Locate;
 use crate::heartbeat::{Heartbeat, Refusal};
@@ -93,7 +93,7 @@ impl Registry {
         if self.farewells.said(id).is_some_and(|said| beat.timestamp <= said) {
             return Err(Refusal::Stale(age_s(now, beat)));
         }
-        let beat = &*addressed(origin, beat)?;
+        let beat = &*addressed(origin, beat, &self.host)?;
         let twin = self.twin(origin, &Identity::of(beat))?;
         let place = beat.address().and_then(|address| locate.place(address));
         let place = place.or_else(|| locate.announced(beat.coordinates));
@@ -242,10 +242,15 @@ impl Registry {
 
 /// The heartbeat with the address under which its cache is listed.
 ///
-/// A peer announces its own address. One that knows none of its own (it is behind a translating
-/// router) is given the one it is seen by; a private address that is its own will do, too. From
-/// elsewhere an address that others can reach is needed, as the original needs it.
-fn addressed<'a>(origin: &Origin, beat: &'a Heartbeat) -> Result<Cow<'a, Heartbeat>, Refusal> {
+/// A peer announces its own address, one on this host any of the host's. One that knows none of its
+/// own (it is behind a translating router) is given the one it is seen by; a private address that
+/// is its own will do, too. From elsewhere an address that others can reach is needed, as the
+/// original needs it.
+fn addressed<'a>(
+    origin: &Origin,
+    beat: &'a Heartbeat,
+    host: &Host,
+) -> Result<Cow<'a, Heartbeat>, Refusal> {
     let Source::Peer(peer) = origin.source else {
         return match beat.address() {
             Some(_) => Ok(Cow::Borrowed(beat)),
@@ -253,10 +258,13 @@ fn addressed<'a>(origin: &Origin, beat: &'a Heartbeat) -> Result<Cow<'a, Heartbe
         };
     };
     match beat.address().or(beat.private_ip) {
-        Some(address) if address == peer || origin.trusted => Ok(Cow::Borrowed(beat)),
+        Some(address) if origin.trusted || host.is_of(peer, address) => Ok(Cow::Borrowed(beat)),
         None if origin.trusted => Err(Refusal::Missing("public_ip")),
         _ if beat.address().is_some() => Err(Refusal::AddressMismatch),
-        _ => Ok(Cow::Owned(Heartbeat { external_ip: Some(peer), ..beat.clone() })),
+        _ => {
+            let external_ip = Some(host.seen_as(peer).ok_or(Refusal::Missing("public_ip"))?);
+            Ok(Cow::Owned(Heartbeat { external_ip, ..beat.clone() }))
+        }
     }
 }
 

@@ -49,7 +49,7 @@ pub struct Origin {
     /// Who speaks.
     pub source: Source,
     /// Whether it may announce other addresses than its own, any number of caches, and caches
-    /// that it verified itself (`--trust`; loopback by default).
+    /// that it verified itself (`--trust`, and the operator's socket).
     pub trusted: bool,
 }
 

@@ -1,7 +1,8 @@
 //! A serving thread: an event loop that accepts connections and answers on them.
 
 use std::convert::Infallible;
-use std::net::{IpAddr, TcpListener};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -11,10 +12,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_tokio::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 
+use super::client::Peer;
 use super::handle::Worker;
 use super::{Shared, StartError, secure};
 
@@ -29,9 +31,16 @@ const FLUSH: Duration = Duration::from_secs(1);
 /// The longest head of a request.
 const HEAD_BYTES: usize = 16 * 1024;
 
+/// By which ways connections come.
+pub(super) struct Ways {
+    pub(super) listener: TcpListener,
+    /// Of one thread: operators are few.
+    pub(super) operator: Option<UnixListener>,
+}
+
 pub(super) fn spawn(
     number: usize,
-    listener: TcpListener,
+    ways: Ways,
     shared: Arc<Shared>,
 ) -> Result<JoinHandle<()>, StartError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -44,7 +53,7 @@ pub(super) fn spawn(
         local.block_on(&runtime, async move {
             let worker = Rc::new(Worker::new(number, Arc::clone(&shared)));
             let flushing = tokio::task::spawn_local(flush(Rc::clone(&worker)));
-            serve(&worker, listener).await;
+            serve(&worker, ways).await;
             flushing.abort();
             worker.flush();
         });
@@ -63,8 +72,9 @@ async fn flush(worker: Rc<Worker>) {
     }
 }
 
-async fn serve(worker: &Rc<Worker>, listener: TcpListener) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+async fn serve(worker: &Rc<Worker>, ways: Ways) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(ways.listener) else { return };
+    let operator = ways.operator.and_then(|way| tokio::net::UnixListener::from_std(way).ok());
     let open = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut stops = worker.shared.stops();
     loop {
@@ -72,13 +82,17 @@ async fn serve(worker: &Rc<Worker>, listener: TcpListener) {
         let accepted = tokio::select! {
             biased;
             _ = stops.wait_for(|stop| *stop) => break,
-            accepted = listener.accept() => accepted,
+            accepted = listener.accept() => accepted.map(|(stream, _)| Stream::Tcp(stream)),
+            accepted = by_operator(operator.as_ref()) => accepted.map(Stream::Unix),
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok(stream) => {
                 let worker = Rc::clone(worker);
                 tokio::task::spawn_local(async move {
-                    connection(&worker, stream).await;
+                    match stream {
+                        Stream::Tcp(stream) => connection(&worker, stream).await,
+                        Stream::Unix(stream) => converse(&worker, Peer::Operator, stream).await,
+                    }
                     drop(permit);
                 });
                 // So that another thread takes the next of many that come at once.
@@ -93,11 +107,25 @@ async fn serve(worker: &Rc<Worker>, listener: TcpListener) {
     let _ = tokio::time::timeout(LAST, open.acquire_many(all)).await;
 }
 
+/// A connection that came.
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// The next connection of an operator; none ever comes where there is no way for it.
+async fn by_operator(way: Option<&tokio::net::UnixListener>) -> std::io::Result<UnixStream> {
+    match way {
+        Some(way) => way.accept().await.map(|(stream, _)| stream),
+        None => std::future::pending().await,
+    }
+}
+
 async fn connection(worker: &Rc<Worker>, stream: TcpStream) {
     let Ok(peer) = stream.peer_addr() else { return };
     // Answers are one write each: waiting to fill a segment would only delay them.
     let _ = stream.set_nodelay(true);
-    let peer = crate::address::normal(peer.ip());
+    let peer = Peer::At(crate::address::normal(peer.ip()));
     let Some(certificate) = &worker.shared.tls else {
         return converse(worker, peer, stream).await;
     };
@@ -114,7 +142,7 @@ async fn connection(worker: &Rc<Worker>, stream: TcpStream) {
 }
 
 /// Answers a connection's requests.
-async fn converse<S>(worker: &Rc<Worker>, peer: IpAddr, stream: S)
+async fn converse<S>(worker: &Rc<Worker>, peer: Peer, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {

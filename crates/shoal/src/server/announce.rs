@@ -6,7 +6,7 @@ use http_bodies::{BodyExt, Limited};
 use hyper::HeaderMap;
 use hyper::body::{Body, Bytes, Incoming};
 
-use super::handle::Client;
+use super::client::{Client, Standing};
 use super::reply::Reply;
 use super::shared::lock;
 use super::{Auth, Shared};
@@ -72,7 +72,7 @@ async fn take<T>(
         if let Some(signed) = &signed {
             note(shared, signed, &uuid, now)?;
         }
-        Ok((origin(client, signed), said))
+        Ok((origin(client, signed)?, said))
     });
     let mut registry = shared.registry();
     let taken = match believed {
@@ -91,7 +91,7 @@ async fn receive(shared: &Shared, client: Client, body: Incoming) -> Result<Byte
         let refusal = shared.registry().refuse(Refusal::TooLong(length));
         refused(&refusal)
     };
-    if !client.trusted {
+    if !client.is_trusted() {
         let taken = lock(&shared.limits).take(shared.clock.now(), client.address);
         if let Err(wait_s) = taken {
             shared.registry().refuse(Refusal::TooOften);
@@ -123,7 +123,7 @@ fn seconds(wait_s: f64) -> u32 {
 }
 
 /// Who signed it; `None` if nobody did and nobody need have.
-fn signed(
+pub(super) fn signed(
     shared: &Shared,
     headers: &HeaderMap,
     body: &[u8],
@@ -166,18 +166,23 @@ pub(super) fn note(shared: &Shared, signed: &KeyUse, uuid: &str, now: Now) -> Re
     lock(&shared.last_seen).note(signed.key.id(), uuid, signed.unix_ms, now.unix_ms())
 }
 
-fn origin(client: Client, signed: Option<KeyUse>) -> Origin {
-    match signed {
-        Some(signed) => Origin { source: Source::Key(signed.key.id().into()), trusted: false },
-        None => Origin { source: Source::Peer(client.address), trusted: client.trusted },
-    }
+fn origin(client: Client, signed: Option<KeyUse>) -> Result<Origin, Refusal> {
+    let (source, trusted) = match (signed, client.standing) {
+        (Some(signed), _) => (Source::Key(signed.key.id().into()), false),
+        (None, Standing::Stranger) => return Err(Refusal::SenderUnknown),
+        (None, standing) => (Source::Peer(client.address), standing == Standing::Trusted),
+    };
+    Ok(Origin { source, trusted })
 }
 
 /// The answer to what is not believed.
-fn refused(refusal: &Refusal) -> Reply {
+pub(super) fn refused(refusal: &Refusal) -> Reply {
     let status = match refusal {
         Refusal::Signature(_) => 401,
-        Refusal::AddressMismatch | Refusal::OtherSource | Refusal::KeyScope(_) => 403,
+        Refusal::AddressMismatch
+        | Refusal::SenderUnknown
+        | Refusal::OtherSource
+        | Refusal::KeyScope(_) => 403,
         Refusal::Unknown => 404,
         Refusal::TooLong(_) => 413,
         Refusal::SourceFull(_) | Refusal::TooOften => 429,

@@ -10,20 +10,12 @@ use hyper::header::IF_NONE_MATCH;
 use hyper::{HeaderMap, Request, Response};
 use plimsoll_workload::random::Stream;
 
+use super::client::{Client, Peer};
 use super::look::Lookup;
 use super::reply::Reply;
 use super::{Shared, announce, decide, geo_api, log, page};
-use crate::address::client_of;
 use crate::answer::paths::{Route, V1, route};
 use crate::answer::{JSON, METRICS, old, openapi, v1};
-
-/// Whose a request is.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Client {
-    pub(super) address: IpAddr,
-    /// It may announce what it likes, and decide about caches.
-    pub(super) trusted: bool,
-}
 
 /// What one serving thread has of its own.
 #[derive(Debug)]
@@ -45,12 +37,12 @@ impl Worker {
     /// Answers one request.
     pub(super) async fn answer(
         &self,
-        peer: IpAddr,
+        peer: Peer,
         request: Request<Incoming>,
     ) -> Response<Full<Bytes>> {
         let start = self.shared.clock.now();
         let (head, body) = request.into_parts();
-        let client @ Client { address, .. } = self.client(peer, &head.headers);
+        let client @ Client { address, .. } = Client::of(&self.shared, peer, &head.headers);
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         let route = route(head.method.as_str(), path);
         let reply = match route {
@@ -60,7 +52,9 @@ impl Worker {
             Route::V1(V1::Goodbye) => {
                 announce::goodbye(&self.shared, client, &head.headers, body).await
             }
-            Route::V1(V1::State(id)) => decide::decide(&self.shared, client, id, body).await,
+            Route::V1(V1::State(id)) => {
+                decide::decide(&self.shared, client, id, &head.headers, body).await
+            }
             Route::GeoApi(question) => geo_api::answer(&self.shared, address, question).await,
             Route::Page { size } => page::answer(&self.shared, size, path, &head.headers).await,
             Route::Asset(asset) => page::asset(asset),
@@ -73,6 +67,7 @@ impl Worker {
             let (status, bytes) = (reply.status, reply.body.len());
             log.line(&log::Line {
                 now: start,
+                peer,
                 client: address,
                 method,
                 path,
@@ -89,21 +84,6 @@ impl Worker {
         if let Some(log) = self.log.borrow_mut().as_mut() {
             log.flush();
         }
-    }
-
-    /// Whom the answer is for: the peer, or whom trusted proxies name.
-    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
-        let shared = &self.shared;
-        if shared.trusted_proxies.is_empty() {
-            return Client { address: peer, trusted: shared.trusts(peer) };
-        }
-        let values = headers.get_all("x-forwarded-for").iter();
-        // A value that is no text is malformed: the peer it is.
-        let values: Vec<_> = values.map(|value| value.to_str().unwrap_or("?")).collect();
-        let address = client_of(peer, &values, &shared.trusted_proxies);
-        // A proxy that names nobody whom we can tell speaks for a stranger, not for itself.
-        let named = values.is_empty() || address != peer;
-        Client { address, trusted: named && shared.trusts(address) }
     }
 
     fn read(&self, client: IpAddr, route: Route<'_>, path: &str, headers: &HeaderMap) -> Reply {

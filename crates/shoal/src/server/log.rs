@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::client::Peer;
 use crate::Now;
 use crate::heartbeat::python_string;
 
@@ -43,6 +44,7 @@ pub(super) struct Buffer {
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     pub(super) now: Now,
+    pub(super) peer: Peer,
     pub(super) client: IpAddr,
     pub(super) method: &'a str,
     pub(super) path: &'a str,
@@ -57,7 +59,11 @@ impl Buffer {
         let mut ends = (0..=line.path.len().min(PATH_BYTES)).rev();
         let end = ends.find(|end| line.path.is_char_boundary(*end)).unwrap_or(0);
         // Writing to memory does not fail.
-        let _ = write!(out, "{{\"time\":{:.6},\"client\":\"{}\"", line.now.unix_s, line.client);
+        let _ = write!(out, "{{\"time\":{:.6},\"client\":", line.now.unix_s);
+        let _ = match line.peer {
+            Peer::At(_) => write!(out, "\"{}\"", line.client),
+            Peer::Operator => write!(out, "\"operator\""),
+        };
         out.extend_from_slice(b",\"method\":");
         python_string(line.method, out);
         out.extend_from_slice(b",\"path\":");

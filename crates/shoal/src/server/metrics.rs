@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{FixedError, Shared, secure, verifier};
+use crate::address::Unnamed;
 use crate::answer::paths::{Route, V1};
 use crate::geo::MmdbError;
 
@@ -27,6 +28,8 @@ pub(super) struct Metrics {
     geography_failures: AtomicU64,
     pub(super) verify: verifier::Counts,
     pub(super) tls: secure::Counts,
+    /// By [`Unnamed`].
+    strangers: [AtomicU64; Unnamed::ALL.len()],
     fixed: AtomicU64,
     fixed_failures: AtomicU64,
 }
@@ -41,6 +44,11 @@ impl Metrics {
             self.times[bound.unwrap_or(BOUNDS_NS.len())].fetch_add(1, Relaxed);
             self.time_ns.fetch_add(taken_ns, Relaxed);
         }
+    }
+
+    /// Somebody whose address cannot be told.
+    pub(super) fn stranger(&self, why: Unnamed) {
+        self.strangers[why as usize].fetch_add(1, Relaxed);
     }
 
     /// Whether the geographic database was read again, or could not be.
@@ -74,6 +82,11 @@ impl Metrics {
                 let label = format!("path=\"{path}\",code=\"{class}xx\"");
                 page.labelled("shoal_http_requests_total", &label, count.load(Relaxed));
             }
+        }
+        let name = "shoal_strangers_total";
+        page.head(name, "counter", "requests through proxies whose sender cannot be told");
+        for (why, count) in Unnamed::ALL.iter().zip(&self.strangers) {
+            page.labelled(name, &format!("reason=\"{}\"", why.name()), count.load(Relaxed));
         }
         self.write_times(&mut page);
         write_registry(&mut page, shared);

@@ -1,6 +1,6 @@
 //! What a server is told at its start.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -61,10 +61,14 @@ pub struct Options {
     pub verified_only: bool,
     /// What is fetched through the caches, if anything.
     pub verify: Option<crate::verify::Settings>,
-    /// Networks whose announcements are believed as they are; loopback always is.
+    /// Networks whose announcements are believed as they are, and that decide about caches.
     pub trust: Vec<IpNet>,
-    /// Networks of proxies whose `X-Forwarded-For` is believed.
+    /// Networks of proxies whose `X-Forwarded-For` and `Forwarded` are believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// A socket in the file system, for its owner only; whoever comes by it is trusted.
+    pub operator_socket: Option<PathBuf>,
+    /// Addresses by which others see this host, where no interface has them.
+    pub external_ips: Vec<IpAddr>,
     /// Whether announcements are signed.
     pub auth: Auth,
     /// Who may sign them.

@@ -18,7 +18,7 @@ use super::{Auth, Certificate, Clock, Folder, Options, Order, StartError, log};
 use crate::auth::{Keys, LastSeen};
 use crate::geo::Geography;
 use crate::order::Sites;
-use crate::registry::{Registry, Shelf};
+use crate::registry::{Host, Registry, Shelf};
 
 /// What the threads of a server share.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub struct Shared {
     pub(super) verified_only: bool,
     pub(super) verify: Option<crate::verify::Settings>,
     trust: Vec<IpNet>,
+    external_ips: Vec<IpAddr>,
     pub(super) trusted_proxies: Vec<IpNet>,
     pub(super) auth: Auth,
     pub(super) keys: Keys,
@@ -67,7 +68,7 @@ impl Shared {
             }
             None => None,
         };
-        Ok(Self {
+        let shared = Self {
             clock: Clock::start(),
             tls: options.tls,
             shelf: registry.shelf(),
@@ -78,6 +79,7 @@ impl Shared {
             verified_only: options.verified_only || options.order == Order::Shoal,
             verify: options.verify,
             trust: options.trust,
+            external_ips: options.external_ips,
             trusted_proxies: options.trusted_proxies,
             auth: options.auth,
             keys: options.keys,
@@ -94,7 +96,16 @@ impl Shared {
             brokers: Mutex::new(Vec::new()),
             ready: AtomicBool::new(false),
             stop: watch::Sender::new(false),
-        })
+        };
+        shared.look_around();
+        Ok(shared)
+    }
+
+    /// Looks under which addresses this host is now.
+    pub(super) fn look_around(&self) {
+        let interfaces = crate::agent::addresses::of_interfaces(std::path::Path::new("/"));
+        let external = self.external_ips.clone();
+        self.registry().set_host(Host { interfaces, external });
     }
 
     /// The registry, for as long as the guard lives: hold it for microseconds.
@@ -104,7 +115,12 @@ impl Shared {
 
     /// Whether this address may announce what it likes.
     pub(super) fn trusts(&self, address: IpAddr) -> bool {
-        address.is_loopback() || self.trust.iter().any(|net| net.contains(&address))
+        self.trust.iter().any(|net| net.contains(&address))
+    }
+
+    /// Whether a proxy of ours is at this address.
+    pub(super) fn is_proxy(&self, address: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|net| net.contains(&address))
     }
 
     pub(super) fn ready(&self) -> bool {

@@ -29,6 +29,7 @@ pub(super) fn spawn(
             let now = shared.clock.now();
             if now.elapsed_ns >= files_ns + FILES_NS {
                 files_ns = now.elapsed_ns;
+                shared.look_around();
                 shared.metrics.geography(&shared.geography.refresh());
                 if let Some(certificate) = &shared.tls {
                     shared.metrics.tls.refreshed(&certificate.refresh());

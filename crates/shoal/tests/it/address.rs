@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use plimsoll_shoal::address::{
-    MAX_HOPS, client_of, globally_routable, is_private, network24, normal,
+    MAX_HOPS, Sender, Trail, Unnamed, globally_routable, is_private, may_be_public, network24,
+    normal, sender, tells_of_a_proxy,
 };
 use proptest::prelude::*;
 
@@ -131,49 +132,160 @@ fn networks_for_limits() {
     }
 }
 
-fn client(peer: &str, values: &[&str]) -> IpAddr {
-    let trusted = ["10.0.0.0/8", "2001:db8::/32", "127.0.0.1/32"].map(|net| net.parse().unwrap());
-    client_of(ip(peer), values, &trusted)
+/// Whom a request is from by `X-Forwarded-For` and `Forwarded`.
+fn told(peer: &str, forwarded_for: &[&str], forwarded: &[&str]) -> Sender {
+    let ours = ["10.0.0.0/8", "2001:db8::/32", "127.0.0.1/32"].map(|net| net.parse().unwrap());
+    let any = !forwarded_for.is_empty() || !forwarded.is_empty();
+    sender(ip(peer), Trail { forwarded_for, forwarded, any }, &ours)
 }
+
+fn named(address: &str) -> Sender {
+    Sender::Named(ip(address))
+}
+
+const MALFORMED: Sender = Sender::Stranger(Unnamed::Malformed);
+const SILENT: Sender = Sender::Stranger(Unnamed::Silent);
+const NOT_OURS: Sender = Sender::Stranger(Unnamed::NotOurs);
 
 #[test]
 fn forwarded_for_counts_only_from_trusted_proxies() {
     for (peer, values, meant) in [
-        // A stranger may write what it likes.
-        ("192.0.2.9", &["198.51.100.1"][..], "192.0.2.9"),
-        ("::ffff:192.0.2.9", &["198.51.100.1"], "192.0.2.9"),
-        ("10.0.0.1", &[], "10.0.0.1"),
-        ("10.0.0.1", &["198.51.100.1"], "198.51.100.1"),
-        ("::ffff:10.0.0.1", &["198.51.100.1"], "198.51.100.1"),
-        ("2001:db8::1", &["2001:4860::1"], "2001:4860::1"),
+        // A stranger may write what it likes: it names nobody, and is not believed to be itself.
+        ("192.0.2.9", &["198.51.100.1"][..], NOT_OURS),
+        ("::ffff:192.0.2.9", &["198.51.100.1"], NOT_OURS),
+        ("192.0.2.9", &[], Sender::Peer),
+        ("10.0.0.1", &[], SILENT),
+        ("10.0.0.1", &["198.51.100.1"], named("198.51.100.1")),
+        ("::ffff:10.0.0.1", &["198.51.100.1"], named("198.51.100.1")),
+        ("2001:db8::1", &["2001:4860::1"], named("2001:4860::1")),
+        // With a port, with brackets, with both.
+        ("10.0.0.1", &["198.51.100.1:80"], named("198.51.100.1")),
+        ("10.0.0.1", &["[2001:4860::1]"], named("2001:4860::1")),
+        ("10.0.0.1", &["[2001:4860::1]:65535"], named("2001:4860::1")),
+        ("10.0.0.1", &["[::ffff:198.51.100.1]:1"], named("198.51.100.1")),
         // What the client wrote itself is left of what our proxy saw.
-        ("10.0.0.1", &["203.0.113.5, 198.51.100.1"], "198.51.100.1"),
-        ("10.0.0.1", &["203.0.113.5,198.51.100.1 ,\t10.0.0.2"], "198.51.100.1"),
-        ("10.0.0.1", &["203.0.113.5", "198.51.100.1", "10.0.0.2"], "198.51.100.1"),
-        ("10.0.0.1", &["203.0.113.5, 198.51.100.1", "10.0.0.3, 10.0.0.2"], "198.51.100.1"),
-        ("10.0.0.1", &["::ffff:198.51.100.1"], "198.51.100.1"),
+        ("10.0.0.1", &["203.0.113.5, 198.51.100.1"], named("198.51.100.1")),
+        ("10.0.0.1", &["203.0.113.5,198.51.100.1 ,\t10.0.0.2"], named("198.51.100.1")),
+        ("10.0.0.1", &["203.0.113.5", "198.51.100.1", "10.0.0.2"], named("198.51.100.1")),
+        ("10.0.0.1", &["203.0.113.5, 198.51.100.1", "10.0.0.3:9, 10.0.0.2"], named("198.51.100.1")),
+        ("10.0.0.1", &["::ffff:198.51.100.1"], named("198.51.100.1")),
         // Proxies only: the first of them is the client.
-        ("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
+        ("10.0.0.1", &["10.0.0.3, 10.0.0.2"], named("10.0.0.3")),
         // Malformed where it is walked; not beyond.
-        ("10.0.0.1", &["198.51.100.1, x"], "10.0.0.1"),
-        ("10.0.0.1", &["x, 10.0.0.2"], "10.0.0.1"),
-        ("10.0.0.1", &["x, 198.51.100.1"], "198.51.100.1"),
-        ("10.0.0.1", &["198.51.100.1,"], "10.0.0.1"),
-        ("10.0.0.1", &[""], "10.0.0.1"),
-        ("10.0.0.1", &["198.51.100.1:80"], "10.0.0.1"),
-        ("10.0.0.1", &["unknown"], "10.0.0.1"),
-        ("10.0.0.1", &["198.51.100.1 198.51.100.2"], "10.0.0.1"),
+        ("10.0.0.1", &["198.51.100.1, x"], MALFORMED),
+        ("10.0.0.1", &["x, 10.0.0.2"], MALFORMED),
+        ("10.0.0.1", &["x, 198.51.100.1"], named("198.51.100.1")),
+        ("10.0.0.1", &["198.51.100.1,"], MALFORMED),
+        ("10.0.0.1", &[""], MALFORMED),
+        ("10.0.0.1", &["unknown"], MALFORMED),
+        ("10.0.0.1", &["198.51.100.1 198.51.100.2"], MALFORMED),
+        ("10.0.0.1", &["\"198.51.100.1\""], MALFORMED),
+        ("10.0.0.1", &["198.51.100.1:"], MALFORMED),
+        ("10.0.0.1", &["198.51.100.1:123456"], MALFORMED),
+        ("10.0.0.1", &["198.51.100.1:+1"], MALFORMED),
+        ("10.0.0.1", &["[198.51.100.1]"], MALFORMED),
+        ("10.0.0.1", &["[2001:4860::1"], MALFORMED),
+        ("10.0.0.1", &["[2001:4860::1]80"], MALFORMED),
+        ("10.0.0.1", &["fe80::1%eth0"], MALFORMED),
+        // Nobody's address: some host's own, or none.
+        ("10.0.0.1", &["127.0.0.1"], MALFORMED),
+        ("10.0.0.1", &["127.0.0.2"], MALFORMED),
+        ("10.0.0.1", &["198.51.100.1, 127.0.0.1"], named("198.51.100.1")),
+        ("10.0.0.1", &["::1"], MALFORMED),
+        ("10.0.0.1", &["0.0.0.0"], MALFORMED),
     ] {
-        assert_eq!(client(peer, values), ip(meant), "{peer} {values:?}");
+        assert_eq!(told(peer, values, &[]), meant, "{peer} {values:?}");
+    }
+}
+
+#[test]
+fn forwarded_is_read_as_its_rfc_says() {
+    for (values, meant) in [
+        (&["for=198.51.100.1"][..], named("198.51.100.1")),
+        (&["For=198.51.100.1;proto=http;by=10.0.0.1"], named("198.51.100.1")),
+        (&["proto=https ; FOR=\"198.51.100.1:4711\""], named("198.51.100.1")),
+        (&["for=\"[2001:4860::1]:4711\""], named("2001:4860::1")),
+        (&["for=\"[2001:4860::1]\""], named("2001:4860::1")),
+        (&["for=\"198.51.100.1:_hidden-1\""], named("198.51.100.1")),
+        (&["for=\"198\\.51.100.1\""], named("198.51.100.1")),
+        (&["for=203.0.113.5, for=198.51.100.1"], named("198.51.100.1")),
+        (&["for=203.0.113.5", "for=198.51.100.1;by=x , for=10.0.0.2"], named("198.51.100.1")),
+        (&["by=\"a,b;c\";for=198.51.100.1"], named("198.51.100.1")),
+        // Hidden, unknown, absent, twice, or not of its form.
+        (&["for=\"2001:4860::1\""], MALFORMED),
+        (&["for=\"2001:4860::1:4711\""], MALFORMED),
+        (&["for=unknown"], MALFORMED),
+        (&["for=_hidden"], MALFORMED),
+        (&["for=_hidden, for=10.0.0.2"], MALFORMED),
+        (&["by=198.51.100.1"], MALFORMED),
+        (&["for=198.51.100.1;for=198.51.100.1"], MALFORMED),
+        (&["for=\"198.51.100.1"], MALFORMED),
+        (&["for=198.51.100.1\""], MALFORMED),
+        (&["for"], MALFORMED),
+        (&["198.51.100.1"], MALFORMED),
+        (&["for=198.51.100.1,"], MALFORMED),
+        (&["for=198.51.100.1;"], MALFORMED),
+        (&[""], MALFORMED),
+    ] {
+        assert_eq!(told("10.0.0.1", &[], values), meant, "{values:?}");
+    }
+    // Where both are there, one may be the client's own: they have to agree.
+    let both = |one, two| told("10.0.0.1", &[one], &[two]);
+    assert_eq!(both("198.51.100.1:80", "for=198.51.100.1"), named("198.51.100.1"));
+    assert_eq!(both("198.51.100.1", "for=203.0.113.5"), MALFORMED);
+    assert_eq!(both("198.51.100.1", "for=unknown"), MALFORMED);
+    assert_eq!(both("x", "for=198.51.100.1"), MALFORMED);
+}
+
+#[test]
+fn any_header_of_a_proxy_shows_one() {
+    for name in ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-"] {
+        assert!(tells_of_a_proxy(name), "{name}");
+    }
+    for name in ["host", "x-forwarded", "forwarded-for", "user-agent", ""] {
+        assert!(!tells_of_a_proxy(name), "{name}");
+    }
+    let ours = ["10.0.0.0/8".parse().unwrap()];
+    let by = |peer| sender(ip(peer), Trail { any: true, ..Trail::default() }, &ours);
+    assert_eq!((by("127.0.0.1"), by("10.0.0.1")), (NOT_OURS, SILENT));
+}
+
+#[test]
+fn public_addresses_are_of_hosts_that_others_reach() {
+    for none in [
+        "0.0.0.0",
+        "0.1.2.3",
+        "127.0.0.1",
+        "127.255.255.255",
+        "169.254.169.254",
+        "224.0.0.1",
+        "239.255.255.255",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "fe80::1",
+        "febf::1",
+        "ff02::1",
+        "::ffff:127.0.0.1",
+        "::ffff:0.0.0.0",
+        "::ffff:224.0.0.1",
+    ] {
+        assert!(!may_be_public(ip(none)), "{none}");
+    }
+    for one in ["10.0.0.1", "192.0.2.1", "223.255.255.255", "2001:db8::1", "fd00::1", "100.64.0.1"]
+    {
+        assert!(may_be_public(ip(one)), "{one}");
     }
 }
 
 #[test]
 fn hops_are_bounded() {
     let through = |proxies: usize| format!("198.51.100.1{}", ", 10.0.0.2".repeat(proxies));
-    assert_eq!(client("10.0.0.1", &[&through(MAX_HOPS - 1)]), ip("198.51.100.1"));
-    assert_eq!(client("10.0.0.1", &[&through(MAX_HOPS)]), ip("10.0.0.1"));
-    assert_eq!(client("10.0.0.1", &[&through(100_000)]), ip("10.0.0.1"));
+    let told = |value: &str| told("10.0.0.1", &[value], &[]);
+    assert_eq!(told(&through(MAX_HOPS - 1)), named("198.51.100.1"));
+    assert_eq!(told(&through(MAX_HOPS)), MALFORMED);
+    assert_eq!(told(&through(100_000)), MALFORMED);
 }
 
 proptest! {
@@ -187,10 +299,24 @@ proptest! {
     }
 
     #[test]
-    fn any_header_has_a_client(value in "[0-9a-f:., x]{0,60}") {
-        let found = client("10.0.0.1", &[&value]);
-        let hop = |hop: &str| hop.trim().parse().is_ok_and(|hop| normal(hop) == found);
-        prop_assert!(found == ip("10.0.0.1") || value.split(',').any(hop));
+    fn whom_a_header_names_stands_in_it(
+        value in "[0-9a-f:., x\\[\\]\"]{0,60}",
+        element in "(for=|by=|[0-9a-f:., x\\[\\]\";=]){0,40}",
+    ) {
+        let stands = |text: &str, address: IpAddr| {
+            let parts = text.split([',', ' ', '=', '"', ';', '[', ']']);
+            let mut hosts = parts.flat_map(|part| [Some(part), part.rsplit_once(':').map(|(host, _)| host)]);
+            hosts.any(|host| host.and_then(|host| host.parse().ok()).map(normal) == Some(address))
+        };
+        for (header, found) in [
+            (&value, told("10.0.0.1", &[&value], &[])),
+            (&element, told("10.0.0.1", &[], &[&element])),
+        ] {
+            if let Sender::Named(address) = found {
+                prop_assert!(stands(header, address), "{header}");
+            }
+            prop_assert!(found != Sender::Peer && found != NOT_OURS);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use plimsoll_shoal::address::may_be_public;
 use plimsoll_shoal::heartbeat::{
     Echo, Goodbye, Heartbeat, Kind, MAX_BYTES, Number, Refusal, Upstream, goodbye_body, parse,
     parse_goodbye,
@@ -167,6 +168,11 @@ fn fields_out_of_bounds_are_refused() {
         ("cache_port", "\"003128\""),
         ("cache_port", "\"\\u0663\""),
         ("public_ip", "\"192.0.2\""),
+        ("public_ip", "\"127.0.0.1\""),
+        ("public_ip", "\"0.0.0.0\""),
+        ("public_ip", "\"fe80::1\""),
+        ("external_ip", "\"224.0.0.1\""),
+        ("external_ip", "\"::ffff:127.0.0.1\""),
         ("public_ip", "\"192.0.2.1/24\""),
         ("public_ip", "\"192.0.2.1;id\""),
         ("public_ip", "\"192.0.2.01\""),
@@ -354,6 +360,10 @@ fn address() -> impl Strategy<Value = IpAddr> {
     ]
 }
 
+fn public() -> impl Strategy<Value = IpAddr> {
+    address().prop_filter("an address that others reach", |address| may_be_public(*address))
+}
+
 fn port() -> impl Strategy<Value = Echo<u16>> {
     (1..=u16::MAX, any::<bool>()).prop_map(|(value, quoted)| {
         let text = if quoted { format!("\"{value}\"") } else { value.to_string() };
@@ -378,7 +388,7 @@ prop_compose! {
         kind in prop_oneof![Just(Kind::Squid), Just(Kind::Varnish)],
         upstream in
             prop_oneof![Just(Upstream::Both), Just(Upstream::Cvmfs), Just(Upstream::Frontier)],
-        (public_ip, private_ip, external_ip) in (address(), of(address()), of(address())),
+        (public_ip, private_ip, external_ip) in (public(), of(address()), of(public())),
         (timestamp, interval_s) in (0.0..2.5e11_f64, of(1.0..3600.0_f64)),
         load in prop_oneof![
             (0..=1_000_000_000_u64).prop_map(Number::Int),

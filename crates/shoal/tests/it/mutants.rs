@@ -369,6 +369,7 @@ fn believable(fields: &Value, beat: &Heartbeat) -> Option<()> {
     address_is(&fields["public_ip"], beat.public_ip)?;
     address_is(&fields["private_ip"], beat.private_ip)?;
     address_is(&fields["external_ip"], beat.external_ip)?;
+    holds(beat.public_ip.is_none_or(others_reach) && beat.external_ip.is_none_or(others_reach))?;
     holds(beat.public_ip.or(beat.private_ip).or(beat.external_ip).is_some())?;
     holds(fields["timestamp"].as_f64() == Some(beat.timestamp) && beat.timestamp >= 0.0)?;
     let (load, value) = (&fields["load"], beat.load.value());
@@ -384,6 +385,15 @@ fn believable(fields: &Value, beat: &Heartbeat) -> Option<()> {
     let angles = (fields["latitude"].as_f64(), fields["longitude"].as_f64());
     holds(angles == (beat.coordinates.map(|c| c.0), beat.coordinates.map(|c| c.1)))?;
     holds(beat.coordinates.is_none_or(|(lat, lon)| lat.abs() <= 90.0 && lon.abs() <= 180.0))
+}
+
+fn others_reach(address: IpAddr) -> bool {
+    let nobody = address.is_loopback() || address.is_unspecified() || address.is_multicast();
+    !nobody
+        && match address {
+            IpAddr::V4(v4) => !v4.is_link_local() && (1..240).contains(&v4.octets()[0]),
+            IpAddr::V6(v6) => v6.segments()[0] & 0xffc0 != 0xfe80,
+        }
 }
 
 fn port_is(written: &Value, port: &Echo<u16>) -> bool {

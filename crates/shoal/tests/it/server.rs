@@ -9,7 +9,7 @@ use plimsoll_shoal::server::{Options, Order};
 use serde_json::{Value, json};
 
 use crate::support::live::{
-    Ask, Live, PATIENCE, options, places, reason, said, text, unix_s, until, with,
+    Ask, Live, PATIENCE, options, places, reason, said, text, trusting, unix_s, until, with,
 };
 use crate::support::python::skipped;
 
@@ -37,7 +37,7 @@ fn three(live: &Live) {
 
 #[test]
 fn a_cache_is_listed_until_it_says_goodbye() {
-    let live = Live::start(options());
+    let live = Live::start(trusting());
     assert_eq!(text(&live.get("/nearest")), "null");
     let beat = said("secret-1", "one.example", "192.0.2.10");
     assert_eq!(live.announce(&beat).status, 204);
@@ -295,7 +295,7 @@ fn a_server_without_a_peer_is_not_ready_at_once_but_healthy() {
 #[test]
 fn a_server_that_ends_answers_what_was_begun_and_closes_what_is_idle() {
     // One thread takes connections in the order in which they came.
-    let live = Live::start(Options { threads: 1, ..options() });
+    let live = Live::start(Options { threads: 1, ..trusting() });
     let beat = said("secret-1", "one.example", "192.0.2.10").to_string();
     let (begin, rest) = beat.split_at(20);
     let mut begun = live.connect();
@@ -323,7 +323,7 @@ fn a_server_on_every_address_knows_loopback_in_both_families() {
         let name = "a_server_on_every_address_knows_loopback_in_both_families";
         return skipped(name, "IPv6");
     }
-    let live = Live::start(Options { listen: every, ..options() });
+    let live = Live::start(Options { listen: every, ..trusting() });
     for (host, uuid) in [("127.0.0.1", "four"), ("::1", "six")] {
         let body = said(uuid, "one.example", "192.0.2.10").to_string();
         let request = Request {

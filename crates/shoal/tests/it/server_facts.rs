@@ -23,7 +23,8 @@ fn each_request_is_a_line_of_json_without_secrets() {
     live.get(&long);
     live.raw(b"HEAD /all HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     let bye = format!("{{\"uuid\": \"{secret}\", \"timestamp\": 1, \"goodbye\": true}}");
-    live.message("DELETE", bye.as_bytes(), &[]);
+    let target = "/v1/heartbeat";
+    live.order(Ask { method: "DELETE", target, headers: &[], body: bye.as_bytes() });
     // Whoever reads the log sees it while the server runs.
     let lines = || std::fs::read_to_string(&path).unwrap().lines().count();
     until("eight lines", || (lines() == 8).then_some(()));
@@ -103,7 +104,7 @@ fn counters_are_prometheus_s_and_count() {
     live.listed("one.example");
     live.announce(&said("secret-1", "one.example", "192.0.2.10"));
     live.announce_from("203.0.113.9", &said("secret-2", "two.example", "192.0.2.11"));
-    live.message("POST", b"{", &[]);
+    live.message("POST", b"{", &[("X-Forwarded-For", "203.0.113.9")]);
     for _ in 0..7 {
         live.get("/nearest");
     }

@@ -86,7 +86,7 @@ fn a_decision_that_is_none_changes_nothing() {
     let id = live.listed("one.example")["id"].as_str().unwrap().to_owned();
     let put = |body: &str| {
         let target = format!("/v1/caches/{id}/state");
-        live.send(Ask { method: "PUT", target: &target, headers: &[], body: body.as_bytes() })
+        live.order(Ask { method: "PUT", target: &target, headers: &[], body: body.as_bytes() })
     };
     for state in ["verified", "failing", "Drained", ""] {
         assert_eq!(reason(&live.put_state(&id, state), 400), "range", "{state}");

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use crate::support::live::{Live, options, reason, said, text};
+use crate::support::live::{Live, options, reason, said, text, trusting};
 
 /// The status of the first answer; 0 if there is none.
 fn status(answer: &str) -> u16 {
@@ -64,7 +64,7 @@ fn what_is_not_http_ends_its_connection_only() {
 
 #[test]
 fn one_content_length_twice_is_one_or_none() {
-    let live = Live::start(options());
+    let live = Live::start(trusting());
     let body = said("secret-1", "one.example", "192.0.2.10").to_string();
     let length = body.len();
     let other = length + 17;
@@ -86,7 +86,7 @@ fn one_content_length_twice_is_one_or_none() {
 
 #[test]
 fn a_body_in_chunks_is_bounded_as_any_other() {
-    let live = Live::start(options());
+    let live = Live::start(trusting());
     let head = "POST /v1/heartbeat HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
         Transfer-Encoding: chunked\r\n\r\n";
     let body = said("secret-1", "one.example", "192.0.2.10").to_string();
@@ -144,7 +144,7 @@ fn a_client_that_is_slow_or_goes_away_holds_nobody_up() {
 
 #[test]
 fn requests_in_one_go_are_answered_in_order() {
-    let live = Live::start(options());
+    let live = Live::start(trusting());
     let body = said("secret-1", "one.example", "192.0.2.10").to_string();
     let length = body.len();
     let answers = live.raw(

@@ -4,6 +4,7 @@ pub(crate) mod beat;
 pub(crate) mod browser;
 #[cfg(feature = "tls")]
 pub(crate) mod certificates;
+pub(crate) mod door;
 pub(crate) mod live;
 pub(crate) mod made_up;
 pub(crate) mod python;

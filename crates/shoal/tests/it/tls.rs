@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::serve::{Server, ok};
 use crate::support::certificates::certificates;
-use crate::support::live::{Live, PATIENCE, options, said, text, until};
+use crate::support::live::{Live, PATIENCE, options, said, text, trusting as trusted, until};
 
 /// A server with a certificate of its own, and the folder of it.
 struct Secure {
@@ -35,7 +35,7 @@ impl Secure {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         certificates(folder.path());
-        let live = Live::start(Options { tls: Some(open(folder.path())), ..options() });
+        let live = Live::start(Options { tls: Some(open(folder.path())), ..trusted() });
         Self { live, folder }
     }
 

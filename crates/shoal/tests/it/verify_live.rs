@@ -35,10 +35,9 @@ fn verifying(settings: Settings) -> Live {
 }
 
 fn announce(live: &Live, host: &str, at: SocketAddr) {
-    let beat = with(
-        said(&host.replace('.', "-"), host, &at.ip().to_string()),
-        &json!({"cache_port": at.port()}),
-    );
+    // No loopback address is public.
+    let private = json!({"public_ip": null, "private_ip": at.ip(), "cache_port": at.port()});
+    let beat = with(said(&host.replace('.', "-"), host, "192.0.2.1"), &private);
     let answer = live.announce(&beat);
     assert_eq!(answer.status, 204, "{}", text(&answer));
 }
@@ -140,7 +139,9 @@ fn rule_5_nobody_goes_where_an_answer_or_a_name_points() {
     let moved = Server::start_at("127.0.1.1:0", move |_| Some(to.clone().into_bytes()));
     let live = verifying(settings(URL, &[moved.address.port(), port]));
     // Its name is the trap's address, at which nothing was announced.
-    let named = with(said("n", "127.0.0.1", "127.0.2.1"), &json!({"cache_port": port}));
+    let named = said("n", "127.0.0.1", "192.0.2.1");
+    let private = json!({"public_ip": null, "private_ip": "127.0.2.1", "cache_port": port});
+    let named = with(named, &private);
     assert_eq!(live.announce(&named).status, 204);
     announce(&live, "moved.example", moved.address);
     becomes(&live, "moved.example", "failing");

@@ -1,11 +1,14 @@
 //! `plimsoll shoal server`: the registry.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use anyhow::Result;
+use ipnet::IpNet;
+use plimsoll_shoal::address::{may_be_public, normal};
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
 use plimsoll_shoal::http1::Url;
@@ -38,6 +41,12 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     }
     if args.verified_only && args.verify.verify.is_none() {
         say("note: without --verify only what a trusted source calls verified is given");
+    }
+    for net in args.trust.iter().filter(|net| covers_loopback(net)) {
+        say(&format!(
+            "warning: --trust {net}: whoever reaches this host's loopback, through a proxy or a \
+             tunnel on it, may announce any address and decide about caches"
+        ));
     }
     let broker = amqp::broker(&args.amqp)?;
     let stop = Interrupts::flag()?;
@@ -104,6 +113,8 @@ fn options(args: &ShoalServer) -> Result<Options> {
         verify: verification(&args.verify)?,
         trust: args.trust.clone(),
         trusted_proxies: args.trusted_proxy.clone(),
+        operator_socket: args.operator_socket.clone(),
+        external_ips: external(&args.external_ip)?,
         auth: args.auth.into(),
         keys: table(args.keys.as_deref(), Keys::read)?,
         rate: args.announce_rate,
@@ -111,6 +122,24 @@ fn options(args: &ShoalServer) -> Result<Options> {
         peer_ca: args.peer_ca.clone(),
         access_log: args.access_log.clone(),
     })
+}
+
+/// The addresses of this host that others see.
+fn external(addresses: &[IpAddr]) -> Result<Vec<IpAddr>> {
+    let addresses: Vec<IpAddr> = addresses.iter().copied().map(normal).collect();
+    match addresses.iter().find(|address| !may_be_public(**address)) {
+        Some(address) => {
+            Err(UsageError(format!("--external-ip: others cannot reach {address}")).into())
+        }
+        None => Ok(addresses),
+    }
+}
+
+fn covers_loopback(net: &IpNet) -> bool {
+    match net {
+        IpNet::V4(net) => net.addr().is_loopback() || net.contains(&Ipv4Addr::LOCALHOST),
+        IpNet::V6(net) => net.contains(&Ipv6Addr::LOCALHOST),
+    }
 }
 
 /// By which connections are encrypted, if they are.

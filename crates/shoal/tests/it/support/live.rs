@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
-use plimsoll_shoal::http1::{Answer, Limits, Peer, Plain, Request, exchange};
+use plimsoll_shoal::http1::{Answer, Dial, Limits, Peer, Plain, Request, exchange};
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Clock, Options, Order, Server, Shared};
 use serde_json::{Value, json};
 
+use super::door::Door;
 use crate::shared::shared;
 
 /// How long anything is waited for. Nothing is measured: a busy machine may take its time.
@@ -37,6 +38,8 @@ pub(crate) fn options() -> Options {
         verify: None,
         trust: Vec::new(),
         trusted_proxies: vec!["127.0.0.0/8".parse().unwrap()],
+        operator_socket: None,
+        external_ips: Vec::new(),
         auth: Auth::Off,
         keys: Keys::read("").unwrap(),
         rate: 1000.0,
@@ -44,6 +47,13 @@ pub(crate) fn options() -> Options {
         peer_ca: None,
         access_log: None,
     }
+}
+
+/// Options of a server without a proxy, which trusts loopback: what a test sends itself may say
+/// anything.
+pub(crate) fn trusting() -> Options {
+    let trust = ["127.0.0.0/8", "::1/128"].map(|net| net.parse().unwrap()).to_vec();
+    Options { trust, trusted_proxies: Vec::new(), ..options() }
 }
 
 /// `MaxMind`'s database for tests; `None`, said by name, where it is not.
@@ -56,6 +66,8 @@ pub(crate) fn places(test: &str) -> Option<Arc<Geography>> {
 pub(crate) struct Live {
     server: Option<Server>,
     pub(crate) at: SocketAddr,
+    /// Where its operator's socket is.
+    folder: tempfile::TempDir,
 }
 
 /// A request, as a client sends it.
@@ -69,8 +81,15 @@ pub(crate) struct Ask<'a> {
 
 impl Live {
     pub(crate) fn start(options: Options) -> Self {
-        let server = Server::start(options).unwrap();
-        Self { at: server.local_addr(), server: Some(server) }
+        let folder = tempfile::tempdir().unwrap();
+        let operator_socket = Some(folder.path().join("operator"));
+        let server = Server::start(Options { operator_socket, ..options }).unwrap();
+        Self { at: server.local_addr(), server: Some(server), folder }
+    }
+
+    /// Its operator's socket.
+    pub(crate) fn door(&self) -> Door {
+        Door(self.folder.path().join("operator"))
     }
 
     pub(crate) fn stop(mut self) {
@@ -82,10 +101,19 @@ impl Live {
     }
 
     pub(crate) fn send(&self, ask: Ask<'_>) -> Answer {
+        self.send_by(&Plain, ask)
+    }
+
+    /// By the operator's socket.
+    pub(crate) fn order(&self, ask: Ask<'_>) -> Answer {
+        self.send_by(&self.door(), ask)
+    }
+
+    fn send_by(&self, way: &dyn Dial, ask: Ask<'_>) -> Answer {
         let Ask { method, target, headers, body } = ask;
         let request = Request { method, target, host: "shoal.example", headers, body };
         let limits = Limits { total: PATIENCE, answer_bytes: 64 << 20 };
-        exchange(&Plain, Peer::new("127.0.0.1", self.at.port()), &request, limits).unwrap()
+        exchange(way, Peer::new("127.0.0.1", self.at.port()), &request, limits).unwrap()
     }
 
     pub(crate) fn get(&self, target: &str) -> Answer {
@@ -104,10 +132,10 @@ impl Live {
         serde_json::from_slice(&answer.body).unwrap()
     }
 
-    /// Announces as loopback does: whatever it likes.
+    /// Announces as an operator does: whatever it likes.
     pub(crate) fn announce(&self, said: &Value) -> Answer {
         let body = said.to_string();
-        self.send(Ask {
+        self.order(Ask {
             method: "POST",
             target: "/v1/heartbeat",
             headers: &[],
@@ -127,7 +155,7 @@ impl Live {
     pub(crate) fn put_state(&self, id: &str, state: &str) -> Answer {
         let (target, body) = (format!("/v1/caches/{id}/state"), json!({ "state": state }));
         let body = body.to_string();
-        self.send(Ask { method: "PUT", target: &target, headers: &[], body: body.as_bytes() })
+        self.order(Ask { method: "PUT", target: &target, headers: &[], body: body.as_bytes() })
     }
 
     /// What the server answers to these bytes, until it closes the connection or is silent for a
