@@ -7,7 +7,8 @@
 //! buckets of width 1, then 1024 buckets for each doubling, of width 2, 4, 8, … So the index of `v`
 //! is `b * 1024 + (v >> b)` with `b = max(0, ⌊log2 v⌋ - 10)`, and the relative error is below
 //! 1/1024. The layout being fixed, recording is a shift and an add, and two histograms always merge
-//! exactly.
+//! exactly. Least and greatest value, the sum and the sum of squares are kept beside the counts, so
+//! that extremes, mean and deviation are those of the values, not of buckets.
 //!
 //! # Memory
 //!
@@ -18,8 +19,10 @@
 //! merging and reading visit the occupied range only.
 
 pub mod codec;
+mod exact;
 mod quantiles;
 
+pub use exact::Exact;
 pub use quantiles::rank;
 
 /// Buckets of width one, and twice the buckets of each further doubling.
@@ -42,6 +45,15 @@ pub struct Histogram {
     /// Smallest and greatest recorded value; `u64::MAX` and 0 while empty.
     min: u64,
     max: u64,
+    /// The sum of the values and of their squares, which the buckets do not tell.
+    sum: u128,
+    squares: u128,
+}
+
+/// A value's square.
+#[inline]
+fn square(value: u64) -> u128 {
+    u128::from(value) * u128::from(value)
 }
 
 #[inline]
@@ -79,13 +91,19 @@ impl Histogram {
     /// An empty histogram.
     #[must_use]
     pub fn new() -> Self {
-        Self { counts: Vec::new(), base: 0, total: 0, min: u64::MAX, max: 0 }
+        Self { counts: Vec::new(), base: 0, total: 0, min: u64::MAX, max: 0, sum: 0, squares: 0 }
     }
 
     /// Counts one value; values above [`MAX_VALUE`] count as it.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.record_n(value, 1);
+        let value = value.min(MAX_VALUE);
+        *self.slot(index_of(value)) += 1;
+        self.total += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum = self.sum.saturating_add(value.into());
+        self.squares = self.squares.saturating_add(square(value));
     }
 
     /// Counts a value `n` times.
@@ -99,6 +117,14 @@ impl Histogram {
         self.total += n;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+        self.sum_up(value, n);
+    }
+
+    /// Adds `n` times a value to the sums.
+    fn sum_up(&mut self, value: u64, n: u64) {
+        let n = u128::from(n);
+        self.sum = self.sum.saturating_add(n.saturating_mul(value.into()));
+        self.squares = self.squares.saturating_add(n.saturating_mul(square(value)));
     }
 
     /// The count of a bucket, for changing it.
@@ -196,12 +222,15 @@ impl Histogram {
         self.total += other.total;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.squares = self.squares.saturating_add(other.squares);
     }
 
     /// Adds counts of neighbouring buckets, the first of which holds the value `from`; of what they
     /// count the least and greatest value. Nothing where there is no count.
     ///
-    /// For counts that were kept elsewhere in the same layout: as adding another histogram.
+    /// For counts that were kept elsewhere in the same layout: as adding another histogram, but that
+    /// the sums take the middle of each bucket, within `least` and `greatest`.
     pub fn add_row(&mut self, from: u64, counts: &[u32], least: u64, greatest: u64) {
         let total = counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         if total == 0 {
@@ -217,6 +246,10 @@ impl Histogram {
         for (mine, &theirs) in row.iter_mut().zip(counts) {
             *mine += u64::from(theirs);
         }
+        for (at, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let middle = lowest_at(first + at) + width_at(first + at) / 2;
+            self.sum_up(middle.clamp(least, greatest), count.into());
+        }
         self.total += total;
         self.min = self.min.min(least);
         self.max = self.max.max(greatest);
@@ -231,6 +264,7 @@ impl Histogram {
         self.total = 0;
         self.min = u64::MAX;
         self.max = 0;
+        (self.sum, self.squares) = (0, 0);
     }
 
     fn occupied(&self) -> std::ops::Range<usize> {
@@ -254,7 +288,8 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The value that stands for the bucket in sums (as HdrHistogram's median equivalent value).
+    /// The value that stands for the bucket where its own are not known (as HdrHistogram's median
+    /// equivalent value).
     #[must_use]
     pub fn middle(&self) -> u64 {
         self.lowest + self.width / 2

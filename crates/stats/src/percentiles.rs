@@ -12,7 +12,8 @@ pub const MIN_BEYOND: u64 = 10;
 ///
 /// A percentile is `None` (`null` in JSON) where fewer than [`MIN_BEYOND`] samples lie beyond it:
 /// it would be the say of a handful. Mean, deviation and extremes are `None` when nothing was
-/// counted. Percentiles follow HdrHistogram's rule ([`Histogram::value_at_quantile`]).
+/// counted. Percentiles follow HdrHistogram's rule, within the extremes
+/// ([`Histogram::value_at_quantile`]).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "p25 is the 25th percentile, and so on")]
 pub struct Percentiles {
@@ -20,9 +21,9 @@ pub struct Percentiles {
     pub count: u64,
     /// The least, exact.
     pub min: Option<f64>,
-    /// The mean, over bucket middles.
+    /// The mean, of the values themselves.
     pub mean: Option<f64>,
-    /// The standard deviation (divided by n), over bucket middles.
+    /// The standard deviation (divided by n), of the values themselves.
     pub stddev: Option<f64>,
     pub p25: Option<f64>,
     pub p50: Option<f64>,

@@ -17,8 +17,9 @@
 //! buckets up to the last occupied one; a negative number stands for that many empty buckets. The
 //! compressed form is a cookie, a length and a zlib stream of the whole plain form.
 //!
-//! What the format does not carry: the exact least and greatest value. Decoded, they are the bounds
-//! of the outer occupied buckets (off by less than 0.1%).
+//! What the format does not carry: the extremes and the sums ([`super::Exact`]). Decoded, the least
+//! and greatest value are the bounds of the outer occupied buckets (off by less than 0.1%), and the
+//! sums take the middle of each bucket, until [`Histogram::restore`] is given the exact ones.
 
 use std::io::{Read, Write};
 
@@ -233,6 +234,7 @@ fn decode_counts(mut payload: &[u8]) -> Result<Histogram, DecodeError> {
         histogram.total = total;
         histogram.min = lowest_at(first);
         histogram.max = highest_at(last);
+        histogram.sum_buckets();
     }
     Ok(histogram)
 }

@@ -1,10 +1,11 @@
 //! What is read from a histogram: quantiles, counts above a bound, mean, deviation; and taking a
 //! part of it away.
 //!
-//! Rules as in G. Tene's HdrHistogram, against which they are tested: the value at quantile `q` is
-//! the greatest value of the bucket that holds the `⌈q·n⌉`-th smallest recorded value (the first
-//! for `q` near 0), and sums take the middle of each bucket. So a quantile is never below the true
-//! one and less than 0.1% above it.
+//! Quantiles are those of G. Tene's HdrHistogram, against which they are tested, but within the
+//! extremes: the value at quantile `q` is the greatest value of the bucket that holds the `⌈q·n⌉`-th
+//! smallest recorded value (the first for `q` near 0), and never above the greatest value recorded.
+//! So a quantile is never below the true one and less than 0.1% above it. Mean and deviation are
+//! those of the values, from their sums.
 
 use super::{Histogram, highest_at, index_of, lowest_at};
 
@@ -24,18 +25,18 @@ pub fn rank(q: f64, n: u64) -> u64 {
 }
 
 impl Histogram {
-    /// The value at a quantile between 0 and 1: HdrHistogram's, not capped at the exact maximum.
-    ///
-    /// At exactly 0 it is the least value of the first occupied bucket. `None` when empty.
+    /// The value at a quantile between 0 and 1: HdrHistogram's, but never above the greatest value
+    /// recorded. At exactly 0 it is the least value recorded. `None` when empty.
     #[must_use]
     pub fn value_at_quantile(&self, q: f64) -> Option<u64> {
         if q <= 0.0 {
-            return self.min().map(|min| lowest_at(index_of(min)));
+            return self.min();
         }
         self.value_at_rank(rank(q, self.count()))
     }
 
-    /// The greatest value of the bucket that holds the `rank`-th smallest value, from 1.
+    /// The greatest value of the bucket that holds the `rank`-th smallest value, from 1, or the
+    /// greatest value recorded where that is less.
     ///
     /// `None` for 0 and for a rank above the count.
     #[must_use]
@@ -55,7 +56,7 @@ impl Histogram {
                 seen += counts.get(at)?;
                 at += 1;
             }
-            (rank > 0).then(|| highest_at(range.start + at - 1))
+            (rank > 0).then(|| highest_at(range.start + at - 1).min(self.max))
         })
     }
 
@@ -77,13 +78,16 @@ impl Histogram {
     ///
     /// Exact by bucket. A bucket of which `other` has more stays at zero: it was no part then. The
     /// least and greatest value are exact only where their bucket is still occupied and nothing of
-    /// it was taken; else they are that bucket's bounds.
+    /// it was taken; else they are that bucket's bounds. The sums are exact where `other` was a part;
+    /// else they take the middle of each bucket.
     pub fn subtract(&mut self, other: &Self) {
         let range = other.occupied();
         if self.is_empty() || range.is_empty() {
             return;
         }
         let before = self.occupied();
+        let was_part = (range.start >= before.start && range.end <= before.end)
+            && range.clone().all(|index| other.count_at(index) <= self.count_at(index));
         for index in range.start.max(before.start)..range.end.min(before.end) {
             let taken = other.count_at(index).min(self.count_at(index));
             if taken > 0 {
@@ -101,31 +105,32 @@ impl Histogram {
         if other.count_at(last) > 0 || last != index_of(self.max) {
             self.max = highest_at(last);
         }
+        match (self.sum.checked_sub(other.sum), self.squares.checked_sub(other.squares)) {
+            (Some(sum), Some(squares)) if was_part => (self.sum, self.squares) = (sum, squares),
+            _ => self.sum_buckets(),
+        }
     }
 
-    /// The mean over bucket middles, off by less than 0.05%; `None` when empty.
+    /// The mean of the recorded values; `None` when empty.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "an approximation by its definition")]
+    #[expect(clippy::cast_precision_loss, reason = "a mean is a fraction: rounded once")]
     pub fn mean(&self) -> Option<f64> {
-        let sum: u128 =
-            self.all_buckets().map(|b| u128::from(b.middle()) * u128::from(b.count)).sum();
-        (!self.is_empty()).then(|| sum as f64 / self.count() as f64)
+        (!self.is_empty()).then(|| self.sum as f64 / self.count() as f64)
     }
 
-    /// The standard deviation of the recorded values (divided by n) over bucket middles; `None`
-    /// when empty.
+    /// The standard deviation of the recorded values (divided by n); `None` when empty.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "an approximation by its definition")]
+    #[expect(clippy::cast_precision_loss, reason = "a deviation is irrational: rounded once")]
     pub fn stddev(&self) -> Option<f64> {
         let mean = self.mean()?;
-        let squares: f64 = self
-            .all_buckets()
-            .map(|b| {
-                let deviation = b.middle() as f64 - mean;
-                deviation * deviation * b.count as f64
-            })
-            .sum();
-        Some((squares / self.count() as f64).sqrt())
+        let n = u128::from(self.count());
+        // In whole numbers as long as they fit: differences of great sums lose their digits.
+        let whole = n.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum));
+        let variance = match whole {
+            Some((squares, square)) => squares.saturating_sub(square) as f64 / n as f64 / n as f64,
+            None => (self.squares as f64 / n as f64 - mean * mean).max(0.0),
+        };
+        Some(variance.sqrt())
     }
 }
 
