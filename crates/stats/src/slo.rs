@@ -23,12 +23,19 @@
 //!
 //! An availability finer than one second in those counted cannot be told from perfect by this run:
 //! it is *not resolvable*, and fails.
+//!
+//! # Whose doing it was
+//!
+//! A run's clauses are judged twice ([`Slo::judge`]): as measured, and with the generator's own part
+//! taken off ([`OwnPart`]). Only where the two differ there is no verdict.
 
 mod evaluate;
+mod judge;
 mod parse;
 mod stop;
 
 pub use evaluate::{SloInputs, Verdict};
+pub use judge::{Judgement, OwnPart, Times};
 pub use stop::{SecondInputs, StopRule};
 
 use plimsoll_units::ParseError;

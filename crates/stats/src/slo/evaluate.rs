@@ -48,39 +48,76 @@ pub struct Verdict {
     pub note: Option<String>,
 }
 
+/// What clauses are held against: a run as it was counted, or as it may have been.
+#[derive(Debug, Clone)]
+pub(super) struct Counted {
+    pub(super) offered: u64,
+    pub(super) completed: u64,
+    pub(super) succeeded: u64,
+    pub(super) rate_per_s: f64,
+    /// Response times of the requests that succeeded.
+    pub(super) response: Histogram,
+    /// Service times of the same.
+    pub(super) service: Histogram,
+    pub(super) up_s: u64,
+    pub(super) down_s: u64,
+}
+
+impl Counted {
+    /// A run as it was counted.
+    pub(super) fn of(inputs: &SloInputs<'_>) -> Self {
+        let succeeded = |all: &Histogram, failed: &Histogram| {
+            let mut succeeded = all.clone();
+            succeeded.subtract(failed);
+            succeeded
+        };
+        Self {
+            offered: inputs.offered,
+            completed: inputs.completed,
+            succeeded: inputs.succeeded,
+            rate_per_s: inputs.completed_rate_per_s,
+            response: succeeded(inputs.response, inputs.failed_response),
+            service: succeeded(inputs.service, inputs.failed_service),
+            up_s: inputs.up_s,
+            down_s: inputs.down_s,
+        }
+    }
+}
+
 impl Slo {
     /// One verdict a clause, in their order. Costs a pass over each histogram a clause looks at.
     #[must_use]
     pub fn evaluate(&self, inputs: &SloInputs<'_>) -> Vec<Verdict> {
-        self.clauses.iter().map(|clause| clause.evaluate(inputs)).collect()
+        let counted = Counted::of(inputs);
+        self.clauses.iter().map(|clause| clause.on(&counted)).collect()
     }
 }
 
 impl Clause {
     /// The verdict on this clause alone.
-    #[must_use]
-    pub fn evaluate(&self, inputs: &SloInputs<'_>) -> Verdict {
+    pub(super) fn on(&self, counted: &Counted) -> Verdict {
         let (value, note) = match self.metric {
-            Metric::Availability => self.availability(inputs),
-            Metric::Rate => (Some(inputs.completed_rate_per_s), None),
-            _ if inputs.offered == 0 => (None, Some("no request was due".to_owned())),
+            Metric::Availability => self.availability(counted),
+            Metric::Rate => (Some(counted.rate_per_s), None),
+            _ if counted.offered == 0 => (None, Some("no request was due".to_owned())),
             Metric::Errors => {
-                (Some(share(inputs.offered.saturating_sub(inputs.succeeded), inputs.offered)), None)
+                let failed = counted.offered.saturating_sub(counted.succeeded);
+                (Some(share(failed, counted.offered)), None)
             }
             Metric::Lost => {
-                let lost = inputs.offered.saturating_sub(inputs.completed);
-                let of = if matches!(self.bound, Bound::Count(_)) { 1 } else { inputs.offered };
+                let lost = counted.offered.saturating_sub(counted.completed);
+                let of = if matches!(self.bound, Bound::Count(_)) { 1 } else { counted.offered };
                 (Some(share(lost, of)), None)
             }
-            Metric::Time(timing, figure) => time(timing, figure, inputs),
+            Metric::Time(timing, figure) => time(timing, figure, counted),
         };
         let resolvable = self.metric != Metric::Availability || note.is_none();
         let holds = value.is_some_and(|value| self.comparison.holds(value, self.bound.value()));
         Verdict { expr: self.expr.clone(), value, pass: holds && resolvable, note }
     }
 
-    fn availability(&self, inputs: &SloInputs<'_>) -> (Option<f64>, Option<String>) {
-        let counted = inputs.up_s + inputs.down_s;
+    fn availability(&self, run: &Counted) -> (Option<f64>, Option<String>) {
+        let counted = run.up_s + run.down_s;
         if counted == 0 {
             return (None, Some("not resolvable in this run: no second was counted".to_owned()));
         }
@@ -90,7 +127,7 @@ impl Clause {
         let note = (allowed < 1.0 - 1e-9).then(|| {
             format!("not resolvable in this run: one second of {counted} is more than it allows")
         });
-        (Some(share(inputs.up_s, counted)), note)
+        (Some(share(run.up_s, counted)), note)
     }
 }
 
@@ -101,14 +138,12 @@ fn share(part: u64, whole: u64) -> f64 {
 }
 
 /// Microseconds; `None` beyond every bound.
-fn time(timing: Timing, figure: Figure, inputs: &SloInputs<'_>) -> (Option<f64>, Option<String>) {
-    let (all, failed) = match timing {
-        Timing::Response => (inputs.response, inputs.failed_response),
-        Timing::Service => (inputs.service, inputs.failed_service),
+fn time(timing: Timing, figure: Figure, counted: &Counted) -> (Option<f64>, Option<String>) {
+    let succeeded = match timing {
+        Timing::Response => &counted.response,
+        Timing::Service => &counted.service,
     };
-    let mut succeeded = all.clone();
-    succeeded.subtract(failed);
-    let offered = inputs.offered;
+    let offered = counted.offered;
     let missing = offered.saturating_sub(succeeded.count());
     let beyond = || Some(format!("{missing} of {offered} requests did not succeed"));
     match figure {
