@@ -7,7 +7,8 @@ use plimsoll_load::run::{Offer, Watch, Wish, run};
 use plimsoll_load::session::Load;
 use plimsoll_load::store::Before;
 use plimsoll_plan::Plan;
-use plimsoll_runs::{Counters, Event, Interval, Sample, Sink, SinkError};
+use plimsoll_runs::summary::Cause;
+use plimsoll_runs::{Counters, Event, Interval, Reasons, Sample, Sink, SinkError};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::store::{Operations, Wanted};
 use std::sync::Arc;
@@ -26,6 +27,10 @@ pub struct Filled {
     pub value_size: String,
     /// What was counted; `succeeded` are the records that were written.
     pub counters: Counters,
+    /// Why records were not written: the first causes of each kind of failure.
+    pub reasons: Vec<Cause>,
+    /// Attempts to connect that failed, and the first causes of these.
+    pub refused: (u64, Vec<Cause>),
     /// How long it took, seconds.
     pub seconds: f64,
     /// Whether it ended before its time, by a wish.
@@ -78,17 +83,29 @@ pub fn fill(
     let ended = result?;
     let value_size = asked.workload.value_size.to_string();
     let seconds = (ended.offered_ns + ended.drain_ns) as f64 / 1e9;
-    let (counters, stopped) = (sum.0, ended.stopped);
-    Ok(Filled { subject, records, value_size, counters, seconds, stopped })
+    let reasons = sum.reasons.first().into_iter().map(Cause::of).collect();
+    let refused = (sum.failed, sum.refusals.first().into_iter().map(Cause::of).collect());
+    let (counters, stopped) = (sum.counters, ended.stopped);
+    Ok(Filled { subject, records, value_size, counters, reasons, refused, seconds, stopped })
 }
 
 /// Adds up what is observed.
 #[derive(Default)]
-struct Sum(Counters);
+struct Sum {
+    counters: Counters,
+    reasons: Reasons,
+    failed: u64,
+    refusals: Reasons,
+}
 
 impl Sink for Sum {
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
-        self.0.add(&interval.events);
+        self.counters.add(&interval.events);
+        for phase in &interval.phases {
+            self.reasons.add(&phase.reasons);
+        }
+        self.failed += interval.connect_failed;
+        self.refusals.add(&interval.refusals);
         Ok(())
     }
 

@@ -3,7 +3,9 @@
 
 use crate::http1::encode::Head;
 use crate::store::Store;
-use plimsoll_workload::request::Requests;
+use plimsoll_runs::Secrets;
+use plimsoll_workload::request::{Request, Requests};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -181,6 +183,16 @@ pub struct Config {
 impl Config {
     /// How many connections may be under way at once: a server's backlog is finite.
     pub const MAX_CONNECTING: u32 = 512;
+
+    /// What of it nobody may be shown: passwords, tokens, values of headers that authenticate.
+    #[must_use]
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets: BTreeSet<Vec<u8>> =
+            self.requests.list.iter().flat_map(Request::secrets).collect();
+        let login = self.store.as_ref().and_then(|store| store.login.credentials.as_ref());
+        secrets.extend(login.map(|(_, password)| password.clone()));
+        Secrets::new(secrets)
+    }
 
     /// Descriptors a session needs at most, its own few included.
     #[must_use]

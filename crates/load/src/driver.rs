@@ -9,6 +9,7 @@
 //! (docs/extending.md).
 
 use plimsoll_runs::ErrorKind;
+use std::collections::VecDeque;
 
 /// A request on its way, by its place in the engine's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +47,51 @@ pub enum Fate {
     Keep,
     /// It is to be closed; what is unanswered on it has failed.
     Close,
+}
+
+/// What a driver has to say of the failures among the events that it made last: words of the peer,
+/// or which of its bytes were not understood. Empty while nothing fails.
+#[derive(Debug, Default)]
+pub struct Words(VecDeque<(Slot, Vec<u8>)>);
+
+/// The most bytes that are kept of what is said of one failure.
+const MAX_WORDS: usize = 1024;
+
+impl Words {
+    /// Forgets what was said before: called when bytes are received.
+    #[inline]
+    pub fn clear(&mut self) {
+        if !self.0.is_empty() {
+            self.0.clear();
+        }
+    }
+
+    /// Says why a request has failed.
+    #[cold]
+    pub fn say(&mut self, slot: Slot, words: impl Into<Vec<u8>>) {
+        let mut words = words.into();
+        words.truncate(MAX_WORDS);
+        self.0.push_back((slot, words));
+    }
+
+    /// What was said of a request, once.
+    #[cold]
+    pub fn take(&mut self, slot: Slot) -> Option<Vec<u8>> {
+        // Failures are asked about in the order in which they were told.
+        let at = self.0.iter().position(|(of, _)| *of == slot)?;
+        self.0.remove(at).map(|(_, words)| words)
+    }
+}
+
+/// Bytes of a peer within a sentence: at most 80 of them, in quotation marks.
+#[must_use]
+pub fn quoted(bytes: &[u8]) -> Vec<u8> {
+    const MOST: usize = 80;
+    let (shown, end) = match bytes.get(..MOST) {
+        Some(start) if bytes.len() > MOST => (start, "\"…"),
+        _ => (bytes, "\""),
+    };
+    [b"\"", shown, end.as_bytes()].concat()
 }
 
 /// A protocol, seen from the client.
@@ -115,6 +161,12 @@ pub trait Driver: Send {
         _events: &mut Vec<Event>,
     ) -> Fate {
         Fate::Close
+    }
+
+    /// What can be said of a request that has failed, or was answered by an error, by one of the
+    /// events made last. Asked once for each, before bytes are received again.
+    fn words(&mut self, _slot: Slot) -> Option<Vec<u8>> {
+        None
     }
 
     /// The peer has closed. Answers that end with the connection become events; the engine fails

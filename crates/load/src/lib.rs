@@ -11,6 +11,7 @@ pub mod cassandra;
 pub mod clock;
 pub mod config;
 pub mod driver;
+pub mod errno;
 pub mod http1;
 pub mod http2;
 pub mod memcached;

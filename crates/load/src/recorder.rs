@@ -4,7 +4,8 @@
 //! goes on with an empty one that the session has given back.
 
 use crate::in_flight::Sent;
-use plimsoll_runs::{ErrorKind, Interval, LocalCause, Phase, Sample, Tag};
+use plimsoll_runs::{ErrorKind, Interval, LocalCause, Phase, Sample, Secrets, Tag};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// The length of a slice.
@@ -71,6 +72,8 @@ pub(crate) struct Recorder {
     end_ns: u64,
     thread: u32,
     keep_samples: bool,
+    /// What no cause of a failure may show.
+    secrets: Arc<Secrets>,
     filled: Sender<Box<Slice>>,
     empty: Receiver<Box<Slice>>,
 }
@@ -81,10 +84,12 @@ impl Recorder {
     pub(crate) fn new(
         thread: u32,
         keep_samples: bool,
+        secrets: Arc<Secrets>,
         filled: Sender<Box<Slice>>,
         empty: Receiver<Box<Slice>>,
     ) -> Self {
-        Self { slice: Box::default(), end_ns: SLICE_NS, thread, keep_samples, filled, empty }
+        let slice = Box::default();
+        Self { slice, end_ns: SLICE_NS, thread, keep_samples, secrets, filled, empty }
     }
 
     /// The end of the slice that is being filled.
@@ -170,6 +175,29 @@ impl Recorder {
                 error: Some(kind),
             });
         }
+    }
+
+    /// Notes why requests that were due in a phase have failed: one of them, whose answer had a
+    /// code if there was one. It is counted elsewhere.
+    #[cold]
+    pub(crate) fn reason(
+        &mut self,
+        phase: Phase,
+        kind: ErrorKind,
+        code: Option<u16>,
+        at: u64,
+        words: &[u8],
+    ) {
+        let reasons = &mut self.slice.interval.phases[phase as usize].reasons;
+        reasons.note(kind, code, at, words, &self.secrets);
+    }
+
+    /// An attempt to connect has failed, for this reason.
+    #[cold]
+    pub(crate) fn refused(&mut self, kind: ErrorKind, at: u64, words: &[u8]) {
+        let interval = &mut self.slice.interval;
+        interval.connect_failed += 1;
+        interval.refusals.note(kind, None, at, words, &self.secrets);
     }
 
     /// A request that was sent has ended.

@@ -17,7 +17,7 @@ use crate::redis::Redis;
 use crate::source::{Closed, Open, Source, Times};
 use crate::store::{Pipeline, Speech, Store};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
-use plimsoll_runs::{ErrorKind, LocalCause};
+use plimsoll_runs::{ErrorKind, LocalCause, Secrets};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
@@ -149,10 +149,11 @@ impl Session {
         });
         let (filled_in, filled) = channel();
         let (connected_in, connected) = channel();
+        let secrets = Arc::new(config.secrets());
         let mut threads = Vec::new();
         for index in 0..count {
             let share = Share { index, of: count };
-            let thread = spawn(config, load, share, &shared, &filled_in, &connected_in)
+            let thread = spawn(config, load, &secrets, share, &shared, &filled_in, &connected_in)
                 .map_err(SessionError::System)?;
             threads.push(thread);
         }
@@ -348,6 +349,7 @@ fn allow_descriptors(config: &Config) -> Result<(), SessionError> {
 fn spawn(
     config: &Config,
     load: &Load,
+    secrets: &Arc<Secrets>,
     share: Share,
     shared: &Arc<Shared>,
     filled: &Sender<Box<Slice>>,
@@ -363,7 +365,8 @@ fn spawn(
         wake: wake.clone(),
         shared: shared.clone(),
     };
-    let recorder = Recorder::new(share.index, config.samples, filled.clone(), empty_out);
+    let (keep, secrets) = (config.samples, secrets.clone());
+    let recorder = Recorder::new(share.index, keep, secrets, filled.clone(), empty_out);
     let source = source(config, load, share);
     let render = RenderState::new(config.seed, share);
     let requests = config.requests.clone();

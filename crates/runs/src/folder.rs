@@ -27,6 +27,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::error::RunError;
 use crate::facts;
+use crate::failures::Failures;
 use crate::hlog;
 use crate::index;
 use crate::meta::{End, HostSample, RunMeta};
@@ -166,6 +167,7 @@ pub struct RunWriter {
     lines: String,
     samples: Option<Samples>,
     totals: [Counters; Phase::ALL.len()],
+    failures: Failures,
     scratch: Histogram,
     /// End of the host's last second.
     host_ns: u64,
@@ -215,6 +217,7 @@ impl RunWriter {
             lines: String::new(),
             samples,
             totals: Default::default(),
+            failures: Failures::default(),
             scratch: Histogram::new(),
             host_ns: 0,
         })
@@ -288,14 +291,15 @@ impl Sink for RunWriter {
             total.add(&slice.counters);
         }
         let place = self.place(interval.start_ns);
-        let (scratch, totals) = (&mut self.scratch, &self.totals);
+        let failed = self.failures.add(interval);
+        let (scratch, totals, failures) = (&mut self.scratch, &self.totals, &self.failures);
         self.store.store("a second of the run", &self.lines, |database, statements| {
             statements.insert_interval(database, place, interval, scratch)?;
             for phase in Phase::ALL {
                 let place = Place { phase, world: place.world };
                 statements.replace_total(database, place, &totals[phase as usize])?;
             }
-            Ok(())
+            failures.write(database, place, &failed)
         })?;
         self.samples.as_mut().map_or(Ok(()), |samples| samples.write(&[], true))
     }

@@ -12,6 +12,7 @@
 
 use crate::LocalCause;
 use crate::handshakes::Handshakes;
+use crate::reasons::Reasons;
 use plimsoll_stats::Histogram;
 
 /// A part of a run with a summary of its own. A request belongs to the phase it was due in.
@@ -278,6 +279,8 @@ pub struct PhaseSlice {
     pub counters: Counters,
     /// One histogram a [`Tag`], in nanoseconds, indexed by `Tag as usize`.
     pub histograms: [Histogram; Tag::ALL.len()],
+    /// The causes of failures that `counters` counts.
+    pub reasons: Reasons,
 }
 
 impl PhaseSlice {
@@ -293,11 +296,13 @@ impl PhaseSlice {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             mine.add(theirs);
         }
+        self.reasons.add(&other.reasons);
     }
 
     /// Forgets everything, keeping allocations.
     pub fn clear(&mut self) {
         self.counters.clear();
+        self.reasons.clear();
         self.histograms.iter_mut().for_each(Histogram::clear);
     }
 }
@@ -333,6 +338,8 @@ pub struct Interval {
     pub silent: u64,
     /// Attempts to connect that failed in it, whether or not a request failed with them.
     pub connect_failed: u64,
+    /// The causes of these.
+    pub refusals: Reasons,
     /// Round trip of the network: mean over the handshakes in the stretch, else the least that the
     /// kernel remembers of sampled connections; 0 where neither is known.
     pub rtt_ns: u64,
@@ -392,6 +399,7 @@ impl Interval {
         self.stale += other.stale;
         self.silent += other.silent;
         self.connect_failed += other.connect_failed;
+        self.refusals.add(&other.refusals);
         self.handshakes.add(&other.handshakes);
         self.turn.add(&other.turn);
         self.busy_ns += other.busy_ns;
@@ -415,6 +423,7 @@ impl Interval {
         self.stale = 0;
         self.silent = 0;
         self.connect_failed = 0;
+        self.refusals.clear();
         self.rtt_ns = 0;
         self.handshakes.clear();
         self.busy_ns = 0;

@@ -7,7 +7,7 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `plan.toml` | the plan, complete, defaults filled in | at the start |
-//! | `run.sqlite` | tables `meta`, `interval`, `total`, `event`, `host`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, `host`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
 //! | `latency.hlog` | histograms by second, phase and tag: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
 //! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
 //! | `summary.json` | the [`Summary`] | at the end; rebuilt when missing |
@@ -30,6 +30,7 @@ pub mod index;
 pub mod interval;
 pub mod local;
 pub mod meta;
+pub mod reasons;
 pub mod row;
 pub mod run;
 pub mod samples;
@@ -37,6 +38,7 @@ pub mod sink;
 pub mod summary;
 
 mod facts;
+mod failures;
 mod hgrm;
 mod hlog;
 mod opened;
@@ -52,6 +54,7 @@ pub use handshakes::Handshakes;
 pub use interval::{Blame, Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
 pub use local::LocalCause;
 pub use meta::{End, Ended, HostSample, RunMeta, World};
+pub use reasons::{Reason, Reasons, Secrets};
 pub use row::{HostRow, IntervalRow};
 pub use run::Run;
 pub use sink::{Event, Sink, SinkError};

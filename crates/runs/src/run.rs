@@ -16,9 +16,9 @@ use crate::opened::{self, Opened};
 use crate::row::{self, HostRow, IntervalRow};
 use crate::samples::{self, SampleReader};
 use crate::schema::{self, uint};
-use crate::summary::Summary;
+use crate::summary::{Cause, Summary, seconds};
 use crate::{Counters, Event, Phase, Tag};
-use crate::{summarise, summary_file};
+use crate::{failures, summarise, summary_file};
 
 /// A stretch of a run and what was recorded in it.
 pub type Stretch = (u64, u64, Histogram);
@@ -261,6 +261,43 @@ impl Run {
             Ok(())
         })?;
         Ok(total)
+    }
+
+    /// The first causes of each kind of failure: of requests due in a phase, in the order in which
+    /// kinds are counted. None in a run that an earlier version wrote.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn reasons(&self, phase: Phase) -> Result<Vec<Cause>, RunError> {
+        self.causes(phase, failures::OF_REQUESTS)
+    }
+
+    /// The same of attempts to connect, in the whole run.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn refusals(&self) -> Result<Vec<Cause>, RunError> {
+        self.causes(Phase::Measured, failures::OF_CONNECTIONS)
+    }
+
+    fn causes(&self, phase: Phase, of: &str) -> Result<Vec<Cause>, RunError> {
+        let sql = "SELECT count(*) FROM sqlite_schema WHERE name = 'reason'";
+        let mut causes = Vec::new();
+        if self.query(sql, &[], |row| row.get::<_, i64>(0))? == 0 {
+            return Ok(causes);
+        }
+        let sql = "SELECT kind, text, count, first_ns FROM reason
+                   WHERE cell = 0 AND phase = ? AND of = ? ORDER BY rowid";
+        self.for_each_row(sql, &[&phase.name(), &of], |row| {
+            let read = || {
+                let (count, first_ns) = (row.get(2).map(uint)?, row.get(3).map(uint)?);
+                let first_s = seconds(first_ns);
+                Ok(Cause { kind: row.get(0)?, text: row.get(1)?, count, first_s })
+            };
+            causes.push(read().map_err(self.unreadable())?);
+            Ok(())
+        })?;
+        Ok(causes)
     }
 
     /// Every request, where the run kept them: `None` where it did not.

@@ -5,6 +5,7 @@
 //! | `meta` | a fact of the run | text by key; `hlog_bytes` is how much of `latency.hlog` was written when the last second was committed |
 //! | `interval` | one second | counters by event; percentiles over the answers completed in it |
 //! | `total` | one phase | counters by the phase in which requests were due, cumulative, renewed each second, so that a killed run can be summed up |
+//! | `reason` | a cause of failures | the first three a kind, `of` requests (by the phase in which they were due) or of attempts to connect; cumulative, renewed in each second in which something failed |
 //! | `event` | something that happened | |
 //! | `host` | one second of the host | |
 //!
@@ -17,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use crate::{Counters, ErrorKind, Event, HostSample, Interval, LocalCause, Phase, Tag, World};
+use crate::{
+    Counters, ErrorKind, Event, HostSample, Interval, LocalCause, Phase, Reasons, Tag, World,
+};
 
 /// The file's name in a run folder.
 pub(crate) const FILE: &str = "run.sqlite";
@@ -144,6 +147,8 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
          CREATE TABLE interval ({place}, start_ns INTEGER NOT NULL, len_ns INTEGER NOT NULL,
            {counters}{states});
          CREATE TABLE total ({place}, {counters}PRIMARY KEY (cell, phase)) WITHOUT ROWID;
+         CREATE TABLE reason ({place}, of TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
+           count INTEGER NOT NULL, first_ns INTEGER NOT NULL);
          CREATE TABLE event ({place}, at_ns INTEGER NOT NULL, kind TEXT NOT NULL,
            text TEXT NOT NULL);
          CREATE TABLE host ({place}, at_ns INTEGER NOT NULL, steal_share REAL,
@@ -263,6 +268,28 @@ fn push_percentiles(values: &mut Vec<Value>, interval: &Interval, scratch: &mut 
 
 fn execute(connection: &Connection, sql: &str, values: Vec<Value>) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute(params_from_iter(values))?;
+    Ok(())
+}
+
+/// Writes the causes of failures so far, `of` a phase's requests or of attempts to connect, in the
+/// place of those that were written before.
+pub(crate) fn replace_reasons(
+    connection: &Connection,
+    place: Place,
+    of: &str,
+    reasons: &Reasons,
+) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM reason WHERE phase = ? AND of = ?";
+    connection.prepare_cached(sql)?.execute([place.phase.name(), of])?;
+    for reason in reasons.first() {
+        let mut values = place.values();
+        values.push(Value::Text(of.to_owned()));
+        values.push(Value::Text(reason.kind.name().to_owned()));
+        values.push(Value::Text(reason.text.clone()));
+        values.push(Value::Integer(int(reason.count)));
+        values.push(Value::Integer(int(reason.first_ns)));
+        execute(connection, "INSERT INTO reason VALUES (?,?,?,?,?,?,?,?)", values)?;
+    }
     Ok(())
 }
 

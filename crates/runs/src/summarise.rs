@@ -21,7 +21,7 @@ use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::{Availability, Second, State};
 use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_stats::slo::{Slo, SloInputs};
-use plimsoll_units::{show_duration, show_share};
+use plimsoll_units::{show_count, show_duration, show_share};
 
 use crate::error::RunError;
 use crate::hlog;
@@ -30,8 +30,8 @@ use crate::row::{self, Scale};
 use crate::run::Run;
 use crate::schema::{int, uint};
 use crate::summary::{
-    Bytes, Connections, Generator, Host, RunIdentity, SCHEMA, SloVerdict, Spread, Summary, WarmUp,
-    seconds,
+    Bytes, Cause, Connections, Generator, Host, RunIdentity, SCHEMA, SloVerdict, Spread, Summary,
+    WarmUp, seconds,
 };
 use crate::time::iso8601;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
@@ -60,6 +60,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let ended = run.end().map(|end| &end.ended);
     let mut counters = run.total(Phase::Measured)?;
     let mut warnings = warnings(run, &log, &span)?;
+    warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
     settle(&mut counters, ended, &mut warnings);
 
     let response = log.measured(Tag::Response);
@@ -94,6 +95,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         rate_mean,
         status: counters.status.iter().map(|(code, n)| (code.to_string(), *n)).collect(),
         errors: errors(&counters),
+        reasons: run.reasons(Phase::Measured)?,
         blame: validity::blame(&counters, ended, healthy),
         bytes: Bytes { received: counters.bytes_in, sent: counters.bytes_out },
         connections: seconds_of.connections,
@@ -176,11 +178,12 @@ impl Seconds {
         let (start, end) = (int(span.start), int(span.end));
         let connections = run.query(
             "SELECT coalesce(sum(opened), 0), coalesce(max(connections), 0),
-                    coalesce(sum(stale), 0) FROM interval",
+                    coalesce(sum(stale), 0), coalesce(sum(connect_failed), 0) FROM interval",
             &[],
             |row| {
-                let [opened, peak, stale] = [row.get(0)?, row.get(1)?, row.get(2)?].map(uint);
-                Ok(Connections { opened, peak, stale })
+                let [opened, peak, stale, failed] =
+                    [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?].map(uint);
+                Ok(Connections { opened, peak, stale, failed })
             },
         )?;
         let busy_share = run.query(
@@ -284,6 +287,21 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
         warnings.push(SPINS_IN_REAL_TIME.to_owned());
     }
     Ok(warnings)
+}
+
+/// What is to be said of attempts to connect that failed.
+fn refused(connections: &Connections, causes: &[Cause]) -> Option<String> {
+    if connections.failed == 0 {
+        return None;
+    }
+    let tried = show_count(connections.failed + connections.opened);
+    let (failed, peak) = (show_count(connections.failed), show_count(connections.peak));
+    let causes: Vec<String> = causes.iter().map(|cause| format!("`{}`", cause.text)).collect();
+    let causes = if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
+    Some(format!(
+        "{failed} of {tried} attempts to connect failed, and at most {peak} connections were open \
+         at once{causes}"
+    ))
 }
 
 fn steal(run: &Run, span: &Range<u64>) -> Result<Option<f64>, RunError> {

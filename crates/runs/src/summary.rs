@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::Reason;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::Availability;
 use plimsoll_stats::percentiles::Percentiles;
@@ -51,6 +52,9 @@ pub struct Summary {
     pub status: BTreeMap<String, u64>,
     /// Failures by kind ([`crate::ErrorKind::name`]); kinds that did not occur are left out.
     pub errors: BTreeMap<String, u64>,
+    /// The first causes of each kind of failure, at most three a kind.
+    #[serde(default)]
+    pub reasons: Vec<Cause>,
     /// Failures by who is answerable.
     pub blame: BlameCounts,
     /// Traffic.
@@ -169,6 +173,36 @@ pub struct Connections {
     pub peak: u64,
     /// Reused and found closed; their request went again on a new one.
     pub stale: u64,
+    /// Attempts to open one that failed, whether or not a request failed with them.
+    #[serde(default)]
+    pub failed: u64,
+}
+
+/// A cause of failures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The kind of failure ([`crate::ErrorKind::name`]).
+    pub kind: String,
+    /// What was seen: words of the peer or of the system, printable, without secrets, at most 200
+    /// characters.
+    pub text: String,
+    /// How many requests failed so.
+    pub count: u64,
+    /// When the first did, seconds since the run's first due time.
+    pub first_s: f64,
+}
+
+impl Cause {
+    /// As a summary has it.
+    #[must_use]
+    pub fn of(reason: &Reason) -> Self {
+        Self {
+            kind: reason.kind.name().to_owned(),
+            text: reason.text.clone(),
+            count: reason.count,
+            first_s: seconds(reason.first_ns),
+        }
+    }
 }
 
 /// How the generator fared, over the seconds of the measured schedule.

@@ -59,6 +59,8 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
         verify: None,
         trust: Vec::new(),
         trusted_proxies: Vec::new(),
+        operator_socket: None,
+        external_ips: Vec::new(),
         auth: Auth::Off,
         keys: Keys::read("")?,
         rate: 1.0,

@@ -5,6 +5,7 @@ use crate::commands::load::read_plan_of;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, cores, environment};
+use crate::terminal::table::reasons;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -81,6 +82,8 @@ fn as_json(filled: &Filled) -> Value {
         "status": status,
         "errors": errors(filled).into_iter().map(|(kind, n)| (kind.to_owned(), json!(n)))
             .collect::<Map<String, Value>>(),
+        "reasons": filled.reasons,
+        "connections": { "failed": filled.refused.0, "reasons": filled.refused.1 },
     })
 }
 
@@ -117,6 +120,12 @@ fn shown(filled: &Filled) -> String {
             .collect();
         let why = if filled.stopped { "interrupted" } else { "not whole" };
         out.push_str(&format!("{why}: {}\n", kinds.join(", ")));
+        out.push_str(&reasons(&filled.reasons));
+    }
+    if filled.refused.0 > 0 {
+        let refused = show_count(filled.refused.0);
+        out.push_str(&format!("attempts to connect that failed: {refused}\n"));
+        out.push_str(&reasons(&filled.refused.1));
     }
     out
 }

@@ -108,7 +108,12 @@ impl Exporter {
         metric("received_bytes_total", "counter", "Bytes received.", &plain(events.bytes_in));
         metric("in_flight", "gauge", "Requests sent and unanswered.", &plain(sum.in_flight));
         metric("waiting", "gauge", "Requests due and not sent.", &plain(sum.waiting));
-        metric("connections", "gauge", "Connections open at once, at most, in the last second.", &plain(sum.connections));
+        metric(
+            "connections",
+            "gauge",
+            "Connections open at once, at most, in the last second.",
+            &plain(sum.connections),
+        );
         let response = sum.all_phases(Tag::Response);
         let mut values: Vec<_> = [0.5, 0.9, 0.99, 0.999]
             .iter()

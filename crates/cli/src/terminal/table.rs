@@ -1,7 +1,7 @@
 //! The table at the end of a run: what a person reads in ten seconds.
 
 use super::paint::Paint;
-use plimsoll_runs::summary::{SloVerdict, Summary};
+use plimsoll_runs::summary::{Cause, SloVerdict, Summary};
 use plimsoll_stats::Percentiles;
 use plimsoll_stats::interval::QuantileBatches;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
@@ -88,6 +88,7 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         let text = format!("{} of offered: {}", show_share(share), kinds.join(", "));
         let _ = writeln!(out, "  {:<14}{}", "errors", paint.bad(&text));
     }
+    out.push_str(&reasons(&summary.reasons));
     let availability = &summary.availability;
     if let Some(ratio) = availability.ratio.filter(|_| availability.down_s > 0) {
         let text = format!("{} ({} s down)", show_share(ratio), availability.down_s);
@@ -105,6 +106,16 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
             stale => format!(" ({} found stale and replaced)", show_count(stale)),
         }
     );
+}
+
+/// The causes of failures, a line each.
+pub(crate) fn reasons(reasons: &[Cause]) -> String {
+    let mut out = String::new();
+    for cause in reasons {
+        let (kind, count) = (cause.kind.replace('_', " "), show_count(cause.count));
+        let _ = writeln!(out, "    {:<12}{count} × {}", kind, cause.text);
+    }
+    out
 }
 
 fn times(out: &mut String, summary: &Summary, uncertainty: Option<&Uncertainty>, paint: Paint) {

@@ -8,6 +8,8 @@
 //! values. A body whose last transfer coding is not `chunked` ends with the connection (section
 //! 6.3).
 
+use crate::driver::quoted;
+
 /// The longest head that is read, in bytes; interim answers before the final one count as part of
 /// it.
 pub const MAX_HEAD: usize = 64 * 1024;
@@ -78,6 +80,41 @@ pub(super) fn read_within(bytes: &[u8], most: usize) -> Result<Option<Head>, Mal
         }
     };
     Ok(Some(Head { len: at, status, length, keep_alive: fields.keep }))
+}
+
+/// Says which line of a head that is malformed was not understood: called only where one is.
+#[cold]
+pub(super) fn culprit(bytes: &[u8]) -> Vec<u8> {
+    let (mut at, mut number) = (0, 0);
+    let mut fields = Fields { length: None, chunked: None, keep: false };
+    let mut status = 0;
+    while let Some((line, next)) = next_line(bytes, at) {
+        number += 1;
+        let understood = match number {
+            1 => status_line(line).is_ok_and(|(code, _)| {
+                status = code;
+                true
+            }),
+            _ => line.is_empty() || fields.take(line).is_ok(),
+        };
+        if number > 1 && line.is_empty() {
+            // An interim answer's end: another head follows.
+            number = 0;
+        }
+        if !understood || status == 101 {
+            let place = match number {
+                1 if status == 101 => "the peer changes the protocol unasked: ".to_owned(),
+                1 => "not a status line of HTTP/1.x: ".to_owned(),
+                _ => format!("line {number} of the answer's head was not understood: "),
+            };
+            return [place.as_bytes(), &quoted(line)].concat();
+        }
+        at = next;
+    }
+    if bytes.len() - at > MAX_HEAD / 2 || bytes.len() > MAX_HEAD {
+        return format!("the answer's head is longer than {MAX_HEAD} bytes").into_bytes();
+    }
+    [b"not a status line of HTTP/1.x: ", &quoted(&bytes[at..])[..]].concat()
 }
 
 /// Whether an incomplete first line can still become a status line.

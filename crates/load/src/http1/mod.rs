@@ -9,7 +9,7 @@ pub mod chunked;
 pub mod encode;
 pub mod head;
 
-use crate::driver::{Driver, Event, Fate, Slot};
+use crate::driver::{Driver, Event, Fate, Slot, Words, quoted};
 use chunked::Chunked;
 use encode::Encoder;
 use head::Length;
@@ -20,6 +20,7 @@ pub struct Http1 {
     encoder: Encoder,
     /// Whether a connection serves one request only.
     once: bool,
+    words: Words,
 }
 
 /// A connection's state.
@@ -52,7 +53,7 @@ impl Http1 {
     /// A driver for these requests. With `once`, each request gets a connection of its own.
     #[must_use]
     pub fn new(encoder: Encoder, once: bool) -> Self {
-        Self { encoder, once }
+        Self { encoder, once, words: Words::default() }
     }
 }
 
@@ -63,9 +64,12 @@ impl Connection {
         self.partial.len()
     }
 
-    fn fail(&mut self, kind: ErrorKind, events: &mut Vec<Event>) -> Fate {
+    /// The answer, or what is none, cannot be understood: `why` says what of it.
+    #[cold]
+    fn fail(&mut self, why: Vec<u8>, events: &mut Vec<Event>, words: &mut Words) -> Fate {
         if !matches!(self.state, State::Idle | State::Closed) {
-            events.push(Event::Failed { slot: self.slot, kind });
+            words.say(self.slot, why);
+            events.push(Event::Failed { slot: self.slot, kind: ErrorKind::Protocol });
         }
         self.state = State::Closed;
         Fate::Close
@@ -111,62 +115,75 @@ impl Connection {
         }
     }
 
-    /// Takes bytes of the body; `Ok(true)` when it is complete.
-    fn read_body(&mut self, bytes: &[u8]) -> Result<bool, ErrorKind> {
+    /// Takes bytes of the body; `Ok(true)` when it is complete, and why it cannot be understood.
+    fn read_body(&mut self, bytes: &[u8]) -> Result<bool, Vec<u8>> {
+        let before = self.state;
         let taken = match &mut self.state {
             State::Body { left } => {
                 let n = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                 *left -= n as u64;
                 n
             }
-            State::Chunks(chunks) => chunks.take(bytes).map_err(|_| ErrorKind::Protocol)?,
+            State::Chunks(chunks) => chunks.take(bytes).map_err(|_| bad_chunk(before, bytes))?,
             State::UntilClose => bytes.len(),
             State::Idle | State::Head | State::Closed => 0,
         };
         self.bytes += taken as u64;
         // More than the answer: nothing was asked for that could be answered by it.
         if taken < bytes.len() {
-            return Err(ErrorKind::Protocol);
+            return Err(surplus(&bytes[taken..]));
         }
         Ok(matches!(self.state, State::Body { left: 0 } | State::Chunks(Chunked::End)))
     }
 
-    fn receive(&mut self, bytes: &[u8], once: bool, events: &mut Vec<Event>) -> Fate {
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        once: bool,
+        events: &mut Vec<Event>,
+        words: &mut Words,
+    ) -> Fate {
         match self.state {
-            State::Idle | State::Closed => self.fail(ErrorKind::Protocol, events),
+            State::Idle | State::Closed => self.fail(surplus(bytes), events, words),
             State::Head if self.partial.is_empty() => match self.read_head(bytes) {
-                Ok(Found::Body(body)) => self.receive_body(body, once, events),
+                Ok(Found::Body(body)) => self.receive_body(body, once, events, words),
                 Ok(Found::Part(part)) => {
                     self.partial.extend_from_slice(part);
                     self.announce(events)
                 }
-                Err(head::Malformed) => self.fail(ErrorKind::Protocol, events),
+                Err(head::Malformed) => self.fail(head::culprit(bytes), events, words),
             },
             State::Head => {
                 let mut joined = std::mem::take(&mut self.partial);
                 joined.extend_from_slice(bytes);
                 match self.read_head(&joined) {
-                    Ok(Found::Body(body)) => self.receive_body(body, once, events),
+                    Ok(Found::Body(body)) => self.receive_body(body, once, events, words),
                     Ok(Found::Part(part)) => {
                         let read = joined.len() - part.len();
                         joined.drain(..read);
                         self.partial = joined;
                         Fate::Keep
                     }
-                    Err(head::Malformed) => self.fail(ErrorKind::Protocol, events),
+                    Err(head::Malformed) => self.fail(head::culprit(&joined), events, words),
                 }
             }
             State::Body { .. } | State::Chunks(_) | State::UntilClose => {
-                self.receive_body(bytes, once, events)
+                self.receive_body(bytes, once, events, words)
             }
         }
     }
 
-    fn receive_body(&mut self, body: &[u8], once: bool, events: &mut Vec<Event>) -> Fate {
+    fn receive_body(
+        &mut self,
+        body: &[u8],
+        once: bool,
+        events: &mut Vec<Event>,
+        words: &mut Words,
+    ) -> Fate {
         match self.read_body(body) {
             Ok(true) => self.done(events, once),
             Ok(false) => self.announce(events),
-            Err(kind) => self.fail(kind, events),
+            Err(why) => self.fail(why, events, words),
         }
     }
 
@@ -177,6 +194,27 @@ impl Connection {
         }
         Fate::Keep
     }
+}
+
+/// Says which byte of a chunked body was not understood, and what stands there.
+#[cold]
+fn bad_chunk(before: State, bytes: &[u8]) -> Vec<u8> {
+    let State::Chunks(mut chunks) = before else { return Vec::new() };
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at..=at)
+        && chunks.take(byte).is_ok()
+    {
+        at += 1;
+    }
+    let line = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let place = format!("not the size of a chunk, or its end, at byte {} of ", at - line + 1);
+    [place.as_bytes(), &quoted(&bytes[line..])].concat()
+}
+
+/// Says that there are bytes that belong to no answer.
+#[cold]
+fn surplus(bytes: &[u8]) -> Vec<u8> {
+    [b"the peer sent more than the answer: ", &quoted(bytes)[..]].concat()
 }
 
 /// What reading heads has come to.
@@ -233,7 +271,12 @@ impl Driver for Http1 {
         _out: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Fate {
-        connection.receive(bytes, self.once, events)
+        self.words.clear();
+        connection.receive(bytes, self.once, events, &mut self.words)
+    }
+
+    fn words(&mut self, slot: Slot) -> Option<Vec<u8>> {
+        self.words.take(slot)
     }
 
     fn disinterest(&self, connection: &Connection) -> u64 {

@@ -49,6 +49,23 @@ pub(super) mod code {
     pub(crate) const FLOW_CONTROL_ERROR: u32 = 3;
     pub(crate) const REFUSED_STREAM: u32 = 7;
     pub(crate) const CANCEL: u32 = 8;
+    /// The names of all codes, by their numbers (section 7).
+    pub(crate) const NAMES: [&str; 14] = [
+        "NO_ERROR",
+        "PROTOCOL_ERROR",
+        "INTERNAL_ERROR",
+        "FLOW_CONTROL_ERROR",
+        "SETTINGS_TIMEOUT",
+        "STREAM_CLOSED",
+        "FRAME_SIZE_ERROR",
+        "REFUSED_STREAM",
+        "CANCEL",
+        "COMPRESSION_ERROR",
+        "CONNECT_ERROR",
+        "ENHANCE_YOUR_CALM",
+        "INADEQUATE_SECURITY",
+        "HTTP_1_1_REQUIRED",
+    ];
 }
 
 /// A frame's head.

@@ -30,7 +30,7 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-use crate::driver::{Driver, Event, Fate, Slot};
+use crate::driver::{Driver, Event, Fate, Slot, Words};
 use crate::http1::encode::Head;
 use frame::{code, kind, setting};
 use hpack::decode::Decoder;
@@ -58,6 +58,7 @@ pub struct Http2 {
     text: Vec<u8>,
     /// Streams on which an answer has begun in the bytes that are being received.
     begun: Vec<u32>,
+    words: Words,
 }
 
 /// A connection's state.
@@ -113,6 +114,7 @@ impl Http2 {
             block: Vec::new(),
             text: Vec::new(),
             begun: Vec::new(),
+            words: Words::default(),
         }
     }
 
@@ -250,8 +252,11 @@ impl Driver for Http2 {
         out: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Fate {
+        self.words.clear();
         let mut receiving = receive::Receiving {
             connection,
+            words: &mut self.words,
+            culprit: None,
             text: &mut self.text,
             begun: &mut self.begun,
             table_needed: self.encoder.table_size(),
@@ -261,10 +266,14 @@ impl Driver for Http2 {
         let result = receiving.all(bytes);
         receiving.announce();
         if result.is_err() {
-            receiving.fail();
+            receiving.fail(bytes);
             return Fate::Close;
         }
         if self.is_over(connection) { Fate::Close } else { Fate::Keep }
+    }
+
+    fn words(&mut self, slot: Slot) -> Option<Vec<u8>> {
+        self.words.take(slot)
     }
 
     /// No answer ends with the connection: what is not whole has failed.

@@ -6,7 +6,7 @@
 use super::frame::{self, Head, code, flag, kind, setting};
 use super::streams::UNKNOWN;
 use super::{Connection, WINDOW};
-use crate::driver::Event;
+use crate::driver::{Event, Slot, Words, quoted};
 use plimsoll_runs::ErrorKind;
 
 /// The longest header block that is read, in bytes.
@@ -21,6 +21,9 @@ pub(super) struct Violation;
 /// A connection while it takes received bytes.
 pub(super) struct Receiving<'a> {
     pub(super) connection: &'a mut Connection,
+    pub(super) words: &'a mut Words,
+    /// The frame that ends the connection, where it is one.
+    pub(super) culprit: Option<Head>,
     pub(super) text: &'a mut Vec<u8>,
     pub(super) begun: &'a mut Vec<u32>,
     /// The size that the peer's table must have for us to use it.
@@ -53,7 +56,7 @@ impl Receiving<'_> {
                 return Ok(());
             };
             bytes = rest;
-            self.frame(head, &whole[frame::HEAD..])?;
+            self.frame(head, &whole[frame::HEAD..]).inspect_err(|_| self.culprit = Some(head))?;
         }
         Ok(())
     }
@@ -67,9 +70,22 @@ impl Receiving<'_> {
         }
     }
 
-    /// Nothing on this connection will be answered any more.
-    pub(super) fn fail(&mut self) {
+    /// Nothing on this connection will be answered any more; `bytes` were received last.
+    #[cold]
+    pub(super) fn fail(&mut self, bytes: &[u8]) {
+        let why = match self.culprit {
+            Some(head) => format!(
+                "a frame that breaks the rules of HTTP/2: type {}, flags {}, stream {}, {} bytes",
+                head.kind, head.flags, head.stream, head.len
+            )
+            .into_bytes(),
+            None if self.connection.settled => {
+                [b"no frame of HTTP/2 that may come now: ", &quoted(bytes)[..]].concat()
+            }
+            None => [b"the peer sent ", &quoted(bytes)[..], b", which is no HTTP/2"].concat(),
+        };
         for stream in self.connection.streams.drain(|_| true) {
+            self.words.say(stream.slot, why.clone());
             self.events.push(Event::Failed { slot: stream.slot, kind: ErrorKind::Protocol });
         }
         self.connection.sending.forget_all();
@@ -103,7 +119,8 @@ impl Receiving<'_> {
         let whole = std::mem::take(partial);
         match self.head(&whole)? {
             Some(head) if whole.len() >= self::needed(&head) => {
-                self.frame(head, &whole[frame::HEAD..])?;
+                self.frame(head, &whole[frame::HEAD..])
+                    .inspect_err(|_| self.culprit = Some(head))?;
             }
             _ => self.connection.partial = whole,
         }
@@ -339,7 +356,16 @@ impl Receiving<'_> {
         let stream = self.connection.streams.remove(at);
         self.connection.sending.forget(stream.id);
         self.connection.reset(stream.id, code, self.out);
+        self.words.say(stream.slot, "the answer's fields or its length break the rules of HTTP/2");
         self.events.push(Event::Failed { slot: stream.slot, kind: ErrorKind::Protocol });
+    }
+
+    /// The peer has reset a stream that it had not answered.
+    #[cold]
+    fn was_reset(&mut self, slot: Slot, code: u32) -> Event {
+        let name = code::NAMES.get(code as usize).copied().unwrap_or("an unknown code");
+        self.words.say(slot, format!("the peer reset the stream: {name} ({code})"));
+        Event::Failed { slot, kind: ErrorKind::Reset }
     }
 
     fn rst_stream(&mut self, head: Head, payload: &[u8]) -> Taken {
@@ -350,11 +376,9 @@ impl Receiving<'_> {
         let stream = self.connection.streams.remove(at);
         self.connection.sending.forget(stream.id);
         let slot = stream.slot;
-        self.events.push(if code == code::REFUSED_STREAM && stream.bytes == 0 {
-            Event::Refused(slot)
-        } else {
-            Event::Failed { slot, kind: ErrorKind::Reset }
-        });
+        let is_refused = code == code::REFUSED_STREAM && stream.bytes == 0;
+        let event = if is_refused { Event::Refused(slot) } else { self.was_reset(slot, code) };
+        self.events.push(event);
         Ok(())
     }
 

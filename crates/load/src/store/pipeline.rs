@@ -6,7 +6,7 @@
 //! over, so that those behind it keep theirs; a connection with nothing else on it is closed.
 
 use super::{Asked, Heard, NUMBERS, Reply, Speech, code, shown};
-use crate::driver::{Driver, Event, Fate, Slot};
+use crate::driver::{Driver, Event, Fate, Slot, Words, quoted};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::store::{Kind, Operations};
 use std::collections::VecDeque;
@@ -20,6 +20,7 @@ pub struct Pipeline<S> {
     depth: u32,
     /// Whether a connection serves one request only.
     once: bool,
+    words: Words,
 }
 
 /// A connection's state.
@@ -56,7 +57,8 @@ impl<S: Speech> Pipeline<S> {
     #[must_use]
     pub fn new(speech: S, operations: Arc<Operations>, depth: u32, once: bool) -> Self {
         let most = if S::IN_ORDER { u32::MAX } else { u32::from(NUMBERS) };
-        Self { speech, operations, depth: if once { 1 } else { depth.clamp(1, most) }, once }
+        let depth = if once { 1 } else { depth.clamp(1, most) };
+        Self { speech, operations, depth, once, words: Words::default() }
     }
 }
 
@@ -67,9 +69,16 @@ impl<S: Speech> Connection<S> {
         self.state.held()
     }
 
-    fn fail(&mut self, events: &mut Vec<Event>) -> Fate {
-        let slots = self.awaited.drain(..).filter_map(|awaited| awaited.slot);
-        events.extend(slots.map(|slot| Event::Failed { slot, kind: ErrorKind::Protocol }));
+    /// What was received cannot be an answer: everything awaited fails. `bytes` begin with it.
+    #[cold]
+    fn fail(&mut self, bytes: &[u8], events: &mut Vec<Event>, words: &mut Words) -> Fate {
+        let begun = if self.bytes > 0 { "in an answer, the peer sent " } else { "the peer sent " };
+        let shown = quoted(bytes);
+        let why = [begun.as_bytes(), &shown, b", which answers nothing that was asked"].concat();
+        for slot in self.awaited.drain(..).filter_map(|awaited| awaited.slot) {
+            words.say(slot, why.clone());
+            events.push(Event::Failed { slot, kind: ErrorKind::Protocol });
+        }
         self.closed = true;
         Fate::Close
     }
@@ -95,18 +104,30 @@ impl<S: Speech> Connection<S> {
     }
 
     /// Deals with a whole answer.
-    fn answered(&mut self, reply: Reply, once: bool, events: &mut Vec<Event>) -> Fate {
+    fn answered(
+        &mut self,
+        reply: Reply,
+        once: bool,
+        received: &[u8],
+        events: &mut Vec<Event>,
+        words: &mut Words,
+    ) -> Fate {
         let bytes = std::mem::take(&mut self.bytes);
         self.announced = false;
         if reply == Reply::Aside {
             return Fate::Keep;
         }
-        let Some(place) = self.under_way() else { return self.fail(events) };
+        let Some(place) = self.under_way() else { return self.fail(received, events, words) };
         let awaited = self.awaited[place];
-        let Some(code) = code(awaited.asked, reply) else { return self.fail(events) };
+        let Some(code) = code(awaited.asked, reply) else {
+            return self.fail(received, events, words);
+        };
         self.awaited.remove(place);
         self.greetings -= u32::from(awaited.asked == Asked::Greeting);
         if let Some(slot) = awaited.slot {
+            if let Reply::Error(_) = reply {
+                words.say(slot, self.state.said());
+            }
             events.push(Event::Done { slot, code, bytes });
         }
         if once && awaited.asked != Asked::Greeting {
@@ -198,15 +219,19 @@ impl<S: Speech> Driver for Pipeline<S> {
         out: &mut Vec<u8>,
         events: &mut Vec<Event>,
     ) -> Fate {
+        self.words.clear();
         while !bytes.is_empty() {
             let is_ready = S::is_ready(&connection.state);
             // Nothing was asked for that could be answered by it.
             let unasked = is_ready && connection.awaited.is_empty() && !S::SPEAKS_UNASKED;
             if connection.closed || unasked {
-                return connection.fail(events);
+                return connection.fail(bytes, events, &mut self.words);
             }
             let taken = self.speech.take(&mut connection.state, bytes, out);
-            let Ok((n, reply)) = taken else { return connection.fail(events) };
+            let Ok((n, reply)) = taken else {
+                return connection.fail(bytes, events, &mut self.words);
+            };
+            let received = bytes;
             bytes = &bytes[n..];
             if !is_ready {
                 if reply.is_some() {
@@ -217,7 +242,9 @@ impl<S: Speech> Driver for Pipeline<S> {
             }
             connection.bytes += n as u64;
             let Some(reply) = reply else { continue };
-            if connection.answered(reply, self.once, events) == Fate::Close {
+            let words = &mut self.words;
+            let fate = connection.answered(reply, self.once, received, events, words);
+            if fate == Fate::Close {
                 return Fate::Close;
             }
         }
@@ -240,6 +267,10 @@ impl<S: Speech> Driver for Pipeline<S> {
         connection.bytes += n;
         connection.state.pass_over(n);
         Fate::Keep
+    }
+
+    fn words(&mut self, slot: Slot) -> Option<Vec<u8>> {
+        self.words.take(slot)
     }
 
     fn end(&mut self, connection: &mut Self::Connection, _events: &mut Vec<Event>) {

@@ -15,17 +15,22 @@
 //! doing from then on, which is lateness.
 
 use super::Worker;
+use super::explain::Why;
 use crate::config::Config;
 use crate::connection::{Connection, State, begin, interest, local_cause};
 use crate::driver::{Driver, Fate, Slot};
 use crate::recorder::Unsent;
-use crate::sys;
+use crate::{errno, sys};
 use plimsoll_runs::{ErrorKind, Phase, Tag};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::net::sockopt;
 use std::io;
 use std::sync::atomic::Ordering;
 
+/// Said of what would be on a connection that is renewed; nothing is.
+const RENEWED: &str = "the connection was closed by us to be opened anew";
+/// Said of a request that has to be sent again where there may be no more connections.
+const NO_ROOM: &str = "closed as it was sent, and there is no room for another connection";
 const FIRST_BACK_OFF_NS: u64 = 10_000_000;
 const LAST_BACK_OFF_NS: u64 = 100_000_000;
 
@@ -93,7 +98,7 @@ impl<D: Driver> Worker<D> {
             self.offer_room(at);
             return;
         }
-        self.close(at, ErrorKind::Reset, None);
+        self.close(at, ErrorKind::Reset, Why::Words(RENEWED), None);
         self.begin_to_open(at);
     }
 
@@ -105,7 +110,7 @@ impl<D: Driver> Worker<D> {
                 self.reserved += 1;
                 self.begin_to_open(at);
             }
-            None => self.end_request(slot, None, 0, Some(ErrorKind::Reset)),
+            None => self.fail(slot, ErrorKind::Reset, Why::Words(NO_ROOM)),
         }
     }
 
@@ -247,9 +252,10 @@ impl<D: Driver> Worker<D> {
         self.reserved -= usize::from(reserved.is_some());
         connection.close();
         self.failures += 1;
-        self.recorder.interval().connect_failed += 1;
+        let words = errno::describe(&error);
+        self.recorder.refused(why.kind(), self.now, words.as_bytes());
         if let Some(slot) = reserved.filter(|slot| self.in_flight.awaits_retry(*slot)) {
-            self.end_request(slot, None, 0, Some(ErrorKind::Reset));
+            self.fail(slot, ErrorKind::Reset, Why::Error(&error));
         }
         self.back_off_ns = (self.back_off_ns * 2).clamp(FIRST_BACK_OFF_NS, LAST_BACK_OFF_NS);
         self.back_off_until = self.now + self.back_off_ns;
@@ -260,20 +266,21 @@ impl<D: Driver> Worker<D> {
             self.short_since.get_or_insert(self.now);
         }
         if self.open == 0 && self.opening.is_empty() {
-            self.fail_waiting(why, u64::MAX);
+            self.fail_waiting(why, u64::MAX, &words);
         } else if self.open == 0
             && let Some(before) = self.now.checked_sub(self.config.timeout_ns)
         {
-            self.fail_waiting(why, before);
+            self.fail_waiting(why, before, &words);
         }
     }
 
     /// Fails what has been waiting since then or for longer.
-    fn fail_waiting(&mut self, why: Unsent, since: u64) {
+    fn fail_waiting(&mut self, why: Unsent, since: u64, words: &str) {
         while self.source.oldest_waiting().is_some_and(|due| due <= since) {
             let Some(due) = self.source.take() else { return };
             let phase: Phase = self.phase(due.at);
             self.recorder.never_sent(due.at, self.now, phase, why);
+            self.recorder.reason(phase, why.kind(), None, self.now, words.as_bytes());
             self.source.finished(due.user, self.now);
         }
     }
@@ -284,11 +291,17 @@ impl<D: Driver> Worker<D> {
             if self.connections[at as usize].generation != generation {
                 self.opening.pop_front();
             } else if self.now >= began.saturating_add(self.config.timeout_ns) {
-                self.not_opened(at, ErrorKind::Connect, io::ErrorKind::TimedOut.into());
+                self.not_opened(at, ErrorKind::Connect, self.too_slow());
             } else {
                 break;
             }
         }
+    }
+
+    /// What is said of a connection that took too long.
+    fn too_slow(&self) -> io::Error {
+        let limit = plimsoll_units::show_duration(self.config.timeout_ns);
+        io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {limit}"))
     }
 
     fn forget_opening(&mut self, at: u32) {

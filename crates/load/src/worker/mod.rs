@@ -6,6 +6,7 @@
 //! is free; look for time-outs; hand over slices that have ended.
 
 mod connect;
+mod explain;
 mod free;
 mod pace;
 mod race;

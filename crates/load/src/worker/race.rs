@@ -6,6 +6,7 @@
 //! is still there: how long the network takes, and how late the close was read.
 
 use super::Worker;
+use super::explain::Why;
 use super::receive::End;
 use crate::clock;
 use crate::driver::{Driver, Slot};
@@ -19,6 +20,8 @@ const ROUND_TRIPS: u64 = 3;
 /// A connection was free at the last poll; after so much time it is looked at once more before a
 /// request is sent on it.
 const LOOK_AGAIN_NS: u64 = 250_000;
+/// Why a request that lost the race has failed, where doing it twice may do more than once.
+const NOT_REPEATED: &str = "closed as it was sent; not sent again";
 
 /// When a connection was closed, and for how long before that a request may have been sent to have
 /// crossed the close.
@@ -78,11 +81,14 @@ impl<D: Driver> Worker<D> {
 
     /// A request has lost its connection without a byte of an answer: it goes once more where it
     /// crossed the close and may be repeated, else it has failed.
-    pub(super) fn lost(&mut self, slot: Slot, close: Close) {
+    pub(super) fn lost(&mut self, slot: Slot, why: Why<'_>, close: Close) {
         let Some((sent, _)) = self.in_flight.get_mut(slot) else { return };
         let (request, crossed) = (sent.request, close.crosses(sent.sent));
-        if !crossed || !self.driver.is_repeatable(request) || !self.in_flight.may_retry(slot) {
-            return self.end_request(slot, None, 0, Some(ErrorKind::Reset));
+        if crossed && !self.driver.is_repeatable(request) {
+            return self.fail(slot, ErrorKind::Reset, Why::Words(NOT_REPEATED));
+        }
+        if !crossed || !self.in_flight.may_retry(slot) {
+            return self.fail(slot, ErrorKind::Reset, why);
         }
         self.recorder.interval().stale += 1;
         if D::GATHERS {

@@ -14,6 +14,7 @@
 //! that slept meanwhile reads as late as it was woken. Both let the kernel stamp what arrives
 //! (`SO_TIMESTAMPNS`, socket(7)) and count from that.
 
+use super::explain::Why;
 use super::race::Close;
 use super::{WAKE, Worker};
 use crate::clock::Clock;
@@ -237,7 +238,8 @@ impl<D: Driver> Worker<D> {
             return if is_closed { Read::Closed } else { Read::More };
         }
         if fate == Fate::Close {
-            self.close(at, ErrorKind::Reset, None);
+            let why = "the connection was closed behind another answer";
+            self.close(at, ErrorKind::Reset, Why::Words(why), None);
             return Read::Closed;
         }
         self.offer_room(at);
@@ -260,9 +262,12 @@ impl<D: Driver> Worker<D> {
                 Event::Done { slot, code, bytes } => {
                     let expected = self.config.expected.contains(code);
                     let error = (!expected).then_some(ErrorKind::Status);
+                    if let Some(kind) = error {
+                        self.explain(slot, kind, Some(code), Why::Driver);
+                    }
                     self.end_request(slot, Some(code), bytes, error);
                 }
-                Event::Failed { slot, kind } => self.end_request(slot, None, 0, Some(kind)),
+                Event::Failed { slot, kind } => self.fail(slot, kind, Why::Driver),
                 Event::Refused(slot) => self.refused(slot),
             }
         }
@@ -312,10 +317,10 @@ impl<D: Driver> Worker<D> {
             self.driver.end(protocol, &mut self.events);
             self.take_driver_events();
         }
-        let by_fin = error.is_none_or(|error| error.kind() == io::ErrorKind::UnexpectedEof);
-        let end = if by_fin { End::Fin } else { End::Error };
+        let is_fin = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
+        let end = if error.as_ref().is_none_or(is_fin) { End::Fin } else { End::Error };
         let close = self.evidence(at, end).filter(|_| kind == ErrorKind::Reset);
-        self.close(at, kind, close);
+        self.close(at, kind, error.as_ref().map_or(Why::Closed, Why::Error), close);
         Read::Closed
     }
 
@@ -341,8 +346,9 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// Closes a connection. What is unanswered on it fails, but for what crossed the peer's `close`.
-    pub(super) fn close(&mut self, at: u32, kind: ErrorKind, close: Option<Close>) {
+    /// Closes a connection. What is unanswered on it fails for this reason, but for what crossed the
+    /// peer's `close`.
+    pub(super) fn close(&mut self, at: u32, kind: ErrorKind, why: Why<'_>, close: Option<Close>) {
         let connection = &mut self.connections[at as usize];
         if connection.state == State::Closed {
             return;
@@ -363,8 +369,8 @@ impl<D: Driver> Worker<D> {
         let slots: Vec<Slot> = self.in_flight.on(at).collect();
         for slot in slots {
             match close {
-                Some(close) => self.lost(slot, close),
-                None => self.end_request(slot, None, 0, Some(kind)),
+                Some(close) => self.lost(slot, why, close),
+                None => self.fail(slot, kind, why),
             }
         }
     }
@@ -373,7 +379,8 @@ impl<D: Driver> Worker<D> {
     /// keeps its one retry, as nothing of it was done.
     fn refused(&mut self, slot: Slot) {
         let Some(holder) = self.in_flight.take_back(slot) else {
-            return self.end_request(slot, None, 0, Some(ErrorKind::Reset));
+            let why = "the peer refused it again and again";
+            return self.fail(slot, ErrorKind::Reset, Why::Words(why));
         };
         if let Some(connection) = self.connections.get_mut(holder as usize) {
             connection.in_use = connection.in_use.saturating_sub(1);
@@ -390,7 +397,7 @@ impl<D: Driver> Worker<D> {
             }
             let Some(connection) = self.connections.get_mut(holder as usize) else {
                 // It waits to be sent again.
-                self.end_request(slot, None, 0, Some(ErrorKind::Timeout));
+                self.fail(slot, ErrorKind::Timeout, Why::TimedOut);
                 continue;
             };
             connection.timed_out = true;
@@ -400,7 +407,7 @@ impl<D: Driver> Worker<D> {
                 }
                 _ => Fate::Keep,
             };
-            self.end_request(slot, None, 0, Some(ErrorKind::Timeout));
+            self.fail(slot, ErrorKind::Timeout, Why::TimedOut);
             let _ = self.settle(holder, fate);
         }
         self.expire_opening();

@@ -3,9 +3,11 @@
 //! - offered = sent + connect + local + dns + tls + client_saturated + cut, and
 //!   sent = completed + timeout + reset + protocol + in_flight_at_end, by phase and in all;
 //! - every interval's events and phases sum to the same;
-//! - every counter and histogram is that of the samples.
+//! - every counter and histogram is that of the samples;
+//! - every failure has a cause in words, and none has two.
 
 use plimsoll_load::Config;
+use plimsoll_runs::reasons::{MAX_TEXT, PER_KIND};
 use plimsoll_runs::{Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
 use plimsoll_stats::Histogram;
 use std::collections::BTreeMap;
@@ -24,6 +26,7 @@ pub(crate) fn balance(intervals: &[Interval], samples: &[Sample], config: &Confi
     let mut all = Counters::default();
     for phase in &phases {
         identities(&phase.counters);
+        explained(phase);
         all.add(&phase.counters);
     }
     identities(&events);
@@ -62,6 +65,24 @@ fn identities(counters: &Counters) {
     assert_eq!(counters.completed, codes, "{counters:?}");
     let local = counters.local.iter().sum::<u64>();
     assert_eq!(counters.errors_of(ErrorKind::Local), local, "{counters:?}");
+}
+
+/// Whether the causes of each kind are as many as its failures: where there were few, all of them.
+fn explained(phase: &PhaseSlice) {
+    use ErrorKind::{Connect, Protocol, Reset, Status, Timeout, Tls};
+    let causes = phase.reasons.first();
+    for kind in ErrorKind::ALL {
+        let of_kind: Vec<_> = causes.iter().filter(|cause| cause.kind == kind).collect();
+        let told: u64 = of_kind.iter().map(|cause| cause.count).sum();
+        let failed = phase.counters.errors_of(kind);
+        let must = matches!(kind, Connect | Tls | Timeout | Reset | Protocol | Status);
+        let is_whole = of_kind.len() < PER_KIND && must;
+        assert!(told == failed || (!is_whole && told < failed), "{kind:?}: {failed}, {causes:?}");
+        for cause in of_kind {
+            let len = cause.text.chars().count();
+            assert!((1..=MAX_TEXT).contains(&len) && !cause.text.contains(char::is_control));
+        }
+    }
 }
 
 fn comparable(counters: &Counters) -> (Counters, BTreeMap<u16, u64>) {

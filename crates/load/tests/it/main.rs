@@ -16,6 +16,7 @@ mod mutation;
 mod pacing;
 mod phases;
 mod play;
+mod reasons;
 mod retry;
 mod server;
 mod session;

@@ -112,12 +112,19 @@ fn counts(s: &Summary) -> Facts {
     facts.push(fact("connections opened", whole(s.connections.opened as f64)));
     facts.push(fact("connections at most", whole(s.connections.peak as f64)));
     facts.push(fact("connections found closed", whole(s.connections.stale as f64)));
+    if s.connections.failed > 0 {
+        facts.push(fact("attempts to connect that failed", whole(s.connections.failed as f64)));
+    }
     facts
 }
 
 fn failures(s: &Summary) -> Facts {
     let mut facts: Facts =
         s.errors.iter().map(|(kind, n)| (kind.replace('_', " "), whole(*n as f64))).collect();
+    for cause in &s.reasons {
+        let name = format!("{}, {} times", cause.kind.replace('_', " "), whole(cause.count as f64));
+        facts.push(fact(&name, cause.text.clone()));
+    }
     facts.push(fact("blame: target", whole(s.blame.target as f64)));
     facts.push(fact("blame: generator", whole(s.blame.generator as f64)));
     facts.push(fact("blame: environment", whole(s.blame.environment as f64)));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use plimsoll_runs::{Ended, ErrorKind, Phase, Run, RunError, RunWriter, Sink as _, Tag};
+use plimsoll_runs::{Ended, ErrorKind, Phase, Run, RunError, RunWriter, Secrets, Sink as _, Tag};
 
 use crate::made::{self, MS, SECOND};
 use crate::mount::Mounted;
@@ -281,4 +281,44 @@ fn an_interrupted_run_is_as_long_as_it_was_offered() {
         assert_eq!(times, (1.0, 3.0, 1.0), "{id}");
         assert!((summary.rate_mean - 10.0).abs() < 1e-12);
     }
+}
+
+#[test]
+fn a_killed_run_still_says_why_requests_failed() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(root.path(), &made::meta("a", 1, 30)).unwrap();
+    let secrets = Secrets::new([b"hunter2".to_vec()]);
+    for k in 0..4 {
+        let mut interval = made::second(k);
+        let phase = if k == 0 { Phase::WarmUp } else { Phase::Measured };
+        made::failed(&mut interval, phase, 5, ErrorKind::Status);
+        let slice = &mut interval.phases[phase as usize];
+        for (nth, word) in
+            ["NOPERM hunter2", "OOM", "MOVED 12", "MOVED 9", "fourth"].iter().enumerate()
+        {
+            let code = [403, 507, 421, 421, 500][nth];
+            let at = k * SECOND + nth as u64;
+            slice.reasons.note(ErrorKind::Status, Some(code), at, word.as_bytes(), &secrets);
+        }
+        interval.connect_failed = 2;
+        interval.refusals.note(ErrorKind::Connect, None, k * SECOND, b"too many clients", &secrets);
+        interval.refusals.note(ErrorKind::Connect, None, k * SECOND, b"too many clients", &secrets);
+        writer.interval(&interval).unwrap();
+    }
+    let copy = made::crashed(writer.path(), &root.path().join("b"));
+    let run = Run::open(&copy).unwrap();
+    let summary = run.summary().unwrap();
+    let told: Vec<_> =
+        summary.reasons.iter().map(|cause| (&cause.text[..], cause.count, cause.first_s)).collect();
+    // By the phase in which they were due, the first three, each counted over all seconds.
+    assert_eq!(told[0], ("NOPERM ***", 3, 1.0));
+    assert_eq!((told[1].0, told[2].0, told[2].1, told.len()), ("OOM", "MOVED 12", 6, 3));
+    assert_eq!(run.reasons(Phase::WarmUp).unwrap()[2].count, 2);
+    assert_eq!(summary.connections.failed, 8);
+    let warning = summary.warnings.iter().find(|text| text.contains("attempts to connect"));
+    assert!(warning.unwrap().contains("8 of 8") && warning.unwrap().contains("`too many clients`"));
+    let events: Vec<_> = run.events().unwrap();
+    let failed = events.iter().filter(|event| event.kind == "failed").count();
+    assert_eq!(failed, 6, "one for each cause and phase: {events:?}");
+    assert!(events.iter().any(|event| event.kind == "not connected"));
 }

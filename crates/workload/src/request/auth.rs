@@ -77,6 +77,13 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// What the value of a `Basic` header proves: user and password together, and the password.
+pub(super) fn passwords(value: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(both) = STANDARD.decode(value) else { return Vec::new() };
+    let password = both.split(|byte| *byte == b':').skip(1).collect::<Vec<_>>().join(&b':');
+    vec![both, password]
+}
+
 /// The header of a bearer token: `authorization: Bearer …`.
 ///
 /// # Errors

@@ -95,6 +95,25 @@ impl Request {
         self.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value)
     }
 
+    /// What of it nobody may be shown: values of headers that authenticate, with and without their
+    /// scheme, and user and password where these can be read from one. Values with placeholders are none.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<Vec<u8>> {
+        let mut secrets = Vec::new();
+        let headers = self.headers.iter().filter(|(name, _)| is_secret(name));
+        for value in headers.filter_map(|(_, value)| value.as_static()) {
+            secrets.push(value.to_vec());
+            let mut words = value.splitn(2, |byte| *byte == b' ');
+            if let (Some(scheme), Some(rest)) = (words.next(), words.next()) {
+                secrets.push(rest.to_vec());
+                if scheme.eq_ignore_ascii_case(b"basic") {
+                    secrets.extend(super::auth::passwords(rest));
+                }
+            }
+        }
+        secrets
+    }
+
     /// Whether every part is the same each time, so that its bytes can be made once.
     #[must_use]
     pub fn is_static(&self) -> bool {
