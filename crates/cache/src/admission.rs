@@ -6,16 +6,38 @@ use std::str::FromStr;
 use plimsoll_units::ParseError;
 
 use crate::mix::{GOLDEN, mix, unit};
+use crate::trace::Trace;
 
 /// A filter as users write it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Admission {
-    /// `max:1MB`: objects of at most so many bytes (or, counted in objects, all or none).
+    /// `max:1MB`: objects of at most so many bytes, in caches counted in objects too. The trace
+    /// must have sizes, see [`Admission::check`].
     Largest(u64),
     /// `second`: objects that were asked for before, so that what is asked for once never comes in.
     Second,
     /// `random:10%`: each time with this probability, drawn from the object and the request.
     Random(f64),
+}
+
+/// A filter by size for a trace that has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "wanted a trace with sizes for the admission filter max:SIZE, found one without: \
+     leave the filter out, or give a trace whose sizes are known"
+)]
+pub struct NoSizes;
+
+impl Admission {
+    /// Whether the filter can judge the objects of this trace.
+    ///
+    /// *Errors*: a filter by size where the trace has no sizes.
+    pub fn check(&self, trace: &Trace) -> Result<(), NoSizes> {
+        match self {
+            Self::Largest(_) if trace.sizes().is_none() => Err(NoSizes),
+            _ => Ok(()),
+        }
+    }
 }
 
 const WANTED: &str = "an admission filter: max:SIZE, second or random:SHARE";

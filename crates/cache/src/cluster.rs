@@ -30,7 +30,7 @@ pub use life::{Life, Periods};
 pub use moves::Moves;
 pub use world::simulate;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, NoSizes};
 use crate::capacity::{CapacityError, Size};
 use crate::eviction::{Policy, SettingError};
 use crate::protocol::carp::Variant;
@@ -144,6 +144,9 @@ pub enum ClusterError {
     /// A size that cannot be, for this trace.
     #[error(transparent)]
     Capacity(#[from] CapacityError),
+    /// A filter by size, of a trace without sizes.
+    #[error(transparent)]
+    Admission(#[from] NoSizes),
     /// A setting that a policy cannot take.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -154,7 +154,7 @@ const AHEAD: usize = 16;
 /// Some requests that follow each other.
 struct Asked<'a, S, B> {
     input: &'a Input<'a, S>,
-    /// What misses are charged, where objects are counted and their bytes are known.
+    /// Bytes of objects, whatever the cache counts: what misses are charged, and filters are told.
     bytes: B,
     range: Range<usize>,
 }
@@ -176,9 +176,10 @@ fn stretch<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
         }
         if !policy.hit(input, at) {
             let object = input.requests[at];
+            let size = bytes.of(object);
             misses += 1;
-            missed_bytes += bytes.of(object);
-            if filter.admits(object, input.size(object), at) {
+            missed_bytes += size;
+            if filter.admits(object, size, at) {
                 policy.insert(input, at, &mut gone);
             }
         }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::admission::Admission;
+use crate::admission::{Admission, NoSizes};
 use crate::capacity::{Capacity, CapacityError, Size};
 use crate::eviction::{Policy, SettingError};
 use crate::replay::{Job, Stretch, replay};
@@ -73,6 +73,9 @@ pub enum SimulateError {
     /// A size that cannot be, for this trace.
     #[error(transparent)]
     Capacity(#[from] CapacityError),
+    /// A filter by size, of a trace without sizes.
+    #[error(transparent)]
+    Admission(#[from] NoSizes),
     /// A setting that a policy cannot take.
     #[error("policy {policy}")]
     Setting {
@@ -125,6 +128,9 @@ pub fn simulate(
     cpu_ns: fn() -> u64,
     step: &(dyn Fn() -> bool + Sync),
 ) -> Result<Option<Vec<Cell>>, SimulateError> {
+    if let Some(admission) = comparison.admission {
+        admission.check(trace)?;
+    }
     let mut cells = Vec::new();
     for policy in &comparison.policies {
         for size in &comparison.sizes {
@@ -325,6 +331,32 @@ mod tests {
         let named: Vec<_> =
             plain.iter().map(|cell| (cell.policy.as_str(), cell.size.as_str())).collect();
         assert_eq!(named, [("lru", "10%"), ("lru", "20obj"), ("gdsf", "10%"), ("gdsf", "20obj")]);
+    }
+
+    /// Whatever the cache counts, the filter looks at bytes; without any it cannot.
+    #[test]
+    fn a_filter_by_size_needs_sizes() {
+        let comparison = Comparison {
+            policies: vec!["lru".parse().unwrap()],
+            sizes: vec!["1000obj".parse().unwrap(), "100%".parse().unwrap()],
+            admission: Some("max:10B".parse().unwrap()),
+            skip: 0,
+            parts: NonZeroUsize::MIN,
+            by_size: false,
+        };
+        let run = |trace: &Trace| simulate(trace, &comparison, NonZeroUsize::MIN, || 0, &|| true);
+        let trace = trace();
+        let cells = run(&trace).unwrap().unwrap();
+        // Objects above 10 bytes never come in, all others once.
+        let sizes = trace.sizes().unwrap();
+        let small = |object: u32| sizes.of(object) <= 10;
+        let large = trace.requests().iter().filter(|&&object| !small(object)).count();
+        let firsts = (0..trace.distinct()).filter(|&object| small(object)).count();
+        for cell in &cells {
+            assert_eq!(cell.all.misses, (large + firsts) as u64, "{}", cell.size);
+        }
+        let bare = Trace::new(vec![0, 1, 0], Names::Numbers(vec![1, 2])).unwrap();
+        assert!(matches!(run(&bare), Err(SimulateError::Admission(_))));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a simulated cluster counts.
 
-use plimsoll_stats::histogram::Histogram;
+use plimsoll_stats::histogram::{Histogram, rank};
+use plimsoll_stats::percentiles::MIN_BEYOND;
 
 use crate::size_class::SizeClass;
 
@@ -133,6 +134,15 @@ impl Counts {
         ratio(self.answers[Source::Origin as usize], self.requests)
     }
 
+    /// A percentile of response times, nanoseconds; `None` where fewer than [`MIN_BEYOND`] requests
+    /// lie beyond it, as it would be the say of a handful.
+    #[must_use]
+    pub fn response_percentile(&self, quantile: f64) -> Option<u64> {
+        let count = self.response_ns.count();
+        let is_supported = count.saturating_sub(rank(quantile, count)) >= MIN_BEYOND;
+        if is_supported { self.response_ns.value_at_quantile(quantile) } else { None }
+    }
+
     /// Messages between caches for each request; 0 of none.
     #[must_use]
     pub fn messages_per_request(&self) -> f64 {
@@ -150,4 +160,25 @@ impl Counts {
 #[expect(clippy::cast_precision_loss, reason = "a share is shown with fewer digits")]
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_told_where_ten_lie_beyond_it() {
+        let mut counts = Counts::default();
+        assert_eq!(counts.response_percentile(0.5), None);
+        for ns in 1..=999 {
+            counts.response_ns.record(ns);
+        }
+        assert_eq!(
+            (counts.response_percentile(0.99), counts.response_percentile(0.9)),
+            (None, Some(900))
+        );
+        counts.response_ns.record(1_000);
+        assert_eq!(counts.response_percentile(0.99), Some(990));
+        assert_eq!(counts.response_percentile(1.0), None);
+    }
 }

@@ -1,6 +1,8 @@
 //! How a node finds who holds what it does not: by asking, by digests, by a hash, or not at all;
 //! and what that costs in messages and time.
 
+use std::ops::Range;
+
 use crate::mix::hash;
 use crate::protocol::carp::Carp;
 use crate::protocol::digest::{Digest, Key};
@@ -86,11 +88,34 @@ impl<'a> Finder<'a> {
         &mut self,
         home: usize,
         moment: &Moment,
+        with: (&[Member<'_>], Option<&Life>),
+        counts: &mut Counts,
+    ) -> (Route, u64) {
+        let siblings = if self.siblings { 0..self.nodes } else { 0..0 };
+        self.route_over(siblings, home, moment, with, counts)
+    }
+
+    /// As [`Finder::route`], for a copy of `home` that has to be confirmed: over parents only.
+    pub(super) fn route_to_confirm(
+        &mut self,
+        home: usize,
+        moment: &Moment,
+        with: (&[Member<'_>], Option<&Life>),
+        counts: &mut Counts,
+    ) -> (Route, u64) {
+        self.route_over(0..0, home, moment, with, counts)
+    }
+
+    /// The route over these siblings and all parents.
+    fn route_over(
+        &mut self,
+        siblings: Range<usize>,
+        home: usize,
+        moment: &Moment,
         (members, life): (&[Member<'_>], Option<&Life>),
         counts: &mut Counts,
     ) -> (Route, u64) {
         write_url(self.trace.names(), moment.object, &mut self.url);
-        let siblings = if self.siblings { 0..self.nodes } else { 0..0 };
         let asked = siblings.filter(|&node| node != home).chain(self.nodes..self.members);
         let offers = |&member: &usize| members[member].offers(moment, life);
         let turn = moment.at;

@@ -1,7 +1,7 @@
 //! One cache of a cluster: what it holds, what of that is in memory, and how old its copies are.
 
 use crate::admission::{Filter, Working};
-use crate::capacity::{Capacity, Size, Unit};
+use crate::capacity::{Capacity, Size};
 use crate::eviction::{Node, Policy};
 use crate::trace::{SizeTable, Trace};
 
@@ -16,8 +16,8 @@ pub(super) struct Member<'a> {
     capacity: u64,
     memory: Option<Box<dyn Node + 'a>>,
     filter: Option<Working>,
-    /// What the filter is told of objects: their sizes where the capacity is in bytes, else one.
-    takes: Option<&'a SizeTable>,
+    /// What the filter is told of objects: their bytes, whatever the capacity is counted in.
+    sizes: Option<&'a SizeTable>,
     /// When each object's copy came or was confirmed, and which version it is; empty without a
     /// life.
     copies: Vec<(u32, Version)>,
@@ -64,12 +64,12 @@ impl<'a> Member<'a> {
             None => None,
         };
         let filter = cluster.admission.map(|admission| Working::new(admission, objects));
-        let takes = trace.sizes().filter(|_| capacity.unit == Unit::Bytes);
+        let sizes = trace.sizes();
         let copies = if cluster.life.is_some() { vec![(0, 0); objects] } else { Vec::new() };
         let (gone, counts) = (Vec::new(), NodeCounts::default());
         let cache = node(policy, capacity)?;
         let capacity = capacity.amount;
-        Ok(Self { cache, capacity, memory, filter, takes, copies, gone, counts })
+        Ok(Self { cache, capacity, memory, filter, sizes, copies, gone, counts })
     }
 
     /// What it has for a request that reaches it, which its policy notes.
@@ -112,8 +112,8 @@ impl<'a> Member<'a> {
     /// refuses it.
     pub(super) fn store(&mut self, moment: &Moment, version: Version, from: u32) {
         if let Some(filter) = &mut self.filter {
-            let takes = self.takes.map_or(1, |sizes| sizes.of(moment.object));
-            if !filter.admits(moment.object, takes, moment.at) {
+            let size = self.sizes.map_or(1, |sizes| sizes.of(moment.object));
+            if !filter.admits(moment.object, size, moment.at) {
                 self.counts.refused += 1;
                 return;
             }
@@ -121,7 +121,7 @@ impl<'a> Member<'a> {
         self.gone.clear();
         self.cache.insert(moment.at, &mut self.gone);
         self.counts.evictions += self.gone.len() as u64;
-        self.note(moment.object, version, from);
+        self.renew(moment.object, version, from);
         // What has just come through is in memory.
         self.is_in_memory(moment.at);
     }
@@ -138,12 +138,8 @@ impl<'a> Member<'a> {
         self.counts.evictions += self.gone.len() as u64;
     }
 
-    /// Notes that the copy was confirmed or replaced where it stands.
-    pub(super) fn confirm(&mut self, moment: &Moment) {
-        self.note(moment.object, moment.version, moment.second);
-    }
-
-    fn note(&mut self, object: u32, version: Version, from: u32) {
+    /// Notes which version the copy is, and since when it is fresh: it came, or was confirmed.
+    pub(super) fn renew(&mut self, object: u32, version: Version, from: u32) {
         if let Some(copy) = self.copies.get_mut(object as usize) {
             *copy = (from, version);
         }

@@ -61,6 +61,9 @@ fn check(trace: &Trace, cluster: &Cluster) -> Result<(), ClusterError> {
     if members > MOST_MEMBERS {
         return Err(ClusterError::TooMany(members));
     }
+    if let Some(admission) = cluster.admission {
+        admission.check(trace)?;
+    }
     let policies = [Some(&cluster.policy), cluster.parent.as_ref().map(|(policy, _)| policy)];
     if let Some(policy) = policies.into_iter().flatten().find(|policy| policy.kind.needs.next) {
         return Err(ClusterError::Future(policy.text.clone()));
@@ -99,6 +102,14 @@ struct Answer {
     ns: u64,
     copy: (u32, Version),
     keep: bool,
+}
+
+/// What became of the copy that a member held.
+enum Freshened {
+    /// It may be served as it stands, after what asking for it took, nanoseconds.
+    Kept { ns: u64 },
+    /// A new version came in its place.
+    Replaced { source: Source, ns: u64 },
 }
 
 impl<'a> World<'a> {
@@ -196,31 +207,112 @@ impl<'a> World<'a> {
 
     /// What a member answers from what it holds, and its time; `None` where it holds nothing.
     fn own(&mut self, number: usize, moment: &Moment, bytes: u64) -> Option<(Source, u64)> {
+        Some(match self.freshened(number, moment, bytes)? {
+            Freshened::Kept { ns } => {
+                let (source, reading_ns) = self.read(number, moment, bytes);
+                (source, ns + reading_ns)
+            }
+            Freshened::Replaced { source, ns } => (source, ns),
+        })
+    }
+
+    /// Looks for a member's copy, and has it confirmed where it is no longer fresh; `None` where
+    /// the member holds nothing.
+    fn freshened(&mut self, number: usize, moment: &Moment, bytes: u64) -> Option<Freshened> {
         let member = &mut self.members[number];
         member.counts.requests += 1;
         member.counts.requested_bytes += bytes;
-        let origin = self.cluster.latency.origin;
-        let confirming_ns = match member.look(moment, self.cluster.life.as_ref()) {
+        let freshened = match member.look(moment, self.cluster.life.as_ref()) {
             Held::Absent => return None,
             Held::Fresh { stale } => {
                 self.counts.stale_hits += u64::from(stale);
-                0
+                Freshened::Kept { ns: 0 }
             }
-            Held::Expired(version) => {
-                member.confirm(moment);
-                if version != moment.version {
-                    self.counts.changed += 1;
-                    member.is_in_memory(moment.at);
-                    return Some((Source::Origin, origin.ns(bytes)));
+            Held::Expired(version) => self.confirm(number, version, moment, bytes),
+        };
+        if let Freshened::Kept { .. } = freshened {
+            let counts = &mut self.members[number].counts;
+            counts.hits += 1;
+            counts.hit_bytes += bytes;
+        }
+        Some(freshened)
+    }
+
+    /// A copy that is no longer fresh is asked for with a condition, on the way that a miss takes:
+    /// of a node through a parent, where there is one, else at the origin. Siblings are not asked,
+    /// as Squid does not ask them for what it refreshes.
+    fn confirm(&mut self, number: usize, held: Version, moment: &Moment, bytes: u64) -> Freshened {
+        let is_node = number < self.cluster.nodes;
+        let (answer, finding_ns) = if is_node && self.members.len() > self.cluster.nodes {
+            let with = (self.members.as_slice(), self.cluster.life.as_ref());
+            match self.finder.route_to_confirm(number, moment, with, &mut self.counts) {
+                (Route::Parent(parent), ns) => {
+                    (self.confirm_at_parent(parent, held, moment, bytes), ns)
                 }
-                self.counts.confirmed += 1;
-                origin.first_ns
+                (_, ns) => (self.confirm_at_origin(held, moment, bytes), ns),
+            }
+        } else {
+            (self.confirm_at_origin(held, moment, bytes), 0)
+        };
+        let (from, version) = answer.copy;
+        self.members[number].renew(moment.object, version, from);
+        let ns = finding_ns + answer.ns;
+        if version == held {
+            self.counts.confirmed += 1;
+            return Freshened::Kept { ns };
+        }
+        self.counts.changed += 1;
+        self.members[number].is_in_memory(moment.at);
+        Freshened::Replaced { source: answer.source, ns }
+    }
+
+    /// The origin says that a version is still its own, or sends the new one.
+    fn confirm_at_origin(&self, held: Version, moment: &Moment, bytes: u64) -> Answer {
+        let answer = self.ask_origin(moment, bytes);
+        if held == moment.version {
+            return Answer { ns: self.cluster.latency.origin.first_ns, ..answer };
+        }
+        answer
+    }
+
+    /// A parent says that a version is no older than its own, which it first has confirmed itself
+    /// where that is not fresh; or it sends its own. What it does not hold it asks the origin for,
+    /// and keeps what comes; where nothing but a confirmation comes, it holds nothing still.
+    fn confirm_at_parent(
+        &mut self,
+        parent: usize,
+        held: Version,
+        moment: &Moment,
+        bytes: u64,
+    ) -> Answer {
+        let way = self.cluster.latency.parent;
+        let Some(freshened) = self.freshened(parent, moment, bytes) else {
+            let answer = self.confirm_at_origin(held, moment, bytes);
+            if answer.copy.1 == held {
+                self.count_origin(parent, Source::Origin, 0);
+                return Answer { ns: answer.ns + way.first_ns, ..answer };
+            }
+            self.count_origin(parent, Source::Origin, bytes);
+            self.store(parent, moment, answer.copy);
+            return Answer { ns: answer.ns + way.ns(bytes), ..answer };
+        };
+        let (from, version) = self.members[parent].copy(moment.object);
+        let (source, ns) = match freshened {
+            Freshened::Kept { ns } => (Source::Parent, ns),
+            Freshened::Replaced { source, ns } => {
+                self.count_origin(parent, source, bytes);
+                (source, ns)
             }
         };
-        member.counts.hits += 1;
-        member.counts.hit_bytes += bytes;
-        let (source, ns) = self.read(number, moment, bytes);
-        Some((source, confirming_ns + ns))
+        if version <= held {
+            return Answer { source, ns: ns + way.first_ns, copy: (from, held), keep: true };
+        }
+        let reading_ns = match source {
+            Source::Parent => self.read(parent, moment, bytes).1,
+            _ => 0,
+        };
+        let ns = ns + reading_ns + way.ns(bytes);
+        Answer { source, ns, copy: (from, version), keep: true }
     }
 
     /// The time of reading from a member's own memory or disk.

@@ -3,18 +3,18 @@
 use plimsoll_cache::cluster::{Counts, Source};
 use plimsoll_stats::interval;
 
-/// A figure of one replication.
-type Figure = fn(&Counts) -> f64;
+/// A figure of one replication; none where it has too few requests for it.
+type Figure = fn(&Counts) -> Option<f64>;
 
 /// All figures by their names: ratios and shares of requests, times in milliseconds.
 const FIGURES: [(&str, Figure); 7] = [
-    ("miss_ratio", Counts::miss_ratio),
-    ("byte_miss_ratio", Counts::byte_miss_ratio),
-    ("sibling_share", |of| share(of, Source::Sibling)),
-    ("parent_share", |of| share(of, Source::Parent)),
-    ("messages_per_request", |of| of.messages_per_request()),
-    ("response_mean_ms", |of| of.response_ns.mean().unwrap_or(0.0) / 1e6),
-    ("response_p99_ms", |of| of.response_ns.value_at_quantile(0.99).unwrap_or(0) as f64 / 1e6),
+    ("miss_ratio", |of| Some(of.miss_ratio())),
+    ("byte_miss_ratio", |of| Some(of.byte_miss_ratio())),
+    ("sibling_share", |of| Some(share(of, Source::Sibling))),
+    ("parent_share", |of| Some(share(of, Source::Parent))),
+    ("messages_per_request", |of| Some(of.messages_per_request())),
+    ("response_mean_ms", |of| of.response_ns.mean().map(|ns| ns / 1e6)),
+    ("response_p99_ms", |of| of.response_percentile(0.99).map(|ns| ns as f64 / 1e6)),
 ];
 
 const LEVEL: f64 = 0.95;
@@ -25,7 +25,7 @@ fn share(of: &Counts, source: Source) -> f64 {
 
 /// The figures of one replication, in the order of their names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figures([f64; FIGURES.len()]);
+pub struct Figures([Option<f64>; FIGURES.len()]);
 
 /// A figure over replications: its mean, and the 95% interval of that (Student).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ impl Figures {
         Self(FIGURES.map(|(_, figure)| figure(counts)))
     }
 
-    /// Each figure over replications; none of fewer than two.
+    /// Each figure over replications; none of fewer than two, and none that one of them lacks.
     #[must_use]
     pub fn estimated(all: &[Self]) -> Vec<Estimated> {
         Self::over(all, |of, figure| of.0[figure])
@@ -53,13 +53,13 @@ impl Figures {
     #[must_use]
     pub fn differences(all: &[Self], from: &[Self]) -> Vec<Estimated> {
         let pairs: Vec<_> = all.iter().zip(from).collect();
-        Self::over(&pairs, |(of, from), figure| of.0[figure] - from.0[figure])
+        Self::over(&pairs, |(of, from), figure| Some(of.0[figure]? - from.0[figure]?))
     }
 
-    fn over<T>(all: &[T], value: impl Fn(&T, usize) -> f64) -> Vec<Estimated> {
+    fn over<T>(all: &[T], value: impl Fn(&T, usize) -> Option<f64>) -> Vec<Estimated> {
         let estimate = |(number, (name, _)): (usize, (&'static str, Figure))| {
-            let values: Vec<f64> = all.iter().map(|of| value(of, number)).collect();
-            let estimate = interval::mean(&values, LEVEL).ok()?;
+            let values: Option<Vec<f64>> = all.iter().map(|of| value(of, number)).collect();
+            let estimate = interval::mean(&values?, LEVEL).ok()?;
             Some(Estimated { name, mean: estimate.value, ci95: (estimate.low, estimate.high) })
         };
         FIGURES.into_iter().enumerate().filter_map(estimate).collect()
@@ -88,5 +88,8 @@ mod tests {
         assert!((difference.mean - 0.02).abs() < 1e-12);
         assert!(difference.ci95.1 - difference.ci95.0 < 1e-12);
         assert!(Figures::estimated(&a[..1]).is_empty());
+        // No request was answered: there is no time to tell.
+        let named = |name| Figures::estimated(&a).iter().any(|one| one.name == name);
+        assert!(named("miss_ratio") && !named("response_mean_ms") && !named("response_p99_ms"));
     }
 }

@@ -154,9 +154,9 @@ fn answered(of: &Counts, source: Source) -> String {
     per_cent(ratio(of.answers[source as usize], of.requests))
 }
 
-/// A quantile of the response times.
+/// A quantile of the response times; a dash where too few requests lie beyond it.
 pub(super) fn quantile(of: &Counts, quantile: f64) -> String {
-    let ns = of.response_ns.value_at_quantile(quantile);
+    let ns = of.response_percentile(quantile);
     ns.map_or_else(|| "–".to_owned(), |ns| micros(ns as f64 / 1e3))
 }
 

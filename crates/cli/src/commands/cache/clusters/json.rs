@@ -76,7 +76,7 @@ fn by_source(of: &[u64; 5]) -> Value {
 
 fn response(counts: &Counts) -> Value {
     let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
-    let quantile = |q| ms(counts.response_ns.value_at_quantile(q));
+    let quantile = |q| ms(counts.response_percentile(q));
     json!({
         "mean": counts.response_ns.mean().map(|ns| ns / 1e6),
         "p50": quantile(0.5),
@@ -139,14 +139,15 @@ fn full(of: Full) -> Value {
 
 /// What followed when the last spool was full.
 fn steady(of: &Totals) -> Value {
+    let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let origin = Source::Origin as usize;
     json!({
         "requests": of.requests,
-        "misses": of.answers[Source::Origin as usize],
-        "miss_ratio": of.answers[Source::Origin as usize] as f64 / of.requests.max(1) as f64,
+        "misses": of.answers[origin],
+        "miss_ratio": ratio(of.answers[origin], of.requests),
         "requested_bytes": of.requested_bytes,
-        "missed_bytes": of.bytes[Source::Origin as usize],
-        "byte_miss_ratio":
-            of.bytes[Source::Origin as usize] as f64 / of.requested_bytes.max(1) as f64,
+        "missed_bytes": of.bytes[origin],
+        "byte_miss_ratio": ratio(of.bytes[origin], of.requested_bytes),
         "answers": by_source(&of.answers),
         "answered_bytes": by_source(&of.bytes),
     })

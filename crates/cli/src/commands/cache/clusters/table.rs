@@ -103,7 +103,7 @@ fn columns(done: &Done) -> Vec<Column> {
     ];
     columns.extend(optional.into_iter().filter(|(count, _)| any(*count)).map(|(_, column)| column));
     columns.push(("mean", |of| time(of.response_ns.mean())));
-    columns.push(("p99", |of| time(of.response_ns.value_at_quantile(0.99).map(|ns| ns as f64))));
+    columns.push(("p99", |of| time(of.response_percentile(0.99).map(|ns| ns as f64))));
     columns
 }
 
@@ -112,9 +112,12 @@ fn answered(of: &Counts, source: Source) -> String {
     show_share(of.answers[source as usize] as f64 / of.requests.max(1) as f64)
 }
 
-/// The miss ratio since all spools were full.
+/// The miss ratio since all spools were full; a dash where nothing was asked for since.
 fn missed(of: &Totals) -> String {
-    show_share(of.answers[Source::Origin as usize] as f64 / of.requests.max(1) as f64)
+    if of.requests == 0 {
+        return "–".to_owned();
+    }
+    show_share(of.answers[Source::Origin as usize] as f64 / of.requests as f64)
 }
 
 fn time(ns: Option<f64>) -> String {
