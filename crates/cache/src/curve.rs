@@ -3,7 +3,7 @@
 //! - LRU in objects: exact for all capacities, from one pass ([`exact`]).
 //! - LRU in bytes: the same stack with sizes ([`in_bytes`]). It equals single runs at every
 //!   capacity that holds the largest object; [`largest_difference`] tells by how much it misses
-//!   them at the ones below.
+//!   them at the ones below. So [`lru`] replays those.
 //! - LRU of a sample of the objects ([`sampled`]): SHARDS, for long traces.
 //! - Any other policy: a cache in miniature, on a sample ([`miniature()`]).
 //!
@@ -41,12 +41,20 @@ pub struct Misses {
 pub struct Point {
     /// How large the cache is.
     pub capacity: Capacity,
-    /// Share of requests that miss, 0 to 1; 0 where there is no request.
-    pub miss_ratio: f64,
-    /// Share of requested bytes that miss; `None` where the trace has no sizes.
+    /// Share of requests that miss, 0 to 1; `None` where nothing was sampled.
+    pub miss_ratio: Option<f64>,
+    /// Share of requested bytes that miss; `None` where the trace has no sizes, or nothing was
+    /// sampled.
     pub byte_miss_ratio: Option<f64>,
-    /// Whether the sample is large enough for this capacity; always so without a sample.
+    /// Whether the sample says enough of this capacity; always so without a sample.
     pub reliable: bool,
+}
+
+impl Point {
+    /// Of a sample that has no object: nothing is known.
+    fn unknown(capacity: Capacity) -> Self {
+        Self { capacity, miss_ratio: None, byte_miss_ratio: None, reliable: false }
+    }
 }
 
 /// A curve that cannot be.

@@ -2,9 +2,9 @@
 
 use crate::capacity::{Capacity, Unit};
 use crate::eviction::{Kind, Settings};
-use crate::replay::{Job, replay};
 use crate::trace::Trace;
 
+use super::miniature::misses;
 use super::{CurveError, in_bytes};
 
 /// The largest differences between a curve and single runs.
@@ -35,23 +35,11 @@ pub fn largest_difference(
     let mut largest: Option<Difference> = None;
     for (&amount, found) in capacities.iter().zip(curve) {
         let capacity = Capacity { amount, unit: Unit::Bytes };
-        let job = Job {
-            trace,
-            next: &[],
-            capacity,
-            settings: &settings,
-            admission: None,
-            size_classes: None,
-            marks: &[],
-        };
-        let counts = replay(lru, &job)?;
-        let missed = |count: fn(&crate::replay::Stretch) -> u64| -> u64 {
-            counts.stretches.iter().map(count).sum()
-        };
+        let run = misses((lru, &settings), trace, &[], capacity)?;
         let found_bytes = found.missed_bytes.unwrap_or(0);
-        let miss_ratio = ratio(found.misses.abs_diff(missed(|all| all.misses)), trace.len() as u64);
+        let miss_ratio = ratio(found.misses.abs_diff(run.misses), trace.len() as u64);
         let byte_miss_ratio =
-            ratio(found_bytes.abs_diff(missed(|all| all.missed_bytes)), requested_bytes(trace));
+            ratio(found_bytes.abs_diff(run.missed_bytes.unwrap_or(0)), requested_bytes(trace));
         let most = largest.get_or_insert(Difference {
             miss_ratio,
             miss_ratio_at: amount,

@@ -4,21 +4,39 @@
 //! *Source*: Waldspurger, Saemundsson, Ahmad and Park, *Cache modeling and optimization using
 //! miniature simulations*, USENIX ATC 2017, section 3; misses are corrected as in `sample.rs`.
 
-use crate::capacity::Capacity;
-use crate::eviction::{Kind, Settings};
+use crate::capacity::{Capacity, Unit};
+use crate::eviction::{Kind, SettingError, Settings};
 use crate::replay::{Job, replay};
-use crate::trace::{Sampling, Trace};
+use crate::trace::{Sampling, SizeTable, Trace};
 
 use super::sample::Whole;
 use super::{CurveError, Misses, Point};
+
+/// Misses of one replay.
+pub(super) fn misses(
+    (kind, settings): (&Kind, &Settings),
+    trace: &Trace,
+    next: &[u32],
+    capacity: Capacity,
+) -> Result<Misses, SettingError> {
+    let job =
+        Job { trace, next, capacity, settings, admission: None, size_classes: None, marks: &[] };
+    let counts = replay(kind, &job)?;
+    let (misses, bytes) = counts
+        .stretches
+        .iter()
+        .fold((0, 0), |sum, stretch| (sum.0 + stretch.misses, sum.1 + stretch.missed_bytes));
+    Ok(Misses { misses, missed_bytes: trace.sizes().map(|_| bytes) })
+}
 
 /// Points of a policy, each replayed on the same sample of the objects.
 ///
 /// A policy that knows the future is told that of the sample: its next uses are those among the
 /// sampled requests. Capacities are scaled by the rate, rounded down, and at least 1.
 ///
-/// *Shape*: one for each capacity, in their order; reliable as [`super::sampled`] says. With a
-/// rate of 1 each is the single run itself.
+/// *Shape*: one for each capacity, in their order; reliable as [`super::sampled`] says, and in
+/// bytes only where the miniature holds the largest object of the sample: it refuses what it cannot
+/// hold, and the cache that it stands for would not. With a rate of 1 each is the single run itself.
 ///
 /// *Errors*: a setting that the policy cannot take; bytes of a trace without sizes.
 ///
@@ -32,34 +50,26 @@ pub fn miniature(
     capacities: &[Capacity],
     sampling: &Sampling,
 ) -> Result<Vec<Point>, CurveError> {
-    use crate::capacity::Unit;
-
     let whole = Whole::of(trace, sampling.rate());
     let sample = trace.sampled(sampling);
     let next = if kind.needs.next { sample.next_uses() } else { Vec::new() };
-    let has_sizes = sample.sizes().is_some();
+    let largest = sample.sizes().map_or(0, SizeTable::largest);
     let mut points = Vec::new();
     for &capacity in capacities {
-        if capacity.unit == Unit::Bytes && !has_sizes {
+        if capacity.unit == Unit::Bytes && sample.sizes().is_none() {
             return Err(CurveError::NoSizes);
         }
+        if sample.is_empty() {
+            points.push(Point::unknown(capacity));
+            continue;
+        }
         let small = Capacity { amount: whole.part(capacity.amount).max(1), ..capacity };
-        let job = Job {
-            trace: &sample,
-            next: &next,
-            capacity: small,
-            settings,
-            admission: None,
-            size_classes: None,
-            marks: &[],
-        };
-        let counts = replay(kind, &job)?;
-        let (misses, bytes) = counts
-            .stretches
-            .iter()
-            .fold((0, 0), |sum, stretch| (sum.0 + stretch.misses, sum.1 + stretch.missed_bytes));
-        let misses = Misses { misses, missed_bytes: has_sizes.then_some(bytes) };
-        points.push(whole.point(capacity, misses));
+        let found = misses((kind, settings), &sample, &next, small)?;
+        let is_cut = capacity.unit == Unit::Bytes
+            && small.amount < largest
+            && small.amount < capacity.amount;
+        let point = whole.point(capacity, found);
+        points.push(Point { reliable: point.reliable && !is_cut, ..point });
     }
     Ok(points)
 }
@@ -67,7 +77,6 @@ pub fn miniature(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacity::Unit;
     use crate::eviction::KINDS;
     use crate::made;
 
@@ -89,7 +98,7 @@ mod tests {
                     assert!(point.reliable);
                     let run = made::run(kind, &trace, point.capacity);
                     let truth = run.misses as f64 / trace.len() as f64;
-                    errors.push((point.miss_ratio - truth).abs());
+                    errors.push((point.miss_ratio.unwrap() - truth).abs());
                 }
             }
             for mut errors in errors {
@@ -111,9 +120,41 @@ mod tests {
             for point in points {
                 let run = made::run(kind, &trace, point.capacity);
                 let wanted = Some(run.misses as f64 / 10_000.0);
-                assert_eq!(Some(point.miss_ratio), wanted, "{}", kind.name);
+                assert_eq!(point.miss_ratio, wanted, "{}", kind.name);
                 assert!(point.reliable);
             }
+        }
+    }
+
+    #[test]
+    fn a_miniature_that_cannot_hold_its_objects_says_so() {
+        // 3,000 objects of a byte, and one that a cache of 4,000 bytes holds, but not its half.
+        let mut asked: Vec<(u32, u64)> = (0..3_000).map(|object| (object, 1)).collect();
+        asked.push((3_000, 2_500));
+        let trace = made::sized(&asked);
+        let capacity = [Capacity { amount: 4_000, unit: Unit::Bytes }];
+        let gdsf = Kind::named("gdsf").unwrap();
+        let mut seen = [false; 2];
+        for seed in 0..20 {
+            let sampling = Sampling::new(0.5, seed).unwrap();
+            let settings = Settings::default();
+            let point = miniature(gdsf, &settings, &trace, &capacity, &sampling).unwrap()[0];
+            let is_cut = trace.sampled(&sampling).sizes().unwrap().largest() == 2_500;
+            assert_eq!(point.reliable, !is_cut, "seed {seed}");
+            seen[usize::from(is_cut)] = true;
+        }
+        assert_eq!(seen, [true; 2]);
+    }
+
+    #[test]
+    fn an_empty_sample_says_nothing() {
+        let trace = made::sized(&[(1, 10), (2, 10), (1, 10)]);
+        let sampling = Sampling::new(1e-12, 1).unwrap();
+        let bytes = [Capacity { amount: 100, unit: Unit::Bytes }];
+        for kind in KINDS {
+            let settings = Settings::default();
+            let points = miniature(kind, &settings, &trace, &bytes, &sampling).unwrap();
+            assert_eq!(points, [Point::unknown(bytes[0])], "{}", kind.name);
         }
     }
 

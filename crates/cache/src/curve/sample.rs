@@ -10,23 +10,25 @@
 //! FAST 2015, sections 3.2 and 3.4.
 
 use crate::capacity::{Capacity, Unit};
+use crate::eviction::Policy;
 use crate::trace::{Sampling, Trace};
 
 use super::bytes::scaled;
 use super::difference::requested_bytes;
-use super::{Curve, CurveError, Misses, Point, exact, exact_in_requests};
+use super::{Curve, CurveError, Misses, Point, exact, exact_in_requests, miniature};
 
 /// How many objects of a sample a capacity must stand for: estimates below it are marked as not
 /// reliable.
 pub const RELIABLE_OBJECTS: f64 = 1000.0;
 
-/// Points of LRU without a sample; exact, in bytes as [`super::in_bytes`] says.
+/// Points of LRU without a sample: exact.
 ///
 /// *Shape*: one for each capacity, in their order.
 ///
 /// *Errors*: capacities in bytes of a trace without sizes.
 ///
-/// *Cost*: a pass for each unit that capacities have.
+/// *Cost*: a pass for each unit that capacities have, and in bytes a replay for each capacity that
+/// does not hold the largest object.
 pub fn lru(trace: &Trace, capacities: &[Capacity]) -> Result<Vec<Point>, CurveError> {
     points(trace, &Whole::of(trace, 1.0), capacities)
 }
@@ -61,11 +63,15 @@ fn points(
         Some(_) => exact(sample),
         None => exact_in_requests(sample),
     });
-    let of = |capacity: &&Capacity| capacity.unit == Unit::Bytes;
-    let amounts: Vec<u64> = capacities.iter().filter(of).map(|capacity| capacity.amount).collect();
+    if sample.is_empty() {
+        return Ok(capacities.iter().map(|&capacity| Point::unknown(capacity)).collect());
+    }
+    let is_bytes = |capacity: &&Capacity| capacity.unit == Unit::Bytes;
+    let amounts: Vec<u64> =
+        capacities.iter().filter(is_bytes).map(|capacity| capacity.amount).collect();
     let mut in_bytes = match amounts.is_empty() {
         true => Vec::new(),
-        false => scaled(sample, &amounts, whole.rate)?,
+        false => misses_in_bytes(sample, &amounts, whole.rate)?,
     }
     .into_iter();
     let misses = |capacity: &Capacity| match capacity.unit {
@@ -75,6 +81,45 @@ fn points(
     let misses: Option<Vec<Misses>> = capacities.iter().map(misses).collect();
     let both = capacities.iter().zip(misses.unwrap_or_default());
     Ok(both.map(|(&capacity, misses)| whole.point(capacity, misses)).collect())
+}
+
+/// Misses in bytes: of the stack at capacities that hold the largest object, each by itself below,
+/// where LRU refuses what it cannot hold, and the stack does not.
+fn misses_in_bytes(sample: &Trace, amounts: &[u64], rate: f64) -> Result<Vec<Misses>, CurveError> {
+    let largest = sample.sizes().ok_or(CurveError::NoSizes)?.largest();
+    let (whole, small): (Vec<u64>, Vec<u64>) =
+        amounts.iter().partition(|&&amount| amount >= largest);
+    let mut of_stack =
+        if whole.is_empty() { Vec::new() } else { scaled(sample, &whole, rate)? }.into_iter();
+    let mut of_small = small
+        .into_iter()
+        .map(|amount| if rate < 1.0 { fitting(sample, amount, rate) } else { run(sample, amount) })
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter();
+    let next = |amount: &u64| {
+        if *amount >= largest { of_stack.next() } else { of_small.next() }
+    };
+    Ok(amounts.iter().filter_map(next).collect())
+}
+
+/// Misses of a replay of LRU.
+fn run(trace: &Trace, amount: u64) -> Result<Misses, CurveError> {
+    let Policy { kind, settings, .. } = Policy::lru();
+    let capacity = Capacity { amount, unit: Unit::Bytes };
+    Ok(miniature::misses((kind, &settings), trace, &[], capacity)?)
+}
+
+/// Misses of the stack of those objects that a capacity can hold, and all requests to others.
+fn fitting(sample: &Trace, amount: u64, rate: f64) -> Result<Misses, CurveError> {
+    let sizes = sample.sizes().ok_or(CurveError::NoSizes)?;
+    let fits: Vec<bool> = (0..sample.distinct()).map(|object| sizes.of(object) <= amount).collect();
+    let refused = sample.requests().iter().filter(|&&object| !fits[object as usize]);
+    let (requests, bytes) =
+        refused.fold((0, 0), |sum, &object| (sum.0 + 1, sum.1 + sizes.of(object)));
+    let inside = scaled(&sample.of_objects(&fits), &[amount], rate)?;
+    let (misses, missed_bytes) =
+        inside.first().map_or((0, 0), |of| (of.misses, of.missed_bytes.unwrap_or(0)));
+    Ok(Misses { misses: misses + requests, missed_bytes: Some(missed_bytes + bytes) })
 }
 
 /// What a sample stands for.
@@ -124,7 +169,7 @@ impl Whole {
         };
         Point {
             capacity,
-            miss_ratio: share(sample.misses, self.requests),
+            miss_ratio: Some(share(sample.misses, self.requests)),
             byte_miss_ratio: self.bytes.and_then(of_bytes),
             reliable: self.rate >= 1.0 || self.rate * objects >= RELIABLE_OBJECTS,
         }
@@ -133,6 +178,8 @@ impl Whole {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::made;
 
@@ -149,7 +196,8 @@ mod tests {
             let found = sampled(trace, capacities, &sampling).unwrap();
             for ((errors, found), truth) in errors.iter_mut().zip(&found).zip(&truth) {
                 assert!(found.reliable, "{found:?}");
-                errors.push((found.miss_ratio - truth.miss_ratio).abs());
+                let both = found.miss_ratio.zip(truth.miss_ratio);
+                errors.push(both.map(|(found, truth)| (found - truth).abs()).unwrap());
             }
         }
         let median = |mut errors: Vec<f64>| {
@@ -163,12 +211,13 @@ mod tests {
     fn without_a_sample_points_are_single_runs() {
         let trace = made::reference(20_000, 100_000);
         let mut capacities = all(Unit::Objects, &[1, 100, 5_000]);
-        capacities.extend(all(Unit::Bytes, &[9 << 20, 64 << 20]));
+        // Some hold the largest object, some do not.
+        capacities.extend(all(Unit::Bytes, &[500, 20_000, 9 << 20, 64 << 20]));
         for point in lru(&trace, &capacities).unwrap() {
             let run = made::lru(&trace, point.capacity);
             let ratio = run.misses as f64 / trace.len() as f64;
             let bytes = run.missed_bytes as f64 / requested_bytes(&trace) as f64;
-            assert_eq!(Some(point.miss_ratio), Some(ratio));
+            assert_eq!(point.miss_ratio, Some(ratio));
             assert_eq!(point.byte_miss_ratio, Some(bytes));
             assert!(point.reliable);
         }
@@ -185,6 +234,47 @@ mod tests {
         for (error, capacity) in median_error(&trace, &objects, 0.1).iter().zip(&objects) {
             assert!(*error < 0.01, "{error} at {capacity:?}");
         }
+    }
+
+    proptest! {
+        /// Whatever sizes objects have: also where most of them do not fit.
+        #[test]
+        fn points_in_bytes_are_single_runs(
+            asked in proptest::collection::vec((0u32..30, 0u64..100), 1..400),
+            amounts in proptest::collection::vec(1u64..800, 1..12),
+        ) {
+            let trace = made::sized(&asked);
+            let capacities = all(Unit::Bytes, &amounts);
+            for point in lru(&trace, &capacities).unwrap() {
+                let run = made::lru(&trace, point.capacity);
+                let wanted = Some(run.misses as f64 / trace.len() as f64);
+                prop_assert_eq!(point.miss_ratio, wanted, "{:?}", point.capacity);
+                let bytes = requested_bytes(&trace);
+                let wanted = if bytes > 0 { run.missed_bytes as f64 / bytes as f64 } else { 0.0 };
+                prop_assert_eq!(point.byte_miss_ratio, Some(wanted));
+            }
+        }
+
+        /// The stack of what fits is a run of it, too.
+        #[test]
+        fn what_fits_has_the_misses_of_a_run(
+            asked in proptest::collection::vec((0u32..30, 0u64..100), 1..400),
+            amount in 1u64..300,
+        ) {
+            let trace = made::sized(&asked);
+            prop_assert_eq!(fitting(&trace, amount, 1.0), run(&trace, amount));
+        }
+    }
+
+    #[test]
+    fn a_sample_is_near_below_the_largest_object_too() {
+        let trace = made::reference(50_000, 400_000);
+        let sizes = trace.sizes().unwrap();
+        let capacities = all(Unit::Bytes, &[sizes.largest() / 2]);
+        let truth = lru(&trace, &capacities).unwrap()[0].miss_ratio.unwrap();
+        let sampling = Sampling::new(0.2, 1).unwrap();
+        let found = sampled(&trace, &capacities, &sampling).unwrap()[0].miss_ratio.unwrap();
+        assert!((found - truth).abs() < 0.02, "{found} {truth}");
     }
 
     #[test]

@@ -75,6 +75,13 @@ impl Trace {
     pub fn sampled(&self, sampling: &Sampling) -> Self {
         let taken: Vec<bool> =
             (0..self.distinct).map(|object| sampling.takes(&self.names, object)).collect();
+        self.of_objects(&taken)
+    }
+
+    /// All requests to the objects that are `taken`, in order, objects numbered anew; the rest as
+    /// [`Trace::sampled`] has it.
+    #[must_use]
+    pub(crate) fn of_objects(&self, taken: &[bool]) -> Self {
         // The order of first appearance stays, so the new number is that of those taken before.
         let mut distinct = 0;
         let numbers: Vec<u32> = taken
@@ -97,12 +104,12 @@ impl Trace {
             requests,
             distinct,
             sizes: self.sizes.as_ref().map(|sizes| match sizes {
-                SizeTable::Narrow(sizes) => SizeTable::Narrow(of_taken(sizes, &taken)),
-                SizeTable::Wide(sizes) => SizeTable::Wide(of_taken(sizes, &taken)),
+                SizeTable::Narrow(sizes) => SizeTable::Narrow(of_taken(sizes, taken)),
+                SizeTable::Wide(sizes) => SizeTable::Wide(of_taken(sizes, taken)),
             }),
             seconds: self.seconds.as_ref().map(kept),
             clients: self.clients.as_ref().map(kept),
-            names: self.names.of_taken(&taken),
+            names: self.names.of_taken(taken),
         }
     }
 }

@@ -26,7 +26,11 @@ pub(super) fn render(out: &mut String, cells: &[Cell], paint: Paint) {
     ];
     for cell in cells {
         let name = format!("{} {}", cell.policy, cell.size);
-        rows.push(row(name, &|class| class.total.miss_ratio(), cell));
+        let misses = |class: &SizeClass| match class.total.requests {
+            0 => "–".to_owned(),
+            _ => show_share(class.total.miss_ratio()),
+        };
+        rows.push(std::iter::once(name).chain(cell.by_size.iter().map(misses)).collect());
     }
     out.push('\n');
     align(out, &rows, paint);

@@ -14,8 +14,8 @@ use anyhow::{Context, Result};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
-use plimsoll_units::ParseError;
-use std::fmt::Display;
+use plimsoll_units::{ParseError, show_size};
+use std::fmt::{Display, Write as _};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -87,6 +87,35 @@ fn write_whole(path: &Path, text: &str) -> Result<()> {
     std::fs::write(&unfinished, text)
         .and_then(|()| std::fs::rename(&unfinished, path))
         .with_context(|| format!("write {}", path.display()))
+}
+
+/// A sentence on each capacity in bytes into which no object of the trace fits: everything misses
+/// there, which is rarely meant.
+fn too_small<'a>(
+    trace: &Trace,
+    capacities: impl Iterator<Item = (&'a str, Capacity)>,
+) -> Vec<String> {
+    let Some(sizes) = trace.sizes() else { return Vec::new() };
+    let all = (0..trace.distinct()).map(|object| sizes.of(object));
+    let Some(smallest) = all.filter(|&bytes| bytes > 0).min() else { return Vec::new() };
+    let mut notes: Vec<String> = Vec::new();
+    for (text, capacity) in capacities {
+        if capacity.unit == Unit::Objects || capacity.amount >= smallest {
+            continue;
+        }
+        let amount = show_size(capacity.amount);
+        let mut note = format!(
+            "size {text} is {amount} here, and no object fits: the smallest has {}",
+            show_size(smallest)
+        );
+        if text.parse::<u64>().is_ok() {
+            let _ = write!(note, " (write {text}obj for a cache of {text} objects)");
+        }
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// What a capacity is counted in, as JSON says it.

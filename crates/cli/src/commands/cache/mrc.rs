@@ -1,6 +1,6 @@
 //! `plimsoll cache mrc`: miss ratios over sizes, without a replay for each.
 
-use super::{Opened, list, open, trace_json, usage, write_whole};
+use super::{Opened, list, open, too_small, trace_json, usage, write_whole};
 use crate::cache_args::CacheMrc;
 use crate::commands::simulate::progress::Progress;
 use crate::exit::Exit;
@@ -14,7 +14,7 @@ use plimsoll_cache::curve::{Point, lru, miniature, sampled, spaced};
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::trace::Sampling;
 use plimsoll_report::DrawnCurve;
-use plimsoll_units::{ParseError, count, share, show_share};
+use plimsoll_units::{ParseError, count, share, show_count, show_share};
 use std::fmt::Write as _;
 
 /// The most sizes of a curve.
@@ -45,18 +45,41 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     }
     progress.finish();
     let cpu_s = super::seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
+    let warnings = warnings(args, &sizes, &opened, &curves)?;
     if args.json {
-        print(&format!("{:#}\n", json(&opened, &curves, rate, cpu_s)))?;
+        print(&format!("{:#}\n", json(&opened, &curves, &warnings, rate, cpu_s)))?;
     } else {
-        print(&table(&opened, &curves))?;
+        print(&table(&opened, &curves, &warnings))?;
     }
     if let Some(path) = &args.report {
         let name = args.trace.file_name().unwrap_or_default().to_string_lossy();
-        let page = plimsoll_report::curves_page(&name, &curves, &opened.told.warnings());
+        let page = plimsoll_report::curves_page(&name, &curves, &warnings);
         write_whole(path, &page)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(Exit::Held)
+}
+
+/// What a reader should know of the trace, and of what was asked for.
+fn warnings(
+    args: &CacheMrc,
+    sizes: &[Size],
+    opened: &Opened,
+    curves: &[DrawnCurve],
+) -> Result<Vec<String>, UsageError> {
+    let mut warnings = opened.told.warnings();
+    for size in sizes {
+        let capacity = size.of(&opened.trace).map_err(usage)?;
+        warnings.extend(too_small(&opened.trace, [(size.text(), capacity)].into_iter()));
+    }
+    if curves.iter().flat_map(|curve| &curve.points).any(|point| point.miss_ratio.is_none()) {
+        warnings.push(format!(
+            "--rate {} takes none of the {} objects: nothing is known; take a higher rate",
+            args.rate,
+            show_count(u64::from(opened.trace.distinct()))
+        ));
+    }
+    Ok(warnings)
 }
 
 fn points(text: &str) -> Result<usize, FlagError> {
@@ -110,7 +133,13 @@ fn curve(
     points.map_err(usage)
 }
 
-fn json(opened: &Opened, curves: &[DrawnCurve], rate: f64, cpu_s: f64) -> serde_json::Value {
+fn json(
+    opened: &Opened,
+    curves: &[DrawnCurve],
+    warnings: &[String],
+    rate: f64,
+    cpu_s: f64,
+) -> serde_json::Value {
     let point = |point: &Point| {
         serde_json::json!({
             "capacity": point.capacity.amount,
@@ -129,7 +158,7 @@ fn json(opened: &Opened, curves: &[DrawnCurve], rate: f64, cpu_s: f64) -> serde_
         .collect();
     serde_json::json!({
         "schema": 1,
-        "warnings": opened.told.warnings(),
+        "warnings": warnings,
         "trace": trace_json(opened),
         "rate": rate,
         "cpu_s": cpu_s,
@@ -137,8 +166,9 @@ fn json(opened: &Opened, curves: &[DrawnCurve], rate: f64, cpu_s: f64) -> serde_
     })
 }
 
-/// A row a size, a column a policy; what a sample is too small for stands in brackets.
-fn table(opened: &Opened, curves: &[DrawnCurve]) -> String {
+/// A row a size, a column a policy; what a sample is too small for stands in brackets, and a dash
+/// where it has nothing.
+fn table(opened: &Opened, curves: &[DrawnCurve], warnings: &[String]) -> String {
     let paint = Paint::stdout();
     let mut rows = vec![vec!["size".to_owned()]];
     rows[0].extend(curves.iter().map(|curve| curve.name.clone()));
@@ -146,7 +176,7 @@ fn table(opened: &Opened, curves: &[DrawnCurve]) -> String {
     for index in 0..sizes {
         let capacity = &curves[0].points[index].capacity;
         let shown = |point: &Point| {
-            let ratio = show_share(point.miss_ratio);
+            let Some(ratio) = point.miss_ratio.map(show_share) else { return "–".to_owned() };
             if point.reliable { ratio } else { format!("({ratio})") }
         };
         let mut row = vec![super::table::capacity(capacity)];
@@ -156,10 +186,14 @@ fn table(opened: &Opened, curves: &[DrawnCurve]) -> String {
     let mut out = super::table::about(opened);
     out.push('\n');
     super::table::align(&mut out, &rows, paint);
-    if curves.iter().flat_map(|curve| &curve.points).any(|point| !point.reliable) {
+    if curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .any(|point| point.miss_ratio.is_some() && !point.reliable)
+    {
         let _ = writeln!(out, "note: the sample is too small for the ratios in brackets");
     }
-    for warning in opened.told.warnings() {
+    for warning in warnings {
         let _ = writeln!(out, "note: {warning}");
     }
     out

@@ -1,6 +1,6 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{Opened, by_size, list, open, table, trace_json, unit, usage, write_whole};
+use super::{Opened, by_size, list, open, table, too_small, trace_json, unit, usage, write_whole};
 use crate::cache_args::CacheSimulate;
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -97,6 +97,8 @@ fn warnings(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> Vec<Str
         let text = "belady is no bound where sizes differ: --bound tells what no policy undercuts";
         warnings.push(text.to_owned());
     }
+    let sizes = cells.iter().map(|cell| (cell.size.as_str(), cell.capacity));
+    warnings.extend(too_small(&opened.trace, sizes));
     warnings
 }
 
@@ -113,12 +115,14 @@ fn bounds(opened: &Opened, cells: &[Cell], refuses: bool) -> Result<Vec<Bound>, 
 
 /// How many requests are skipped: a number of them, or a share.
 fn skipped(text: &str, requests: usize) -> Result<usize> {
-    if text.contains('%') || text.contains('.') {
+    let count = if text.contains('%') || text.contains('.') {
         let share = read("--skip", text, share)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
-        return Ok((requests as f64 * share) as usize);
-    }
-    let count = read("--skip", text, count)?;
+        let count = (requests as f64 * share) as u64;
+        count
+    } else {
+        read("--skip", text, count)?
+    };
     if count >= requests as u64 {
         let text =
             format!("--skip: wanted fewer than the trace's {requests} requests, found {text}");
@@ -194,14 +198,15 @@ fn result(cell: &Cell, comparison: &Comparison) -> serde_json::Value {
     value
 }
 
+/// Counts and their ratios, which are null of nothing.
 pub(super) fn total(of: &Total) -> serde_json::Value {
     serde_json::json!({
         "requests": of.requests,
         "misses": of.misses,
-        "miss_ratio": of.miss_ratio(),
+        "miss_ratio": (of.requests > 0).then(|| of.miss_ratio()),
         "requested_bytes": of.requested_bytes,
         "missed_bytes": of.missed_bytes,
-        "byte_miss_ratio": of.byte_miss_ratio(),
+        "byte_miss_ratio": (of.requested_bytes > 0).then(|| of.byte_miss_ratio()),
     })
 }
 

@@ -16,7 +16,7 @@ use crate::page::{document, headline, section};
 type Measure = (&'static str, &'static str, fn(&Point) -> Option<f64>);
 
 const MEASURES: [Measure; 2] = [
-    ("misses", "Miss ratio", |point| Some(point.miss_ratio)),
+    ("misses", "Miss ratio", |point| point.miss_ratio),
     ("bytes", "Byte miss ratio", |point| point.byte_miss_ratio),
 ];
 
@@ -43,8 +43,8 @@ pub(crate) fn write(name: &str, curves: &[DrawnCurve], warnings: &[String]) -> S
             });
             section(m, "about", "How it was counted", |m| {
                 let words = "LRU comes from one pass over the trace, which knows all sizes at \
-                             once: exact in objects; in bytes at sizes that hold the largest \
-                             object, and no less below. Other policies are replayed at each size. \
+                             once; in bytes, sizes that do not hold the largest object are \
+                             replayed, each by itself. Other policies are replayed at each size. \
                              With a sampling rate a share of the objects stands for all, and the \
                              cache is as much smaller; points for which the sample is too small \
                              are marked in the table.";
@@ -114,7 +114,7 @@ fn table(
     heads.extend(curves.iter().enumerate().map(|(n, curve)| (curve.name.clone(), tone(n))));
     let columns: Vec<Vec<Point>> = curves.iter().map(points).collect();
     let cell = |point: &Point| {
-        let text = share(point).map_or_else(|| "–".to_owned(), per_cent);
+        let Some(text) = share(point).map(per_cent) else { return "–".to_owned() };
         if point.reliable { text } else { format!("({text})") }
     };
     let row = |(index, point): (usize, &Point)| {

@@ -5,7 +5,7 @@ mod report;
 mod table;
 
 use super::table::describe;
-use super::{open, seconds, trace_json, usage, write_whole};
+use super::{open, seconds, too_small, trace_json, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -54,10 +54,11 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     let cells = cells(&plan, PARTS).map_err(usage)?;
     let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
     let interrupts = Interrupts::watch()?;
-    let asked = match &plan.asked {
+    let mut asked = match &plan.asked {
         CacheRequests::Recorded(trace) => recorded(trace, plan.seed)?,
         CacheRequests::Made(of) => replication(of, plan.seed, 0)?,
     };
+    asked.warnings.extend(too_small_of(&cells, &asked.trace));
     let quiet = args.quiet || args.json;
     let all = cells.len() as u64 * u64::from(plan.repeat);
     let progress = Progress::new(all, "clusters", quiet, &interrupts);
@@ -86,6 +87,18 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         say(&format!("report: {}", path.display()));
     }
     Ok(if is_whole { Exit::Held } else { Exit::Incomplete })
+}
+
+/// A sentence on each size of a node, a parent or a memory into which no object fits.
+fn too_small_of(cells: &[Cell], trace: &Trace) -> Vec<String> {
+    let sizes = cells.iter().flat_map(|cell| {
+        let of = &cell.cluster;
+        let parent = of.parent.as_ref().map(|(_, size)| size);
+        [Some(&of.size), parent, of.memory.as_ref()].into_iter().flatten()
+    });
+    // A size that cannot be is told by the simulation, with its error.
+    let known = sizes.filter_map(|size| Some((size.text(), size.of(trace).ok()?)));
+    too_small(trace, known)
 }
 
 /// All replications after the first; says whether all were completed.
