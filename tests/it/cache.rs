@@ -256,3 +256,152 @@ fn bad_input_is_one_clear_error() {
     std::fs::write(&compiled, &bytes[..bytes.len() - 7]).unwrap();
     refused(&[compiled.to_str().unwrap()], "cut.plt");
 }
+
+/// What is said of a trace, in the table and in `--json` alike; it is read, or refused with 2.
+fn told_of(place: &Place, trace: &Path, more: &[&str]) -> (Value, String) {
+    let path = trace.to_str().unwrap();
+    let all = [&["cache", "simulate", "--trace", path, "--size", "100obj"], more].concat();
+    let table = place.plimsoll(&all).ended_with(0).out;
+    let result = place.plimsoll(&[&all[..], &["--json"]].concat()).ended_with(0).json();
+    for warning in result["warnings"].as_array().unwrap() {
+        let note = format!("note: {}", warning.as_str().unwrap());
+        assert!(table.contains(&note), "{note}\n{table}");
+    }
+    let warnings = result["warnings"].as_array().unwrap().iter();
+    let warnings = warnings.map(|warning| warning.as_str().unwrap().to_owned());
+    (result["trace"].clone(), warnings.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn what_is_left_out_or_taken_for_something_is_said() {
+    let place = Place::new();
+    let read = |text: &str, more: &[&str], requests: u64, objects: u64, said: &[&str]| {
+        let trace = place.write("t.txt", text);
+        let (about, warnings) = told_of(&place, &trace, more);
+        let found = (about["requests"].as_u64(), about["objects"].as_u64());
+        assert_eq!(found, (Some(requests), Some(objects)), "{text}");
+        for said in said {
+            assert!(warnings.contains(said), "{said}: {warnings}");
+        }
+    };
+    read("1 1 120\n2 2 64\n3 1 120\n", &[], 3, 2, &["times are taken for seconds"]);
+    read("time object size\n0 a 10\n1 b 20\n2 a 10\n", &[], 3, 2, &[]);
+    let operations =
+        "timestamp_s,op,key,key_size\n0,PUT,a,1\n1,GET,a,1\n2,DELETE,a,1\n3,gets,a,1\n";
+    let left_out = "2 rows are no look-ups and were left out: 1 of DELETE, 1 of PUT";
+    read(operations, &[], 2, 1, &[left_out, "columns passed over: `key_size`"]);
+    read(operations, &["--columns", "time_s,-,key"], 4, 1, &[]);
+    read(operations, &["--columns", "-,-,key,size"], 4, 1, &[]);
+    read(operations, &["--columns", "-,op,key"], 2, 1, &[left_out]);
+    let hosts = "host,path,bytes\none,/i,1\ntwo,/i,5\none,/i,1\ntwo,/i,5\n";
+    read(hosts, &[], 4, 2, &["column host is taken for the host of objects"]);
+    let clients = hosts.replace("path", "key").replace("/i", "i");
+    read(&clients, &[], 4, 1, &["column host is taken for the client"]);
+    read("time,key\n0,a\n1454345164500,b\n1454345165500,a\n", &[], 3, 2, &["milliseconds"]);
+    read("key\n1\n2\n3\n4\n", &[], 4, 4, &["4 of 4 requests are the first to their object"]);
+    let w3c = "#Version: 1.0\n#Fields: date time sc-bytes c-ip cs-method cs(Host) cs-uri-stem \
+               sc-status\n2026-07-01\t12:00:00\t10\t192.0.2.1\tGET\th\t/a\t200\n\
+               2026-07-01\t12:00:01\t10\t192.0.2.1\tGET\th\t/a\t200\n\
+               2026-07-01\t12:00:02\t5\t192.0.2.2\tPOST\th\t/form\t200\n";
+    read(w3c, &[], 2, 1, &["left out: 1 of POST", "`sc-status`"]);
+    let squid =
+        "1795629599.011 4 192.0.2.0 TCP_MISS/200 500 GET http://h/find? - HIER_DIRECT/h t\n";
+    read(&squid.repeat(3), &[], 3, 1, &["3 requests have a URL that ends in `?`"]);
+    let errors = "1795629599.011 0 192.0.2.9 NONE_NONE/0 -1 GET http://h/b - HIER_NONE/- -\n";
+    read(&format!("{squid}{errors}"), &[], 1, 1, &["1 lines are no requests to a cache"]);
+}
+
+#[test]
+fn what_is_no_trace_is_refused_by_its_name() {
+    let place = Place::new();
+    let refused = |name: &str, text: &[u8], wanted: &[&str]| {
+        let path = place.path(name);
+        std::fs::write(&path, text).unwrap();
+        let all = ["cache", "trace", "info", path.to_str().unwrap()];
+        let told = place.plimsoll(&all).ended_with(2).err;
+        assert_eq!(told.matches("error:").count(), 1, "{told}");
+        for wanted in wanted {
+            assert!(told.contains(wanted), "{wanted}: {told}");
+        }
+    };
+    refused("prose.txt", b"once upon a time\nthere was\nthe end\n", &["text", "--columns object"]);
+    refused("words.txt", b"once\nupon a time\nthere was\nthe end\n", &["blanks where a line"]);
+    refused("a.csv", b"time|object\n0|a\n1|b\n", &["columns between `|`", "tr '|' ','"]);
+    refused("b.csv", b"time,object\r0,a\r1,b\r", &["lines that end in CR alone"]);
+    refused("c.jsonl", b"{\"time\":1,\"object\":\"a\"}\n", &["JSON", "jq"]);
+    let squid = "Dec  4 03:31:46 edge1 (squid-1): 1449196306.934 45 192.0.2.24 TCP_HIT/200 2253 \
+                 GET http://a.example/x - HIER_NONE/- text/html\n";
+    let wanted = ["a squid access log with a head", "sed -E 's/^([^ ]+ +){5}//'"];
+    refused("d.log", squid.repeat(3).as_bytes(), &wanted);
+    let record = |second: u32, next: i64| {
+        [&second.to_le_bytes()[..], &[7; 12], &next.to_le_bytes()].concat()
+    };
+    let falls = [record(5, 2), record(4, -1)].concat();
+    refused("e.bin", &falls, &["time falls at record 1", "--format oracleGeneral"]);
+    refused("f.csv", b"op,key\nPUT,a\nPUT,b\n", &["2 of PUT"]);
+}
+
+#[test]
+fn sizes_and_samples_that_hold_nothing_are_said() {
+    let place = Place::new();
+    let rows = (0..1_000).map(|at| if at % 2 == 0 { "/small,50\n" } else { "/big,1000\n" });
+    let text = format!("path,size\n{}", rows.collect::<String>());
+    let trace = place.write("two.csv", &text);
+    let path = trace.to_str().unwrap();
+    // Below the largest object, the curve is the single runs.
+    let sizes = "60,500,1000,1100";
+    let curve = ["cache", "mrc", "--trace", path, "--in", "bytes", "--size", sizes, "--json"];
+    let curve = place.plimsoll(&curve).ended_with(0).json();
+    let runs = simulated(&place, &trace, &["--size", sizes]);
+    let points = curve["curves"][0]["points"].as_array().unwrap();
+    for (point, run) in points.iter().zip(runs["results"].as_array().unwrap()) {
+        assert_eq!(point["miss_ratio"], run["miss_ratio"], "{point}");
+        assert_eq!(point["byte_miss_ratio"], run["byte_miss_ratio"], "{point}");
+    }
+    assert_eq!(points[0]["miss_ratio"], 0.501);
+    // A plain number is bytes.
+    let small = simulated(&place, &trace, &["--size", "10"]);
+    let note = small["warnings"][0].as_str().unwrap();
+    assert!(note.contains("no object fits") && note.contains("write 10obj"), "{note}");
+    let all = ["cache", "mrc", "--trace", path, "--size", "10"];
+    assert!(place.plimsoll(&all).ended_with(0).out.contains("write 10obj"));
+    // A sample of nothing says nothing.
+    let none = ["cache", "mrc", "--trace", path, "--policy", "lru,sieve", "--rate", "0.000001%"];
+    let none = [&none[..], &["--size", "10obj,500"]].concat();
+    let found = place.plimsoll(&[&none[..], &["--json"]].concat()).ended_with(0).json();
+    for curve in found["curves"].as_array().unwrap() {
+        for point in curve["points"].as_array().unwrap() {
+            assert!(point["miss_ratio"].is_null() && point["byte_miss_ratio"].is_null());
+        }
+    }
+    let shown = place.plimsoll(&none).ended_with(0).out;
+    assert!(shown.contains('–') && shown.contains("takes none of the 2 objects"), "{shown}");
+    // A filter by size looks at bytes, whatever is counted.
+    let admit = ["--size", "10obj", "--admit", "max:100B"];
+    assert_eq!(misses(&simulated(&place, &trace, &admit)), [501]);
+    let refused = |trace: &str, more: &[&str], wanted: &str| {
+        let all = [&["cache", "simulate", "--trace", trace], more].concat();
+        let told = place.plimsoll(&all).ended_with(2).err;
+        assert!(told.contains(wanted), "{told}");
+    };
+    let bare = place.write("bare.csv", "object\n1\n2\n1\n");
+    refused(bare.to_str().unwrap(), &admit, "a trace with sizes for the admission filter");
+    refused(path, &["--skip", "100%"], "fewer than the trace's 1000 requests");
+}
+
+/// What few requests cannot tell is a dash, and a copy is confirmed by the parent.
+#[test]
+fn percentiles_of_few_requests_are_dashes() {
+    let place = Place::new();
+    place.write("few.csv", "timestamp_ms,object,size\n0,a,10\n5000,a,10\n9000,a,10\n20000,a,10\n");
+    let plan = "[trace]\nfile = \"few.csv\"\nchanges = \"10m..20m\"\nfresh = \"1m\"\n[cluster]\n\
+                nodes = 1\nsize = \"1kB\"\n";
+    let plan = place.write("few.toml", plan);
+    let all = ["cache", "simulate", plan.to_str().unwrap()];
+    let result = place.plimsoll(&[&all[..], &["--json"]].concat()).ended_with(0).json();
+    let times = &result["results"][0]["response_ms"];
+    assert!(times["p50"].is_null() && times["p99"].is_null() && times["mean"].is_number());
+    assert_eq!(result["results"][0]["misses"], 1);
+    let table = place.plimsoll(&all).ended_with(0).out;
+    assert!(table.lines().any(|line| line.trim_end().ends_with('–')), "{table}");
+}

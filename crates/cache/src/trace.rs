@@ -9,6 +9,7 @@
 //! [`oracle_general`] write one.
 
 pub mod access_log;
+mod address;
 mod collect;
 pub mod compiled;
 pub mod csv;
@@ -26,6 +27,7 @@ mod save;
 mod seen;
 pub mod synthetic;
 mod table;
+mod tally;
 mod told;
 
 use std::ops::Range;
@@ -33,6 +35,7 @@ use std::ops::Range;
 pub use error::TraceError;
 pub use format::{Format, UnknownFormat};
 pub use sampled::{RateError, Sampling};
+pub use tally::Tally;
 pub use told::{Skipped, Told, UnreadableLine};
 
 /// Requests to objects, and what is known of them.

@@ -25,8 +25,9 @@ pub(crate) struct TraceFlags {
     /// Its format, where it is not told from its name and beginning: oracleGeneral, csv, squid, …
     #[arg(long, value_name = "FORMAT", help_heading = "The trace")]
     pub(crate) format: Option<String>,
-    /// What the columns of a table are, such as time,object,size; - for one that is not used
-    #[arg(long, value_name = "NAME,…", help_heading = "The trace")]
+    /// What the columns of a table are, such as -,object,size: time (time_ms, time_us, …), object,
+    /// size, client, host, query, op; - for one that is not used
+    #[arg(long, value_name = "NAME,…", allow_hyphen_values = true, help_heading = "The trace")]
     pub(crate) columns: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Access logs as traces: Squid's native one, Common and Combined.
 //!
-//! What is asked for is the URL; its size is what the log says was sent (Squid: header and body;
+//! What is asked for is the URL, of the virtual host where the log names one; its size is what the log says was sent (Squid: header and body;
 //! Common and Combined: the body), by the rule of all formats that the largest counts.
 //!
 //! A request is one to a cache if
@@ -19,7 +19,7 @@ use plimsoll_workload::access_log::{Answered, Format as LogFormat, LogLine, LogR
 use super::collect::{Collector, Has, Row};
 use super::input::Input;
 use super::read::Limits;
-use super::{Format, Told, Trace, TraceError};
+use super::{Format, Told, Trace, TraceError, address};
 
 /// Statuses of answers that a cache may keep without being told so, and 304.
 const CACHEABLE: [u16; 13] = [200, 203, 204, 206, 300, 301, 304, 308, 404, 405, 410, 414, 501];
@@ -44,14 +44,18 @@ pub fn read(
     let has = Has { sizes: true, seconds: true, clients: true };
     let told = Told::new(Format::Log(log.format()));
     let mut collector = Collector::new(has, *limits, told);
+    let mut name = Vec::new();
     while let Some(line) = log.next_line()? {
         collector.told.lines += 1;
         let number = collector.told.lines;
         match line {
-            LogLine::Empty => {}
+            LogLine::Empty => collector.told.empty += 1,
             LogLine::Unreadable { why, text } => collector.unreadable(number, text, why),
             LogLine::Answered(answered) => {
-                let Some(row) = row(&answered, &mut collector.told) else { continue };
+                let told = &mut collector.told;
+                let Some(row) = row(&answered, told, &mut name) else { continue };
+                // An answer that was given has no end in `?` unless its query was cut off.
+                told.cut_queries += u64::from(row.object.ends_with(b"?"));
                 match collector.push(&row) {
                     Ok(Ok(())) => {}
                     Ok(Err(why)) => collector.unreadable(number, row.object, why),
@@ -64,18 +68,23 @@ pub fn read(
 }
 
 /// The request to a cache, or `None`, and why in `told`.
-fn row<'a>(answered: &Answered<'a>, told: &mut Told) -> Option<Row<'a>> {
+fn row<'a>(answered: &Answered<'a>, told: &mut Told, name: &'a mut Vec<u8>) -> Option<Row<'a>> {
     if answered.method != b"GET" {
-        told.skipped.method += 1;
+        told.skipped.methods.count(answered.method);
         return None;
     }
     let Some(status) = answered.status.filter(|status| CACHEABLE.contains(status)) else {
-        told.skipped.status += 1;
+        let status = answered.status.map_or_else(String::new, |status| format!("{status:03}"));
+        told.skipped.statuses.count(status.as_bytes());
         return None;
     };
-    let Some(object) = answered.url else {
+    let Some(url) = answered.url else {
         told.skipped.no_url += 1;
         return None;
+    };
+    let object = match answered.site {
+        b"" => url,
+        site => address::join(Some(site), url, None, name),
     };
     let size = answered.bytes.filter(|_| !BODILESS.contains(&status));
     let (second, client) = (Some(answered.second), Some(answered.client));
@@ -115,8 +124,9 @@ mod tests {
         assert_eq!(trace.clients(), Some(&[0, 1, 0, 1][..]));
         assert_eq!(trace.sizes(), Some(&SizeTable::Narrow(vec![507, 600])));
         assert_eq!(trace.names().text(1), Some(&b"http://h/b"[..]));
-        let skipped = told.skipped;
-        assert_eq!((skipped.method, skipped.status, skipped.no_url), (2, 2, 1));
+        let skipped = &told.skipped;
+        assert_eq!((skipped.methods.sum(), skipped.statuses.sum(), skipped.no_url), (2, 2, 1));
+        assert_eq!((skipped.methods.of("POST"), skipped.statuses.of("403")), (1, 1));
         assert_eq!((told.sizes_differ, told.requests_without_size, told.lines), (1, 1, 9));
         assert_eq!(told.format, Format::Log(LogFormat::Squid));
     }
@@ -135,8 +145,40 @@ mod tests {
         assert_eq!(trace.requests(), [0, 0, 1]);
         assert_eq!(trace.sizes(), Some(&SizeTable::Narrow(vec![2326, 12])));
         assert_eq!(trace.names(), &Names::Text { bytes: b"/a/c%20d".to_vec(), ends: vec![2, 8] });
-        assert_eq!((told.skipped.method, told.skipped.status), (1, 1));
+        assert_eq!((told.skipped.methods.sum(), told.skipped.statuses.sum()), (1, 1));
         assert_eq!(told.format, Format::Log(LogFormat::Combined));
+    }
+
+    #[test]
+    fn hosts_have_objects_of_their_own() {
+        let line = |site: &str, size: u32| {
+            format!(
+                "{site} 192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.0\" 200 {size}\n"
+            )
+        };
+        let (trace, told) =
+            read_text(&(line("one.example:80", 1) + &line("Two.example:80", 2)).repeat(2)).unwrap();
+        assert_eq!(trace.requests(), [0, 1, 0, 1]);
+        assert_eq!(trace.names().text(1), Some(&b"two.example:80/a"[..]));
+        assert_eq!((trace.clients(), told.sizes_differ), (Some(&[0; 4][..]), 0));
+    }
+
+    #[test]
+    fn what_squid_has_no_status_of_is_left_out_and_counted() {
+        let lines = "\
+192.0.2.0 - - [25/Nov/2026:17:00:59 +0000] \"GET http://h/0 HTTP/1.1\" 200 500 \"-\" \"c\" TCP_MISS:D
+192.0.2.9 - - [25/Nov/2026:17:00:59 +0000] \"- error:transaction NONE/0.0\" 0 0 \"-\" \"-\" NONE:N
+192.0.2.9 - - [25/Nov/2026:17:00:59 +0000] \"GET http://h/1 HTTP/1.1\" 0 -1 \"-\" \"-\" NONE:N
+";
+        let (trace, told) = read_text(lines).unwrap();
+        assert_eq!((trace.len(), told.unreadable), (1, 0));
+        assert_eq!(told.skipped.methods.sum() + told.skipped.statuses.sum(), 2);
+    }
+
+    #[test]
+    fn queries_that_were_cut_are_told() {
+        let (_, told) = read_text(&SQUID.replace("http://h/a", "http://h/a?")).unwrap();
+        assert_eq!(told.cut_queries, 2);
     }
 
     #[test]
@@ -146,7 +188,7 @@ mod tests {
         assert!(matches!(read_text(""), Err(TraceError::Log(_))));
         let post = SQUID.lines().nth(3).unwrap();
         let error = read_text(post).unwrap_err().to_string();
-        assert!(error.contains("1 lines left out"), "{error}");
+        assert!(error.contains("left out: by method 1 of POST"), "{error}");
         let error = read_text(&SQUID.repeat(3)).unwrap_err().to_string();
         assert!(error.contains("at most 10 requests"), "{error}");
     }

@@ -129,9 +129,8 @@ impl Collector {
             });
         }
         if self.requests.is_empty() {
-            let skipped = told.skipped.sum();
-            let of =
-                if skipped > 0 { format!(" ({skipped} lines left out)") } else { String::new() };
+            let words = told.left_out_words().join("; ");
+            let of = if words.is_empty() { words } else { format!(" ({words})") };
             return Err(TraceError::Empty { path: path.to_owned(), of });
         }
         let misfit = |source| TraceError::Misfit { path: path.to_owned(), source };
@@ -182,7 +181,12 @@ const EXCERPT_BYTES: usize = 100;
 
 /// The beginning of a text, what is not printable escaped.
 pub(super) fn excerpt(text: &[u8]) -> String {
-    plimsoll_workload::access_log::excerpt(text, EXCERPT_BYTES)
+    excerpt_of(text, EXCERPT_BYTES)
+}
+
+/// As [`excerpt`], of so many bytes at most.
+pub(super) fn excerpt_of(text: &[u8], bytes: usize) -> String {
+    plimsoll_workload::access_log::excerpt(text, bytes)
 }
 
 #[cfg(test)]

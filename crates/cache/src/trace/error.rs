@@ -76,6 +76,32 @@ pub enum TraceError {
         /// Its beginning.
         found: String,
     },
+    /// Something else, which has a name.
+    #[error("wanted {wanted}, found {looks} in {path}; {advice}", path = path.display())]
+    Looks {
+        /// The file.
+        path: PathBuf,
+        /// What it should be.
+        wanted: &'static str,
+        /// What it looks like.
+        looks: String,
+        /// What to do with it.
+        advice: String,
+    },
+    /// A zstd frame that needs more memory than is taken.
+    #[error(
+        "wanted a zstd window of at most {most} bytes, found one of {window} in {path}; unpack it \
+         first, with `zstd -dc --long=31 {path}`",
+        path = path.display()
+    )]
+    Window {
+        /// The file.
+        path: PathBuf,
+        /// What the frame asks for, bytes.
+        window: u64,
+        /// What is taken, bytes.
+        most: u64,
+    },
     /// A table whose columns are not known.
     #[error(
         "wanted {wanted}, found `{found}` in {path}: say what the columns are, such as \

@@ -115,8 +115,7 @@ impl Input {
         if self.head.is_empty() {
             let taken = self.reader.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut self.head);
             if let Err(source) = taken {
-                let bytes = self.head.len() as u64;
-                return Err(TraceError::Read { path: self.path.clone(), bytes, source });
+                return Err(self.broke_off_after(self.head.len() as u64, source));
             }
         }
         Ok(&self.head)
@@ -139,7 +138,18 @@ impl Input {
     }
 
     pub(super) fn broke_off(&self, source: io::Error) -> TraceError {
-        TraceError::Read { path: self.path.clone(), bytes: self.given, source }
+        self.broke_off_after(self.given, source)
+    }
+
+    fn broke_off_after(&self, bytes: u64, source: io::Error) -> TraceError {
+        let path = self.path.clone();
+        let error = source.get_ref().and_then(|error| error.downcast_ref::<FrameDecoderError>());
+        match error {
+            Some(&FrameDecoderError::WindowSizeTooBig { requested, max }) => {
+                TraceError::Window { path, window: requested, most: max }
+            }
+            _ => TraceError::Read { path, bytes, source },
+        }
     }
 }
 
@@ -311,6 +321,16 @@ mod tests {
                 assert!(unpacked(&damaged).map_or(true, |found| found == text), "at byte {at}");
             }
         }
+    }
+
+    /// A frame by hand: a window of 2^31 bytes, and one raw block of a byte.
+    #[test]
+    fn a_window_that_is_too_large_is_named() {
+        let frame = [ZSTD, b"\x00", &[(31 - 10) << 3], b"\x09\x00\x00", b"a"].concat();
+        let error = unpacked(&frame).unwrap_err();
+        let TraceError::Window { window, most, .. } = error else { panic!("{error}") };
+        assert!(window == 1 << 31 && most < window, "{window} {most}");
+        assert!(error.to_string().contains("zstd -dc --long=31 t"), "{error}");
     }
 
     #[test]

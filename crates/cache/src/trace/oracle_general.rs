@@ -117,20 +117,36 @@ fn finish(
 /// a later request or none.
 #[must_use]
 pub fn is_plausible(head: &[u8]) -> bool {
+    are_records(head) && first_fall(head).is_none()
+}
+
+/// Where a file whose beginning looks like this format but for that has a time that falls: the
+/// number of the record, from 0.
+#[must_use]
+pub fn falls_at(head: &[u8]) -> Option<usize> {
+    if are_records(head) { first_fall(head) } else { None }
+}
+
+/// Whether each `next` is that of a later request, or none.
+fn are_records(head: &[u8]) -> bool {
     let (records, _) = head.as_chunks::<RECORD_BYTES>();
-    let mut before = 0;
     let plausible = records.iter().enumerate().all(|(at, record)| {
-        let [t0, t1, t2, t3, ..] = *record;
         let [.., n0, n1, n2, n3, n4, n5, n6, n7] = *record;
-        let time = u32::from_le_bytes([t0, t1, t2, t3]);
         let next = i64::from_le_bytes([n0, n1, n2, n3, n4, n5, n6, n7]);
-        let rises = before <= time;
-        before = time;
         // Beyond 2^40 requests it is something else; libCacheSim writes 2^63 - 1 for none too.
         let later = usize::try_from(next).is_ok_and(|next| next > at && next < 1 << 40);
-        rises && (later || next == -1 || next == i64::MAX)
+        later || next == -1 || next == i64::MAX
     });
     plausible && !records.is_empty()
+}
+
+fn first_fall(head: &[u8]) -> Option<usize> {
+    let (records, _) = head.as_chunks::<RECORD_BYTES>();
+    let time = |record: &[u8; RECORD_BYTES]| {
+        let [t0, t1, t2, t3, ..] = *record;
+        u32::from_le_bytes([t0, t1, t2, t3])
+    };
+    records.windows(2).position(|two| time(&two[1]) < time(&two[0])).map(|at| at + 1)
 }
 
 /// Writes a trace, with `next` computed.

@@ -2,7 +2,8 @@
 //!
 //! The format, where it is not given, is told in this order: the first bytes of a compiled trace;
 //! `.oracleGeneral` in the name; the name's end, `.plt` or `.csv` (before `.gz` or `.zst`); bytes
-//! that no text has and records that could be oracleGeneral's; lines of an access log; a table.
+//! that no text has and records that could be oracleGeneral's; names of columns, given or in the
+//! first line; lines of an access log; a table.
 
 use std::path::Path;
 
@@ -56,22 +57,34 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Trace, Told), TraceEr
 ///
 /// *Errors*: as [`read`].
 pub fn read_input(mut input: Input, options: &ReadOptions) -> Result<(Trace, Told), TraceError> {
+    // A packed file that cannot be unpacked says so before any reader takes a part of it.
+    input.head()?;
     let format = match options.format {
         Some(format) => format,
-        None => detect(&mut input)?,
+        None => detect(&mut input, options.columns.is_some())?,
     };
+    if options.columns.is_some() && format != Format::Csv {
+        return Err(TraceError::Looks {
+            path: input.path().to_owned(),
+            wanted: "a table, whose columns were given",
+            looks: format!("the format {format}"),
+            advice: "leave --columns out".to_owned(),
+        });
+    }
     let limits =
         Limits { requests: options.limits.requests.min(super::MAX_REQUESTS), ..options.limits };
-    match format {
+    let (trace, mut told) = match format {
         Format::Compiled => compiled::read(input, &limits),
         Format::OracleGeneral => oracle_general::read(input, &limits),
         Format::Csv => csv::read(input, options.columns.as_ref(), &limits),
         Format::Log(format) => access_log::read(input, Some(format), &limits),
-    }
+    }?;
+    told.look_at(&trace);
+    Ok((trace, told))
 }
 
-/// The format of a file.
-fn detect(input: &mut Input) -> Result<Format, TraceError> {
+/// The format of a file; a text of which columns are known is a table.
+fn detect(input: &mut Input, has_columns: bool) -> Result<Format, TraceError> {
     let path = input.path().to_owned();
     let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase());
     let name = name.unwrap_or_default();
@@ -94,10 +107,23 @@ fn detect(input: &mut Input) -> Result<Format, TraceError> {
         return Ok(Format::Csv);
     }
     if is_text(head) {
+        if has_columns || csv::is_named(head) {
+            return Ok(Format::Csv);
+        }
         return Ok(LogFormat::of_text(head).map_or(Format::Csv, Format::Log));
     }
     if oracle_general::is_plausible(head) {
         return Ok(Format::OracleGeneral);
+    }
+    if let Some(record) = oracle_general::falls_at(head) {
+        return Err(TraceError::Looks {
+            path,
+            wanted: "a trace",
+            looks: format!("records of oracleGeneral whose time falls at record {record}"),
+            advice: "read them as such with `--format oracleGeneral`, which gives what comes too \
+                     early the latest time so far"
+                .to_owned(),
+        });
     }
     Err(TraceError::Unknown { path, found: format!("`{}`", excerpt(&head[..head.len().min(32)])) })
 }
@@ -164,6 +190,45 @@ mod tests {
         let error = read_named("t", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").unwrap_err();
         assert!(matches!(error, TraceError::Unknown { .. }), "{error}");
         assert!(error.to_string().contains("ELF"), "{error}");
+    }
+
+    /// Rows may look like lines of a log where names say that they are none.
+    #[test]
+    fn names_of_columns_win_over_rows_like_a_log() {
+        let rows = "1286536309 10 c /200 5 GET /a\n".repeat(9);
+        let text = format!("time size client path ttl x key\n{rows}");
+        let (trace, told) = read_named("t", text.as_bytes()).unwrap();
+        assert_eq!((told.format, trace.len(), trace.distinct()), (Format::Csv, 9, 1));
+    }
+
+    #[test]
+    fn columns_are_of_tables() {
+        let mut plt = Vec::new();
+        compiled::write(&trace(), &mut plt).unwrap();
+        let input = Input::new(Cursor::new(plt), Path::new("t"), None).unwrap();
+        let columns = Some("object".parse().unwrap());
+        let options = ReadOptions { columns, ..ReadOptions::default() };
+        let error = read_input(input, &options).unwrap_err().to_string();
+        assert!(error.contains("found the format plt") && error.contains("--columns"), "{error}");
+    }
+
+    #[test]
+    fn a_time_that_falls_is_named() {
+        let record = |second: u32, next: i64| {
+            let mut record = second.to_le_bytes().to_vec();
+            record.extend_from_slice(&[7; 12]);
+            record.extend_from_slice(&next.to_le_bytes());
+            record
+        };
+        let falls = [record(1, 3), record(9, -1), record(5, -1)].concat();
+        let error = read_named("t.bin", &falls).unwrap_err().to_string();
+        assert!(
+            error.contains("falls at record 2") && error.contains("--format oracle"),
+            "{error}"
+        );
+        let options = ReadOptions { format: Some(Format::OracleGeneral), ..ReadOptions::default() };
+        let input = Input::new(Cursor::new(falls), Path::new("t"), None).unwrap();
+        assert_eq!(read_input(input, &options).unwrap().1.out_of_order, 1);
     }
 
     #[test]

@@ -4,3 +4,4 @@ mod mutation;
 mod packed;
 mod real_data;
 mod reference;
+mod tables;

@@ -83,7 +83,8 @@ pub(crate) fn check(format: &str, seed: u64) -> Result<(), String> {
     let given = if stream.below(2) == 0 { None } else { format.parse().ok() };
     match read(&bytes, given, stream.below(2) == 0) {
         Ok((trace, told)) => {
-            if trace.len() as u64 + told.unreadable + told.skipped.sum() > told.lines {
+            let sum = trace.len() as u64 + told.unreadable + told.left_out() + told.empty;
+            if sum != told.lines {
                 return Err(format!("{} requests of {told:?}", trace.len()));
             }
             sound(&trace)

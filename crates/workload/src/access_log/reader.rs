@@ -5,11 +5,12 @@
 //!
 //! | | client | status | bytes |
 //! | --- | --- | --- | --- |
-//! | Common, Combined | the first word; the second where the first is a virtual host, `name:port` | after the request | after the status: the body |
+//! | Common, Combined | the first word; the one behind it where the first is a virtual host; where others stand before it, the first that is an address | after the request | after the status: the body |
 //! | Squid native | third field | in the fourth, after `/` | fifth field: header and body |
 //! | JSON | not read | not read | not read |
 
 use std::io::Read;
+use std::net::IpAddr;
 
 use super::entry::{Why, url_text};
 use super::error::LogError;
@@ -56,6 +57,9 @@ pub struct Answered<'a> {
     pub bytes: Option<u64>,
     /// Who asked: a name or an address; empty where the log does not say.
     pub client: &'a [u8],
+    /// The virtual host that was asked, as logged, with its port or without; empty where the log
+    /// does not say.
+    pub site: &'a [u8],
 }
 
 impl<'a> LogReader<'a> {
@@ -89,13 +93,14 @@ impl<'a> LogReader<'a> {
             Step::Empty => LogLine::Empty,
             Step::Unreadable(why, text) => LogLine::Unreadable { why, text },
             Step::Request(entry, line) => match Answer::of(format, line, entry.rest) {
-                Ok(Answer { client, status, bytes }) => LogLine::Answered(Answered {
+                Ok(Answer { client, site, status, bytes }) => LogLine::Answered(Answered {
                     second: entry.moment.second,
                     method: entry.method,
                     url: url_text(&entry, &mut self.scratch),
                     status,
                     bytes,
                     client,
+                    site,
                 }),
                 Err(why) => LogLine::Unreadable { why, text: line },
             },
@@ -107,6 +112,7 @@ impl<'a> LogReader<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer<'a> {
     client: &'a [u8],
+    site: &'a [u8],
     status: Option<u16>,
     bytes: Option<u64>,
 }
@@ -118,7 +124,8 @@ impl<'a> Answer<'a> {
                 let mut after = Fields(rest);
                 let status = status(after.next().unwrap_or(b"-"))?;
                 let bytes = bytes(after.next().unwrap_or(b"-"))?;
-                Ok(Self { client: host(line), status, bytes })
+                let (site, client) = asked(line);
+                Ok(Self { client, site, status, bytes })
             }
             Format::Squid => {
                 let mut fields = Fields(rest);
@@ -126,28 +133,50 @@ impl<'a> Answer<'a> {
                 let mut field = || fields.next().ok_or("too few fields");
                 let (client, result, size) = (field()?, field()?, field()?);
                 let slash = memchr::memrchr(b'/', result).map_or(0, |at| at + 1);
-                Ok(Self { client, status: status(&result[slash..])?, bytes: bytes(size)? })
+                let status = status(&result[slash..])?;
+                Ok(Self { client, site: b"", status, bytes: bytes(size)? })
             }
-            Format::Json => Ok(Self { client: b"", status: None, bytes: None }),
+            Format::Json => Ok(Self { client: b"", site: b"", status: None, bytes: None }),
         }
     }
 }
 
-/// The client of a line of the Common Log Format.
-fn host(line: &[u8]) -> &[u8] {
+/// How many words are looked at for the client: what stands before it in a log that another
+/// program wrote a head to.
+const MOST_WORDS: usize = 8;
+
+/// The virtual host and the client of a line of the Common Log Format.
+///
+/// The client is the first word, or the second where the first is a virtual host: `name:port`, or
+/// any name before an address. Where neither is an address, as behind the head of a system log, but
+/// a later word before the time is, that is the client.
+fn asked(line: &[u8]) -> (&[u8], &[u8]) {
     let mut words = Fields(line);
-    let first = words.next().unwrap_or_default();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    // What mostly follows the client is the user's identity, which nobody knows.
+    if second == b"-" || is_address(first) {
+        return (b"", first);
+    }
     let is_virtual_host = memchr::memchr(b':', first).is_some_and(|colon| {
         let port = &first[colon + 1..];
         !port.is_empty() && port.len() <= 5 && port.iter().all(u8::is_ascii_digit)
     });
-    if is_virtual_host { words.next().unwrap_or_default() } else { first }
+    if is_virtual_host || is_address(second) {
+        return (first, second);
+    }
+    let before_time = words.take(MOST_WORDS).take_while(|word| !word.starts_with(b"["));
+    (b"", before_time.into_iter().find(|word| is_address(word)).unwrap_or(first))
 }
 
-/// Three digits, as RFC 9110 has them; `-` is none.
+fn is_address(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok())
+}
+
+/// Three digits, as RFC 9110 has them; `-` is none, and 0 too: Squid writes it where it sent no
+/// answer.
 fn status(text: &[u8]) -> Result<Option<u16>, Why> {
     match text {
-        b"-" => Ok(None),
+        b"-" | b"0" => Ok(None),
         [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => {
             let digit = |byte: u8| u16::from(byte - b'0');
             Ok(Some(digit(*a) * 100 + digit(*b) * 10 + digit(*c)))
@@ -156,9 +185,9 @@ fn status(text: &[u8]) -> Result<Option<u16>, Why> {
     }
 }
 
-/// A number of bytes; `-` is none.
+/// A number of bytes; `-` is none, and -1 too: Squid writes it where it does not know.
 fn bytes(text: &[u8]) -> Result<Option<u64>, Why> {
-    if text == b"-" {
+    if matches!(text, b"-" | b"-1") {
         return Ok(None);
     }
     if text.is_empty() || text.len() > 19 || !text.iter().all(u8::is_ascii_digit) {
@@ -180,13 +209,17 @@ mod tests {
                 LogLine::Empty => "empty".to_owned(),
                 LogLine::Unreadable { why, .. } => why.to_owned(),
                 LogLine::Answered(answered) => format!(
-                    "{} {} {:?} {:?} {:?} {}",
+                    "{} {} {:?} {:?} {:?} {}{}",
                     answered.second,
                     String::from_utf8_lossy(answered.method),
                     answered.url.map(String::from_utf8_lossy),
                     answered.status,
                     answered.bytes,
                     String::from_utf8_lossy(answered.client),
+                    match answered.site {
+                        b"" => String::new(),
+                        site => format!(" of {}", String::from_utf8_lossy(site)),
+                    },
                 ),
             });
         }
@@ -207,9 +240,27 @@ mod tests {
                 "empty",
                 "1286536310 CONNECT None Some(200) Some(39) h",
                 "no status such as 200",
-                "no number of bytes",
+                "1286536310 GET Some(\"http://h/\") Some(0) None h",
             ]
         );
+    }
+
+    #[test]
+    fn who_was_asked_by_whom() {
+        for (words, site, client) in [
+            ("192.0.2.1 - -", "", "192.0.2.1"),
+            ("client.example - frank", "", "client.example"),
+            ("192.0.2.1 ident 192.0.2.2", "", "192.0.2.1"),
+            ("h.example:443 client.example - -", "h.example:443", "client.example"),
+            ("h.example 2001:db8::1 - -", "h.example", "2001:db8::1"),
+            ("Dec  4 03:31:46 edge1 nginx: 192.0.2.1 - -", "", "192.0.2.1"),
+            ("one two three four", "", "one"),
+            ("", "", "[10/Oct/2000:13:55:36"),
+        ] {
+            let line = format!("{words} [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 1");
+            let found = asked(line.trim_start().as_bytes());
+            assert_eq!(found, (site.as_bytes(), client.as_bytes()), "{words}");
+        }
     }
 
     #[test]
@@ -226,7 +277,7 @@ mod tests {
                 format!("{expected} Some(200) Some(2326) 192.0.2.1"),
                 format!("{expected} Some(304) None 192.0.2.1"),
                 format!("{expected} None None 192.0.2.1"),
-                format!("{expected} Some(404) Some(12) 192.0.2.1"),
+                format!("{expected} Some(404) Some(12) 192.0.2.1 of h.example:80"),
                 "971211336 GET Some(\"/\") Some(200) None ::1".to_owned(),
                 "no number of bytes".to_owned(),
             ]

@@ -2,18 +2,22 @@
 //!
 //! | column | names |
 //! | --- | --- |
-//! | object | `object`, `obj`, `key`, `obj_id`, `object_id`, `objectid`, `id`, `url`, `uri`, `item`, `item_id`, `content_id`, `block`, `lba`, `name`, `path`, `hash` |
-//! | size | `size`, `bytes`, `obj_size`, `object_size`, `size_bytes`, `bytes_sent`, `body_bytes_sent`, `content_length`, `length`, `value_size`, `response_size` |
+//! | object | `object`, `obj`, `key`, `obj_id`, `object_id`, `objectid`, `id`, `url`, `uri`, `item`, `item_id`, `content_id`, `block`, `lba`, `name`, `path`, `hash`, `cs-uri-stem` |
+//! | size | `size`, `bytes`, `obj_size`, `object_size`, `size_bytes`, `bytes_sent`, `body_bytes_sent`, `content_length`, `length`, `value_size`, `response_size`, `sc-bytes` |
 //! | time | `time`, `timestamp`, `ts`, `t`, `date`, `datetime`, `date_time`, `clock`, `clock_time`, `epoch`, `unix_time`, `second`, `seconds`, `start_time`, `arrival_time`, with or without a unit: `_s`, `_ms`, `_us`, `_ns`, `_unix` |
-//! | client | `client`, `client_id`, `user`, `user_id`, `host`, `ip`, `client_ip`, `remote_addr` |
+//! | client | `client`, `client_id`, `user`, `user_id`, `ip`, `client_ip`, `remote_addr`, `c-ip` |
+//! | host | `host`; always an object's: `cs(host)`, `cs-host`, `x-host-header`, `http_host`, `vhost`, `virtual_host`, `server_name` |
+//! | query | `cs-uri-query`, `query`, `query_string` |
+//! | operation | `op`, `operation`, `op_type`, `operation_type`, `verb`, `method`, `http_method`, `request_method`, `cs-method`, `command`, `cmd` |
 //!
 //! Of several columns that could be the same, the one counts whose name comes first here. Upper
-//! case, blanks, quotes and a `#` before the first name do not matter. Other columns are left
-//! alone, a status too.
+//! case, blanks, quotes and a `#` before the first name do not matter. A `host` is the object's
+//! where the object is a path or a URL, else the client. Other columns are passed over, a status
+//! too, and named ([`super::super::Told::passed_over`]).
 
 use std::str::FromStr;
 
-const OBJECT: [&str; 17] = [
+const OBJECT: [&str; 18] = [
     "object",
     "obj",
     "key",
@@ -31,8 +35,9 @@ const OBJECT: [&str; 17] = [
     "name",
     "path",
     "hash",
+    "cs-uri-stem",
 ];
-const SIZE: [&str; 11] = [
+const SIZE: [&str; 12] = [
     "size",
     "bytes",
     "obj_size",
@@ -44,6 +49,7 @@ const SIZE: [&str; 11] = [
     "length",
     "value_size",
     "response_size",
+    "sc-bytes",
 ];
 const TIME: [&str; 15] = [
     "time",
@@ -63,23 +69,52 @@ const TIME: [&str; 15] = [
     "arrival_time",
 ];
 const CLIENT: [&str; 8] =
-    ["client", "client_id", "user", "user_id", "host", "ip", "client_ip", "remote_addr"];
+    ["client", "client_id", "user", "user_id", "ip", "client_ip", "remote_addr", "c-ip"];
+
+/// The first may be a client too.
+const HOST: [&str; 8] = [
+    "host",
+    "cs(host)",
+    "cs-host",
+    "x-host-header",
+    "http_host",
+    "vhost",
+    "virtual_host",
+    "server_name",
+];
+const QUERY: [&str; 3] = ["cs-uri-query", "query", "query_string"];
+const OPERATION: [&str; 11] = [
+    "op",
+    "operation",
+    "op_type",
+    "operation_type",
+    "verb",
+    "method",
+    "http_method",
+    "request_method",
+    "cs-method",
+    "command",
+    "cmd",
+];
+
+/// Objects of these names are paths or URLs.
+const ADDRESSES: [&str; 4] = ["url", "uri", "path", "cs-uri-stem"];
 
 /// Units at the end of a time's name: how many make a second.
-const UNITS: [(&str, Option<u64>); 9] = [
-    ("_s", Some(1)),
-    ("_sec", Some(1)),
-    ("_seconds", Some(1)),
-    ("_ms", Some(1_000)),
-    ("_msec", Some(1_000)),
-    ("_us", Some(1_000_000)),
-    ("_usec", Some(1_000_000)),
-    ("_ns", Some(1_000_000_000)),
+const UNITS: [(&str, Option<TimeUnit>); 9] = [
+    ("_s", Some(TimeUnit::PerSecond(1))),
+    ("_sec", Some(TimeUnit::PerSecond(1))),
+    ("_seconds", Some(TimeUnit::PerSecond(1))),
+    ("_ms", Some(TimeUnit::PerSecond(1_000))),
+    ("_msec", Some(TimeUnit::PerSecond(1_000))),
+    ("_us", Some(TimeUnit::PerSecond(1_000_000))),
+    ("_usec", Some(TimeUnit::PerSecond(1_000_000))),
+    ("_ns", Some(TimeUnit::PerSecond(1_000_000_000))),
     ("_unix", None),
 ];
 
 /// Which column is what, counted from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Columns {
     /// What is asked for.
     pub object: usize,
@@ -87,8 +122,20 @@ pub struct Columns {
     pub size: Option<usize>,
     /// When it is asked for.
     pub time: Option<TimeColumn>,
+    /// The day, where the time is one of the day.
+    pub date: Option<usize>,
     /// By whom.
     pub client: Option<usize>,
+    /// Of which host.
+    pub host: Option<HostColumn>,
+    /// What follows the `?` of a URL.
+    pub query: Option<usize>,
+    /// What was done with the object: look-ups count.
+    pub operation: Option<usize>,
+    /// Whether the object's name says that it is a path or a URL.
+    pub is_address: bool,
+    /// How many columns were named; a table of one has a line an object.
+    pub width: usize,
 }
 
 /// Where times stand.
@@ -96,9 +143,37 @@ pub struct Columns {
 pub struct TimeColumn {
     /// The column.
     pub column: usize,
-    /// How many of its numbers make a second. Where that is not known, the first number tells:
-    /// from 10^11 on it counts milliseconds, from 10^14 microseconds, from 10^17 nanoseconds.
-    pub unit: Option<u64>,
+    /// How its numbers count. Where that is not known, most of the first rows tell: numbers from
+    /// 10^11 on are milliseconds, from 10^14 microseconds, from 10^17 nanoseconds, and those of
+    /// fourteen digits that make a date are one.
+    pub unit: Option<TimeUnit>,
+}
+
+/// How numbers count time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeUnit {
+    /// So many make a second.
+    PerSecond(u64),
+    /// They are dates, as `20260701120000`.
+    Digits,
+}
+
+/// Where hosts stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostColumn {
+    /// The column.
+    pub column: usize,
+    /// Whose they are.
+    pub of: HostOf,
+}
+
+/// Whose a host is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostOf {
+    /// The object's.
+    Object,
+    /// The object's if that is a path or a URL, which its name does not say; else the client.
+    Either,
 }
 
 /// Columns that cannot be.
@@ -106,7 +181,8 @@ pub struct TimeColumn {
 pub enum ColumnsError {
     /// A word that names none.
     #[error(
-        "wanted time, object, size, client, or - for a column that does not matter, found {0:?}"
+        "wanted time (time_s, time_ms, time_us, time_ns), object, size, client, host, query, op, or \
+         - for a column that does not matter, found {0:?}"
     )]
     Unknown(String),
     /// None with objects.
@@ -117,29 +193,38 @@ pub enum ColumnsError {
     Twice(String),
 }
 
+/// How many kinds of columns there are.
+pub(super) const PLACES: usize = 8;
+
 /// What a column is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Object,
     Size,
-    Time(Option<u64>),
+    Time(Option<TimeUnit>),
     Client,
+    Host,
+    Query,
+    Operation,
 }
 
 /// The role of a column of this name, and the name's rank among those of the role.
 fn role(name: &str) -> Option<(Role, usize)> {
     let rank = |names: &[&str], name: &str| names.iter().position(|known| *known == name);
-    if let Some(rank) = rank(&OBJECT, name) {
-        return Some((Role::Object, rank));
-    }
-    if let Some(rank) = rank(&SIZE, name) {
-        return Some((Role::Size, rank));
-    }
-    if let Some(rank) = rank(&CLIENT, name) {
-        return Some((Role::Client, rank));
+    let roles = [
+        (Role::Object, &OBJECT[..]),
+        (Role::Size, &SIZE),
+        (Role::Client, &CLIENT),
+        (Role::Host, &HOST),
+        (Role::Query, &QUERY),
+        (Role::Operation, &OPERATION),
+    ];
+    let named = roles.into_iter().find_map(|(role, names)| Some((role, rank(names, name)?)));
+    if named.is_some() {
+        return named;
     }
     if let Some(at) = rank(&TIME, name) {
-        let unit = name.starts_with("second").then_some(1);
+        let unit = name.starts_with("second").then_some(TimeUnit::PerSecond(1));
         return Some((Role::Time(unit), at));
     }
     UNITS.iter().find_map(|(suffix, unit)| {
@@ -150,39 +235,105 @@ fn role(name: &str) -> Option<(Role, usize)> {
 
 /// A name without what does not matter.
 fn clean(name: &str) -> String {
+    shown(name).to_ascii_lowercase()
+}
+
+/// A name as it stands in a first line, without what is not part of it.
+fn shown(name: &str) -> &str {
     let name = name.trim().trim_start_matches('#').trim();
-    name.trim_matches(['"', '\'']).trim().to_ascii_lowercase()
+    name.trim_matches(['"', '\'']).trim()
 }
 
 impl Columns {
-    /// Of the names in a first line; `None` where none of them is that of objects.
+    /// Of the names in a first line; `None` where none of them is that of objects, or one is a
+    /// number, which is no name.
     pub(super) fn of_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<Self> {
-        let mut best: [Option<(usize, usize)>; 4] = [None; 4];
-        let mut unit = None;
+        let mut columns = Self { object: usize::MAX, ..Self::default() };
+        let mut ranks = [usize::MAX; 7];
         for (column, name) in names.enumerate() {
-            let Some((role, rank)) = role(&clean(name)) else { continue };
-            let place = match role {
-                Role::Object => 0,
-                Role::Size => 1,
-                Role::Time(_) => 2,
-                Role::Client => 3,
-            };
-            if best[place].is_none_or(|(known, _)| rank < known) {
-                best[place] = Some((rank, column));
-                if let Role::Time(of_name) = role {
-                    unit = of_name;
-                }
+            columns.width = column + 1;
+            let name = clean(name);
+            if name.parse::<f64>().is_ok() {
+                return None;
+            }
+            let Some((role, rank)) = role(&name) else { continue };
+            if name == "date" && columns.date.is_none() {
+                columns.date = Some(column);
+            }
+            let known = &mut ranks[role.place()];
+            if rank < *known {
+                *known = rank;
+                columns.set(role, column, &name);
             }
         }
-        let [object, size, time, client] = best.map(|found| found.map(|(_, column)| column));
-        let time = time.map(|column| TimeColumn { column, unit });
-        Some(Self { object: object?, size, time, client })
+        // A date that is all there is of time is the time.
+        columns.date =
+            columns.date.filter(|date| columns.time.is_some_and(|of| of.column != *date));
+        (columns.object != usize::MAX).then_some(columns)
+    }
+
+    /// Notes what a column is for, and returns whether another one was for it.
+    fn set(&mut self, role: Role, column: usize, name: &str) -> bool {
+        match role {
+            Role::Object => {
+                self.is_address = ADDRESSES.contains(&name);
+                std::mem::replace(&mut self.object, column) != usize::MAX
+            }
+            Role::Size => self.size.replace(column).is_some(),
+            Role::Client => self.client.replace(column).is_some(),
+            Role::Time(unit) => self.time.replace(TimeColumn { column, unit }).is_some(),
+            Role::Query => self.query.replace(column).is_some(),
+            Role::Operation => self.operation.replace(column).is_some(),
+            Role::Host => {
+                let of = if name == HOST[0] { HostOf::Either } else { HostOf::Object };
+                self.host.replace(HostColumn { column, of }).is_some()
+            }
+        }
+    }
+
+    /// All columns that are read.
+    pub(super) fn used(&self) -> [Option<usize>; PLACES] {
+        [
+            Some(self.object),
+            self.size,
+            self.time.map(|time| time.column),
+            self.client,
+            self.host.map(|host| host.column),
+            self.query,
+            self.operation,
+            self.date,
+        ]
+    }
+
+    /// How many columns are read.
+    pub(super) fn known(&self) -> usize {
+        self.used().into_iter().flatten().count()
+    }
+
+    /// The names in a first line that no column here is for.
+    pub(super) fn passed_over<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        let used = self.used();
+        let named = names.enumerate().filter(|(column, _)| !used.contains(&Some(*column)));
+        named.map(|(_, name)| shown(name)).filter(|name| !name.is_empty()).collect()
     }
 
     /// The columns that are read, from which line on is needed.
     pub(super) fn last(&self) -> usize {
-        let time = self.time.map(|time| time.column);
-        [Some(self.object), self.size, time, self.client].into_iter().flatten().max().unwrap_or(0)
+        self.used().into_iter().flatten().max().unwrap_or(0)
+    }
+}
+
+impl Role {
+    fn place(self) -> usize {
+        match self {
+            Self::Object => 0,
+            Self::Size => 1,
+            Self::Time(_) => 2,
+            Self::Client => 3,
+            Self::Host => 4,
+            Self::Query => 5,
+            Self::Operation => 6,
+        }
     }
 }
 
@@ -190,25 +341,29 @@ impl FromStr for Columns {
     type Err = ColumnsError;
 
     fn from_str(text: &str) -> Result<Self, ColumnsError> {
-        let mut columns = Self { object: usize::MAX, size: None, time: None, client: None };
+        let mut columns = Self { object: usize::MAX, ..Self::default() };
         for (column, word) in text.split(',').enumerate() {
+            columns.width = column + 1;
             let word = clean(word);
             if matches!(word.as_str(), "" | "-" | "_") {
                 continue;
             }
             let (role, _) = role(&word).ok_or_else(|| ColumnsError::Unknown(word.clone()))?;
-            let known = match role {
-                Role::Object => std::mem::replace(&mut columns.object, column) != usize::MAX,
-                Role::Size => columns.size.replace(column).is_some(),
-                Role::Client => columns.client.replace(column).is_some(),
-                Role::Time(unit) => columns.time.replace(TimeColumn { column, unit }).is_some(),
-            };
-            if known {
+            if word == "date" {
+                if columns.date.replace(column).is_some() {
+                    return Err(ColumnsError::Twice(word));
+                }
+                continue;
+            }
+            if columns.set(role, column, &word) {
                 return Err(ColumnsError::Twice(word));
             }
         }
         if columns.object == usize::MAX {
             return Err(ColumnsError::NoObject(text.to_owned()));
+        }
+        if columns.time.is_none() {
+            columns.time = columns.date.take().map(|column| TimeColumn { column, unit: None });
         }
         Ok(columns)
     }
@@ -223,30 +378,66 @@ mod tests {
     }
 
     fn time(column: usize, unit: Option<u64>) -> Option<TimeColumn> {
-        Some(TimeColumn { column, unit })
+        Some(TimeColumn { column, unit: unit.map(TimeUnit::PerSecond) })
     }
 
     #[test]
     fn names_tell() {
         let columns = of("time_unix,client,object,bytes,status").unwrap();
-        let expected = Columns { object: 2, size: Some(3), time: time(0, None), client: Some(1) };
+        let expected = Columns {
+            object: 2,
+            size: Some(3),
+            time: time(0, None),
+            client: Some(1),
+            width: 5,
+            ..Columns::default()
+        };
         assert_eq!(columns, expected);
         assert_eq!(columns.last(), 3);
+        let passed_over = columns.passed_over("time_unix,client,object,bytes,status".split(','));
+        assert_eq!(passed_over, ["status"]);
         assert_eq!(of("# Time_ms, \"URL\" ,Obj_Size").unwrap().time, time(0, Some(1000)));
         assert_eq!(of("id,object").unwrap().object, 1);
         assert_eq!(of("object,key,id").unwrap().object, 0);
         assert_eq!(of("timestamp,time_ns,key").unwrap().time, time(1, Some(1_000_000_000)));
         assert_eq!(of("second,key").unwrap().time, time(0, Some(1)));
-        for none in ["", "1,2,3", "time,size", "value"] {
+        for none in ["", "1,2,3", "time,size", "value", "17,id"] {
             assert_eq!(of(none), None, "{none}");
         }
     }
 
     #[test]
+    fn w3c_names_tell() {
+        let names = "date,time,x-edge-location,sc-bytes,c-ip,cs-method,cs(Host),cs-uri-stem,\
+                     sc-status,cs-uri-query";
+        let columns = of(names).unwrap();
+        assert_eq!((columns.object, columns.size, columns.client), (7, Some(3), Some(4)));
+        assert_eq!((columns.date, columns.time), (Some(0), time(1, None)));
+        assert_eq!((columns.operation, columns.query), (Some(5), Some(9)));
+        assert_eq!(columns.host, Some(HostColumn { column: 6, of: HostOf::Object }));
+        assert!(columns.is_address);
+        let passed_over = columns.passed_over(names.split(','));
+        assert_eq!(passed_over, ["x-edge-location", "sc-status"]);
+        // A date alone is the time.
+        let columns = of("date,key").unwrap();
+        assert_eq!((columns.date, columns.time), (None, time(0, None)));
+    }
+
+    #[test]
     fn users_may_say_it() {
         let columns: Columns = "time,object,size".parse().unwrap();
-        let expected = Columns { object: 1, size: Some(2), time: time(0, None), client: None };
+        let expected = Columns {
+            object: 1,
+            size: Some(2),
+            time: time(0, None),
+            width: 3,
+            ..Columns::default()
+        };
         assert_eq!(columns, expected);
+        let columns: Columns = "date,time,key".parse().unwrap();
+        assert_eq!((columns.date, columns.time), (Some(0), time(1, None)));
+        let columns: Columns = "date,key".parse().unwrap();
+        assert_eq!((columns.date, columns.time), (None, time(0, None)));
         let columns: Columns = "-,url,,client,time_us".parse().unwrap();
         assert_eq!((columns.object, columns.client), (1, Some(3)));
         assert_eq!(columns.time, time(4, Some(1_000_000)));

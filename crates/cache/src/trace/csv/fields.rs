@@ -1,9 +1,14 @@
 //! The fields of a line that are needed, without a copy unless some stand in quotes.
 
-use super::columns::Columns;
+use std::ops::Range;
 
-/// What is done with a column: its place in [`Fields::spans`].
-const IGNORED: usize = 4;
+use super::columns::{Columns, PLACES};
+
+/// The place of a column that does not matter, behind those of [`Columns::used`].
+const IGNORED: usize = PLACES;
+
+/// What separates fields: a byte, of which each ends one; or blanks, however many.
+pub(super) const BLANK: u8 = b' ';
 
 /// The fields of a line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,11 +17,27 @@ pub(super) struct Found<'a> {
     pub size: Option<&'a [u8]>,
     pub time: Option<&'a [u8]>,
     pub client: Option<&'a [u8]>,
+    pub host: Option<&'a [u8]>,
+    pub query: Option<&'a [u8]>,
+    pub operation: Option<&'a [u8]>,
+    pub date: Option<&'a [u8]>,
+}
+
+impl<'a> Found<'a> {
+    /// Of fields in the order of [`Columns::used`].
+    fn of(
+        [object, size, time, client, host, query, operation, date, _]: [Option<&'a [u8]>;
+            PLACES + 1],
+    ) -> Self {
+        Self { object, size, time, client, host, query, operation, date }
+    }
 }
 
 pub(super) struct Fields {
     /// `None`: a line is one field.
     separator: Option<u8>,
+    /// Whether a line that is one field may have blanks: the user said that it is one.
+    takes_blanks: bool,
     /// For each column up to the last that is needed its place.
     places: Vec<usize>,
     /// The line with its quotes undone.
@@ -24,78 +45,98 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) fn new(columns: &Columns, separator: Option<u8>) -> Self {
+    pub(super) fn new(columns: &Columns, separator: Option<u8>, takes_blanks: bool) -> Self {
         let mut places = vec![IGNORED; columns.last() + 1];
-        let time = columns.time.map(|time| time.column);
-        let needed = [Some(columns.object), columns.size, time, columns.client];
-        for (place, column) in needed.into_iter().enumerate() {
+        for (place, column) in columns.used().into_iter().enumerate() {
             if let Some(column) = column {
                 places[column] = place;
             }
         }
-        Self { separator, places, plain: Vec::new() }
+        Self { separator, takes_blanks, places, plain: Vec::new() }
     }
 
     /// The fields of a line; what is wrong with it.
     pub(super) fn split<'a>(&'a mut self, line: &'a [u8]) -> Result<Found<'a>, &'static str> {
-        let mut found: [Option<&[u8]>; IGNORED + 1] = [None; IGNORED + 1];
-        let Some(separator) = self.separator else {
-            let field = if line.trim_ascii().starts_with(b"\"") {
-                self.plain.clear();
-                let end = unquote(line.trim_ascii(), &mut self.plain)?;
-                if end != line.trim_ascii().len() {
-                    return Err("text after a closing quote");
-                }
-                &self.plain
-            } else {
-                line.trim_ascii()
-            };
-            return Ok(Found { object: Some(field), ..Found::default() });
-        };
+        let Some(separator) = self.separator else { return self.one(line.trim_ascii()) };
+        let line = if separator == BLANK { line.trim_ascii() } else { line };
         if memchr::memchr(b'"', line).is_some() {
             return self.split_quoted(line, separator);
         }
+        let mut found: [Option<&[u8]>; PLACES + 1] = [None; PLACES + 1];
         let mut rest = Some(line);
         for &place in &self.places {
             let Some(text) = rest else { return Err("fewer columns than are needed") };
-            let (field, after) = match memchr::memchr(separator, text) {
-                Some(end) => (&text[..end], Some(&text[end + 1..])),
-                None => (text, None),
-            };
+            let (field, after) = cut(text, separator);
             found[place] = Some(field.trim_ascii());
             rest = after;
         }
-        let [object, size, time, client, _] = found;
-        Ok(Found { object, size, time, client })
+        Ok(Found::of(found))
+    }
+
+    /// A line that is one field.
+    fn one<'a>(&'a mut self, line: &'a [u8]) -> Result<Found<'a>, &'static str> {
+        let field = if line.starts_with(b"\"") {
+            self.plain.clear();
+            if unquote(line, &mut self.plain)? != line.len() {
+                return Err("text after a closing quote");
+            }
+            &self.plain
+        } else if !self.takes_blanks && memchr::memchr2(b' ', b'\t', line).is_some() {
+            return Err("blanks where a line should be one object");
+        } else {
+            line
+        };
+        Ok(Found { object: Some(field), ..Found::default() })
     }
 
     fn split_quoted(&mut self, line: &[u8], separator: u8) -> Result<Found<'_>, &'static str> {
         self.plain.clear();
-        let mut spans = [const { None }; IGNORED + 1];
+        let mut spans: [Option<Range<usize>>; PLACES + 1] = [const { None }; PLACES + 1];
         let mut rest = Some(line);
         for &place in &self.places {
             let Some(text) = rest else { return Err("fewer columns than are needed") };
             let text = text.trim_ascii_start();
             let start = self.plain.len();
-            let end = if text.starts_with(b"\"") {
+            rest = if text.starts_with(b"\"") {
                 let end = unquote(text, &mut self.plain)?;
                 let after = text[end..].trim_ascii_start();
-                if !after.is_empty() && after[0] != separator && separator != b'\t' {
+                let is_ended = separator == BLANK && text[end..].len() != after.len();
+                if !after.is_empty() && after[0] != separator && separator != b'\t' && !is_ended {
                     return Err("text after a closing quote");
                 }
-                memchr::memchr(separator, &text[end..]).map(|at| end + at)
+                cut(&text[end..], separator).1
             } else {
-                let end = memchr::memchr(separator, text);
-                let field = &text[..end.unwrap_or(text.len())];
+                let (field, after) = cut(text, separator);
                 self.plain.extend_from_slice(field.trim_ascii());
-                end
+                after
             };
             spans[place] = Some(start..self.plain.len());
-            rest = end.map(|end| &text[end + 1..]);
         }
-        let [object, size, time, client, _] = spans.map(|span| span.map(|span| &self.plain[span]));
-        Ok(Found { object, size, time, client })
+        Ok(Found::of(spans.map(|span| span.map(|span| &self.plain[span]))))
     }
+}
+
+/// The first field of a text, and what follows its end; `None` where nothing does.
+fn cut(text: &[u8], separator: u8) -> (&[u8], Option<&[u8]>) {
+    if separator == BLANK {
+        let Some(end) = memchr::memchr2(b' ', b'\t', text) else { return (text, None) };
+        let after = text[end..].trim_ascii_start();
+        return (&text[..end], (!after.is_empty()).then_some(after));
+    }
+    match memchr::memchr(separator, text) {
+        Some(end) => (&text[..end], Some(&text[end + 1..])),
+        None => (text, None),
+    }
+}
+
+/// How many fields a line has.
+pub(super) fn width(line: &[u8], separator: u8) -> usize {
+    let (mut rest, mut count) = (Some(line.trim_ascii()), 0);
+    while let Some(text) = rest {
+        count += 1;
+        rest = cut(text, separator).1;
+    }
+    count
 }
 
 /// Appends what stands in the quotes that a text begins with; where the text goes on.
@@ -120,7 +161,7 @@ mod tests {
     use super::*;
 
     fn split(columns: &str, separator: Option<u8>, line: &str) -> Result<String, &'static str> {
-        let mut fields = Fields::new(&columns.parse().unwrap(), separator);
+        let mut fields = Fields::new(&columns.parse().unwrap(), separator, false);
         fields.split(line.as_bytes()).map(|found| {
             [found.time, found.object, found.size]
                 .map(|field| field.map_or("none".into(), String::from_utf8_lossy).into_owned())
@@ -149,10 +190,28 @@ mod tests {
     }
 
     #[test]
+    fn blanks_separate_however_many() {
+        let all = |line: &str| split("time,object,size", Some(BLANK), line);
+        for (line, fields) in
+            [("1 a 2", "1|a|2"), ("  1   a \t 2  ", "1|a|2"), ("1 \"a b\" 2 more", "1|a b|2")]
+        {
+            assert_eq!(all(line).as_deref(), Ok(fields), "{line}");
+        }
+        assert!(all("1 a ").is_err() && all("1 \"a\"b 2").is_err());
+        assert_eq!(
+            (width(b" a  b\tc ", BLANK), width(b"a,,b,", b','), width(b"", BLANK)),
+            (3, 4, 1)
+        );
+    }
+
+    #[test]
     fn a_line_may_be_one_field() {
         let one = |line: &str| split("object", None, line);
         assert_eq!(one("a,b;c").as_deref(), Ok("none|a,b;c|none"));
         assert_eq!(one(" \"a\"\"b\" ").as_deref(), Ok("none|a\"b|none"));
-        assert!(one("\"a\"b").is_err() && one("\"a").is_err());
+        assert!(one("\"a\"b").is_err() && one("\"a").is_err() && one("a b").is_err());
+        assert_eq!(one("\"a b\"").as_deref(), Ok("none|a b|none"));
+        let mut whole = Fields::new(&"object".parse().unwrap(), None, true);
+        assert_eq!(whole.split(b"a b").unwrap().object, Some(&b"a b"[..]));
     }
 }

@@ -25,7 +25,8 @@ fn all_columns() {
     assert_eq!(trace.names(), &Names::Text { bytes: b"xyz".to_vec(), ends: vec![1, 2, 3] });
     assert_eq!((told.requests_without_size, told.objects_without_size), (2, 2));
     assert_eq!((told.sizes_differ, told.out_of_order, told.lines), (1, 1, 5));
-    assert_eq!(told.warnings().len(), 3);
+    assert_eq!(told.passed_over, ["status"]);
+    assert_eq!(told.warnings().len(), 4);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use plimsoll_workload::trace::Moment;
 
+use super::columns::TimeUnit;
+
 /// Numbers that say nothing of their unit are seconds.
-pub(super) const DEFAULT_UNIT: u64 = 1;
+pub(super) const DEFAULT_UNIT: TimeUnit = TimeUnit::PerSecond(1);
 
 const NS_PER_S: i128 = 1_000_000_000;
 
@@ -43,21 +45,31 @@ fn digits(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// What a number's size says of its unit: 10^11 seconds are the year 5138, 10^11 milliseconds 1973.
-/// `None` where it is no number, or one that says nothing.
-pub(super) fn unit_of(text: &[u8]) -> Option<u64> {
+/// What a number says of its unit: 10^11 seconds are the year 5138, 10^11 milliseconds 1973; and
+/// fourteen digits that make a date of our times would be milliseconds of the year 2600.
+/// `None` where it is no number, or one that says nothing, as zero.
+pub(super) fn unit_of(text: &[u8]) -> Option<TimeUnit> {
     let whole = memchr::memchr(b'.', text).map_or(text, |point| &text[..point]);
-    Some(match digits(whole)? {
-        0..100_000_000_000 => DEFAULT_UNIT,
-        100_000_000_000..100_000_000_000_000 => 1_000,
-        100_000_000_000_000..100_000_000_000_000_000 => 1_000_000,
-        _ => 1_000_000_000,
+    let number = digits(whole)?;
+    if number > 0 && of_digits(text).is_some() {
+        return Some(TimeUnit::Digits);
+    }
+    Some(match number {
+        0 => return None,
+        1..100_000_000_000 => DEFAULT_UNIT,
+        100_000_000_000..100_000_000_000_000 => TimeUnit::PerSecond(1_000),
+        100_000_000_000_000..100_000_000_000_000_000 => TimeUnit::PerSecond(1_000_000),
+        _ => TimeUnit::PerSecond(1_000_000_000),
     })
 }
 
-/// The second of a time: a number of which `unit` make one, with or without a fraction, or a date
-/// as `2026-07-01 12:00:00`.
-pub(super) fn second(text: &[u8], unit: u64) -> Option<i64> {
+/// The second of a time: a number in its unit, with or without a fraction, or a date as
+/// `2026-07-01 12:00:00`.
+pub(super) fn second(text: &[u8], unit: TimeUnit) -> Option<i64> {
+    let unit = match unit {
+        TimeUnit::PerSecond(unit) => unit,
+        TimeUnit::Digits => return of_digits(text),
+    };
     if let Some(number) = digits(text) {
         return i64::try_from(number / unit).ok();
     }
@@ -68,6 +80,30 @@ pub(super) fn second(text: &[u8], unit: u64) -> Option<i64> {
         #[expect(clippy::cast_possible_truncation, reason = "below 2^63")]
         return (libm::fabs(second) < 9e18).then_some(second as i64);
     }
+    of_date(text)
+}
+
+/// The second of a day as `2026-07-01` and a time of it as `12:00:00`.
+pub(super) fn second_of_day(date: &[u8], time: &[u8]) -> Option<i64> {
+    let text = [date, b" ", time].concat();
+    of_date(std::str::from_utf8(&text).ok()?)
+}
+
+/// The second of a date in fourteen digits, `20260701120000`, from 1900 to 2099.
+fn of_digits(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_one = text.len() == 14
+        && text.bytes().all(|byte| byte.is_ascii_digit())
+        && (text.starts_with("19") || text.starts_with("20"));
+    if !is_one {
+        return None;
+    }
+    let (day, time) = text.split_at(8);
+    let (year, month, day) = (&day[..4], &day[4..6], &day[6..]);
+    of_date(&format!("{year}-{month}-{day} {}:{}:{}", &time[..2], &time[2..4], &time[4..]))
+}
+
+fn of_date(text: &str) -> Option<i64> {
     match Moment::parse(text) {
         Ok(Moment::Date(ns)) => i64::try_from(ns.div_euclid(NS_PER_S)).ok(),
         _ => None,
@@ -115,14 +151,27 @@ mod tests {
             ("nan", 1, None),
             ("1e300", 1, None),
         ] {
+            let unit = TimeUnit::PerSecond(unit);
             assert_eq!(second(text.as_bytes(), unit), expected, "{text}");
         }
+        for (text, expected) in [
+            ("19980430213000", Some(893_971_800)),
+            ("19980431213000", None),
+            ("1998043021300", None),
+            ("18980430213000", None),
+        ] {
+            assert_eq!(second(text.as_bytes(), TimeUnit::Digits), expected, "{text}");
+        }
+        assert_eq!(second_of_day(b"1998-04-30", b"21:30:00"), Some(893_971_800));
+        assert_eq!(second_of_day(b"1998-04-30", b"noon"), None);
     }
 
     #[test]
     fn large_numbers_tell_their_unit() {
         for (text, unit) in [
-            ("0", Some(1)),
+            ("0", None),
+            ("0.5", None),
+            ("7", Some(1)),
             ("1286536309.5", Some(1)),
             ("1286536309586", Some(1_000)),
             ("1286536309586123", Some(1_000_000)),
@@ -130,7 +179,9 @@ mod tests {
             ("1998-04-30", None),
             ("x", None),
         ] {
-            assert_eq!(unit_of(text.as_bytes()), unit, "{text}");
+            assert_eq!(unit_of(text.as_bytes()), unit.map(TimeUnit::PerSecond), "{text}");
         }
+        assert_eq!(unit_of(b"20260701120000"), Some(TimeUnit::Digits));
+        assert_eq!(unit_of(b"20261301120000"), Some(TimeUnit::PerSecond(1_000)));
     }
 }
