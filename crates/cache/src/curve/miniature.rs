@@ -36,7 +36,7 @@ pub(super) fn misses(
 ///
 /// *Shape*: one for each capacity, in their order; reliable as [`super::sampled`] says, and in
 /// bytes only where the miniature holds the largest object of the sample: it refuses what it cannot
-/// hold, and the cache that it stands for would not. With a rate of 1 each is the single run itself.
+/// hold, and the cache that it stands for would not. With a rate of 1 each is the single run.
 ///
 /// *Errors*: a setting that the policy cannot take; bytes of a trace without sizes.
 ///

@@ -1,7 +1,8 @@
 //! Access logs as traces: Squid's native one, Common and Combined.
 //!
-//! What is asked for is the URL, of the virtual host where the log names one; its size is what the log says was sent (Squid: header and body;
-//! Common and Combined: the body), by the rule of all formats that the largest counts.
+//! What is asked for is the URL, of the virtual host where the log names one; its size is what the
+//! log says was sent (Squid: header and body; Common and Combined: the body), by the rule of all
+//! formats that the largest counts.
 //!
 //! A request is one to a cache if
 //!

@@ -1,5 +1,5 @@
-//! Tables of requests as users have them: a line a request, columns between commas, semicolons, tabs
-//! or blanks, with a first line that names them or without.
+//! Tables of requests as users have them: a line a request, columns between commas, semicolons,
+//! tabs or blanks, with a first line that names them or without.
 //!
 //! Which column is what, [`columns`] tells from their names; a user may say it. A first line may
 //! begin with `#`, and with `#Fields:` as in the W3C's extended log format. Without names, a table

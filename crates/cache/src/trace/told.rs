@@ -143,7 +143,7 @@ impl Told {
         }
         if self.operations.sum() > 0 {
             words.push(format!(
-                "{} rows are no look-ups and were left out: {} (--columns without op takes all rows)",
+                "{} rows are no look-ups and were left out: {} (--columns without op takes all)",
                 show_count(self.operations.sum()),
                 self.operations
             ));

@@ -181,8 +181,8 @@ pub enum HostOf {
 pub enum ColumnsError {
     /// A word that names none.
     #[error(
-        "wanted time (time_s, time_ms, time_us, time_ns), object, size, client, host, query, op, or \
-         - for a column that does not matter, found {0:?}"
+        "wanted time (time_s, time_ms, time_us, time_ns), object, size, client, host, query, op, \
+         or - for a column that does not matter, found {0:?}"
     )]
     Unknown(String),
     /// None with objects.
