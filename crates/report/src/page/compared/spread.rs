@@ -8,7 +8,7 @@ use crate::chart::boxes::{Boxes, Row};
 use crate::chart::cumulative::{Cumulative, Sample, one_by_one};
 use crate::chart::plot::{Plot, Table};
 use crate::chart::range::Range;
-use crate::chart::unit::{Unit, significant};
+use crate::chart::unit::{Unit, significant, trimmed};
 use crate::markup::Markup;
 
 /// Writes both charts.
@@ -109,7 +109,8 @@ fn distribution(compared: &Compared, range: Range) -> (Plot, Table) {
         ends: (range.low, range.high),
         samples: toned(compared).map(sample).collect(),
         mark: None,
-        show: &|rate| format!("{}/s", significant(rate)),
+        // Exact: what is at or below it was counted there.
+        show: &|rate| format!("{}/s", trimmed(rate)),
     };
     cumulative.draw()
 }
