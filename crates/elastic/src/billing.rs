@@ -4,17 +4,14 @@
 use serde::{Deserialize, Serialize};
 
 /// The unit of time that is charged.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Every started hour.
     Hour,
     /// Every started minute.
     Minute,
-    /// Every started second, and at least so many.
-    Second {
-        /// The least that is charged for an instance.
-        least: u64,
-    },
+    /// Every started second.
+    Second,
 }
 
 /// From when an instance is charged.
@@ -46,6 +43,9 @@ pub enum Termination {
 pub struct Prices {
     /// The unit of time.
     pub unit: Unit,
+    /// The least time that is charged for an instance, nanoseconds: in started units too, and one
+    /// at least.
+    pub least_ns: u64,
     /// From when.
     pub from: From,
     /// An instance per hour.
@@ -74,19 +74,16 @@ impl Unit {
         match self {
             Self::Hour => 3600 * SECOND_NS,
             Self::Minute => 60 * SECOND_NS,
-            Self::Second { .. } => SECOND_NS,
+            Self::Second => SECOND_NS,
         }
     }
 
-    /// The time that is charged for a time that was used, in hours.
+    /// The time that is charged for a time that was used, where so much is the least, in hours.
     #[must_use]
-    pub fn charged_hours(self, used_ns: u64) -> f64 {
+    pub fn charged_hours(self, used_ns: u64, least_ns: u64) -> f64 {
         let length = self.length_ns();
         // What was begun is paid, and who was there at all pays for one.
-        let mut units = used_ns.div_ceil(length).max(1);
-        if let Self::Second { least } = self {
-            units = units.max(least);
-        }
+        let units = used_ns.max(least_ns).div_ceil(length).max(1);
         units as f64 * length as f64 / (3600.0 * SECOND_NS as f64)
     }
 
@@ -140,7 +137,7 @@ impl Prices {
         for used in instances {
             let Some(from_ns) = self.charged_from_ns(used) else { continue };
             let used_ns = used.ended_ns.saturating_sub(from_ns);
-            bill.hours += self.unit.charged_hours(used_ns);
+            bill.hours += self.unit.charged_hours(used_ns, self.least_ns);
             bill.hours_used += used_ns as f64 / (3600.0 * SECOND_NS as f64);
         }
         let gigabytes = served as f64 * self.answer_bytes / 1e9;
@@ -163,6 +160,7 @@ mod tests {
     fn prices(unit: Unit) -> Prices {
         Prices {
             unit,
+            least_ns: 0,
             from: From::Running,
             per_hour: 0.17,
             per_request: 0.0,
@@ -176,18 +174,22 @@ mod tests {
 
     #[test]
     fn what_is_begun_is_paid() {
-        for (unit, minutes, hours) in [
-            (Unit::Hour, 0, 1.0),
-            (Unit::Hour, 60, 1.0),
-            (Unit::Hour, 61, 2.0),
-            (Unit::Minute, 61, 61.0 / 60.0),
-            (Unit::Second { least: 60 }, 0, 1.0 / 60.0),
-            (Unit::Second { least: 60 }, 90, 1.5),
+        for (unit, minutes, least, hours) in [
+            (Unit::Hour, 0, 0, 1.0),
+            (Unit::Hour, 60, 0, 1.0),
+            (Unit::Hour, 61, 0, 2.0),
+            (Unit::Minute, 61, 0, 61.0 / 60.0),
+            (Unit::Second, 0, 1, 1.0 / 60.0),
+            (Unit::Second, 90, 1, 1.5),
+            // The least is charged whatever the unit, in started units of it.
+            (Unit::Minute, 7, 90, 1.5),
+            (Unit::Hour, 7, 90, 2.0),
+            (Unit::Minute, 100, 90, 100.0 / 60.0),
         ] {
-            let charged = unit.charged_hours(minutes * MINUTE);
+            let charged = unit.charged_hours(minutes * MINUTE, least * MINUTE);
             assert!((charged - hours).abs() < 1e-12, "{unit:?} {minutes}: {charged}");
         }
-        assert!((Unit::Hour.charged_hours(60 * MINUTE + 1) - 2.0).abs() < 1e-12);
+        assert!((Unit::Hour.charged_hours(60 * MINUTE + 1, 0) - 2.0).abs() < 1e-12);
     }
 
     #[test]
@@ -219,9 +221,9 @@ mod tests {
     proptest! {
         #[test]
         fn more_is_charged_than_used_and_less_than_a_unit_more(used in 1u64..1 << 50) {
-            for unit in [Unit::Hour, Unit::Minute, Unit::Second { least: 0 }] {
+            for unit in [Unit::Hour, Unit::Minute, Unit::Second] {
                 let hours = used as f64 / (3600.0 * SECOND_NS as f64);
-                let charged = unit.charged_hours(used);
+                let charged = unit.charged_hours(used, 0);
                 let one = unit.length_ns() as f64 / (3600.0 * SECOND_NS as f64);
                 prop_assert!(charged >= hours - 1e-9 && charged < hours + one + 1e-9);
             }

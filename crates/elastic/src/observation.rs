@@ -1,6 +1,7 @@
 //! What a policy sees: the instances of a pool, and series of metrics as they were collected.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A moment at which a policy decides.
 #[derive(Debug, Clone, Copy)]
@@ -101,14 +102,65 @@ impl Point {
 /// Times that are nearer than this are the same, seconds.
 const NEAR_S: f64 = 1e-6;
 
+/// Points of a block whose sums are kept: so a mean over many points looks at few.
+const BLOCK: usize = 64;
+
+/// Values times seconds, and these seconds, of each metric.
+type Sums = [(f64, f64); Metric::ALL.len()];
+
 /// Points in order of time, without gaps.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
-    /// The points.
-    pub points: Vec<Point>,
+    points: Vec<Point>,
+    /// Sums of whole blocks of points, of blocks of these, and so on.
+    blocks: Vec<Vec<Sums>>,
 }
 
 impl Series {
+    /// The points.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Adds the next point.
+    pub fn push(&mut self, point: Point) {
+        self.points.push(point);
+        let mut count = self.points.len();
+        for level in 0.. {
+            if !count.is_multiple_of(BLOCK) {
+                break;
+            }
+            let of = |metric| self.sum_of(level, count - BLOCK..count, metric);
+            let sums = Metric::ALL.map(of);
+            if level == self.blocks.len() {
+                self.blocks.push(Vec::new());
+            }
+            self.blocks[level].push(sums);
+            count /= BLOCK;
+        }
+    }
+
+    /// The sums of a range of points, at level 0, or of blocks of the level below.
+    fn sum_of(&self, level: usize, range: Range<usize>, metric: Metric) -> (f64, f64) {
+        let one = |index: usize| match level.checked_sub(1) {
+            None => {
+                let point = &self.points[index];
+                let value = point.of(metric);
+                if value.is_finite() { (value * point.seconds, point.seconds) } else { (0.0, 0.0) }
+            }
+            Some(below) => self.blocks[below][index][metric as usize],
+        };
+        let blocks = range.start.div_ceil(BLOCK)..range.end / BLOCK;
+        let is_short = range.len() < 2 * BLOCK || level >= self.blocks.len();
+        if is_short {
+            return range.map(one).fold((0.0, 0.0), plus);
+        }
+        let before = (range.start..blocks.start * BLOCK).map(one).fold((0.0, 0.0), plus);
+        let after = (blocks.end * BLOCK..range.end).map(one).fold((0.0, 0.0), plus);
+        plus(plus(before, self.sum_of(level + 1, blocks, metric)), after)
+    }
+
     /// From when it says something, seconds since the start; `None` where it is empty.
     #[must_use]
     pub fn start_s(&self) -> Option<f64> {
@@ -125,7 +177,7 @@ impl Series {
     /// covers, whether the period is shorter or longer; `None` where nothing was seen.
     #[must_use]
     pub fn average(&self, from_s: f64, to_s: f64, metric: Metric) -> Option<f64> {
-        let (sum, seconds) = self.weigh(from_s, to_s, metric, |_| 1.0);
+        let (sum, seconds) = self.sum(from_s, to_s, metric);
         (seconds > 0.0).then(|| sum / seconds)
     }
 
@@ -145,7 +197,7 @@ impl Series {
     /// For how many seconds of a time a metric was seen.
     #[must_use]
     pub fn seen_s(&self, from_s: f64, to_s: f64, metric: Metric) -> f64 {
-        self.weigh(from_s, to_s, metric, |_| 1.0).1
+        self.sum(from_s, to_s, metric).1
     }
 
     /// The mean over the last so many seconds; `None` where there are not as many, or nothing was
@@ -179,6 +231,21 @@ impl Series {
         Some((0..count).map(one).collect())
     }
 
+    /// Values times seconds, and seconds, summed over what points cover of a time.
+    fn sum(&self, from_s: f64, to_s: f64, metric: Metric) -> (f64, f64) {
+        let first = self.points.partition_point(|point| point.at_s <= from_s + NEAR_S);
+        let starts_before = |point: &Point| point.at_s - point.seconds < to_s - NEAR_S;
+        let end = self.points.partition_point(starts_before);
+        if end.saturating_sub(first) < 2 * BLOCK {
+            return self.weigh(from_s, to_s, metric, |_| 1.0);
+        }
+        // Of the first and the last point a part may be outside.
+        let (from, to) = (self.points[first].at_s, self.points[end - 2].at_s);
+        let before = self.weigh(from_s, from, metric, |_| 1.0);
+        let after = self.weigh(to, to_s, metric, |_| 1.0);
+        plus(plus(before, self.sum_of(0, first + 1..end - 1, metric)), after)
+    }
+
     /// Values and weights summed over what points cover of a time.
     fn weigh(
         &self,
@@ -203,6 +270,11 @@ impl Series {
         }
         (sum, weights)
     }
+}
+
+/// The sums of both.
+fn plus(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
+    (one.0 + other.0, one.1 + other.1)
 }
 
 impl Observation<'_> {
@@ -240,5 +312,32 @@ impl Observation<'_> {
         let alive = self.instances.iter().filter(|instance| instance.state != State::Draining);
         let (sum, count) = alive.fold((0.0, 0.0), |(sum, n), of| (sum + of.speed, n + 1.0));
         if count > 0.0 { sum / count } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_mean_of_many_points_is_that_of_all_of_them(
+            values in prop::collection::vec(prop::option::of(0.0f64..100.0), 1..9000),
+            from in 0.0f64..1.0,
+            length in 0.0f64..1.0,
+        ) {
+            let mut series = Series::default();
+            for (n, value) in values.iter().enumerate() {
+                let metrics = [value.unwrap_or(f64::NAN); Metric::ALL.len()];
+                series.push(Point { at_s: n as f64 + 1.0, seconds: 1.0, values: metrics });
+            }
+            let end_s = values.len() as f64;
+            let (from_s, to_s) = (from * end_s, (from + length) * end_s);
+            let (sum, seconds) = series.weigh(from_s, to_s, Metric::Cpu, |_| 1.0);
+            let found = series.sum(from_s, to_s, Metric::Cpu);
+            prop_assert!((found.0 - sum).abs() <= 1e-9 * (1.0 + sum), "{found:?} {sum}");
+            prop_assert!((found.1 - seconds).abs() <= 1e-6 * (1.0 + seconds));
+        }
     }
 }

@@ -7,6 +7,8 @@
 //! A new policy is a file of its own and one line in [`KINDS`].
 
 mod fixed;
+mod hpa;
+mod limits;
 mod oracle;
 mod panic;
 mod parameters;
@@ -22,7 +24,7 @@ mod window;
 pub use parameters::{Fault, Parameters};
 pub use revenue::revenue_per_hour;
 
-use crate::observation::Observation;
+use crate::observation::{Metric, Observation};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -44,12 +46,34 @@ pub trait Policy: Send + Sync {
     /// Decides. Called at every tick of the world, in order. What it decides is brought within the
     /// bounds of the pool by the one who asks.
     fn decide(&self, state: &mut Self::State, seen: &Observation<'_>) -> Decision;
+
+    /// What a metric has to be above for the policy to add instances; `None` where it does not go
+    /// by a bound.
+    fn adds_above(&self) -> Option<Reach> {
+        None
+    }
+}
+
+/// A bound of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reach {
+    /// The metric.
+    pub metric: Metric,
+    /// Its bound.
+    pub bound: f64,
+    /// Whether a metric that is a sum is divided among the instances.
+    pub is_each: bool,
 }
 
 /// A policy with what it remembers, whatever the kind of both.
 pub trait Decider: Send {
     /// Decides: a number within the bounds of the pool.
     fn decide(&mut self, seen: &Observation<'_>) -> Decision;
+
+    /// As [`Policy::adds_above`].
+    fn adds_above(&self) -> Option<Reach> {
+        None
+    }
 
     /// What it remembers, as JSON.
     ///
@@ -75,6 +99,10 @@ impl<P: Policy> Decider for Deciding<P> {
         let Decision { desired, reason } = self.policy.decide(&mut self.state, seen);
         // A pool outside its bounds is brought back, whatever the policy thinks of its metrics.
         Decision { desired: seen.clamp(f64::from(desired)), reason }
+    }
+
+    fn adds_above(&self) -> Option<Reach> {
+        self.policy.adds_above()
     }
 
     fn save(&self) -> serde_json::Result<String> {
@@ -157,11 +185,12 @@ pub struct Kind {
 }
 
 /// All kinds, in the order of the manual.
-pub static KINDS: [&Kind; 10] = [
+pub static KINDS: [&Kind; 11] = [
     &fixed::KIND,
     &threshold::KIND,
     &step::KIND,
     &target::KIND,
+    &hpa::KIND,
     &panic::KIND,
     &revenue::KIND,
     &timetable::KIND,
@@ -191,6 +220,12 @@ impl Kind {
     #[must_use]
     pub fn knows_future(&self) -> bool {
         self.knows_future
+    }
+
+    /// Whether it has a parameter of that name.
+    #[must_use]
+    pub fn has(&self, parameter: &str) -> bool {
+        self.parameters.iter().any(|known| known.name == parameter)
     }
 
     /// A policy of this kind with these parameters, name and text.

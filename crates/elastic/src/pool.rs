@@ -170,6 +170,7 @@ mod tests {
     fn prices() -> Prices {
         Prices {
             unit: Unit::Hour,
+            least_ns: 0,
             from: From::Running,
             per_hour: 1.0,
             per_request: 0.0,

@@ -24,7 +24,7 @@ pub(crate) static BILLING: SectionKeys = SectionKeys::plain(
             "duration",
             "one unit",
             r#""60s""#,
-            "The least time that is charged for an instance.",
+            "The least time that is charged for an instance, in started units.",
         ),
         key(
             "charge_from",

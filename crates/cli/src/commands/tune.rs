@@ -8,11 +8,11 @@ use crate::simulate_args::Tune;
 use crate::terminal::error::{FlagError, UsageError, read};
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_elastic::policy::Kind;
+use plimsoll_elastic::policy::Parameter;
 use plimsoll_elastic::result::PolicyResult;
-use plimsoll_experiment::simulate::model;
 use plimsoll_experiment::simulate::tune::{Axis, Effort, Listener, TuneResult, tune};
 use plimsoll_experiment::simulate::wish::{Figure, Wish};
+use plimsoll_experiment::simulate::{Named, model};
 use plimsoll_plan::Setting;
 use plimsoll_units::{ParseError, count, show_count, show_duration, show_share};
 use std::fmt::Write;
@@ -33,8 +33,7 @@ pub(crate) fn run(args: &Tune) -> Result<Exit> {
     let Some(label) = args.policy.clone().or(first) else {
         return Err(UsageError("find a policy in the plan: it has none".to_owned()).into());
     };
-    let kind = model.policies.iter().find(|named| named.label == label).map(|named| named.kind);
-    let axes = axes(args, kind)?;
+    let axes = axes(args, model.policy(&label)?)?;
     let replications = read("--replications", &args.replications, |text| match count(text)? {
         n @ 2..=100_000 => Ok(n),
         _ => Err(ParseError::new("from 2 to 100000 replications", text, 0, text.len())),
@@ -95,24 +94,40 @@ fn wish(args: &Tune) -> Result<Wish> {
 }
 
 /// What is varied: what the flags say, or what is usual for the kind.
-fn axes(args: &Tune, kind: Option<&Kind>) -> Result<Vec<Axis>> {
+fn axes(args: &Tune, policy: &Named) -> Result<Vec<Axis>> {
     let mut axes = Vec::new();
     for text in &args.vary {
         axes.push(read("--vary", text, axis)?);
     }
     if axes.is_empty() {
-        let of = kind.into_iter().flat_map(|kind| kind.parameters);
-        axes.extend(of.filter(|of| !of.usual.is_empty()).map(|of| Axis {
-            name: of.name.to_owned(),
-            values: of.usual.iter().map(|value| (*value).to_owned()).collect(),
-        }));
+        let all = policy.kind.parameters.iter().filter(|of| !of.usual.is_empty());
+        axes.extend(all.map(|of| usual(of, policy)));
     }
     if axes.is_empty() {
-        let name = kind.map_or("this policy", |kind| kind.name);
+        let name = policy.kind.name;
         let text = format!("vary a parameter of `{name}`: say which with --vary NAME=VALUE,VALUE");
         return Err(UsageError(text).into());
     }
     Ok(axes)
+}
+
+/// Values of the plan's own that are tried where a bound is of another metric than the usual one.
+const AROUND: [f64; 5] = [0.5, 0.75, 1.0, 1.25, 1.5];
+
+/// The usual values of a parameter. Those of bounds are of the usual metric: with another one they
+/// lie around the plan's own value.
+fn usual(of: &Parameter, policy: &Named) -> Axis {
+    let given = |name: &str| {
+        let found = policy.parameters.iter().find(|(known, _)| known == name);
+        found.map(|(_, text)| text.as_str())
+    };
+    let is_bound = of.default.ends_with(" of cpu");
+    let own = given(of.name).and_then(|text| text.parse::<f64>().ok());
+    let values = match own.filter(|_| is_bound && given("metric").is_some_and(|of| of != "cpu")) {
+        Some(own) => AROUND.map(|factor| (own * factor).to_string()).to_vec(),
+        None => of.usual.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    Axis { name: of.name.to_owned(), values }
 }
 
 /// Reads `upper=60,70,80` or `upper=60..90/5`.

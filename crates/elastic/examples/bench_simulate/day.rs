@@ -186,6 +186,7 @@ pub(crate) fn setup() -> (Setup, Demand, Maker) {
     };
     let prices = Prices {
         unit: Unit::Hour,
+        least_ns: 0,
         from: From::Running,
         per_hour: 0.17,
         per_request: 0.0,

@@ -10,7 +10,7 @@
 //! window has gone by without a reason to. A new one begins in panic where more than one instance
 //! is ready: without a past it is not to remove what may be needed.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, whole};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried, whole};
 use crate::observation::{Metric, Observation};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub(super) static KIND: Kind = Kind {
     parameters: &[
         parameter("metric", "concurrency or rate", "concurrency", "Of what."),
         parameter("target", "number", "70% of the limit", "What it is to be, for each instance."),
-        parameter("stable", "duration", "60s", "The long window."),
+        tried(parameter("stable", "duration", "60s", "The long window."), &["30s", "1m", "2m"]),
         parameter("panic", "duration", "a tenth of it", "The short one."),
         parameter("threshold", "number", "2", "It panics from so many times what is ready."),
         parameter("up", "number", "1000", "So many times more at once, at most."),
@@ -75,7 +75,7 @@ impl Panic {
     /// longer.
     fn mean(&self, seen: &Observation<'_>, window_s: f64) -> Option<f64> {
         let series = seen.series;
-        let last_s = series.points.last()?.seconds;
+        let last_s = series.points().last()?.seconds;
         let end_s = series.end_s()?;
         series.average(end_s - window_s.max(last_s), end_s, self.metric)
     }

@@ -30,7 +30,7 @@ impl<'a> Parameters<'a> {
         let mut all = Self { kind, given, faults: Vec::new() };
         let mut seen = BTreeSet::new();
         for (name, _) in given {
-            if !kind.parameters.iter().any(|known| known.name == name) {
+            if !kind.has(name) {
                 let names = kind.parameters.iter().map(|known| known.name);
                 let near = nearest(name, names);
                 let hint = near.map(|near| format!("did you mean {near}?"));

@@ -13,7 +13,7 @@
 mod seasonal;
 
 use super::window::Recommended;
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::demand::Demand;
 use crate::observation::{Metric, Observation};
 use seasonal::{Seasonal, Smoothing};
@@ -32,7 +32,15 @@ pub(super) static KIND: Kind = Kind {
         parameter("step", "duration", "5m", "Rates are means over this."),
         parameter("ahead", "duration", "boot time and a step", "So far ahead it looks."),
         parameter("steps", "count", "6", "The trend is of so many steps."),
-        parameter("headroom", "number", "0.1", "The forecast is taken for greater by this share."),
+        tried(
+            parameter(
+                "headroom",
+                "number",
+                "0.1",
+                "The forecast is taken for greater by this share.",
+            ),
+            &["0", "0.1", "0.2", "0.3"],
+        ),
         parameter("alpha", "number", "0.3", "How fast the level follows (holt-winters)."),
         parameter("beta", "number", "0.05", "How fast the trend follows (holt-winters)."),
         parameter("gamma", "number", "0.2", "How fast the season follows (holt-winters)."),
@@ -176,10 +184,10 @@ impl Policy for Predictive {
         let expected = rate * (1.0 + self.headroom);
         let needed = seen.clamp(self.demand.wanted(expected, seen.speed()));
         if state.needed.is_empty() {
-            state.needed.add(now_s, wanted, self.down_s);
+            state.needed.add(now_s, wanted, 0.0, self.down_s);
         }
-        state.needed.add(now_s, needed, self.down_s);
-        let desired = wanted.max(needed).min(state.needed.most(now_s, self.down_s, needed));
+        state.needed.add(now_s, needed, 0.0, self.down_s);
+        let desired = wanted.max(needed).min(state.needed.most(needed));
         let reason = format!("{rate:.1}/s by {by} within {:.0} s needs {needed}", self.ahead_s);
         Decision { desired, reason }
     }

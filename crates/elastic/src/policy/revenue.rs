@@ -16,7 +16,7 @@
 //! an hour, and neither before half an hour has been seen. Where no decision falls into those
 //! minutes, because decisions are too rare, servers are removed at the full hour as well.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::observation::{Metric, Observation};
 use plimsoll_stats::queueing::erlang_b;
 use plimsoll_units::{ParseError, duration};
@@ -38,7 +38,7 @@ pub(super) static KIND: Kind = Kind {
             "From full hour on, or the last 60 m.",
         ),
         parameter("early", "duration", "5m", "So long before the full hour it removes."),
-        parameter("spare", "count", "0", "So many more."),
+        tried(parameter("spare", "count", "0", "So many more."), &["0", "1", "2"]),
         parameter("trend", "switch", "false", "Goes on as from the hour before to the last one."),
     ],
     knows_future: false,

@@ -7,7 +7,7 @@
 //! nothing boots: what was decided has to have shown first.
 
 use super::window::Recommended;
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::demand::{Demand, LOST};
 use crate::observation::{Metric, Observation};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,10 @@ pub(super) static KIND: Kind = Kind {
     about: "the fewest that hold the SLO by the queueing model, corrected by what is seen",
     parameters: &[
         parameter("period", "duration", "1m", "Rate and response time are of this."),
-        parameter("headroom", "number", "0.1", "The rate is taken for greater by this share."),
+        tried(
+            parameter("headroom", "number", "0.1", "The rate is taken for greater by this share."),
+            &["0", "0.1", "0.2", "0.3"],
+        ),
         parameter("gain", "number", "0.1", "By so much it is corrected where the SLO is broken."),
         parameter("down_window", "duration", "5m", "Removes what all of this could spare."),
     ],
@@ -107,10 +110,10 @@ impl Policy for Slo {
         let expected = rate * state.factor.clamp(1.0, MOST) * (1.0 + self.headroom);
         let needed = seen.clamp(self.demand.wanted(expected, seen.speed()));
         if state.needed.is_empty() {
-            state.needed.add(now_s, wanted, self.down_s);
+            state.needed.add(now_s, wanted, 0.0, self.down_s);
         }
-        state.needed.add(now_s, needed, self.down_s);
-        let desired = wanted.max(needed).min(state.needed.most(now_s, self.down_s, needed));
+        state.needed.add(now_s, needed, 0.0, self.down_s);
+        let desired = wanted.max(needed).min(state.needed.most(needed));
         let reason = format!("{rate:.1}/s, taken for {expected:.1}/s, needs {needed}");
         Decision { desired, reason }
     }

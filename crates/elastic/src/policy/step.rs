@@ -2,10 +2,11 @@
 //! that are warming up count as capacity that is on its way (Amazon EC2 Auto Scaling User Guide,
 //! *Step and simple scaling policies*, *Set the default instance warmup*): an adjustment starts
 //! from those that are warm, so that the same alarm does not add again what is coming, and nothing
-//! is removed while instances warm up. A step is taken when all of the last datapoints have reached
+//! is removed while instances warm up. A share of them is cut to a whole number, and is at least one
+//! (*PercentChangeInCapacity*). A step is taken when all of the last datapoints have reached
 //! its bound; a period without data has reached none.
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried};
 use crate::observation::{Metric, Observation, State};
 use plimsoll_units::ParseError;
 
@@ -18,12 +19,25 @@ pub(super) static KIND: Kind = Kind {
             "up",
             "BOUND:STEP,…",
             "70:1,80:2,90:4 of cpu",
-            "From each bound on: 2 more, or =5.",
+            "From each bound on: 2 more, 50% more, or =5 in all.",
         ),
-        parameter("down", "BOUND:STEP,…", "40:1 of cpu", "From each bound down: 2 fewer, or =5."),
+        parameter(
+            "down",
+            "BOUND:STEP,…",
+            "40:1 of cpu",
+            "From each bound down: 2 fewer, 50% fewer, or =5 in all.",
+        ),
         parameter("period", "duration", "1m", "One datapoint is the mean over this."),
         parameter("datapoints", "count", "1", "How many of the last have to be beyond a bound."),
-        parameter("warm_up", "duration", "3m", "An instance is warm so long after it is ready."),
+        tried(
+            parameter(
+                "warm_up",
+                "duration",
+                "3m",
+                "An instance is warm so long after it is ready.",
+            ),
+            &["0s", "1m", "3m", "5m"],
+        ),
     ],
     knows_future: false,
     make,
@@ -34,8 +48,23 @@ pub(super) static KIND: Kind = Kind {
 enum Change {
     /// So many more, or fewer.
     By(u32),
+    /// By so many hundredths of those that there are.
+    Share(u32),
     /// To so many.
     To(u32),
+}
+
+impl Change {
+    /// By how many of those that there are, or to how many.
+    fn count(self, of: u32) -> u32 {
+        match self {
+            Self::By(count) | Self::To(count) => count,
+            Self::Share(hundredths) => {
+                let count = u64::from(of) * u64::from(hundredths) / 100;
+                u32::try_from(count).unwrap_or(u32::MAX).max(1)
+            }
+        }
+    }
 }
 
 struct Step {
@@ -54,7 +83,7 @@ fn steps(text: &str, sign: char) -> Result<Vec<(f64, Change)>, ParseError> {
     let mut steps: Vec<(f64, Change)> = Vec::new();
     for part in text.split(',') {
         let error = |wanted: &str| ParseError::new(wanted, part, at, part.len());
-        let wanted = "a bound and a step as 70:1, or as 70:=5";
+        let wanted = "a bound and a step as 70:1, 70:50% or 70:=5";
         let step = step(part, sign).ok_or_else(|| error(wanted))?;
         if steps.iter().any(|(bound, _)| bound.total_cmp(&step.0).is_eq()) {
             return Err(error("each bound once"));
@@ -70,13 +99,17 @@ fn step(part: &str, sign: char) -> Option<(f64, Change)> {
     let (bound, step) = part.split_once(':')?;
     let bound: f64 = bound.trim().parse().ok().filter(|bound: &f64| bound.is_finite())?;
     let step = step.trim();
-    let (to, digits) = match step.strip_prefix('=') {
-        Some(digits) => (true, digits),
-        None => (false, step.strip_prefix(sign).unwrap_or(step)),
+    let by = step.strip_prefix(sign).unwrap_or(step);
+    let (digits, change): (&str, fn(u32) -> Change) = match (step.strip_prefix('='), by) {
+        (Some(digits), _) => (digits, Change::To),
+        (None, by) => match by.strip_suffix('%') {
+            Some(digits) => (digits, Change::Share),
+            None => (by, Change::By),
+        },
     };
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     let count = digits.parse().ok().filter(|count| is_number && *count <= 1_000_000)?;
-    Some((bound, if to { Change::To(count) } else { Change::By(count) }))
+    Some((bound, change(count)))
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
@@ -135,11 +168,12 @@ impl Policy for Step {
         let up = self.up.iter().rev().find(|(bound, _)| values.iter().all(|of| of >= bound));
         if let Some((bound, change)) = up {
             let (desired, how) = match change {
-                Change::By(more) => {
-                    let desired = seen.clamp(f64::from(warm.saturating_add(*more))).max(wanted);
+                Change::To(count) => (*count, format!("to {count}")),
+                Change::By(_) | Change::Share(_) => {
+                    let more = change.count(warm);
+                    let desired = seen.clamp(f64::from(warm.saturating_add(more))).max(wanted);
                     (desired, format!("{more} more than the {warm} warm"))
                 }
-                Change::To(count) => (*count, format!("to {count}")),
             };
             return Decision { desired, reason: format!("{name} from {bound} on: {how}") };
         }
@@ -149,12 +183,21 @@ impl Policy for Step {
                 return stay(format!("{name} down to {bound}, but instances warm up"));
             }
             let (desired, how) = match change {
-                Change::By(fewer) => (wanted.saturating_sub(*fewer), format!("{fewer} fewer")),
                 Change::To(count) => (*count, format!("to {count}")),
+                Change::By(_) | Change::Share(_) => {
+                    let fewer = change.count(wanted);
+                    (wanted.saturating_sub(fewer), format!("{fewer} fewer"))
+                }
             };
             return Decision { desired, reason: format!("{name} down to {bound}: {how}") };
         }
         stay(format!("{name} {:.1}, between the bounds", values.last().unwrap_or(&f64::NAN)))
+    }
+
+    fn adds_above(&self) -> Option<Reach> {
+        // A step is taken where the metric reaches its bound.
+        let (bound, _) = self.up.first()?;
+        Some(Reach { metric: self.metric, bound: bound.next_down(), is_each: false })
     }
 }
 
@@ -167,6 +210,9 @@ mod tests {
         let read = steps("70:1, 80:+2,90:=7", '+').unwrap();
         assert_eq!(read, [(70.0, Change::By(1)), (80.0, Change::By(2)), (90.0, Change::To(7))]);
         assert_eq!(steps("40:-3", '-').unwrap(), [(40.0, Change::By(3))]);
+        assert_eq!(steps("70:+50%", '+').unwrap(), [(70.0, Change::Share(50))]);
+        let counts = [1, 3, 10].map(|of| Change::Share(50).count(of));
+        assert_eq!(counts, [1, 1, 5], "cut, and at least one");
         for (text, at, len) in [
             ("70:1,x:2", 5, 3),
             ("70:-1", 0, 5),

@@ -11,27 +11,70 @@
 //! metrics are sums, and are divided among all instances, ready or not.
 //!
 //! Of what was recommended within a window the highest is kept on the way down, the lowest on the
-//! way up: a window holds back, it does not space changes out. It begins with what is there.
+//! way up: a window holds back, it does not space changes out. It begins with what is there. What
+//! comes of that is brought within the limits of change ([`super::limits`]), of which `target` has
+//! none by itself.
 
+use super::limits::{Changes, Limits, SELECT, Select};
 use super::window::Recommended;
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, whole};
+use super::{
+    Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried, whole,
+};
 use crate::observation::{Metric, Observation};
+use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "target",
     about: "keeps a metric of each instance near a target",
     parameters: &[
-        parameter("metric", "cpu, rate, response, concurrency or queue", "cpu", "Of what."),
-        parameter("target", "number", "70 of cpu", "What it is to be, for each instance."),
-        parameter("tolerance", "number", "0.1", "A share that it may be off."),
-        parameter("period", "duration", "1m", "It is the mean over this."),
-        parameter("up_window", "duration", "0s", "Of so long, the lowest goes, on the way up."),
         parameter(
-            "down_window",
-            "duration",
-            "5m",
-            "Of so long, the highest goes, on the way down.",
+            "metric",
+            "cpu, rate, response, concurrency or queue",
+            "cpu",
+            "The metric that is kept near its target.",
         ),
+        tried(
+            parameter("target", "number", "70 of cpu", "The metric's target for each instance."),
+            &["50", "60", "70", "80", "90"],
+        ),
+        parameter(
+            "tolerance",
+            "number",
+            "0.1",
+            "Nothing is done where the metric is off by no more than this share.",
+        ),
+        parameter("up_tolerance", "number", "as `tolerance`", "The same on the way up alone."),
+        parameter("down_tolerance", "number", "as `tolerance`", "The same on the way down alone."),
+        parameter("period", "duration", "1m", "The metric is its mean over this time."),
+        parameter(
+            "up_window",
+            "duration",
+            "0s",
+            "Scale-up uses the lowest recommendation of this time.",
+        ),
+        tried(
+            parameter(
+                "down_window",
+                "duration",
+                "5m",
+                "Scale-down uses the highest recommendation of this time.",
+            ),
+            &["1m", "5m", "10m"],
+        ),
+        parameter(
+            "up",
+            "COUNT/PERIOD or SHARE/PERIOD, …",
+            "no limit",
+            "The most instances added in a period.",
+        ),
+        parameter(
+            "down",
+            "COUNT/PERIOD or SHARE/PERIOD, …",
+            "no limit",
+            "The most instances removed in a period.",
+        ),
+        parameter("up_select", "max, min or off", "max", "Which limit of `up` counts."),
+        parameter("down_select", "max, min or off", "max", "Which limit of `down` counts."),
     ],
     knows_future: false,
     make,
@@ -44,28 +87,66 @@ const METRICS: [Metric; 5] =
 struct Target {
     metric: Metric,
     target: f64,
-    tolerance: f64,
+    /// Shares by which the metric may be above and below its target.
+    tolerance: (f64, f64),
     period_s: f64,
     up_s: f64,
     down_s: f64,
+    up: Limits,
+    down: Limits,
+}
+
+/// What is remembered: recommendations, and the changes that were made.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Tracked {
+    recommended: Recommended,
+    changes: Changes,
+}
+
+/// What holds where a parameter is not given.
+pub(super) struct Defaults {
+    pub(super) target: f64,
+    pub(super) period_s: f64,
+    pub(super) up: &'static str,
+    pub(super) down: &'static str,
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
-    Some(maker(Target {
+    let defaults = Defaults { target: 70.0, period_s: 60.0, up: "", down: "" };
+    Some(tracking(parameters, &defaults))
+}
+
+/// Reads the limits of one direction.
+fn limits(parameters: &mut Parameters<'_>, name: &str, select: &str, usual: &str) -> Limits {
+    let select = parameters.word(select, &SELECT).unwrap_or(Select::Max);
+    let given = parameters.parsed(name, |text| Limits::read(text, select));
+    // A default can be read; what is given and cannot is a fault already.
+    given.or_else(|| Limits::read(usual, select).ok()).unwrap_or_else(|| Limits::none(select))
+}
+
+/// Reads a policy of this kind.
+pub(super) fn tracking(parameters: &mut Parameters<'_>, defaults: &Defaults) -> Maker {
+    let tolerance = parameters.number("tolerance", 0.0, 1.0).unwrap_or(0.1);
+    let mut tolerance_of = |name: &str| parameters.number(name, 0.0, 1.0).unwrap_or(tolerance);
+    let tolerance = (tolerance_of("up_tolerance"), tolerance_of("down_tolerance"));
+    maker(Target {
         metric: parameters.metric(&METRICS, Metric::Cpu, &["target"]),
-        target: parameters.number("target", 1e-9, 1e12).unwrap_or(70.0),
-        tolerance: parameters.number("tolerance", 0.0, 1.0).unwrap_or(0.1),
-        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
+        target: parameters.number("target", 1e-9, 1e12).unwrap_or(defaults.target),
+        tolerance,
+        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(defaults.period_s),
         up_s: parameters.seconds("up_window").unwrap_or(0.0),
         down_s: parameters.seconds("down_window").unwrap_or(300.0),
-    }))
+        up: limits(parameters, "up", "up_select", defaults.up),
+        down: limits(parameters, "down", "down_select", defaults.down),
+    })
 }
 
 impl Target {
     /// How many instances a value of the metric asks for.
     fn recommend(&self, value: f64, seen: &Observation<'_>) -> f64 {
         let (wanted, ready) = (f64::from(seen.wanted()), f64::from(seen.ready()));
-        let (low, high) = (1.0 - self.tolerance - 1e-9, 1.0 + self.tolerance + 1e-9);
+        let (above, below) = self.tolerance;
+        let (low, high) = (1.0 - below - 1e-9, 1.0 + above + 1e-9);
         let is_mean = matches!(self.metric, Metric::Cpu | Metric::Response);
         if !is_mean {
             let ratio = value / self.target / wanted.max(1.0);
@@ -86,27 +167,39 @@ impl Target {
 }
 
 impl Policy for Target {
-    type State = Recommended;
+    type State = Tracked;
 
-    fn decide(&self, state: &mut Recommended, seen: &Observation<'_>) -> Decision {
+    fn decide(&self, state: &mut Tracked, seen: &Observation<'_>) -> Decision {
         let (wanted, now_s) = (seen.wanted(), seen.now_s);
-        let keep_s = self.up_s.max(self.down_s);
-        if state.is_empty() {
-            state.add(now_s, wanted, keep_s);
+        let Tracked { recommended: past, changes } = state;
+        if past.is_empty() {
+            past.add(now_s, wanted, self.up_s, self.down_s);
         }
         let name = self.metric.name();
         let Some(value) = seen.series.recent(self.period_s, self.metric) else {
             return Decision { desired: wanted, reason: format!("no {name} yet") };
         };
         let recommended = seen.clamp(self.recommend(value, seen));
-        state.add(now_s, recommended, keep_s);
+        past.add(now_s, recommended, self.up_s, self.down_s);
         // From what is there up as far as all of one window say, down as far as all of the other
         // do; the present recommendation is in both, so the two never cross.
-        let up = state.fewest(now_s, self.up_s, recommended);
-        let down = state.most(now_s, self.down_s, recommended);
-        let desired = wanted.max(up).min(down);
+        let stable = wanted.max(past.fewest(recommended)).min(past.most(recommended));
+        let desired = if stable > wanted {
+            f64::from(stable).min(self.up.most(now_s, wanted, changes))
+        } else if stable < wanted {
+            f64::from(stable).max(self.down.fewest(now_s, wanted, changes))
+        } else {
+            f64::from(stable)
+        };
+        let desired = seen.clamp(desired);
+        changes.add(now_s, wanted, desired);
         let held = if desired == recommended { "" } else { ", held back" };
         let reason = format!("{name} {value:.1}: {recommended} for {} each{held}", self.target);
         Decision { desired, reason }
+    }
+
+    fn adds_above(&self) -> Option<Reach> {
+        let bound = self.target * (1.0 + self.tolerance.0);
+        Some(Reach { metric: self.metric, bound, is_each: true })
     }
 }

@@ -5,14 +5,15 @@
 //!
 //! An alarm that is *sticky* acts again after each cooldown while it lasts, as CloudWatch asks Auto
 //! Scaling again every minute (AWS Knowledge Center, *Why doesn't my CloudWatch alarm's state
-//! change invoke my Amazon EC2 Auto Scaling policy?*); one that is not, is to be fulfilled anew by
-//! periods that began after the last action.
+//! change invoke my Amazon EC2 Auto Scaling policy?*); one that is not acts once, and again only
+//! when it has cleared and come about anew. One that comes about during a cooldown acts after it,
+//! where it still lasts.
 //!
 //! With the check for flapping, instances are removed only as far as the metric, spread over those
 //! that stay, would not be above the upper bound again (Azure Monitor, *Best practices for
 //! autoscale*).
 
-use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
+use super::{Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried};
 use crate::observation::{Metric, Observation};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,12 @@ pub(super) static KIND: Kind = Kind {
     name: "threshold",
     about: "a metric above or below a bound for some time: some instances more or fewer",
     parameters: &[
-        parameter("metric", "cpu, rate, lost, response, concurrency or queue", "cpu", "Of what."),
+        parameter(
+            "metric",
+            "cpu, rate, lost, response, concurrency or queue",
+            "cpu",
+            "The metric.",
+        ),
         tried(
             parameter("upper", "number", "70 of cpu", "Above this it adds."),
             &["50", "60", "70", "80", "90"],
@@ -29,9 +35,14 @@ pub(super) static KIND: Kind = Kind {
             parameter("lower", "number", "60 of cpu", "Below this it removes."),
             &["20", "30", "40", "50", "60"],
         ),
-        parameter("period", "duration", "1m", "One datapoint is the mean over this."),
+        parameter("period", "duration", "1m", "One datapoint is the mean over this time."),
         tried(
-            parameter("datapoints", "count", "15", "How many of the last are looked at."),
+            parameter(
+                "datapoints",
+                "count",
+                "15",
+                "How many of the last datapoints are looked at.",
+            ),
             &["1", "3", "5", "15"],
         ),
         parameter("of", "count", "all of them", "How many of these have to be beyond the bound."),
@@ -39,11 +50,26 @@ pub(super) static KIND: Kind = Kind {
             parameter("cooldown", "duration", "2m", "Nothing is done for so long after an action."),
             &["1m", "2m", "5m"],
         ),
-        tried(parameter("add", "count", "1", "So many at once."), &["1", "2", "3"]),
-        parameter("remove", "count", "1", "So many at once."),
-        parameter("set_above", "count", "–", "To so many instead of so many more."),
-        parameter("set_below", "count", "–", "To so many instead of so many fewer."),
-        parameter("sticky", "switch", "true", "Whether an alarm acts again after each cooldown."),
+        tried(parameter("add", "count", "1", "Instances added per action."), &["1", "2", "3"]),
+        parameter("remove", "count", "1", "Instances removed per action."),
+        parameter(
+            "set_above",
+            "count",
+            "–",
+            "Instances that there are to be above, instead of `add`.",
+        ),
+        parameter(
+            "set_below",
+            "count",
+            "–",
+            "Instances that there are to be below, instead of `remove`.",
+        ),
+        parameter(
+            "sticky",
+            "switch",
+            "true",
+            "Whether an alarm acts again after each cooldown while it lasts.",
+        ),
         parameter("flap_check", "switch", "false", "Keeps what is needed to stay below `upper`."),
     ],
     knows_future: false,
@@ -73,10 +99,13 @@ struct Threshold {
     checks_flapping: bool,
 }
 
-/// When it acted last, seconds since the start.
+/// When it acted last, seconds since the start, and on which alarms it has acted since they came
+/// about: above and below.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Acted {
     at_s: Option<f64>,
+    #[serde(default)]
+    is_done: (bool, bool),
 }
 
 /// Reads how many more or fewer, or to how many.
@@ -151,40 +180,54 @@ impl Policy for Threshold {
     fn decide(&self, state: &mut Acted, seen: &Observation<'_>) -> Decision {
         let wanted = seen.wanted();
         let stay = |reason: String| Decision { desired: wanted, reason };
+        let count = self.datapoints;
+        let ever = f64::NEG_INFINITY;
+        let values = seen.series.datapoints(self.metric, self.period_s, count, ever);
+        let many = |is: &dyn Fn(f64) -> bool| {
+            let values = values.iter().flatten();
+            values.filter(|value| is(**value)).count() >= self.of as usize
+        };
+        let (is_above, is_below) =
+            (many(&|value| value > self.upper), many(&|value| value < self.lower));
+        // An alarm that has cleared acts again when it comes about anew.
+        state.is_done = (state.is_done.0 && is_above, state.is_done.1 && is_below);
         if let Some(at_s) = state.at_s.filter(|at_s| seen.now_s - at_s < self.cooldown_s - 1e-6) {
             return stay(format!("cooling down since {at_s:.0} s"));
         }
-        let since_s = state.at_s.filter(|_| !self.is_sticky).unwrap_or(f64::NEG_INFINITY);
-        let count = self.datapoints;
-        let Some(values) = seen.series.datapoints(self.metric, self.period_s, count, since_s)
-        else {
+        let Some(values) = values else {
             return stay(format!("fewer than {count} datapoints"));
         };
-        let many = |is: &dyn Fn(f64) -> bool| {
-            values.iter().filter(|value| is(**value)).count() >= self.of as usize
-        };
         let name = self.metric.name();
-        let (desired, beyond) = if many(&|value| value > self.upper) {
+        let (desired, beyond, is_done) = if is_above {
             let desired = match self.above {
                 Action::By(more) => wanted.saturating_add(more),
                 Action::To(count) => count,
             };
-            (desired, format!("{name} above {}", self.upper))
-        } else if many(&|value| value < self.lower) {
+            (desired, format!("{name} above {}", self.upper), &mut state.is_done.0)
+        } else if is_below {
             let desired = match self.below {
                 Action::By(fewer) => wanted.saturating_sub(fewer),
                 Action::To(count) => count,
             };
-            (self.fewer(desired, &values, seen), format!("{name} below {}", self.lower))
+            let desired = self.fewer(desired, &values, seen);
+            (desired, format!("{name} below {}", self.lower), &mut state.is_done.1)
         } else {
             return stay(format!("{name} {:.1}, no alarm", values.last().unwrap_or(&f64::NAN)));
         };
+        if *is_done && !self.is_sticky {
+            return stay(format!("{beyond}, and it has acted on that"));
+        }
         let desired = seen.clamp(f64::from(desired));
         if desired == wanted {
             return stay(format!("{beyond}, but it stays at {wanted}"));
         }
+        *is_done = true;
         state.at_s = Some(seen.now_s);
         let reason = format!("{beyond} in {} of {count} datapoints", self.of);
         Decision { desired, reason }
+    }
+
+    fn adds_above(&self) -> Option<Reach> {
+        Some(Reach { metric: self.metric, bound: self.upper, is_each: false })
     }
 }

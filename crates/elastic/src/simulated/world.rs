@@ -461,7 +461,7 @@ impl<'a> World<'a> {
         let (now_s, delay_s) = (self.now_ns as f64 / 1e9, self.setup.delay_ns as f64 / 1e9);
         let has_come = |of: &&Point| of.at_s + delay_s <= now_s + 1e-6;
         while let Some(point) = self.on_the_way.front().filter(has_come) {
-            self.series.points.push(*point);
+            self.series.push(*point);
             self.on_the_way.pop_front();
         }
         let bounds = (self.setup.least, self.setup.most);
@@ -485,7 +485,7 @@ impl<'a> World<'a> {
         for _ in desired..wanted {
             self.remove();
         }
-        let last = self.series.points.last();
+        let last = self.series.points().last();
         self.total.decisions.push(Decided {
             at_ns: self.now_ns,
             from: wanted,

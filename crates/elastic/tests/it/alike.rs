@@ -31,6 +31,7 @@ fn facts() -> Facts {
 fn prices() -> Prices {
     Prices {
         unit: Unit::Minute,
+        least_ns: 0,
         from: From::Running,
         per_hour: 0.1,
         per_request: 0.0,

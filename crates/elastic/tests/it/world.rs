@@ -3,6 +3,7 @@
 
 mod billing;
 mod books;
+mod moments;
 mod result;
 mod seeds;
 mod time;
@@ -30,6 +31,7 @@ fn law(text: &str) -> Distribution {
 fn prices(unit: Unit, from: From) -> Prices {
     Prices {
         unit,
+        least_ns: 0,
         from,
         per_hour: 1.0,
         per_request: 0.0,
@@ -132,7 +134,7 @@ fn script(says: &[u32]) -> Script {
 
 impl Decider for Script {
     fn decide(&mut self, seen: &Observation<'_>) -> Decision {
-        let last = seen.series.points.last();
+        let last = seen.series.points().last();
         self.saw.push(Saw {
             now_s: seen.now_s,
             until_s: last.map(|point| point.at_s),

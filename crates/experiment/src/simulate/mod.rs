@@ -5,6 +5,7 @@
 
 pub mod conduct;
 mod model;
+mod notes;
 mod parts;
 pub mod tune;
 pub mod wish;

@@ -120,7 +120,10 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
     let policies: Result<Vec<Named>, _> = elastic.policies.iter().map(named).collect();
     let demand = Demand::new(&facts);
     let schedule = simulated::schedule(&setup, 0);
-    Ok(Model { setup, facts, demand, policies: policies?, notes, schedule })
+    let mut model = Model { setup, facts, demand, policies: policies?, notes, schedule };
+    let more = super::notes::notes(&model);
+    model.notes.extend(more);
+    Ok(model)
 }
 
 fn named(of: &PolicyPlan) -> Result<Named, ExperimentError> {
@@ -205,6 +208,22 @@ fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
 }
 
 impl Model {
+    /// The policy of a label.
+    ///
+    /// # Errors
+    /// A label that no policy has, with the nearest that one has.
+    pub fn policy(&self, label: &str) -> Result<&Named, ExperimentError> {
+        let found = self.policies.iter().find(|named| named.label == label);
+        found.ok_or_else(|| {
+            let labels: Vec<&str> = self.policies.iter().map(|of| of.label.as_str()).collect();
+            let near = plimsoll_units::nearest(label, labels.iter().copied());
+            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            let all = labels.join(", ");
+            let text = format!("find the policy `{label}` in the plan: it has {all}{hint}");
+            ExperimentError::Conflict(text)
+        })
+    }
+
     /// What policies are told where they are only made to see whether they can be.
     pub(super) fn facts_for_check(&self) -> Facts {
         let future = Future { step_s: NO_FUTURE, rates: vec![1.0] };

@@ -136,10 +136,11 @@ pub(super) fn prices(billing: &plan::Billing) -> Prices {
         unit: match billing.unit {
             plan::Unit::Hour => Unit::Hour,
             plan::Unit::Minute => Unit::Minute,
-            plan::Unit::Second => {
-                Unit::Second { least: billing.least.map_or(0, |least| least.as_secs()) }
-            }
+            plan::Unit::Second => Unit::Second,
         },
+        least_ns: billing
+            .least
+            .map_or(0, |least| u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)),
         from: if billing.from_launch { From::Launch } else { From::Running },
         per_hour: billing.price,
         per_request: billing.per_request,

@@ -10,6 +10,7 @@ use super::conduct::outcomes;
 use super::model::{Model, Named};
 use super::wish::{Figure, Wish};
 use crate::error::ExperimentError;
+use plimsoll_elastic::policy::{Facts, Fault};
 use plimsoll_elastic::result::{Paired, PolicyResult};
 use plimsoll_elastic::simulated::Outcome;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,31 @@ fn grid(base: &Named, axes: &[Axis]) -> Vec<Vec<(String, String)>> {
     all
 }
 
+/// Says what is wrong with the axes: names that the kind does not have, values that none of its
+/// policies takes.
+fn check_axes(base: &Named, axes: &[Axis], facts: &Facts) -> Result<(), ExperimentError> {
+    let wrong = |what: &str, fault: &Fault| {
+        let hint = fault.hint.as_ref().map_or(String::new(), |hint| format!("; {hint}"));
+        ExperimentError::Conflict(format!("vary {what}: {fault}{hint}"))
+    };
+    for axis in axes {
+        for value in &axis.values {
+            let alone = [(axis.name.clone(), value.clone())];
+            let faults = base.kind.make(&alone, facts).err().unwrap_or_default();
+            // What is missing beside it, or does not fit a default, is of the whole setting.
+            let text = format!("`{value}`");
+            let is_of_value = |fault: &&Fault| {
+                let is_named = fault.parameter.as_deref() == Some(axis.name.as_str());
+                is_named && (fault.message.contains(&text) || !base.kind.has(&axis.name))
+            };
+            if let Some(fault) = faults.iter().find(is_of_value) {
+                return Err(wrong(&format!("{}={value}", axis.name), fault));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Looks for the parameters of a policy of the model, the one of that label.
 ///
 /// # Errors
@@ -125,22 +151,35 @@ pub fn tune(
     listener: &dyn Listener,
 ) -> Result<Option<TuneResult>, ExperimentError> {
     let conflict = |text: String| ExperimentError::Conflict(text);
-    let base = model.policies.iter().find(|named| named.label == label);
-    let base = base.ok_or_else(|| conflict(format!("find the policy `{label}` in the plan")))?;
+    let base = model.policy(label)?;
     let combinations: usize = axes.iter().map(|axis| axis.values.len()).product();
     if combinations > MOST_CANDIDATES {
         let text = format!("try {combinations} settings: {MOST_CANDIDATES} are the most");
         return Err(conflict(format!("{text}; give fewer values with --vary")));
     }
-    let can_be_made = |parameters: &Vec<(String, String)>| {
-        base.kind.make(parameters, &model.facts_for_check()).is_ok()
-    };
-    let grid: Vec<_> = grid(base, axes).into_iter().filter(can_be_made).collect();
-    if grid.is_empty() {
-        return Err(conflict(format!("make `{}` of these values: none fits", base.kind.name)));
+    let facts = model.facts_for_check();
+    check_axes(base, axes, &facts)?;
+    // Values that are right by themselves may not fit each other.
+    let (mut fits, mut left_out) = (Vec::new(), None);
+    for parameters in grid(base, axes) {
+        match base.kind.make(&parameters, &facts) {
+            Ok(_) => fits.push(parameters),
+            Err(faults) => left_out = left_out.or_else(|| faults.first().map(ToString::to_string)),
+        }
     }
-    let candidates = grid.len();
-    let mut search = Halving { model, base, wish, threads: effort.threads, done: 0, run: 0 };
+    let why = left_out.unwrap_or_default();
+    if fits.is_empty() {
+        let name = base.kind.name;
+        return Err(conflict(format!("make `{name}` of these values, none fits: {why}")));
+    }
+    let candidates = fits.len();
+    let note = (candidates < combinations).then(|| {
+        let left = combinations - candidates;
+        format!("{left} of {combinations} settings cannot be made, and were left out: {why}")
+    });
+    let threads = effort.threads;
+    let mut search = Halving { model, base, wish, threads, note, done: 0, run: 0 };
+    let grid = fits;
     let Some(left) = search.run(grid, listener)? else { return Ok(None) };
     search.last(left, candidates, effort, listener)
 }
@@ -151,6 +190,8 @@ struct Halving<'a> {
     base: &'a Named,
     wish: &'a Wish,
     threads: usize,
+    /// What was left out of the grid.
+    note: Option<String>,
     /// Replications by which candidates were chosen.
     done: u64,
     /// Simulated in all.
@@ -274,7 +315,7 @@ impl Halving<'_> {
         let (label, tuned) = (&self.base.label, format!("{} tuned", self.base.label));
         Ok(Some(TuneResult {
             schema: plimsoll_elastic::result::SCHEMA,
-            warnings: self.model.notes.clone(),
+            warnings: self.model.notes.iter().chain(&self.note).cloned().collect(),
             wish: self.wish.to_string(),
             candidates,
             replications: self.run,

@@ -16,7 +16,7 @@ fn all_facts() -> Facts {
 /// A policy, its parameters, the one at fault, and what is said of it.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str, &'static str);
 
-const CASES: [Case; 39] = [
+const CASES: [Case; 42] = [
     ("fixed", &[("instances", "0")], "instances", "a whole number from 1"),
     ("fixed", &[("instances", "2.5")], "instances", "found `2.5`"),
     ("threshold", &[("uper", "70")], "uper", "`threshold` has no parameter `uper`"),
@@ -43,6 +43,9 @@ const CASES: [Case; 39] = [
     ("target", &[("metric", "lost")], "metric", "one of cpu, rate, response"),
     ("target", &[("metric", "rate")], "target", "needed with `metric=rate`"),
     ("target", &[("tolerance", "2")], "tolerance", "a number from 0 to 1"),
+    ("target", &[("up", "4")], "up", "a count or a share in a period"),
+    ("hpa", &[("down_select", "most")], "down_select", "one of max, min, off"),
+    ("hpa", &[("up_tolerance", "-1")], "up_tolerance", "a number from 0 to 1"),
     ("panic", &[("panic", "2m")], "panic", "expected `panic` within `stable`, found 120 of 60"),
     ("panic", &[("metric", "cpu")], "metric", "one of concurrency, rate"),
     ("panic", &[("threshold", "0.5")], "threshold", "a number from 1"),

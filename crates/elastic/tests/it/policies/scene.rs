@@ -116,7 +116,7 @@ impl Scene {
         }
         self.late.push_back(point);
         while self.late.front().is_some_and(|of| of.at_s + self.delay_s <= self.now_s) {
-            self.series.points.extend(self.late.pop_front());
+            self.late.pop_front().into_iter().for_each(|point| self.series.push(point));
         }
         for instance in self.instances.iter_mut().filter(|of| of.state == State::Booting) {
             let ready_s = instance.launched_s + self.boot_s;

@@ -96,3 +96,31 @@ fn without_a_metric_it_stays() {
     let mut long = Scene::new("target", &[("period", "3m"), ("down_window", "0s")]);
     assert_eq!(long.see_all(Cpu, &[100.0, 100.0, 40.0]), [4, 4, 5], "80% over three minutes");
 }
+
+/// Kubernetes' own figures: the greater of four and as many again in 15 s.
+#[test]
+fn kubernetes_defaults_bound_how_fast_it_grows() {
+    let rate = [("metric", "rate"), ("target", "10")];
+    let scene = |kind: &str, given: &[(&str, &str)]| {
+        Scene::new(kind, given).with(1).between(1, 50).ticks_of(15.0)
+    };
+    let short = [rate[0], rate[1], ("period", "15s")];
+    assert_eq!(scene("hpa", &rate).see_for(5, Rate, 350.0), [5, 10, 20, 35, 35]);
+    assert_eq!(scene("target", &short).see_for(2, Rate, 350.0), [35, 35]);
+    let slow = [short[0], short[1], short[2], ("up", "1/30s")];
+    assert_eq!(scene("target", &slow).see_for(6, Rate, 350.0), [2, 2, 3, 3, 4, 4]);
+    let never = [short[0], short[1], short[2], ("up_select", "off")];
+    assert_eq!(scene("hpa", &never).see_for(2, Rate, 350.0), [1, 1]);
+    let least = [rate[0], rate[1], ("up_select", "min")];
+    assert_eq!(scene("hpa", &least).see_for(3, Rate, 350.0), [2, 4, 8]);
+}
+
+#[test]
+fn removal_has_its_own_limits_and_tolerance() {
+    let down = [("down_window", "0s"), ("down", "10%/1m,1/1m"), ("down_select", "max")];
+    assert_eq!(Scene::new("target", &down).with(20).see_for(3, Cpu, 10.0), [18, 16, 14]);
+    let wide = [("down_window", "0s"), ("up_tolerance", "0.5"), ("down_tolerance", "0")];
+    let mut scene = Scene::new("target", &wide);
+    // 100 of 70 is 1.43, within; 69 of 70 is beyond, and rounds to four.
+    assert_eq!(scene.see_all(Cpu, &[100.0, 106.0, 52.0]), [4, 7, 6]);
+}

@@ -23,11 +23,18 @@ fn a_sticky_alarm_acts_after_fifteen_minutes_and_then_after_each_cooldown() {
 }
 
 #[test]
-fn an_alarm_that_is_rearmed_needs_as_many_minutes_again() {
+fn an_alarm_that_is_not_sticky_acts_once_until_it_has_cleared() {
     let mut scene = Scene::new("threshold", &[("sticky", "false")]);
     assert_eq!(scene.see_for(14, Cpu, 80.0), [4; 14]);
-    assert_eq!(scene.see_for(15, Cpu, 80.0), [5; 15]);
-    assert_eq!(scene.see(Cpu, 80.0), 6);
+    assert_eq!(scene.see_for(40, Cpu, 80.0), [5; 40]);
+    // One minute at the bound clears it.
+    assert_eq!(scene.see(Cpu, 70.0), 5);
+    assert_eq!(scene.see_for(15, Cpu, 71.0), [&[5; 14][..], &[6]].concat());
+    // What comes about during a cooldown acts after it, where it still lasts.
+    let quick = [("sticky", "false"), ("datapoints", "1"), ("cooldown", "3m")];
+    let mut scene = Scene::new("threshold", &quick);
+    let seen = [80.0, 70.0, 80.0, 80.0, 80.0, 70.0, 80.0, 50.0, 80.0];
+    assert_eq!(scene.see_all(Cpu, &seen), [5, 5, 5, 6, 6, 6, 7, 7, 7]);
 }
 
 #[test]

@@ -10,12 +10,13 @@ use plimsoll_workload::service_model::ServiceTime;
 use proptest::prelude::*;
 
 /// Hours that are charged for lives: one unit after another, as they begin.
-fn charged(of: &[Used], unit: Unit, from: From) -> f64 {
-    let (length_ns, least) = match unit {
-        Unit::Hour => (3600 * SECOND_NS, 1),
-        Unit::Minute => (60 * SECOND_NS, 1),
-        Unit::Second { least } => (SECOND_NS, least.max(1)),
+fn charged(of: &[Used], unit: Unit, least_s: u64, from: From) -> f64 {
+    let length_ns = match unit {
+        Unit::Hour => 3600 * SECOND_NS,
+        Unit::Minute => 60 * SECOND_NS,
+        Unit::Second => SECOND_NS,
     };
+    let least = (least_s * SECOND_NS).div_ceil(length_ns);
     let mut units = 0;
     for life in of {
         let begins = match from {
@@ -41,7 +42,7 @@ fn boot(boot: Distribution, configure: Distribution) -> Boot {
 }
 
 fn units() -> impl Strategy<Value = Unit> {
-    prop::sample::select(vec![Unit::Hour, Unit::Minute, Unit::Second { least: 60 }])
+    prop::sample::select(vec![Unit::Hour, Unit::Minute, Unit::Second])
 }
 
 fn terminations() -> impl Strategy<Value = Termination> {
@@ -60,6 +61,7 @@ proptest! {
     fn what_is_begun_is_charged_once(
         seed in 0u64..1000,
         unit in units(),
+        least_s in prop::sample::select(vec![0u64, 60, 5000]),
         is_from_launch in any::<bool>(),
         termination in terminations(),
         says in prop::collection::vec(1u32..12, 1..30),
@@ -69,14 +71,19 @@ proptest! {
         let setup = Setup {
             seed,
             termination,
-            prices: Prices { balancer_per_hour: 0.5, per_request: 0.001, ..prices(unit, from) },
+            prices: Prices {
+                balancer_per_hour: 0.5,
+                per_request: 0.001,
+                least_ns: least_s * SECOND_NS,
+                ..prices(unit, from)
+            },
             failures: fails.then_some(Failures { mttf_s: 2000.0, mttr_s: 100.0 }),
             boot: boot(law("uniform:30s..300s"), law("exp:20s")),
             tick_ns: 420 * SECOND_NS,
             ..setup("1/s for 200m")
         };
         let of = played(&setup, &says);
-        let hours = charged(&of.instances, unit, from);
+        let hours = charged(&of.instances, unit, least_s, from);
         prop_assert!((of.bill.hours - hours).abs() < 1e-6 * hours, "{} {hours}", of.bill.hours);
         let cost = hours + 0.5 * 200.0 / 60.0 + 0.001 * of.offered as f64;
         prop_assert!((of.bill.cost - cost).abs() < 1e-6 * cost);
@@ -168,7 +175,7 @@ fn what_drains_is_paid_until_it_has_finished() {
         arrivals: Arrivals::Even,
         service: ServiceTime::Law(law("const:1m")),
         start: 2,
-        prices: prices(Unit::Second { least: 1 }, From::Running),
+        prices: prices(Unit::Second, From::Running),
         ..setup("1/s for 5s, 0/s for 5m")
     };
     let of = played(&setup, &[1]);
