@@ -8,11 +8,11 @@ use plimsoll_workload::request::{Template, parse_header};
 use crate::error::REDACTED;
 use crate::secret::key_is_secret;
 
-/// A header: name in lower case, value with placeholders. `Debug` does not show the value of one
+/// A header: name as it was written, value with placeholders. `Debug` does not show the value of one
 /// whose name announces a secret.
 #[derive(Clone, PartialEq)]
 pub struct Header {
-    /// In lower case.
+    /// As it was written; names mean the same in any case.
     pub name: String,
     /// The value, rendered for each request.
     pub value: Template,
@@ -30,16 +30,16 @@ impl Header {
             let at = name.find(':').unwrap_or(0);
             return Err(ParseError::new("the name of a header", ":", at, 1));
         }
-        let (lower, template) = parse_header(&format!("{name}:{value}")).map_err(|mut error| {
+        let (name, template) = parse_header(&format!("{name}:{value}")).map_err(|mut error| {
             // The colon is ours.
             if error.at > name.len() {
                 error.at -= 1;
             }
             error
         })?;
-        let template = if key_is_secret(&lower) { template.redacted() } else { template };
+        let template = if key_is_secret(&name) { template.redacted() } else { template };
         let written = value.trim_matches([' ', '\t']).to_owned();
-        Ok(Self { name: lower, value: template, written })
+        Ok(Self { name, value: template, written })
     }
 
     /// Whether the value must not be shown.

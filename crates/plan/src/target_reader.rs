@@ -199,7 +199,7 @@ fn read_headers(section: &Section<'_>) -> Vec<Header> {
         for node in values {
             let Some(text) = section.reading.text(node) else { continue };
             match Header::read(&entry.key, text) {
-                Ok(header) if header.name == "host" && section.has("host") => {
+                Ok(header) if header.name.eq_ignore_ascii_case("host") && section.has("host") => {
                     let message = "`host` and a `host` header exclude each other";
                     section.reading.fault(node.place, message, Some("keep one of them".into()));
                 }

@@ -66,7 +66,7 @@ pub(super) fn read(
         }
         request.body.clone_from(&body);
         if let Some((name, value)) = &auth {
-            request.headers.retain(|(known, _)| known != name);
+            request.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             request.headers.push((name.clone(), value.clone()));
         }
     }

@@ -1,7 +1,7 @@
 //! Reading a chunked body (RFC 9112, section 7.1) as a state machine that only counts.
 //!
 //! Chunk extensions and trailer fields are skipped, both bounded; a chunk size has at most 15
-//! hexadecimal digits.
+//! hexadecimal digits after its leading zeros, of which there may be any number.
 
 /// Where in a chunked body the next byte lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Chunked {
     Size {
         /// The value so far.
         value: u64,
-        /// Digits so far.
+        /// Digits so far, leading zeros counted as one.
         digits: u8,
     },
     /// Behind a size, up to the line's end; `left` bounds what is skipped.
@@ -80,6 +80,10 @@ impl Chunked {
             (Self::Size { value, digits: 1.. }, b';' | b'\r' | b' ' | b'\t') => {
                 Self::Extension { value, left: MAX_LINE }
             }
+            (Self::Size { value: 0, .. }, b'0') => Self::Size { value: 0, digits: 1 },
+            (Self::Size { value: 0, digits: 1 }, _) if byte.is_ascii_hexdigit() => {
+                Self::Size { value: 0, digits: 0 }.step(byte)?
+            }
             (Self::Size { value, digits: digits @ ..15 }, _) => {
                 let digit = char::from(byte).to_digit(16).ok_or(Malformed)?;
                 Self::Size { value: value * 16 + u64::from(digit), digits: digits + 1 }
@@ -147,6 +151,20 @@ mod tests {
             let rest = [&BODY[split..], b"HTTP/1.1"].concat();
             assert_eq!(state.take(&rest).unwrap(), BODY.len() - split);
             assert_eq!(state, Chunked::End);
+        }
+    }
+
+    #[test]
+    fn leading_zeros_say_nothing() {
+        let zeros = "0".repeat(100_000);
+        for body in [format!("{zeros}4\r\nWiki\r\n{zeros}\r\n\r\n"), format!("{zeros}0;x\n\n")] {
+            let mut state = Chunked::START;
+            assert_eq!(state.take(body.as_bytes()), Ok(body.len()));
+            assert_eq!(state, Chunked::End);
+        }
+        for body in ["0x4\r\n", "00000000000000001234567890abcdef\r\n"] {
+            let mut state = Chunked::START;
+            assert_eq!(state.take(body.as_bytes()), Err(Malformed), "{body}");
         }
     }
 

@@ -3,7 +3,7 @@
 //! A request without templates is encoded once; with more than `MADE_BEFORE` of them (a list of
 //! URLs may hold 200,000) each is put together when it is sent, which costs a copy of its head.
 
-use plimsoll_workload::request::{RenderState, Request, Requests};
+use plimsoll_workload::request::{RenderState, Request, Requests, Template};
 use std::sync::Arc;
 
 /// Lists up to this length are encoded before the run.
@@ -103,15 +103,22 @@ fn write(
         out.extend_from_slice(value.as_bytes());
         out.extend_from_slice(b"\r\n");
     };
+    let template = |out: &mut Vec<u8>, name: &str, value: &Template, render: &mut RenderState| {
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b": ");
+        value.render(render, out);
+        out.extend_from_slice(b"\r\n");
+    };
     out.extend_from_slice(request.method.as_bytes());
     out.push(b' ');
     out.extend_from_slice(request.url.target.as_bytes());
     out.extend_from_slice(b" HTTP/1.1\r\n");
-    if !named("host") {
-        match &head.host {
-            Some(host) => field(out, "Host", host),
-            None => field(out, "Host", &request.url.authority()),
-        }
+    // `Host` first, whoever names it (RFC 9110, section 7.2).
+    let is_host = |name: &str| name.eq_ignore_ascii_case("host");
+    match (request.headers.iter().find(|(name, _)| is_host(name)), &head.host) {
+        (Some((name, value)), _) => template(out, name, value, render),
+        (None, Some(host)) => field(out, "Host", host),
+        (None, None) => field(out, "Host", &request.url.authority()),
     }
     if !named("user-agent") {
         field(out, "User-Agent", &head.user_agent);
@@ -122,11 +129,8 @@ fn write(
     if head.close && !named("connection") {
         field(out, "Connection", "close");
     }
-    for (name, value) in &request.headers {
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b": ");
-        value.render(render, out);
-        out.extend_from_slice(b"\r\n");
+    for (name, value) in request.headers.iter().filter(|(name, _)| !is_host(name)) {
+        template(out, name, value, render);
     }
     body.clear();
     if let Some(template) = &request.body {

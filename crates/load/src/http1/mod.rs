@@ -4,6 +4,10 @@
 //! it stands; an answer whose head and body arrive together is counted where it was received; the
 //! rest of a long body need not be copied out of the kernel at all ([`Driver::disinterest`]). Only
 //! a head that arrives in pieces is kept between two reads.
+//!
+//! What follows a whole answer on the same connection was not asked for: the answer counts, and the
+//! connection is closed. Empty lines before a status line are passed over, as what an old server
+//! wrote behind the answer before.
 
 pub mod chunked;
 pub mod encode;
@@ -130,9 +134,7 @@ impl Connection {
         };
         self.bytes += taken as u64;
         // More than the answer: nothing was asked for that could be answered by it.
-        if taken < bytes.len() {
-            return Err(surplus(&bytes[taken..]));
-        }
+        self.keep_alive &= taken == bytes.len();
         Ok(matches!(self.state, State::Body { left: 0 } | State::Chunks(Chunked::End)))
     }
 
@@ -145,7 +147,8 @@ impl Connection {
     ) -> Fate {
         match self.state {
             State::Idle | State::Closed => self.fail(surplus(bytes), events, words),
-            State::Head if self.partial.is_empty() => match self.read_head(bytes) {
+            State::Head if self.partial.is_empty() => match self.read_head(self.answer_in(bytes)) {
+                Ok(Found::Part([])) if self.bytes == 0 => Fate::Keep,
                 Ok(Found::Body(body)) => self.receive_body(body, once, events, words),
                 Ok(Found::Part(part)) => {
                     self.partial.extend_from_slice(part);
@@ -154,8 +157,12 @@ impl Connection {
                 Err(head::Malformed) => self.fail(head::culprit(bytes), events, words),
             },
             State::Head => {
+                let before = self.partial.len();
+                self.partial.extend_from_slice(bytes);
+                if self.is_part(before) {
+                    return Fate::Keep;
+                }
                 let mut joined = std::mem::take(&mut self.partial);
-                joined.extend_from_slice(bytes);
                 match self.read_head(&joined) {
                     Ok(Found::Body(body)) => self.receive_body(body, once, events, words),
                     Ok(Found::Part(part)) => {
@@ -171,6 +178,22 @@ impl Connection {
                 self.receive_body(bytes, once, events, words)
             }
         }
+    }
+
+    /// Where the answer begins: behind empty lines that were never asked for, unless a part of it
+    /// has come already.
+    fn answer_in<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let stray = |byte: &&u8| matches!(byte, b'\r' | b'\n') && self.bytes == 0;
+        &bytes[bytes.iter().take_while(stray).count()..]
+    }
+
+    /// Whether what is kept of a head, of which so many bytes are known to be a part, can only be a
+    /// part still: so that a head in many pieces is not read anew with each.
+    fn is_part(&self, before: usize) -> bool {
+        let most = head::MAX_HEAD as u64;
+        before >= head::BEGIN.len()
+            && self.bytes + self.partial.len() as u64 <= most
+            && !head::has_empty_line(&self.partial[before.saturating_sub(2)..])
     }
 
     fn receive_body(
@@ -302,8 +325,14 @@ impl Driver for Http1 {
     }
 
     fn end(&mut self, connection: &mut Connection, events: &mut Vec<Event>) {
-        if connection.state == State::UntilClose {
-            connection.done(events, true);
+        match connection.state {
+            State::UntilClose => drop(connection.done(events, true)),
+            // A head that breaks the rules before its end.
+            State::Head if head::read(&connection.partial).is_err() => {
+                let why = head::culprit(&connection.partial);
+                connection.fail(why, events, &mut self.words);
+            }
+            _ => {}
         }
         connection.state = State::Closed;
     }

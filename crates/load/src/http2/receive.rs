@@ -9,8 +9,8 @@ use super::{Connection, WINDOW};
 use crate::driver::{Event, Slot, Words, quoted};
 use plimsoll_runs::ErrorKind;
 
-/// The longest header block that is read, in bytes.
-const MAX_BLOCK: usize = 64 * 1024;
+/// The longest header block that is read, in bytes, as it comes: that of HTTP/1.1 too.
+const MAX_BLOCK: usize = crate::http1::head::MAX_HEAD;
 /// So many frames in a row that are no part of an answer are a flood.
 const MAX_IDLE_FRAMES: u32 = 10_000;
 

@@ -318,15 +318,20 @@ fn each_field<'a>(
     if wanted(":path") {
         take(":path", text(&request.url.target));
     }
-    let named = |name: &str| request.headers.iter().any(|(known, _)| known == name);
+    let named =
+        |name: &str| request.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
     for (name, default) in [("user-agent", head.user_agent.as_str()), ("accept", "*/*")] {
         if !named(name) && wanted(name) {
             take(name, text(default));
         }
     }
     for (name, template) in &request.headers {
+        // Names are in lower case here (RFC 9113, section 8.2).
+        let is_lower = !name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let lower = if is_lower { None } else { Some(name.to_ascii_lowercase()) };
+        let name = lower.as_deref().unwrap_or(name);
         let trailers = |value: &Template| value.as_static() == Some(b"trailers");
-        let dropped = DROPPED.contains(&name.as_str()) || (name == "te" && !trailers(template));
+        let dropped = DROPPED.contains(&name) || (name == "te" && !trailers(template));
         if !dropped && wanted(name) {
             take(name, value(template));
         }

@@ -83,7 +83,8 @@ impl<D: Driver> Worker<D> {
     /// crossed the close and may be repeated, else it has failed.
     pub(super) fn lost(&mut self, slot: Slot, why: Why<'_>, close: Close) {
         let Some((sent, _)) = self.in_flight.get_mut(slot) else { return };
-        let (request, crossed) = (sent.request, close.crosses(sent.sent));
+        let crossed = sent.first_byte == 0 && close.crosses(sent.sent);
+        let request = sent.request;
         if crossed && !self.driver.is_repeatable(request) {
             return self.fail(slot, ErrorKind::Reset, Why::Words(NOT_REPEATED));
         }

@@ -237,7 +237,9 @@ impl<D: Driver> Worker<D> {
             let is_closed = self.connections[at as usize].state == State::Closed;
             return if is_closed { Read::Closed } else { Read::More };
         }
-        if fate == Fate::Close {
+        // Answered before it was asked to the end: nobody wants the rest.
+        let is_early = !D::GATHERS && connection.in_use == 0 && !connection.is_flushed();
+        if fate == Fate::Close || is_early {
             let why = "the connection was closed behind another answer";
             self.close(at, ErrorKind::Reset, Why::Words(why), None);
             return Read::Closed;
@@ -327,7 +329,14 @@ impl<D: Driver> Worker<D> {
     /// Looks after what a write left: an error ends the connection, bytes left over wait for room.
     pub(super) fn after_write(&mut self, at: u32, result: io::Result<()>) {
         if let Err(error) = result {
-            let _ = self.ended(at, Some(error));
+            // A server may answer before it has read all, and close: what it has said counts.
+            let generation = self.connections[at as usize].generation;
+            if self.connections[at as usize].state == State::Open {
+                self.readable(at);
+            }
+            if self.connections[at as usize].generation == generation {
+                let _ = self.ended(at, Some(error));
+            }
             return;
         }
         let connection = &mut self.connections[at as usize];

@@ -1,12 +1,13 @@
 //! Answers of every shape, right and wrong.
 
-use crate::drive::{Seen, closed, drive, get, to};
-use crate::server::{OK, Server};
+use crate::drive::{Seen, closed, drive, get, open, to};
+use crate::server::{Gate, OK, Server};
 use plimsoll_load::{Expected, Pacing};
 use plimsoll_runs::{ErrorKind, Sample};
 use plimsoll_workload::request::{Requests, Template};
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// Six requests by `method` to a server that answers so; it closes behind an answer if told.
 fn ask(method: &str, answer: &[u8], closes: bool) -> Seen {
@@ -96,10 +97,7 @@ fn what_breaks_the_protocol() {
     for answer in [
         "HTTP/2 200 OK\r\n\r\n",
         "SSH-2.0-OpenSSH_9.6\r\n",
-        "\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more",
-        "HTTP/1.1 204 No Content\r\n\r\nbody",
-        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\na line that is no field\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
@@ -107,11 +105,81 @@ fn what_breaks_the_protocol() {
     ] {
         bad(&ask("GET", answer.as_bytes(), false), ErrorKind::Protocol);
     }
-    let long = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'x'; 70_000]].concat();
+    let long = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'x'; 270_000]].concat();
     bad(&ask("GET", &long, false), ErrorKind::Protocol);
     // Interim answers without end are none.
-    let endless = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(10_000);
+    let endless = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(20_000);
     bad(&ask("GET", &endless, false), ErrorKind::Protocol);
+}
+
+#[test]
+fn a_whole_answer_counts_whatever_stands_about_it() {
+    let long =
+        format!("HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 2\r\n\r\nok", "v".repeat(90_000));
+    for (answer, keeps) in [
+        ("HTTP/1.1 200 OK\r\nX-Crew: anna,\r\n  bert\r\nContent-Length: 2\r\n\r\nok", true),
+        ("HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok", true),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0000000000000000002\r\nok\r\n000\r\n\r\n",
+            true,
+        ),
+        (&long, true),
+        // What follows it closes the connection.
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false),
+        ("HTTP/1.1 200 OK\r\n\r\n", false),
+    ] {
+        let behind = ["\r\n", ", and more", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"];
+        if keeps {
+            good(&ask("GET", answer.as_bytes(), false), 200, answer.len(), 2);
+            continue;
+        }
+        let method = if answer.contains("ok") { "GET" } else { "HEAD" };
+        for behind in behind {
+            let seen = ask(method, format!("{answer}{behind}").as_bytes(), false);
+            good(&seen, 200, answer.len(), 6);
+        }
+    }
+}
+
+#[test]
+fn an_empty_line_behind_an_answer_spoils_no_other() {
+    // Behind the answer, in a segment of its own: before the next answer, or on an idle connection.
+    let server = Server::tcp(|mut peer| {
+        while peer.request().is_some() {
+            peer.write(OK);
+            Gate::new().wait_for(Duration::from_millis(10));
+            peer.write(b"\r\n");
+        }
+    });
+    for offer in [closed(2, 20_000, Some(20)), open(20.0, 500)] {
+        let seen = drive(&to(server.address()), &offer);
+        assert_eq!(seen.counts().succeeded, seen.counts().offered, "{:?}", seen.counts());
+        assert!(seen.samples.iter().all(|sample| sample.bytes == OK.len() as u64));
+    }
+}
+
+#[test]
+fn an_answer_that_comes_before_the_whole_request_counts() {
+    // The server reads the head, answers, and closes or stays; the rest of 8 MB is on its way.
+    for closes in [true, false] {
+        let server = Server::tcp(move |mut peer| {
+            let mut head = [0; 512];
+            if matches!(peer.stream.read(&mut head), Ok(1..)) {
+                let end = if closes { "Connection: close\r\n" } else { "" };
+                let answer = format!("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n{end}\r\nbig");
+                peer.write(answer.as_bytes());
+                if !closes {
+                    Gate::new().wait_for(Duration::from_secs(1));
+                }
+            }
+        });
+        let mut config = to(server.address());
+        let body = Template::literal(vec![b'x'; 8_000_000]);
+        config.requests = Arc::new(Requests::one(get().method("POST").unwrap().body(body)));
+        let seen = drive(&config, &closed(1, 20_000, Some(6)));
+        assert_eq!(seen.counts().status, [(413, 6)], "{closes}: {:?}", seen.counts());
+        assert_eq!(seen.sum(|interval| interval.opened), 6, "each closes its connection");
+    }
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn lists_and_headers_of_flags_replace_and_join() {
         .iter()
         .map(|h| (h.name.as_str(), std::str::from_utf8(h.value.as_static().unwrap()).unwrap()))
         .collect();
-    assert_eq!(headers, [("accept", "text/html"), ("x-a", "3"), ("x-b", "4"), ("x-b", "5")]);
+    assert_eq!(headers, [("Accept", "text/html"), ("x-a", "3"), ("X-B", "4"), ("X-B", "5")]);
     let hosts: Vec<_> = plan.target.resolve.iter().map(ToString::to_string).collect();
     assert_eq!(hosts, ["b.test:80:127.0.0.2", "c.test:80:[::1]"]);
 }

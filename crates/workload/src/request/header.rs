@@ -48,7 +48,8 @@ pub fn parse_method(text: &str) -> Result<String, ParseError> {
     Ok(text.to_owned())
 }
 
-/// Checks the name of a header and gives it in lower case, as HTTP/2 wants it.
+/// Checks the name of a header and gives it as it was written: names mean the same in any case, but
+/// some servers look for one spelling.
 ///
 /// # Errors
 /// Nothing, a character that no name has, or one of the headers that frame a message.
@@ -60,13 +61,12 @@ pub(super) fn parse_name(text: &str) -> Result<String, ParseError> {
     if let Some((at, c)) = text.char_indices().find(|&(_, c)| !is_token_char(c)) {
         return Err(ParseError::new(WANTED, &text[at..at + c.len_utf8()], at, c.len_utf8()));
     }
-    let name = text.to_ascii_lowercase();
-    if FRAMING.contains(&name.as_str()) {
+    if FRAMING.iter().any(|name| text.eq_ignore_ascii_case(name)) {
         let wanted = "a header that does not frame the message";
         let error = ParseError::new(wanted, text, 0, text.len());
         return Err(error.hint("leave it out: it is written from the body"));
     }
-    Ok(name)
+    Ok(text.to_owned())
 }
 
 /// Checks the value of a header: no CR, LF, NUL or other control character but the tab.
@@ -85,8 +85,7 @@ pub(super) fn parse_value(text: &str, secret: bool) -> Result<Template, ParseErr
     Ok(if secret { value.redacted() } else { value })
 }
 
-/// Reads a header as one types it: `Name: value`, the value with placeholders. The name comes out
-/// in lower case.
+/// Reads a header as one types it: `Name: value`, the value with placeholders.
 ///
 /// # Errors
 /// A missing colon, a wrong name, a value with a line end or another control character, a

@@ -83,7 +83,7 @@ impl Request {
         let own = self.url.credentials.as_ref().map(Credentials::header);
         let mut headers = self.headers.clone();
         headers.retain(|header| Some(header) != own.as_ref());
-        if !headers.iter().any(|(name, _)| name == "authorization") {
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
             headers.extend(url.credentials.as_ref().map(Credentials::header));
         }
         Self { method: self.method.clone(), url, headers, body: self.body.clone() }
@@ -92,7 +92,8 @@ impl Request {
     /// The `host` header the user gave; without one the driver sends the URL's authority.
     #[must_use]
     pub fn host_given(&self) -> Option<&Template> {
-        self.headers.iter().find(|(name, _)| name == "host").map(|(_, value)| value)
+        let host = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+        host.map(|(_, value)| value)
     }
 
     /// What of it nobody may be shown: values of headers that authenticate, with and without their
@@ -123,8 +124,8 @@ impl Request {
 
     /// Adds a header; of `authorization` and `host` the last one given holds.
     fn with(mut self, name: String, value: Template) -> Self {
-        if matches!(name.as_str(), "authorization" | "host") {
-            self.headers.retain(|(other, _)| *other != name);
+        if ["authorization", "host"].iter().any(|single| name.eq_ignore_ascii_case(single)) {
+            self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(&name));
         }
         self.headers.push((name, value));
         self

@@ -218,10 +218,10 @@ fn a_peer_begins_with_settings() {
 fn a_block_is_bounded_and_so_is_idle_talk() {
     let mut peer = Peer::asking(1);
     peer.receive(&raw(kind::HEADERS, 0, 1, &[0; 16_384]));
-    for _ in 0..3 {
+    for _ in 0..15 {
         peer.receive(&raw(kind::CONTINUATION, 0, 1, &[0; 16_384]));
     }
-    assert_eq!(peer.fate, Fate::Keep, "64 KiB");
+    assert_eq!(peer.fate, Fate::Keep, "256 KiB");
     assert_eq!(peer.after(&raw(kind::CONTINUATION, 0, 1, &[0])), [failed(0)]);
     for bytes in
         [raw(kind::PING, 1, 0, &[0; 8]), raw(kind::CONTINUATION, 0, 1, &[]), data(1, b"", 0)]

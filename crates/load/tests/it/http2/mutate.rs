@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 /// Requests at once.
 const STREAMS: u32 = 24;
-/// What a connection may hold: a block of 64 KiB and the frame that makes it too long, doubled as
+/// What a connection may hold: a block of 256 KiB and the frame that makes it too long, doubled as
 /// vectors grow; a table of 4 KiB; streams.
-const MOST_HELD: usize = 300 * 1024;
+const MOST_HELD: usize = 700 * 1024;
 /// The body of each second request.
 const BODY: usize = 70_000;
 
