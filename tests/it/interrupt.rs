@@ -6,6 +6,7 @@ use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::net::TcpListener;
 
 /// Starts a long run and waits until some of its seconds are on disk.
 fn started(place: &Place, arguments: &[&str]) -> Going {
@@ -104,4 +105,48 @@ fn the_rest_of_a_group_is_not_run_after_an_interrupt() {
     going.signal(Signal::INT);
     going.wait().ended_with(4);
     assert_eq!(place.runs("runs").len(), 1);
+}
+
+#[test]
+fn connecting_ends_at_once() {
+    let place = Place::new();
+    // It takes connections, and says nothing in them.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", silent.local_addr().unwrap());
+    let load = ["load", &url, "-k", "--rate", "10/s", "--for", "2s", "--timeout", "10m"];
+    let going = place.start(place.command(PLIMSOLL, &load));
+    let _taken = silent.accept().unwrap();
+    going.signal(Signal::INT);
+    going.wait().ended_with(4).says(&["interrupted", "nothing was sent"]);
+    assert_eq!(place.runs("runs").len(), 0);
+}
+
+/// Ignores signals and becomes another program, as `nohup` does for one of them.
+fn ignoring(place: &Place, signals: &str, arguments: &[&str]) -> Going {
+    let script = format!("trap '' {signals}; exec \"$@\"");
+    let shell = [&["-c", &script, "sh", PLIMSOLL], arguments].concat();
+    place.start(place.command("sh", &shell))
+}
+
+#[test]
+fn what_was_ignored_from_the_start_stays_ignored() {
+    let place = Place::new();
+    let target = place.calm();
+    let url = target.url();
+    let load = ["load", &url, "--rate", "50/s", "--for", "3s", "--json"];
+    for (ignored, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT), ("TERM", Signal::TERM)] {
+        let before = place.runs("runs").len();
+        let going = ignoring(&place, ignored, &load);
+        wait_for("the run to begin", || (place.runs("runs").len() > before).then_some(()));
+        going.signal(signal);
+        let summary = going.wait().went_well().json();
+        assert_eq!(summary["run"]["ended"], "complete", "{ignored}: {summary}");
+        assert_eq!(summary["offered"], 150, "{ignored}: {summary}");
+    }
+    // A shell's job in the background of a script: nobody has asked for that.
+    let before = place.runs("runs").len();
+    let going = ignoring(&place, "INT QUIT", &load);
+    wait_for("the run to begin", || (place.runs("runs").len() > before).then_some(()));
+    going.signal(Signal::INT);
+    going.wait().ended_with(4);
 }

@@ -17,6 +17,7 @@ mod clusters;
 mod comparing;
 mod crash;
 mod databases;
+mod encrypted;
 mod exit_codes;
 mod full_disk;
 mod hlog;

@@ -4,7 +4,8 @@ use crate::json::assert_sums;
 use crate::place::{Place, Target};
 use plimsoll_runs::{Phase, Run, Sample};
 use serde_json::Value;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, ToSocketAddrs};
 
 /// Runs a load of 40 requests that all must be answered; returns its summary.
 #[track_caller]
@@ -122,4 +123,80 @@ fn refusals_and_redirects_are_counted_as_what_they_are() {
     let ok = [&arguments[..], &["--ok", "200,503"]].concat();
     let summary = place.load(&ok).went_well().json();
     assert_eq!(summary["succeeded"], 40, "{summary}");
+}
+
+#[test]
+fn a_name_with_several_addresses_leads_to_one_that_answers() {
+    let place = Place::new();
+    let addresses = ("localhost", 80).to_socket_addrs().unwrap();
+    if addresses.map(|address| address.is_ipv4()).collect::<Vec<_>>().len() < 2 {
+        println!("skipped: localhost has one address here");
+        return;
+    }
+    let target =
+        Target::start(&place, "[::1]:0", &["--service-time", "const:20ms", "--workers", "50"]);
+    let port = target.address().rsplit_once(':').unwrap().1;
+    let summary = forty(&place, &format!("http://localhost:{port}/"), &[]);
+    let told = format!("localhost: the load goes to [::1]:{port}, as 127.0.0.1:{port} (");
+    assert!(summary["warnings"].to_string().contains(&told), "{summary}");
+}
+
+/// Answers each request with these bytes; what the first was like is sent.
+fn answering(answer: &'static str) -> (String, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/a", listener.local_addr().unwrap());
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let tell = tell.clone();
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                while let Ok(n @ 1..) = stream.read(&mut request) {
+                    let _ = tell.send(String::from_utf8_lossy(&request[..n]).into_owned());
+                    let _ = stream.write_all(answer.as_bytes());
+                }
+            });
+        }
+    });
+    (url, told)
+}
+
+#[test]
+fn header_names_go_out_as_typed_and_the_host_first() {
+    let place = Place::new();
+    let (url, told) = answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let headers = ["-H", "X-Dock-Key: 7", "-H", "x-berth: 8", "-H", "HOST: shop.example"];
+    forty(&place, &url, &headers);
+    let request = told.recv().unwrap();
+    let lines: Vec<&str> = request.split("\r\n").collect();
+    assert_eq!(lines[..2], ["GET /a HTTP/1.1", "HOST: shop.example"], "{request}");
+    assert!(lines.contains(&"X-Dock-Key: 7") && lines.contains(&"x-berth: 8"), "{request}");
+    assert_eq!(request.to_lowercase().matches("host:").count(), 1, "{request}");
+}
+
+#[test]
+fn answers_that_only_lead_elsewhere_are_told() {
+    let place = Place::new();
+    let (url, _told) = answering("HTTP/1.1 301 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
+    let warned = |arguments: &[&str]| {
+        let load = [&[url.as_str(), "--rate", "20/s", "--for", "1s", "--json"], arguments].concat();
+        let summary = place.load(&load).went_well().json();
+        summary["warnings"].to_string().contains("redirects are not followed")
+    };
+    assert!(warned(&[]) && !warned(&["--ok", "301"]));
+}
+
+#[test]
+fn a_folder_that_is_removed_in_mid_run_ends_it() {
+    let place = Place::new();
+    let target = place.calm();
+    let load = ["load", &target.url(), "--rate", "20/s", "--for", "10m"];
+    let going = place.start(place.command(crate::program::PLIMSOLL, &load));
+    let run = crate::program::wait_for("a run with a second in it", || {
+        let run = place.runs("runs").pop()?;
+        let log = std::fs::read_to_string(run.join("latency.hlog")).ok()?;
+        log.contains("Tag=response,").then_some(run)
+    });
+    std::fs::remove_dir_all(&run).unwrap();
+    going.wait().ended_with(4).says(&["not there any more", "removed or moved"]);
 }

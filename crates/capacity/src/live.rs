@@ -87,7 +87,8 @@ impl<'a> Live<'a> {
         sink: &'a mut dyn Sink,
         watch: &'a mut dyn Watch,
     ) -> Result<Self, LiveError> {
-        let session = Session::start(config, &Load::Open { limit: None })?;
+        let load = Load::Open { limit: None };
+        let session = Session::start_unless(config, &load, || watch.wish() != Wish::Continue)?;
         plimsoll_load::sys::give_way();
         Ok(Self {
             session,

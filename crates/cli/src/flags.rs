@@ -118,6 +118,9 @@ pub(crate) struct RequestFlags {
     /// keep-alive or per-request
     #[arg(long, value_name = "LIFE", help_heading = "How it is sent")]
     connection: Option<String>,
+    /// Whether TLS sessions are resumed, off or on [default: on; off with per-request]
+    #[arg(long, value_name = "OFF|ON", help_heading = "How it is sent")]
+    tls_resumption: Option<String>,
     /// 1.1, 2 or auto
     #[arg(long, value_name = "VERSION", help_heading = "How it is sent")]
     http: Option<String>,
@@ -228,6 +231,7 @@ impl RequestFlags {
         add("consistency", "store.consistency", self.consistency.as_ref());
         add("connections", "load.connections", self.connections.as_ref());
         add("connection", "load.connection", self.connection.as_ref());
+        add("tls-resumption", "load.tls_resumption", self.tls_resumption.as_ref());
         add("http", "target.http", self.http.as_ref());
         add("streams", "load.streams", self.streams.as_ref());
         add("ca", "target.ca", self.ca.as_ref());

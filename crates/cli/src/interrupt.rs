@@ -1,6 +1,11 @@
 //! Interrupts: the first asks to stop, the second ends at once.
+//!
+//! A signal that was ignored when the program began stays ignored, so that a run that `nohup` has
+//! started outlives its terminal. One exception: shells that start a job in the background of a
+//! script have it ignore SIGINT together with SIGQUIT, which nobody asked for; `kill -INT` reaches
+//! such a job.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -12,7 +17,7 @@ impl Interrupts {
     /// Counts interrupts from now on.
     pub(crate) fn watch() -> std::io::Result<Self> {
         let count = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in heeded() {
             let count = count.clone();
             #[expect(unsafe_code, reason = "a handler that only adds to a number")]
             // SAFETY: the handler does one atomic addition, which may be done in a signal handler.
@@ -33,9 +38,44 @@ impl Interrupts {
     /// A flag that is set by the first.
     pub(crate) fn flag() -> std::io::Result<Arc<AtomicBool>> {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in heeded() {
             signal_hook::flag::register(signal, flag.clone())?;
         }
         Ok(flag)
+    }
+}
+
+/// The signals that interrupt this program.
+fn heeded() -> Vec<i32> {
+    // Without /proc nothing is known to be ignored.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored(&status);
+    let stays_ignored = |signal: i32| {
+        let of_background = signal == SIGINT && ignores(ignored, SIGQUIT);
+        ignores(ignored, signal) && !of_background
+    };
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !stays_ignored(signal)).collect()
+}
+
+/// The mask of ignored signals in `/proc/self/status` (proc(5)).
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn ignores(mask: u64, signal: i32) -> bool {
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_of_ignored_signals_is_read() {
+        let mask = ignored("Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\n");
+        let ignored: Vec<i32> = (1..=64).filter(|&signal| ignores(mask, signal)).collect();
+        assert_eq!(ignored, [1, 13]);
+        assert_eq!(super::ignored("SigIgn:\tx\n") + super::ignored(""), 0);
     }
 }

@@ -100,7 +100,11 @@ pub fn execute(
     let mut end = End::new(ended);
     end.warnings.clone_from(&prepared.notes);
     if let Some(times) = times {
+        end.tls = prepared.config.tls.as_ref().map(|_| times.tls);
         end.warnings.extend(times.warnings);
+        let length_ns = times.offered_ns.saturating_add(times.drain_ns);
+        let until_ns = setting.started_unix_ns.saturating_add(length_ns);
+        end.warnings.extend(prepared.certificate.ended(setting.started_unix_ns..until_ns));
         end.measured_ns = Some(times.offered_ns.saturating_sub(prepared.warmup_ns));
         end.drain_ns = times.drain_ns;
     }

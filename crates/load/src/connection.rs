@@ -206,6 +206,12 @@ impl<C> Connection<C> {
         result
     }
 
+    /// Whether TLS has gone on with the session of another connection.
+    pub(crate) fn is_resumed(&self) -> bool {
+        let kind = self.tls.as_ref().and_then(|tls| tls.handshake_kind());
+        kind == Some(rustls::HandshakeKind::Resumed)
+    }
+
     /// Takes received TLS bytes; whole records become plain bytes in `plain`.
     pub(crate) fn decrypt(
         &mut self,

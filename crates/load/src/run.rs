@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::session::{Load, Session, SessionError};
 use crate::source::Times;
-use plimsoll_runs::{Event, Interval, Sink, SinkError};
+use plimsoll_runs::{Event, Interval, Sink, SinkError, TlsHandshakes};
 use std::time::Duration;
 
 /// One second.
@@ -80,6 +80,8 @@ pub struct Ended {
     pub drain_ns: u64,
     /// Whether it was stopped or aborted on a wish.
     pub stopped: bool,
+    /// TLS handshakes, those before the first request included.
+    pub tls: TlsHandshakes,
     /// What a reader should know of it, one plain sentence each.
     pub warnings: Vec<String>,
 }
@@ -101,7 +103,7 @@ pub fn run(
         Offer::Open { limit, .. } => Load::Open { limit: *limit },
         Offer::Closed(load, _) => load.clone(),
     };
-    let mut session = Session::start(config, &load)?;
+    let mut session = Session::start_unless(config, &load, || watch.wish() != Wish::Continue)?;
     crate::sys::give_way();
     if let Offer::Open { parts, .. } = offer {
         let mut from = 0;
@@ -119,7 +121,8 @@ pub fn run(
     let offered_ns = offer.duration_ns().min(stopped_ns.unwrap_or(end_ns));
     let drain_ns = end_ns.saturating_sub(offered_ns);
     let warnings = fold.connections.warning().into_iter().collect();
-    Ok(Ended { offered_ns, drain_ns, stopped: stopped_ns.is_some(), warnings })
+    let tls = fold.connections.tls;
+    Ok(Ended { offered_ns, drain_ns, stopped: stopped_ns.is_some(), tls, warnings })
 }
 
 /// Folds slices into seconds, for a sink and whoever watches.
@@ -171,12 +174,13 @@ impl Seconds {
     }
 }
 
-/// Which connections were answered on, over a run.
+/// How connections were opened, and which were answered on, over a run.
 #[derive(Debug, Default)]
 struct Answering {
     opened: u64,
     silent: u64,
     answers: u64,
+    tls: TlsHandshakes,
 }
 
 impl Answering {
@@ -184,6 +188,7 @@ impl Answering {
         self.opened += slice.opened;
         self.silent += slice.silent;
         self.answers += slice.events.completed;
+        self.tls.add(&slice.tls);
     }
 
     /// What is to be said where a server has answered on some connections and let others wait.

@@ -75,6 +75,12 @@ pub enum SessionError {
         /// The hard limit.
         allowed: u64,
     },
+    /// It was interrupted before the connections were open: nothing was sent.
+    #[error("connect to {endpoint}: interrupted; nothing was sent")]
+    Interrupted {
+        /// Where to.
+        endpoint: Endpoint,
+    },
     /// The operating system gave no thread, epoll or eventfd.
     #[error("start the engine's threads")]
     System(#[source] io::Error),
@@ -139,6 +145,19 @@ impl Session {
     /// # Errors
     /// [`SessionError`]: nothing has been sent then.
     pub fn start(config: &Config, load: &Load) -> Result<Self, SessionError> {
+        Self::start_unless(config, load, || false)
+    }
+
+    /// The same, unless it is interrupted while connections are being opened, which is asked several
+    /// times a second.
+    ///
+    /// # Errors
+    /// [`SessionError`]: nothing has been sent then.
+    pub fn start_unless(
+        config: &Config,
+        load: &Load,
+        interrupted: impl FnMut() -> bool,
+    ) -> Result<Self, SessionError> {
         allow_descriptors(config)?;
         let count = config.threads.clamp(1, config.connections.1.max(1));
         let shared = Arc::new(Shared {
@@ -168,7 +187,7 @@ impl Session {
             current: None,
             offers: 0,
         };
-        session.await_connections(config, &connected)?;
+        session.await_connections(config, &connected, interrupted)?;
         session.clock = Clock::start();
         let clock = session.clock;
         session.tell(|| Command::Go(clock));
@@ -179,10 +198,20 @@ impl Session {
         &self,
         config: &Config,
         connected: &Receiver<Connected>,
+        mut interrupted: impl FnMut() -> bool,
     ) -> Result<(), SessionError> {
-        let (mut open, mut failed) = (0, None);
-        for _ in &self.threads {
-            let Ok(thread) = connected.recv() else { break };
+        let (mut open, mut failed, mut waiting) = (0, None, self.threads.len());
+        while waiting > 0 {
+            let thread = match connected.recv_timeout(Duration::from_millis(50)) {
+                Ok(thread) => thread,
+                // The threads hear of it when the session is dropped.
+                Err(RecvTimeoutError::Timeout) if interrupted() => {
+                    return Err(SessionError::Interrupted { endpoint: config.endpoint.clone() });
+                }
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            waiting -= 1;
             if let Some(fault) = thread.fault {
                 return Err(SessionError::System(fault));
             }

@@ -95,6 +95,13 @@ pub(crate) static LOAD: SectionKeys = SectionKeys {
             "How long a connection lives.",
         ),
         key(
+            "tls_resumption",
+            "off or on",
+            "on; off with `per-request`",
+            r#""off""#,
+            "Whether a TLS connection goes on with the session of one before.",
+        ),
+        key(
             "streams",
             "count",
             "64; a store: 1",
@@ -151,6 +158,8 @@ pub struct Load {
     pub connections: Connections,
     /// How long a connection lives.
     pub connection: ConnectionLife,
+    /// Whether TLS sessions are resumed, where the plan says so ([`Load::resumes_tls`]).
+    pub tls_resumption: Option<bool>,
     /// Requests at once on one connection, where the protocol has several; at least 1.
     pub streams: u32,
     /// When a request is given up, counted from its sending; above zero.
@@ -237,6 +246,8 @@ pub enum Pacing {
     Auto,
 }
 
+/// The words of `tls_resumption`.
+pub(crate) const RESUMPTIONS: [(&str, bool); 2] = [("off", false), ("on", true)];
 /// The words of `connection`.
 pub(crate) const LIVES: [(&str, ConnectionLife); 2] =
     [("keep-alive", ConnectionLife::KeepAlive), ("per-request", ConnectionLife::PerRequest)];
@@ -245,6 +256,13 @@ pub(crate) const PACINGS: [(&str, Pacing); 3] =
     [("precise", Pacing::Precise), ("thrifty", Pacing::Thrifty), ("auto", Pacing::Auto)];
 
 impl Load {
+    /// Whether TLS sessions are resumed. Where each connection stands for a new visitor they are
+    /// not: a new visitor has none.
+    #[must_use]
+    pub fn resumes_tls(&self) -> bool {
+        self.tls_resumption.unwrap_or(self.connection == ConnectionLife::KeepAlive)
+    }
+
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let trace = match &self.shape {

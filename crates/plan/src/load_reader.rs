@@ -11,7 +11,8 @@ use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
 
 use crate::load::{
-    ConnectionLife, Connections, LIVES, LOAD, Load, LoadShape, PACINGS, Pacing, RateSource, SHAPE,
+    ConnectionLife, Connections, LIVES, LOAD, Load, LoadShape, PACINGS, Pacing, RESUMPTIONS,
+    RateSource, SHAPE,
 };
 use crate::section::Section;
 use crate::target::{Asked, Http, Target};
@@ -41,6 +42,7 @@ impl Load {
             warm_up: section.duration("warm_up").unwrap_or(Duration::ZERO),
             drain: section.duration("drain").unwrap_or(timeout),
             connection: section.word("connection", &LIVES).unwrap_or(ConnectionLife::KeepAlive),
+            tls_resumption: section.word("tls_resumption", &RESUMPTIONS),
             max_waiting: section.whole("max_waiting", 0..=u64::MAX),
             threads: read_threads(section),
             pacing: section.word("pacing", &PACINGS).unwrap_or(Pacing::Auto),
@@ -66,6 +68,7 @@ impl Load {
             drain: rest.drain,
             connections,
             connection: rest.connection,
+            tls_resumption: rest.tls_resumption,
             streams: streams.unwrap_or(if one_by_one { 1 } else { STREAMS }),
             timeout,
             max_waiting: rest.max_waiting,
@@ -88,6 +91,9 @@ impl Load {
         }
         for (word, _) in LIVES.iter().filter(|(_, life)| *life == self.connection) {
             out.text("connection", word);
+        }
+        for (word, _) in RESUMPTIONS.iter().filter(|(_, on)| Some(*on) == self.tls_resumption) {
+            out.text("tls_resumption", word);
         }
         if target.shares_connections() {
             out.whole("streams", u64::from(self.streams));
@@ -116,6 +122,7 @@ struct Rest {
     warm_up: Duration,
     drain: Duration,
     connection: ConnectionLife,
+    tls_resumption: Option<bool>,
     max_waiting: Option<u64>,
     threads: Option<u32>,
     pacing: Pacing,

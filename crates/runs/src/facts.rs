@@ -47,6 +47,7 @@ pub(crate) fn of_end(end: &End) -> Vec<(&'static str, String)> {
         ("warnings", json(&end.warnings)),
     ];
     facts.extend(end.measured_ns.map(|ns| ("measured_ns", ns.to_string())));
+    facts.extend(end.tls.map(|tls| ("tls", json(&tls))));
     facts.extend(end.max_rss_bytes.map(|bytes| ("max_rss_bytes", bytes.to_string())));
     facts.extend(end.max_rate_per_s.map(|rate| ("max_rate_per_s", rate.to_string())));
     facts
@@ -131,6 +132,7 @@ impl Facts {
             max_rate_per_s: self.optional("max_rate_per_s")?,
             invalid_because: self.json("invalid_because")?,
             warnings: self.json("warnings")?,
+            tls: self.0.contains_key("tls").then(|| self.json("tls")).transpose()?,
         }))
     }
 }

@@ -41,6 +41,9 @@ pub(crate) const PLAN: &str = "plan.toml";
 /// The folder for everything else a run makes.
 pub(crate) const ARTIFACTS: &str = "artifacts";
 
+/// Why a second cannot be stored, where there is no file any more.
+const REMOVED: &str = "it is not there any more: somebody has removed or moved the run's folder";
+
 /// A file that is only ever appended to. A write that fails is undone, so that what follows it
 /// does not stand behind half of it.
 struct Appended {
@@ -126,6 +129,7 @@ impl Store {
         lines: &str,
         rows: impl FnOnce(&Connection, &Statements) -> rusqlite::Result<()>,
     ) -> Result<(), SinkError> {
+        self.are_there(what)?;
         let before = self.log.len;
         self.log.append(what, lines.as_bytes())?;
         self.transaction(rows).map_err(|source| {
@@ -133,6 +137,18 @@ impl Store {
             self.log.undo();
             SinkError { what: what.to_owned(), path: self.path.clone(), source: cause(source) }
         })
+    }
+
+    /// Writing goes on without an error where the files have been removed: into nothing.
+    fn are_there(&self, what: &str) -> Result<(), SinkError> {
+        for path in [&self.path, &self.log.path] {
+            if let Err(error) = fs::metadata(path) {
+                let gone = error.kind() == std::io::ErrorKind::NotFound;
+                let source = if gone { REMOVED.into() } else { error.into() };
+                return Err(SinkError { what: what.to_owned(), path: path.clone(), source });
+            }
+        }
+        Ok(())
     }
 
     fn transaction(

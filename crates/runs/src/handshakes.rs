@@ -1,5 +1,7 @@
-//! The round trips of single handshakes in a stretch of a run: as many as there is room for, so
-//! that recording one allocates nothing.
+//! Handshakes in a stretch of a run: the round trips of single ones of TCP, as many as there is room
+//! for, so that recording one allocates nothing; and how many of TLS there were, of which kind.
+
+use serde::{Deserialize, Serialize};
 
 /// So many are kept of a stretch; the mean of all is [`crate::Interval::rtt_ns`].
 const MOST: usize = 16;
@@ -35,6 +37,33 @@ impl Handshakes {
     #[must_use]
     pub fn all(&self) -> &[u64] {
         self.ns.get(..self.count).unwrap_or_default()
+    }
+}
+
+/// TLS handshakes by kind. A resumed one goes on with the session of a connection before: it costs
+/// the server far less, and no certificate is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TlsHandshakes {
+    /// With a new session.
+    pub full: u64,
+    /// With the session of a connection before.
+    pub resumed: u64,
+}
+
+impl TlsHandshakes {
+    /// Counts one.
+    pub fn count(&mut self, resumed: bool) {
+        if resumed {
+            self.resumed += 1;
+        } else {
+            self.full += 1;
+        }
+    }
+
+    /// Adds those of another stretch.
+    pub fn add(&mut self, other: &Self) {
+        self.full += other.full;
+        self.resumed += other.resumed;
     }
 }
 

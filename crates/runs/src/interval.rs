@@ -11,7 +11,7 @@
 //! Adding intervals is exact: histograms merge bucket by bucket, counters add.
 
 use crate::LocalCause;
-use crate::handshakes::Handshakes;
+use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::reasons::Reasons;
 use plimsoll_stats::Histogram;
 
@@ -333,6 +333,8 @@ pub struct Interval {
     pub opened: u64,
     /// Requests that crossed the close of a reused connection, and went again.
     pub stale: u64,
+    /// TLS handshakes that were completed in it; not stored.
+    pub tls: TlsHandshakes,
     /// Connections given up in it on which requests ran out of time and none was ever answered; not
     /// stored.
     pub silent: u64,
@@ -398,6 +400,7 @@ impl Interval {
         self.opened += other.opened;
         self.stale += other.stale;
         self.silent += other.silent;
+        self.tls.add(&other.tls);
         self.connect_failed += other.connect_failed;
         self.refusals.add(&other.refusals);
         self.handshakes.add(&other.handshakes);
@@ -422,6 +425,7 @@ impl Interval {
         self.opened = 0;
         self.stale = 0;
         self.silent = 0;
+        self.tls = TlsHandshakes::default();
         self.connect_failed = 0;
         self.refusals.clear();
         self.rtt_ns = 0;

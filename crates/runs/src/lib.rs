@@ -50,7 +50,7 @@ mod validity;
 
 pub use error::RunError;
 pub use folder::RunWriter;
-pub use handshakes::Handshakes;
+pub use handshakes::{Handshakes, TlsHandshakes};
 pub use interval::{Blame, Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
 pub use local::LocalCause;
 pub use meta::{End, Ended, HostSample, RunMeta, World};

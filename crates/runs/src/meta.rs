@@ -1,6 +1,7 @@
 //! What is known of a run before it starts, what is learnt when it ends, and what the host adds
 //! each second.
 
+use crate::TlsHandshakes;
 use plimsoll_stats::Histogram;
 
 use crate::summary::StoreWorkload;
@@ -152,6 +153,8 @@ pub struct End {
     pub invalid_because: Vec<String>,
     /// Caveats for the reader, one plain sentence each.
     pub warnings: Vec<String>,
+    /// TLS handshakes of the whole run; `None` where TLS was not spoken.
+    pub tls: Option<TlsHandshakes>,
 }
 
 impl End {
@@ -167,6 +170,7 @@ impl End {
             max_rate_per_s: None,
             invalid_because: Vec::new(),
             warnings: Vec::new(),
+            tls: None,
         }
     }
 }

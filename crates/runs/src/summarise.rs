@@ -61,6 +61,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let mut counters = run.total(Phase::Measured)?;
     let mut warnings = warnings(run, &log, &span)?;
     warnings.extend(refused(&seconds_of.connections, &run.refusals()?));
+    warnings.extend(redirected(&counters));
     settle(&mut counters, ended, &mut warnings);
 
     let response = log.measured(Tag::Response);
@@ -183,7 +184,8 @@ impl Seconds {
             |row| {
                 let [opened, peak, stale, failed] =
                     [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?].map(uint);
-                Ok(Connections { opened, peak, stale, failed })
+                let tls = run.end().and_then(|end| end.tls);
+                Ok(Connections { opened, peak, stale, failed, tls })
             },
         )?;
         let busy_share = run.query(
@@ -302,6 +304,21 @@ fn refused(connections: &Connections, causes: &[Cause]) -> Option<String> {
         "{failed} of {tried} attempts to connect failed, and at most {peak} connections were open \
          at once{causes}"
     ))
+}
+
+/// What is to be said where every answer sends the client elsewhere, and none was expected to.
+fn redirected(counters: &Counters) -> Option<String> {
+    let sends_on = |code: &u16| matches!(code, 300..=303 | 307 | 308);
+    let codes: Vec<u16> = counters.status.iter().map(|(code, _)| *code).collect();
+    let all = !codes.is_empty() && codes.iter().all(sends_on) && counters.succeeded == 0;
+    all.then(|| {
+        let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
+        format!(
+            "every answer was {}: redirects are not followed; ask for where they lead, or say by \
+             --ok that they are what you expect",
+            codes.join(" or ")
+        )
+    })
 }
 
 fn steal(run: &Run, span: &Range<u64>) -> Result<Option<f64>, RunError> {

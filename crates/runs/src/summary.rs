@@ -6,6 +6,7 @@
 //! [`Summary::warm_up`] has the few of the warm-up. How each figure comes about is stated in
 //! [`crate::summarise`].
 
+use crate::TlsHandshakes;
 use std::collections::BTreeMap;
 
 use crate::Reason;
@@ -169,13 +170,16 @@ pub struct Bytes {
 pub struct Connections {
     /// Opened.
     pub opened: u64,
-    /// Most that were usable at the end of a second.
+    /// The greatest number that were open at any moment.
     pub peak: u64,
-    /// Reused and found closed; their request went again on a new one.
+    /// Requests that crossed the close of a reused connection, and went again.
     pub stale: u64,
     /// Attempts to open one that failed, whether or not a request failed with them.
     #[serde(default)]
     pub failed: u64,
+    /// TLS handshakes; `None` where TLS was not spoken, and where the run was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsHandshakes>,
 }
 
 /// A cause of failures.

@@ -78,7 +78,9 @@ pub fn probe(
     let mean_s = sending.probes as f64 / sending.rate_per_s;
     let length_ns = nanoseconds(MARGIN * mean_s + MARGIN_S);
     let schedule = Schedule::constant(sending.rate_per_s, length_ns)?;
-    let mut session = Session::start(&config, &Load::Open { limit: Some(sending.probes) })?;
+    let load = Load::Open { limit: Some(sending.probes) };
+    let stopped = || listener.wish() != Wish::Continue;
+    let mut session = Session::start_unless(&config, &load, stopped)?;
     plimsoll_load::sys::give_way();
     session.offer(0, &Times::Schedule(Arc::new(schedule), Arrivals::Poisson));
     session.end_at(length_ns.min(nanoseconds(sending.seconds)));

@@ -103,9 +103,14 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         show_count(summary.connections.peak),
         match summary.connections.stale {
             0 => String::new(),
-            stale => format!(" ({} found stale and replaced)", show_count(stale)),
+            1 => " (1 request crossed a close and went again)".to_owned(),
+            stale => format!(" ({} requests crossed a close and went again)", show_count(stale)),
         }
     );
+    if let Some(tls) = &summary.connections.tls {
+        let (full, resumed) = (show_count(tls.full), show_count(tls.resumed));
+        let _ = writeln!(out, "  {:<14}{full} full handshakes, {resumed} resumed", "TLS");
+    }
 }
 
 /// The causes of failures, a line each.

@@ -1,14 +1,25 @@
-//! Where connections go: the plan's own addresses first, then the system's resolver, once.
+//! Where connections go: the plan's own addresses first, then the system's resolver, once. Of several
+//! addresses of a name it is the first that lets itself be connected to.
 
 use crate::error::ExperimentError;
 use plimsoll_load::Endpoint;
 use plimsoll_plan::Target;
 use plimsoll_workload::request::Url;
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
-/// The endpoint of a URL.
-pub(super) fn resolve(target: &Target, url: &Url) -> Result<Endpoint, ExperimentError> {
+/// How long one address of several may take to be connected to.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The endpoint of a URL. With `ask`, of a name's several addresses one that answers; `notes` hears
+/// of those that did not.
+pub(super) fn resolve(
+    target: &Target,
+    url: &Url,
+    ask: bool,
+    notes: &mut Vec<String>,
+) -> Result<Endpoint, ExperimentError> {
     if let Some(path) = &url.unix {
         return Ok(Endpoint::Unix(path.clone()));
     }
@@ -25,6 +36,53 @@ pub(super) fn resolve(target: &Target, url: &Url) -> Result<Endpoint, Experiment
     // One address for all connections, so that a run has one target: IPv4 first, as `localhost`
     // servers listen there more often than on both.
     found.sort_by_key(SocketAddr::is_ipv6);
-    let first = found.first().copied();
-    first.map(Endpoint::Tcp).ok_or_else(|| error(io::ErrorKind::NotFound.into()))
+    found.dedup();
+    let first = found.first().copied().ok_or_else(|| error(io::ErrorKind::NotFound.into()))?;
+    let chosen = if ask { answering(&url.host, &found, notes) } else { None };
+    Ok(Endpoint::Tcp(chosen.unwrap_or(first)))
+}
+
+/// The first of several addresses that can be connected to; `None` where it does not matter, or none
+/// can be.
+fn answering(host: &str, found: &[SocketAddr], notes: &mut Vec<String>) -> Option<SocketAddr> {
+    if found.len() < 2 {
+        return None;
+    }
+    let mut silent = Vec::new();
+    for address in found {
+        match TcpStream::connect_timeout(address, PATIENCE) {
+            Ok(_) if silent.is_empty() => return Some(*address),
+            Ok(_) => {
+                let silent = silent.join(", ");
+                notes.push(format!(
+                    "{host}: the load goes to {address}, as {silent} did not answer"
+                ));
+                return Some(*address);
+            }
+            Err(error) => silent.push(format!("{address} ({error})")),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn of_several_addresses_one_that_answers_is_taken_and_told() {
+        let (dead, living) = (TcpListener::bind("127.0.0.1:0"), TcpListener::bind("127.0.0.1:0"));
+        let living = living.as_ref().ok().and_then(|one| one.local_addr().ok()).expect("a port");
+        // Nobody listens there any more.
+        let dead = dead.ok().and_then(|one| one.local_addr().ok()).expect("a port");
+        let mut notes = Vec::new();
+        assert_eq!(answering("h", &[living, dead], &mut notes), Some(living));
+        assert!(notes.is_empty(), "{notes:?}");
+        assert_eq!(answering("h", &[dead, living], &mut notes), Some(living));
+        let told = format!("h: the load goes to {living}, as {dead} (");
+        assert!(notes[0].starts_with(&told), "{notes:?}");
+        assert_eq!(answering("h", &[dead, dead], &mut notes), None);
+        assert_eq!(answering("h", &[dead], &mut notes), None, "the engine's affair");
+    }
 }

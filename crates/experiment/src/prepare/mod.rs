@@ -21,6 +21,7 @@ use std::time::Duration;
 pub use offer::peak;
 pub(crate) use offer::schedule;
 pub use threads::Cores;
+pub use tls::CertificateEnd;
 
 /// A plan, ready to be executed.
 pub struct Prepared {
@@ -38,6 +39,8 @@ pub struct Prepared {
     pub workload: Option<StoreWorkload>,
     /// What a reader should know: drops that were filled, lines that were left out.
     pub notes: Vec<String>,
+    /// Until when the server's certificate is valid.
+    pub certificate: CertificateEnd,
 }
 
 /// What is known of the place where a plan is executed, which libraries do not ask for themselves.
@@ -64,13 +67,17 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let asked = requests::read(plan, place, &mut notes)?;
     let url = asked.requests.list.first().map(|request| request.url.clone());
     let url = url.ok_or(ExperimentError::NoTarget)?;
-    let endpoint = endpoint::resolve(&plan.target, &url)?;
+    let endpoint = endpoint::resolve(&plan.target, &url, ask, &mut notes)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
     let secure = url.scheme == Scheme::Https;
+    let certificate = CertificateEnd::default();
     let store = store::read(plan, &url, place)?;
     let (tls, protocol) = match store::protocol(url.scheme) {
         Some(protocol) => (None, protocol),
-        None => tls::choose(&plan.target, &url, &endpoint, secure && ask)?,
+        None => {
+            let resumes = plan.load.resumes_tls();
+            tls::choose(&plan.target, resumes, &url, &endpoint, secure && ask, &certificate)?
+        }
     };
     let warmup_ns = nanoseconds(plan.load.warm_up);
     let peak_per_s = match &offer {
@@ -112,7 +119,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     }
     let duration_ns = offer.duration_ns().saturating_sub(warmup_ns);
     let (subject, workload) = (url.to_string(), store::described(plan));
-    Ok(Prepared { config, offer, warmup_ns, duration_ns, subject, workload, notes })
+    Ok(Prepared { config, offer, warmup_ns, duration_ns, subject, workload, notes, certificate })
 }
 
 /// A span in nanoseconds.

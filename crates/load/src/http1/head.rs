@@ -120,6 +120,7 @@ pub(super) fn culprit(bytes: &[u8]) -> Vec<u8> {
                 };
                 at = folded.map_or(bytes.len(), |(_, end)| end);
                 let place = format!("line {number} of the answer's head was not understood: ");
+                number += memchr::memchr_iter(b'\n', &bytes[next..at]).count();
                 (!understood).then_some(place)
             }
         };
@@ -127,7 +128,7 @@ pub(super) fn culprit(bytes: &[u8]) -> Vec<u8> {
             return [why.as_bytes(), &quoted(line)].concat();
         }
     }
-    if bytes.len() - at > MAX_HEAD / 2 || bytes.len() > MAX_HEAD {
+    if number > 0 || at == bytes.len() || bytes.len() > MAX_HEAD / 2 {
         return format!("the answer's head is longer than {MAX_HEAD} bytes").into_bytes();
     }
     [b"not a status line of HTTP/1.x: ", &quoted(&bytes[at..])[..]].concat()

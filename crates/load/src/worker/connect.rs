@@ -40,7 +40,9 @@ impl<D: Driver> Worker<D> {
         let least = self.connections.len();
         let pending = (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize;
         let (mut next, mut tries) = (0, 0);
-        while self.open as usize + self.failures < least {
+        let told = &self.line.shared.clone().commands[self.line.share.index as usize];
+        // Told something so early, it can only be to end.
+        while self.open as usize + self.failures < least && !told.load(Ordering::Acquire) {
             while next < least && self.opening.len() < pending && tries < least {
                 self.begin_to_open(u32::try_from(next).unwrap_or(u32::MAX));
                 next += 1;

@@ -200,6 +200,8 @@ impl<D: Driver> Worker<D> {
         self.plain.clear();
         let decrypted = connection.decrypt(&self.buffer[..n], &mut self.plain)?;
         if decrypted.completed {
+            let resumed = connection.is_resumed();
+            self.recorder.interval().tls.count(resumed);
             self.greet(at);
         }
         let connection = &mut self.connections[at as usize];

@@ -157,7 +157,11 @@ fn rest() -> impl Strategy<Value = Vec<(String, String)>> {
         maybe("load.warm_up", duration()),
         maybe("load.drain", duration()),
         maybe("load.connections", prop_oneof![number(1, 9999), Just("64..2k".to_owned())]),
-        maybe("load.connection", words(&["keep-alive", "per-request"])),
+        (
+            maybe("load.connection", words(&["keep-alive", "per-request"])),
+            maybe("load.tls_resumption", words(&["off", "on"])),
+        )
+            .prop_map(|(life, tls)| [life, tls].concat()),
         maybe("load.timeout", duration()),
         maybe("load.max_waiting", prop_oneof![number(0, 9999), Just(u64::MAX.to_string())]),
         (

@@ -1,31 +1,40 @@
 //! TLS: which certificates are trusted, which name is asked for, which protocol is agreed on (ALPN,
-//! RFC 7301).
+//! RFC 7301), whether sessions are resumed.
+
+mod certificate;
+mod verify;
+
+pub use verify::CertificateEnd;
 
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls};
 use plimsoll_plan::{Http, Target};
 use plimsoll_workload::request::{Scheme, Url};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
+use verify::Verifier;
 
 /// How long the target may take to agree on a protocol.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The TLS settings of a target and the driver to speak with; with `ask`, `http = "auto"` is
-/// settled by one handshake, otherwise HTTP/1.1 is assumed.
+/// settled by one handshake, otherwise HTTP/1.1 is assumed. `end` hears of the server's
+/// certificate.
 pub(super) fn choose(
     target: &Target,
+    resumes: bool,
     url: &Url,
     endpoint: &Endpoint,
     ask: bool,
+    end: &CertificateEnd,
 ) -> Result<(Option<Tls>, Protocol), ExperimentError> {
     if url.scheme == Scheme::Http {
         let protocol = if target.http == Http::Two { Protocol::Http2 } else { Protocol::Http1 };
@@ -40,7 +49,7 @@ pub(super) fn choose(
     let name = target.sni.clone().unwrap_or_else(|| url.host.clone());
     let name = ServerName::try_from(name.clone())
         .map_err(|error| ExperimentError::Tls(format!("use `{name}` as a server name: {error}")))?;
-    let mut config = config(target)?;
+    let mut config = config(target, resumes, end.clone())?;
     config.alpn_protocols = offered.iter().map(|protocol| protocol.to_vec()).collect();
     let protocol = match target.http {
         Http::One => Protocol::Http1,
@@ -55,29 +64,50 @@ pub(super) fn choose(
     Ok((Some(Tls { config: Arc::new(config), name }), protocol))
 }
 
-fn config(target: &Target) -> Result<ClientConfig, ExperimentError> {
+fn config(
+    target: &Target,
+    resumes: bool,
+    end: CertificateEnd,
+) -> Result<ClientConfig, ExperimentError> {
     let tls = |error: rustls::Error| ExperimentError::Tls(error.to_string());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
+    let verifier = verifier(target, provider.clone(), end)?;
+    let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(tls)?;
+        .map_err(tls)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    if !resumes {
+        config.resumption = Resumption::disabled();
+    }
+    Ok(config)
+}
+
+fn verifier(
+    target: &Target,
+    provider: Arc<CryptoProvider>,
+    end: CertificateEnd,
+) -> Result<Verifier, ExperimentError> {
     if target.insecure {
-        let any = Arc::new(AnyCertificate(provider));
-        return Ok(builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth());
+        return Ok(Verifier::of_any(provider, end));
     }
     let mut roots = RootCertStore::empty();
+    let mut trusted = Vec::new();
     match &target.ca {
         Some(path) => {
-            let unreadable = |error| {
-                ExperimentError::Tls(format!("read certificates from {}: {error}", path.display()))
+            let unreadable = |why: &dyn std::fmt::Display| {
+                ExperimentError::Tls(format!("read certificates from {}: {why}", path.display()))
             };
-            let certificates = CertificateDer::pem_file_iter(path).map_err(unreadable)?;
+            let certificates =
+                CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))?;
             for certificate in certificates {
-                roots.add(certificate.map_err(unreadable)?).map_err(tls)?;
+                let certificate = certificate.map_err(|error| unreadable(&error))?;
+                roots.add(certificate.clone()).map_err(|error| unreadable(&error))?;
+                trusted.push(certificate);
             }
             if roots.is_empty() {
-                let text = format!("read certificates from {}: there is none", path.display());
-                return Err(ExperimentError::Tls(text));
+                return Err(unreadable(&"there is none"));
             }
         }
         None => {
@@ -90,7 +120,8 @@ fn config(target: &Target) -> Result<ClientConfig, ExperimentError> {
             }
         }
     }
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    Verifier::of_roots(roots, trusted, provider, end)
+        .map_err(|error| ExperimentError::Tls(error.to_string()))
 }
 
 /// Makes one handshake and returns the protocol that was agreed on: HTTP/1.1 where none was.
@@ -129,45 +160,4 @@ fn shake_hands(
     // The answer is known; how the connection ends does not matter.
     let _ = client.complete_io(&mut socket);
     Ok(agreed)
-}
-
-/// Accepts any certificate, for `target.insecure`; signatures are still checked.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

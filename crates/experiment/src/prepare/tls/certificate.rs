@@ -1,0 +1,129 @@
+//! How long a certificate is valid (RFC 5280, section 4.1.2.5).
+//!
+//! Only as much of DER is read as leads there; what does not fit is no certificate, and nothing is
+//! kept of it.
+
+use std::time::Duration;
+
+/// From when to when, in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Validity {
+    pub(super) from: i64,
+    pub(super) to: i64,
+}
+
+const SEQUENCE: u8 = 0x30;
+const VERSION: u8 = 0xa0;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
+
+impl Validity {
+    /// That of a certificate; `None` where it cannot be read.
+    pub(super) fn of(der: &[u8]) -> Option<Self> {
+        let (certificate, _) = expect(der, SEQUENCE)?;
+        let (mut rest, _) = expect(certificate, SEQUENCE)?;
+        if rest.first() == Some(&VERSION) {
+            (_, _, rest) = element(rest)?;
+        }
+        // Serial number, algorithm, issuer.
+        for _ in 0..3 {
+            (_, _, rest) = element(rest)?;
+        }
+        let (validity, _) = expect(rest, SEQUENCE)?;
+        let (from_tag, from, rest) = element(validity)?;
+        let (to_tag, to, _) = element(rest)?;
+        Some(Self { from: seconds(from_tag, from)?, to: seconds(to_tag, to)? })
+    }
+
+    /// Whether it is valid so long after 1970.
+    pub(super) fn holds(self, since_1970: Duration) -> bool {
+        i64::try_from(since_1970.as_secs()).is_ok_and(|now| (self.from..=self.to).contains(&now))
+    }
+}
+
+/// The contents of the first element, which has this tag, and what follows it.
+fn expect(der: &[u8], wanted: u8) -> Option<(&[u8], &[u8])> {
+    let (tag, contents, rest) = element(der)?;
+    (tag == wanted).then_some((contents, rest))
+}
+
+/// Tag and contents of the first element, and what follows it.
+fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let [tag, first, rest @ ..] = der else { return None };
+    let (len, rest) = match first {
+        0..=0x7f => (usize::from(*first), rest),
+        0x81..=0x84 => {
+            let (bytes, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            (bytes.iter().fold(0, |len, byte| len << 8 | usize::from(*byte)), rest)
+        }
+        _ => return None,
+    };
+    let (contents, rest) = rest.split_at_checked(len)?;
+    Some((*tag, contents, rest))
+}
+
+/// `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`.
+fn seconds(tag: u8, text: &[u8]) -> Option<i64> {
+    let digits = text.strip_suffix(b"Z")?;
+    let two = |at: usize| {
+        let [a @ b'0'..=b'9', b @ b'0'..=b'9'] = *digits.get(at..at + 2)? else { return None };
+        Some(i64::from(a - b'0') * 10 + i64::from(b - b'0'))
+    };
+    let (year, at) = match tag {
+        UTC_TIME => (two(0).map(|year| year + if year < 50 { 2000 } else { 1900 })?, 2),
+        GENERALIZED_TIME => (two(0)? * 100 + two(2)?, 4),
+        _ => return None,
+    };
+    let [month, day, hour, minute, second] = [0, 2, 4, 6, 8].map(|more| two(at + more));
+    let days = days_since_1970(year, month?, day?)?;
+    let fits = digits.len() == at + 10 && hour? < 24 && minute? < 60 && second? <= 60;
+    fits.then_some(((days * 24 + hour?) * 60 + minute?) * 60 + second?)
+}
+
+/// Days from 1970-01-01 to a day of the Gregorian calendar.
+fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Years begin in March, so that the leap day is a year's last.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    Some(year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_since_1970() {
+        let utc = |text: &str| seconds(UTC_TIME, text.as_bytes());
+        assert_eq!(utc("700101000000Z"), Some(0));
+        assert_eq!(utc("261125201635Z"), Some(1_795_637_795));
+        assert_eq!(utc("000229120000Z"), Some(951_825_600));
+        assert_eq!(utc("491231235959Z"), Some(2_524_607_999));
+        assert_eq!(seconds(GENERALIZED_TIME, b"20500101000000Z"), Some(2_524_608_000));
+        assert_eq!(seconds(GENERALIZED_TIME, b"99991231235959Z"), Some(253_402_300_799));
+        for wrong in ["", "Z", "7001010000Z", "70010100000aZ", "701301000000Z", "700101000000"] {
+            assert_eq!(utc(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn whatever_bytes_come_reading_ends() {
+        let der = [
+            &b"\x30\x30\x30\x2e\xa0\x03\x02\x01\x02\x02\x01\x07\x30\x00\x30\x00\x30\x1e\x17\x0d"[..],
+            b"700101000000Z\x17\x0d261125201635Z",
+        ]
+        .concat();
+        assert_eq!(Validity::of(&der), Some(Validity { from: 0, to: 1_795_637_795 }));
+        for at in 0..der.len() {
+            assert_eq!(Validity::of(&der[..at]), None);
+            for bit in 0..8 {
+                let mut wrong = der.clone();
+                wrong[at] ^= 1 << bit;
+                let _ = Validity::of(&wrong);
+            }
+        }
+    }
+}
