@@ -57,7 +57,7 @@ fn measure(
         cpu_s = (cpu_seconds()? - cpu_start).min(cpu_s);
         resident = peak_mb()?.max(resident);
         assert_eq!((log.format, log.requests, log.unreadable), (format, lines, 0));
-        (urls, other) = (log.urls.len(), log.other);
+        (urls, other) = (log.urls.len(), log.left_out.beyond);
     }
     let mb = bytes as f64 / 1e6;
     let kind = if gzip { "gzip" } else { "plain" };

@@ -7,6 +7,7 @@
 pub mod access_log;
 pub mod arrivals;
 pub mod distribution;
+mod gzip;
 pub mod objects;
 pub mod profile;
 pub mod random;

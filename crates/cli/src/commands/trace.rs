@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use plimsoll_units::{count, duration, show_count, show_duration, show_rate};
 use plimsoll_workload::access_log::{Format, ImportOptions, ImportedLog, import};
 use plimsoll_workload::trace::{Trace, TraceOptions};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,8 @@ pub(crate) fn run(command: &TraceCommand) -> Result<Exit> {
                 .transpose()?;
             let max_urls = usize::try_from(max).unwrap_or(usize::MAX);
             let imported = import(log, &ImportOptions { format, max_urls })?;
-            from_log(&imported, output.as_ref(), urls.as_ref(), *json)
+            let remarks = remarks(&imported, urls.is_some());
+            from_log(&imported, output.as_ref(), urls.as_ref(), *json, &remarks)
         }
         TraceCommand::Info { trace, counts_per, json } => info(trace, counts_per.as_ref(), *json),
     }
@@ -37,6 +39,7 @@ fn from_log(
     output: Option<&PathBuf>,
     urls: Option<&PathBuf>,
     json: bool,
+    remarks: &[String],
 ) -> Result<Exit> {
     if let Some(path) = output {
         write(path, |out| log.write_trace_csv(out))?;
@@ -52,13 +55,20 @@ fn from_log(
     if json {
         let value = serde_json::json!({
             "schema": 1,
-            "warnings": [],
+            "warnings": remarks,
             "format": log.format.name(),
             "lines": log.lines,
             "requests": log.requests,
             "unreadable": log.unreadable,
+            "empty": log.empty,
             "urls": log.urls.len(),
-            "other": log.other,
+            "left_out": {
+                "methods": log.left_out.methods().collect::<BTreeMap<_, _>>(),
+                "other_methods": log.left_out.other_methods,
+                "without_method": log.left_out.without_method,
+                "without_url": log.left_out.without_url,
+            },
+            "other": log.left_out.beyond,
             "duration_s": log.seconds.span_s(),
         });
         print(&format!("{value:#}\n"))?;
@@ -72,19 +82,33 @@ fn from_log(
         show_duration(log.seconds.span_s() * 1_000_000_000),
         show_count(log.urls.len() as u64),
     ));
-    if log.other > 0 {
-        say(&format!(
-            "note: {} requests of URLs beyond --max-urls are counted as other",
-            show_count(log.other)
-        ));
+    for remark in remarks {
+        say(&format!("note: {remark}"));
     }
     if log.unreadable > 0 {
-        say(&format!("note: {} lines cannot be read, the first:", show_count(log.unreadable)));
+        say("the first lines that cannot be read:");
         for line in &log.examples {
             say(&format!("  line {}: {} ({})", line.line, line.text, line.why));
         }
     }
     Ok(Exit::Held)
+}
+
+/// What a reader of the trace and the list must know, a sentence each.
+fn remarks(log: &ImportedLog, has_list: bool) -> Vec<String> {
+    let mut remarks: Vec<String> = log.damage.iter().cloned().collect();
+    if log.unreadable > 0 {
+        remarks.push(format!("{} lines cannot be read", show_count(log.unreadable)));
+    }
+    let reasons = log.left_out.reasons();
+    if !reasons.is_empty() {
+        let what = "left out of the URLs, which are asked for by GET";
+        remarks.push(format!("{what}: {}", reasons.join(", ")));
+    }
+    if has_list && log.urls.is_empty() {
+        remarks.push("the list of URLs is empty".to_owned());
+    }
+    remarks
 }
 
 fn write(

@@ -4,6 +4,7 @@
 use super::Place;
 use crate::error::ExperimentError;
 use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
+use plimsoll_units::show_count;
 use plimsoll_workload::access_log::{Replay, ReplayOptions};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{
@@ -87,15 +88,16 @@ fn read_log(
         other_servers: false,
     };
     let log = Replay::open(&replay.file, &options)?;
-    if log.left_out() + log.unreadable() > 0 {
-        notes.push(format!(
-            "{}: {} requests are replayed, {} left out, {} lines cannot be read",
-            replay.file.display(),
-            log.total(),
-            log.left_out(),
-            log.unreadable()
-        ));
+    let mut rest = log.left_out().reasons();
+    if log.unreadable() > 0 {
+        rest.push(format!("{} lines that cannot be read", show_count(log.unreadable())));
     }
+    let file = replay.file.display();
+    if !rest.is_empty() {
+        let (total, rest) = (show_count(log.total()), rest.join(", "));
+        notes.push(format!("{file}: {total} requests are replayed; left out: {rest}"));
+    }
+    notes.extend(log.damage().map(|damage| format!("{file}: {damage}")));
     let (mut sequence, mut times) = (Vec::new(), Vec::new());
     for request in log.due(Share { index: 0, of: 1 })? {
         let request = request?;

@@ -4,11 +4,12 @@
 //! `192.0.2.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326`
 //!
 //! Read are the time, in brackets (also in ISO 8601), and the request, in quotes. What precedes
-//! the time may be anything, a virtual host included. Quotes within the request are escaped by
-//! today's servers; where an old one left them bare, the quote that a status follows closes it.
+//! the time may be anything, a virtual host included; between time and request other fields may
+//! stand, in quotes too. Quotes within the request are escaped by today's servers; where an old one
+//! left them bare, the quote that a status follows closes it.
 
 use super::date::{self, CLF_BYTES, LastDate, Moment};
-use super::entry::{Entry, Why, split_request};
+use super::entry::{Entry, Why, is_target, split_request};
 
 /// How many `[` are looked at for the one that opens the time: user names may hold some.
 const MAX_BRACKETS: usize = 8;
@@ -20,9 +21,9 @@ pub(super) fn parse<'a>(line: &'a [u8], last: &mut LastDate) -> Result<Entry<'a>
     let (moment, rest) = time(line, last).ok_or("no time such as [10/Oct/2000:13:55:36 -0700]")?;
     let Some(open) = memchr::memchr(b'"', rest) else { return Err("no request in quotes") };
     let inner = &rest[open + 1..];
-    let close = closing_quote(inner).ok_or("a request without a closing quote and a status")?;
-    let (method, target) = split_request(&inner[..close]);
-    Ok(Entry { moment, method, target, escaped: true, rest: &inner[close + 1..] })
+    let (request, rest) = request(inner).ok_or("a request without a closing quote and a status")?;
+    let (method, target) = split_request(request);
+    Ok(Entry { moment, method, target, escaped: true, rest })
 }
 
 /// The time in brackets, and what follows it.
@@ -45,12 +46,48 @@ fn time<'a>(line: &'a [u8], last: &mut LastDate) -> Option<(Moment, &'a [u8])> {
     None
 }
 
-/// Where the request ends: at a quote that is not escaped and that a status (or `-`) follows.
-fn closing_quote(inner: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'"', inner).take(MAX_QUOTES).find(|&at| {
+/// The request, and what follows its closing quote; `inner` begins after the first quote.
+///
+/// A quote that is not escaped and that a status (or `-`) follows closes the request. One that
+/// does not, after what is no request, closes another field: the next quote opens the next one.
+fn request(inner: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut start = 0;
+    let mut opens = false;
+    for at in memchr::memchr_iter(b'"', inner).take(MAX_QUOTES) {
         let slashes = inner[..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
-        slashes % 2 == 0 && matches!(inner[at + 1..], [b' ', b'0'..=b'9' | b'-', ..])
-    })
+        if slashes % 2 == 1 {
+            continue;
+        }
+        if opens {
+            (start, opens) = (at + 1, false);
+            continue;
+        }
+        let (field, after) = (&inner[start..at], &inner[at + 1..]);
+        let is_request = is_request(field);
+        if is_status_next(after, is_request) {
+            return Some((field, after));
+        }
+        opens = !is_request && after.first() == Some(&b' ');
+    }
+    None
+}
+
+/// Whether a field asks for something.
+fn is_request(field: &[u8]) -> bool {
+    let (method, target) = split_request(field);
+    is_target(target) || matches!(method, b"CONNECT" | b"OPTIONS")
+}
+
+/// Whether a status comes next: three digits, or `-`. After what is no request, a `-` with a field
+/// in quotes behind it is another field.
+fn is_status_next(after: &[u8], is_request: bool) -> bool {
+    match after {
+        [b' ', b'-', rest @ ..] => is_request || !rest.starts_with(b" \""),
+        [b' ', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', rest @ ..] => {
+            !matches!(rest.first(), Some(byte) if byte.is_ascii_alphanumeric() || *byte == b'.')
+        }
+        _ => false,
+    }
 }
 
 /// Whether a line has what Combined adds: after the request two more texts in quotes.
@@ -97,6 +134,27 @@ mod tests {
         assert_eq!(line("GET /a\"b\" HTTP/1.1"), pair("GET", "/a\"b\""));
         assert_eq!(line("GET /a\\\\"), pair("GET", "/a\\\\"));
         assert_eq!(line("\\x16\\x03\\x01"), pair("", ""));
+    }
+
+    #[test]
+    fn fields_before_the_request_are_passed_over() {
+        let expected = Ok((971_211_336, "GET".to_owned(), "/a".to_owned()));
+        let time = "h - - [10/Oct/2000:13:55:36 -0700]";
+        for before in [
+            "\"shop.example\"",
+            "\"shop.example\" \"-\"",
+            "\"shop.example\" -",
+            "\"shop.example\" 0.003",
+            "\"shop.example\" upstream",
+            "\"a \\\" b\" \"some more text\"",
+            "192.0.2.1 \"\"",
+        ] {
+            let line = format!("{time} {before} \"GET /a HTTP/1.1\" 200 10 \"-\" \"UA\"");
+            assert_eq!(parsed(&line), expected, "{line}");
+        }
+        // A user agent that looks like a request is none: the request was closed before it.
+        let line = format!("{time} \"\\x16\\x03\" 400 0 \"-\" \"GET /no HTTP/1.1\" 200");
+        assert_eq!(parsed(&line), Ok((971_211_336, String::new(), String::new())));
     }
 
     #[test]

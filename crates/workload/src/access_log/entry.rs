@@ -6,7 +6,7 @@ use super::date::Moment;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     pub moment: Moment,
-    /// Empty where the line's request is none.
+    /// Empty where the line's request is none, or the line has a target without a method.
     pub method: &'a [u8],
     /// As logged; empty where the line's request is none.
     pub target: &'a [u8],
@@ -25,7 +25,7 @@ pub(super) type Why = &'static str;
 pub(super) fn split_request(line: &[u8]) -> (&[u8], &[u8]) {
     let Some(blank) = memchr::memchr(b' ', line) else { return (&[], &[]) };
     let method = &line[..blank];
-    if method.is_empty() || !method.iter().all(|&byte| is_method_byte(byte)) {
+    if !is_method(method) {
         return (&[], &[]);
     }
     let rest = &line[blank + 1..];
@@ -34,6 +34,11 @@ pub(super) fn split_request(line: &[u8]) -> (&[u8], &[u8]) {
         _ => rest,
     };
     (method, target.trim_ascii())
+}
+
+/// Whether a text may be a method; `-` says that there was none.
+pub(super) fn is_method(text: &[u8]) -> bool {
+    text.iter().all(|&byte| is_method_byte(byte)) && text.iter().any(u8::is_ascii_alphabetic)
 }
 
 /// Letters, `-` and `_`: what methods of RFC 9110 and its extensions are made of.
@@ -49,8 +54,7 @@ pub(super) fn is_method_byte(byte: u8) -> bool {
 /// the `host:port` of CONNECT, the bytes of a TLS handshake sent to a plain port.
 pub(super) fn url_text<'a>(entry: &Entry<'a>, scratch: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let target = entry.target;
-    let first = *target.first()?;
-    if first != b'/' && !is_absolute(target) {
+    if !is_target(target) {
         return None;
     }
     let plain = target.iter().fold(true, |plain, &byte| plain & is_plain(byte));
@@ -60,6 +64,11 @@ pub(super) fn url_text<'a>(entry: &Entry<'a>, scratch: &'a mut Vec<u8>) -> Optio
     scratch.clear();
     encode(target, entry.escaped, scratch);
     Some(scratch)
+}
+
+/// Whether a text begins as what can be asked for does: a path, or a whole URL.
+pub(super) fn is_target(text: &[u8]) -> bool {
+    text.first() == Some(&b'/') || is_absolute(text)
 }
 
 fn is_absolute(target: &[u8]) -> bool {

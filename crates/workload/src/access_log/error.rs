@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use plimsoll_units::ParseError;
 
+use super::left_out::LeftOut;
+
 /// Why a log cannot be used. Single lines that cannot be read are counted instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,10 +22,10 @@ pub enum LogError {
         #[source]
         source: std::io::Error,
     },
-    /// The log breaks off: a read error, or a damaged or unfinished gzip file.
+    /// The log breaks off by a read error, or it is compressed and nothing can be unpacked.
     #[error(
         "read the access log {origin} after line {line}: if it is compressed, it may be damaged or \
-         still being written; unpack what is there with `zcat` and import that"
+         still being written"
     )]
     Read {
         /// The file, or what the caller called it.
@@ -55,8 +57,9 @@ pub enum LogError {
     },
     /// None of the first lines is in a known format, or in the one asked for.
     #[error(
-        "wanted {wanted} in the first lines of {origin}, found `{found}`: give a log in one of \
-         the formats common, combined, squid and json, or name the right one"
+        "wanted {wanted} in the first lines of {origin}, found `{found}`{}: give a log in one of \
+         the formats common, combined, squid and json, or name the right one",
+        named.map(|named| format!(", which looks like {named}, and is not read")).unwrap_or_default()
     )]
     Format {
         /// The file, or what the caller called it.
@@ -65,6 +68,8 @@ pub enum LogError {
         wanted: String,
         /// The first line, cut.
         found: String,
+        /// What it looks like, where that is known.
+        named: Option<&'static str>,
     },
     /// A URL of the log does not go together with the server that is to be asked.
     #[error("use `{url}` of {origin} for a replay: {error}")]
@@ -78,14 +83,15 @@ pub enum LogError {
     },
     /// No line of the log can be replayed.
     #[error(
-        "wanted requests to replay, found none in {origin} ({left_out} lines left out): allow \
-         unsafe methods if it holds others than GET, HEAD and OPTIONS"
+        "wanted requests to replay, found none in {origin}{}: allow unsafe methods if it holds \
+         others than GET, HEAD and OPTIONS",
+        in_brackets(left_out)
     )]
     NothingToReplay {
         /// The file.
         origin: String,
-        /// Readable lines that may not be replayed.
-        left_out: u64,
+        /// Requests that may not be replayed.
+        left_out: Box<LeftOut>,
     },
     /// The file is not the one that was read first.
     #[error("replay {origin}: it has changed since it was first read; replay a copy of it")]
@@ -93,4 +99,9 @@ pub enum LogError {
         /// The file.
         origin: String,
     },
+}
+
+fn in_brackets(left_out: &LeftOut) -> String {
+    let reasons = left_out.reasons().join(", ");
+    if reasons.is_empty() { reasons } else { format!(" (left out: {reasons})") }
 }

@@ -7,6 +7,7 @@ use super::entry::{Entry, Why, url_text};
 use super::error::LogError;
 use super::format::Format;
 use super::input::{self, Input};
+use super::left_out::LeftOut;
 use super::reading::{EXCERPT_BYTES, Log, Step, excerpt};
 use super::seconds::SecondCounts;
 use super::urls::{Refused, UrlCounts};
@@ -20,7 +21,7 @@ const EXAMPLES: usize = 10;
 pub struct ImportOptions {
     /// The format; `None` tells it from the first lines.
     pub format: Option<Format>,
-    /// How many distinct URLs are kept; requests of the rest are counted as other.
+    /// How many distinct URLs are kept; requests of the rest are left out.
     pub max_urls: usize,
 }
 
@@ -43,22 +44,21 @@ pub struct Unreadable {
 
 /// What a log says.
 ///
-/// `lines` = requests + `unreadable` + empty lines; requests = the sum of `seconds` = the sum of
-/// `urls` + `other` + `without_url`.
+/// `lines` = `requests` + `unreadable` + `empty`; `requests` = the sum of `seconds` = the sum of
+/// `urls` + [`LeftOut::total`]. The list of URLs is one to GET, so requests of other methods are
+/// counted in their seconds and left out of the list.
 #[derive(Debug, Clone)]
 pub struct ImportedLog {
     /// The format it was read in.
     pub format: Format,
     /// Requests of every second.
     pub seconds: SecondCounts,
-    /// Distinct URLs with their counts.
+    /// Distinct URLs that were asked for by GET, with their counts.
     pub urls: UrlCounts,
     /// Requests.
     pub requests: u64,
-    /// Requests of URLs beyond [`ImportOptions::max_urls`], or beyond the room for their text.
-    pub other: u64,
-    /// Requests of what is no URL to ask for: `-`, `*`, `host:port`, garbage.
-    pub without_url: u64,
+    /// Requests that are in no URL's count.
+    pub left_out: LeftOut,
     /// Lines in all.
     pub lines: u64,
     /// Lines that are empty.
@@ -67,6 +67,8 @@ pub struct ImportedLog {
     pub unreadable: u64,
     /// The first ten of them.
     pub examples: Vec<Unreadable>,
+    /// What of a compressed log could not be read: a sentence.
+    pub damage: Option<String>,
 }
 
 /// Imports a file.
@@ -112,8 +114,9 @@ fn run(input: Input<'_>, origin: &str, options: &ImportOptions) -> Result<Import
     imported.lines = line;
     refused.join(imported.urls.flush(is_usable));
     imported.urls.sort();
-    imported.other = refused.full;
-    imported.without_url = refused.unusable;
+    imported.left_out.beyond += refused.full;
+    imported.left_out.without_url += refused.unusable;
+    imported.damage = log.damage();
     Ok(imported)
 }
 
@@ -124,12 +127,12 @@ impl ImportedLog {
             seconds: SecondCounts::new(),
             urls: UrlCounts::new(max_urls),
             requests: 0,
-            other: 0,
-            without_url: 0,
+            left_out: LeftOut::default(),
             lines: 0,
             empty: 0,
             unreadable: 0,
             examples: Vec::new(),
+            damage: None,
         }
     }
 
@@ -152,6 +155,10 @@ impl ImportedLog {
             return Refused::default();
         }
         self.requests += 1;
+        if entry.method != b"GET" {
+            self.left_out.method(entry);
+            return Refused::default();
+        }
         match url_text(entry, scratch) {
             Some(url) => self.urls.add_later(url, is_usable),
             None => Refused { full: 0, unusable: 1 },

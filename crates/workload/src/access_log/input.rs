@@ -1,12 +1,12 @@
-//! Opens a log: plain or gzip, told apart by its first bytes.
+//! Opens a log: plain or gzip, told apart by its first bytes. Of a gzip file that is torn or
+//! damaged there is what can be unpacked, and [`Input::damage`] tells.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::error::LogError;
+use crate::gzip::{Gunzip, MAGIC};
 
 /// How much compressed data is read at a time.
 const COMPRESSED_BLOCK: usize = 128 * 1024;
@@ -19,7 +19,38 @@ const OTHERS: [(&[u8], &str, &str); 4] = [
     (b"PK\x03\x04", "zip", "unzip -p"),
 ];
 
-pub(super) type Input<'a> = Box<dyn Read + Send + 'a>;
+/// The bytes of a log, unpacked.
+pub(super) enum Input<'a> {
+    Plain(Box<dyn Read + Send + 'a>),
+    Gzip(Gunzip<BufReader<Box<dyn Read + Send + 'a>>>),
+}
+
+impl Input<'_> {
+    /// Why a compressed log could not be unpacked to its end, once that is reached.
+    pub(super) fn damage(&self) -> Option<&io::Error> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Gzip(gzip) => gzip.damage(),
+        }
+    }
+
+    /// Bytes behind the compressed data that are none, once the end is reached.
+    pub(super) fn passed_over(&self) -> u64 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Gzip(gzip) => gzip.passed_over(),
+        }
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(reader) => reader.read(out),
+            Self::Gzip(gzip) => gzip.read(out),
+        }
+    }
+}
 
 pub(super) fn open(path: &Path) -> Result<Input<'static>, LogError> {
     let failed = |source| LogError::Open { path: path.to_owned(), source };
@@ -44,12 +75,12 @@ pub(super) fn unpacked<'a>(
         let origin = origin.to_owned();
         return Err(LogError::Compression { origin, found, unpack });
     }
-    let gzip = first.starts_with(b"\x1f\x8b");
-    let whole = Cursor::new(first).chain(reader);
-    if gzip {
+    let is_gzip = first.starts_with(&MAGIC);
+    let whole: Box<dyn Read + Send + 'a> = Box::new(Cursor::new(first).chain(reader));
+    Ok(if is_gzip {
         let blocks = BufReader::with_capacity(COMPRESSED_BLOCK, whole);
-        Ok(Box::new(MultiGzDecoder::new(blocks)))
+        Input::Gzip(Gunzip::forgiving(blocks))
     } else {
-        Ok(Box::new(whole))
-    }
+        Input::Plain(whole)
+    })
 }

@@ -1,26 +1,34 @@
 //! JSON lines: one object a line.
 //!
-//! Looked for are members of these names, of which the first that is there counts:
+//! Members of these names are looked for; the first of a row that is there counts:
 //!
 //! - time: `@timestamp`, `timestamp`, `time_iso8601`, `time_local`, `StartUTC`, `ts`, `msec`,
 //!   `start_time`, `datetime`, `date`, `time`; a text (ISO 8601, the Common Log Format's date, or
 //!   seconds) or a number (seconds since 1970, or milli-, micro-, nanoseconds, by its size);
-//! - request line: `request` (`GET /a HTTP/1.1`);
+//! - request line: `request`, where it is one (`GET /a HTTP/1.1`);
 //! - or method: `method`, `request_method`, `http_method`, `RequestMethod`, `requestMethod`,
-//!   `verb`, else GET is assumed;
-//! - and target: `request_uri`, `requestUrl`, `uri`, `url`, `RequestPath`, `path`, `target`.
+//!   `verb`;
+//! - and target: `request_uri`, `requestUrl`, `uri`, `url`, `RequestPath`, `path`, `target`, or
+//!   `request` where it is a path or a URL;
+//! - and query, unless the target has one or is `request_uri` or `requestUrl`, which are whole:
+//!   `args`, `query_string`, `queryString`, `query`, `QueryString`, `RequestQuery`.
 //!
-//! Method and target may also stand within an object `request` or `httpRequest`, as Caddy and
-//! Google's logs have it. Other nested values are skipped, at most [`MAX_DEPTH`] deep.
+//! Method, target and query may also stand within an object `request` or `httpRequest`, as Caddy
+//! and Google's logs have it. Other nested values are skipped, at most [`MAX_DEPTH`] deep. A line
+//! without a method has an empty one: nothing is assumed. A query that is an object or an array
+//! cannot be put together again, so its line has no target.
 //!
 //! The scanner is written by hand: it reads a line once, builds nothing and allocates only for
-//! texts with escapes.
+//! texts with escapes and for queries.
 
 use super::date::{self, Moment};
-use super::entry::{Entry, Why, split_request};
+use super::entry::{Entry, Why, is_method, is_target, split_request};
 
 /// How deep values may be nested: a bit for each level.
 pub(super) const MAX_DEPTH: u32 = 128;
+
+/// The rank from which on targets may lack their query.
+const WITHOUT_QUERY: u8 = 2;
 
 /// What a member's name stands for, and its rank among such names: the least counts.
 fn role(name: &[u8]) -> Option<(Role, u8)> {
@@ -46,11 +54,17 @@ fn role(name: &[u8]) -> Option<(Role, u8)> {
         b"verb" => (Role::Method, 5),
         b"request_uri" => (Role::Target, 0),
         b"requestUrl" => (Role::Target, 1),
-        b"uri" => (Role::Target, 2),
+        b"uri" => (Role::Target, WITHOUT_QUERY),
         b"url" => (Role::Target, 3),
         b"RequestPath" => (Role::Target, 4),
         b"path" => (Role::Target, 5),
         b"target" => (Role::Target, 6),
+        b"args" => (Role::Query, 0),
+        b"query_string" => (Role::Query, 1),
+        b"queryString" => (Role::Query, 2),
+        b"query" => (Role::Query, 3),
+        b"QueryString" => (Role::Query, 4),
+        b"RequestQuery" => (Role::Query, 5),
         _ => return None,
     })
 }
@@ -61,13 +75,22 @@ enum Role {
     Request,
     Method,
     Target,
+    Query,
 }
 
-/// A value of interest: a text between its quotes, or a number.
+/// A text between its quotes.
 #[derive(Clone, Copy)]
 struct Value<'a> {
     text: &'a [u8],
     escapes: bool,
+}
+
+/// A query as it was found.
+#[derive(Clone, Copy)]
+enum Query<'a> {
+    Text(Value<'a>),
+    /// An object or an array that is not empty.
+    Nested,
 }
 
 /// What was found so far, with the rank of its name.
@@ -77,17 +100,21 @@ struct Found<'a> {
     request: Option<Value<'a>>,
     method: Option<(u8, Value<'a>)>,
     target: Option<(u8, Value<'a>)>,
+    query: Option<(u8, Query<'a>)>,
 }
 
-/// Room for texts whose escapes had to be undone.
+/// Room for texts whose escapes had to be undone, and for targets with a query put behind them.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     time: Vec<u8>,
     request: Vec<u8>,
     method: Vec<u8>,
+    target: Vec<u8>,
+    query: Vec<u8>,
 }
 
 pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entry<'a>, Why> {
+    const ESCAPE: Why = "a text with a wrong escape";
     let mut found = Found::default();
     let mut scan = Scan { text: line, at: 0 };
     scan.blanks();
@@ -97,20 +124,44 @@ pub(super) fn parse<'a>(line: &'a [u8], scratch: &'a mut Scratch) -> Result<Entr
         return Err("more than one JSON object");
     }
     let (_, moment) = found.time.ok_or("no member with a time")?;
+    let entry = |method, target| Entry { moment, method, target, escaped: false, rest: &[] };
+    let mut path = None;
     if let Some(request) = found.request {
-        let request = plain(request, &mut scratch.request).ok_or("a text with a wrong escape")?;
+        let request = plain(request, &mut scratch.request).ok_or(ESCAPE)?;
         let (method, target) = split_request(request);
-        return Ok(Entry { moment, method, target, escaped: false, rest: &[] });
-    }
-    let (_, target) = found.target.ok_or("no member with a request or a URL")?;
-    let target = plain(target, &mut scratch.request).ok_or("a text with a wrong escape")?;
-    let method = match found.method {
-        Some((_, method)) => {
-            plain(method, &mut scratch.method).ok_or("a text with a wrong escape")?
+        if is_target(target) || found.target.is_none() && !is_target(request) {
+            return Ok(entry(method, target));
         }
-        None => b"GET",
+        path = is_target(request).then_some(request);
+    }
+    let method = match found.method {
+        Some((_, method)) => plain(method, &mut scratch.method).ok_or(ESCAPE)?,
+        None => &[],
     };
-    Ok(Entry { moment, method, target, escaped: false, rest: &[] })
+    let method = if is_method(method) { method } else { &[] };
+    let (rank, target) = match found.target {
+        Some((rank, target)) => (rank, plain(target, &mut scratch.target).ok_or(ESCAPE)?),
+        None => (WITHOUT_QUERY, path.ok_or("no member with a request or a URL")?),
+    };
+    if rank < WITHOUT_QUERY || memchr::memchr(b'?', target).is_some() {
+        return Ok(entry(method, target));
+    }
+    match found.query {
+        None => Ok(entry(method, target)),
+        Some((_, Query::Nested)) => Ok(entry(method, &[])),
+        Some((_, Query::Text(query))) => {
+            let query = plain(query, &mut scratch.time).ok_or(ESCAPE)?;
+            let query = query.strip_prefix(b"?").unwrap_or(query);
+            if query.is_empty() || query == b"-" {
+                return Ok(entry(method, target));
+            }
+            scratch.query.clear();
+            scratch.query.extend_from_slice(target);
+            scratch.query.push(b'?');
+            scratch.query.extend_from_slice(query);
+            Ok(entry(method, &scratch.query))
+        }
+    }
 }
 
 /// A place in a line; every step either moves on or ends.
@@ -176,7 +227,17 @@ impl<'a> Scan<'a> {
             b'{' if !within && matches!(role, Some((Role::Request, _))) => {
                 self.object(found, room, true)
             }
-            b'{' | b'[' => self.skip_nested(),
+            b'{' | b'[' => {
+                let start = self.at;
+                self.skip_nested()?;
+                let is_empty = self.text[start + 1..self.at - 1].trim_ascii().is_empty();
+                if let Some((Role::Query, rank)) = role
+                    && !is_empty
+                {
+                    found.query(rank, Query::Nested);
+                }
+                Some(())
+            }
             _ => {
                 let number = self.scalar()?;
                 if let Some((Role::Time, rank)) = role
@@ -271,7 +332,14 @@ impl<'a> Found<'a> {
             Role::Target if goes_before(rank, self.target.as_ref()) => {
                 self.target = Some((rank, value));
             }
+            Role::Query => self.query(rank, Query::Text(value)),
             _ => {}
+        }
+    }
+
+    fn query(&mut self, rank: u8, query: Query<'a>) {
+        if goes_before(rank, self.query.as_ref()) {
+            self.query = Some((rank, query));
         }
     }
 
@@ -405,9 +473,9 @@ mod tests {
         );
         assert_eq!(parsed(other), is(971_211_336, "POST", "http://h/\u{1f600}"));
         let bare = r#"{"path":"/p","timestamp":971211336000}"#;
-        assert_eq!(parsed(bare), is(971_211_336, "GET", "/p"));
+        assert_eq!(parsed(bare), is(971_211_336, "", "/p"));
         let exponent = r#"{"path":"/p","ts":9.71211336e+08}"#;
-        assert_eq!(parsed(exponent), is(971_211_336, "GET", "/p"));
+        assert_eq!(parsed(exponent), is(971_211_336, "", "/p"));
     }
 
     #[test]
@@ -416,7 +484,55 @@ mod tests {
             r#"{"tags":["uri",{"uri":"/no","ts":1}],"x":{"url":"/no"},"ts":971211336,"#,
             r#""path":"/yes","n":null,"t":true}"#
         );
-        assert_eq!(parsed(line), is(971_211_336, "GET", "/yes"));
+        assert_eq!(parsed(line), is(971_211_336, "", "/yes"));
+    }
+
+    /// The members of a line, with a time before them.
+    fn members(members: &str) -> Result<(i64, String, String), Why> {
+        parsed(&format!(r#"{{"ts":971211336,{members}}}"#))
+    }
+
+    #[test]
+    fn a_query_of_its_own_is_put_behind_its_target() {
+        let ours = |method: &str, target: &str| is(971_211_336, method, target);
+        for (line, target) in [
+            (r#""uri":"/a","args":"b=1""#, "/a?b=1"),
+            (r#""queryString":"?b=1","url":"/a""#, "/a?b=1"),
+            (r#""request":{"path":"/a","query":"b=1"}"#, "/a?b=1"),
+            (r#""uri":"/a","args":"b=\u0041""#, "/a?b=A"),
+            (r#""uri":"/a\/b","query_string":"c""#, "/a/b?c"),
+            (r#""request":"/a","query":"b""#, "/a?b"),
+            (r#""uri":"/a","args":"""#, "/a"),
+            (r#""uri":"/a","args":"-""#, "/a"),
+            (r#""uri":"/a","query":{}"#, "/a"),
+            (r#""uri":"/a","query":null"#, "/a"),
+            (r#""uri":"/a?c","args":"b=1""#, "/a?c"),
+            (r#""request_uri":"/a","args":"b=1""#, "/a"),
+            (r#""uri":"/a","query":{"b":"1"}"#, ""),
+            (r#""uri":"/a","query":["b"]"#, ""),
+            (r#""uri":"/a","query":["b"],"args":"b""#, "/a?b"),
+        ] {
+            assert_eq!(members(line), ours("", target), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_no_request_line_does_not_hide_the_rest() {
+        let ours = |method: &str, target: &str| is(971_211_336, method, target);
+        for (line, method, target) in [
+            (r#""verb":"POST","request":"/b""#, "POST", "/b"),
+            (r#""request":"http://h/b","method":"GET""#, "GET", "http://h/b"),
+            (r#""request":"/b","uri":"/c","method":"GET""#, "GET", "/c"),
+            (r#""request":"","uri":"/c","method":"PUT""#, "PUT", "/c"),
+            (r#""request":"-","uri":"/c","method":"PUT""#, "PUT", "/c"),
+            (r#""request":"POST /b HTTP/1.1","uri":"/c","method":"GET""#, "POST", "/b"),
+            (r#""request":"-""#, "", ""),
+            (r#""request":"\u0016\u0003""#, "", ""),
+            (r#""request":"CONNECT h:443 HTTP/1.1""#, "CONNECT", "h:443"),
+        ] {
+            assert_eq!(members(line), ours(method, target), "{line}");
+        }
+        assert!(members(r#""method":"GET""#).is_err());
     }
 
     #[test]

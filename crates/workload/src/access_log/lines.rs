@@ -20,6 +20,20 @@ pub enum Line<'a> {
     TooLong(&'a [u8]),
 }
 
+/// A line that was taken: where it is, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Taken {
+    place: Place,
+    /// Whether its end was seen; not so where the stream ends within the line.
+    pub(super) is_whole: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Text(std::ops::Range<usize>),
+    TooLong,
+}
+
 /// The lines of a stream: at most one block of it is in memory.
 #[derive(Debug)]
 pub struct Lines<R> {
@@ -77,10 +91,25 @@ impl<R: Read> Lines<R> {
     /// *Errors*: those of the reader.
     #[expect(clippy::should_implement_trait, reason = "it lends, which iterators do not")]
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        Ok(self.take()?.map(|taken| self.line(&taken)))
+    }
+
+    /// The line that was taken last.
+    pub(super) fn line(&self, taken: &Taken) -> Line<'_> {
+        match &taken.place {
+            Place::Text(range) => Line::Text(&self.block[range.clone()]),
+            Place::TooLong => Line::TooLong(&self.long),
+        }
+    }
+
+    /// Takes the next line; `None` at the end.
+    ///
+    /// *Errors*: those of the reader.
+    pub(super) fn take(&mut self) -> io::Result<Option<Taken>> {
         loop {
             if let Some(found) = memchr::memchr(b'\n', &self.block[self.searched..self.end]) {
                 let end = self.searched + found;
-                return Ok(Some(self.take(end, end + 1)));
+                return Ok(Some(self.taken(end, end + 1)));
             }
             self.searched = self.end;
             if self.end - self.start > MAX_LINE_BYTES + 1 {
@@ -90,28 +119,33 @@ impl<R: Read> Lines<R> {
                 if self.start == self.end {
                     return Ok(None);
                 }
-                return Ok(Some(self.take(self.end, self.end)));
+                return Ok(Some(self.taken(self.end, self.end)));
             }
             self.fill()?;
         }
     }
 
-    fn take(&mut self, end: usize, next: usize) -> Line<'_> {
-        let text = &self.block[self.start..end];
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
+    fn taken(&mut self, end: usize, next: usize) -> Taken {
+        let start = self.start;
+        let text = &self.block[start..end];
+        let len = text.strip_suffix(b"\r").unwrap_or(text).len();
         (self.start, self.searched) = (next, next);
         self.number += 1;
-        if text.len() > MAX_LINE_BYTES {
-            return Line::TooLong(&text[..KEPT_BYTES]);
+        let is_whole = next > end;
+        if len > MAX_LINE_BYTES {
+            self.long.clear();
+            self.long.extend_from_slice(&self.block[start..start + KEPT_BYTES]);
+            return Taken { place: Place::TooLong, is_whole };
         }
-        Line::Text(text)
+        Taken { place: Place::Text(start..start + len), is_whole }
     }
 
     /// Reads on to the end of a line that is too long, keeping its beginning only.
-    fn skip_long(&mut self) -> io::Result<Option<Line<'_>>> {
+    fn skip_long(&mut self) -> io::Result<Option<Taken>> {
         self.long.clear();
         self.long.extend_from_slice(&self.block[self.start..self.start + KEPT_BYTES]);
         self.number += 1;
+        let mut is_whole = false;
         loop {
             (self.start, self.end, self.searched) = (0, 0, 0);
             if self.ended {
@@ -120,10 +154,11 @@ impl<R: Read> Lines<R> {
             self.fill()?;
             if let Some(found) = memchr::memchr(b'\n', &self.block[..self.end]) {
                 (self.start, self.searched) = (found + 1, found + 1);
+                is_whole = true;
                 break;
             }
         }
-        Ok(Some(Line::TooLong(&self.long)))
+        Ok(Some(Taken { place: Place::TooLong, is_whole }))
     }
 
     /// Reads once more, at the end of what is there.

@@ -3,16 +3,20 @@
 //! A log is read once, as a stream ([`LogReader`] gives it line by line): memory depends on the
 //! number of distinct URLs kept and of seconds covered, both bounded, never on the number of lines.
 //! Formats: Common, Combined, Squid native and JSON lines, plain or gzip, told apart by their first
-//! lines. A line that cannot be read is counted, not fatal.
+//! lines; other formats are refused, by name where they are known. A line that cannot be read is
+//! counted, not fatal; what it lacks is never assumed: a request without a method is none to ask
+//! again.
 
 mod clf;
 mod date;
 mod entry;
 mod error;
+mod foreign;
 mod format;
 mod import;
 mod input;
 mod json;
+mod left_out;
 mod lines;
 mod reader;
 mod reading;
@@ -25,6 +29,7 @@ mod write;
 pub use error::LogError;
 pub use format::Format;
 pub use import::{ImportOptions, ImportedLog, Unreadable, import, import_from};
+pub use left_out::LeftOut;
 pub use lines::{Line, Lines, MAX_LINE_BYTES};
 pub use reader::{Answered, LogLine, LogReader};
 pub use reading::excerpt;

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use super::entry::{Why, url_text};
 use super::error::LogError;
 use super::format::Format;
+use super::input::Input;
 use super::reading::{Log, Step};
 use super::squid::Fields;
 
@@ -73,7 +74,8 @@ impl<'a> LogReader<'a> {
         origin: &str,
         format: Option<Format>,
     ) -> Result<Self, LogError> {
-        Ok(Self { log: Log::start(Box::new(text), origin, format)?, scratch: Vec::new() })
+        let input = Input::Plain(Box::new(text));
+        Ok(Self { log: Log::start(input, origin, format)?, scratch: Vec::new() })
     }
 
     /// The format.

@@ -2,10 +2,13 @@
 
 use super::entry::{Entry, Why};
 use super::error::LogError;
+use super::foreign;
 use super::format::{Format, Parser, SAMPLE_LINES};
 use super::input::Input;
 use super::lines::{Line, Lines};
 use super::seconds::MAX_SPAN_S;
+
+use plimsoll_units::show_count;
 
 /// A log whose format is known.
 pub(super) struct Log<'a> {
@@ -31,13 +34,14 @@ impl<'a> Log<'a> {
         origin: &str,
         format: Option<Format>,
     ) -> Result<Self, LogError> {
+        let failed = |source| LogError::Read { origin: origin.to_owned(), line: 0, source };
         let mut lines = Lines::new(input);
-        let sample = match lines.sample() {
-            Ok(sample) => sample,
-            Err(source) => {
-                return Err(LogError::Read { origin: origin.to_owned(), line: 0, source });
-            }
-        };
+        let is_empty = lines.sample().map_err(failed)?.is_empty();
+        if is_empty && let Some(damage) = lines.get_ref().damage() {
+            let source = std::io::Error::new(damage.kind(), damage.to_string());
+            return Err(failed(source));
+        }
+        let sample = lines.sample().map_err(failed)?;
         let first = || sample.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         let first = || first().filter(|line| !line.is_empty()).take(SAMPLE_LINES);
         let Some(shown) = first().next() else {
@@ -47,6 +51,7 @@ impl<'a> Log<'a> {
             origin: origin.to_owned(),
             wanted: format.map_or("an access log".to_owned(), |format| format!("format {format}")),
             found: excerpt(shown, EXCERPT_BYTES),
+            named: foreign::named(&first()),
         };
         let format = format.or_else(|| Format::of_sample(&first())).ok_or_else(unknown)?;
         let mut parser = Parser::new(format);
@@ -62,17 +67,40 @@ impl<'a> Log<'a> {
         self.parser.format()
     }
 
+    /// What of a compressed log could not be read, once its end is reached: a sentence, or none.
+    pub(super) fn damage(&self) -> Option<String> {
+        let (input, lines) = (self.lines.get_ref(), self.lines.number());
+        if let Some(damage) = input.damage() {
+            return Some(format!(
+                "the compressed data breaks off in line {}: {damage}; what follows is not read",
+                show_count(lines)
+            ));
+        }
+        let over = input.passed_over();
+        (over > 0).then(|| {
+            format!("{} bytes behind the compressed data are passed over", show_count(over))
+        })
+    }
+
     /// The next line; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Step<'_>>, LogError> {
         let line = self.lines.number();
-        let text = match self.lines.next() {
-            Ok(Some(Line::Text(text))) => text,
-            Ok(Some(Line::TooLong(start))) => {
-                return Ok(Some(Step::Unreadable("longer than 65536 bytes", start)));
-            }
+        let taken = match self.lines.take() {
+            Ok(Some(taken)) => taken,
             Ok(None) => return Ok(None),
             Err(source) => {
                 return Err(LogError::Read { origin: self.origin.clone(), line, source });
+            }
+        };
+        // A line that was torn off may read as a whole one, with another URL.
+        let is_torn = !taken.is_whole && self.lines.get_ref().damage().is_some();
+        let text = match self.lines.line(&taken) {
+            Line::Text(text) if is_torn => {
+                return Ok(Some(Step::Unreadable("cut off by the end of the data", text)));
+            }
+            Line::Text(text) => text,
+            Line::TooLong(start) => {
+                return Ok(Some(Step::Unreadable("longer than 65536 bytes", start)));
             }
         };
         if text.is_empty() {

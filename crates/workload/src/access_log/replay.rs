@@ -17,14 +17,15 @@
 use std::path::{Path, PathBuf};
 
 use super::date::Moment;
-use super::entry::{Entry, is_method_byte, url_text};
+use super::entry::{Entry, is_method, url_text};
 use super::error::LogError;
 use super::format::Format;
 use super::import::is_usable;
 use super::input;
+use super::left_out::LeftOut;
 use super::reading::{Log, Step};
 use super::seconds::SecondCounts;
-use super::urls::UrlCounts;
+use super::urls::{Refusal, UrlCounts};
 use crate::arrivals::Share;
 use crate::request::{Order, Request, Requests};
 
@@ -60,9 +61,14 @@ pub struct Replay {
     format: Format,
     seconds: SecondCounts,
     table: UrlCounts,
+    lines: u64,
     requests: u64,
-    left_out: u64,
+    left_out: LeftOut,
     unreadable: u64,
+    empty: u64,
+    damage: Option<String>,
+    /// Each request in its order, where the log cannot be read a second time.
+    kept: Option<Vec<(Moment, u32)>>,
 }
 
 /// One request of a replay.
@@ -82,37 +88,55 @@ impl Replay {
     pub fn open(path: &Path, options: &ReplayOptions) -> Result<Self, LogError> {
         let origin = path.display().to_string();
         let mut log = Log::start(input::open(path)?, &origin, options.format)?;
+        // A pipe has what it has only once.
+        let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
         let mut replay = Self {
             path: path.to_owned(),
             options: options.clone(),
             format: log.format(),
             seconds: SecondCounts::new(),
             table: UrlCounts::new(options.max_urls),
+            lines: 0,
             requests: 0,
-            left_out: 0,
+            left_out: LeftOut::default(),
             unreadable: 0,
+            empty: 0,
+            damage: None,
+            kept: (!is_file).then(Vec::new),
         };
         let (mut key, mut scratch) = (Vec::new(), Vec::new());
         while let Some(step) = log.next()? {
+            replay.lines += 1;
             match step {
                 Step::Request(entry, _) => replay.learn(&entry, &mut key, &mut scratch),
-                Step::Empty => {}
+                Step::Empty => replay.empty += 1,
                 Step::Unreadable(..) => replay.unreadable += 1,
             }
         }
+        replay.damage = log.damage();
         if replay.requests == 0 {
-            return Err(LogError::NothingToReplay { origin, left_out: replay.left_out });
+            let left_out = Box::new(replay.left_out);
+            return Err(LogError::NothingToReplay { origin, left_out });
         }
         Ok(replay)
     }
 
     fn learn(&mut self, entry: &Entry<'_>, key: &mut Vec<u8>, scratch: &mut Vec<u8>) {
-        let known = key_of(entry, &self.options, key, scratch)
-            .and_then(|url| self.table.add(key, |key| is_usable(&key[url..])).ok());
-        if known.is_some() && self.seconds.add(entry.moment.second) {
-            self.requests += 1;
-        } else {
-            self.left_out += 1;
+        if !may_be_asked(entry.method, &self.options) {
+            return self.left_out.method(entry);
+        }
+        let Some(url) = key_of(entry, key, scratch) else {
+            self.left_out.without_url += 1;
+            return;
+        };
+        match self.table.add(key, |key| is_usable(&key[url..])) {
+            Err(Refusal::Full) => self.left_out.beyond += 1,
+            Err(Refusal::Unusable) => self.left_out.without_url += 1,
+            Ok(_) if !self.seconds.add(entry.moment.second) => self.unreadable += 1,
+            Ok(index) => {
+                self.requests += 1;
+                self.kept.iter_mut().for_each(|kept| kept.push((entry.moment, index)));
+            }
         }
     }
 
@@ -144,11 +168,17 @@ impl Replay {
     /// # Errors
     /// A file that cannot be read again.
     pub fn due(&self, share: Share) -> Result<ReplayRequests<'_>, LogError> {
-        let origin = self.path.display().to_string();
-        let log = Log::start(input::open(&self.path)?, &origin, Some(self.format))?;
+        let source = match &self.kept {
+            Some(kept) => Source::Kept(kept.iter()),
+            None => {
+                let origin = self.path.display().to_string();
+                let log = Log::start(input::open(&self.path)?, &origin, Some(self.format))?;
+                Source::Log(Box::new(log))
+            }
+        };
         Ok(ReplayRequests {
             replay: self,
-            log,
+            source,
             first: self.seconds.first(),
             seconds: Box::new(self.seconds.busy()),
             second: (0, 0),
@@ -186,10 +216,16 @@ impl Replay {
         &self.seconds
     }
 
-    /// Readable lines that are left out: unsafe methods, no URL, more distinct URLs than wanted.
+    /// Lines in all: requests, those left out, unreadable and empty ones.
     #[must_use]
-    pub fn left_out(&self) -> u64 {
-        self.left_out
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Requests that are left out: unsafe methods, no URL, more distinct ones than wanted.
+    #[must_use]
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// Lines that could not be read.
@@ -197,24 +233,31 @@ impl Replay {
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
+
+    /// Lines with nothing in them.
+    #[must_use]
+    pub fn empty(&self) -> u64 {
+        self.empty
+    }
+
+    /// What of a compressed log could not be read: a sentence.
+    #[must_use]
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
+    }
 }
 
-/// `METHOD URL` of a request that may be replayed, in `key`; where the URL begins in it.
-fn key_of(
-    entry: &Entry<'_>,
-    options: &ReplayOptions,
-    key: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
-) -> Option<usize> {
-    let is_safe = matches!(entry.method, b"GET" | b"HEAD" | b"OPTIONS");
-    if entry.method.is_empty() || !is_safe && !options.unsafe_methods {
-        return None;
-    }
-    // CONNECT, a method in lower case, and what is none ask for nothing that could be asked again.
-    let again = |&byte: &u8| is_method_byte(byte) && !byte.is_ascii_lowercase();
-    if entry.method == b"CONNECT" || !entry.method.iter().all(again) {
-        return None;
-    }
+/// Whether requests of a method may be asked again. CONNECT, a method in lower case, and what is
+/// none ask for nothing that could be.
+fn may_be_asked(method: &[u8], options: &ReplayOptions) -> bool {
+    let is_safe = matches!(method, b"GET" | b"HEAD" | b"OPTIONS");
+    let has_lower_case = method.iter().any(u8::is_ascii_lowercase);
+    let is_any = is_method(method) && !has_lower_case && method != b"CONNECT";
+    is_safe || options.unsafe_methods && is_any
+}
+
+/// `METHOD URL` of a request, in `key`; where the URL begins in it.
+fn key_of(entry: &Entry<'_>, key: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Option<usize> {
     let url = url_text(entry, scratch)?;
     key.clear();
     key.extend_from_slice(entry.method);
@@ -224,10 +267,16 @@ fn key_of(
     Some(start)
 }
 
+/// Where the requests of a replay come from.
+enum Source<'a> {
+    Log(Box<Log<'static>>),
+    Kept(std::slice::Iter<'a, (Moment, u32)>),
+}
+
 /// The requests of one share of a replay.
 pub struct ReplayRequests<'a> {
     replay: &'a Replay,
-    log: Log<'static>,
+    source: Source<'a>,
     first: i64,
     seconds: Box<dyn Iterator<Item = (i64, u32)> + Send + 'a>,
     /// The present second and how many requests it has.
@@ -246,28 +295,17 @@ pub struct ReplayRequests<'a> {
 impl ReplayRequests<'_> {
     /// The next request of the whole replay.
     fn advance(&mut self) -> Result<Option<ReplayRequest>, LogError> {
-        loop {
-            let Some(step) = self.log.next()? else {
-                return if self.number == self.replay.requests {
-                    Ok(None)
-                } else {
-                    Err(self.replay.changed())
-                };
-            };
-            let Step::Request(entry, _) = step else { continue };
-            let options = &self.replay.options;
-            if key_of(&entry, options, &mut self.key, &mut self.scratch).is_none() {
-                continue;
-            }
-            let moment = entry.moment;
-            let Some(index) = self.replay.table.find(&self.key) else { continue };
-            if !self.replay.seconds.has(moment.second) {
-                continue;
-            }
-            let Some(offset_ns) = self.due(moment) else { return Err(self.replay.changed()) };
-            self.number += 1;
-            return Ok(Some(ReplayRequest { offset_ns, index }));
-        }
+        let found = match &mut self.source {
+            Source::Kept(kept) => kept.next().copied(),
+            Source::Log(log) => next_of(log, self.replay, &mut self.key, &mut self.scratch)?,
+        };
+        let Some((moment, index)) = found else {
+            let is_whole = self.number == self.replay.requests;
+            return if is_whole { Ok(None) } else { Err(self.replay.changed()) };
+        };
+        let Some(offset_ns) = self.due(moment) else { return Err(self.replay.changed()) };
+        self.number += 1;
+        Ok(Some(ReplayRequest { offset_ns, index }))
     }
 
     /// When the next request is due; `None` beyond the last.
@@ -286,6 +324,27 @@ impl ReplayRequests<'_> {
         self.last_ns = self.last_ns.max(start + fraction_ns);
         Some(self.last_ns)
     }
+}
+
+/// The next request of a log that is read again.
+fn next_of(
+    log: &mut Log<'_>,
+    replay: &Replay,
+    key: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<(Moment, u32)>, LogError> {
+    while let Some(step) = log.next()? {
+        let Step::Request(entry, _) = step else { continue };
+        if !may_be_asked(entry.method, &replay.options) || key_of(&entry, key, scratch).is_none() {
+            continue;
+        }
+        let moment = entry.moment;
+        let index = replay.table.find(key);
+        if let Some(index) = index.filter(|_| replay.seconds.has(moment.second)) {
+            return Ok(Some((moment, index)));
+        }
+    }
+    Ok(None)
 }
 
 impl Replay {

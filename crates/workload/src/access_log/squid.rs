@@ -6,7 +6,7 @@
 //! is taken as it stands, because the length of a tunnel says nothing about when load arrived.
 
 use super::date;
-use super::entry::{Entry, Why, is_method_byte};
+use super::entry::{Entry, Why, is_method};
 
 pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
     let mut fields = Fields(line);
@@ -26,7 +26,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Entry<'_>, Why> {
         Some((fields.next()?, fields.next()?))
     };
     let (method, target) = last().ok_or("too few fields")?;
-    let method = if method.iter().all(|&byte| is_method_byte(byte)) { method } else { &[] };
+    let method = if is_method(method) { method } else { &[] };
     Ok(Entry { moment, method, target, escaped: false, rest })
 }
 

@@ -13,6 +13,7 @@ use plimsoll_workload::access_log::{
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{Request, Url, UrlListReader};
 use plimsoll_workload::trace::Trace;
+use proptest::prelude::*;
 
 use crate::log_lines::{LogLines, START};
 
@@ -49,10 +50,10 @@ fn file(folder: &tempfile::TempDir, name: &str, text: impl AsRef<[u8]>) -> PathB
     path
 }
 
-/// Counts by hand what the generator wrote: the URL is known by its place in the line.
+/// Counts by hand the GETs that the generator wrote: the URL is known by its place in the line.
 fn counted_by_hand(format: Format, text: &str) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    for line in text.lines() {
+    for line in text.lines().filter(|line| line.contains("GET")) {
         let url = match format {
             Format::Common | Format::Combined => line.split(' ').nth(6),
             Format::Squid => line.split_ascii_whitespace().nth(6),
@@ -73,7 +74,10 @@ fn every_format_is_told_and_counted_plain_and_gzip() {
         for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
             let log = import_from(&bytes[..], "log", &ImportOptions::default()).expect("a log");
             assert_eq!((log.format, log.lines, log.requests), (format, 5000, 5000));
-            assert_eq!((log.unreadable, log.empty, log.other, log.without_url), (0, 0, 0, 0));
+            assert_eq!((log.unreadable, log.empty), (0, 0));
+            let posted = 5000 - expected.values().sum::<u64>();
+            assert!(posted > 0);
+            assert_eq!(log.left_out.reasons(), [format!("{posted} of POST")]);
             let found: BTreeMap<String, u64> =
                 log.urls.iter().map(|(url, count)| (url.to_owned(), count)).collect();
             assert_eq!(found, expected);
@@ -92,9 +96,12 @@ fn beyond_max_urls_requests_are_other() {
     let options = ImportOptions { max_urls: 100, ..ImportOptions::default() };
     let log = import_from(text.as_bytes(), "log", &options).expect("a log");
     assert_eq!(log.urls.len(), 100);
-    assert_eq!(log.urls.iter().map(|(_, n)| n).sum::<u64>() + log.other, 5000);
+    assert_eq!(log.urls.iter().map(|(_, n)| n).sum::<u64>() + log.left_out.total(), 5000);
+    let posted: u64 = log.left_out.methods().map(|(_, count)| count).sum();
+    assert!(log.left_out.beyond > 0);
     let none = ImportOptions { max_urls: 0, ..ImportOptions::default() };
-    assert_eq!(import_from(text.as_bytes(), "log", &none).expect("a log").other, 5000);
+    let log = import_from(text.as_bytes(), "log", &none).expect("a log");
+    assert_eq!((log.left_out.beyond, log.left_out.total()), (5000 - posted, 5000));
 }
 
 #[test]
@@ -110,9 +117,11 @@ fn what_cannot_be_read_is_counted_and_the_first_ten_shown() {
     text.push_str(clf(12, "POST / HTTP/1.1").trim_end());
     let log = import_text(&text).expect("a log");
     assert_eq!((log.lines, log.requests, log.unreadable, log.empty), (20, 6, 13, 1));
-    assert_eq!((log.without_url, log.other), (3, 0));
+    // `-`, and a port that no server has; CONNECT and POST are no GET.
+    assert_eq!((log.left_out.without_url, log.left_out.beyond), (2, 0));
+    assert_eq!(log.left_out.methods().collect::<Vec<_>>(), [("CONNECT", 1), ("POST", 1)]);
     let urls: Vec<(&str, u64)> = log.urls.iter().collect();
-    assert_eq!(urls, [("/", 2), ("/%C3%A9", 1)]);
+    assert_eq!(urls, [("/", 1), ("/%C3%A9", 1)]);
     assert_eq!(log.examples.len(), 10);
     assert_eq!((log.examples[0].line, log.examples[0].text.as_str()), (2, "garbage\\u{7} 0"));
     assert!(log.examples[0].why.contains("time"));
@@ -147,7 +156,7 @@ fn what_is_written_is_read_back_without_loss() {
         (0..=n).for_each(|_| text.push_str(&clf(30, &format!("GET {target} HTTP/1.0"))));
     }
     let log = import_text(&text).expect("a log");
-    assert_eq!((log.unreadable, log.without_url), (0, 0));
+    assert_eq!((log.unreadable, log.left_out.without_url, log.left_out.beyond), (0, 0, 0));
     let folder = tempfile::tempdir().expect("a folder");
     let (mut trace, mut urls) = (Vec::new(), Vec::new());
     log.write_trace_csv(&mut trace).expect("memory takes everything");
@@ -192,8 +201,7 @@ fn what_is_no_log_is_refused_with_what_to_do() {
     let (kind, shown) = error("zstd", b"\x28\xb5\x2f\xfd rest");
     assert!(matches!(kind, LogError::Compression { .. }) && shown.contains("zstdcat"));
     let packed = gzip(generated(Format::Common, 20_000).as_bytes());
-    let (kind, shown) = error("cut.gz", &packed[..packed.len() / 2]);
-    assert!(matches!(kind, LogError::Read { line: 1.., .. }) && shown.contains("after line"));
+    assert!(matches!(error("cut.gz", &packed[..12]).0, LogError::Read { line: 0, .. }));
     let (kind, _) = error("bad.gz", b"\x1f\x8b\x08\x00garbage");
     assert!(matches!(kind, LogError::Read { .. }));
     let forced = ImportOptions { format: Some(Format::Squid), ..ImportOptions::default() };
@@ -206,6 +214,141 @@ fn what_is_no_log_is_refused_with_what_to_do() {
     assert_eq!("json".parse(), Ok(Format::Json));
     let near = "combine".parse::<Format>().expect_err("no format");
     assert_eq!(near.hint.as_deref(), Some("write combined"));
+}
+
+/// The lines of a log that is torn at any byte: as many as were whole in what could be unpacked,
+/// one more that is not readable where the tear is within a line, and a sentence about it.
+#[test]
+fn a_torn_gzip_file_gives_its_whole_lines_and_says_so() {
+    for format in Format::ALL {
+        let text = generated(format, 3000);
+        let packed = gzip(text.as_bytes());
+        for share in [3, 5, 8] {
+            let log =
+                import_from(&packed[..packed.len() * share / 10], "log", &ImportOptions::default())
+                    .expect("what is there");
+            let damage = log.damage.expect("a sentence");
+            assert!(damage.contains("breaks off in line"), "{damage}");
+            assert_eq!(log.lines, log.requests + log.unreadable + log.empty);
+            assert!(log.unreadable <= 1 && (500..3000).contains(&log.requests), "{format}");
+            let lines = usize::try_from(log.requests).expect("few");
+            let whole: String = text.split_inclusive('\n').take(lines).collect();
+            let expected = import_text(&whole).expect("a log");
+            assert!(log.urls.iter().eq(expected.urls.iter()), "{format}");
+        }
+        let padded =
+            import_from(&[packed, vec![0; 700]].concat()[..], "log", &ImportOptions::default());
+        let padded = padded.expect("a log");
+        assert_eq!((padded.requests, padded.unreadable), (3000, 0));
+        assert!(padded.damage.expect("a sentence").contains("700 bytes"));
+    }
+}
+
+#[test]
+fn what_a_pipe_says_once_is_replayed_as_from_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = generated(Format::Squid, 500) + &clf(1, "POST /a HTTP/1.0");
+    let (_, expected) =
+        due(&file(&folder, "log", &text), &ReplayOptions::default(), Share { index: 1, of: 3 });
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let writer = std::thread::spawn({
+        let (pipe, text) = (pipe.clone(), text.clone());
+        move || std::fs::write(pipe, text)
+    });
+    let (replay, found) = due(&pipe, &ReplayOptions::default(), Share { index: 1, of: 3 });
+    writer.join().expect("a thread").expect("a pipe");
+    assert_eq!(replay.lines(), 501);
+    assert!(replay.total() > 400 && found == expected);
+}
+
+/// What a line says of its method and its target, written in each format that has both.
+fn written(format: Format, second: u32, method: Option<&str>, target: &str) -> String {
+    let request = method.map_or(target.to_owned(), |method| format!("{method} {target} HTTP/1.1"));
+    match format {
+        Format::Common | Format::Combined => {
+            let host = if second % 2 == 0 { "\"shop.example\" " } else { "" };
+            format!("h - - [01/Jul/2026:00:00:{second:02} +0000] {host}\"{request}\" 200 5\n")
+        }
+        Format::Squid => {
+            let method = method.unwrap_or("-");
+            format!("{}.5 9 h TCP_MISS/200 5 {method} {target} - x -\n", START + i64::from(second))
+        }
+        Format::Json => {
+            let method = method.map(|method| format!("\"method\":\"{method}\","));
+            let (path, query) = target.split_once('?').unwrap_or((target, ""));
+            let time = START + i64::from(second);
+            let method = method.unwrap_or_default();
+            format!("{{\"ts\":{time},{method}\"uri\":\"{path}\",\"args\":\"{query}\"}}\n")
+        }
+    }
+}
+
+proptest! {
+    /// Whatever is in a log: each line is a request, one left out by its reason, unreadable or
+    /// empty; what is asked again is exactly what was asked by a method that may be; and the list
+    /// that is written comes back with its counts.
+    #[test]
+    fn every_line_is_counted_once_and_no_method_becomes_get(
+        lines in prop::collection::vec((0..5_usize, 0..7_usize, 0..6_usize), 1..60),
+        format in 0..3_usize,
+        unsafe_methods in any::<bool>(),
+    ) {
+        const METHODS: [Option<&str>; 7] = [
+            Some("GET"), Some("POST"), Some("DELETE"), Some("HEAD"), Some("get"), None, Some("BREW"),
+        ];
+        const TARGETS: [&str; 6] = ["/", "/a?b=1", "/c,7?d=e,5", "*", "-", "/f?g"];
+        let format = [Format::Common, Format::Squid, Format::Json][format];
+        let mut text = written(format, 0, Some("GET"), "/");
+        let (mut list, mut asked) = (BTreeMap::from([("/".to_owned(), 1_u64)]), 1_u64);
+        let (mut unreadable, mut empty) = (0, 0);
+        for (n, (kind, method, target)) in lines.iter().enumerate() {
+            match kind {
+                0 => { text.push('\n'); empty += 1; }
+                1 => { text.push_str("no line of a log\n"); unreadable += 1; }
+                _ => {
+                    let (method, target) = (METHODS[*method], TARGETS[*target]);
+                    let second = u32::try_from(n % 60).expect("small");
+                    text.push_str(&written(format, second, method, target));
+                    let again = unsafe_methods && matches!(method, Some("POST" | "DELETE" | "BREW"));
+                    if target.starts_with('/') {
+                        asked += u64::from(matches!(method, Some("GET" | "HEAD")) || again);
+                        if method == Some("GET") {
+                            *list.entry(target.to_owned()).or_default() += 1;
+                        }
+                    }
+                }
+            }
+        }
+        let options = ImportOptions { format: Some(format), ..ImportOptions::default() };
+        let log = import_from(text.as_bytes(), "log", &options).expect("a log");
+        prop_assert_eq!((log.unreadable, log.empty), (unreadable, empty));
+        prop_assert_eq!(log.lines, lines.len() as u64 + 1);
+        prop_assert_eq!(log.lines, log.requests + unreadable + empty);
+        let listed: u64 = log.urls.iter().map(|(_, count)| count).sum();
+        prop_assert_eq!(log.requests, listed + log.left_out.total());
+        prop_assert_eq!(log.requests, log.seconds.dense().map(u64::from).sum::<u64>());
+        let found: BTreeMap<String, u64> =
+            log.urls.iter().map(|(url, count)| (url.to_owned(), count)).collect();
+        prop_assert_eq!(&found, &list);
+        let mut csv = Vec::new();
+        log.write_urls_csv(&mut csv).expect("memory takes everything");
+        let read = UrlListReader { base: Some(&base()) };
+        let read = read.text(&String::from_utf8(csv).expect("ASCII"), "list").expect("a sound list");
+        let back: Vec<(String, u64)> = read.urls.iter().map(|url| url.target.clone())
+            .zip(read.weights.expect("weights").into_iter().map(|weight| weight as u64)).collect();
+        let sent: Vec<(String, u64)> = log.urls.iter().map(|(u, n)| (u.to_owned(), n)).collect();
+        prop_assert_eq!(back, sent);
+        let folder = tempfile::tempdir().expect("a folder");
+        let options =
+            ReplayOptions { format: Some(format), unsafe_methods, ..ReplayOptions::default() };
+        let replay = Replay::open(&file(&folder, "log", &text), &options).expect("a replay");
+        prop_assert_eq!((replay.unreadable(), replay.empty(), replay.total()), (unreadable, empty, asked));
+        prop_assert_eq!(replay.lines(), log.lines);
+        let counted = replay.total() + replay.left_out().total() + unreadable + empty;
+        prop_assert_eq!(replay.lines(), counted);
+    }
 }
 
 #[test]
@@ -262,7 +405,8 @@ fn a_replay_asks_in_the_order_of_the_file_at_the_rate_of_the_log() {
         all.iter().map(|due| (due.offset_ns / 1_000_000, due.index)).collect();
     // Two requests in second 10, one in 11, two in 13.
     assert_eq!(ms, [(0, 0), (500, 1), (1000, 2), (3000, 0), (3500, 3)]);
-    assert_eq!((replay.total(), replay.left_out(), replay.unreadable()), (5, 2, 1));
+    assert_eq!((replay.lines(), replay.total(), replay.unreadable()), (8, 5, 1));
+    assert_eq!(replay.left_out().reasons(), ["1 of POST", "1 without a URL"]);
     assert_eq!(replay.duration_ns(), 4_000_000_000);
     let like = Request::new(base()).header("X-Test: 1").expect("a sound header");
     let list = replay.requests(&like).expect("sound requests").list;
@@ -274,7 +418,7 @@ fn a_replay_asks_in_the_order_of_the_file_at_the_rate_of_the_log() {
     assert_eq!(due(&path, &options, Share::WHOLE).0.total(), 6);
     let post = file(&folder, "post", clf(13, "POST /a HTTP/1.0"));
     let nothing = Replay::open(&post, &ReplayOptions::default()).expect_err("nothing");
-    assert!(matches!(nothing, LogError::NothingToReplay { left_out: 1, .. }));
+    assert!(nothing.to_string().contains("1 of POST"), "{nothing}");
 }
 
 #[test]
@@ -314,7 +458,7 @@ fn shares_of_a_replay_are_the_whole_and_never_go_back() {
         let options = ReplayOptions { max_urls: 1500, ..ReplayOptions::default() };
         let (replay, whole) = due(&path, &options, Share::WHOLE);
         assert_eq!(whole.len() as u64, replay.total());
-        assert_eq!(replay.total() + replay.left_out(), 3000);
+        assert_eq!(replay.total() + replay.left_out().total(), 3000);
         assert!(whole.is_sorted_by_key(|due| due.offset_ns));
         let mut seconds = vec![0_u32; usize::try_from(replay.seconds().span_s()).expect("small")];
         whole.iter().for_each(|due| seconds[(due.offset_ns / 1_000_000_000) as usize] += 1);

@@ -276,6 +276,8 @@ fn replay(text: &[u8]) -> Result<(), String> {
         last_ns = request.offset_ns;
         count += 1;
     }
+    let counted = replay.total() + replay.left_out().total() + replay.unreadable() + replay.empty();
+    ensure!(replay.lines() == counted, "{counted} of {} lines", replay.lines());
     ensure!(count == replay.total(), "{count} of {} requests", replay.total());
     ensure!(last_ns < replay.duration_ns(), "{last_ns} in {}", replay.duration_ns());
     Ok(())
@@ -291,7 +293,7 @@ fn adds_up(log: &ImportedLog, text: &[u8]) -> Result<(), String> {
     ensure!(log.lines == by_kind, "{} lines, {by_kind} by kind", log.lines);
     let by_second: u64 = log.seconds.busy().map(|(_, count)| u64::from(count)).sum();
     ensure!(log.requests == by_second, "{} requests, {by_second} by second", log.requests);
-    let by_url = log.urls.iter().map(|(_, n)| n).sum::<u64>() + log.other + log.without_url;
+    let by_url = log.urls.iter().map(|(_, n)| n).sum::<u64>() + log.left_out.total();
     ensure!(log.requests == by_url, "{} requests, {by_url} by URL", log.requests);
     let shown = log.unreadable.min(10) as usize;
     ensure!(log.examples.len() == shown, "{} examples", log.examples.len());
