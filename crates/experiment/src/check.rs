@@ -1,5 +1,6 @@
 //! What a plan would do, without doing it: requests, peak, connections, descriptors, threads.
 
+use crate::mix::Mix;
 use crate::prepare::Prepared;
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
@@ -21,6 +22,8 @@ pub struct Check {
     pub threads: u32,
     /// `precise` or `thrifty`.
     pub pacing: &'static str,
+    /// What is asked for, where it is more than one thing.
+    pub mix: Option<Mix>,
     /// What was noticed while preparing, one sentence each.
     pub notes: Vec<String>,
 }
@@ -50,6 +53,7 @@ impl Check {
             descriptors: config.descriptors() + plimsoll_load::session::OTHER_DESCRIPTORS,
             threads: config.threads,
             pacing: config.pacing.name(),
+            mix: Mix::of(&config.requests, config.sequence.as_deref()),
             notes: prepared.notes.clone(),
         }
     }

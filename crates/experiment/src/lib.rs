@@ -10,6 +10,7 @@ pub mod error;
 pub mod execute;
 pub mod fill;
 pub mod infer;
+pub mod mix;
 pub mod prepare;
 pub mod restart;
 pub mod search;

@@ -58,7 +58,7 @@ pub(crate) static TARGET: SectionKeys = SectionKeys {
         key(
             "order",
             "order",
-            "round-robin",
+            "weighted where the list has weights, else round-robin",
             r#""zipf:0.9""#,
             "In which order the URLs of a list are asked for.",
         ),
@@ -212,9 +212,9 @@ pub struct Target {
     pub url: Option<Url>,
     /// What is asked for.
     pub asked: Asked,
-    /// In which order a list is asked for. [`Order::Weighted`] holds no weights here: those of the
-    /// list's file are meant.
-    pub order: Order,
+    /// In which order a list is asked for; `None` is by its weights where it has some, else round
+    /// robin. [`Order::Weighted`] holds no weights here: those of the list's file are meant.
+    pub order: Option<Order>,
     /// The method of every request.
     pub method: String,
     /// Headers of every request, those of one name together.

@@ -82,8 +82,8 @@ impl Target {
                 out.inline("replay", &table);
             }
         }
-        if let Asked::List(_) = self.asked {
-            out.text("order", &self.order);
+        if let (Asked::List(_), Some(order)) = (&self.asked, &self.order) {
+            out.text("order", order);
         }
         if !matches!(self.asked, Asked::Replay(_)) && !self.is_store() {
             out.text("method", &self.method);
@@ -165,27 +165,21 @@ fn read_replay(section: &Section<'_>, folder: &Path) -> Option<Replay> {
     Some(Replay { file: file(&replay, "file", folder)?, format, max_urls, unsafe_methods, speed })
 }
 
-fn read_order(section: &Section<'_>, asked: &Asked) -> Order {
-    let default = match asked {
-        Asked::Replay(_) => Order::InOrder,
-        Asked::Url | Asked::List(_) => Order::RoundRobin,
-    };
+fn read_order(section: &Section<'_>, asked: &Asked) -> Option<Order> {
     let wanted = "an order such as round-robin";
-    let Some(order) = section.parsed("order", wanted, |text| Order::parse(text, Some(&[]))) else {
-        return default;
-    };
+    let order = section.parsed("order", wanted, |text| Order::parse(text, Some(&[])))?;
     match asked {
         Asked::Replay(_) if order != Order::InOrder => {
             let message = format!("a replay is in-order, not {order}");
             section.fault_beside("order", "replay", message, Some("give the log's URLs as `urls`"));
-            default
+            None
         }
         Asked::Url if !section.has("urls") => {
             let hint = "give them in a file: urls = \"urls.csv\"";
             section.fault("order", "`order` goes with a list of URLs, found one URL", Some(hint));
-            default
+            None
         }
-        Asked::Replay(_) | Asked::Url | Asked::List(_) => order,
+        Asked::Replay(_) | Asked::Url | Asked::List(_) => Some(order),
     }
 }
 

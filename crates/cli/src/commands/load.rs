@@ -12,12 +12,13 @@ use crate::terminal::paint::Paint;
 use crate::terminal::table::{Uncertainty, render};
 use crate::terminal::{print, say, verdict};
 use anyhow::Result;
+use plimsoll_experiment::mix::Mix;
 use plimsoll_experiment::prepare::{Place, Prepared};
 use plimsoll_experiment::{Check, Setting as RunSetting, execute, prepare};
 use plimsoll_plan::{Plan, Setting};
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
-use plimsoll_units::{show_count, show_duration, show_rate};
+use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -110,6 +111,7 @@ fn check(prepared: &Prepared, json: bool) -> Result<Exit> {
             "descriptors": check.descriptors,
             "threads": check.threads,
             "pacing": check.pacing,
+            "mix": check.mix.as_ref().map(mix_json),
             "notes": check.notes,
         });
         print(&format!("{value:#}\n"))?;
@@ -134,11 +136,36 @@ fn check(prepared: &Prepared, json: bool) -> Result<Exit> {
     let _ = writeln!(out, "connections  {connections}");
     let _ = writeln!(out, "descriptors  {} at most", show_count(check.descriptors));
     let _ = writeln!(out, "threads      {}, {}", check.threads, check.pacing);
+    if let Some(mix) = &check.mix {
+        show_mix(mix, &mut out);
+    }
     for note in &check.notes {
         let _ = writeln!(out, "note: {note}");
     }
     print(&out)?;
     Ok(Exit::Held)
+}
+
+/// Which share of the requests asks for what.
+fn show_mix(mix: &Mix, out: &mut String) {
+    let _ = writeln!(out, "mix          {} requests, {}", show_count(mix.of as u64), mix.order);
+    for part in &mix.most {
+        let _ = writeln!(out, "  {:>8}  {} {}", show_share(part.share), part.method, part.url);
+    }
+    if mix.of > mix.most.len() {
+        let others = show_count((mix.of - mix.most.len()) as u64);
+        let _ = writeln!(out, "  {:>8}  {others} others", show_share(mix.rest));
+    }
+}
+
+fn mix_json(mix: &Mix) -> serde_json::Value {
+    let part = |part: &plimsoll_experiment::mix::Part| serde_json::json!({ "method": part.method, "url": part.url, "share": part.share });
+    serde_json::json!({
+        "order": mix.order,
+        "of": mix.of,
+        "most": mix.most.iter().map(part).collect::<Vec<_>>(),
+        "rest": mix.rest,
+    })
 }
 
 /// One of the runs of a command.

@@ -10,6 +10,7 @@ use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{
     Credentials, Order, Request, Requests, Template, Url, UrlListReader,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is asked, and when where a log says so.
@@ -32,24 +33,11 @@ pub(super) fn read(
     let mut asked = match &target.asked {
         Way::Url => {
             let url = target.url.clone().ok_or(ExperimentError::NoTarget)?;
-            let order = target.order.clone();
-            let order = if matches!(order, Order::Weighted(_)) { Order::RoundRobin } else { order };
-            let requests = Requests { list: vec![Request::new(url)], order };
-            Asked { requests, sequence: None, times: None }
+            Asked { requests: Requests::one(Request::new(url)), sequence: None, times: None }
         }
         Way::List(file) => {
-            let list = UrlListReader { base: target.url.as_ref() }.file(file)?;
-            let order = match &target.order {
-                Order::Weighted(_) => Order::Weighted(list.weights.ok_or_else(|| {
-                    let file = file.display();
-                    ExperimentError::Conflict(format!(
-                        "order the URLs by weight: {file} has no weights; add one behind each URL"
-                    ))
-                })?),
-                order => order.clone(),
-            };
-            let list = list.urls.into_iter().map(Request::new).collect();
-            Asked { requests: Requests { list, order }, sequence: None, times: None }
+            let requests = read_list(file, target, notes)?;
+            Asked { requests, sequence: None, times: None }
         }
         Way::Replay(replay) => read_log(replay, target, notes)?,
     };
@@ -73,6 +61,35 @@ pub(super) fn read(
     }
     one_server(&asked.requests)?;
     Ok(asked)
+}
+
+/// Reads a list of URLs; one with weights is asked for by them, unless the plan says otherwise.
+fn read_list(
+    file: &Path,
+    target: &Target,
+    notes: &mut Vec<String>,
+) -> Result<Requests, ExperimentError> {
+    let commas = matches!(target.order, Some(Order::Weighted(_)));
+    let list = UrlListReader { base: target.url.as_ref(), commas }.file(file)?;
+    notes.extend(list.note);
+    let order = match (&target.order, list.weights) {
+        (None | Some(Order::Weighted(_)), Some(weights)) => Order::Weighted(weights),
+        (None, None) => Order::RoundRobin,
+        (Some(Order::Weighted(_)), None) => {
+            let file = file.display();
+            return Err(ExperimentError::Conflict(format!(
+                "order the URLs by weight: {file} has no weights; add one behind each URL"
+            )));
+        }
+        (Some(order), weights) => {
+            if weights.is_some() {
+                let file = file.display();
+                notes.push(format!("{file}: its weights are not used, as the order is {order}"));
+            }
+            order.clone()
+        }
+    };
+    Ok(Requests { list: list.urls.into_iter().map(Request::new).collect(), order })
 }
 
 fn read_log(

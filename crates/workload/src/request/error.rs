@@ -61,6 +61,14 @@ pub enum RequestError {
         /// Index of the weight from 0, or the number of weights where the sum is wrong.
         at: usize,
     },
+    /// A list whose weights are all zero.
+    #[error(
+        "wanted at least one weight above zero in {origin}, found none: nothing would be asked"
+    )]
+    NoWeight {
+        /// The list's file, or what the caller called it.
+        origin: String,
+    },
     /// An exponent that no Zipf distribution has.
     #[error("wanted a Zipf exponent of zero or more, found {found}: 0.8 is common for web pages")]
     Exponent {

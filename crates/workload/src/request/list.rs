@@ -3,13 +3,19 @@
 //! # Format
 //!
 //! Empty lines and lines that start with `#` are passed over. A line is a URL, or a path that
-//! starts with `/` and belongs to the server named on the command line. A weight (zero or more)
-//! may follow the last tab of the line or, where the line has no tab, its last comma. What follows
-//! a comma and is no number belongs to the URL: `/a,b` is one path. A URL that ends like a weight
-//! is put in double quotes: `"/a,5"` is a path without weight, `"/a,5",3` the same with one; within
-//! quotes a doubled `""` stands for one. A first line `url,count`, `url,weight` or `url` is a
-//! heading. A URL without weight in a list with weights has weight 1. What the import of an access
-//! log writes is read back without loss.
+//! starts with `/` and belongs to the server named on the command line. What sets a weight (zero or
+//! more) apart from it:
+//!
+//! - a tab, the last one of the line;
+//! - a comma in a list with a heading, which is a first line such as `url,weight`, `url,count` or
+//!   `url`: fields and quotes are then those of CSV;
+//! - a comma behind a URL in double quotes, which no URL begins with: `"/a,5",3`;
+//! - the last comma of a line, where weights are asked for
+//!   ([`commas`](UrlListReader::commas)) and a number follows it.
+//!
+//! Else the whole line is the URL: `/items?ids=11,12,13` is one path. Within quotes a doubled `""`
+//! stands for one. A URL without weight in a list with weights has weight 1. What the import of an
+//! access log writes is read back without loss.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -24,8 +30,10 @@ use super::url::{MAX_URL_BYTES, Url};
 pub struct UrlList {
     /// At least one.
     pub urls: Vec<Url>,
-    /// One a URL, where at least one line gave a weight.
+    /// One a URL, where at least one line gave a weight; at least one is above zero.
     pub weights: Option<Vec<f64>>,
+    /// What may have been meant otherwise: a sentence.
+    pub note: Option<String>,
 }
 
 /// Reads URL lists. Paths belong to `base`.
@@ -33,6 +41,8 @@ pub struct UrlList {
 pub struct UrlListReader<'a> {
     /// The server of the lines that are paths; `None` where every line must be a whole URL.
     pub base: Option<&'a Url>,
+    /// Whether weights are asked for: the number behind a line's last comma is then one.
+    pub commas: bool,
 }
 
 impl UrlListReader<'_> {
@@ -44,7 +54,7 @@ impl UrlListReader<'_> {
         let read = |source| RequestError::Read { path: path.to_owned(), source };
         let file = std::fs::File::open(path).map_err(read)?;
         let mut lines = std::io::BufReader::new(file);
-        let mut list = Building::new(&path.display().to_string(), self.base);
+        let mut list = Building::new(&path.display().to_string(), *self);
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -63,7 +73,7 @@ impl UrlListReader<'_> {
     /// # Errors
     /// A line that is no URL (with its number), a list of nothing.
     pub fn text(&self, text: &str, origin: &str) -> Result<UrlList, RequestError> {
-        let mut list = Building::new(origin, self.base);
+        let mut list = Building::new(origin, *self);
         for line in text.split('\n') {
             list.line(line.as_bytes())?;
         }
@@ -71,21 +81,43 @@ impl UrlListReader<'_> {
     }
 }
 
+/// How the fields of a line are set apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fields {
+    /// By tabs and quotes only.
+    Lines,
+    /// By the last comma as well, where a number follows it.
+    Commas,
+    /// As the heading says: by this, or the URL stands alone.
+    Heading(Option<char>),
+}
+
 struct Building<'a> {
     origin: String,
     base: Option<&'a Url>,
     line: u64,
+    fields: Fields,
     started: bool,
     urls: Vec<Url>,
     weights: Vec<f64>,
     weighted: bool,
+    /// Whether every line so far ends in a comma and a number that belong to its URL.
+    all_end_in_numbers: bool,
 }
 
 impl<'a> Building<'a> {
-    fn new(origin: &str, base: Option<&'a Url>) -> Self {
-        let (urls, weights) = (Vec::new(), Vec::new());
-        let origin = origin.to_owned();
-        Self { origin, base, line: 0, started: false, urls, weights, weighted: false }
+    fn new(origin: &str, reader: UrlListReader<'a>) -> Self {
+        Self {
+            origin: origin.to_owned(),
+            base: reader.base,
+            line: 0,
+            fields: if reader.commas { Fields::Commas } else { Fields::Lines },
+            started: false,
+            urls: Vec::new(),
+            weights: Vec::new(),
+            weighted: false,
+            all_end_in_numbers: true,
+        }
     }
 
     fn line(&mut self, line: &[u8]) -> Result<(), RequestError> {
@@ -99,12 +131,16 @@ impl<'a> Building<'a> {
         let bare = text.trim_start_matches(['\u{feff}', ' ', '\t']);
         let shift = text.len() - bare.len();
         let bare = bare.trim_end();
-        let heading = !self.started && is_heading(bare);
-        self.started |= !bare.is_empty();
-        if bare.is_empty() || bare.starts_with('#') || heading {
+        if bare.is_empty() || bare.starts_with('#') {
             return Ok(());
         }
-        let entry = split(bare).and_then(|(at, url, weight)| {
+        if !std::mem::replace(&mut self.started, true)
+            && let Some(separator) = heading(bare)
+        {
+            self.fields = Fields::Heading(separator);
+            return Ok(());
+        }
+        let entry = self.fields.split(bare).and_then(|(at, url, weight)| {
             let parsed = match self.base {
                 Some(base) => base.join(&url),
                 None if url.starts_with('/') => {
@@ -119,45 +155,85 @@ impl<'a> Building<'a> {
         self.urls.push(url);
         self.weighted |= weight.is_some();
         self.weights.push(weight.unwrap_or(1.0));
+        self.all_end_in_numbers &= self.fields == Fields::Lines && number_behind_comma(bare);
         Ok(())
     }
 
     fn finish(self) -> Result<UrlList, RequestError> {
+        let origin = self.origin;
         if self.urls.is_empty() {
-            return Err(RequestError::NoUrls { origin: self.origin });
+            return Err(RequestError::NoUrls { origin });
         }
-        Ok(UrlList { urls: self.urls, weights: self.weighted.then_some(self.weights) })
+        if self.weighted && self.weights.iter().all(|weight| *weight <= 0.0) {
+            return Err(RequestError::NoWeight { origin });
+        }
+        let note = (self.all_end_in_numbers && !self.weighted).then(|| {
+            format!(
+                "{origin}: every line ends in a comma and a number, which belong to its URL; if \
+                 they are weights, put the heading `url,weight` in the first line, or give \
+                 `--order weighted`"
+            )
+        });
+        let weights = self.weighted.then_some(self.weights);
+        Ok(UrlList { urls: self.urls, weights, note })
     }
 }
 
-fn is_heading(line: &str) -> bool {
-    let known = ["url", "url,count", "url,weight", "url\tcount", "url\tweight"];
-    known.iter().any(|heading| line.eq_ignore_ascii_case(heading))
+/// What sets the fields of a list with this first line apart; `None` where it is no heading.
+fn heading(line: &str) -> Option<Option<char>> {
+    let separator = [',', '\t'].into_iter().find(|c| line.contains(*c));
+    let name = |field: &str| field.trim().trim_matches('"').trim().to_ascii_lowercase();
+    let mut names = line.split(|c| Some(c) == separator).map(name);
+    let (first, second, third) = (names.next()?, names.next(), names.next());
+    let is_url = matches!(first.as_str(), "url" | "path" | "uri" | "target");
+    let is_weight = second.as_deref().is_none_or(|second| {
+        matches!(second, "weight" | "weights" | "count" | "counts" | "hits" | "requests")
+    });
+    (is_url && is_weight && third.is_none()).then_some(separator)
+}
+
+fn number_behind_comma(line: &str) -> bool {
+    line.rsplit_once(',').is_some_and(|(_, after)| weight(after.trim()).is_ok())
 }
 
 type Entry<'a> = (usize, std::borrow::Cow<'a, str>, Option<f64>);
 
-/// Where the URL of a line begins, the URL, and its weight.
-fn split(line: &str) -> Result<Entry<'_>, ParseError> {
-    if let Some(inner) = line.strip_prefix('"') {
-        return split_quoted(line, inner);
-    }
-    let mark = line.rfind('\t').or_else(|| line.rfind(','));
-    if let Some(mark) = mark {
-        let after = line[mark + 1..].trim();
-        match after.parse::<f64>() {
-            Ok(_) => {
-                let weight = weight(after).map_err(|error| error.shifted(mark + 1))?;
-                return Ok((0, line[..mark].trim_end().into(), Some(weight)));
-            }
-            // A comma may belong to the URL, a tab may not.
-            Err(_) if line.as_bytes()[mark] == b'\t' => {
-                return Err(no_weight(after).shifted(mark + 1));
-            }
-            Err(_) => {}
+impl Fields {
+    /// Where the URL of a line begins, the URL, and its weight.
+    fn split(self, line: &str) -> Result<Entry<'_>, ParseError> {
+        if let Some(inner) = line.strip_prefix('"') {
+            return split_quoted(line, inner);
         }
+        let separator = match self {
+            Self::Heading(Some(',')) => return split_by_heading(line),
+            Self::Commas if !line.contains('\t') => ',',
+            _ => '\t',
+        };
+        let Some((url, after)) = line.rsplit_once(separator) else {
+            return Ok((0, line.into(), None));
+        };
+        let at = url.len() + 1;
+        // A comma may belong to the URL, a tab may not.
+        if separator == ',' && after.trim().parse::<f64>().is_err() {
+            return Ok((0, line.into(), None));
+        }
+        let weight = weight(after.trim()).map_err(|error| error.shifted(at))?;
+        Ok((0, url.trim_end().into(), Some(weight)))
     }
-    Ok((0, line.into(), None))
+}
+
+/// A line without quotes below a heading of two columns.
+fn split_by_heading(line: &str) -> Result<Entry<'_>, ParseError> {
+    let mut fields = line.splitn(3, ',');
+    let (url, after) = (fields.next().unwrap_or_default(), fields.next());
+    let Some(after) = after else { return Ok((0, line.into(), None)) };
+    let at = url.len() + 1;
+    if fields.next().is_some() {
+        let error = ParseError::new("two columns, as the heading has", line, 0, line.len());
+        return Err(error.hint(format!("a URL with commas stands in quotes: \"{url},…\",1")));
+    }
+    let weight = weight(after.trim()).map_err(|error| error.shifted(at))?;
+    Ok((0, url.trim_end().into(), Some(weight)))
 }
 
 fn split_quoted<'a>(line: &'a str, inner: &'a str) -> Result<Entry<'a>, ParseError> {

@@ -37,8 +37,9 @@ impl Order {
             "uniform" => Ok(Self::Uniform),
             "weighted" => match weights {
                 Some(weights) => Ok(Self::Weighted(weights.to_vec())),
-                None => Err(ParseError::new("a URL list with weights", text, 0, text.len())
-                    .hint("put a weight after each URL, behind a comma or a tab")),
+                None => Err(ParseError::new("a URL list with weights", text, 0, text.len()).hint(
+                    "put a weight after each URL, behind a tab, or below the heading url,weight",
+                )),
             },
             _ => {
                 let Some(exponent) = text.strip_prefix("zipf:") else {

@@ -161,7 +161,7 @@ fn what_is_written_is_read_back_without_loss() {
     let (mut trace, mut urls) = (Vec::new(), Vec::new());
     log.write_trace_csv(&mut trace).expect("memory takes everything");
     log.write_urls_csv(&mut urls).expect("memory takes everything");
-    let list = UrlListReader { base: Some(&base()) };
+    let list = UrlListReader { base: Some(&base()), commas: false };
     let read = list.file(&file(&folder, "urls.csv", &urls)).expect("a sound list");
     let expected: Vec<Url> =
         log.urls.iter().map(|(url, _)| base().join(url).expect("a sound URL")).collect();
@@ -334,7 +334,7 @@ proptest! {
         prop_assert_eq!(&found, &list);
         let mut csv = Vec::new();
         log.write_urls_csv(&mut csv).expect("memory takes everything");
-        let read = UrlListReader { base: Some(&base()) };
+        let read = UrlListReader { base: Some(&base()), commas: false };
         let read = read.text(&String::from_utf8(csv).expect("ASCII"), "list").expect("a sound list");
         let back: Vec<(String, u64)> = read.urls.iter().map(|url| url.target.clone())
             .zip(read.weights.expect("weights").into_iter().map(|weight| weight as u64)).collect();

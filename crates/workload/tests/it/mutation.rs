@@ -203,7 +203,7 @@ fn header(text: &str) -> Result<(), String> {
 
 fn list(text: &str) -> Result<(), String> {
     let base = Url::parse("http://h/").map_err(|error| error.to_string())?;
-    match (UrlListReader { base: Some(&base) }).text(text, "list") {
+    match (UrlListReader { base: Some(&base), commas: false }).text(text, "list") {
         Ok(list) => {
             ensure!(!list.urls.is_empty(), "an empty list");
             list.urls.iter().try_for_each(|url| is_target(&url.target))?;
@@ -311,7 +311,7 @@ fn comes_back(log: &ImportedLog) -> Result<(), String> {
     log.write_urls_csv(&mut csv).map_err(|error| error.to_string())?;
     let text = String::from_utf8(csv).map_err(|error| error.to_string())?;
     let base = Url::parse("http://h/").map_err(|error| error.to_string())?;
-    let list = (UrlListReader { base: Some(&base) })
+    let list = (UrlListReader { base: Some(&base), commas: false })
         .text(&text, "list")
         .map_err(|error| format!("{error} in `{}`", text.escape_debug()))?;
     ensure!(list.urls.len() == log.urls.len(), "{} URLs came back", list.urls.len());
