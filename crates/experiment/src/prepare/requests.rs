@@ -4,12 +4,13 @@
 use super::Place;
 use crate::error::ExperimentError;
 use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
-use plimsoll_units::show_count;
+use plimsoll_units::{show_count, show_size};
 use plimsoll_workload::access_log::{Replay, ReplayOptions};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{
     Credentials, Order, Request, Requests, Template, Url, UrlListReader,
 };
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub(super) fn read(
         }
         Way::Replay(replay) => read_log(replay, target, notes)?,
     };
-    let body = read_body(&target.body)?;
+    let body = read_body(&target.body, notes)?;
     // A store is told by its own commands who asks.
     let auth = if target.is_store() { None } else { read_auth(target.auth.as_ref(), place)? };
     let given = matches!(target.asked, Way::Replay(_));
@@ -131,14 +132,31 @@ fn read_log(
     Ok(Asked { requests, sequence: Some(sequence.into()), times: Some(times.into()) })
 }
 
-fn read_body(body: &Body) -> Result<Option<Template>, ExperimentError> {
+/// The longest body that is read from a file.
+const MAX_BODY_BYTES: u64 = 256 << 20;
+
+fn read_body(body: &Body, notes: &mut Vec<String>) -> Result<Option<Template>, ExperimentError> {
     match body {
         Body::None => Ok(None),
-        Body::Text { template, .. } => Ok(Some(template.clone())),
+        Body::Text { written, template } => {
+            let names_a_file = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+            if let Some(name) = written.strip_prefix('@').filter(|name| names_a_file(name)) {
+                notes.push(format!(
+                    "the body is the text `@{name}`; `--body-file {name}` sends the file"
+                ));
+            }
+            Ok(Some(template.clone()))
+        }
         Body::File(path) => {
-            let read = std::fs::read(path);
-            let bytes =
-                read.map_err(|source| ExperimentError::File { path: path.clone(), source })?;
+            let failed = |source| ExperimentError::File { path: path.clone(), source };
+            let file = std::fs::File::open(path).map_err(failed)?;
+            let mut bytes = Vec::new();
+            file.take(MAX_BODY_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+            if bytes.len() as u64 > MAX_BODY_BYTES {
+                let (path, most) = (path.display(), show_size(MAX_BODY_BYTES));
+                let text = format!("send the body {path}: it has more than {most}");
+                return Err(ExperimentError::Conflict(text));
+            }
             Ok(Some(Template::literal(bytes)))
         }
     }

@@ -212,11 +212,22 @@ fn bound(text: &str, metric: Metric) -> Result<Bound, ParseError> {
             let ns = units::duration(text)?.as_nanos();
             Ok(Bound::Time(u64::try_from(ns).unwrap_or(u64::MAX)))
         }
-        Metric::Errors | Metric::Availability => units::share(text).map(Bound::Share),
-        Metric::Lost if text.contains(['%', '.']) => units::share(text).map(Bound::Share),
+        Metric::Errors | Metric::Availability => share(text).map(Bound::Share),
+        Metric::Lost if text.contains(['%', '.']) => share(text).map(Bound::Share),
         Metric::Lost => units::count(text).map(Bound::Count),
         Metric::Rate => units::rate(text).map(Bound::Rate),
     }
+}
+
+/// A share with its unit: a bare `1` may be meant as 1% or as all. None is none either way.
+fn share(text: &str) -> Result<f64, ParseError> {
+    let share = units::share(text)?;
+    if text.ends_with('%') || share <= 0.0 {
+        return Ok(share);
+    }
+    let error = ParseError::new("a share in percent, such as 0.1%", text, 0, text.len());
+    let (as_percent, as_share) = (format!("{text}%"), units::show_share(share));
+    Err(error.hint(format!("write {as_percent}, or {as_share} if it is a share of 1")))
 }
 
 #[cfg(test)]
@@ -247,7 +258,8 @@ mod tests {
             ("errors<0.1%", Metric::Errors, Below, Bound::Share(0.001)),
             ("lost<10", Metric::Lost, Below, Bound::Count(10)),
             ("lost<=1%", Metric::Lost, AtMost, Bound::Share(0.01)),
-            ("lost<0.5", Metric::Lost, Below, Bound::Share(0.5)),
+            ("lost<50.0%", Metric::Lost, Below, Bound::Share(0.5)),
+            ("errors<=0", Metric::Errors, AtMost, Bound::Share(0.0)),
             ("availability>=99.999%", Metric::Availability, AtLeast, Bound::Share(0.999_99)),
             ("rate>=500/s", Metric::Rate, AtLeast, Bound::Rate(500.0)),
             ("rate>30/m", Metric::Rate, Above, Bound::Rate(0.5)),
@@ -271,7 +283,7 @@ mod tests {
     }
 
     /// Text, offending part, and a word of the hint.
-    const WRONG: [(&str, &str, &str); 23] = [
+    const WRONG: [(&str, &str, &str); 27] = [
         ("p99<200ms,erors<1%", "erors", "did you mean errors?"),
         ("median<5ms", "median", "did you mean p50?"),
         ("P99<5ms", "P99", "did you mean p99?"),
@@ -292,6 +304,10 @@ mod tests {
         ("p99>5ms", ">", "what must hold"),
         ("availability<=99%", "<=", "what must hold"),
         ("errors<5", "5", "5% is a share of 0.05"),
+        ("errors<1", "1", "write 1%, or 100% if"),
+        ("errors<0.01", "0.01", "write 0.01%, or 1% if"),
+        ("lost<0.5", "0.5", "write 0.5%, or 50% if"),
+        ("availability>=0.999", "0.999", "99.9% if"),
         ("rate>=500", "500", "500/s is 500 a second"),
         ("p99<1s,,errors<1%", "", "metrics are"),
         ("p99<5ms,", "", "metrics are"),
