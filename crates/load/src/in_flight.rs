@@ -16,6 +16,8 @@ pub(crate) struct Sent {
     pub(crate) sent: u64,
     /// When the first byte of its answer was read; 0 before.
     pub(crate) first_byte: u64,
+    /// How late it was sent by our own doing, the first time.
+    pub(crate) late: u64,
     /// What was asked.
     pub(crate) request: u32,
     /// On which connection, unique in the run.

@@ -1,10 +1,13 @@
 //! What one worker thread observes: no locks and no allocation while requests run.
 //!
-//! The thread fills an [`Interval`] of [`SLICE_NS`]; at its end it hands the box to the session and
-//! goes on with an empty one that the session has given back.
+//! The thread fills an [`Interval`] of [`SLICE_NS`]; when everything of it has come, it hands the box
+//! to the session and goes on with an empty one that the session has given back. An event belongs to
+//! the slice of its own time stamp: what has already happened after a slice's end waits in the ones
+//! that follow.
 
 use crate::in_flight::Sent;
 use plimsoll_runs::{ErrorKind, Interval, LocalCause, Phase, Sample, Secrets, Tag};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -66,9 +69,24 @@ impl From<ErrorKind> for Unsent {
     }
 }
 
+/// A request is noticeably late where that is more than this part of its response time.
+const NOTICEABLE: u64 = 128;
+
+/// What has changed since the end of the slice that is being filled.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Since {
+    /// By how many the requests that wait are more.
+    pub(crate) waiting: i64,
+    /// By how many those on their way are more.
+    pub(crate) in_flight: i64,
+}
+
 /// Fills slices.
 pub(crate) struct Recorder {
     slice: Box<Slice>,
+    /// The slices after it in which something has happened already, in order.
+    later: VecDeque<Box<Slice>>,
+    /// The end of `slice`; endless before the load begins.
     end_ns: u64,
     thread: u32,
     keep_samples: bool,
@@ -88,8 +106,23 @@ impl Recorder {
         filled: Sender<Box<Slice>>,
         empty: Receiver<Box<Slice>>,
     ) -> Self {
-        let slice = Box::default();
-        Self { slice, end_ns: SLICE_NS, thread, keep_samples, secrets, filled, empty }
+        Self {
+            slice: Box::default(),
+            later: VecDeque::new(),
+            end_ns: u64::MAX,
+            thread,
+            keep_samples,
+            secrets,
+            filled,
+            empty,
+        }
+    }
+
+    /// The load begins: what was recorded before belongs to the first slice, but for the round trips
+    /// of handshakes, as connections that were opened before any load say nothing of one.
+    pub(crate) fn begin(&mut self) {
+        self.slice.interval.handshakes.clear();
+        self.end_ns = SLICE_NS;
     }
 
     /// The end of the slice that is being filled.
@@ -104,15 +137,60 @@ impl Recorder {
         &mut self.slice.interval
     }
 
+    /// What is observed of a moment.
+    #[inline]
+    pub(crate) fn at(&mut self, at: u64) -> &mut Interval {
+        &mut self.slice_at(at).interval
+    }
+
+    /// The slice of a moment; the one that is being filled, where its own has been handed over.
+    #[inline]
+    fn slice_at(&mut self, at: u64) -> &mut Slice {
+        if at < self.end_ns { &mut self.slice } else { self.later_slice(at) }
+    }
+
+    /// A slice after the one that is being filled.
+    fn later_slice(&mut self, at: u64) -> &mut Slice {
+        let index = usize::try_from((at - self.end_ns) / SLICE_NS).unwrap_or(usize::MAX);
+        while self.later.len() <= index {
+            let number = self.slice.number + 1 + self.later.len() as u64;
+            let slice = self.empty(number);
+            self.later.push_back(slice);
+        }
+        &mut self.later[index]
+    }
+
+    fn empty(&self, number: u64) -> Box<Slice> {
+        let mut slice = self.empty.try_recv().unwrap_or_default();
+        slice.number = number;
+        slice.samples.clear();
+        slice.last = false;
+        slice.fault = None;
+        slice.interval.reset(number * SLICE_NS);
+        slice
+    }
+
+    /// What has changed since the end of the slice that is being filled, as far as is recorded.
+    pub(crate) fn since_end(&self) -> Since {
+        let mut since = Since::default();
+        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        for slice in &self.later {
+            let events = &slice.interval.events;
+            let never_sent = signed(events.errors_of_all(&ErrorKind::NEVER_SENT));
+            let unanswered = signed(events.errors_of_all(&ErrorKind::UNANSWERED));
+            let [offered, sent, completed] =
+                [events.offered, events.sent, events.completed].map(signed);
+            since.waiting += offered - sent - never_sent;
+            since.in_flight += sent - completed - unanswered;
+        }
+        since
+    }
+
     /// Hands over the slice, which ends at `end`, and begins the next. `false`: nobody takes them
     /// any more.
     pub(crate) fn rotate(&mut self, end: u64, last: Option<Option<String>>) -> bool {
-        let mut next = self.empty.try_recv().unwrap_or_default();
-        next.number = self.slice.number + 1;
-        next.samples.clear();
-        next.last = false;
-        next.fault = None;
-        next.interval.reset(next.number * SLICE_NS);
+        let number = self.slice.number + 1;
+        let next = self.later.pop_front().unwrap_or_else(|| self.empty(number));
         let mut full = std::mem::replace(&mut self.slice, next);
         full.thread = self.thread;
         full.interval.len_ns = end.saturating_sub(full.interval.start_ns);
@@ -126,16 +204,16 @@ impl Recorder {
 
     /// A request became due.
     #[inline]
-    pub(crate) fn offered(&mut self, phase: Phase, n: u64) {
-        let interval = &mut self.slice.interval;
-        interval.events.offered += n;
-        interval.phases[phase as usize].counters.offered += n;
+    pub(crate) fn offered(&mut self, due: u64, phase: Phase) {
+        let interval = self.at(due);
+        interval.events.offered += 1;
+        interval.phases[phase as usize].counters.offered += 1;
     }
 
     /// A request was given to the kernel for the first time.
     #[inline]
-    pub(crate) fn sent(&mut self, phase: Phase, wait_ns: u64, lateness_ns: u64) {
-        let interval = &mut self.slice.interval;
+    pub(crate) fn sent(&mut self, at: u64, phase: Phase, wait_ns: u64, lateness_ns: u64) {
+        let interval = self.at(at);
         interval.events.sent += 1;
         let phase = &mut interval.phases[phase as usize];
         phase.counters.sent += 1;
@@ -143,17 +221,19 @@ impl Recorder {
         phase.histograms[Tag::Lateness as usize].record(lateness_ns);
     }
 
-    /// Bytes left or came.
+    /// Bytes were given to a connection.
     #[inline]
-    pub(crate) fn bytes_out(&mut self, phase: Phase, n: u64) {
-        self.slice.interval.events.bytes_out += n;
-        self.slice.interval.phases[phase as usize].counters.bytes_out += n;
+    pub(crate) fn bytes_out(&mut self, at: u64, phase: Phase, n: u64) {
+        let interval = self.at(at);
+        interval.events.bytes_out += n;
+        interval.phases[phase as usize].counters.bytes_out += n;
     }
 
     /// A request ended that was never sent.
     pub(crate) fn never_sent(&mut self, due: u64, at: u64, phase: Phase, why: impl Into<Unsent>) {
-        let why = why.into();
-        let interval = &mut self.slice.interval;
+        let (why, keep_samples) = (why.into(), self.keep_samples);
+        let slice = self.slice_at(at);
+        let interval = &mut slice.interval;
         for counters in [&mut interval.events, &mut interval.phases[phase as usize].counters] {
             match why {
                 Unsent::Kind(kind) => counters.error(kind),
@@ -161,8 +241,8 @@ impl Recorder {
             }
         }
         let kind = why.kind();
-        if self.keep_samples {
-            self.slice.samples.push(Sample {
+        if keep_samples {
+            slice.samples.push(Sample {
                 due_ns: due,
                 sent_ns: 0,
                 first_byte_ns: 0,
@@ -188,22 +268,26 @@ impl Recorder {
         at: u64,
         words: &[u8],
     ) {
-        let reasons = &mut self.slice.interval.phases[phase as usize].reasons;
-        reasons.note(kind, code, at, words, &self.secrets);
+        let secrets = Arc::clone(&self.secrets);
+        let reasons = &mut self.at(at).phases[phase as usize].reasons;
+        reasons.note(kind, code, at, words, &secrets);
     }
 
     /// An attempt to connect has failed, for this reason.
     #[cold]
     pub(crate) fn refused(&mut self, kind: ErrorKind, at: u64, words: &[u8]) {
-        let interval = &mut self.slice.interval;
+        let secrets = Arc::clone(&self.secrets);
+        let interval = self.at(at);
         interval.connect_failed += 1;
-        interval.refusals.note(kind, None, at, words, &self.secrets);
+        interval.refusals.note(kind, None, at, words, &secrets);
     }
 
     /// A request that was sent has ended.
     #[inline]
     pub(crate) fn ended(&mut self, sent: &Sent, ended: &Ended) {
-        let interval = &mut self.slice.interval;
+        let keep_samples = self.keep_samples;
+        let slice = self.slice_at(ended.at);
+        let interval = &mut slice.interval;
         let phase = &mut interval.phases[sent.phase as usize];
         let response = ended.at.saturating_sub(sent.due);
         let service = ended.at.saturating_sub(sent.sent);
@@ -222,6 +306,10 @@ impl Recorder {
             if ended.error.is_some() {
                 phase.histograms[Tag::FailedResponse as usize].record(response);
                 phase.histograms[Tag::FailedService as usize].record(service);
+            } else if sent.late.saturating_mul(NOTICEABLE) > response {
+                let punctual = response.saturating_sub(sent.late);
+                phase.histograms[Tag::Late as usize].record(response);
+                phase.histograms[Tag::Punctual as usize].record(punctual);
             }
         }
         for counters in [&mut phase.counters, &mut interval.events] {
@@ -230,8 +318,8 @@ impl Recorder {
                 Some(kind) => counters.error(kind),
             }
         }
-        if self.keep_samples {
-            self.slice.samples.push(sample(sent, ended));
+        if keep_samples {
+            slice.samples.push(sample(sent, ended));
         }
     }
 }

@@ -7,6 +7,11 @@
 //! **nanoseconds**. PAYLOAD is the V2 compressed encoding in base64. An empty histogram has no
 //! line.
 //!
+//! Before each line stands a comment, which other readers pass over, with what the payload has no
+//! place for: `#[Exact: MIN,MAX,SUM,SQUARES]`, the extremes and sums of the line's values. A reader
+//! takes them where they fit the payload ([`Histogram::restore`]); a log without them, as earlier
+//! versions wrote it, reads with the bounds and middles of buckets.
+//!
 //! Tags are those of [`Tag`] for the measured phase, `warm-up.` before them for the warm-up, and
 //! `turn` and `timer_late`, which belong to seconds rather than to requests.
 //!
@@ -29,7 +34,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use plimsoll_stats::Histogram;
-use plimsoll_stats::histogram::codec;
+use plimsoll_stats::histogram::{Exact, codec};
 
 use crate::error::RunError;
 use crate::time;
@@ -41,6 +46,9 @@ pub(crate) const FILE: &str = "latency.hlog";
 pub(crate) const TURN: &str = "turn";
 /// Tag of how late an idle timer woke.
 pub(crate) const TIMER_LATE: &str = "timer_late";
+
+/// How a comment begins that has the extremes and sums of the next line.
+const EXACT: &str = "#[Exact: ";
 
 /// A full histogram has 35,840 buckets of at most nine bytes, a third more in base64; a longer
 /// line is not one of ours.
@@ -57,6 +65,8 @@ pub(crate) fn tag_name(phase: Phase, tag: Tag) -> &'static str {
         "warm-up.lateness",
         "warm-up.failed_response",
         "warm-up.failed_service",
+        "warm-up.late_response",
+        "warm-up.punctual_response",
     ];
     match phase {
         Phase::WarmUp => WARM_UP[tag as usize],
@@ -86,7 +96,9 @@ pub(crate) fn push_line(
     len_ns: u64,
     histogram: &Histogram,
 ) {
-    let Some(max) = histogram.max() else { return };
+    let Some(exact) = histogram.exact() else { return };
+    let Exact { min, max, sum, squares } = exact;
+    let _ = writeln!(out, "{EXACT}{min},{max},{sum},{squares}]");
     out.push_str("Tag=");
     out.push_str(tag);
     out.push(',');
@@ -121,6 +133,15 @@ fn parse_seconds(text: &str) -> Option<u64> {
         rest *= 10;
     }
     whole.checked_mul(1_000_000_000)?.checked_add(rest)
+}
+
+/// Reads a comment with the extremes and sums of the next line.
+fn parse_exact(text: &[u8]) -> Option<Exact> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mut parts = text.strip_prefix(EXACT)?.strip_suffix(']')?.split(',');
+    let (min, max) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let (sum, squares) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.next().is_none().then_some(Exact { min, max, sum, squares })
 }
 
 /// One line of the log, its payload not yet decoded.
@@ -186,8 +207,14 @@ impl LogReader {
         mut wanted: impl FnMut(&Line<'_>) -> bool,
         mut visit: impl FnMut(&Line<'_>, &Histogram) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
+        let mut exact = None;
         while self.read_line()? {
             let text = self.buffer.trim_ascii_end();
+            if text.starts_with(EXACT.as_bytes()) {
+                exact = parse_exact(text);
+                continue;
+            }
+            let exact = exact.take();
             if text.is_empty() || text[0] == b'#' || text[0] == b'"' {
                 continue;
             }
@@ -199,7 +226,11 @@ impl LogReader {
                     false => Ok(None),
                 });
             match read {
-                Ok(Some((line, histogram))) => visit(&line, &histogram)?,
+                Ok(Some((line, mut histogram))) => {
+                    // What does not fit is another line's: the payload's own figures stay.
+                    let _ = exact.is_some_and(|exact| histogram.restore(exact));
+                    visit(&line, &histogram)?;
+                }
                 Ok(None) => {}
                 Err(problem) => return self.only_at_the_end(problem),
             }
@@ -285,6 +316,8 @@ mod tests {
             histogram.record_n(value, 3);
             let mut text = String::new();
             push_line(&mut text, "warm-up.response", start_ns, len_ns, &histogram);
+            let (comment, text) = text.split_once('\n').unwrap();
+            prop_assert_eq!(parse_exact(comment.as_bytes()), histogram.exact());
             let line = Line::parse(text.trim_end()).unwrap();
             prop_assert_eq!(
                 (line.tag, line.start_ns, line.len_ns),
@@ -301,6 +334,7 @@ mod tests {
                     prop::collection::vec(any::<u8>(), 0..40),
                     Just(b"Tag=response,0.000,1.000,2.000,".to_vec()),
                     Just(b"HISTFAAAA".to_vec()),
+                    Just(b"#[Exact: 1,2,3,4]".to_vec()),
                     Just(b"\n".to_vec()),
                 ],
                 0..20,

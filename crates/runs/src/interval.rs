@@ -241,11 +241,16 @@ pub enum Tag {
     FailedResponse = 6,
     /// The part of `Service` that did not succeed.
     FailedService = 7,
+    /// The part of `Response` that succeeded and was noticeably late by our own doing: by more than
+    /// 1/128 of it.
+    Late = 8,
+    /// The same requests as `Late`, without what they were late.
+    Punctual = 9,
 }
 
 impl Tag {
     /// Every tag, in the order of its discriminant.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Response,
         Self::Service,
         Self::Ttfb,
@@ -254,6 +259,8 @@ impl Tag {
         Self::Lateness,
         Self::FailedResponse,
         Self::FailedService,
+        Self::Late,
+        Self::Punctual,
     ];
 
     /// The name in files.
@@ -268,6 +275,8 @@ impl Tag {
             Self::Lateness => "lateness",
             Self::FailedResponse => "failed_response",
             Self::FailedService => "failed_service",
+            Self::Late => "late_response",
+            Self::Punctual => "punctual_response",
         }
     }
 }

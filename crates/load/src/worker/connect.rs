@@ -176,7 +176,7 @@ impl<D: Driver> Worker<D> {
             if let Some(trip) = trip {
                 self.handshakes.0 += trip.smoothed_ns;
                 self.handshakes.1 += 1;
-                self.recorder.interval().handshakes.push(trip.smoothed_ns);
+                self.recorder.at(self.now).handshakes.push(trip.smoothed_ns);
             }
         }
         let Some(tls) = &self.config.tls else { return self.greet(at) };
@@ -229,7 +229,7 @@ impl<D: Driver> Worker<D> {
         self.back_off_ns = 0;
         self.back_off_until = 0;
         self.short_since = None;
-        let interval = self.recorder.interval();
+        let interval = self.recorder.at(self.now);
         interval.opened += 1;
         interval.connections = interval.connections.max(u64::from(open));
         interval.phases[phase as usize].histograms[Tag::Connect as usize].record(took);

@@ -150,6 +150,8 @@ pub(crate) struct Worker<D: Driver> {
     published_free: u32,
     spins: u32,
     begin_turn: u64,
+    /// When the turn before the present one began.
+    begin_turn_before: u64,
     end_at: u64,
     stopping: bool,
     aborted: bool,
@@ -225,6 +227,7 @@ impl<D: Driver> Worker<D> {
             published_free: 0,
             spins: 0,
             begin_turn: 0,
+            begin_turn_before: 0,
             end_at: u64::MAX,
             stopping: false,
             aborted: false,
@@ -254,8 +257,7 @@ impl<D: Driver> Worker<D> {
         for connection in &mut self.connections {
             connection.free_since = 0;
         }
-        // Connections that were opened before any load say nothing of one.
-        self.recorder.interval().handshakes.clear();
+        self.recorder.begin();
         // It was counted in a time of its own.
         (self.back_off_until, self.back_off_ns) = (0, 0);
         self.now = self.clock.now();
@@ -302,13 +304,22 @@ impl<D: Driver> Worker<D> {
         let end = self.clock.now();
         let took = end.saturating_sub(poll.idle_until);
         if work || took > LONGEST_IDLE_NS {
-            let interval = self.recorder.interval();
+            let interval = self.recorder.at(self.begin_turn);
             interval.busy_ns += took;
             interval.turn.record(took);
         }
+        let before = std::mem::replace(&mut self.begin_turn_before, self.begin_turn);
         self.now = end;
         self.begin_turn = end;
-        while self.now >= self.recorder.end_ns() {
+        self.hand_over(before)
+    }
+
+    /// Hands over the slices that ended by a time; `false` when nobody listens any more.
+    ///
+    /// What arrived before a slice's end is read by the turn after it at the latest, or, of an
+    /// answer in parts, by the next: a slice is handed over when both have been.
+    fn hand_over(&mut self, until: u64) -> bool {
+        while until >= self.recorder.end_ns() {
             let end = self.recorder.end_ns();
             self.sum_up(end);
             if !self.recorder.rotate(end, None) {
@@ -329,13 +340,14 @@ impl<D: Driver> Worker<D> {
         let open = u64::from(self.line.shared.open.load(Ordering::Relaxed));
         let open_before = std::mem::replace(&mut self.open_before, open);
         let in_flight = self.in_flight.len();
+        let since = self.recorder.since_end();
         let interval = self.recorder.interval();
         interval.cpu_ns = cpu - self.cpu_ns;
         interval.denied_ns = denied.saturating_sub(self.denied_ns);
         interval.thread_ns = end.saturating_sub(self.slice_from);
         // A turn that crossed the slice's end was counted where it ended.
-        interval.waiting = waiting;
-        interval.in_flight = u64::from(in_flight);
+        interval.waiting = waiting.saturating_add_signed(-since.waiting);
+        interval.in_flight = u64::from(in_flight).saturating_add_signed(-since.in_flight);
         interval.connections = interval.connections.max(open).max(open_before);
         interval.rtt_ns = rtt_ns;
         let late = |due: Option<u64>| due.map_or(0, |due| end.saturating_sub(due));
@@ -389,7 +401,7 @@ impl<D: Driver> Worker<D> {
         };
         self.source.poll(now, spare, |due, dropped| {
             let phase = if due < measured_from { Phase::WarmUp } else { Phase::Measured };
-            recorder.offered(phase, 1);
+            recorder.offered(due, phase);
             if dropped {
                 recorder.never_sent(due, now, phase, ErrorKind::ClientSaturated);
             }
@@ -441,8 +453,11 @@ impl<D: Driver> Worker<D> {
         for slot in slots {
             self.end_request(slot, None, 0, Some(ErrorKind::InFlightAtEnd));
         }
-        // An interval has a length, however soon after another it ends.
-        let end = self.now.max(self.slice_from + 1);
+        // An interval has a length, however soon after another it ends, and holds what came last.
+        let end = self.now.max(self.slice_from) + 1;
+        if !self.hand_over(end - 1) {
+            return;
+        }
         self.sum_up(end);
         let fault = self.fault.take();
         let _ = self.recorder.rotate(end, Some(fault));

@@ -91,7 +91,7 @@ impl<D: Driver> Worker<D> {
         if !crossed || !self.in_flight.may_retry(slot) {
             return self.fail(slot, ErrorKind::Reset, why);
         }
-        self.recorder.interval().stale += 1;
+        self.recorder.at(self.now).stale += 1;
         if D::GATHERS {
             // Many may have been on it: any connection with room will do.
             self.again.push_back(slot);

@@ -201,7 +201,7 @@ impl<D: Driver> Worker<D> {
         let decrypted = connection.decrypt(&self.buffer[..n], &mut self.plain)?;
         if decrypted.completed {
             let resumed = connection.is_resumed();
-            self.recorder.interval().tls.count(resumed);
+            self.recorder.at(self.now).tls.count(resumed);
             self.greet(at);
         }
         let connection = &mut self.connections[at as usize];
@@ -370,7 +370,7 @@ impl<D: Driver> Worker<D> {
             self.line.shared.open.fetch_sub(1, Ordering::Relaxed);
         }
         if connection.is_silent() {
-            self.recorder.interval().silent += 1;
+            self.recorder.at(self.now).silent += 1;
         }
         self.free.note_closed(connection.entries());
         connection.close();

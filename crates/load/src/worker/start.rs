@@ -66,18 +66,20 @@ impl<D: Driver> Worker<D> {
         self.now = now;
         let ours = self.free_elsewhere_since.into_iter().chain(self.short_since);
         let usable = due.at.max(ours.fold(connection.free_since, u64::min));
-        self.recorder.sent(phase, usable - due.at, now.saturating_sub(usable));
+        let late = now.saturating_sub(usable);
+        self.recorder.sent(now, phase, usable - due.at, late);
         connection.in_use += 1;
         let sent = Sent {
             due: due.at,
             sent: now,
             first_byte: 0,
+            late,
             request,
             connection: connection.serial,
             phase,
         };
         let slot = self.in_flight.add(sent, at, due.user);
-        self.send_request(at, slot, request, phase);
+        self.send_request(at, slot, request, phase, now);
     }
 
     /// Sends a request once more, on the connection that was opened for it.
@@ -89,11 +91,11 @@ impl<D: Driver> Worker<D> {
         let serial = connection.serial;
         let now = self.clock.now();
         self.in_flight.resend(slot, now, serial, at);
-        self.send_request(at, slot, request, phase);
+        self.send_request(at, slot, request, phase, now);
     }
 
     /// Gives a request to its connection, which sends it now, or with others at the turn's end.
-    fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase) {
+    fn send_request(&mut self, at: u32, slot: Slot, request: u32, phase: Phase, now: u64) {
         let connection = &mut self.connections[at as usize];
         if self.sleeps && !connection.stamped {
             connection.stamp_arrivals();
@@ -101,7 +103,7 @@ impl<D: Driver> Worker<D> {
         let Some(protocol) = &mut connection.protocol else { return };
         self.scratch.clear();
         let bytes = self.driver.request(protocol, slot, request, &mut self.scratch);
-        self.recorder.bytes_out(phase, bytes.len() as u64);
+        self.recorder.bytes_out(now, phase, bytes.len() as u64);
         let result = if D::GATHERS {
             connection.gathered.extend_from_slice(bytes);
             if !std::mem::replace(&mut connection.dirty, true) {

@@ -2,7 +2,10 @@
 //!
 //! - offered = sent + connect + local + dns + tls + client_saturated + cut, and
 //!   sent = completed + timeout + reset + protocol + in_flight_at_end, by phase and in all;
-//! - every interval's events and phases sum to the same;
+//! - every interval's events and phases sum to the same, and up to each interval's end offered less
+//!   what has ended is what waits and what is on its way;
+//! - where there are samples, each interval's events are those whose own time lies in it; what a
+//!   session is told too late to be due counts when it is told;
 //! - every counter and histogram is that of the samples;
 //! - every failure has a cause in words, and none has two.
 
@@ -30,6 +33,7 @@ pub(crate) fn balance(intervals: &[Interval], samples: &[Sample], config: &Confi
         all.add(&phase.counters);
     }
     identities(&events);
+    in_step(intervals);
     assert_eq!(comparable(&all), comparable(&events), "phases and events sum to the same");
     if config.samples {
         for phase in Phase::ALL {
@@ -38,6 +42,7 @@ pub(crate) fn balance(intervals: &[Interval], samples: &[Sample], config: &Confi
             agree(&phases[phase as usize], &of_phase);
         }
         samples.iter().for_each(|sample| possible(sample, config));
+        in_their_intervals(intervals, samples);
     }
 }
 
@@ -50,6 +55,46 @@ fn contiguous(intervals: &[Interval]) {
     }
     if let Some(last) = intervals.last() {
         assert_eq!((last.in_flight, last.waiting), (0, 0), "nothing is left at the end");
+    }
+}
+
+/// What waits and what is on its way at each interval's end is what has not ended by then.
+fn in_step(intervals: &[Interval]) {
+    let mut so_far = Counters::default();
+    for interval in intervals {
+        so_far.add(&interval.events);
+        let unsent = so_far.errors_of_all(&ErrorKind::NEVER_SENT);
+        let unanswered = so_far.errors_of_all(&ErrorKind::UNANSWERED);
+        let waiting = so_far.offered - so_far.sent - unsent;
+        let in_flight = so_far.sent - so_far.completed - unanswered;
+        let found = (interval.waiting, interval.in_flight);
+        assert_eq!(found, (waiting, in_flight), "at {} ns", interval.start_ns + interval.len_ns);
+    }
+}
+
+/// Each event is counted in the interval of its own time: due, sent, ended.
+fn in_their_intervals(intervals: &[Interval], samples: &[Sample]) {
+    let mut offered = vec![0_u64; intervals.len()];
+    let (mut sent, mut ended) = (offered.clone(), offered.clone());
+    let at = |ns: u64| intervals.partition_point(|one| one.start_ns + one.len_ns <= ns);
+    for sample in samples {
+        offered[at(sample.due_ns)] += 1;
+        ended[at(sample.done_ns)] += 1;
+        if was_sent(sample) {
+            sent[at(sample.sent_ns)] += 1;
+        }
+    }
+    let (mut noticed, mut due) = (0, 0);
+    for (index, interval) in intervals.iter().enumerate() {
+        let events = &interval.events;
+        (noticed, due) = (noticed + events.offered, due + offered[index]);
+        let failed = events.errors.iter().sum::<u64>();
+        assert!(noticed <= due, "counted before it was due, in interval {index}");
+        // A sample tells when its request was sent last.
+        if intervals.iter().all(|interval| interval.stale == 0) {
+            assert_eq!(events.sent, sent[index], "sent in interval {index}");
+        }
+        assert_eq!(events.succeeded + failed, ended[index], "ended in interval {index}");
     }
 }
 
