@@ -1,6 +1,6 @@
 //! How the program ends (docs/exit-codes.md).
 
-/// The exit codes. Where several apply: 2, 4, 5, 3.
+/// The exit codes. Where several apply: 2, 4, 3, 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All held.
@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Broken = 3,
     /// The run could not be completed, was interrupted, or got no answer at all.
     Incomplete = 4,
-    /// The result is not valid: the generator itself was the limit.
+    /// A verdict hangs on the generator itself, or the result rests on a run that is not valid.
     Invalid = 5,
 }
 
@@ -24,8 +24,8 @@ impl Exit {
             Self::Fault => 5,
             Self::Usage => 4,
             Self::Incomplete => 3,
-            Self::Invalid => 2,
-            Self::Broken => 1,
+            Self::Broken => 2,
+            Self::Invalid => 1,
             Self::Held => 0,
         };
         if weight(other) > weight(self) { other } else { self }

@@ -202,7 +202,15 @@ mod tests {
     use super::*;
 
     fn sent(request: u32) -> Sent {
-        Sent { due: 1, sent: 2, first_byte: 0, request, connection: 0, phase: Phase::Measured }
+        Sent {
+            due: 1,
+            sent: 2,
+            late: 0,
+            first_byte: 0,
+            request,
+            connection: 0,
+            phase: Phase::Measured,
+        }
     }
 
     #[test]

@@ -70,7 +70,9 @@ pub(crate) fn write(histogram: &Histogram, out: &mut dyn Write) -> io::Result<()
     let ms = |ns: Option<f64>| ns.unwrap_or(0.0) / NS_A_UNIT;
     let (mean, deviation) = (ms(histogram.mean()), ms(histogram.stddev()));
     writeln!(out, "#[Mean    = {mean:12.3}, StdDeviation   = {deviation:12.3}]")?;
-    let (max, count) = (ms(histogram.max().map(float)), histogram.count());
+    // As the reference has it: the upper end of the last bucket, which the steps end with.
+    let last = histogram.buckets().last().map(|bucket| float(bucket.highest()));
+    let (max, count) = (ms(last), histogram.count());
     writeln!(out, "#[Max     = {max:12.3}, Total count    = {count:12}]")?;
     writeln!(out, "#[Buckets = {BUCKETS:12}, SubBuckets     = {SUB_BUCKETS:12}]")
 }

@@ -47,6 +47,7 @@ mod summarise;
 mod summary_file;
 mod time;
 mod validity;
+mod verdicts;
 
 pub use error::RunError;
 pub use folder::RunWriter;

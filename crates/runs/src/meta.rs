@@ -140,7 +140,7 @@ pub struct End {
     /// interrupted or stopped run, a list that came to its end. `None`: as planned after
     /// [`Ended::Complete`], else what the intervals cover without warm-up and drain.
     pub measured_ns: Option<u64>,
-    /// From the end of the schedule to the last answer, or to giving up.
+    /// From the end of the schedule to the end of the run.
     pub drain_ns: u64,
     /// Greatest resident memory of this program; `None` where not known.
     pub max_rss_bytes: Option<u64>,

@@ -12,8 +12,8 @@ use crate::summary::{seconds, us};
 use crate::{Counters, ErrorKind, LocalCause, Phase};
 
 /// One second of a run. Counters count by event; percentiles are over the answers completed (or
-/// given up) in it, of every phase, and are stated however few there are: read them as a course,
-/// not as figures. `None` where there was no answer.
+/// given up) in it, of every phase, and `None` where fewer than ten lie beyond. Those of our own
+/// lateness are stated however few there are, as they tell what to make of the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntervalRow {
     /// Start, seconds since the first due time (warm-up included).
@@ -96,13 +96,13 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The state of a second that starts at `start_ns`. Only seconds that start in the measured
-    /// schedule count: in the drain nobody asks, and its length says how patient we were.
+    /// The state of a second that starts at `start_ns`. Only what lies of it in the measured
+    /// schedule counts, which has to be half a second: in the drain nobody asks, and its length
+    /// says how patient we were.
     pub(crate) fn state(&self, start_ns: u64, second: Second) -> State {
-        match self.measured.contains(&start_ns) {
-            true => second.state(self.patience_ns),
-            false => State::NotCounted,
-        }
+        let end_ns = start_ns.saturating_add(second.len_ns).min(self.measured.end);
+        let len_ns = end_ns.saturating_sub(start_ns.max(self.measured.start));
+        Second { len_ns, ..second }.state(self.patience_ns)
     }
 }
 

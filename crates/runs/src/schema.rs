@@ -16,6 +16,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_stats::Histogram;
+use plimsoll_stats::histogram::rank;
+use plimsoll_stats::percentiles::MIN_BEYOND;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
@@ -252,17 +254,22 @@ fn push_percentiles(values: &mut Vec<Value>, interval: &Interval, scratch: &mut 
         }
     };
     let at = |histogram: &Histogram, q: f64| optional(histogram.value_at_quantile(q));
+    let resolved = |histogram: &Histogram, q: f64| {
+        let count = histogram.count();
+        let beyond = count - rank(q, count);
+        if beyond >= MIN_BEYOND { at(histogram, q) } else { Value::Null }
+    };
     both(Tag::Response, scratch);
     values.push(scratch.mean().map_or(Value::Null, Value::Real));
-    values.extend([0.5, 0.9, 0.99, 0.999].map(|q| at(scratch, q)));
+    values.extend([0.5, 0.9, 0.99, 0.999].map(|q| resolved(scratch, q)));
     values.push(optional(scratch.max()));
     both(Tag::Service, scratch);
-    values.extend([0.5, 0.99].map(|q| at(scratch, q)));
+    values.extend([0.5, 0.99].map(|q| resolved(scratch, q)));
     both(Tag::Lateness, scratch);
     values.extend([0.5, 0.99].map(|q| at(scratch, q)));
     values.push(optional(scratch.max()));
     both(Tag::ConnectionWait, scratch);
-    values.push(at(scratch, 0.99));
+    values.push(resolved(scratch, 0.99));
     values.push(at(&interval.turn, 0.99));
 }
 

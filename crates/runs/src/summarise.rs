@@ -2,25 +2,24 @@
 //! finished, interrupted or killed.
 //!
 //! - Counts are of the measured phase, by the phase in which requests were **due** (table `total`).
-//! - Percentiles are of that phase's lines of the log. The log holds bucket counts, so extremes are
-//!   the bounds of their buckets, off by less than 0.1%.
+//! - Percentiles are of that phase's lines of the log; extremes, mean and deviation are exact, as
+//!   the log keeps them beside the bucket counts.
 //! - `rate_mean` is completed / duration; the SLO's `rate` is the same figure.
-//! - Availability, busy share, turn time and timer lateness are over the seconds that *start* in
-//!   the measured schedule: in the drain nothing is offered. Availability counts by event, and
-//!   not what only the end of the run cut off.
+//! - Busy share, turn time and timer lateness are over the seconds that *start* in the measured
+//!   schedule, availability over those of which half lies in it: in the drain nothing is offered.
+//!   Availability counts by event, and not what only the end of the run cut off.
 //! - Connections are of the whole run: those of the warm-up stay in use.
 //! - In a run that was killed or failed, what was unsent or unanswered in its last second counts as
 //!   `cut` and `in_flight_at_end`, so that the sums hold as in every other run.
-//! - The generator's reasons for invalidity and the blame: [`crate::validity`]. The SLO has values
-//!   but no verdicts where the run is not valid.
+//! - The generator's reasons for invalidity and the blame: [`crate::validity`]. The verdicts on the
+//!   SLO, which a clause has wherever it does not hang on the generator: [`crate::verdicts`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::{Availability, Second, State};
 use plimsoll_stats::percentiles::Percentiles;
-use plimsoll_stats::slo::{Slo, SloInputs};
 use plimsoll_units::{show_count, show_duration, show_share};
 
 use crate::error::RunError;
@@ -30,11 +29,12 @@ use crate::row::{self, Scale};
 use crate::run::Run;
 use crate::schema::{int, uint};
 use crate::summary::{
-    Bytes, Cause, Connections, Generator, Host, RunIdentity, SCHEMA, SloVerdict, Spread, Summary,
-    WarmUp, seconds,
+    Bytes, Cause, Connections, Generator, Host, RunIdentity, SCHEMA, Spread, Summary, WarmUp,
+    seconds,
 };
 use crate::time::iso8601;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
+use crate::verdicts::Judged;
 use crate::{Counters, ErrorKind, Phase, Tag};
 
 const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: the kernel's own \
@@ -55,8 +55,8 @@ const NOTABLE_TIMER_NS: u64 = 1_000_000;
 pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let _moment = run.as_of_one_moment()?;
     let span = run.measured()?;
-    let log = Log::read(run, &span)?;
     let seconds_of = Seconds::read(run, &span)?;
+    let log = Log::read(run, &span, &seconds_of.stalled)?;
     let ended = run.end().map(|end| &end.ended);
     let mut counters = run.total(Phase::Measured)?;
     let mut warnings = warnings(run, &log, &span)?;
@@ -70,15 +70,22 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let health = Health { lateness, response, busy_behind_s, denied_behind_s };
     let mut invalid_because = health.complaints();
     let healthy = invalid_because.is_empty();
-    invalid_because.extend(validity::lacking(&counters));
+    let duration_s = seconds(span.end - span.start);
+    let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
+    let judged = Judged {
+        counters: &counters,
+        rate_per_s: rate_mean,
+        duration_s,
+        log: &log,
+        seconds: &seconds_of,
+        own_failures: validity::own_failures(&counters, ended, healthy),
+    };
+    let (slo, decided_by_host) = judged.by(run.meta().slo.as_deref(), &mut warnings);
+    invalid_because.extend(validity::lacking(&counters, &decided_by_host));
     invalid_because.extend(run.end().iter().flat_map(|end| end.invalid_because.clone()));
     let valid = invalid_because.is_empty();
 
-    let duration_s = seconds(span.end - span.start);
-    let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
     let availability = seconds_of.availability;
-    let inputs = slo_inputs(&counters, &log, rate_mean, &availability);
-    let slo = verdicts(run.meta().slo.as_deref(), &inputs, valid, &mut warnings);
     let percentiles = |tag| Percentiles::of(log.measured(tag));
     Ok(Summary {
         schema: SCHEMA,
@@ -114,17 +121,20 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
 }
 
 /// The log's histograms, added up.
-struct Log {
+pub(crate) struct Log {
     measured: [Histogram; Tag::ALL.len()],
+    /// The part of `measured` that was recorded in seconds in which threads stood still.
+    stalled: [Histogram; Tag::ALL.len()],
     warm_up_response: Histogram,
     turn: Histogram,
     timer_late: Histogram,
 }
 
 impl Log {
-    fn read(run: &Run, span: &Range<u64>) -> Result<Self, RunError> {
+    fn read(run: &Run, span: &Range<u64>, stalled: &BTreeSet<u64>) -> Result<Self, RunError> {
         let mut log = Self {
             measured: Default::default(),
+            stalled: Default::default(),
             warm_up_response: Histogram::new(),
             turn: Histogram::new(),
             timer_late: Histogram::new(),
@@ -136,6 +146,11 @@ impl Log {
                 _ => true,
             },
             |line, histogram| {
+                if stalled.contains(&line.start_ns)
+                    && let Some(tag) = Tag::ALL.into_iter().find(|tag| tag.name() == line.tag)
+                {
+                    log.stalled[tag as usize].add(histogram);
+                }
                 if let Some(sum) = log.sum_of(line.tag) {
                     sum.add(histogram);
                 }
@@ -159,16 +174,27 @@ impl Log {
         }
     }
 
-    fn measured(&self, tag: Tag) -> &Histogram {
+    /// What was recorded under a tag for the measured phase.
+    pub(crate) fn measured(&self, tag: Tag) -> &Histogram {
         &self.measured[tag as usize]
+    }
+
+    /// What of it was recorded in seconds in which the generator's threads stood still.
+    pub(crate) fn stalled(&self, tag: Tag) -> &Histogram {
+        &self.stalled[tag as usize]
     }
 }
 
 /// What the table `interval` gives.
-struct Seconds {
-    availability: Availability,
+pub(crate) struct Seconds {
+    pub(crate) availability: Availability,
     busy_behind_s: u64,
     denied_behind_s: u64,
+    /// Starts of the seconds in which the generator's threads stood still: busy or denied beyond
+    /// what rules 3 and 4 allow, while behind schedule.
+    stalled: BTreeSet<u64>,
+    /// How many of them were down.
+    pub(crate) stalled_down_s: u64,
     busy_share: f64,
     cpu_ns: u64,
     connections: Connections,
@@ -209,14 +235,35 @@ impl Seconds {
         let cpu_ns = run.query("SELECT coalesce(sum(cpu_ns), 0) FROM interval", &[], |row| {
             row.get(0).map(uint)
         })?;
-        let availability = availability(run, span)?;
-        Ok(Self { availability, busy_behind_s, denied_behind_s, busy_share, cpu_ns, connections })
+        let mut stalled = BTreeSet::new();
+        let sql = "SELECT start_ns FROM interval WHERE start_ns >= ? AND behind
+                   AND (busy_ns > ? * thread_ns OR denied_ns > ? * thread_ns)";
+        run.for_each_row(sql, &[&start, &BUSY_SHARE, &DENIED_SHARE], |row| {
+            stalled.insert(row.get(0).map(uint).map_err(run.unreadable())?);
+            Ok(())
+        })?;
+        let (availability, stalled_down_s) = availability(run, span, &stalled)?;
+        Ok(Self {
+            availability,
+            busy_behind_s,
+            denied_behind_s,
+            stalled,
+            stalled_down_s,
+            busy_share,
+            cpu_ns,
+            connections,
+        })
     }
 }
 
-fn availability(run: &Run, span: &Range<u64>) -> Result<Availability, RunError> {
+/// The availability, and how many of the seconds down were stalled ones.
+fn availability(
+    run: &Run,
+    span: &Range<u64>,
+    stalled: &BTreeSet<u64>,
+) -> Result<(Availability, u64), RunError> {
     let scale = Scale { measured: span.clone(), patience_ns: run.meta().patience_ns };
-    let (mut up_s, mut down_s) = (0, 0);
+    let (mut up_s, mut down_s, mut stalled_down_s) = (0, 0, 0);
     let columns = run.counter_columns("interval")?;
     let sql = format!("SELECT start_ns, len_ns, oldest_outstanding_ns, {columns} FROM interval");
     run.for_each_row(&sql, &[], |row| {
@@ -226,16 +273,19 @@ fn availability(run: &Run, span: &Range<u64>) -> Result<Availability, RunError> 
             let events = row::counters(row, 3)?;
             let (succeeded, failed) = (events.succeeded, row::failed(&events));
             let second = Second { succeeded, failed, oldest_outstanding_ns, len_ns };
-            Ok(scale.state(start_ns, second))
+            Ok((start_ns, scale.state(start_ns, second)))
         };
         match read().map_err(run.unreadable())? {
-            State::Up => up_s += 1,
-            State::Down => down_s += 1,
-            State::NotCounted => {}
+            (_, State::Up) => up_s += 1,
+            (start_ns, State::Down) => {
+                down_s += 1;
+                stalled_down_s += u64::from(stalled.contains(&start_ns));
+            }
+            (_, State::NotCounted) => {}
         }
         Ok(())
     })?;
-    Ok(Availability::new(up_s, down_s))
+    Ok((Availability::new(up_s, down_s), stalled_down_s))
 }
 
 /// Makes the sums hold: those of a run that was killed or failed by counting what it left behind;
@@ -383,50 +433,6 @@ fn warm_up(run: &Run, log: &Log) -> Result<Option<WarmUp>, RunError> {
         succeeded: counters.succeeded,
         response_us: Percentiles::of(&log.warm_up_response),
     }))
-}
-
-fn slo_inputs<'a>(
-    counters: &Counters,
-    log: &'a Log,
-    completed_rate_per_s: f64,
-    availability: &Availability,
-) -> SloInputs<'a> {
-    SloInputs {
-        offered: counters.offered,
-        sent: counters.sent,
-        completed: counters.completed,
-        succeeded: counters.succeeded,
-        completed_rate_per_s,
-        response: log.measured(Tag::Response),
-        failed_response: log.measured(Tag::FailedResponse),
-        service: log.measured(Tag::Service),
-        failed_service: log.measured(Tag::FailedService),
-        up_s: availability.up_s,
-        down_s: availability.down_s,
-    }
-}
-
-fn verdicts(
-    slo: Option<&str>,
-    inputs: &SloInputs<'_>,
-    valid: bool,
-    warnings: &mut Vec<String>,
-) -> Vec<SloVerdict> {
-    let slo = match slo.map(Slo::parse) {
-        None => return Vec::new(),
-        Some(Ok(slo)) => slo,
-        Some(Err(error)) => {
-            warnings.push(format!("the run's SLO cannot be evaluated: {error}"));
-            return Vec::new();
-        }
-    };
-    let verdicts = slo.evaluate(inputs).into_iter().map(|verdict| SloVerdict {
-        expr: verdict.expr,
-        value: verdict.value,
-        pass: valid.then_some(verdict.pass),
-        note: verdict.note,
-    });
-    verdicts.collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 requests")]

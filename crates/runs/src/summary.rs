@@ -35,7 +35,7 @@ pub struct Summary {
     pub duration_s: f64,
     /// Length of the warm-up, seconds.
     pub warmup_s: f64,
-    /// From the end of the schedule to the last answer, seconds.
+    /// From the end of the schedule to the end of the run, seconds.
     pub drain_s: f64,
     /// Requests due.
     pub offered: u64,
@@ -272,7 +272,7 @@ pub struct SloVerdict {
     /// What was measured: µs, a share, or per second, as the clause has it; `None` where it is
     /// beyond every bound or not resolvable.
     pub value: Option<f64>,
-    /// Whether it held; `None` when the run is not valid.
+    /// Whether it held; `None` where that hangs on the generator's own part.
     pub pass: Option<bool>,
     /// Why it could not be told, or what else to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]

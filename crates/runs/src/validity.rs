@@ -5,8 +5,8 @@
 //!
 //! Any one of these, over the requests due in the measured phase (docs/counting.md):
 //!
-//! 1. lateness p99 > max(1 ms, 10% of response p99);
-//! 2. lateness p50 > max(0.1 ms, 10% of response p50);
+//! 1. lateness p99 > max(1 ms, 10% of response p99), from 1,000 requests on;
+//! 2. lateness p50 > max(0.1 ms, 10% of response p50), from 20 requests on;
 //! 3. busy share > 95% in three seconds, from the start of the measured schedule on, at whose ends
 //!    the generator was behind;
 //! 4. denied its cores for more than half of its thread time in three such seconds: what it could
@@ -16,8 +16,10 @@
 //! 5. more than 0.1% of what was offered failed as `local`: this host let no connection be opened.
 //!
 //! Lateness is what a request was late by our own doing; waiting for the target's connections is
-//! none. CPU is never the criterion: spinning makes it 1. The percentiles are HdrHistogram's,
-//! however few the requests.
+//! none. CPU is never the criterion: spinning makes it 1. Of fewer requests, one that was late would
+//! decide; what it means for an objective is found by judging that twice ([`crate::verdicts`]).
+//! Where there is no answer that lateness could be held against, it alone says nothing, and rules 1
+//! and 2 are not broken; no more is rule 5 where nothing was offered.
 //!
 //! # Blame
 //!
@@ -59,10 +61,11 @@ pub(crate) struct Health<'a> {
 impl Health<'_> {
     /// Why the generator was the limit: a plain sentence a rule that was broken.
     pub(crate) fn complaints(&self) -> Vec<String> {
-        let rules = [("p99", 0.99, 1_000_000), ("p50", 0.5, 100_000)];
+        let rules = [(1000, "p99", 0.99, 1_000_000), (20, "p50", 0.5, 100_000)];
         let mut complaints: Vec<String> = rules
             .into_iter()
-            .filter_map(|(name, q, least_ns)| self.late(name, q, least_ns))
+            .filter(|(least, ..)| self.lateness.count() >= *least)
+            .filter_map(|(_, name, q, least_ns)| self.late(name, q, least_ns))
             .collect();
         if self.busy_behind_s >= BUSY_SECONDS {
             complaints.push(format!(
@@ -84,7 +87,7 @@ impl Health<'_> {
 
     fn late(&self, name: &str, q: f64, least_ns: u64) -> Option<String> {
         let late_ns = self.lateness.value_at_quantile(q)?;
-        let response_ns = self.response.value_at_quantile(q).unwrap_or(0);
+        let response_ns = self.response.value_at_quantile(q)?;
         // In whole numbers: late > response / 10.
         if late_ns <= least_ns || late_ns.saturating_mul(10) <= response_ns {
             return None;
@@ -99,10 +102,12 @@ impl Health<'_> {
     }
 }
 
-/// Why this host's own limits made the figures: rule 5. Nothing offered, nothing lacking.
-pub(crate) fn lacking(counters: &Counters) -> Option<String> {
+/// Why this host's own limits made the figures: rule 5, or that they decide `clauses` of the SLO.
+/// Nothing offered, nothing lacking.
+pub(crate) fn lacking(counters: &Counters, clauses: &[String]) -> Option<String> {
     let (local, offered) = (counters.errors_of(ErrorKind::Local), counters.offered);
-    if local.saturating_mul(LOCAL_ONE_IN) <= offered {
+    let many = local.saturating_mul(LOCAL_ONE_IN) > offered;
+    if !many && clauses.is_empty() {
         return None;
     }
     let causes = LocalCause::ALL.into_iter().filter_map(|cause| {
@@ -110,11 +115,13 @@ pub(crate) fn lacking(counters: &Counters) -> Option<String> {
         let of = || format!("{} ({} × {n}): {}", cause.what(), cause.name(), cause.remedy());
         (n > 0).then(of)
     });
-    let causes: Vec<String> = causes.collect();
+    let causes = causes.collect::<Vec<_>>().join("; ");
+    let why = match many {
+        true => "more than 0.1%".to_owned(),
+        false => format!("which decide {}", clauses.join(", ")),
+    };
     Some(format!(
-        "{local} of {offered} requests found no connection by this host's own limits, more than \
-             0.1%: {}",
-        causes.join("; ")
+        "{local} of {offered} requests found no connection by this host's own limits, {why}: {causes}"
     ))
 }
 
@@ -141,6 +148,15 @@ pub(crate) fn blame_of(kind: ErrorKind, ended: Option<&Ended>, healthy: bool) ->
         ErrorKind::InFlightAtEnd if ended == Some(&Ended::Complete) => Blame::Target,
         ErrorKind::InFlightAtEnd | ErrorKind::Cut => cut,
     }
+}
+
+/// A phase's failures that are the generator's own, or those of its host's limits and rules: what a
+/// second judgement of the SLO takes off.
+pub(crate) fn own_failures(counters: &Counters, ended: Option<&Ended>, healthy: bool) -> u64 {
+    let own = |kind: &ErrorKind| {
+        *kind == ErrorKind::Local || blame_of(*kind, ended, healthy) == Blame::Generator
+    };
+    ErrorKind::ALL.into_iter().filter(own).map(|kind| counters.errors_of(kind)).sum()
 }
 
 /// A phase's failures by who is answerable.
@@ -224,6 +240,23 @@ mod tests {
     }
 
     #[test]
+    fn one_late_request_of_a_few_makes_no_run_invalid() {
+        let late = |on_time: u64, late: u64| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(10_000, on_time);
+            histogram.record_n(50 * MS, late);
+            complaints(&histogram, &all(MS), 0).len()
+        };
+        assert_eq!((late(49, 1), late(988, 11), late(989, 11)), (0, 0, 1), "p99 from 1,000 on");
+        assert_eq!((late(0, 19), late(9, 11)), (0, 1), "p50 from 20 on");
+    }
+
+    #[test]
+    fn lateness_alone_says_nothing_where_nothing_was_answered() {
+        assert!(complaints(&all(500 * MS), &Histogram::new(), 0).is_empty());
+    }
+
+    #[test]
     fn bounds_themselves_are_still_valid() {
         // 1,000,000 lies in the bucket up to 1,000,447: the percentile is its upper end, so the
         // greatest lateness that is surely at most 1 ms is one bucket below.
@@ -236,15 +269,17 @@ mod tests {
         let mut counters = Counters { offered: 3000, ..Counters::default() };
         counters.local_n(LocalCause::Ports, 2);
         counters.local_n(LocalCause::Permission, 1);
-        assert_eq!(lacking(&counters), None, "three of 3,000 are the most");
+        assert_eq!(lacking(&counters, &[]), None, "three of 3,000 are the most");
+        let decided = lacking(&counters, &["errors<0.05%".to_owned()]).unwrap();
+        assert!(decided.contains("which decide errors<0.05%"), "{decided}");
         counters.local_n(LocalCause::Ports, 1);
-        let found = lacking(&counters).unwrap();
+        let found = lacking(&counters, &[]).unwrap();
         for part in ["4 of 3000", "EADDRNOTAVAIL × 3", "ip_local_port_range", "EPERM × 1"] {
             assert!(found.contains(part), "`{part}` is not in {found}");
         }
         let counts = blame(&counters, Some(&Ended::Complete), true);
         assert_eq!((counts.target, counts.generator, counts.environment), (0, 3, 1));
-        assert_eq!(lacking(&Counters::default()), None, "nothing offered, nothing lacking");
+        assert_eq!(lacking(&Counters::default(), &[]), None, "nothing offered, nothing lacking");
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn counts(out: &mut String, summary: &Summary, paint: Paint) {
         let _ = write!(phases, ", {} warm-up before", seconds(summary.warmup_s));
     }
     if summary.drain_s >= 0.05 {
-        let _ = write!(phases, ", {} until the last answer", seconds(summary.drain_s));
+        let _ = write!(phases, ", {} more until its end", seconds(summary.drain_s));
     }
     let _ = writeln!(out, "  {:<14}{phases}", "time");
     if let Some(asked) = &summary.workload {
@@ -194,7 +194,7 @@ fn objectives(out: &mut String, slo: &[SloVerdict], paint: Paint) {
         let verdict = match clause.pass {
             Some(true) => paint.good("held  "),
             Some(false) => paint.bad("broken"),
-            None => paint.warn("void  "),
+            None => paint.warn("open  "),
         };
         let value = match clause.value {
             Some(value) => measured(&clause.expr, value),

@@ -3,14 +3,19 @@
 use crate::exit::Exit;
 use plimsoll_runs::Summary;
 
-/// The exit code that a run means.
+/// The exit code that a run means: that of its SLO, whose clauses have a verdict wherever it does
+/// not hang on the generator; without an SLO, that of its validity.
 pub(crate) fn exit(summary: &Summary) -> Exit {
-    let mut exit = Exit::Held;
-    if summary.slo.iter().any(|clause| clause.pass == Some(false)) {
-        exit = exit.and(Exit::Broken);
-    }
-    if !summary.run.valid {
-        exit = exit.and(Exit::Invalid);
+    let mut exit = match summary.slo.is_empty() && !summary.run.valid {
+        true => Exit::Invalid,
+        false => Exit::Held,
+    };
+    for clause in &summary.slo {
+        exit = exit.and(match clause.pass {
+            Some(true) => Exit::Held,
+            Some(false) => Exit::Broken,
+            None => Exit::Invalid,
+        });
     }
     if summary.run.ended != "complete" || (summary.offered > 0 && summary.completed == 0) {
         exit = exit.and(Exit::Incomplete);

@@ -13,15 +13,14 @@ pub(crate) struct Verdict {
 /// Judges a run by its validity, its end and its objectives.
 pub(crate) fn verdict(s: &Summary) -> Verdict {
     let end = ending(s);
-    if !s.run.valid {
-        return Verdict {
-            class: "poor",
-            says: format!(
-                "Not valid: these figures are not the target's, and no objective was judged.{end}"
-            ),
-        };
-    }
     let (class, objectives) = objectives(s);
+    if !s.run.valid {
+        // An objective has a verdict all the same where it does not hang on the generator.
+        let objectives = if s.slo.is_empty() { String::new() } else { format!(" {objectives}") };
+        let says =
+            format!("Not valid: the generator has a part in these figures.{objectives}{end}");
+        return Verdict { class: "poor", says };
+    }
     let class = if class == "good" && s.run.ended != "complete" { "open" } else { class };
     Verdict { class, says: format!("Valid. {objectives}{end}") }
 }

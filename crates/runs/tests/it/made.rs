@@ -82,6 +82,11 @@ pub(crate) fn answered(
     ] {
         slice.histograms[tag as usize].record_n(value, n);
     }
+    if late_ns * 128 > response_ns {
+        for (tag, value) in [(Tag::Late, response_ns), (Tag::Punctual, service_ns)] {
+            slice.histograms[tag as usize].record_n(value, n);
+        }
+    }
 }
 
 /// Adds `n` requests that were due, sent, and failed in the second.

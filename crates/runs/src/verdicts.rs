@@ -1,0 +1,94 @@
+//! The verdicts on a run's SLO: each clause as measured, and with the generator's own part taken off.
+//! Which part that is, and what follows where the two differ, is stated in
+//! [`plimsoll_stats::slo::OwnPart`].
+
+use plimsoll_stats::Histogram;
+use plimsoll_stats::slo::{Judgement, OwnPart, Slo, SloInputs, Times};
+
+use crate::summarise::{Log, Seconds};
+use crate::summary::SloVerdict;
+use crate::{Counters, ErrorKind, Tag};
+
+/// What an SLO is judged by.
+pub(crate) struct Judged<'a> {
+    pub(crate) counters: &'a Counters,
+    /// Completed answers per second.
+    pub(crate) rate_per_s: f64,
+    pub(crate) duration_s: f64,
+    pub(crate) log: &'a Log,
+    pub(crate) seconds: &'a Seconds,
+    /// Failures of the generator's own, and of its host's.
+    pub(crate) own_failures: u64,
+}
+
+impl Judged<'_> {
+    /// The verdicts on an SLO, and the clauses that failures of [`ErrorKind::Local`] alone decide.
+    /// None where it cannot be read, which is a warning.
+    pub(crate) fn by(
+        &self,
+        slo: Option<&str>,
+        warnings: &mut Vec<String>,
+    ) -> (Vec<SloVerdict>, Vec<String>) {
+        let slo = match slo.map(Slo::parse) {
+            None => return Default::default(),
+            Some(Ok(slo)) => slo,
+            Some(Err(error)) => {
+                warnings.push(format!("the run's SLO cannot be evaluated: {error}"));
+                return Default::default();
+            }
+        };
+        let inputs = self.inputs();
+        let none = Histogram::new();
+        let own = OwnPart {
+            failures: self.own_failures,
+            duration_s: self.duration_s,
+            times: times(|tag| self.log.measured(tag)),
+            stalled: times(|tag| self.log.stalled(tag)),
+            stalled_down_s: self.seconds.stalled_down_s,
+        };
+        let local = OwnPart {
+            failures: self.counters.errors_of(ErrorKind::Local),
+            times: Times { late: &none, punctual: &none, ..own.times },
+            stalled: times(|_| &none),
+            stalled_down_s: 0,
+            ..own
+        };
+        let undecided = |judgement: &Judgement| judgement.pass.is_none();
+        let decided = slo.judge(&inputs, &local).into_iter().filter(undecided);
+        let decided = decided.map(|judgement| judgement.expr).collect();
+        let verdicts = slo.judge(&inputs, &own).into_iter().map(verdict).collect();
+        (verdicts, decided)
+    }
+
+    fn inputs(&self) -> SloInputs<'_> {
+        SloInputs {
+            offered: self.counters.offered,
+            sent: self.counters.sent,
+            completed: self.counters.completed,
+            succeeded: self.counters.succeeded,
+            completed_rate_per_s: self.rate_per_s,
+            response: self.log.measured(Tag::Response),
+            failed_response: self.log.measured(Tag::FailedResponse),
+            service: self.log.measured(Tag::Service),
+            failed_service: self.log.measured(Tag::FailedService),
+            up_s: self.seconds.availability.up_s,
+            down_s: self.seconds.availability.down_s,
+        }
+    }
+}
+
+fn times<'a>(of: impl Fn(Tag) -> &'a Histogram) -> Times<'a> {
+    Times {
+        response: of(Tag::Response),
+        failed_response: of(Tag::FailedResponse),
+        service: of(Tag::Service),
+        failed_service: of(Tag::FailedService),
+        late: of(Tag::Late),
+        punctual: of(Tag::Punctual),
+    }
+}
+
+fn verdict(judgement: Judgement) -> SloVerdict {
+    let Judgement { expr, value, pass, note } = judgement;
+    SloVerdict { expr, value, pass, note }
+}
