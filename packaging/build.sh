@@ -75,7 +75,7 @@ control() {
 }
 
 finish() {
-    find "$root" -type d -exec chmod 755 {} +
+    find "$root" -type d ! -name credentials -exec chmod 755 {} +
     dpkg-deb --root-owner-group "${COMPRESS:--Zxz}" --build "$root" "$out" >/dev/null
 }
 
@@ -87,6 +87,12 @@ service() {
         "$root/lib/systemd/system/$package.service"
     install -D -m 644 "packaging/etc/shoal-$command" "$root/etc/plimsoll/shoal-$command"
     echo "/etc/plimsoll/shoal-$command" >"$root/DEBIAN/conffiles"
+    # For secrets, which only root reads; the unit hands them on.
+    install -d -m 700 "$root/etc/plimsoll/credentials"
+    if [ -e "packaging/logrotate/$package" ]; then
+        install -D -m 644 "packaging/logrotate/$package" "$root/etc/logrotate.d/$package"
+        echo "/etc/logrotate.d/$package" >>"$root/DEBIAN/conffiles"
+    fi
     # Nothing starts before it is configured.
     cat >"$root/DEBIAN/postinst" <<'SCRIPT'
 #!/bin/sh
@@ -108,6 +114,10 @@ SCRIPT
 set -e
 if [ "$1" = purge ]; then
     rm -rf FOLDERS
+    # Passwords and keys go with the last of the two services.
+    if [ ! -e /etc/plimsoll/shoal-server ] && [ ! -e /etc/plimsoll/shoal-agent ]; then
+        rm -rf /etc/plimsoll/shoal-secret /etc/plimsoll/credentials
+    fi
     rmdir /etc/plimsoll 2>/dev/null || true
 fi
 if [ -d /run/systemd/system ]; then

@@ -45,7 +45,8 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
         run(&place, &program, &asked).ended_with(0);
         let unit = format!("{root}/lib/systemd/system/plimsoll-shoal-{command}.service");
         let unit = std::fs::read_to_string(unit).unwrap();
-        for wanted in ["DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes"] {
+        let secrets = "LoadCredential=shoal:/etc/plimsoll/credentials";
+        for wanted in ["DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes", secrets] {
             assert!(unit.lines().any(|line| line == wanted), "{wanted}: {unit}");
         }
         if installed(test, "systemd-analyze").is_some() {
@@ -57,4 +58,56 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
             assert!(!said.err.contains(&name), "{}", said.err);
         }
     }
+}
+
+#[test]
+fn logs_are_rotated_and_a_purge_leaves_no_secret() {
+    let test = "logs_are_rotated_and_a_purge_leaves_no_secret";
+    if installed(test, "dpkg-deb").is_none() || installed(test, "strip").is_none() {
+        return;
+    }
+    let place = Place::new();
+    let mut command = Command::new("bash");
+    command.arg(format!("{FOLDER}/build.sh")).arg(place.path("dist"));
+    command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
+    let built = place.start(command).wait().ended_with(0);
+    let root = place.path("root");
+    let shown = root.to_str().unwrap();
+    let services = ["server", "agent"];
+    for command in services {
+        let name = format!("plimsoll-shoal-{command}_");
+        let package = built.out.lines().find(|line| line.contains(&name)).unwrap();
+        run(&place, "dpkg-deb", &["--extract", package, shown]).ended_with(0);
+        let control = format!("{shown}/{command}");
+        run(&place, "dpkg-deb", &["--control", package, &control]).ended_with(0);
+    }
+    let folder = std::fs::metadata(root.join("etc/plimsoll/credentials")).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&folder.permissions()) & 0o777, 0o700);
+    let unit = root.join("lib/systemd/system/plimsoll-shoal-server.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    assert!(unit.lines().any(|line| line == "ExecReload=/bin/kill -HUP $MAINPID"), "{unit}");
+    let rotation = root.join("etc/logrotate.d/plimsoll-shoal-server");
+    assert!(std::fs::read_to_string(&rotation).unwrap().contains("--signal=HUP"));
+    if installed(test, "logrotate").is_some() {
+        let state = place.path("state");
+        let told = ["--debug", "--state", state.to_str().unwrap(), rotation.to_str().unwrap()];
+        run(&place, "logrotate", &told).ended_with(0);
+    }
+    // Secrets stay as long as one of the services may need them, and go with the last.
+    let secrets = ["etc/plimsoll/shoal-secret", "etc/plimsoll/credentials/keys"];
+    secrets.map(|name| std::fs::write(root.join(name), "secret").unwrap());
+    for (command, left) in services.into_iter().zip([2, 0]) {
+        // The package manager takes the configuration itself away first.
+        std::fs::remove_file(root.join(format!("etc/plimsoll/shoal-{command}"))).unwrap();
+        let script = std::fs::read_to_string(root.join(command).join("postrm")).unwrap();
+        let script = ["/etc/", "/var/"].iter().fold(script, |script, folder| {
+            script.replace(&format!(" {folder}"), &format!(" {shown}{folder}"))
+        });
+        let script = script.replace("/run/systemd/system", &format!("{shown}/nowhere"));
+        let script = place.write("postrm", script);
+        run(&place, "sh", &[script.to_str().unwrap(), "purge"]).ended_with(0);
+        let there = secrets.iter().filter(|name| root.join(name).exists()).count();
+        assert_eq!(there, left, "{command}");
+    }
+    assert!(!root.join("etc/plimsoll").exists());
 }

@@ -219,7 +219,15 @@ fn what_cannot_be_served_ends_with_one_clear_error() {
     let chain = place.path("chain.pem");
     std::fs::write(&chain, "no certificate").unwrap();
     let chain = chain.to_str().unwrap();
-    let cases: [(&[&str], i32, &str); 14] = [
+    let key =
+        place.write("key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
+    let key = key.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 19] = [
+        (&["--auth", "required"], 2, "need --keys"),
+        (&["--listen", "127.0.0.1"], 2, "--listen 127.0.0.1: not HOST:PORT"),
+        (&["--listen", "localhost:http"], 2, "--listen localhost:http: not a port"),
+        (&["--amqp", "amqp://broker//"], 2, "%2f"),
+        (&["--tls-cert", key, "--tls-key", key], 2, "other way round"),
         (&["--operator-socket", chain], 4, "chain.pem"),
         (&["--external-ip", "127.0.0.1"], 2, "--external-ip: others cannot reach 127.0.0.1"),
         (&["--listen", &address], 4, "cannot listen on 127.0.0.1:"),
@@ -291,4 +299,76 @@ fn the_page_is_a_table_that_needs_no_script() {
     let (_, one) = page(&address, "/?host=&cloud=cloud-b&load_min=&load_max=");
     assert!(one.contains(">b.example<") && !one.contains(">a.example<"), "{one}");
     assert!(page(&address, "/?state=ill").0.starts_with("http/1.1 400"));
+}
+
+#[test]
+fn a_hang_up_opens_the_log_again_and_ends_nothing() {
+    let place = Place::new();
+    let (log, state) = (place.path("access.log"), place.path("state"));
+    let keys = place.write("keys", "one the-secret-of-key-one\n");
+    let told = [
+        "--access-log",
+        log.to_str().unwrap(),
+        "--state",
+        state.to_str().unwrap(),
+        "--auth",
+        "optional",
+        "--keys",
+        keys.to_str().unwrap(),
+    ];
+    let (mut registry, address) = registry(&place, &told);
+    let lines = |path: &Path| std::fs::read_to_string(path).map_or(0, |text| text.lines().count());
+    get(&address, "/nearest/1");
+    wait_for("a line", || (lines(&log) == 1).then_some(()));
+    // As logrotate does it: moved away, and then the server is told.
+    let old = place.path("access.log.1");
+    std::fs::rename(&log, &old).unwrap();
+    std::fs::write(&keys, "").unwrap();
+    registry.signal(Signal::HUP);
+    wait_for("the new file", || log.exists().then_some(()));
+    get(&address, "/nearest/2");
+    wait_for("a line in it", || (lines(&log) == 1).then_some(()));
+    assert_eq!(lines(&old), 1);
+    wait_for("the empty list to be told of", || {
+        registry.err().contains("--keys: what was read before stays in force").then_some(())
+    });
+    assert!(get(&address, "/v1/health").contains("{\"file\":\"keys\",\"read\":false}"));
+    assert!(!registry.has_ended());
+    // Another server does not share its folder.
+    let second =
+        place.plimsoll(&["shoal", "server", "--listen", "127.0.0.1:0", "--state", "state"]);
+    let second = second.ended_with(4);
+    assert!(second.err.contains("another server keeps its state in"), "{}", second.err);
+    registry.signal(Signal::TERM);
+    wait_for("its end", || registry.has_ended().then_some(()));
+}
+
+#[test]
+fn a_name_or_a_port_alone_can_be_listened_at() {
+    let place = Place::new();
+    for listen in ["localhost:0", ":0"] {
+        let mut command = Command::new(PLIMSOLL);
+        command.args(["shoal", "server", "--listen", listen, "--threads", "1"]);
+        let going = Going::start(command, &place.path("."), "named");
+        let port = wait_for("its port", || {
+            let out = going.out();
+            let at = out.lines().next()?.strip_prefix("listening on http://")?.to_owned();
+            at.rsplit_once(':')?.1.parse::<u16>().ok()
+        });
+        assert!(get(&format!("127.0.0.1:{port}"), "/v1/health").contains("\"status\":\"ok\""));
+    }
+}
+
+#[test]
+fn a_peer_in_the_open_is_warned_of_and_one_that_fails_is_named() {
+    let place = Place::new();
+    let dead = format!("http://127.0.0.1:{}", free_port());
+    let told = ["--peer", "http://registry.example:1", "--peer", &dead];
+    let (going, _) = registry(&place, &told);
+    wait_for("the failure to be named", || {
+        going.err().contains(&format!("peer {dead}: connect to 127.0.0.1")).then_some(())
+    });
+    let said = going.err();
+    assert!(said.contains("warning: --peer http://registry.example:1:"), "{said}");
+    assert!(!said.contains(&format!("warning: --peer {dead}")), "{said}");
 }

@@ -37,8 +37,17 @@ impl Interrupts {
 
     /// A flag that is set by the first.
     pub(crate) fn flag() -> std::io::Result<Arc<AtomicBool>> {
+        Self::set_by(&[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    /// A flag that is set by what ends a service: not by a hang-up, which means something else.
+    pub(crate) fn to_end() -> std::io::Result<Arc<AtomicBool>> {
+        Self::set_by(&[SIGINT, SIGTERM])
+    }
+
+    fn set_by(signals: &[i32]) -> std::io::Result<Arc<AtomicBool>> {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in heeded() {
+        for signal in heeded().into_iter().filter(|signal| signals.contains(signal)) {
             signal_hook::flag::register(signal, flag.clone())?;
         }
         Ok(flag)

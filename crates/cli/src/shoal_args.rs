@@ -1,6 +1,6 @@
 //! What `plimsoll shoal` and its commands are told.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -40,9 +40,9 @@ by one as well. The broker's password may also stand in the environment variable
 SHOAL_AMQP_PASSWORD. The old paths (/nearest, /all, /wpad.dat …) answer as the original does;
 /v1/openapi.json describes the new.")]
 pub(crate) struct ShoalServer {
-    /// Where to listen
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
+    /// Where to listen; without a host (`:8080`) at every address
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: String,
     /// Speak HTTPS with this certificate and its chain, PEM; read again when it changes
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
@@ -95,7 +95,8 @@ pub(crate) struct ShoalServer {
     /// Who may sign, a line each: NAME SECRET [clouds=A,B] [networks=NET,NET] [operator]
     #[arg(long, value_name = "FILE")]
     pub(crate) keys: Option<PathBuf>,
-    /// Announcements that one network (a /24 or /56) may make, per second
+    /// Announcements that one network (a /24 or /56) may make, per second; bursts of ten times as
+    /// many pass
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) announce_rate: f64,
     /// The most caches listed; a full list refuses new ones
@@ -137,8 +138,8 @@ pub(crate) struct ShoalAgent {
     /// Whom to trust for an https:// registry, PEM; else this host's list
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
-    /// A message broker to announce the cache by, beside --server or instead: amqp://USER@HOST:PORT/
-    /// VHOST, or amqps; may be given many times, with one password for all
+    /// A message broker to announce the cache by, beside --server or instead:
+    /// amqp://USER@HOST:PORT/VHOST, or amqps; may be given many times, with one password for all
     #[arg(long, value_name = "URL")]
     pub(crate) amqp: Vec<String>,
     #[command(flatten)]
@@ -146,6 +147,10 @@ pub(crate) struct ShoalAgent {
     /// The cache's port; looked for where nothing is said
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
+    /// Where the cache is asked whether it answers; where it listens, as far as that can be seen,
+    /// where nothing is said
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) cache_address: Option<IpAddr>,
     /// What the cache may be used for
     #[arg(long, value_name = "USE", default_value = "both")]
     pub(crate) upstream: Upstream,

@@ -44,6 +44,8 @@ pub struct Options {
     pub kind: Option<Kind>,
     /// The cache's port; looked for where nothing is said.
     pub port: Option<u16>,
+    /// Where the cache is asked; where it listens where nothing is said.
+    pub cache_address: Option<IpAddr>,
     /// What the cache may be used for.
     pub upstream: Upstream,
     /// Between heartbeats, 1 s to 1 h, spread by a tenth.
@@ -78,6 +80,7 @@ impl Default for Options {
         Self {
             kind: None,
             port: None,
+            cache_address: None,
             upstream: Upstream::Both,
             interval: Duration::from_secs(30),
             probe_interval: Duration::from_secs(5),

@@ -29,6 +29,7 @@ pub use consumer::{Consumer, Options};
 pub use publisher::Publisher;
 
 use crate::http1;
+use crate::tls::is_certificate;
 
 /// The exchange's name where nothing is said.
 pub const EXCHANGE: &str = "shoal";
@@ -52,8 +53,17 @@ pub enum Error {
     /// It is not AMQP 0-9-1.
     #[error("what the broker says is not AMQP 0-9-1: {0}")]
     Malformed(&'static str),
-    /// The broker said no. The code is as in HTTP: 403 wrong password, 404 no such exchange, 406
-    /// declared otherwise.
+    /// It speaks TLS.
+    #[error("the broker speaks TLS at this port")]
+    Encrypted,
+    /// The broker did not let us in.
+    #[error("the broker refused user and password: {0}")]
+    Login(String),
+    /// The broker takes no messages.
+    #[error("the broker takes no messages: {0}")]
+    Blocked(String),
+    /// The broker said no. The code is as in HTTP: 403 no permission, 404 no such exchange, 406
+    /// declared otherwise, 530 no such virtual host, or not for this user.
     #[error("the broker refused with {code}: {text}")]
     Refused {
         /// Of the protocol's own list.
@@ -77,8 +87,15 @@ impl Error {
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
+            Self::Connect(http1::Error::Handshake { source, .. }) if is_certificate(source) => {
+                "certificate"
+            }
+            Self::Connect(http1::Error::Handshake { .. }) | Self::Encrypted => "tls",
             Self::Connect(_) | Self::Io(_) | Self::Ended | Self::Late(_) => "away",
-            Self::Refused { code: 403, .. } => "credentials",
+            Self::Blocked(_) => "blocked",
+            Self::Login(_) => "credentials",
+            Self::Refused { code: 403, .. } => "permission",
+            Self::Refused { code: 530, .. } => "vhost",
             Self::Refused { code: 404 | 406, .. } => "exchange",
             Self::Refused { .. } | Self::Cancelled | Self::Unrouted | Self::NotTaken => "refused",
             Self::Malformed(_) => "protocol",
@@ -89,8 +106,23 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Refused { code: 403, .. } => {
+            Self::Connect(http1::Error::Handshake { source, .. }) if is_certificate(source) => {
+                Some("do --amqp-ca and --amqp-cert name the files that belong to this broker?")
+            }
+            Self::Connect(http1::Error::Handshake { .. }) => {
+                Some("is that its port for TLS, 5671? Without TLS it is amqp://")
+            }
+            Self::Encrypted => Some("with TLS it is amqps://"),
+            Self::Login(_) => {
                 Some("is the user right, and the password in the file or the environment?")
+            }
+            Self::Blocked(_) => Some("it is short of memory or disk: `rabbitmqctl status` says"),
+            Self::Refused { code: 403, .. } => Some(
+                "the user lacks a permission: `rabbitmqctl set_permissions` gives those to \
+                 configure, write and read the exchange and its queues",
+            ),
+            Self::Refused { code: 530, .. } => {
+                Some("is there such a virtual host, for this user? The one called `/` is /%2f")
             }
             Self::Refused { code: 406, .. } => Some(
                 "another program has declared the exchange otherwise: delete it at the broker, or \
@@ -105,6 +137,12 @@ impl Error {
 
     /// Whether trying again at once is no use.
     fn is_lasting(&self) -> bool {
-        matches!(self, Self::Refused { code: 403 | 404 | 406 | 530, .. } | Self::Malformed(_))
+        matches!(
+            self,
+            Self::Refused { code: 403 | 404 | 406 | 530, .. }
+                | Self::Login(_)
+                | Self::Encrypted
+                | Self::Malformed(_)
+        )
     }
 }

@@ -16,7 +16,7 @@ use crate::address::may_be_public;
 use crate::agent::addresses::is_private;
 use crate::client::import::{Range, StaticCache};
 use crate::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream, is_cloud_name};
-use crate::http1::is_host;
+use crate::http1::{bracketed, is_host};
 
 /// The longest file that is read.
 pub const MOST_BYTES: usize = 32 << 20;
@@ -181,7 +181,8 @@ impl Fixed {
     pub fn beat(&self, unix_s: f64) -> Heartbeat {
         Heartbeat {
             uuid: "".into(),
-            hostname: self.host.as_str().into(),
+            // As it stands in URLs, which is what everybody makes of it.
+            hostname: bracketed(&self.host).into(),
             port: Echo { value: self.port, text: self.port.to_string().into() },
             kind: Kind::Squid,
             upstream: self.upstream,

@@ -45,6 +45,8 @@ pub struct Setting<'a> {
     /// The URL by which the reader reached the registry, where that is known: an example of an
     /// announcement has it.
     pub base: Option<&'a str>,
+    /// Whether the object of verification is suspected: no cache is judged by it then.
+    pub is_object_suspected: bool,
 }
 
 /// A page and its tag.

@@ -35,12 +35,12 @@ mod state;
 mod table;
 mod wheel;
 
-pub use cache::{Cache, DEFAULT_MAX_LOAD, Identity};
+pub use cache::{Cache, DEFAULT_MAX_LOAD, Identity, Spot};
 pub use copied::Copied;
 pub use counts::Counts;
 pub use glance::{Glances, Seat};
 pub use host::Host;
-pub use keep::Kept;
+pub use keep::{By, Kept};
 pub use life::{Heard, Swept};
 pub use membership::{Rebuild, Rebuilt, Shelf};
 pub use snapshot::{Base, Snapshot};

@@ -13,6 +13,7 @@ mod clock;
 mod complaints;
 mod decide;
 mod door;
+mod files;
 mod fixed;
 mod folder;
 mod geo_api;
@@ -28,14 +29,16 @@ mod peers;
 mod reply;
 mod secure;
 mod shared;
+mod tables;
 mod upkeep;
 mod verifier;
+mod watched;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-pub use broker::BrokerStatus;
+pub use broker::{BrokerStatus, REASONS as BROKER_REASONS};
 pub use clock::Clock;
 pub use complaints::Complaint;
 use door::Door;
@@ -96,19 +99,20 @@ impl Server {
             None => (None, None),
         };
         let count = options.threads;
-        let list = options.fixed.take();
-        let mut list = list.map(|path| fixed::Watch::new(path, options.sites.clone()));
+        let mut list = fixed::Watch::new(options.fixed.take(), options.sites.clone());
+        let tables = upkeep::Tables {
+            keys: options.keys_file.take().map(tables::watched),
+            sites: options.sites_file.take().map(tables::watched),
+        };
         let shared = Arc::new(Shared::new(options)?);
-        if let Some(list) = &mut list {
-            list.refresh(&shared).map_err(StartError::Fixed)?;
-        }
+        list.refresh(&shared).map_err(StartError::Fixed)?;
         let mut threads = Vec::with_capacity(count + 1);
         for number in 0..count {
             let listener = listener.try_clone().map_err(StartError::Thread)?;
             let ways = accept::Ways { listener, operator: knocks.take() };
             threads.push(accept::spawn(number, ways, Arc::clone(&shared))?);
         }
-        threads.push(upkeep::spawn(Arc::clone(&shared), list)?);
+        threads.push(upkeep::spawn(Arc::clone(&shared), list, tables)?);
         threads.extend(verifier::spawn(&shared)?);
         peers::spawn(Arc::clone(&shared))?;
         Ok(Self { local, shared, threads, _door: door })

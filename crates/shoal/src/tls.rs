@@ -1,8 +1,10 @@
 //! Encrypted connections, by rustls: to peers as a client, and what a server needs for them.
 
+mod chain;
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustls::pki_types::pem::{self, PemObject as _};
@@ -11,12 +13,35 @@ use rustls::{
     ClientConfig, ClientConnection, InvalidMessage, RootCertStore, ServerConfig, StreamOwned,
 };
 
-use crate::http1::{Deadline, Dial, Error, Peer, Plain, Wire};
+pub use chain::ChainFault;
+
+pub(crate) use chain::Chain;
+
+use crate::http1::{self, Deadline, Dial, Error, Peer, Plain, Wire};
+use crate::stamp::Stamp;
 
 /// Encrypted connections to peers that ask for them, plain ones to others.
+///
+/// The files are looked at with each connection and read again when they change; where they cannot
+/// be read, what was read before stays in force.
 #[derive(Debug, Clone)]
 pub struct Tls {
+    files: Arc<Files>,
+    current: Arc<Mutex<Current>>,
+    say: fn(&str),
+}
+
+#[derive(Debug)]
+struct Files {
+    ca: Option<PathBuf>,
+    identity: Option<(PathBuf, PathBuf)>,
+}
+
+#[derive(Debug)]
+struct Current {
     config: Arc<ClientConfig>,
+    seen: Vec<Option<Stamp>>,
+    trouble: Option<String>,
 }
 
 /// Why there can be no encrypted connection.
@@ -35,6 +60,18 @@ pub enum TlsError {
     /// A file without a certificate.
     #[error("no certificate in {0}")]
     NoCertificate(PathBuf),
+    /// A key that only a password opens.
+    #[error("the key in {0} is encrypted: write it out with `openssl pkey`, for its owner only")]
+    Encrypted(PathBuf),
+    /// A key where certificates should be.
+    #[error("{0} holds a key and no certificate: are the two files the other way round?")]
+    KeyForCertificate(PathBuf),
+    /// Certificates where a key should be.
+    #[error("{0} holds a certificate and no key: are the two files the other way round?")]
+    CertificateForKey(PathBuf),
+    /// A chain of certificates that is not to be served.
+    #[error("the chain in {0}")]
+    Chain(PathBuf, #[source] ChainFault),
     /// A server's certificate and key that are none, or do not belong together.
     #[error("use the certificate {0} with the key {1}")]
     Pair(PathBuf, PathBuf, #[source] rustls::Error),
@@ -48,36 +85,97 @@ impl Tls {
     ///
     /// See [`TlsError`].
     pub fn new(ca: Option<&Path>, identity: Option<(&Path, &Path)>) -> Result<Self, TlsError> {
-        let mut roots = RootCertStore::empty();
-        match ca {
-            Some(path) => {
-                for root in certificates(path)? {
-                    roots.add(root).map_err(TlsError::Certificates)?;
+        let owned = |(chain, key): (&Path, &Path)| (chain.to_owned(), key.to_owned());
+        let files = Files { ca: ca.map(Path::to_owned), identity: identity.map(owned) };
+        let seen = files.stamps();
+        let current = Current { config: Arc::new(files.read()?), seen, trouble: None };
+        Ok(Self { files: Arc::new(files), current: Arc::new(Mutex::new(current)), say: |_| () })
+    }
+
+    /// Has it tell, in a line, when a file cannot be read again, and when it can.
+    #[must_use]
+    pub fn saying(self, say: fn(&str)) -> Self {
+        Self { say, ..self }
+    }
+
+    /// What is in force now.
+    fn config(&self) -> Arc<ClientConfig> {
+        let mut current: MutexGuard<'_, Current> =
+            self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.files.stamps();
+        if seen != current.seen {
+            current.seen = seen;
+            let trouble = match self.files.read() {
+                Ok(config) => {
+                    current.config = Arc::new(config);
+                    None
                 }
+                Err(error) => Some(http1::chain(&error)),
+            };
+            if trouble != current.trouble {
+                (self.say)(&match &trouble {
+                    Some(why) => format!("certificates: those read before stay in force: {why}"),
+                    None => "certificates: read again, and in force".to_owned(),
+                });
             }
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            current.trouble = trouble;
+        }
+        Arc::clone(&current.config)
+    }
+}
+
+impl Files {
+    fn stamps(&self) -> Vec<Option<Stamp>> {
+        let identity = self.identity.iter().flat_map(|(chain, key)| [chain, key]);
+        self.ca.iter().chain(identity).map(|path| Stamp::of(path).ok()).collect()
+    }
+
+    fn read(&self) -> Result<ClientConfig, TlsError> {
+        let identity = self.identity.as_ref().map(|(chain, key)| (&**chain, &**key));
+        client(self.ca.as_deref(), identity)
+    }
+}
+
+fn client(ca: Option<&Path>, identity: Option<(&Path, &Path)>) -> Result<ClientConfig, TlsError> {
+    let mut roots = RootCertStore::empty();
+    match ca {
+        Some(path) => {
+            for root in certificates(path)? {
+                roots.add(root).map_err(TlsError::Certificates)?;
             }
         }
-        if roots.is_empty() {
-            return Err(TlsError::NoRoots);
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(TlsError::Certificates)?
-            .with_root_certificates(roots);
-        let config = match identity {
-            None => builder.with_no_client_auth(),
-            Some((chain, key)) => {
-                let file = |error| TlsError::File(key.to_owned(), error);
-                let private = PrivateKeyDer::from_pem_file(key).map_err(file)?;
-                builder
-                    .with_client_auth_cert(certificates(chain)?, private)
-                    .map_err(TlsError::Certificates)?
-            }
-        };
-        Ok(Self { config: Arc::new(config) })
+    }
+    if roots.is_empty() {
+        return Err(TlsError::NoRoots);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(TlsError::Certificates)?
+        .with_root_certificates(roots);
+    match identity {
+        None => Ok(builder.with_no_client_auth()),
+        Some((chain, key)) => builder
+            .with_client_auth_cert(certificates(chain)?, private_key(key)?)
+            .map_err(TlsError::Certificates),
+    }
+}
+
+/// The key of a PEM file. What stands there instead is told.
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    let text = std::fs::read(path).map_err(|error| absent(path, error))?;
+    let has = |words: &[u8]| text.windows(words.len()).any(|part| part == words);
+    if has(b"ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
+        return Err(TlsError::Encrypted(path.to_owned()));
+    }
+    match PrivateKeyDer::from_pem_slice(&text) {
+        Err(pem::Error::NoItemsFound) if has(b"BEGIN CERTIFICATE") => {
+            Err(TlsError::CertificateForKey(path.to_owned()))
+        }
+        read => read.map_err(|error| TlsError::File(path.to_owned(), error)),
     }
 }
 
@@ -85,9 +183,16 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let file = |error| TlsError::File(path.to_owned(), error);
     let all: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(file)?.collect();
     match all.map_err(file)? {
+        none if none.is_empty() && holds_key(path) => {
+            Err(TlsError::KeyForCertificate(path.to_owned()))
+        }
         none if none.is_empty() => Err(TlsError::NoCertificate(path.to_owned())),
         some => Ok(some),
     }
+}
+
+fn holds_key(path: &Path) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.contains("PRIVATE KEY-----"))
 }
 
 /// A file that is not there.
@@ -101,10 +206,12 @@ pub(crate) fn absent(path: &Path, error: io::Error) -> TlsError {
 ///
 /// A file cannot be read, or they do not belong together.
 pub(crate) fn serving(chain: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
-    let file = |error| TlsError::File(key.to_owned(), error);
     let pair = |error| TlsError::Pair(chain.to_owned(), key.to_owned(), error);
     let certificates = certificates(chain)?;
-    let private = PrivateKeyDer::from_pem_file(key).map_err(file)?;
+    let private = private_key(key)?;
+    if let Some(fault @ ChainFault::Reversed) = Chain::read(chain)?.order() {
+        return Err(TlsError::Chain(chain.to_owned(), fault));
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -127,8 +234,7 @@ impl Dial for Tls {
         let failed = |error: rustls::Error| Error::Exchange(io::Error::other(error));
         let name = ServerName::try_from(peer.host.to_owned())
             .map_err(|_| Error::Encryption(peer.host.to_owned()))?;
-        let mut connection =
-            ClientConnection::new(Arc::clone(&self.config), name).map_err(failed)?;
+        let mut connection = ClientConnection::new(self.config(), name).map_err(failed)?;
         while connection.is_handshaking() {
             plain.limit(deadline.left()?).map_err(Error::Exchange)?;
             step(&mut connection, &mut plain).map_err(|error| match error.kind() {
@@ -154,10 +260,31 @@ fn step(connection: &mut ClientConnection, plain: &mut Box<dyn Wire>) -> io::Res
     let _ = connection.write_tls(plain);
     Err(match failed {
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            io::Error::other("it does not speak TLS: is it http://?")
+            io::Error::other("it does not speak TLS")
         }
         other => io::Error::other(other),
     })
+}
+
+/// Whether a handshake failed by a certificate, theirs or ours.
+pub(crate) fn is_certificate(error: &io::Error) -> bool {
+    use rustls::{AlertDescription as Alert, Error as Failed};
+
+    let failed = error.get_ref().and_then(|error| error.downcast_ref::<Failed>());
+    match failed {
+        Some(Failed::InvalidCertificate(_) | Failed::NoCertificatesPresented) => true,
+        Some(Failed::AlertReceived(alert)) => matches!(
+            alert,
+            Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::CertificateRequired
+                | Alert::UnknownCA
+        ),
+        _ => false,
+    }
 }
 
 struct Encrypted(StreamOwned<ClientConnection, Box<dyn Wire>>);

@@ -11,6 +11,7 @@
 
 mod allowed;
 mod object;
+mod opinions;
 mod outcome;
 mod probe;
 mod turns;
@@ -44,8 +45,6 @@ pub struct Settings {
     pub allowed: Allowed,
     /// The shortest time between two questions to one network: agents' interval.
     pub every: Duration,
-    /// Is told, in a line, of each cache whose state changes, and why: for operators.
-    pub say: fn(&str),
 }
 
 /// Whom to ask: a cache as far as a question goes. Several caches may be one aim, as those behind

@@ -77,7 +77,10 @@ pub(crate) fn show(error: &anyhow::Error) -> Exit {
 /// wanted or with the name of a file.
 fn names_a_deed(message: &str) -> bool {
     let first = message.split(' ').next().unwrap_or("");
-    let others = ["cannot", "expected", "the", "wanted"];
+    let others = [
+        "a", "an", "another", "cannot", "expected", "it", "its", "more", "neither", "no", "none",
+        "not", "nothing", "one", "only", "the", "there", "this", "wanted", "what",
+    ];
     first.bytes().all(|byte| byte.is_ascii_lowercase()) && !others.contains(&first)
 }
 

@@ -28,6 +28,8 @@ pub struct Cache {
     pub port: u16,
     /// Whether it was seen, or is only supposed to be there.
     pub seen: bool,
+    /// How many more of its kind listen at other ports of this host.
+    pub others: usize,
 }
 
 /// Where it is usually.
@@ -39,29 +41,56 @@ pub fn usual_port(kind: Kind) -> u16 {
     }
 }
 
-/// Finds the cache below a root: a port given is believed, a kind given is looked for alone.
+/// Finds the cache below a root: a port given is believed, a kind given is looked for alone. Where
+/// something listens at that port, it is asked at the address of that.
 #[must_use]
 pub fn find(root: &Path, kind: Option<Kind>, port: Option<u16>) -> Cache {
     let loopback = IpAddr::from([127, 0, 0, 1]);
     if let Some(port) = port {
         let kind = kind.unwrap_or(Kind::Squid);
-        return Cache { kind, address: loopback, port, seen: true };
+        let address = listening_at(root, port).unwrap_or(loopback);
+        return Cache { kind, address, port, seen: true, others: 0 };
     }
-    let squid = || listening_squid(root).map(|(address, port)| (Kind::Squid, address, port));
-    let varnish = || listening_varnish(root).map(|(address, port)| (Kind::Varnish, address, port));
+    let squid = || {
+        let (address, port, others) = listening_squid(root)?;
+        Some((Kind::Squid, address, port, others))
+    };
+    let varnish = || {
+        let (address, port) = listening_varnish(root)?;
+        Some((Kind::Varnish, address, port, 0))
+    };
     let found = match kind {
         Some(Kind::Squid) => squid(),
         Some(Kind::Varnish) => varnish(),
         None => squid().or_else(varnish),
     };
     let kind = kind.unwrap_or(Kind::Squid);
-    let (kind, address, port, seen) = match found {
-        Some((kind, address, port)) => (kind, address, port, true),
-        None => (kind, loopback, usual_port(kind), false),
+    let (kind, address, port, others, seen) = match found {
+        Some((kind, address, port, others)) => (kind, address, port, others, true),
+        None => (kind, loopback, usual_port(kind), 0, false),
     };
     let address = if address.is_unspecified() { loopback } else { address };
-    Cache { kind, address, port, seen }
+    Cache { kind, address, port, seen, others }
 }
+
+/// The address at which something listens at a port of this host, loopback where it is every one;
+/// needs no right to see whose it is.
+fn listening_at(root: &Path, port: u16) -> Option<IpAddr> {
+    let folder = root.join("proc/net");
+    let tables = ["tcp", "tcp6"].into_iter().filter_map(|name| socket_table(&folder, name));
+    let all = tables.flat_map(sockets).filter(|one| one.port == port && one.state == LISTENING);
+    let reached = |address: IpAddr| match address {
+        IpAddr::V4(any) if any.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        // It carries IPv4, too, as a rule.
+        IpAddr::V6(any) if any.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        other => other,
+    };
+    let addresses = all.map(|socket| reached(crate::address::normal(socket.address)));
+    addresses.min_by_key(|address| (!address.is_loopback(), address.is_ipv6()))
+}
+
+/// The state of a socket that listens: net/tcp_states.h.
+const LISTENING: u8 = 10;
 
 /// The folders of the processes of this name.
 fn processes(root: &Path, name: &str) -> Vec<PathBuf> {
@@ -79,11 +108,14 @@ fn processes(root: &Path, name: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// The usual port if a `squid` listens there, else the least. Needs the right to see the process's
+/// The usual port if a `squid` listens there, else the least, and how many more Squids listen.
+/// Needs the right to see the process's
 /// descriptors: its own user's, or root's.
-fn listening_squid(root: &Path) -> Option<(IpAddr, u16)> {
-    const LISTENING: u8 = 10;
+fn listening_squid(root: &Path) -> Option<(IpAddr, u16, usize)> {
     let mut found = Vec::new();
+    // Of each process that may be looked into, whether it listens: a Squid's other processes, its
+    // master among them, do not.
+    let mut owners = Vec::new();
     for process in processes(root, "squid") {
         let Ok(links) = fs::read_dir(process.join("fd")) else { continue };
         let targets = links.filter_map(|link| fs::read_link(link.ok()?.path()).ok());
@@ -96,10 +128,14 @@ fn listening_squid(root: &Path) -> Option<(IpAddr, u16)> {
         let tables = ["tcp", "tcp6"].into_iter().filter_map(|name| socket_table(&folder, name));
         let own = tables.flat_map(sockets).filter(|socket| inodes.contains(&socket.inode));
         let listening = own.filter(|socket| socket.state == LISTENING);
+        let before = found.len();
         found.extend(listening.map(|socket| (socket.address, socket.port)));
+        owners.push(found.len() > before);
     }
     let usual = usual_port(Kind::Squid);
-    found.into_iter().min_by_key(|&(_, port)| (port != usual, port))
+    let of_processes = owners.iter().filter(|owner| **owner).count();
+    let (address, port) = found.into_iter().min_by_key(|&(_, port)| (port != usual, port))?;
+    Some((address, port, of_processes.saturating_sub(1)))
 }
 
 fn listening_varnish(root: &Path) -> Option<(IpAddr, u16)> {

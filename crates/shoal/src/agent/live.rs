@@ -129,7 +129,7 @@ impl<'a> Agent<'a> {
         // The first difference is counted from here.
         reporter.measure((world.now)());
         Ok(Self {
-            cache: cache::find(&world.root, options.kind, options.port),
+            cache: found(&world.root, &options),
             now: world.now,
             stop: world.stop,
             uuid: world.uuid,
@@ -153,7 +153,7 @@ impl<'a> Agent<'a> {
 
     /// Looks for the cache again, which may have started after the agent or moved.
     fn find(&mut self, log: &mut dyn FnMut(Event)) {
-        let found = cache::find(&self.root, self.options.kind, self.options.port);
+        let found = found(&self.root, &self.options);
         // One that only cannot be seen any more is asked where it was.
         if found.seen && found != self.cache {
             self.cache = found;
@@ -297,6 +297,12 @@ impl<'a> Agent<'a> {
             Ok(()) => Event::Left(name),
         });
     }
+}
+
+/// The cache as it is found, asked where an operator says.
+fn found(root: &std::path::Path, options: &Options) -> Cache {
+    let found = cache::find(root, options.kind, options.port);
+    Cache { address: options.cache_address.unwrap_or(found.address), ..found }
 }
 
 fn ns(time: Duration) -> u64 {

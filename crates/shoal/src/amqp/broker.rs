@@ -32,6 +32,9 @@ pub enum BrokerError {
     /// Of another form.
     #[error("not of the form amqp[s]://[USER@]HOST[:PORT][/VHOST]")]
     Form,
+    /// More than one slash.
+    #[error("after the first `/` comes the virtual host, in which a `/` is written %2f")]
+    Slash,
     /// A password, which is not repeated.
     #[error(
         "a password in a URL is seen by everybody on the host: put it into a file, named by \
@@ -72,7 +75,8 @@ impl Broker {
         };
         let vhost = match vhost {
             None | Some("") => "/".to_owned(),
-            Some(vhost) if vhost.contains(['/', '?', '#']) => return Err(BrokerError::Form),
+            Some(vhost) if vhost.contains('/') => return Err(BrokerError::Slash),
+            Some(vhost) if vhost.contains(['?', '#']) => return Err(BrokerError::Form),
             Some(vhost) => decoded(vhost)?,
         };
         let lengths = 1..=usize::from(u8::MAX);
@@ -180,7 +184,6 @@ mod tests {
             "amqp://b:0",
             "amqp://b:65536",
             "amqp://b:+1",
-            "amqp://b/a/b",
             "amqp://b/v?heartbeat=1",
             "amqp://b/%",
             "amqp://b/%g0",
@@ -193,6 +196,13 @@ mod tests {
             "amqp://@b",
         ] {
             assert_eq!(Broker::parse(url), Err(BrokerError::Form), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_slash_in_a_virtual_host_is_told_of() {
+        for url in ["amqp://b//", "amqp://b/a/b", "amqp://b//v"] {
+            assert_eq!(Broker::parse(url), Err(BrokerError::Slash), "{url}");
         }
     }
 

@@ -29,6 +29,8 @@ pub(super) const METHOD: u8 = 1;
 pub(super) const HEADER: u8 = 2;
 pub(super) const BODY: u8 = 3;
 const HEARTBEAT: u8 = 8;
+/// What a broker says that expects TLS.
+const TLS_ALERT: u8 = 21;
 
 /// The only channel.
 const CHANNEL: u16 = 1;
@@ -53,6 +55,8 @@ pub(super) struct Connection {
     heartbeat: Duration,
     heard: Instant,
     said: Instant,
+    /// Why the broker takes no messages now, in its words.
+    blocked: Option<String>,
 }
 
 impl Connection {
@@ -76,6 +80,7 @@ impl Connection {
             heartbeat: Duration::ZERO,
             heard: now,
             said: now,
+            blocked: None,
         };
         connection.write(b"AMQP\0\0\x09\x01")?;
         connection.greet(broker, name, heartbeat, deadline)?;
@@ -105,10 +110,8 @@ impl Connection {
         self.send(0, &method::start_ok(name, &broker.user, &broker.password))?;
         // Where it is not taken, an old broker only hangs up.
         let tune = match self.answer(0, method::CONNECTION_TUNE, deadline) {
-            Err(Error::Ended) => {
-                let text = "it hung up when told user and password".to_owned();
-                return Err(Error::Refused { code: 403, text });
-            }
+            Err(Error::Ended) => return Err(Error::Login("it hung up when told them".to_owned())),
+            Err(Error::Refused { code: 403, text }) => return Err(Error::Login(text)),
             answer => answer?,
         };
         let mut fields = Fields(&self.input[tune]);
@@ -212,6 +215,14 @@ impl Connection {
         Ok(None)
     }
 
+    /// Why no answer came in this time: the broker is late, or said that it takes no messages.
+    pub(super) fn late(&self, time: Duration) -> Error {
+        match &self.blocked {
+            Some(why) => Error::Blocked(why.clone()),
+            None => Error::Late(time),
+        }
+    }
+
     /// What a frame holds.
     pub(super) fn payload(&self, frame: &Frame) -> &[u8] {
         &self.input[frame.payload.clone()]
@@ -223,11 +234,18 @@ impl Connection {
             method::CONNECTION_CLOSE => method::CONNECTION_CLOSE_OK,
             method::CHANNEL_CLOSE => method::CHANNEL_CLOSE_OK,
             method::BASIC_CANCEL => return Err(Error::Cancelled),
+            method::CONNECTION_BLOCKED => {
+                self.blocked = Some(printable(fields.short_string()?));
+                return Ok(());
+            }
+            method::CONNECTION_UNBLOCKED => {
+                self.blocked = None;
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         let code = fields.short()?;
-        let text = String::from_utf8_lossy(fields.short_string()?);
-        let text = text.chars().filter(|c| !c.is_control()).collect();
+        let text = printable(fields.short_string()?);
         // It closes, whether it hears that or not.
         let _ = self.send(frame.channel, &method::method(ok, |_| ()));
         Err(Error::Refused { code, text })
@@ -237,6 +255,10 @@ impl Connection {
         let unread = &self.input[self.unread.clone()];
         let Some((head, rest)) = unread.split_first_chunk::<HEAD>() else { return Ok(None) };
         let [kind, c0, c1, length @ ..] = *head;
+        // An alert, in the place of a frame whose channel would be 0x03..: RFC 8446, section 5.1.
+        if kind == TLS_ALERT && c0 == 3 {
+            return Err(Error::Encrypted);
+        }
         let length = u32::from_be_bytes(length);
         if length > FRAME_BYTES {
             // A broker of another version says `AMQP` and its own, and hangs up.
@@ -312,6 +334,10 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+fn printable(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).chars().filter(|c| !c.is_control()).collect()
 }
 
 fn is_wait(error: &io::Error) -> bool {
@@ -434,6 +460,70 @@ mod tests {
             assert_eq!(kinds, [METHOD, HEADER, BODY], "in pieces of {piece}");
             assert_eq!(frames[2].1, b"{ }");
         }
+    }
+
+    /// The frames of a session up to that many methods, then other words.
+    fn cut_short(methods: usize, then: &[u8]) -> Says {
+        let (whole, mut end) = (session(), 0);
+        for _ in 0..methods {
+            let length = u32::from_be_bytes(whole[end + 3..end + 7].try_into().unwrap());
+            end += usize::try_from(length).unwrap() + 8;
+        }
+        Says { bytes: [&whole[..end], then].concat(), piece: 7 }
+    }
+
+    fn closes(channel: u16, called: method::Method, code: u16, text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        let payload = method::method(called, |out| {
+            out.extend_from_slice(&code.to_be_bytes());
+            out.short_string(text);
+            out.extend_from_slice(&[0; 4]);
+        });
+        push_frame(&mut out, METHOD, channel, &payload);
+        out
+    }
+
+    #[test]
+    fn why_a_broker_does_not_serve_is_told_apart() {
+        let alert = [21, 3, 3, 0, 2, 2, 70];
+        let login = closes(0, method::CONNECTION_CLOSE, 403, "ACCESS_REFUSED - Login was refused");
+        let vhost = closes(0, method::CONNECTION_CLOSE, 530, "NOT_ALLOWED - vhost x not found");
+        let channel = closes(1, method::CHANNEL_CLOSE, 403, "ACCESS_REFUSED - access to exchange");
+        let (broker, time) = (Broker::parse("amqp://b").unwrap(), Duration::from_secs(5));
+        for (methods, then, reason, words) in [
+            (0, &alert[..], "tls", "amqps://"),
+            (1, &login, "credentials", "password"),
+            (1, &[], "credentials", "password"),
+            (2, &vhost, "vhost", "/%2f"),
+            (3, &channel, "permission", "set_permissions"),
+            (0, &[], "away", ""),
+        ] {
+            let says = cut_short(methods, then);
+            let deadline = Deadline::after(time);
+            let opened = Connection::open(&says, &broker, "test", time, &deadline);
+            let error = opened.err().unwrap();
+            assert_eq!(error.reason(), reason, "{error}");
+            assert!(error.hint().unwrap_or_default().contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_blocked_broker_is_named() {
+        let mut blocked = Vec::new();
+        let payload = method::method(method::CONNECTION_BLOCKED, |out| {
+            out.short_string("low on memory");
+        });
+        push_frame(&mut blocked, METHOD, 0, &payload);
+        let (broker, time) = (Broker::parse("amqp://b").unwrap(), Duration::from_secs(5));
+        let says = cut_short(4, &blocked);
+        let deadline = Deadline::after(time);
+        let mut connection = Connection::open(&says, &broker, "test", time, &deadline).unwrap();
+        assert_eq!(connection.late(time).reason(), "away");
+        while connection.read(time).is_ok() {
+            while connection.next().unwrap().is_some() {}
+        }
+        let late = connection.late(time);
+        assert_eq!((late.reason(), late.to_string().contains("low on memory")), ("blocked", true));
     }
 
     /// Bytes changed, cut out and put in: whatever a broker says, it ends in an error.

@@ -26,7 +26,7 @@ use super::{Broker, Error, method};
 use crate::auth::HEADERS;
 use crate::cut::cut;
 use crate::heartbeat::MAX_BYTES;
-use crate::http1::{Deadline, Dial};
+use crate::http1::{Deadline, Dial, chain};
 use crate::server::{BrokerStatus, Letter, Shared};
 
 /// Messages on their way to us.
@@ -251,7 +251,7 @@ impl Listener {
             return Ok(());
         }
         self.shared.take(&self.letters);
-        self.status.brought(self.letters.len());
+        self.status.brought(self.letters.len(), self.now_ns());
         self.letters.clear();
         connection.tell(&method::basic_ack(self.tag))
     }
@@ -310,15 +310,4 @@ fn signature(headers: &[u8]) -> Option<[Option<String>; 3]> {
         }
     }
     Some(values)
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

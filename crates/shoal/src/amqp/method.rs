@@ -17,6 +17,8 @@ pub(super) const CONNECTION_OPEN: Method = (10, 40);
 pub(super) const CONNECTION_OPEN_OK: Method = (10, 41);
 pub(super) const CONNECTION_CLOSE: Method = (10, 50);
 pub(super) const CONNECTION_CLOSE_OK: Method = (10, 51);
+pub(super) const CONNECTION_BLOCKED: Method = (10, 60);
+pub(super) const CONNECTION_UNBLOCKED: Method = (10, 61);
 pub(super) const CHANNEL_OPEN: Method = (20, 10);
 pub(super) const CHANNEL_OPEN_OK: Method = (20, 11);
 pub(super) const CHANNEL_CLOSE: Method = (20, 40);
@@ -61,7 +63,7 @@ pub(super) fn start_ok(name: &str, user: &str, password: &str) -> Vec<u8> {
     let capabilities = [
         ("authentication_failure_close", Value::Flag(true)),
         ("basic.nack", Value::Flag(true)),
-        ("connection.blocked", Value::Flag(false)),
+        ("connection.blocked", Value::Flag(true)),
         ("consumer_cancel_notify", Value::Flag(true)),
         ("publisher_confirms", Value::Flag(true)),
     ];

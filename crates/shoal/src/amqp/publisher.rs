@@ -24,6 +24,8 @@ pub struct Publisher {
     cloud: Option<String>,
     dial: Arc<dyn Dial>,
     sign: Option<Sign>,
+    /// By which the broker's operators know us.
+    hostname: String,
     /// In which the broker hears us, or gives the connection up.
     heartbeat: Duration,
     connection: Option<Connection>,
@@ -45,7 +47,15 @@ impl Publisher {
         let scheme = if broker.secure { "amqps" } else { "amqp" };
         let name = format!("{scheme}://{broker}");
         let heartbeat = (4 * interval).max(SHORTEST);
-        Self { name, broker, exchange, cloud, dial, sign, heartbeat, connection: None }
+        let hostname = "localhost".to_owned();
+        Self { name, broker, exchange, cloud, dial, sign, hostname, heartbeat, connection: None }
+    }
+
+    /// From a host of this name, which the broker shows to its operators.
+    #[must_use]
+    pub fn from_host(mut self, hostname: String) -> Self {
+        self.hostname = hostname;
+        self
     }
 
     /// Sends a message with these headers and waits until the broker has it.
@@ -102,8 +112,8 @@ impl Publisher {
 
     fn connect(&self, deadline: &Deadline) -> Result<Connection, Error> {
         let dial = self.dial.as_ref();
-        let name = "shoal agent";
-        let mut connection = Connection::open(dial, &self.broker, name, self.heartbeat, deadline)?;
+        let name = format!("{} (shoal agent)", self.hostname);
+        let mut connection = Connection::open(dial, &self.broker, &name, self.heartbeat, deadline)?;
         connection.call(&method::confirm_select(), method::CONFIRM_SELECT_OK, deadline)?;
         Ok(connection)
     }
@@ -130,7 +140,7 @@ fn confirmed(connection: &mut Connection, deadline: &Deadline) -> Result<(), Err
     let mut returned = false;
     loop {
         let Some(frame) = connection.next()? else {
-            connection.read(deadline.left().map_err(|_| Error::Late(TIME))?)?;
+            connection.read(deadline.left().map_err(|_| connection.late(TIME))?)?;
             continue;
         };
         // Else of a message that came back, which is not looked at.

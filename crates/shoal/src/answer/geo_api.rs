@@ -6,6 +6,9 @@
 //! texts of errors and the distance (the arc on the unit sphere, as an arc cosine) are those of
 //! CVMFS's `cvmfs_geo.py` and `cvmfs_api.py`; names are resolved by the caller.
 
+use std::borrow::Cow;
+use std::net::Ipv6Addr;
+
 use crate::geo::Spot;
 
 /// The most names of servers in one question.
@@ -64,8 +67,36 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// The names to be looked up for [`answer`], one for each element; `None` has no position.
     pub fn names(&self) -> impl Iterator<Item = Option<&str>> {
-        self.servers.iter().map(|name| may_be_looked_up(name).then_some(*name))
+        self.servers
+            .iter()
+            .map(|name| bare(name))
+            .map(|name| may_be_looked_up(name).then_some(name))
     }
+}
+
+/// An address of IPv6 without the brackets that it has in a URL; any other name as it is.
+#[must_use]
+pub fn bare(name: &str) -> &str {
+    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.filter(|inner| inner.parse::<Ipv6Addr>().is_ok()).unwrap_or(name)
+}
+
+/// A path with what is escaped in it (RFC 3986, section 2.1) as it is meant. What is no escape
+/// stands for itself, and bytes that are no text for a character that no name has.
+#[must_use]
+pub fn decoded(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') {
+        return Cow::Borrowed(path);
+    }
+    let (bytes, mut out, mut at) = (path.as_bytes(), Vec::with_capacity(path.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
+        let escaped = if byte == b'%' { digit(at + 1).zip(digit(at + 2)) } else { None };
+        let value = escaped.and_then(|(high, low)| u8::try_from(16 * high + low).ok());
+        out.push(value.unwrap_or(byte));
+        at += if value.is_some() { 3 } else { 1 };
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
 }
 
 /// Reads what follows `/cvmfs/REPO/api/`.

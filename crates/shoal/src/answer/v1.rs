@@ -71,10 +71,23 @@ pub fn caches<'a>(
     out.extend_from_slice(b"]}");
 }
 
-/// Writes the body of `/v1/caches/{id}`: one cache.
+/// Writes the body of `/v1/caches/{id}`: one cache, with what a registry needs that copies it.
 pub fn cache(out: &mut Vec<u8>, cache: &Cache, now: Now) {
     members(out, cache, now);
-    out.push(b'}');
+    let coordinates = cache.coordinates();
+    out.extend_from_slice(b",\"latitude\":");
+    number_or_null(out, coordinates.map(|(latitude, _)| latitude));
+    out.extend_from_slice(b",\"longitude\":");
+    number_or_null(out, coordinates.map(|(_, longitude)| longitude));
+    out.extend_from_slice(b",\"signed\":");
+    out.extend_from_slice(if cache.signed { b"true}" } else { b"false}" });
+}
+
+fn number_or_null(out: &mut Vec<u8>, x: Option<f64>) {
+    match x {
+        Some(x) => shortest(out, x),
+        None => out.extend_from_slice(b"null"),
+    }
 }
 
 /// All that is said of a cache whoever asks, without the closing brace.
@@ -102,10 +115,7 @@ fn members(out: &mut Vec<u8>, cache: &Cache, now: Now) {
     out.extend_from_slice(b",\"load_kib_s\":");
     number(out, cache.load());
     out.extend_from_slice(b",\"max_load_kib_s\":");
-    match cache.max_load {
-        Some(most) => shortest(out, most),
-        None => out.extend_from_slice(b"null"),
-    }
+    number_or_null(out, cache.max_load);
     out.extend_from_slice(b",\"country\":");
     string_or_null(out, cache.country_code());
     out.extend_from_slice(b",\"age_s\":");
@@ -161,25 +171,56 @@ pub struct BrokerHealth<'a> {
     pub connected: bool,
     /// Why not, in a word.
     pub reason: Option<&'a str>,
+    /// Seconds since it last brought a message; `None` before the first.
+    pub message_age_s: Option<f64>,
 }
 
-/// Writes the body of `/v1/health`: the process answers. A broker that is away is told, but does
-/// not make the registry ill: it lists what lives.
-pub fn health(
-    out: &mut Vec<u8>,
-    version: &str,
-    generation: u64,
-    caches: usize,
-    brokers: &[BrokerHealth<'_>],
-) {
+/// What `/v1/health` tells.
+#[derive(Debug, Clone, Copy)]
+pub struct Health<'a> {
+    /// The program's.
+    pub version: &'a str,
+    /// Of the membership.
+    pub generation: u64,
+    /// Living ones.
+    pub caches: usize,
+    /// Seconds since the last announcement that was believed or came by a broker.
+    pub message_age_s: Option<f64>,
+    /// Message brokers that are heard.
+    pub brokers: &'a [BrokerHealth<'a>],
+    /// Files that are read again, by their options, and whether what is in force is what they hold.
+    pub files: &'a [(&'a str, bool)],
+    /// Whether the object of verification answers as it should, where there is one.
+    pub object: Option<bool>,
+}
+
+/// Writes the body of `/v1/health`: the process answers. A broker that is away, a file that cannot
+/// be read and an object that answers wrongly are told, but do not make the registry ill: it lists
+/// what lives.
+pub fn health(out: &mut Vec<u8>, health: &Health<'_>) {
     out.extend_from_slice(b"{\"status\":\"ok\",\"version\":");
-    python_string(version, out);
+    python_string(health.version, out);
     out.extend_from_slice(b",\"generation\":");
-    integer(out, generation);
+    integer(out, health.generation);
     out.extend_from_slice(b",\"caches\":");
-    integer(out, caches as u64);
-    out.extend_from_slice(b",\"brokers\":[");
-    for (index, broker) in brokers.iter().enumerate() {
+    integer(out, health.caches as u64);
+    out.extend_from_slice(b",\"message_age_s\":");
+    age(out, health.message_age_s);
+    out.extend_from_slice(b",\"object\":");
+    out.extend_from_slice(match health.object {
+        Some(true) => &b"\"answers\""[..],
+        Some(false) => b"\"suspect\"",
+        None => b"null",
+    });
+    out.extend_from_slice(b",\"files\":[");
+    for (index, (option, is_read)) in health.files.iter().enumerate() {
+        out.extend_from_slice(if index == 0 { b"{\"file\":" } else { b",{\"file\":" });
+        python_string(option, out);
+        out.extend_from_slice(b",\"read\":");
+        out.extend_from_slice(if *is_read { b"true}" } else { b"false}" });
+    }
+    out.extend_from_slice(b"],\"brokers\":[");
+    for (index, broker) in health.brokers.iter().enumerate() {
         out.extend_from_slice(if index == 0 { b"{\"broker\":" } else { b",{\"broker\":" });
         python_string(broker.name, out);
         out.extend_from_slice(b",\"connected\":");
@@ -189,9 +230,15 @@ pub fn health(
             Some(reason) => python_string(reason, out),
             None => out.extend_from_slice(b"null"),
         }
+        out.extend_from_slice(b",\"message_age_s\":");
+        age(out, broker.message_age_s);
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");
+}
+
+fn age(out: &mut Vec<u8>, age_s: Option<f64>) {
+    number_or_null(out, age_s.map(|age_s| (age_s * 10.0).round() / 10.0));
 }
 
 /// Writes the body of `/v1/ready` and returns its status: 200 once the list may be taken for

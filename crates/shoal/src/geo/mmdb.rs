@@ -37,6 +37,19 @@ pub enum MmdbError {
         /// What the reader stumbled over.
         reason: String,
     },
+    /// A database of something else, or one whose places are not understood.
+    #[error(
+        "nobody can be located by `{path}` ({kind}): none of its {networks} networks has \
+         coordinates or a country that is known"
+    )]
+    Nowhere {
+        /// As it was given.
+        path: String,
+        /// What the file says that it is.
+        kind: String,
+        /// How many there are.
+        networks: usize,
+    },
 }
 
 /// A geographic database in memory.
@@ -47,6 +60,8 @@ pub struct Mmdb {
     reader: Reader<Vec<u8>>,
     /// Of its IPv4 addresses; `None` where they cannot be told one after the other.
     table: Option<Table>,
+    /// Of all networks, those that have a place; `None` where they cannot be told.
+    share: Option<f64>,
     /// By where their record stands in the file.
     places: Mutex<IndexMap<usize, Arc<Place>>>,
 }
@@ -83,8 +98,18 @@ impl Mmdb {
     fn read(bytes: Vec<u8>, path: String) -> Result<Self, MmdbError> {
         match Reader::from_source(bytes) {
             Ok(reader) => {
-                let table = table_of(&reader);
-                Ok(Self { reader, table, places: Mutex::default() })
+                let made = table_of(&reader);
+                let count = made.as_ref().map(|made| match made.count {
+                    Count { located: 0, networks: _ } => count_of_all(&reader),
+                    count => count,
+                });
+                if let Some(Count { networks, located: 0 }) = count {
+                    let kind = reader.metadata().database_type.clone();
+                    return Err(MmdbError::Nowhere { path, kind, networks });
+                }
+                let share = count.map(|count| count.located as f64 / count.networks as f64);
+                let table = made.map(|made| made.table);
+                Ok(Self { reader, table, share, places: Mutex::default() })
             }
             Err(why) => Err(MmdbError::Format { path, reason: why.to_string() }),
         }
@@ -94,6 +119,13 @@ impl Mmdb {
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.reader.metadata().database_type
+    }
+
+    /// Which part of its networks has a place: of IPv4 where it has those. `None` where they cannot
+    /// be told one after the other.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        self.share
     }
 
     /// When the file was built, seconds since 1970.
@@ -131,8 +163,9 @@ impl Locate for Mmdb {
 
 /// The spots of all IPv4 addresses. A sound tree has one network more than nodes; in a broken one
 /// parts may be parts of themselves, and have any number.
-fn table_of(reader: &Reader<Vec<u8>>) -> Option<Table> {
+fn table_of(reader: &Reader<Vec<u8>>) -> Option<Made> {
     let mut maker = Maker::new();
+    let mut count = Count::default();
     let mut numbers: IndexMap<Option<usize>, u32> = IndexMap::new();
     let networks = reader.within("0.0.0.0/0".parse().ok()?, WithinOptions::default()).ok()?;
     for (told, found) in (0..).zip(networks) {
@@ -141,11 +174,43 @@ fn table_of(reader: &Reader<Vec<u8>>) -> Option<Table> {
         let IpAddr::V4(first) = network.ip() else { return None };
         let offset = found.offset();
         let number = *numbers.entry(offset).or_insert_with(|| maker.number(spot_of(&found)));
+        count.networks += 1;
+        count.located += usize::from(number > 0);
         if !maker.add(first, network.prefix(), number) {
             return None;
         }
     }
-    Some(maker.finish())
+    Some(Made { table: maker.finish(), count })
+}
+
+/// A table, and of how many networks it was made.
+struct Made {
+    table: Table,
+    count: Count,
+}
+
+/// How many networks there are, and how many have a place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    networks: usize,
+    located: usize,
+}
+
+/// Of all networks, of IPv6 too, as far as the first that has a place: that one is enough.
+fn count_of_all(reader: &Reader<Vec<u8>>) -> Count {
+    let mut count = Count::default();
+    let all = if reader.metadata().ip_version == 6 { "::/0" } else { "0.0.0.0/0" };
+    let Ok(all) = all.parse() else { return count };
+    let Ok(networks) = reader.within(all, WithinOptions::default()) else { return count };
+    let most = reader.metadata().node_count as usize + 1;
+    for found in networks.map_while(Result::ok).take(most) {
+        count.networks += 1;
+        if spot_of(&found).is_some() {
+            count.located += 1;
+            break;
+        }
+    }
+    count
 }
 
 fn spot_of(record: &LookupResult<'_, Vec<u8>>) -> Option<Spot> {
@@ -176,10 +241,13 @@ fn place_of(whole: Whole<'_>) -> Option<Place> {
     })
 }
 
-/// Those of the record, if they are on the globe, else those of its country.
+/// Those of the record, if they are on the globe, else those of its country. Where there is one,
+/// 0/0 says that nothing more is known: that is a place in the sea.
 fn coordinates(lat: Option<f64>, lon: Option<f64>, code: Option<&str>) -> Option<(f64, f64)> {
+    let known = code.and_then(country).map(|known| (known.latitude, known.longitude));
     match (lat, lon) {
+        (Some(lat), Some(lon)) if lat == 0.0 && lon == 0.0 => known.or(Some((lat, lon))),
         (Some(lat), Some(lon)) if lat.abs() <= 90.0 && lon.abs() <= 180.0 => Some((lat, lon)),
-        _ => code.and_then(country).map(|known| (known.latitude, known.longitude)),
+        _ => known,
     }
 }

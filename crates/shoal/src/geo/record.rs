@@ -2,7 +2,8 @@
 //!
 //! Two shapes of records are read as one: MaxMind's nested one (`location.latitude`,
 //! `city.names.en`, `subdivisions[0].iso_code` …; MaxMind, "GeoIP2 City database") and the flat
-//! one of DB-IP's files (`latitude`, `city`, `state1`, `country_code` …). A field that is absent
+//! ones of DB-IP's and IPinfo's files (`latitude` or `lat`, `longitude` or `lng`, `city`, `state1`,
+//! `country_code` or `country` …), in which numbers may be texts. A field that is absent
 //! or of another type than it should be is not there, whatever the others are; a record that ends
 //! in nonsense has the fields before that.
 
@@ -60,10 +61,12 @@ pub(super) trait Fields<'de>: Default {
 impl<'de> Fields<'de> for Where<'de> {
     fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         match key {
-            "latitude" => self.latitude = map.next_value::<Number>()?.0,
-            "longitude" => self.longitude = map.next_value::<Number>()?.0,
+            "latitude" | "lat" => self.latitude = map.next_value::<Number>()?.0,
+            "longitude" | "lng" | "lon" => self.longitude = map.next_value::<Number>()?.0,
             "country_code" => self.country = map.next_value::<Text<'_>>()?.0,
-            "country" => self.country = map.next_value::<Lenient<Code<'_>>>()?.0.0,
+            "country" => {
+                self.country = map.next_value::<MapOrCode<'_, Code<'_>>>()?.code(|one| one.0);
+            }
             "location" => {
                 let place = map.next_value::<Lenient<Location<'_>>>()?.0;
                 (self.latitude, self.longitude) = (place.latitude, place.longitude);
@@ -78,8 +81,15 @@ impl<'de> Fields<'de> for Whole<'de> {
     fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         match key {
             "city" => self.city = map.next_value::<NameOrText<'_>>()?.0,
-            "country" => self.country = map.next_value::<Lenient<Named<'_>>>()?.0,
-            "continent" => self.continent = map.next_value::<Lenient<Code<'_>>>()?.0.0,
+            "country" => match map.next_value::<MapOrCode<'_, Named<'_>>>()? {
+                MapOrCode::Map(named) => self.country = named,
+                MapOrCode::Code(code) => self.country.code = Some(code),
+                MapOrCode::Neither => {}
+            },
+            "country_name" => self.country.english = map.next_value::<Text<'_>>()?.0,
+            "continent" => {
+                self.continent = map.next_value::<MapOrCode<'_, Code<'_>>>()?.code(|one| one.0);
+            }
             "location" => self.location = map.next_value::<Lenient<Location<'_>>>()?.0,
             "postal" => self.postal_code = map.next_value::<Lenient<Code<'_>>>()?.0.0,
             "subdivisions" => self.region = map.next_value::<Lenient<Region<'_>>>()?.0,
@@ -96,8 +106,8 @@ impl<'de> Fields<'de> for Whole<'de> {
 impl<'de> Fields<'de> for Location<'de> {
     fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         match key {
-            "latitude" => self.latitude = map.next_value::<Number>()?.0,
-            "longitude" => self.longitude = map.next_value::<Number>()?.0,
+            "latitude" | "lat" => self.latitude = map.next_value::<Number>()?.0,
+            "longitude" | "lng" | "lon" => self.longitude = map.next_value::<Number>()?.0,
             "time_zone" => self.time_zone = map.next_value::<Text<'_>>()?.0,
             "metro_code" => self.metro_code = map.next_value::<Number>()?.whole(),
             _ => skip(map)?,
@@ -177,6 +187,34 @@ impl<'de> Deserialize<'de> for NameOrText<'de> {
     }
 }
 
+/// A country or a continent is a map in one shape and a code of two letters in the other, where a
+/// longer text is a name.
+enum MapOrCode<'a, F> {
+    Map(F),
+    Code(&'a str),
+    Neither,
+}
+
+impl<'a, F> MapOrCode<'a, F> {
+    fn code(self, of_map: impl Fn(F) -> Option<&'a str>) -> Option<&'a str> {
+        match self {
+            Self::Map(map) => of_map(map),
+            Self::Code(code) => Some(code),
+            Self::Neither => None,
+        }
+    }
+}
+
+impl<'de, F: Fields<'de>> Deserialize<'de> for MapOrCode<'de, F> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Ok(match source.deserialize_any(Any::<F>(PhantomData))? {
+            Found::Fields(map) => Self::Map(map),
+            Found::Text(code) if code.len() == 2 => Self::Code(code),
+            Found::Text(_) | Found::Number(_) | Found::Other => Self::Neither,
+        })
+    }
+}
+
 /// The fields of a map, or of the first map of a list; none of anything else.
 pub(super) struct Lenient<F>(pub(super) F);
 
@@ -213,6 +251,7 @@ impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         Ok(match source.deserialize_any(Any::<Nothing>(PhantomData))? {
             Found::Number(x) => Self(Some(x)),
+            Found::Text(text) => Self(text.trim().parse().ok().filter(|x: &f64| x.is_finite())),
             _ => Self(None),
         })
     }

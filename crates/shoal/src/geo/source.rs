@@ -47,14 +47,28 @@ impl Geography {
     pub fn refresh(&self) -> Result<bool, MmdbError> {
         let Some(path) = &self.path else { return Ok(false) };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = Stamp::of(path)
-            .map_err(|source| MmdbError::Read { path: path.display().to_string(), source })?;
+        let stamp = Stamp::of(path).map_err(|source| {
+            // Whatever comes in its place is read.
+            *seen = None;
+            MmdbError::Read { path: path.display().to_string(), source }
+        })?;
         if *seen == Some(stamp) {
             return Ok(false);
         }
         *seen = Some(stamp);
         self.current.store(Some(Arc::new(Mmdb::open(path)?)));
         Ok(true)
+    }
+
+    /// The file is read with the next [`Self::refresh`], whatever it is.
+    pub fn forget(&self) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether there is a file.
+    #[must_use]
+    pub fn has_file(&self) -> bool {
+        self.path.is_some()
     }
 
     /// The database in force.

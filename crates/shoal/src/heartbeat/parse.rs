@@ -107,7 +107,10 @@ impl Fields<'_> {
             Some(text) if length.contains(&text.len()) && text.bytes().all(allowed) => {
                 Ok(Some(text.into()))
             }
-            Some(_) => Err(Refusal::Range(field.name(), "a name of the characters it may have")),
+            Some(text) => Err(match text.chars().find(|c| !c.is_ascii() || !allowed(*c as u8)) {
+                Some(odd) => Refusal::Character(field.name(), odd),
+                None => Refusal::Range(field.name(), "of the length it may have"),
+            }),
         }
     }
 

@@ -19,9 +19,17 @@ pub enum Refusal {
     /// A field is outside its bounds.
     #[error("`{0}` is not {1}")]
     Range(&'static str, &'static str),
+    /// A field's text holds what may not stand in it.
+    #[error("`{0}` holds {1:?}, which may not stand in it")]
+    Character(&'static str, char),
     /// Said before what is known already, or older than a cache may live.
     #[error("said {0} s ago, or before what is known")]
     Stale(i64),
+    /// Said by a clock that is too far ahead of ours.
+    #[error(
+        "said {0} s ahead of this registry's clock; at most 120 are taken: set the host's clock"
+    )]
+    Ahead(i64),
     /// The announced address is not that of who announces.
     #[error("announced from another address than the cache's")]
     AddressMismatch,
@@ -38,7 +46,7 @@ pub enum Refusal {
     #[error("the key is not for {0}")]
     KeyScope(&'static str),
     /// This source has as many entries as it may have.
-    #[error("this source has {0} entries already")]
+    #[error("this source has {0} entries already; only who is trusted may have more")]
     SourceFull(usize),
     /// The registry has as many entries as it may have.
     #[error("the registry is full")]
@@ -52,6 +60,26 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// All words that [`Refusal::reason`] has.
+    pub const REASONS: [&str; 16] = [
+        "malformed",
+        "too_long",
+        "missing",
+        "type",
+        "range",
+        "stale",
+        "ahead",
+        "address_mismatch",
+        "sender_unknown",
+        "other_source",
+        "signature",
+        "key_scope",
+        "source_full",
+        "full",
+        "too_often",
+        "unknown",
+    ];
+
     /// The word by which it is counted and answered.
     #[must_use]
     pub fn reason(&self) -> &'static str {
@@ -60,8 +88,9 @@ impl Refusal {
             Self::TooLong(_) => "too_long",
             Self::Missing(_) => "missing",
             Self::Type(..) => "type",
-            Self::Range(..) => "range",
+            Self::Range(..) | Self::Character(..) => "range",
             Self::Stale(_) => "stale",
+            Self::Ahead(_) => "ahead",
             Self::AddressMismatch => "address_mismatch",
             Self::SenderUnknown => "sender_unknown",
             Self::OtherSource => "other_source",

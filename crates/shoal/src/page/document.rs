@@ -104,6 +104,11 @@ fn headline(h: &mut Html, content: &Content<'_>) {
 
 fn body(h: &mut Html, content: &Content<'_>) {
     h.tag("dl", &[("id", &"summary"), ("class", &"tiles")], |h| tiles(h, content));
+    if content.setting.is_object_suspected {
+        let text = "The object of verification does not answer as it should, whichever cache is \
+                    asked: no cache is judged by it.";
+        h.leaf("p", &[("id", &"object"), ("class", &"nothing")], text);
+    }
     if content.summary.caches == 0 {
         h.tag("div", &[("id", &"place")], |_| {});
         h.tag("section", &[("id", &"list"), ("tabindex", &"-1")], |h| nobody(h, content.setting));

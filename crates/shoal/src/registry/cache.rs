@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
-use super::State;
 use super::glance::{Glance, Glances, Seat};
+use super::{Source, State};
 use crate::Now;
 use crate::geo::Place;
 use crate::heartbeat::{Heartbeat, Kind, Number, Upstream};
@@ -23,7 +23,22 @@ pub struct Identity {
     pub port: u16,
 }
 
+/// Where others reach a cache: what is decided holds for it, whatever else is said of the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spot {
+    /// Its public or external address, else its private one.
+    pub address: Option<IpAddr>,
+    /// Where it listens.
+    pub port: u16,
+}
+
 impl Identity {
+    /// Where others reach it.
+    #[must_use]
+    pub fn spot(&self) -> Spot {
+        Spot { address: self.address.or(self.private_ip), port: self.port }
+    }
+
     /// Of what an agent says.
     #[must_use]
     pub fn of(beat: &Heartbeat) -> Self {
@@ -64,6 +79,8 @@ pub struct Cache {
     state: AtomicU8,
     alive: AtomicBool,
     drifting: AtomicBool,
+    /// Whoever announced it had a key.
+    pub signed: bool,
     /// Its place's country, where that has two letters.
     country: Option<[u8; 2]>,
     heard: AtomicU64,
@@ -129,12 +146,19 @@ impl Cache {
             heard: AtomicU64::new(now.elapsed_ns),
             state: AtomicU8::new(State::Unverified as u8),
             drifting: AtomicBool::new(drifts(beat, now)),
+            signed: false,
             alive: AtomicBool::new(true),
             seat: 0,
             glances: None,
         };
         cache.set_load(beat.load);
         cache
+    }
+
+    /// The same, of whoever announced it.
+    #[must_use]
+    pub fn announced_by(self, source: &Source) -> Self {
+        Self { signed: source.is_signed(), ..self }
     }
 
     /// The same, with its byte at a seat, from 1, that no other has.

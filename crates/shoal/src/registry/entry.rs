@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::table::Table;
-use super::{Cache, Identity, Source};
+use super::{Cache, Identity, Source, Spot};
 
 /// What a registry keeps of one cache beside what readers see.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(super) struct Entries {
     by_uuid: Table,
     by_identity: Table,
     by_id: Table,
+    /// Where others reach them: many may be at one spot.
+    by_spot: Table,
     by_source: indexmap::IndexMap<Source, usize>,
 }
 
@@ -55,6 +57,7 @@ impl Entries {
             by_uuid: Table::default(),
             by_identity: Table::default(),
             by_id: Table::default(),
+            by_spot: Table::default(),
             by_source: indexmap::IndexMap::new(),
         }
     }
@@ -93,6 +96,12 @@ impl Entries {
         self.by_id.find(&key, |slot| id_in(&self.slots, slot) == key)
     }
 
+    /// All that others reach at a spot.
+    pub(super) fn at_spot(&self, spot: Spot) -> impl Iterator<Item = u32> + '_ {
+        let key = Some(spot);
+        self.by_spot.all(key, move |slot| spot_in(&self.slots, slot) == key)
+    }
+
     pub(super) fn cache(&self, slot: u32) -> Option<&Arc<Cache>> {
         self.get(slot).map(|entry| &entry.cache)
     }
@@ -120,6 +129,7 @@ impl Entries {
         }
         self.by_identity.insert(slot, |slot| identity_in(slots, slot));
         self.by_id.insert(slot, |slot| id_in(slots, slot));
+        self.by_spot.insert(slot, |slot| spot_in(slots, slot));
         slot
     }
 
@@ -131,6 +141,7 @@ impl Entries {
         }
         self.by_identity.remove(slot, Some(entry.identity()));
         self.by_id.remove(slot, Some(entry.cache.id));
+        self.by_spot.remove(slot, Some(entry.identity().spot()));
         if entry.counted
             && let Some(count) = self.by_source.get_mut(&entry.source)
         {
@@ -152,6 +163,10 @@ fn uuid_in(slots: &[Option<Entry>], slot: u32) -> &str {
 
 fn identity_in(slots: &[Option<Entry>], slot: u32) -> Option<Identity> {
     slots.get(slot as usize)?.as_ref().map(Entry::identity)
+}
+
+fn spot_in(slots: &[Option<Entry>], slot: u32) -> Option<Spot> {
+    identity_in(slots, slot).map(|identity| identity.spot())
 }
 
 fn id_in(slots: &[Option<Entry>], slot: u32) -> Option<u64> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::entry::Entry;
 use super::wheel::Due;
-use super::{Cache, Host, Identity, Origin, Registry, SECOND, Source, State};
+use super::{By, Cache, Host, Identity, Origin, Registry, SECOND, Source, Spot, State};
 use crate::Now;
 use crate::geo::Locate;
 use crate::heartbeat::{Heartbeat, Refusal};
@@ -66,6 +66,9 @@ impl Registry {
         if entry.source != origin.source {
             return Err(Refusal::OtherSource);
         }
+        if let Some(ahead) = ahead_s(now, beat.timestamp) {
+            return Err(Refusal::Ahead(ahead));
+        }
         if beat.timestamp <= entry.timestamp {
             return Err(Refusal::Stale(age_s(now, beat)));
         }
@@ -89,18 +92,25 @@ impl Registry {
         if (now.unix_s - beat.timestamp) * 1e9 >= self.settings.ttl_ns as f64 {
             return Err(Refusal::Stale(age_s(now, beat)));
         }
+        if let Some(ahead) = ahead_s(now, beat.timestamp) {
+            return Err(Refusal::Ahead(ahead));
+        }
         let id = self.entries.id_of(&beat.uuid);
         if self.farewells.said(id).is_some_and(|said| beat.timestamp <= said) {
             return Err(Refusal::Stale(age_s(now, beat)));
         }
         let beat = &*addressed(origin, beat, &self.host)?;
-        let twin = self.twin(origin, &Identity::of(beat))?;
+        let identity = Identity::of(beat);
+        let twin = self.twin(origin, &identity)?;
         let place = beat.address().and_then(|address| locate.place(address));
         let place = place.or_else(|| locate.announced(beat.coordinates));
-        let cache = self.membership.cache(id, beat, place, now);
+        let cache = self.membership.cache(id, beat, place, now).announced_by(&origin.source);
         if let Some(twin) = twin {
             self.end(twin);
             self.counts.replaced += 1;
+        }
+        if origin.source.is_signed() {
+            self.end_unsigned(identity.spot());
         }
         believe(&cache, beat, origin);
         let cache = self.admit(Entry {
@@ -123,6 +133,9 @@ impl Registry {
         if known.is_some_and(|entry| !entry.source.makes_way_for(&origin.source)) {
             return Err(Refusal::OtherSource);
         }
+        if !origin.source.is_signed() && self.is_signed(identity.spot()) {
+            return Err(Refusal::OtherSource);
+        }
         if known.is_none() && self.len() >= self.settings.most_entries {
             return Err(Refusal::Full);
         }
@@ -134,10 +147,28 @@ impl Registry {
         Ok(twin)
     }
 
+    /// Whether a key speaks for a spot. What is not signed does not come beside it, whatever
+    /// private address it says it has.
+    pub(super) fn is_signed(&self, spot: Spot) -> bool {
+        let mut entries = self.entries.at_spot(spot).filter_map(|slot| self.entries.get(slot));
+        entries.any(|entry| entry.source.is_signed())
+    }
+
+    /// Ends what is at a spot for which a key speaks from now on.
+    fn end_unsigned(&mut self, spot: Spot) {
+        let unsigned =
+            |slot: &u32| self.entries.get(*slot).is_some_and(|entry| !entry.source.is_signed());
+        let slots: Vec<u32> = self.entries.at_spot(spot).filter(unsigned).collect();
+        for slot in slots {
+            self.end(slot);
+            self.counts.replaced += 1;
+        }
+    }
+
     /// Adds an entry, which is new, and gives it what an operator decided about it.
     pub(super) fn admit(&mut self, entry: Entry) -> Arc<Cache> {
         let cache = Arc::clone(&entry.cache);
-        if let Some(state) = self.kept.get(&entry.identity()) {
+        if let Some(state) = self.kept.get(&entry.identity().spot()) {
             cache.set_state(state);
         }
         let end_ns = entry.end_ns;
@@ -160,6 +191,9 @@ impl Registry {
         uuid: &str,
         said_s: f64,
     ) -> Result<(), Refusal> {
+        if let Some(ahead) = ahead_s(now, said_s) {
+            return Err(self.counts.refuse(Refusal::Ahead(ahead)));
+        }
         let known = self.entries.by_uuid(uuid);
         let slot = match known.and_then(|slot| Some((slot, self.entries.get(slot)?))) {
             None => Err(Refusal::Unknown),
@@ -217,14 +251,27 @@ impl Registry {
         }
     }
 
-    /// Drains or bans a cache; any other state withdraws what was decided, and the cache is to be
-    /// verified again. Returns whether it is known; the decision is among [`Registry::kept`].
+    /// Drains or bans a cache, and whatever else is announced at its address and port; any other
+    /// state withdraws what was decided, and the cache is to be verified again. Returns whether it
+    /// is known; the decision is among [`Registry::kept`].
     pub fn decide(&mut self, id: u64, state: State) -> bool {
-        let Some(cache) = self.find(id).cloned() else { return false };
-        let state = if state.is_operators() { state } else { State::Unverified };
-        self.kept.set(cache.identity(), state);
-        cache.set_state(state);
+        let Some(cache) = self.find(id) else { return false };
+        self.decide_at(By::Operator, cache.identity().spot(), state);
         true
+    }
+
+    /// Takes a decision about a spot down, and has the caches there follow what then holds.
+    pub(super) fn decide_at(&mut self, by: By, spot: Spot, state: State) {
+        let before = self.kept.get(&spot);
+        self.kept.set(by, spot, state);
+        let decided = self.kept.get(&spot);
+        if decided == before && by == By::Peer {
+            return;
+        }
+        let state = decided.unwrap_or(State::Unverified);
+        for cache in self.entries.at_spot(spot).filter_map(|slot| self.entries.cache(slot)) {
+            cache.set_state(state);
+        }
     }
 
     /// All that an operator decided, to be kept over a restart.
@@ -273,6 +320,17 @@ fn believe(cache: &Cache, beat: &Heartbeat, origin: &Origin) {
     if origin.trusted && beat.verified && cache.state() == State::Unverified {
         cache.set_state(State::Verified);
     }
+}
+
+/// Seconds by which an agent's clock may be ahead of ours. Whatever is stamped later would be taken
+/// for the last word until our clock is there.
+const AHEAD_S: f64 = 120.0;
+
+/// By how many seconds a stamp is too far ahead, if it is.
+#[expect(clippy::cast_possible_truncation, reason = "seconds since 1970, saturating")]
+fn ahead_s(now: Now, stamp_s: f64) -> Option<i64> {
+    let ahead_s = stamp_s - now.unix_s;
+    (ahead_s > AHEAD_S).then_some(ahead_s as i64)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "seconds since 1970, saturating")]

@@ -8,6 +8,8 @@ use std::sync::Arc;
 pub enum Source {
     /// A copy of another registry's list.
     Copy,
+    /// A copy of what a key announced there.
+    SignedCopy,
     /// A broker: whoever it lets publish.
     Broker,
     /// A client of the HTTP interface, by its address.
@@ -28,8 +30,14 @@ impl Source {
             Self::Broker => 1,
             Self::Static => 2,
             Self::Peer(_) => 3,
-            Self::Key(_) => 4,
+            Self::Key(_) | Self::SignedCopy => 4,
         }
+    }
+
+    /// Whether a key speaks for it, here or at a peer.
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        matches!(self, Self::Key(_) | Self::SignedCopy)
     }
 
     /// Whether an entry of `self` makes way for one of the same address, private address and port
@@ -56,6 +64,8 @@ pub struct Origin {
 impl Origin {
     /// Whether the cap of entries a source does not count for it.
     pub(super) fn exempt(&self) -> bool {
-        self.trusted || matches!(self.source, Source::Broker | Source::Copy | Source::Static)
+        let source = &self.source;
+        self.trusted
+            || matches!(source, Source::Broker | Source::Copy | Source::SignedCopy | Source::Static)
     }
 }

@@ -17,6 +17,10 @@ pub enum State {
 }
 
 impl State {
+    /// All, in the order of their discriminants.
+    pub const ALL: [Self; 5] =
+        [Self::Unverified, Self::Verified, Self::Failing, Self::Drained, Self::Banned];
+
     /// As it stands in answers.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -24,7 +24,17 @@ impl Table {
         self.slots.find(self.state.hash_one(key), |slot| same(*slot)).copied()
     }
 
-    /// Adds a slot. Its key is not in the table.
+    /// All slots whose key satisfies `same`, where a key may be there many times.
+    pub(super) fn all<K: Hash>(
+        &self,
+        key: K,
+        same: impl Fn(u32) -> bool,
+    ) -> impl Iterator<Item = u32> {
+        let hash = self.state.hash_one(&key);
+        self.slots.iter_hash(hash).copied().filter(move |slot| same(*slot))
+    }
+
+    /// Adds a slot. Its key is not in the table, or may be there many times.
     pub(super) fn insert<K: Hash>(&mut self, slot: u32, key_of: impl Fn(u32) -> K) {
         let hash = self.state.hash_one(key_of(slot));
         let state = &self.state;

@@ -79,8 +79,12 @@ async fn take<T>(
         Ok((origin, said)) => act(&mut registry, now, &origin, said),
         Err(refusal) => Err(registry.refuse(refusal)),
     };
+    drop(registry);
     match taken {
-        Ok(()) => Reply::empty(204),
+        Ok(()) => {
+            shared.heard(now);
+            Reply::empty(204)
+        }
         Err(refusal) => refused(&refusal),
     }
 }
@@ -155,7 +159,7 @@ pub(super) fn signed_by(
     let [key, time, mac] =
         values.map_err(|()| Refusal::Signature("a header is there twice, or is no text"))?;
     match Signature::from_values(key, time, mac)? {
-        Some(signature) => shared.keys.verify(&signature, body, now.unix_ms()).map(Some),
+        Some(signature) => shared.keys.load().verify(&signature, body, now.unix_ms()).map(Some),
         None if shared.auth == Auth::Required => Err(Refusal::Signature("there must be one")),
         None => Ok(None),
     }

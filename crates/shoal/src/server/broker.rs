@@ -6,6 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::shared::lock;
 
+/// Why a broker does not serve, in a word each.
+pub const REASONS: [&str; 10] = [
+    "away",
+    "blocked",
+    "certificate",
+    "credentials",
+    "exchange",
+    "permission",
+    "protocol",
+    "refused",
+    "tls",
+    "vhost",
+];
+
 /// How it stands with a broker.
 #[derive(Debug)]
 pub struct BrokerStatus {
@@ -13,6 +27,8 @@ pub struct BrokerStatus {
     connected: AtomicBool,
     connections: AtomicU64,
     messages: AtomicU64,
+    /// The monotonic clock at the last message, nanoseconds; 0 before any.
+    message_ns: AtomicU64,
     troubles: Mutex<Troubles>,
 }
 
@@ -30,6 +46,7 @@ impl BrokerStatus {
             connected: AtomicBool::new(false),
             connections: AtomicU64::new(0),
             messages: AtomicU64::new(0),
+            message_ns: AtomicU64::new(0),
             troubles: Mutex::default(),
         }
     }
@@ -58,10 +75,12 @@ impl BrokerStatus {
         self.messages.load(Relaxed)
     }
 
-    /// Ends of connections and failed attempts, by reason.
+    /// Ends of connections and failed attempts, by reason: each that there is, with how many.
     #[must_use]
     pub fn failures(&self) -> Vec<(&'static str, u64)> {
-        lock(&self.troubles).counts.iter().map(|(reason, count)| (*reason, *count)).collect()
+        let troubles = lock(&self.troubles);
+        let count = |reason| troubles.counts.get(reason).copied().unwrap_or_default();
+        REASONS.into_iter().map(|reason| (reason, count(reason))).collect()
     }
 
     /// Why it is not connected, where it is not: for operators.
@@ -83,8 +102,15 @@ impl BrokerStatus {
         self.connected.store(true, Relaxed);
     }
 
-    /// It brought so many messages.
-    pub fn brought(&self, messages: usize) {
+    /// When it brought the last message, by the monotonic clock, nanoseconds.
+    #[must_use]
+    pub fn message_ns(&self) -> Option<u64> {
+        Some(self.message_ns.load(Relaxed)).filter(|ns| *ns > 0)
+    }
+
+    /// It brought so many messages, the last of them at this time.
+    pub fn brought(&self, messages: usize, now_ns: u64) {
+        self.message_ns.store(now_ns.max(1), Relaxed);
         self.messages.fetch_add(messages as u64, Relaxed);
     }
 

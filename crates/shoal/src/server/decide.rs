@@ -41,7 +41,8 @@ pub(super) async fn decide(
     headers: &HeaderMap,
     body: Incoming,
 ) -> Reply {
-    if !client.is_trusted() && !(shared.auth != Auth::Off && headers.contains_key(KEY_HEADER)) {
+    let is_signed = shared.auth != Auth::Off && headers.contains_key(KEY_HEADER);
+    if !client.is_trusted() && !is_signed {
         let detail = "an operator's word comes by --operator-socket, from --trust, or signed";
         return Reply::problem(403, "not_trusted", detail);
     }

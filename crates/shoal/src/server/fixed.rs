@@ -1,17 +1,16 @@
 //! Caches that run no agent: a file of them, read again when it changes.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Shared;
+use super::watched::Watched;
 use crate::fixed::{Fixed, List, ListError, MOST_BYTES};
 use crate::heartbeat::Heartbeat;
 use crate::order::Sites;
 use crate::registry::Identity;
-use crate::stamp::Stamp;
 
 /// Caches that are listed in one hold of the registry's lock: each is looked up in the geographic
 /// database.
@@ -29,41 +28,55 @@ pub enum FixedError {
     List(PathBuf, #[source] ListError),
 }
 
-/// The file and what of it is in force.
+/// The file, if there is one, and what of it is in force.
 #[derive(Debug)]
 pub(super) struct Watch {
-    path: PathBuf,
+    file: Option<Watched>,
     /// Without the networks of the list.
     sites: Sites,
-    seen: Option<Stamp>,
     listed: Vec<Fixed>,
 }
 
 impl Watch {
-    pub(super) fn new(path: PathBuf, sites: Sites) -> Self {
-        Self { path, sites, seen: None, listed: Vec::new() }
+    pub(super) fn new(path: Option<PathBuf>, sites: Sites) -> Self {
+        let file = path.map(|path| Watched::new(path, MOST_BYTES as u64));
+        Self { file, sites, listed: Vec::new() }
     }
 
-    /// Reads the file if it is another one than it was, and lists what it says. Where it cannot be
-    /// read or is no list, what was listed stays; that is counted.
-    pub(super) fn refresh(&mut self, shared: &Shared) -> Result<(), FixedError> {
+    pub(super) fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// The file is read with the next look, whatever it is.
+    pub(super) fn forget(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.forget();
+        }
+    }
+
+    /// Takes another table of sites, beside the networks of the list.
+    pub(super) fn set_sites(&mut self, shared: &Shared, sites: Sites) {
+        self.sites = sites;
+        self.pin(shared);
+    }
+
+    /// Reads the file if it is another one than it was, and lists what it says; true if it did.
+    /// Where it cannot be read or is no list, what was listed stays; that is counted.
+    pub(super) fn refresh(&mut self, shared: &Shared) -> Result<bool, FixedError> {
         let changed = self.changed();
         let count = changed.map(|changed| changed.map(|list| self.put(shared, list.caches)));
         shared.metrics.fixed(&count);
-        count.map(drop)
+        count.map(|count| count.is_some())
     }
 
     fn changed(&mut self) -> Result<Option<List>, FixedError> {
-        let failed = |error| FixedError::Read(self.path.clone(), error);
-        let stamp = Stamp::of(&self.path).map_err(failed)?;
-        if self.seen == Some(stamp) {
+        let Some(file) = &mut self.file else { return Ok(None) };
+        let text = file.changed();
+        let at = || file.path().to_owned();
+        let Some(text) = text.map_err(|error| FixedError::Read(at(), error))? else {
             return Ok(None);
-        }
-        // One that is broken is told of once.
-        self.seen = Some(stamp);
-        let text = read(&self.path).map_err(failed)?;
-        let list = List::parse(&text).map_err(|error| FixedError::List(self.path.clone(), error));
-        list.map(Some)
+        };
+        List::parse(&text).map(Some).map_err(|error| FixedError::List(at(), error))
     }
 
     /// Lists these instead of those before. Returns how many are listed.
@@ -89,15 +102,20 @@ impl Watch {
             count += shared.registry().fix(now, &beats, &*shared.geography);
             std::thread::yield_now();
         }
+        self.listed = caches;
+        self.pin(shared);
+        count
+    }
+
+    /// Puts the table of sites and the networks of the list in force.
+    fn pin(&self, shared: &Shared) {
         let mut sites = self.sites.clone();
-        for cache in &caches {
+        for cache in &self.listed {
             for network in &cache.networks {
                 sites.pin(*network, cache.address);
             }
         }
         shared.sites.store(Arc::new(sites));
-        self.listed = caches;
-        count
     }
 }
 
@@ -107,11 +125,4 @@ fn key(cache: &Fixed) -> (IpAddr, u16) {
 
 fn id(cache: &Fixed) -> Identity {
     Identity { address: Some(cache.address), private_ip: None, port: cache.port }
-}
-
-/// A file, but not more of it than a list may have.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    fs::File::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut text)?;
-    Ok(text)
 }

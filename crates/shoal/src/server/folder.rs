@@ -10,12 +10,14 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::registry::{Identity, Kept, State};
+use crate::registry::{By, Identity, Kept, Spot, State};
 
 /// The folder.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Locked as long as the server lives: a second one would write over what this one keeps.
+    _lock: fs::File,
     /// Held while a file is replaced: two at once would write into one another's.
     writing: Mutex<()>,
 }
@@ -24,6 +26,9 @@ pub struct Folder {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
+    /// Another server uses it.
+    #[error("another server keeps its state in {0}: give each a folder of its own")]
+    Locked(PathBuf),
     /// A file cannot be read or written.
     #[error("use {0}")]
     Io(PathBuf, #[source] io::Error),
@@ -39,13 +44,25 @@ pub enum FolderError {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Decision {
+    /// Under which others reach it; earlier, its public one.
     address: Option<IpAddr>,
+    /// Of earlier: what was decided held for this address only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     private_ip: Option<IpAddr>,
     port: u16,
     state: String,
+    /// A peer's operator decided it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    peer: bool,
 }
 
-const STATES: [State; 2] = [State::Drained, State::Banned];
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// What can be decided; that nothing is, withdraws what a peer says.
+const STATES: [State; 3] = [State::Drained, State::Banned, State::Unverified];
 
 impl Folder {
     /// Opens the folder, which is made where it is absent, and reads what it holds; a key is made
@@ -56,7 +73,7 @@ impl Folder {
     /// See [`FolderError`].
     pub fn open(path: &Path) -> Result<(Self, [u8; 32], Kept), FolderError> {
         fs::create_dir_all(path).map_err(|error| FolderError::Io(path.to_owned(), error))?;
-        let folder = Self { path: path.to_owned(), writing: Mutex::default() };
+        let folder = Self { path: path.to_owned(), _lock: lock(path)?, writing: Mutex::default() };
         let secret = folder.key()?;
         let kept = folder.decisions()?;
         Ok((folder, secret, kept))
@@ -87,12 +104,16 @@ impl Folder {
         let list: Vec<Decision> = serde_json::from_slice(&text)
             .map_err(|error| FolderError::Decisions(path.clone(), error))?;
         let mut kept = Kept::default();
-        for Decision { address, private_ip, port, state } in list {
+        let peers_first = |decision: &Decision| !decision.peer;
+        let mut list = list;
+        list.sort_by_key(peers_first);
+        for Decision { address, private_ip, port, state, peer } in list {
             let Some(state) = STATES.into_iter().find(|known| known.name() == state) else {
                 let error = serde::de::Error::custom(format!("no state `{state}` can be decided"));
                 return Err(FolderError::Decisions(path, error));
             };
-            kept.set(Identity { address, private_ip, port }, state);
+            let by = if peer { By::Peer } else { By::Operator };
+            kept.set(by, Identity { address, private_ip, port }.spot(), state);
         }
         Ok(kept)
     }
@@ -109,11 +130,12 @@ impl Folder {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let list: Vec<_> = kept()
             .iter()
-            .map(|(&Identity { address, private_ip, port }, state)| Decision {
+            .map(|(by, &Spot { address, port }, state)| Decision {
                 address,
-                private_ip,
+                private_ip: None,
                 port,
                 state: state.name().to_owned(),
+                peer: by == By::Peer,
             })
             .collect();
         let path = self.path.join("decisions.json");
@@ -136,6 +158,19 @@ impl Folder {
             fs::File::open(&self.path)?.sync_all()
         };
         write().map_err(|error| FolderError::Io(self.path.join(name), error))
+    }
+}
+
+/// Locks the folder, until the file is closed.
+fn lock(path: &Path) -> Result<fs::File, FolderError> {
+    let at = path.join("lock");
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(&at);
+    let file = file.map_err(|error| FolderError::Io(at.clone(), error))?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(FolderError::Locked(path.to_owned())),
+        Err(error) => Err(FolderError::Io(at, error.into())),
     }
 }
 

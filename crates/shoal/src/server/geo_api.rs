@@ -18,7 +18,7 @@ use super::reply::Reply;
 use super::shared::lock;
 use crate::answer::TEXT;
 use crate::answer::geo_api::{
-    ERROR_MAX_AGE_S, Fault, MAX_AGE_S, answer as order, may_be_looked_up, question,
+    ERROR_MAX_AGE_S, Fault, MAX_AGE_S, answer as order, bare, decoded, may_be_looked_up, question,
 };
 use crate::geo::{Locate, Spot};
 
@@ -59,8 +59,10 @@ pub(super) async fn answer(shared: &Shared, client: IpAddr, asked: &str) -> Repl
 }
 
 async fn tell(shared: &Shared, client: IpAddr, asked: &str) -> Result<String, Fault> {
-    let question = question(asked)?;
-    let proxy = may_be_looked_up(question.caching).then_some(question.caching);
+    let asked = decoded(asked);
+    let question = question(&asked)?;
+    let proxy = bare(question.caching);
+    let proxy = may_be_looked_up(proxy).then_some(proxy);
     let names: Vec<Option<&str>> = std::iter::once(proxy).chain(question.names()).collect();
     let mut spots = spots(shared, &names).await;
     // The first is the client's proxy, if that has a position; else it is the client.

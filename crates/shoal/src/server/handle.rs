@@ -124,11 +124,20 @@ fn health(shared: &Shared) -> Reply {
             name: broker.name(),
             connected: broker.is_connected(),
             reason: broker.reason(),
+            message_age_s: broker.message_ns().map(|ns| shared.ago_s(ns)),
         })
         .collect();
-    let (version, caches) = (env!("CARGO_PKG_VERSION"), snapshot.caches().count());
     let mut body = Vec::new();
-    v1::health(&mut body, version, snapshot.generation, caches, &brokers);
+    let told = v1::Health {
+        version: env!("CARGO_PKG_VERSION"),
+        generation: snapshot.generation,
+        caches: snapshot.caches().count(),
+        message_age_s: shared.heard_ago_s(),
+        brokers: &brokers,
+        files: &shared.files.list(),
+        object: shared.verify.as_ref().map(|_| !shared.object.is_suspected()),
+    };
+    v1::health(&mut body, &told);
     Reply::json(body).no_store()
 }
 

@@ -39,6 +39,9 @@ impl Shared {
     pub fn take(&self, letters: &[Letter]) {
         let now = self.clock.now();
         let all: Vec<_> = letters.iter().map(|letter| self.open(letter, now)).collect();
+        if !letters.is_empty() {
+            self.heard(now);
+        }
         let mut registry = self.registry();
         for said in all {
             // Refusals are counted by the registry, and there is nobody to answer.

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write as _};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 
 use super::client::Peer;
 use crate::Now;
@@ -17,13 +19,20 @@ const KEPT_BYTES: usize = 32 * 1024;
 /// The log's file, which is added to.
 #[derive(Debug)]
 pub(super) struct File {
-    file: Arc<std::fs::File>,
+    path: PathBuf,
+    file: Arc<ArcSwap<std::fs::File>>,
 }
 
 impl File {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
-        Ok(Self { file: Arc::new(file) })
+    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
+        let file = Arc::new(ArcSwap::from_pointee(opened(&path)?));
+        Ok(Self { path, file })
+    }
+
+    /// Goes on in the file that has its name now: the one before was moved away.
+    pub(super) fn reopen(&self) -> io::Result<()> {
+        self.file.store(Arc::new(opened(&self.path)?));
+        Ok(())
     }
 
     /// Lines of one thread. Each write is of whole lines and goes to the end of the file, so that
@@ -33,10 +42,14 @@ impl File {
     }
 }
 
+fn opened(path: &Path) -> io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().append(true).create(true).open(path)
+}
+
 /// Lines not yet written.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    file: Arc<std::fs::File>,
+    file: Arc<ArcSwap<std::fs::File>>,
     lines: Vec<u8>,
 }
 
@@ -83,7 +96,7 @@ impl Buffer {
     /// Writes what is kept back. What cannot be written (the disk is full) is dropped: a registry
     /// that answers is worth more than its log.
     pub(super) fn flush(&mut self) {
-        let _ = (&*self.file).write_all(&self.lines);
+        let _ = (&**self.file.load()).write_all(&self.lines);
         self.lines.clear();
     }
 }

@@ -7,6 +7,8 @@ use super::{FixedError, Shared, secure, verifier};
 use crate::address::Unnamed;
 use crate::answer::paths::{Route, V1};
 use crate::geo::MmdbError;
+use crate::heartbeat::Refusal;
+use crate::registry::State;
 
 /// Kinds of requests, by the label `path`.
 const PATHS: [&str; 9] =
@@ -93,6 +95,9 @@ impl Metrics {
         write_brokers(&mut page, shared);
         if shared.verify.is_some() {
             write_verification(&mut page, &self.verify);
+            let help = "whether caches of several networks answer alike, and none with the object";
+            let suspected = shared.object.is_suspected().into();
+            page.one("shoal_verify_object_suspect", "gauge", help, suspected);
         }
         if shared.tls.is_some() {
             write_tls(&mut page, &self.tls);
@@ -128,12 +133,17 @@ impl Metrics {
 }
 
 fn write_registry(page: &mut Page<'_>, shared: &Shared) {
-    let generation = shared.shelf.load().generation;
-    let (counts, caches) = {
-        let registry = shared.registry();
-        (registry.counts().clone(), registry.len() as u64)
-    };
-    page.one("shoal_caches", "gauge", "living caches", caches);
+    let snapshot = shared.shelf.load_full();
+    let counts = shared.registry().counts().clone();
+    let mut states = [0; State::ALL.len()];
+    for cache in snapshot.caches() {
+        states[cache.state() as usize] += 1;
+    }
+    page.head("shoal_caches", "gauge", "living caches, by state");
+    for (state, count) in State::ALL.iter().zip(states) {
+        page.labelled("shoal_caches", &format!("state=\"{}\"", state.name()), count);
+    }
+    let generation = snapshot.generation;
     page.one("shoal_generation", "gauge", "generation of the membership", generation);
     for (name, help, count) in [
         ("shoal_heartbeats_renewed_total", "heartbeats of known caches", counts.renewed),
@@ -145,8 +155,9 @@ fn write_registry(page: &mut Page<'_>, shared: &Shared) {
         page.one(name, "counter", help, count);
     }
     page.head("shoal_refused_total", "counter", "announcements not believed");
-    for (reason, count) in &counts.refused {
-        page.labelled("shoal_refused_total", &format!("reason=\"{reason}\""), *count);
+    for reason in Refusal::REASONS {
+        let count = counts.refused.get(reason).copied().unwrap_or_default();
+        page.labelled("shoal_refused_total", &format!("reason=\"{reason}\""), count);
     }
 }
 

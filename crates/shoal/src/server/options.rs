@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ipnet::IpNet;
 
@@ -53,6 +54,8 @@ pub struct Options {
     pub geography: Arc<Geography>,
     /// Which caches belong to which networks.
     pub sites: Sites,
+    /// The file of [`Self::sites`], read again when it changes.
+    pub sites_file: Option<PathBuf>,
     /// A file that lists caches that run no agent ([`crate::fixed`]); read again when it changes.
     pub fixed: Option<PathBuf>,
     /// In which order caches are given.
@@ -73,6 +76,8 @@ pub struct Options {
     pub auth: Auth,
     /// Who may sign them.
     pub keys: Keys,
+    /// The file of [`Self::keys`], read again when it changes.
+    pub keys_file: Option<PathBuf>,
     /// Announcements that one source may make, per second; bursts of ten times as many.
     pub rate: f64,
     /// Registries to copy the list from at the start: their base URLs.
@@ -81,4 +86,8 @@ pub struct Options {
     pub peer_ca: Option<PathBuf>,
     /// Where each request is logged, a JSON object a line.
     pub access_log: Option<PathBuf>,
+    /// After so long without a peer's list it is ready: every living cache was heard by then.
+    pub settle: Duration,
+    /// Tells operators what changed, a line each.
+    pub say: fn(&str),
 }

@@ -74,7 +74,8 @@ pub(super) fn asset(asset: &'static Asset) -> Reply {
 
 fn write(shared: &Shared, query: &Query, base: Option<&str>) -> Page {
     let snapshot = shared.shelf.load_full();
-    let setting = Setting { now: shared.clock.now(), base };
+    let is_object_suspected = shared.object.is_suspected();
+    let setting = Setting { now: shared.clock.now(), base, is_object_suspected };
     page(&snapshot, &shared.complaints(), query, setting)
 }
 

@@ -1,8 +1,9 @@
 //! What the threads of a server share.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use ipnet::IpNet;
@@ -10,11 +11,14 @@ use tokio::sync::watch;
 
 use super::broker::BrokerStatus;
 use super::complaints::{Complaint, Complaints};
+use super::files::Files;
 use super::geo_api::Names;
 use super::limit::Limits;
 use super::metrics::Metrics;
 use super::page::Desk;
+use super::verifier::ObjectState;
 use super::{Auth, Certificate, Clock, Folder, Options, Order, StartError, log};
+use crate::Now;
 use crate::auth::{Keys, LastSeen};
 use crate::geo::Geography;
 use crate::order::Sites;
@@ -36,7 +40,7 @@ pub struct Shared {
     external_ips: Vec<IpAddr>,
     pub(super) trusted_proxies: Vec<IpNet>,
     pub(super) auth: Auth,
-    pub(super) keys: Keys,
+    pub(super) keys: ArcSwap<Keys>,
     pub(super) last_seen: Mutex<LastSeen>,
     pub(super) limits: Mutex<Limits>,
     pub(super) metrics: Metrics,
@@ -44,6 +48,16 @@ pub struct Shared {
     pub(super) names: Names,
     pub(super) desk: Desk,
     pub(super) log: Option<log::File>,
+    pub(super) files: Files,
+    /// Files are to be read, changed or not.
+    reread: AtomicBool,
+    say: fn(&str),
+    /// See [`Options::settle`].
+    pub(super) settle_ns: u64,
+    /// What is suspected of the object of verification.
+    pub(super) object: ObjectState,
+    /// The monotonic clock when the last announcement was heard, nanoseconds; 0 before any.
+    heard_ns: AtomicU64,
     pub(super) peers: Vec<String>,
     #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "for encrypted connections"))]
     pub(super) peer_ca: Option<std::path::PathBuf>,
@@ -64,7 +78,8 @@ impl Shared {
         let registry = Registry::new(options.settings, options.secret, options.kept);
         let log = match options.access_log {
             Some(path) => {
-                Some(log::File::open(&path).map_err(|error| StartError::Log(path, error))?)
+                let opened = log::File::open(path.clone());
+                Some(opened.map_err(|error| StartError::Log(path, error))?)
             }
             None => None,
         };
@@ -82,7 +97,7 @@ impl Shared {
             external_ips: options.external_ips,
             trusted_proxies: options.trusted_proxies,
             auth: options.auth,
-            keys: options.keys,
+            keys: ArcSwap::from_pointee(options.keys),
             last_seen: Mutex::new(LastSeen::new(REMEMBERED)),
             limits: Mutex::new(Limits::new(options.rate)),
             metrics: Metrics::default(),
@@ -90,6 +105,12 @@ impl Shared {
             names: Names::default(),
             desk: Desk::default(),
             log,
+            files: Files::default(),
+            reread: AtomicBool::new(false),
+            say: options.say,
+            settle_ns: u64::try_from(options.settle.as_nanos()).unwrap_or(u64::MAX),
+            object: ObjectState::default(),
+            heard_ns: AtomicU64::new(0),
             peers: options.peers,
             peer_ca: options.peer_ca,
             complaints: Complaints::default(),
@@ -121,6 +142,52 @@ impl Shared {
     /// Whether a proxy of ours is at this address.
     pub(super) fn is_proxy(&self, address: IpAddr) -> bool {
         self.trusted_proxies.iter().any(|net| net.contains(&address))
+    }
+
+    /// Tells operators.
+    pub(super) fn say(&self, text: &str) {
+        (self.say)(text);
+    }
+
+    /// Takes note of a look at a file that is read again, and says what is new.
+    pub(super) fn looked_at<E: std::error::Error>(
+        &self,
+        option: &'static str,
+        looked: &Result<bool, E>,
+    ) {
+        if let Some(text) = self.files.note(option, looked) {
+            self.say(&text);
+        }
+    }
+
+    /// Opens the access log again, and has all files read again that are read when they change.
+    pub fn reread(&self) {
+        if let Some(log) = &self.log {
+            self.looked_at("access-log", &log.reopen().map(|()| true));
+        }
+        self.reread.store(true, Relaxed);
+    }
+
+    /// Whether they are to be read now; once.
+    pub(super) fn rereads(&self) -> bool {
+        self.reread.swap(false, Relaxed)
+    }
+
+    /// An announcement was heard, by whatever way.
+    pub(super) fn heard(&self, now: Now) {
+        self.heard_ns.store(now.elapsed_ns.max(1), Relaxed);
+    }
+
+    /// Seconds since the last announcement, if there was one.
+    pub(super) fn heard_ago_s(&self) -> Option<f64> {
+        let heard_ns = self.heard_ns.load(Relaxed);
+        (heard_ns > 0).then(|| self.ago_s(heard_ns))
+    }
+
+    /// Seconds since a moment of the monotonic clock.
+    pub(super) fn ago_s(&self, ns: u64) -> f64 {
+        let ago_ns = self.clock.now().elapsed_ns.saturating_sub(ns);
+        Duration::from_nanos(ago_ns).as_secs_f64()
     }
 
     pub(super) fn ready(&self) -> bool {

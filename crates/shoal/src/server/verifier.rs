@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -21,6 +21,17 @@ use crate::verify::{Aim, Found, Joined, NotAllowed, Outcome, Settings, Turns, pr
 /// How often it is looked whose turn it is. With [`crate::verify::IN_FLIGHT`] it bounds what is
 /// asked to 1,000 a second.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How it stands with the object itself.
+#[derive(Debug, Default)]
+pub(super) struct ObjectState(AtomicBool);
+
+impl ObjectState {
+    /// Whether caches of several networks answer alike, and none with the object.
+    pub(super) fn is_suspected(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
 
 /// What verification did so far.
 #[derive(Debug, Default)]
@@ -131,6 +142,7 @@ impl Verifier {
             if let Some(found) = self.turns.done(now_ns, aim, outcome) {
                 self.tell(aim, outcome, &found);
             }
+            self.suspect();
         }
         while let Some(aim) = self.turns.next(now_ns) {
             let (settings, answers) = (Rc::clone(&self.settings), Rc::clone(&self.answers));
@@ -167,6 +179,21 @@ impl Verifier {
         }
     }
 
+    /// Says when the object does not answer as it should, and when it does again.
+    fn suspect(&self) {
+        let suspicion = self.turns.suspicion();
+        let before = self.shared.object.0.swap(suspicion.is_some(), Relaxed);
+        match suspicion {
+            Some((outcome, networks)) if !before => self.shared.say(&format!(
+                "--verify: the object does not answer as it should ({} from caches of {networks} \
+                 networks, and nobody delivers it): no cache is judged by it",
+                outcome.name()
+            )),
+            None if before => self.shared.say("--verify: the object answers as it should again"),
+            _ => {}
+        }
+    }
+
     /// Sets what was found, and says what changed by it.
     fn tell(&self, aim: Aim, outcome: Outcome, found: &Found) {
         for cache in &found.caches {
@@ -174,7 +201,7 @@ impl Verifier {
                 let at = SocketAddr::new(aim.address, aim.port);
                 let (id, host, why) = (cache.id, cache.hostname(), outcome.name());
                 let state = cache.state().name();
-                (self.settings.say)(&format!("cache {id:016x} {host} at {at}: {state} ({why})"));
+                self.shared.say(&format!("cache {id:016x} {host} at {at}: {state} ({why})"));
             }
         }
     }

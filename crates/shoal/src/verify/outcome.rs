@@ -39,6 +39,9 @@ pub enum Weight {
     Good,
     /// The cache.
     Bad,
+    /// The cache, or else the object: what caches of several networks answer alike, while nobody
+    /// delivers, speaks against the object.
+    Either,
     /// The cache, or else the object's origin or the way there: it tells only where others deliver.
     Doubtful,
 }
@@ -85,7 +88,10 @@ impl Outcome {
         match self {
             Self::Good => Weight::Good,
             Self::Gateway | Self::Silent | Self::Unreachable => Weight::Doubtful,
-            _ => Weight::Bad,
+            Self::Refused | Self::Malformed => Weight::Bad,
+            Self::Closed | Self::Redirect | Self::Status | Self::Body | Self::Long | Self::Slow => {
+                Weight::Either
+            }
         }
     }
 }

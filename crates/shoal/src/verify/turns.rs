@@ -1,15 +1,18 @@
 //! Who is asked when.
 //!
 //! A network (a /24, of IPv6 a /56) is asked at most once an interval; the interval is drawn out by
-//! up to a fifth, so that questions spread. Within a network turns alternate between aims that
-//! wait for a first or a second look and the others, oldest look first; between networks, likewise,
-//! between those never asked and the others: neither a crowd of new ones nor the many known hold
-//! anybody up. Each call does a bounded amount of work, whatever the number of caches.
+//! up to a fifth, so that questions spread. Within a network three turns of four are of aims not
+//! looked at yet; the others alternate between those that wait for a second look and those known,
+//! oldest look first. Between networks turns alternate between those never asked and the others:
+//! neither a crowd of new ones nor the many known hold anybody up. Each call does a bounded amount
+//! of work, whatever the number of caches.
 //!
 //! Two failures in a row make a cache `failing`, one success `verified`. Silence and a gateway's
 //! error may be the origin's fault or that of the way there: as a second failure they count only
 //! where another cache has delivered since the first, so that an origin that is away takes no cache
-//! off the list.
+//! off the list. Another answer than the object may be the origin's fault, too: where caches of
+//! other networks are asked, it counts once another one has delivered since, or with the third
+//! failure in a row; and never while several networks answer alike and nobody delivers.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,6 +23,7 @@ use indexmap::map::Entry;
 use ipnet::IpNet;
 use plimsoll_workload::random::Stream;
 
+use super::opinions::Opinions;
 use super::{Aim, Allowed, IN_FLIGHT, NotAllowed, Outcome, Weight};
 use crate::address::network24;
 use crate::registry::Cache;
@@ -29,6 +33,13 @@ const JITTER: f64 = 0.2;
 
 /// The most of an interval that a network never asked waits, so that a crowd spreads.
 const FIRST: f64 = 0.05;
+
+/// Failures in a row that speak against a cache whose answer might be the object's fault, while
+/// others were asked.
+const PATIENCE: u32 = 3;
+
+/// Of so many turns of a network, one is not for aims that were never looked at.
+const CYCLE: u8 = 4;
 
 /// The most aims and networks that one call passes over, as those whose caches have left.
 const LOOKS: usize = 64;
@@ -49,6 +60,8 @@ pub struct Turns {
     in_flight: usize,
     /// When the last answer was good.
     good_ns: Option<u64>,
+    /// What is said of the object itself.
+    opinions: Opinions,
 }
 
 #[derive(Debug, Default)]
@@ -58,13 +71,20 @@ struct Known {
     good: Option<bool>,
     /// When the first failure after the last success was.
     failing_since: Option<u64>,
+    /// Failures after the last success.
+    failures: u32,
 }
 
 /// Aims of one network that wait for their turn.
 #[derive(Debug, Default)]
 struct Network {
-    urgent: VecDeque<Aim>,
+    /// Never looked at.
+    fresh: VecDeque<Aim>,
+    /// That failed once.
+    again: VecDeque<Aim>,
     others: VecDeque<Aim>,
+    /// Of [`CYCLE`].
+    turn: u8,
     others_are_next: bool,
     /// Aims being asked.
     asked: usize,
@@ -105,6 +125,7 @@ impl Turns {
             rest_is_next: false,
             in_flight: 0,
             good_ns: None,
+            opinions: Opinions::default(),
         }
     }
 
@@ -149,9 +170,9 @@ impl Turns {
     fn wait(&mut self, now_ns: u64, aim: Aim) {
         let network = network24(aim.address);
         match self.networks.entry(network) {
-            Entry::Occupied(mut known) => known.get_mut().urgent.push_back(aim),
+            Entry::Occupied(mut known) => known.get_mut().fresh.push_back(aim),
             Entry::Vacant(place) => {
-                place.insert(Network { urgent: [aim].into(), ..Network::default() });
+                place.insert(Network { fresh: [aim].into(), ..Network::default() });
                 let due_ns = now_ns + self.part(FIRST);
                 self.fresh.push(Reverse((due_ns, network)));
             }
@@ -187,6 +208,7 @@ impl Turns {
                 // It may come back as a new one: an interval has passed since it was asked.
                 Taken::Empty => {
                     self.networks.swap_remove(&network);
+                    self.opinions.forget(network);
                 }
             }
         }
@@ -212,8 +234,12 @@ impl Turns {
     /// Takes in what came of a question, and says what it means for whom, if it means anything.
     pub fn done(&mut self, now_ns: u64, aim: Aim, outcome: Outcome) -> Option<Found> {
         self.in_flight = self.in_flight.saturating_sub(1);
+        let home = network24(aim.address);
+        self.opinions.note(home, outcome);
         let delivered_since = |since: u64| self.good_ns.is_some_and(|good_ns| good_ns > since);
+        let (is_alone, are_alike) = (self.networks.len() < 2, self.opinions.are_alike(outcome));
         let known = self.aims.get_mut(&aim)?;
+        known.failures = if outcome == Outcome::Good { 0 } else { known.failures + 1 };
         let mut is_first_failure = false;
         let good = match (outcome.weight(), known.failing_since) {
             (Weight::Good, _) => {
@@ -228,19 +254,30 @@ impl Turns {
             }
             (Weight::Bad, Some(_)) => Some(false),
             (Weight::Doubtful, Some(since)) => delivered_since(since).then_some(false),
+            (Weight::Either, Some(since)) => {
+                let is_its_own = is_alone || (known.failures >= PATIENCE && !are_alike);
+                (delivered_since(since) || is_its_own).then_some(false)
+            }
         };
         known.good = good.or(known.good);
         known.caches.retain(|cache| cache.alive());
         let caches = known.caches.clone();
-        if let Some(network) = self.networks.get_mut(&network24(aim.address)) {
+        if let Some(network) = self.networks.get_mut(&home) {
             network.asked = network.asked.saturating_sub(1);
             if is_first_failure {
-                network.urgent.push_back(aim);
+                network.again.push_back(aim);
             } else {
                 network.others.push_back(aim);
             }
         }
         good.filter(|_| !caches.is_empty()).map(|good| Found { caches, good })
+    }
+
+    /// What caches of several networks answer alike while nobody delivers, and how many networks
+    /// do: the object does not answer as it should.
+    #[must_use]
+    pub fn suspicion(&self) -> Option<(Outcome, usize)> {
+        self.opinions.suspicion()
     }
 }
 
@@ -258,7 +295,7 @@ impl Network {
     /// Takes the aim whose turn it is; forgets those whose caches have left, and passes over those
     /// that an operator took out of service.
     fn take(&mut self, aims: &mut IndexMap<Aim, Known>) -> Taken {
-        let waiting = self.urgent.len() + self.others.len();
+        let waiting = self.waiting();
         let mut left = 0;
         for _ in 0..LOOKS.min(waiting) {
             let Some(aim) = self.pop() else { break };
@@ -274,17 +311,26 @@ impl Network {
                 return Taken::Aim(aim);
             }
         }
-        match (self.urgent.is_empty() && self.others.is_empty(), self.asked) {
+        match (self.waiting() == 0, self.asked) {
             (true, 0) => Taken::Empty,
             (false, _) if left > 0 => Taken::More,
             _ => Taken::Later,
         }
     }
 
+    fn waiting(&self) -> usize {
+        self.fresh.len() + self.again.len() + self.others.len()
+    }
+
     fn pop(&mut self) -> Option<Aim> {
+        self.turn = (self.turn + 1) % CYCLE;
+        let is_of_fresh = self.turn != 0 || (self.again.is_empty() && self.others.is_empty());
+        if is_of_fresh && let Some(aim) = self.fresh.pop_front() {
+            return Some(aim);
+        }
         let takes_others =
-            !self.others.is_empty() && (self.others_are_next || self.urgent.is_empty());
+            !self.others.is_empty() && (self.others_are_next || self.again.is_empty());
         self.others_are_next = !takes_others;
-        if takes_others { self.others.pop_front() } else { self.urgent.pop_front() }
+        if takes_others { self.others.pop_front() } else { self.again.pop_front() }
     }
 }

@@ -305,7 +305,8 @@ proptest! {
     ) {
         let stands = |text: &str, address: IpAddr| {
             let parts = text.split([',', ' ', '=', '"', ';', '[', ']']);
-            let mut hosts = parts.flat_map(|part| [Some(part), part.rsplit_once(':').map(|(host, _)| host)]);
+            let with_port = |part: &'_ str| part.rsplit_once(':').map(|(host, _)| host.to_owned());
+            let mut hosts = parts.flat_map(|part| [Some(part.to_owned()), with_port(part)]);
             hosts.any(|host| host.and_then(|host| host.parse().ok()).map(normal) == Some(address))
         };
         for (header, found) in [

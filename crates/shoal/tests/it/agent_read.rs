@@ -166,7 +166,8 @@ fn process(root: &Path, id: u32, comm: &str, cmdline: &str, inodes: &[u64]) {
 fn a_cache_is_found_by_its_process_and_otherwise_supposed() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
-    let supposed = |kind, port| Cache { kind, address: ip("127.0.0.1"), port, seen: false };
+    let supposed =
+        |kind, port| Cache { kind, address: ip("127.0.0.1"), port, seen: false, others: 0 };
     assert_eq!(find(root, None, None), supposed(Kind::Squid, 3128));
     assert_eq!(find(root, Some(Kind::Varnish), None), supposed(Kind::Varnish, 6081));
     process(root, 10, "sshd", "sshd", &[5005]);
@@ -298,5 +299,28 @@ proptest! {
         prop_assert!(chosen.public.is_none_or(|ip| own.contains(&ip) && !is_private(ip)));
         prop_assert!(chosen.private.is_none_or(|ip| own.contains(&ip) && is_private(ip)));
         prop_assert_eq!(chosen.is_empty(), own.is_empty());
+    }
+}
+
+#[test]
+fn a_port_that_is_given_is_asked_where_something_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = folder.path().join("proc/net");
+    std::fs::create_dir_all(&net).unwrap();
+    let row = |address: &str, port: u16, state: &str| {
+        format!("   0: {address}:{port:04X} 00000000:0000 {state} 0:0 00:0 0 0 0 77\n")
+    };
+    let head = "  sl  local_address rem_address   st\n";
+    for (rows, address) in [
+        (row("00000000", 3128, "0A"), "127.0.0.1"),
+        (row("0A0200C0", 3128, "0A"), "192.0.2.10"),
+        // Loopback before others; another port, and what only is connected, say nothing.
+        (row("0A0200C0", 3128, "0A") + &row("0100007F", 3128, "0A"), "127.0.0.1"),
+        (row("0A0200C0", 3128, "01") + &row("0B0200C0", 3129, "0A"), "127.0.0.1"),
+        (String::new(), "127.0.0.1"),
+    ] {
+        std::fs::write(net.join("tcp"), format!("{head}{rows}")).unwrap();
+        let found = find(folder.path(), None, Some(3128));
+        assert_eq!((found.address, found.port), (ip(address), 3128), "{rows}");
     }
 }

@@ -75,7 +75,7 @@ impl Squid {
 
     fn cache(&self) -> Cache {
         let address = [127, 0, 0, 1].into();
-        Cache { kind: Kind::Squid, address, port: self.port, seen: true }
+        Cache { kind: Kind::Squid, address, port: self.port, seen: true, others: 0 }
     }
 
     fn probe(&self) -> Probe {

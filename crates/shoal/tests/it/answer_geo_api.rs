@@ -2,7 +2,7 @@
 //! those of its `cvmfs_geo.py`.
 
 use plimsoll_shoal::answer::geo_api::{
-    Fault, MAX_NAME_BYTES, MAX_NAMES, answer, arc, may_be_looked_up, question,
+    Fault, MAX_NAME_BYTES, MAX_NAMES, answer, arc, bare, decoded, may_be_looked_up, question,
 };
 use plimsoll_shoal::geo::Spot;
 use proptest::prelude::*;
@@ -156,4 +156,22 @@ proptest! {
             let _ = answer(&question, Some(CERN), &[]);
         }
     }
+}
+
+#[test]
+fn what_is_escaped_in_a_path_is_meant_as_it_is_written_without() {
+    for (written, meant) in [
+        ("v1.0/geo/x/a,b", "v1.0/geo/x/a,b"),
+        ("v1.0/geo/x/%5B2001:db8::1%5D%2Cb", "v1.0/geo/x/[2001:db8::1],b"),
+        ("a%2BPXYSEP%2bb", "a+PXYSEP+b"),
+        ("%", "%"),
+        ("%4", "%4"),
+        ("%zz%", "%zz%"),
+        ("%ff", "\u{fffd}"),
+    ] {
+        assert_eq!(decoded(written), meant);
+    }
+    let asked = question("v1.0/geo/x/[2001:db8::1],[a],b").unwrap();
+    assert_eq!(asked.names().collect::<Vec<_>>(), [Some("2001:db8::1"), None, Some("b")]);
+    assert_eq!((bare("[::1]"), bare("::1"), bare("[x]")), ("::1", "::1", "[x]"));
 }

@@ -8,6 +8,7 @@ use plimsoll_shoal::geo::{Place, Spot};
 use plimsoll_shoal::heartbeat::Refusal;
 use plimsoll_shoal::order::Pick;
 use plimsoll_shoal::registry::{Cache, State};
+use plimsoll_shoal::server::BROKER_REASONS;
 use serde_json::{Value, json};
 
 use crate::answer_openapi::document;
@@ -106,7 +107,8 @@ fn caches_and_a_cache_are_as_documented_in_every_state() {
         let list = written(|out| v1::caches(out, 7, all.iter(), NOW));
         check("Caches", &list);
         let one = written(|out| v1::cache(out, &all[0], NOW));
-        check("Cache", &one);
+        check("ListedCache", &one);
+        assert_eq!((&one["latitude"], &one["signed"]), (&json!(46.2), &json!(false)));
         assert_eq!(list["caches"][0], one);
         assert_eq!(one["state"], state.name());
         assert!(one.get("distance_km").is_none() && one.get("local").is_none());
@@ -145,15 +147,36 @@ fn if_none_match_is_compared_weakly() {
 
 #[test]
 fn health_and_readiness_are_as_documented() {
-    let away = v1::BrokerHealth { name: "b:5672", connected: false, reason: Some("away") };
-    let there = v1::BrokerHealth { name: "c:5672", connected: true, reason: None };
-    let health = written(|out| v1::health(out, "0.1.0", 42, 1000, &[away, there]));
+    let broker = |name, reason: Option<&'static str>, message_age_s| v1::BrokerHealth {
+        name,
+        connected: reason.is_none(),
+        reason,
+        message_age_s,
+    };
+    let brokers = [broker("b:5672", Some("away"), None), broker("c:5672", None, Some(2.04))];
+    let told = v1::Health {
+        version: "0.1.0",
+        generation: 42,
+        caches: 1000,
+        message_age_s: Some(1.0),
+        brokers: &brokers,
+        files: &[("geo", true), ("keys", false)],
+        object: Some(false),
+    };
+    let health = written(|out| v1::health(out, &told));
     check("Health", &health);
+    for reason in BROKER_REASONS {
+        let one = [broker("b", Some(reason), None)];
+        let told = v1::Health { brokers: &one, object: None, message_age_s: None, ..told };
+        check("Health", &written(|out| v1::health(out, &told)));
+    }
     let expected = json!({
         "status": "ok", "version": "0.1.0", "generation": 42, "caches": 1000,
+        "message_age_s": 1, "object": "suspect",
+        "files": [{"file": "geo", "read": true}, {"file": "keys", "read": false}],
         "brokers": [
-            {"broker": "b:5672", "connected": false, "reason": "away"},
-            {"broker": "c:5672", "connected": true, "reason": null},
+            {"broker": "b:5672", "connected": false, "reason": "away", "message_age_s": null},
+            {"broker": "c:5672", "connected": true, "reason": null, "message_age_s": 2},
         ],
     });
     assert_eq!(health, expected);
@@ -173,15 +196,19 @@ fn every_refusal_is_a_documented_problem() {
         Refusal::Type("load", "a number"),
         Refusal::Range("load", "from 0 to 10⁹"),
         Refusal::Stale(200),
+        Refusal::Ahead(200),
+        Refusal::Character("hostname", '_'),
+        Refusal::SenderUnknown,
         Refusal::AddressMismatch,
         Refusal::OtherSource,
         Refusal::Signature("missing"),
         Refusal::KeyScope("cloud-b"),
         Refusal::SourceFull(64),
         Refusal::Full,
+        Refusal::TooOften,
         Refusal::Unknown,
     ];
-    for refusal in refusals {
+    for refusal in &refusals {
         let detail = refusal.to_string();
         let answer = written(|out| problem(out, 400, refusal.reason(), &detail));
         check("Problem", &answer);
@@ -191,13 +218,20 @@ fn every_refusal_is_a_documented_problem() {
         });
         assert_eq!(answer, expected);
     }
+    let mut words: Vec<_> = refusals.iter().map(Refusal::reason).collect();
+    let mut all = Refusal::REASONS.to_vec();
+    words.sort_unstable();
+    words.dedup();
+    all.sort_unstable();
+    assert_eq!(words, all, "each is counted from the start");
 }
 
 #[test]
 fn the_schemas_can_be_violated() {
     let document = document();
     let schema = &document["components"]["schemas"]["Cache"];
-    let good = written(|out| v1::cache(out, &full(), NOW));
+    let mut good = written(|out| v1::cache(out, &full(), NOW));
+    ["latitude", "longitude", "signed"].map(|key| good.as_object_mut().unwrap().remove(key));
     for (key, value) in [
         ("id", json!("1A")),
         ("port", json!("3128")),

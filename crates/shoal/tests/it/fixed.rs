@@ -131,13 +131,13 @@ fn they_live_on_until_they_are_listed_no_more() {
     let ids = |registry: &Registry| -> Vec<u64> {
         registry.shelf().load().caches().map(|cache| cache.id).collect()
     };
-    assert_eq!(names(&mut registry, 1e6), ["one.example", "two.example", "2001:db8::7"]);
+    assert_eq!(names(&mut registry, 1e6), ["one.example", "two.example", "[2001:db8::7]"]);
     let before = ids(&registry);
     // Once more is not twice, and changes nothing.
     assert_eq!(registry.fix(at(1e6), &beats, &Meridian), 3);
     assert_eq!((registry.len(), ids(&registry)), (3, before.clone()));
     registry.unfix(&[Identity::of(&beats[1])]);
-    assert_eq!(names(&mut registry, 1e6 + 1.0), ["one.example", "2001:db8::7"]);
+    assert_eq!(names(&mut registry, 1e6 + 1.0), ["one.example", "[2001:db8::7]"]);
     registry.fix(at(1e6 + 2.0), &beats, &Meridian);
     names(&mut registry, 1e6 + 3.0);
     let mut after = ids(&registry);
@@ -187,7 +187,16 @@ fn a_server_lists_them_and_follows_the_file() {
     let mut own = live.nearest("198.51.100.200", "?n=2");
     own.sort();
     assert_eq!(own, ["one.example", "two.example"]);
-    assert_eq!(live.nearest("192.0.2.9", "?n=1"), ["2001:db8::7"]);
+    assert_eq!(live.nearest("192.0.2.9", "?n=1"), ["[2001:db8::7]"]);
+    // Brackets, wherever a host goes into a URL.
+    for (path, part) in [
+        ("/proxy.pac", "PROXY [2001:db8::7]:3128;"),
+        ("/wpad.dat", "PROXY http://[2001:db8::7]:3128;"),
+        ("/nearest/1", "\"hostname\": \"[2001:db8::7]\""),
+    ] {
+        let body = String::from_utf8(live.get_from("192.0.2.9", path).body).unwrap();
+        assert!(body.contains(part), "{path}: {body}");
+    }
 
     let mut less = list();
     less.caches.remove(0);

@@ -126,6 +126,88 @@ fn a_client_is_where_a_cache_at_its_address_would_be() {
     assert!(compared > 50_000, "{compared} addresses of a place");
 }
 
+/// A database of the cases that people reported; `None`, said by name, where they are not.
+fn case(name: &str) -> Option<Result<Mmdb, MmdbError>> {
+    let path = crate::shared::shared(&format!("cases/shoal/{name}"), name)?;
+    Some(Mmdb::open(&path))
+}
+
+#[test]
+fn a_database_that_locates_nobody_is_refused() {
+    for name in ["g2-asn.mmdb", "g6-registered-only.mmdb"] {
+        let Some(opened) = case(name) else { return };
+        let Err(MmdbError::Nowhere { networks, .. }) = opened else { panic!("{name}: {opened:?}") };
+        assert!(networks > 0);
+    }
+    let of_asn = file(&map([("autonomous_system_number", Item::Number(64_496))]));
+    let refused = Mmdb::from_bytes(of_asn).unwrap_err().to_string();
+    assert!(refused.contains("nobody can be located"), "{refused}");
+}
+
+#[test]
+fn a_database_that_gets_worse_is_not_taken_instead() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("geo.mmdb");
+    std::fs::write(&path, file(&map([("country", text("CH"))]))).unwrap();
+    let geography = Geography::open(path.clone()).unwrap();
+    std::fs::write(&path, file(&map([("asn", text("AS64496"))]))).unwrap();
+    assert!(matches!(geography.refresh(), Err(MmdbError::Nowhere { .. })));
+    assert_eq!(geography.spot(ip("192.0.2.1")).unwrap().country, Some(*b"CH"));
+}
+
+#[test]
+fn records_of_other_shapes_have_their_places() {
+    for name in ["g3-flat-ipinfo.mmdb", "g7-zero-zero.mmdb"] {
+        let Some(opened) = case(name) else { continue };
+        let spot = opened.unwrap().spot(ip("203.0.113.1"));
+        let spot = spot.unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(spot.country, Some(*b"DE"), "{name}");
+        assert!(spot.latitude > 47.0, "{name}: {spot:?}");
+    }
+    let here = ip("192.0.2.1");
+    for (record, latitude, longitude, code) in [
+        (
+            map([("country", text("DE")), ("lat", text("52.5")), ("lng", text(" 13.25 "))]),
+            52.5,
+            13.25,
+            "DE",
+        ),
+        (
+            map([("country_code", text("DE")), ("latitude", text("-1e1")), ("lon", text("2"))]),
+            -10.0,
+            2.0,
+            "DE",
+        ),
+        (map([("country", text("CH")), ("lat", text("x")), ("lng", text("13"))]), 47.0, 8.0, "CH"),
+        (
+            map([("country", text("CH")), ("lat", text("inf")), ("lng", text("13"))]),
+            46.0,
+            8.0,
+            "CH",
+        ),
+        (map([("country", text("CH")), ("lat", text("0")), ("lng", text("0"))]), 47.0, 8.0, "CH"),
+    ] {
+        let mmdb = everywhere(&record);
+        let (spot, place) = (mmdb.spot(here).unwrap(), mmdb.place(here).unwrap());
+        let near = |a: f64, b: f64| (a - b).abs() < 2.0;
+        assert!(near(spot.latitude, latitude) && near(spot.longitude, longitude), "{spot:?}");
+        assert_eq!((place.latitude, place.longitude), (spot.latitude, spot.longitude));
+        assert_eq!(place.country_code.as_deref(), Some(code));
+    }
+    let named = everywhere(&map([
+        ("country", text("DE")),
+        ("country_name", text("Germany")),
+        ("continent", text("EU")),
+    ]));
+    let place = named.place(here).unwrap();
+    assert_eq!(
+        (place.country_name.as_deref(), place.continent.as_deref()),
+        (Some("Germany"), Some("EU"))
+    );
+    // A name in the place of a code is none.
+    assert!(Mmdb::from_bytes(file(&map([("country", text("Germany"))]))).is_err());
+}
+
 /// A database in which every address has this record.
 fn everywhere(record: &Item) -> Mmdb {
     Mmdb::from_bytes(file(record)).unwrap()
@@ -186,7 +268,7 @@ fn a_field_of_another_type_costs_itself_only() {
             map([
                 ("latitude", Item::Double(50.73)),
                 ("longitude", Item::Double(7.1)),
-                ("metro_code", text("807")),
+                ("metro_code", text("x07")),
                 ("time_zone", map([("a", map([("b", wrong())]))])),
             ]),
         ),
@@ -254,6 +336,8 @@ fn broken_files_cost_places_and_never_more() {
                 assert!(!reason.is_empty());
                 refused += 1;
             }
+            // What is left of it locates nobody.
+            Err(MmdbError::Nowhere { .. }) => refused += 1,
             Err(other) => panic!("{other}"),
         }
     }

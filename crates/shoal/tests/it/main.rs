@@ -44,6 +44,7 @@ mod server_facts;
 mod server_folder;
 mod server_hostile;
 mod server_rules;
+mod server_trust;
 mod shared;
 mod simulation;
 mod support;

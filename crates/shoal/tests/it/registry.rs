@@ -1,14 +1,17 @@
 //! The life of entries, case by case; the simulated days are in `simulation`.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use plimsoll_shoal::heartbeat::{Heartbeat, Number, Refusal};
+use plimsoll_shoal::address::normal;
+use plimsoll_shoal::heartbeat::{Echo, Heartbeat, Kind, Number, Refusal};
 use plimsoll_shoal::order::{Menu, Question, nearest};
 use plimsoll_shoal::registry::{
     Cache, Copied, Heard, Kept, Origin, Registry, Settings, Snapshot, Source, State,
 };
 use plimsoll_workload::random::Stream;
+use proptest::prelude::*;
 
 use crate::support::made_up::{Meridian, at, beat, ip};
 
@@ -227,6 +230,132 @@ fn an_operators_word_outlives_agents_and_registries() {
     assert_eq!((cache.state(), later.kept().iter().count()), (State::Unverified, 0));
 }
 
+/// The same public address and port, with other words beside.
+fn evasions() -> impl Strategy<Value = Heartbeat> {
+    let private = prop_oneof![
+        Just(None),
+        any::<[u8; 4]>().prop_map(|address| Some(IpAddr::from(address))),
+        any::<[u8; 16]>().prop_map(|address| Some(normal(IpAddr::from(address)))),
+    ];
+    let mapped = prop_oneof![Just(true), Just(false)];
+    ("[a-z]{1,8}", private, mapped, any::<u32>()).prop_map(|(uuid, private_ip, external, n)| {
+        let beat = beat(&uuid, HERE, 1.0);
+        let (public_ip, external_ip) =
+            if external { (None, beat.public_ip) } else { (beat.public_ip, None) };
+        let hostname = format!("host{n}.example").into();
+        let kind = if n % 2 == 0 { Kind::Squid } else { Kind::Varnish };
+        Heartbeat { public_ip, external_ip, private_ip, hostname, kind, ..beat }
+    })
+}
+
+proptest! {
+    /// What is decided about an address and port holds whatever else an announcer says.
+    #[test]
+    fn a_ban_is_not_evaded_by_other_words(other in evasions(), by_broker: bool) {
+        let mut registry = registry();
+        let cache = hear(&mut registry, 0.0, &broker(), &beat("first", HERE, 0.0));
+        registry.decide(cache.id, State::Banned);
+        let origin = if by_broker { broker() } else { peer(HERE) };
+        let again = registry.heard(at(1.0), &origin, &other, &Meridian);
+        if let Ok(Heard::Joined(again) | Heard::Renewed(again)) = again {
+            prop_assert_eq!(again.state(), State::Banned);
+        }
+        // Another port is another cache.
+        let next = Heartbeat {
+            uuid: "next".into(),
+            port: Echo { value: 3129, text: "3129".into() },
+            ..other
+        };
+        let next = hear(&mut registry, 2.0, &broker(), &next);
+        prop_assert_eq!(next.state(), State::Unverified);
+        registry.publish(at(2.5));
+        // And what is withdrawn is withdrawn for all that is there.
+        let known = registry.shelf().load().caches().map(|one| one.id).next();
+        prop_assert!(registry.decide(known.unwrap(), State::Unverified));
+        let all = registry.shelf();
+        registry.publish(at(3.0));
+        prop_assert!(all.load().caches().all(|one| one.state() == State::Unverified));
+    }
+
+    /// Nothing unsigned stands beside what is signed.
+    #[test]
+    fn what_is_signed_is_not_doubled(other in evasions(), by_broker: bool, first: bool) {
+        let mut registry = registry();
+        let origin = if by_broker { broker() } else { peer(HERE) };
+        if first {
+            let _ = registry.heard(at(1.0), &origin, &other, &Meridian);
+        }
+        let signed = hear(&mut registry, 2.0, &key("k"), &beat("signed", HERE, 2.0));
+        let later = Heartbeat { timestamp: at(3.0).unix_s, ..other };
+        prop_assert_eq!(refused(&mut registry, 3.0, &origin, &later), "other_source");
+        prop_assert_eq!(listed(&mut registry, 4.0), vec![signed.id]);
+    }
+}
+
+#[test]
+fn a_stamp_ahead_of_our_clock_is_refused() {
+    let mut registry = registry();
+    assert_eq!(refused(&mut registry, 0.0, &broker(), &beat("a", HERE, 121.0)), "ahead");
+    hear(&mut registry, 0.0, &broker(), &beat("a", HERE, 119.0));
+    assert_eq!(refused(&mut registry, 1.0, &broker(), &beat("a", HERE, 3.2e7)), "ahead");
+    // So the right ones that follow are not taken for old.
+    hear(&mut registry, 150.0, &broker(), &beat("a", HERE, 150.0));
+    let bye = registry.goodbye(at(151.0), &broker().source, "a", at(151.0 + 121.0).unix_s);
+    assert_eq!(bye.unwrap_err().reason(), "ahead");
+    registry.goodbye(at(151.0), &broker().source, "a", at(151.0).unix_s).unwrap();
+    hear(&mut registry, 160.0, &broker(), &beat("a", HERE, 160.0));
+}
+
+#[test]
+fn what_a_peer_s_operator_decided_holds_until_one_here_decides() {
+    let mut registry = registry();
+    let copied = |address, state, signed| Copied {
+        id: 7,
+        beat: beat("", address, 0.0),
+        age_ns: 1_000_000_000,
+        state,
+        signed,
+    };
+    // One that is known already, and one that is not.
+    let known = hear(&mut registry, 0.0, &broker(), &beat("a", HERE, 0.0));
+    let list = [copied(HERE, State::Banned, false), copied(THERE, State::Drained, false)];
+    assert_eq!(registry.copy(at(1.0), &list, &Meridian), 1);
+    assert_eq!(known.state(), State::Banned);
+    let own = hear(&mut registry, 2.0, &broker(), &beat("b", THERE, 2.0));
+    assert_eq!(own.state(), State::Drained);
+    // Over a restart, too; and the peer's word is not louder than one given here.
+    let kept = registry.kept().clone();
+    let mut later = Registry::new(Settings::default(), [2; 32], kept);
+    let cache = hear(&mut later, 0.0, &broker(), &beat("c", THERE, 0.0));
+    assert_eq!(cache.state(), State::Drained);
+    assert!(later.decide(cache.id, State::Unverified));
+    later.copy(at(1.0), &list, &Meridian);
+    assert_eq!(cache.state(), State::Unverified);
+    // What the peer withdraws is withdrawn.
+    later.copy(at(2.0), &[copied(HERE, State::Verified, false)], &Meridian);
+    let cache = hear(&mut later, 3.0, &broker(), &beat("d", HERE, 3.0));
+    assert_eq!(cache.state(), State::Unverified);
+}
+
+#[test]
+fn a_copy_of_what_was_signed_makes_way_for_a_key_only() {
+    let mut registry = registry();
+    let copy = Copied {
+        id: 7,
+        beat: beat("", HERE, 0.0),
+        age_ns: 0,
+        state: State::Verified,
+        signed: true,
+    };
+    assert_eq!(registry.copy(at(0.0), &[copy], &Meridian), 1);
+    assert!(registry.find(7).unwrap().signed);
+    for origin in [broker(), peer(HERE), trusted()] {
+        assert_eq!(refused(&mut registry, 1.0, &origin, &beat("a", HERE, 1.0)), "other_source");
+    }
+    let own = hear(&mut registry, 2.0, &key("k"), &beat("a", HERE, 2.0));
+    assert_eq!(listed(&mut registry, 2.0), [own.id]);
+}
+
 #[test]
 fn a_heartbeats_own_verified_is_believed_from_trusted_sources_only() {
     let mut registry = registry();
@@ -256,6 +385,7 @@ fn a_copy_carries_its_age_and_makes_way_for_the_caches_own_word() {
         beat: beat("", address, 0.0),
         age_ns: age_s * 1_000_000_000,
         state: State::Verified,
+        signed: false,
     };
     let list = [copied(1, HERE, 100), copied(2, THERE, 10), copied(3, [20, 30, 0, 1], 181)];
     assert_eq!(registry.copy(at(0.0), &list, &Meridian), 2);

@@ -2,12 +2,16 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
+use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::http1::{Limits, Peer, Plain, Request, exchange};
+use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::Settings;
-use plimsoll_shoal::server::{Options, Order};
+use plimsoll_shoal::server::{Auth, Options, Order};
 use serde_json::{Value, json};
 
+use crate::serve::{Server, ok};
 use crate::support::live::{
     Ask, Live, PATIENCE, options, places, reason, said, text, trusting, unix_s, until, with,
 };
@@ -230,19 +234,31 @@ fn scripts_for_browsers_have_their_type_and_their_caches() {
 
 #[test]
 fn a_server_that_starts_copies_the_list_of_its_peer() {
-    let first = Live::start(options());
+    let first = Live::start(Options { settle: Duration::ZERO, ..options() });
     let beat = with(
         said("secret-1", "one.example", "192.0.2.10"),
         &json!({"cloud": "cloud-a", "load": 5, "max_load": "1000", "cache_port": "3129"}),
     );
     first.announce(&beat);
     first.announce(&said("secret-2", "two.example", "192.0.2.11"));
-    first.lists(2);
+    let placed = json!({"latitude": 46.25, "longitude": 6.5});
+    first.announce(&with(said("secret-3", "three.example", "192.0.2.12"), &placed));
+    first.lists(3);
+    let drained = first.listed("three.example")["id"].as_str().unwrap().to_owned();
+    assert_eq!(first.put_state(&drained, "drained").status, 204);
     // The first of the peers is not there.
     let peers = vec![format!("http://{}", nobody()), format!("http://{}", first.at)];
     let second = Live::start(Options { peers, secret: [9; 32], ..options() });
     until("a copy", || (second.get("/v1/ready").status == 200).then_some(()));
-    second.lists(2);
+    second.lists(3);
+    let three = second.listed("three.example");
+    assert_eq!((&three["latitude"], &three["longitude"]), (&json!(46.25), &json!(6.5)));
+    assert_eq!(three["state"], "drained");
+    assert_eq!(
+        second.announce_from("192.0.2.12", &said("own", "three.example", "192.0.2.12")).status,
+        204
+    );
+    assert_eq!(second.listed("three.example")["state"], "drained");
     let (told, copied) = (first.listed("one.example"), second.listed("one.example"));
     for field in ["host", "port", "public_ip", "cloud", "load_kib_s", "max_load_kib_s", "type"] {
         assert_eq!(told[field], copied[field], "{field}");
@@ -259,14 +275,116 @@ fn a_server_that_starts_copies_the_list_of_its_peer() {
         let ids: Vec<_> = caches.iter().filter(|one| one["host"] == "one.example").collect();
         (ids.len() == 1 && ids[0]["id"] != copied["id"]).then_some(())
     });
-    second.lists(2);
+    second.lists(3);
     let metrics = text(&second.get("/metrics"));
-    assert!(metrics.contains("\nshoal_caches_replaced_total 1\n"), "{metrics}");
+    assert!(metrics.contains("\nshoal_caches_replaced_total 2\n"), "{metrics}");
 }
 
 /// An address at which nobody listens.
 fn nobody() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+#[test]
+fn a_peer_that_is_not_ready_is_not_copied() {
+    // It has not heard from everybody yet, so that an empty list of it says nothing.
+    let peer = Live::start(options());
+    peer.announce(&said("secret-1", "one.example", "192.0.2.10"));
+    peer.lists(1);
+    let peers = vec![format!("http://{}", peer.at)];
+    let settle = Duration::from_secs(2);
+    let live = Live::start(Options { peers, settle, ..options() });
+    until("the end of its patience", || (live.get("/v1/ready").status == 200).then_some(()));
+    live.lists(0);
+}
+
+#[test]
+fn of_a_peer_s_list_each_entry_is_judged_by_itself() {
+    let good = |n: u8| {
+        json!({
+            "id": format!("{n:016x}"), "host": format!("h{n}.example"), "port": 3128,
+            "public_ip": format!("192.0.2.{n}"), "private_ip": null, "type": "squid",
+            "upstream": "both", "cloud": null, "version": null, "state": "verified",
+            "load_kib_s": 1, "max_load_kib_s": null, "country": null, "age_s": 1.5,
+        })
+    };
+    let odd = [
+        json!(null),
+        json!("x"),
+        json!({}),
+        with(good(3), &json!({"port": "x"})),
+        with(good(4), &json!({"public_ip": "127.0.0.1"})),
+        with(good(5), &json!({"state": "unheard-of"})),
+        with(good(6), &json!({"age_s": -1})),
+        with(good(7), &json!({"host": "a b"})),
+    ];
+    let mut caches = vec![good(1)];
+    caches.extend(odd);
+    caches.push(with(good(2), &json!({"host": "[2001:db8::2]", "public_ip": "2001:db8::2"})));
+    let list = json!({"generation": 1, "caches": caches}).to_string();
+    let peer =
+        Server::start(move |request| ok(if request.contains("/v1/ready") { "{}" } else { &list }));
+    let live = Live::start(Options { peers: vec![peer.url()], ..options() });
+    until("the copy", || (live.get("/v1/ready").status == 200).then_some(()));
+    live.lists(2);
+    assert_eq!(live.listed("h1.example")["state"], "verified");
+    assert_eq!(live.listed("[2001:db8::2]")["public_ip"], "2001:db8::2");
+}
+
+#[test]
+fn keys_and_sites_are_read_again_and_an_empty_list_is_not_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let [keys, sites] = ["keys", "sites"].map(|name| folder.path().join(name));
+    std::fs::write(&keys, "old the-old-secret-of-16-bytes\n").unwrap();
+    std::fs::write(&sites, "198.51.100.0/24 192.0.2.1\n").unwrap();
+    let parsed = Keys::read(&std::fs::read_to_string(&keys).unwrap()).unwrap();
+    let live = Live::start(Options {
+        auth: Auth::Required,
+        keys: parsed.clone(),
+        keys_file: Some(keys.clone()),
+        sites: Sites::parse(&std::fs::read_to_string(&sites).unwrap()).unwrap(),
+        sites_file: Some(sites.clone()),
+        ..options()
+    });
+    let time = std::cell::Cell::new((unix_s() * 1e3) as i64);
+    let signed = |keys: &Keys, name: &str, n: u8| {
+        time.set(time.get() + 1);
+        let said = said(&format!("u{n}"), &format!("h{n}.example"), &format!("192.0.2.{n}"));
+        let body = said.to_string();
+        let headers = keys.get(name).unwrap().sign(body.as_bytes(), time.get()).headers();
+        let mut all: Vec<_> = headers.iter().map(|(name, value)| (*name, &**value)).collect();
+        all.push(("X-Forwarded-For", "203.0.113.9"));
+        live.message("POST", body.as_bytes(), &all).status
+    };
+    assert_eq!(signed(&parsed, "old", 1), 204);
+    assert_eq!(signed(&parsed, "old", 2), 204);
+    live.lists(2);
+    assert_eq!(live.nearest("198.51.100.7", "?n=1"), ["h1.example"]);
+    let files = || live.json("/v1/health")["files"].clone();
+    let file =
+        |name: &str| files().as_array().unwrap().iter().find(|one| one["file"] == name).cloned();
+    // While both are rotated: old and new beside each other.
+    let both = "old the-old-secret-of-16-bytes\nnew the-new-secret-of-16-bytes\n";
+    std::fs::write(&keys, both).unwrap();
+    std::fs::write(&sites, "198.51.100.0/24 192.0.2.2\n").unwrap();
+    live.shared().reread();
+    let both = Keys::read(both).unwrap();
+    until("the new key", || (signed(&both, "new", 3) == 204).then_some(()));
+    assert_eq!(signed(&parsed, "old", 1), 204);
+    until("the new sites", || {
+        (live.nearest("198.51.100.7", "?n=1") == ["h2.example"]).then_some(())
+    });
+    for broken in ["", "# none\n", "new short\n"] {
+        std::fs::write(&keys, broken).unwrap();
+        live.shared().reread();
+        until("the broken list is told of", || (file("keys")?["read"] == false).then_some(()));
+        assert_eq!(signed(&both, "new", 3), 204, "{broken:?}");
+        std::fs::write(&keys, "new the-new-secret-of-16-bytes\n").unwrap();
+        live.shared().reread();
+        until("it is whole again", || (file("keys")?["read"] == true).then_some(()));
+    }
+    assert_eq!(signed(&parsed, "old", 1), 401);
+    assert_eq!(file("sites").unwrap()["read"], true);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use plimsoll_shoal::registry::Kept;
-use plimsoll_shoal::server::{Folder, Options};
+use plimsoll_shoal::server::{Folder, FolderError, Options};
 use serde_json::json;
 
 use crate::support::live::{Ask, Live, options, reason, said, text, until, with};
@@ -36,9 +36,15 @@ fn a_decision_holds_at_once_and_over_a_restart() {
     assert_eq!(live.put_state(&two, "unverified").status, 204);
     assert_eq!(live.nearest("203.0.113.1", ""), ["two.example"]);
 
+    // A second server would write over what the first keeps.
+    assert!(matches!(Folder::open(folder.path()), Err(FolderError::Locked(_))));
     // Not stopped in order: whatever is on the disk now is what a killed server would leave. The
     // agent has a new uuid, the cache is the same.
-    let again = kept_in(folder.path());
+    let left = tempfile::tempdir().unwrap();
+    for name in ["names.key", "decisions.json"] {
+        fs::copy(folder.path().join(name), left.path().join(name)).unwrap();
+    }
+    let again = kept_in(left.path());
     let beat = said("new", "one.example", "192.0.2.10");
     assert_eq!(again.announce(&beat).status, 204);
     let beat = with(said("b", "two.example", "192.0.2.10"), &json!({"cache_port": 3129}));
@@ -51,7 +57,8 @@ fn a_decision_holds_at_once_and_over_a_restart() {
     live.stop();
     let id = id(&again, "one.example");
     assert_eq!(again.put_state(&id, "unverified").status, 204);
-    assert_eq!(Folder::open(folder.path()).unwrap().2, Kept::default());
+    again.stop();
+    assert_eq!(Folder::open(left.path()).unwrap().2, Kept::default());
 }
 
 #[test]
@@ -76,6 +83,7 @@ fn decisions_that_come_at_once_are_all_kept() {
             });
         }
     });
+    live.stop();
     assert_eq!(Folder::open(folder.path()).unwrap().2.iter().count(), 24);
 }
 
@@ -167,6 +175,7 @@ fn a_folder_that_is_damaged_says_what_is_wrong() {
     assert_eq!(again, secret);
     assert_eq!(kept.iter().count(), 1);
     folder.keep(|| kept.clone()).unwrap();
+    drop(folder);
     assert_eq!(Folder::open(path).unwrap().2, kept);
 }
 

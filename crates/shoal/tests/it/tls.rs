@@ -35,7 +35,11 @@ impl Secure {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         certificates(folder.path());
-        let live = Live::start(Options { tls: Some(open(folder.path())), ..trusted() });
+        let live = Live::start(Options {
+            tls: Some(open(folder.path())),
+            settle: Duration::ZERO,
+            ..trusted()
+        });
         Self { live, folder }
     }
 
@@ -218,7 +222,7 @@ fn bad_files_are_named() {
         (&cert, &nowhere, vec!["nowhere.pem", "No such file"]),
         (&empty, &key, vec!["no certificate in", "empty.pem"]),
         (&cert, &empty, vec!["read", "empty.pem"]),
-        (&cert, &cert, vec!["read", "cert.pem"]),
+        (&cert, &cert, vec!["holds a certificate and no key", "cert.pem"]),
         (&cert, &other.path().join("key.pem"), vec!["cert.pem", "key.pem"]),
     ] {
         let error = whole(&Certificate::open(chain, secret).unwrap_err());
@@ -235,4 +239,122 @@ fn a_peer_that_never_shakes_hands_is_given_up() {
     let limits = Limits::within(Duration::from_millis(300));
     let told = Ask::get(&Url::parse(&url).unwrap()).send(&trusting(folder.path()), limits);
     assert!(matches!(told, Err(Error::Late(_))), "{told:?}");
+}
+
+/// Certificates of an authority of its own, with an end and in the order that is asked for.
+mod made {
+    use std::fs;
+    use std::path::Path;
+
+    use rcgen::{
+        BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair,
+        date_time_ymd,
+    };
+
+    fn authority(name: &str) -> CertificateParams {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        params
+    }
+
+    /// Writes `cert.pem` of the server's own certificate and the one between it and the root, and
+    /// `key.pem`; gives both certificates.
+    pub(super) fn chain(folder: &Path, until_year: i32) -> [String; 2] {
+        let root = CertifiedIssuer::self_signed(authority("root"), KeyPair::generate().unwrap());
+        let root = root.unwrap();
+        let between_key = KeyPair::generate().unwrap();
+        let between = authority("between");
+        let middle = between.signed_by(&between_key, &root).unwrap();
+        let issuer = Issuer::new(between, between_key);
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, "localhost");
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(until_year, 1, 1);
+        let own = params.signed_by(&key, &issuer).unwrap();
+        fs::write(folder.join("ca.pem"), root.pem()).unwrap();
+        fs::write(folder.join("cert.pem"), own.pem() + &middle.pem()).unwrap();
+        fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
+        [own.pem(), middle.pem()]
+    }
+}
+
+#[test]
+fn a_good_pair_is_not_replaced_by_a_bad_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [own, middle] = made::chain(folder.path(), 2100);
+    let certificate = Certificate::open(&at("cert.pem"), &at("key.pem")).unwrap();
+    assert_eq!(certificate.fault(), None);
+    let refused = |text: &str| {
+        fs::write(at("cert.pem"), text).unwrap();
+        let error = certificate.refresh().unwrap_err();
+        assert_eq!(certificate.fault(), None, "the one before is in force");
+        whole(&error)
+    };
+    let reversed = refused(&(middle.clone() + &own));
+    assert!(reversed.contains("reverse order"), "{reversed}");
+    let less = refused(&own);
+    assert!(less.contains("1 certificates where there were 2"), "{less}");
+    let cut = refused(&format!("{own}{}", &middle[..middle.len() / 2]));
+    assert!(cut.contains("cert.pem"), "{cut}");
+    let other = tempfile::tempdir().unwrap();
+    let [_, stranger] = made::chain(other.path(), 2100);
+    let broken = refused(&(own.clone() + &own));
+    assert!(broken.contains("not issued by the next"), "{broken}");
+    // An authority of the same name is not told from it by its name alone.
+    let _ = stranger;
+    made::chain(folder.path(), 2021);
+    let error = certificate.refresh().unwrap_err();
+    assert!(whole(&error).contains("certificate 1 of it expired"), "{}", whole(&error));
+    // At a start there is nothing better: it is served, and said.
+    let late = Certificate::open(&at("cert.pem"), &at("key.pem")).unwrap();
+    assert!(late.fault().unwrap().contains("expired"), "{:?}", late.fault());
+    made::chain(folder.path(), 2100);
+    assert!(certificate.refresh().unwrap());
+}
+
+#[test]
+fn what_stands_in_a_file_instead_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    made::chain(folder.path(), 2100);
+    let opened =
+        |chain: &str, key: &str| whole(&Certificate::open(&at(chain), &at(key)).unwrap_err());
+    let swapped = opened("key.pem", "cert.pem");
+    assert!(swapped.contains("other way round"), "{swapped}");
+    let twice = opened("cert.pem", "cert.pem");
+    assert!(twice.contains("holds a certificate and no key"), "{twice}");
+    for head in [
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----",
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED",
+    ] {
+        let text = format!("{head}\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n");
+        fs::write(at("locked.pem"), text).unwrap();
+        let locked = opened("cert.pem", "locked.pem");
+        assert!(locked.contains("is encrypted"), "{locked}");
+    }
+}
+
+#[test]
+fn a_client_reads_its_authorities_again() {
+    let server = Secure::start();
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("ca.pem");
+    let other = tempfile::tempdir().unwrap();
+    certificates(other.path());
+    fs::copy(other.path().join("ca.pem"), &ca).unwrap();
+    let tls = Tls::new(Some(&ca), None).unwrap();
+    assert!(server.get(&tls, "/nearest").is_err());
+    let place = |text: &[u8]| {
+        fs::write(folder.path().join("beside"), text).unwrap();
+        fs::rename(folder.path().join("beside"), &ca).unwrap();
+    };
+    let right = fs::read(server.folder.path().join("ca.pem")).unwrap();
+    place(&right);
+    assert_eq!(server.get(&tls, "/nearest").unwrap().status, 200);
+    // What is no list of authorities changes nothing.
+    place(b"nonsense");
+    assert_eq!(server.get(&tls, "/nearest").unwrap().status, 200);
 }

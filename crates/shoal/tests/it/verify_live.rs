@@ -26,7 +26,6 @@ fn settings(url: &str, ports: &[u16]) -> Settings {
         object: Object::new(Url::parse(url).unwrap(), None).unwrap(),
         allowed: Allowed::new(private, ports.to_vec()).unwrap(),
         every: Duration::from_millis(200),
-        say: |_| (),
     }
 }
 
@@ -243,6 +242,37 @@ fn states_follow_what_is_found_and_an_operator_s_word_stands() {
     assert!(good.seen().len() <= asked + 1);
     assert_eq!(live.put_state(&id("good.example"), "unverified").status, 204);
     becomes(&live, "good.example", "verified");
+}
+
+#[test]
+fn a_wrong_object_is_told_and_takes_nobody_off() {
+    let wrong = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let serve = |at: &str| {
+        let wrong = Arc::clone(&wrong);
+        Server::start_at(at, move |_| {
+            if wrong.load(Ordering::SeqCst) { answer("404 Not Found", "") } else { ok(BODY) }
+        })
+    };
+    let (one, two) = (serve("127.0.1.1:0"), serve("127.0.2.1:0"));
+    let live = verifying(settings(URL, &[one.address.port(), two.address.port()]));
+    announce(&live, "one.example", one.address);
+    announce(&live, "two.example", two.address);
+    becomes(&live, "one.example", "verified");
+    becomes(&live, "two.example", "verified");
+    let suspect = || live.json("/v1/health")["object"].clone();
+    assert_eq!(suspect(), "answers");
+    wrong.store(true, Ordering::SeqCst);
+    until("the suspicion", || (suspect() == "suspect").then_some(()));
+    assert_eq!(metric(&live, "shoal_verify_object_suspect"), 1);
+    assert!(text(&live.get("/")).contains("The object of verification does not answer"));
+    let asked = questions(&live, Outcome::Status);
+    until("more of them", || (questions(&live, Outcome::Status) >= asked + 8).then_some(()));
+    for host in ["one.example", "two.example"] {
+        assert_eq!(live.listed(host)["state"], "verified", "{host}");
+    }
+    wrong.store(false, Ordering::SeqCst);
+    until("the object again", || (suspect() == "answers").then_some(()));
+    assert!(!text(&live.get("/")).contains("The object of verification"));
 }
 
 #[test]

@@ -143,6 +143,102 @@ fn silence_counts_where_others_deliver() {
     assert_eq!(found[2..], [State::Failing, State::Failing]);
 }
 
+/// Caches in networks of their own that answer by what is asked of them, for so many rounds; the
+/// states after each.
+fn rounds(
+    turns: &mut Turns,
+    caches: &[Arc<Cache>],
+    rounds: std::ops::Range<u64>,
+    answers: impl Fn(usize, u64) -> Outcome,
+) -> Vec<Vec<State>> {
+    let states_now = |turns: &mut Turns, round: u64| {
+        let now_ns = round * 2 * EVERY;
+        for aim in asked(turns, now_ns) {
+            let at = |cache: &Arc<Cache>| cache.public_ip == Some(aim.address);
+            let number = caches.iter().position(at).unwrap();
+            if let Some(found) = turns.done(now_ns + SECOND, aim, answers(number, round)) {
+                states(&found);
+            }
+        }
+        caches.iter().map(|cache| cache.state()).collect()
+    };
+    rounds.map(|round| states_now(turns, round)).collect()
+}
+
+const SUSPECT: [Outcome; 6] = [
+    Outcome::Status,
+    Outcome::Redirect,
+    Outcome::Body,
+    Outcome::Long,
+    Outcome::Slow,
+    Outcome::Closed,
+];
+
+#[test]
+fn a_wrong_object_takes_no_cache_off_the_list() {
+    for wrong in SUSPECT {
+        let caches: Vec<_> = (1..=4).map(apart).collect();
+        let mut turns = turns(1);
+        caches.iter().for_each(|cache| {
+            turns.join(0, cache);
+        });
+        rounds(&mut turns, &caches, 1..3, |_, _| Outcome::Good);
+        let good = vec![State::Verified; 4];
+        let states = rounds(&mut turns, &caches, 3..12, |_, _| wrong);
+        assert!(states.iter().all(|now| *now == good), "{wrong:?}: {states:?}");
+        assert_eq!(turns.suspicion(), Some((wrong, 4)));
+        // It is mended, but not for one cache: that one is at fault.
+        let one = |number, _| if number == 2 { wrong } else { Outcome::Good };
+        let states = rounds(&mut turns, &caches, 12..16, one);
+        let but_one = |now: &Vec<State>| now[2] == State::Failing && now[0] == State::Verified;
+        assert!(but_one(states.last().unwrap()), "{wrong:?}: {states:?}");
+        assert_eq!(turns.suspicion(), None);
+    }
+}
+
+#[test]
+fn a_wrong_answer_of_one_network_is_its_caches_own() {
+    for wrong in SUSPECT {
+        // All behind one /24: nobody else can tell.
+        let caches: Vec<_> = (1..=2).map(|n| cache(n, 0x2c00_0000 + n, 3128)).collect();
+        let mut turns = turns(1);
+        caches.iter().for_each(|cache| {
+            turns.join(0, cache);
+        });
+        let states = rounds(&mut turns, &caches, 1..8, |_, _| wrong);
+        assert_eq!(*states.last().unwrap(), [State::Failing; 2], "{wrong:?}");
+        // Others fail in other ways, and none delivers: after its third time it is its own.
+        let caches: Vec<_> = (1..=2).map(apart).collect();
+        let mut turns = turns_of(2, &caches);
+        let other = |number, _| if number == 0 { wrong } else { Outcome::Refused };
+        let states = rounds(&mut turns, &caches, 1..6, other);
+        assert_eq!(states[1], [State::Unverified, State::Failing], "{wrong:?}");
+        assert_eq!(*states.last().unwrap(), [State::Failing; 2], "{wrong:?}");
+    }
+}
+
+fn turns_of(seed: u64, caches: &[Arc<Cache>]) -> Turns {
+    let mut turns = turns(seed);
+    caches.iter().for_each(|cache| {
+        turns.join(0, cache);
+    });
+    turns
+}
+
+#[test]
+fn of_many_in_a_network_three_turns_of_four_are_of_those_not_looked_at() {
+    let caches: Vec<_> = (0..100).map(|n| cache(n, 0x2c00_0000 + n, 3128)).collect();
+    let mut turns = turns_of(1, &caches);
+    let mut fresh = std::collections::BTreeSet::new();
+    for round in 1..=100 {
+        for aim in asked(&mut turns, round * 2 * EVERY) {
+            fresh.insert(aim.address);
+            turns.done(round * 2 * EVERY, aim, Outcome::Good);
+        }
+    }
+    assert!((75..=77).contains(&fresh.len()), "{}", fresh.len());
+}
+
 #[test]
 fn what_is_known_of_an_address_and_port_holds_for_a_new_entry_there() {
     let mut turns = turns(1);

@@ -1,15 +1,17 @@
 //! `plimsoll shoal agent`: announces the cache of this host.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use plimsoll_shoal::agent::addresses::way_out;
+use plimsoll_shoal::address::may_be_public;
+use plimsoll_shoal::agent::addresses::{Addresses, way_out};
 use plimsoll_shoal::agent::announce::{Announce, Http, Sign};
 use plimsoll_shoal::agent::{self, Event, Health, Options, Probe, World};
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::heartbeat::is_cloud_name;
-use plimsoll_shoal::http1::Url;
+use plimsoll_shoal::http1::{Url, is_host};
 use plimsoll_shoal::server::Clock;
 use plimsoll_units::duration;
 
@@ -26,9 +28,13 @@ pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
     let servers = args.server.iter().map(|text| url("--server", text));
     let servers: Vec<Url> = servers.collect::<Result<_>>()?;
     if let Some(cloud) = args.cloud.as_deref().filter(|cloud| !is_cloud_name(cloud)) {
-        let text =
-            format!("--cloud {cloud}: of 1 to 64 letters, digits, dots, dashes, underscores");
-        return Err(UsageError(text).into());
+        return Err(bad_name("--cloud", cloud, "_", 64));
+    }
+    if let Some(name) = args.hostname.as_deref().filter(|name| !is_host(name)) {
+        return Err(bad_name("--hostname", name, "", 253));
+    }
+    if let Some(address) = args.external_ip.filter(|address| !may_be_public(*address)) {
+        return Err(UsageError(format!("--external-ip: others cannot reach {address}")).into());
     }
     let options = options(args, servers.first())?;
     let dial = dial("--ca", args.ca.as_deref(), &servers)?;
@@ -57,7 +63,8 @@ pub(crate) fn run(args: &ShoalAgent) -> Result<Exit> {
         dial,
     };
     let can_ask = args.external_ip.is_some() || !servers.is_empty();
-    let mut log = Log { quiet: args.quiet, can_ask, ..Log::default() };
+    let external = args.external_ip;
+    let mut log = Log { quiet: args.quiet, can_ask, external, ..Log::default() };
     agent::run(options, world, &mut |event| log.take(&event))?;
     Ok(Exit::Held)
 }
@@ -67,6 +74,7 @@ fn options(args: &ShoalAgent, first: Option<&Url>) -> Result<Options> {
     let probe_url = args.probe_url.as_deref().map(|text| url("--probe-url", text)).transpose()?;
     Ok(Options {
         port: args.port,
+        cache_address: args.cache_address,
         upstream: args.upstream.into(),
         interval: read("--interval", &args.interval, duration)?,
         probe: Probe { url: probe_url, ..defaults.probe },
@@ -79,6 +87,17 @@ fn options(args: &ShoalAgent, first: Option<&Url>) -> Result<Options> {
         coordinates: args.latitude.zip(args.longitude),
         ..defaults
     })
+}
+
+/// A name that no registry would take, with what is wrong with it.
+fn bad_name(option: &str, name: &str, more: &str, most: usize) -> anyhow::Error {
+    let may_stand =
+        |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-') || more.contains(*c);
+    let why = match name.chars().find(|c| !may_stand(c)) {
+        Some(odd) => format!("{odd:?} may not stand in it"),
+        None => format!("1 to {most} bytes, and a name"),
+    };
+    UsageError(format!("{option} {name}: {why}")).into()
 }
 
 /// Signs with the first key of a file.
@@ -100,6 +119,8 @@ struct Log {
     quiet: bool,
     /// Whether this host's outer address is known, or can be asked for.
     can_ask: bool,
+    /// As others see this host, by what was said.
+    external: Option<IpAddr>,
     /// What every registry that did not take the last message said last.
     failures: Vec<(String, String)>,
     /// Registries that took the last heartbeat.
@@ -134,7 +155,14 @@ impl Log {
                 format!("took leave of {registry}")
             }
             Event::Cache(cache) => {
-                format!("the cache is {} at port {}", cache.kind.name(), cache.port)
+                let at = SocketAddr::new(cache.address, cache.port);
+                if cache.others > 0 {
+                    say(&format!(
+                        "{} more of its kind listen on this host: --port says which is meant",
+                        cache.others
+                    ));
+                }
+                format!("the cache is {} at {at}", cache.kind.name())
             }
             Event::Health(Health::Alive) => "the cache answers".to_owned(),
             Event::Health(Health::Dead) => "the cache is taken off the list".to_owned(),
@@ -145,12 +173,48 @@ impl Log {
                      name a registry by --server, which is then asked");
                 return;
             }
-            Event::Network(addresses) => format!("addresses: {addresses:?}"),
-            Event::Metadata(metadata) => format!("the cloud says: {metadata:?}"),
+            Event::Network(addresses) => {
+                self.unused(addresses);
+                told(addresses)
+            }
+            Event::Metadata(metadata) => format!(
+                "the cloud says: public address {}, zone {}",
+                shown(metadata.public_ip),
+                metadata.zone.as_deref().unwrap_or("none")
+            ),
             _ => return,
         };
         if !self.quiet {
             say(&text);
         }
     }
+
+    /// Says that an interface's own public address stands above what was said.
+    fn unused(&self, addresses: &Addresses) {
+        if let (Some(external), Some(public)) = (self.external, addresses.public)
+            && external != public
+        {
+            say(&format!(
+                "note: --external-ip {external} is not used: an interface has the public address \
+                 {public}"
+            ));
+        }
+    }
+}
+
+fn told(addresses: &Addresses) -> String {
+    if addresses.is_empty() {
+        return "no interface has an address".to_owned();
+    }
+    let Addresses { public, private, external } = *addresses;
+    format!(
+        "addresses: public {}, private {}, as others see it {}",
+        shown(public),
+        shown(private),
+        shown(external)
+    )
+}
+
+fn shown(address: Option<IpAddr>) -> String {
+    address.map_or_else(|| "none".to_owned(), |address| address.to_string())
 }

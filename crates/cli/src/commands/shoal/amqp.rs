@@ -55,7 +55,8 @@ mod there {
     ) -> Result<Box<dyn Announce>> {
         let (broker, dial) = reach(url, way)?;
         let (exchange, cloud) = (way.amqp_exchange.clone(), cloud.map(str::to_owned));
-        Ok(Box::new(Publisher::new(broker, exchange, cloud, interval, dial, sign)))
+        let publisher = Publisher::new(broker, exchange, cloud, interval, dial, sign);
+        Ok(Box::new(publisher.from_host(hostname())))
     }
 
     /// The broker of a URL with its password, and what connects to it.
@@ -69,7 +70,7 @@ mod there {
         let dial: Arc<dyn Dial> = if broker.secure {
             let identity = way.amqp_cert.as_deref().zip(way.amqp_key.as_deref());
             let tls = Tls::new(way.amqp_ca.as_deref(), identity);
-            Arc::new(tls.map_err(|error| wrong("--amqp", error))?)
+            Arc::new(tls.map_err(|error| wrong("--amqp", error))?.saying(say))
         } else if way.amqp_ca.is_some() || way.amqp_cert.is_some() {
             let text = "--amqp-ca and --amqp-cert say nothing without amqps://";
             return Err(UsageError(text.to_owned()).into());

@@ -23,7 +23,8 @@ pub(super) fn dial(flag: &str, ca: Option<&Path>, servers: &[Url]) -> Result<Arc
 #[cfg(feature = "tls")]
 fn encrypted(flag: &str, ca: Option<&Path>) -> Result<Arc<dyn Dial>> {
     let tls = plimsoll_shoal::tls::Tls::new(ca, None);
-    Ok(Arc::new(tls.map_err(|error| super::wrong(flag, error))?))
+    let tls = tls.map_err(|error| super::wrong(flag, error))?;
+    Ok(Arc::new(tls.saying(crate::terminal::say)))
 }
 
 #[cfg(not(feature = "tls"))]

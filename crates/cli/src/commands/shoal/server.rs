@@ -1,9 +1,9 @@
 //! `plimsoll shoal server`: the registry.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -29,6 +29,12 @@ use crate::terminal::{print, say};
 /// How often it is looked whether to end.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// An agent's interval where it does not say: after it, every living cache was heard.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// A geographic database that locates a smaller part of its networks is not what it should be.
+const FEW: f64 = 0.5;
+
 /// The shortest time between two questions of verification to one network.
 const SHORTEST: Duration = Duration::from_secs(1);
 
@@ -36,6 +42,10 @@ const SHORTEST: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     let run_for = args.run_for.as_ref().map(|text| read("--for", text, duration)).transpose()?;
     let options = options(args)?;
+    if options.auth != Auth::Off && args.keys.is_none() {
+        let text = "--auth required and --auth optional need --keys: without keys nobody can sign";
+        return Err(UsageError(text.to_owned()).into());
+    }
     if options.auth == Auth::Off && args.keys.is_some() {
         say("note: --keys says nothing without --auth optional or --auth required");
     }
@@ -48,14 +58,28 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
              tunnel on it, may announce any address and decide about caches"
         ));
     }
+    for peer in args.peer.iter().filter(|peer| is_open(peer)) {
+        say(&format!(
+            "warning: --peer {peer}: whoever is on the way there can list, drain and ban caches \
+             here; https:// keeps them out"
+        ));
+    }
+    if let Some(fault) = options.tls.as_ref().and_then(Certificate::fault) {
+        say(&format!("warning: --tls-cert: {fault}"));
+    }
     let broker = amqp::broker(&args.amqp)?;
-    let stop = Interrupts::flag()?;
+    let hang_up = hang_up()?;
+    let stop = Interrupts::to_end()?;
     let server = Server::start(options)?;
     let consumer = broker.map(|broker| broker.hear(&server)).transpose()?;
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
     print(&format!("listening on {scheme}://{}\n", server.local_addr()))?;
     let mut waited = Duration::ZERO;
     while !stop.load(Relaxed) && run_for.is_none_or(|time| waited < time) {
+        if hang_up.swap(false, Relaxed) {
+            say("hung up: the access log is opened again, and all files are read again");
+            server.shared().reread();
+        }
         std::thread::park_timeout(LOOK);
         waited += LOOK;
     }
@@ -76,11 +100,31 @@ pub(crate) fn run(args: &ShoalServer) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
+/// Set by each SIGHUP, which ends nothing: it is for who rotates logs and renews files.
+fn hang_up() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&flag))?;
+    Ok(flag)
+}
+
+/// Whether a peer is asked in the open, over a network.
+fn is_open(peer: &str) -> bool {
+    let Ok(peer) = Url::parse(peer) else { return false };
+    let is_here = peer.host == "localhost"
+        || peer.host.parse::<IpAddr>().is_ok_and(|address| normal(address).is_loopback());
+    !peer.secure && !is_here
+}
+
 fn options(args: &ShoalServer) -> Result<Options> {
     let geography = match &args.geo {
         Some(path) => Geography::open(path.clone()).map_err(|error| wrong("--geo", error))?,
         None => Geography::none(),
     };
+    let share = geography.database().and_then(|database| database.share());
+    if let Some(share) = share.filter(|share| *share < FEW) {
+        let percent = 100.0 * share;
+        say(&format!("warning: --geo: only {percent:.1}% of its networks can be located"));
+    }
     let (folder, secret, kept) = match &args.state {
         Some(path) => {
             let (folder, secret, kept) = Folder::open(path)?;
@@ -94,7 +138,7 @@ fn options(args: &ShoalServer) -> Result<Options> {
     dial("--peer-ca", args.peer_ca.as_deref(), &peers)?;
     let ttl = read("--ttl", &args.ttl, duration)?;
     Ok(Options {
-        listen: args.listen,
+        listen: listen(&args.listen)?,
         tls: certificate(args)?,
         threads: args.threads.unwrap_or_else(cores).max(1),
         settings: Settings {
@@ -107,6 +151,7 @@ fn options(args: &ShoalServer) -> Result<Options> {
         folder,
         geography: Arc::new(geography),
         sites: table(args.sites.as_deref(), Sites::parse)?,
+        sites_file: args.sites.clone(),
         fixed: args.fixed.clone(),
         order: args.order.into(),
         verified_only: args.verified_only,
@@ -117,11 +162,34 @@ fn options(args: &ShoalServer) -> Result<Options> {
         external_ips: external(&args.external_ip)?,
         auth: args.auth.into(),
         keys: table(args.keys.as_deref(), Keys::read)?,
+        keys_file: args.keys.clone(),
         rate: args.announce_rate,
         peers: args.peer.clone(),
         peer_ca: args.peer_ca.clone(),
         access_log: args.access_log.clone(),
+        say,
+        settle: INTERVAL,
     })
+}
+
+/// Where to listen: an address or a name with a port; without a host, every address.
+fn listen(text: &str) -> Result<SocketAddr> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let wrong = |why: &str| UsageError(format!("--listen {text}: {why}"));
+    let (host, port) = text.rsplit_once(':').ok_or_else(|| wrong("not HOST:PORT"))?;
+    let port: u16 = port.parse().map_err(|_| wrong("not a port"))?;
+    if host.is_empty() {
+        // Where there is no IPv6, or it does not carry IPv4, IPv4 alone.
+        let every = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+        let both = std::net::TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok();
+        return Ok(if both { every } else { SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)) });
+    }
+    let found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
+    // IPv4 first, as those who ask `localhost` do who know no other.
+    let first = found.min_by_key(SocketAddr::is_ipv6);
+    Ok(first.ok_or_else(|| wrong("the name has no address"))?)
 }
 
 /// The addresses of this host that others see.
@@ -160,7 +228,7 @@ fn verification(args: &Verify) -> Result<Option<Verification>> {
     if every < SHORTEST {
         return Err(UsageError("--verify-every: at least 1s".to_owned()).into());
     }
-    Ok(Some(Verification { object, allowed, every, say }))
+    Ok(Some(Verification { object, allowed, every }))
 }
 
 /// What a file of lines says; nothing without a file.

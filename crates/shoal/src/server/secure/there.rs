@@ -16,7 +16,7 @@ use tokio_rustls::server::TlsStream;
 use super::{CertificateError, Counts, Outcome};
 use crate::server::shared::lock;
 use crate::stamp::Stamp;
-use crate::tls::serving;
+use crate::tls::{Chain, serving};
 
 /// How long a handshake may take, from the connection's begin.
 const TIME: Duration = Duration::from_secs(5);
@@ -36,7 +36,8 @@ pub struct Certificate {
     chain: PathBuf,
     key: PathBuf,
     current: ArcSwap<ServerConfig>,
-    seen: Mutex<(Stamp, Stamp)>,
+    seen: Mutex<Option<(Stamp, Stamp)>>,
+    in_force: Mutex<Chain>,
     places: Semaphore,
 }
 
@@ -55,7 +56,8 @@ impl Certificate {
             chain: chain.to_owned(),
             key: key.to_owned(),
             current: ArcSwap::from_pointee(config),
-            seen: Mutex::new(seen),
+            seen: Mutex::new(Some(seen)),
+            in_force: Mutex::new(Chain::read(chain)?),
             places: Semaphore::new(MOST),
         })
     }
@@ -74,16 +76,38 @@ impl Certificate {
     /// The files cannot be read or do not belong together, as when one of them is still to come:
     /// what was in force still is. Said once for each pair of files.
     pub fn refresh(&self) -> Result<bool, CertificateError> {
-        let now = stamps(&self.chain, &self.key);
-        let now = now.map_err(|(path, error)| crate::tls::absent(path, error))?;
         let mut seen = lock(&self.seen);
-        if *seen == now {
+        let now = stamps(&self.chain, &self.key).map_err(|(path, error)| {
+            *seen = None;
+            crate::tls::absent(path, error)
+        })?;
+        if *seen == Some(now) {
             return Ok(false);
         }
-        *seen = now;
+        *seen = Some(now);
+        let chain = Chain::read(&self.chain)?;
+        let mut in_force = lock(&self.in_force);
+        chain.may_replace(&in_force, unix_s())?;
         self.current.store(Arc::new(serving(&self.chain, &self.key)?));
+        *in_force = chain;
         Ok(true)
     }
+
+    /// What is wrong with the pair that is in force, if anything: it is served nevertheless.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        lock(&self.in_force).fault(unix_s()).map(|fault| fault.to_string())
+    }
+
+    /// The files are read with the next [`Self::refresh`], whatever they are.
+    pub fn forget(&self) {
+        *lock(&self.seen) = None;
+    }
+}
+
+/// Of the wall clock, seconds since 1970.
+fn unix_s() -> f64 {
+    crate::server::Clock::start().now().unix_s
 }
 
 fn stamps<'a>(chain: &'a Path, key: &'a Path) -> Result<(Stamp, Stamp), (&'a Path, io::Error)> {

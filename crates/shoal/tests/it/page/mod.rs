@@ -31,7 +31,8 @@ fn asked(target: &str) -> Query {
 }
 
 fn written(caches: Vec<Arc<Cache>>, complaints: &[Complaint], target: &str) -> Page {
-    let setting = Setting { now: NOW, base: Some("http://registry.example") };
+    let setting =
+        Setting { now: NOW, base: Some("http://registry.example"), is_object_suspected: false };
     page(&snapshot(caches), complaints, &asked(target), setting)
 }
 
@@ -118,7 +119,7 @@ fn the_tag_changes_with_all_but_the_clock() {
     let caches = small();
     let snapshot = snapshot(caches.clone());
     let tag = |now: Now, target: &str, complaints: &[Complaint]| {
-        let setting = Setting { now, base: None };
+        let setting = Setting { now, base: None, is_object_suspected: false };
         page(&snapshot, complaints, &asked(target), setting).etag
     };
     let first = tag(NOW, "/", &[]);
@@ -174,7 +175,7 @@ proptest! {
         let plain = Arc::new(Cache::new(1, 1, &beat(1), Some(Arc::default()), NOW));
         let query = Query { version: wanted, ..Query::default() };
         let shape = |cache: &Arc<Cache>, complaint: Complaint| {
-            let setting = Setting { now: NOW, base: None };
+            let setting = Setting { now: NOW, base: None, is_object_suspected: false };
             // All are wanted, or none; both are to be looked at.
             let all = [Query::default(), query.clone()].map(|query| {
                 let snapshot = snapshot(vec![Arc::clone(cache)]);

@@ -32,6 +32,7 @@ pub(crate) fn options() -> Options {
         folder: None,
         geography: Arc::new(Geography::none()),
         sites: Sites::default(),
+        sites_file: None,
         fixed: None,
         order: Order::Bands,
         verified_only: false,
@@ -42,10 +43,13 @@ pub(crate) fn options() -> Options {
         external_ips: Vec::new(),
         auth: Auth::Off,
         keys: Keys::read("").unwrap(),
+        keys_file: None,
         rate: 1000.0,
         peers: Vec::new(),
         peer_ca: None,
         access_log: None,
+        say: |_| (),
+        settle: Duration::from_secs(30),
     }
 }
 

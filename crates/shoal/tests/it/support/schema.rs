@@ -186,6 +186,13 @@ fn matches(pattern: &str, text: &str) -> bool {
         "^[A-Za-z0-9.-]{1,253}$" => {
             all(253, &|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
         }
+        "^([A-Za-z0-9.-]{1,253}|\\[[0-9a-f:.]{2,45}\\])$" => {
+            let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            inner.map_or_else(
+                || all(253, &|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')),
+                |inner| inner.parse::<std::net::Ipv6Addr>().is_ok(),
+            )
+        }
         "^[A-Za-z0-9._-]{1,64}$" => {
             all(64, &|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
         }
