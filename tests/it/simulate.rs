@@ -35,9 +35,14 @@ start = 8
 ";
 
 fn simulated(place: &Place, more: &[&str]) -> Value {
+    ended_with(0, place, more)
+}
+
+/// The result of a simulation that ends so: with 3 where no policy holds the SLO.
+fn ended_with(code: i32, place: &Place, more: &[&str]) -> Value {
     let plan = place.write("plan.toml", PLAN);
     let all = [&["simulate", plan.to_str().unwrap(), "--json"], more].concat();
-    place.plimsoll(&all).ended_with(0).json()
+    place.plimsoll(&all).ended_with(code).json()
 }
 
 fn number(value: &Value) -> f64 {
@@ -64,6 +69,12 @@ fn the_result_has_its_shape_and_every_request_is_accounted_for() {
         assert!(low <= cost && policy["demand"].as_str().unwrap().contains("400"), "{policy}");
         for side in ["under", "over"] {
             assert!((0.0..=1.0).contains(&number(&policy[side]["timeshare"])), "{policy}");
+        }
+        for (field, interval) in policy["ci95"].as_object().unwrap() {
+            let [low, high] = [0, 1].map(|end| number(&interval[end]));
+            assert!(field == "net" || low >= 0.0, "{field}: {low}");
+            let mean = number(&policy[field]);
+            assert!(low <= mean && mean <= high, "{field}: {low} {mean} {high}");
         }
     }
     let [eager, always] = [&policies[0], &policies[1]];
@@ -118,7 +129,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 fn one_replication_has_no_intervals_and_several_values_are_each_simulated() {
     let place = Place::new();
     let result =
-        simulated(&place, &["--only", "eager", "--set", "instance.boot=const:1s,const:5m"]);
+        ended_with(3, &place, &["--only", "eager", "--set", "instance.boot=const:1s,const:5m"]);
     let policies = result["policies"].as_array().unwrap();
     let labels: Vec<&str> = policies.iter().map(|of| of["label"].as_str().unwrap()).collect();
     let wanted = ["eager · instance.boot=const:1s", "eager · instance.boot=const:5m"];
@@ -173,6 +184,102 @@ fn better_parameters_are_found_and_told_by_replications_of_their_own() {
     let never = ["datapoints=1", "--subject-to", "lost<0.0001%,p50<1ms"];
     let done = place.plimsoll(&[&tune[..], &never].concat()).ended_with(3);
     assert!(done.out.contains("nothing that was tried does"), "{}", done.out);
+}
+
+#[test]
+fn each_policy_has_a_verdict_and_one_that_holds_is_enough() {
+    let place = Place::new();
+    let result = simulated(&place, &[]);
+    let slo = |n: usize| &result["policies"][n]["slo"][0];
+    assert_eq!((&slo(0)["expr"], &slo(0)["pass"]), (&"p99<400ms".into(), &false.into()));
+    assert_eq!((&slo(0)["value"], &slo(1)["pass"]), (&Value::Null, &true.into()));
+    let found = number(&slo(1)["value"]);
+    assert!((300_000.0..400_000.0).contains(&found), "{found}");
+    let alone = ended_with(3, &place, &["--only", "eager"]);
+    assert_eq!(alone["policies"][0]["slo"][0]["pass"], false);
+    let no_slo = ended_with(0, &place, &["--only", "eager", "--slo", "lost<100%"]);
+    assert_eq!(no_slo["policies"][0]["slo"][0]["pass"], true);
+}
+
+#[test]
+fn the_table_has_intervals_and_differences() {
+    let place = Place::new();
+    let plan = place.write("plan.toml", PLAN);
+    let done = place.plimsoll(&["simulate", plan.to_str().unwrap(), "--replications", "3"]);
+    let out = done.ended_with(0).out.clone();
+    let line = |start: &str| out.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+    assert_eq!(line("eager").matches('±').count(), 7, "{out}");
+    assert!(line("policy").ends_with("SLO") && line("eager").ends_with("not p99<400ms"), "{out}");
+    assert!(line("less eager").contains("mean"), "{out}");
+    assert_eq!(out.lines().filter(|line| line.starts_with("always")).count(), 2, "{out}");
+}
+
+#[test]
+fn what_can_never_happen_is_said_before() {
+    let place = Place::new();
+    let warned = |code: i32, more: &[&str], part: &str| {
+        let result = ended_with(code, &place, more);
+        let warnings = result["warnings"].as_array().unwrap();
+        let has = warnings.iter().any(|of| of.as_str().unwrap().contains(part));
+        assert!(has, "{part}: {warnings:?}");
+        result
+    };
+    let full = ["--set", "instance.cpu=47ms", "--policy", "t: target target=70"];
+    warned(0, &full, "policy t never adds an instance: cpu is at most 67% with all cores at work");
+    let few = ["--set", "instance.limit=1", "--policy", "t: target target=70", "--only", "t"];
+    warned(3, &few, "cpu is at most 50% with the 1 requests that `limit` allows on 2 cores");
+    warned(0, &["--set", "pool.metric_delay=20m"], "no policy sees a metric: each arrives 20 m");
+    let fast = ["--slo", "p99<50ms", "--set", "instance.service=const:70ms"];
+    let result = warned(3, &fast, "there is no demand to hold the supply against");
+    let policy = &result["policies"][0];
+    assert!(policy["under"].is_null() && policy["jitter_per_hour"].is_null(), "{policy}");
+}
+
+#[test]
+fn tune_knows_what_to_try_and_names_the_nearest() {
+    let place = Place::new();
+    let plan = place.write("plan.toml", PLAN);
+    let plan = plan.to_str().unwrap();
+    let short = ["--set", "load.schedule=20/s for 2m, 60/s for 2m", "--replications", "2"];
+    let only = PLAN.replace("kind = 'threshold'\ndatapoints = 2", "kind = 'target'");
+    let target = place.write("target.toml", &only);
+    let tune = |plan: &str, more: &[&str]| {
+        place.plimsoll(&[&["tune", plan, "--json"], &short[..], more].concat())
+    };
+    let result = tune(target.to_str().unwrap(), &["--policy", "eager"]).ended_with(0).json();
+    assert_eq!(result["candidates"], 15, "five targets with three windows");
+    let said = |more: &[&str], parts: &[&str]| {
+        tune(plan, more).ended_with(2).says(parts);
+    };
+    said(&["--policy", "eagre"], &["find the policy `eagre`", "did you mean eager?"]);
+    said(&["--vary", "uper=50,60"], &["no parameter `uper`", "did you mean upper?"]);
+    said(&["--vary", "upper=50,high"], &["vary upper=high", "found `high`"]);
+    let some = tune(plan, &["--vary", "upper=50,70", "--vary", "lower=40,60"]).ended_with(0).json();
+    assert_eq!(some["candidates"], 3);
+    let note = some["warnings"][0].as_str().unwrap();
+    assert!(note.starts_with("1 of 4 settings cannot be made"), "{note}");
+}
+
+/// Kubernetes' own sequence, and a policy that decides every millisecond.
+#[test]
+fn an_autoscaler_of_kubernetes_grows_as_it_does_there() {
+    let place = Place::new();
+    let plan = "[load]\nschedule = '10/s for 2m, 350/s for 3m'\narrivals = 'even'\n[pool]\nmax = 50\n\
+                decide_every = '15s'\n[instance]\nservice = 'const:1ms'\n[policy.hpa]\nkind = 'hpa'\n\
+                metric = 'rate'\ntarget = 10\n";
+    let plan = place.write("hpa.toml", plan);
+    let plan = plan.to_str().unwrap();
+    let out = place.plimsoll(&["simulate", plan, "--decisions"]).ended_with(0).out.clone();
+    let steps = ["00:02:15    1 → 5", "00:02:30    5 → 10", "00:02:45   10 → 20", "00:03:00   20 → 35"];
+    let shown: Vec<&str> = out.lines().filter(|line| line.contains('→')).collect();
+    assert_eq!(shown.len(), 4, "{out}");
+    for (step, line) in steps.iter().zip(shown) {
+        assert!(line.contains(step), "{step}: {line}");
+    }
+    let often = ["--set", "pool.decide_every=1ms", "--set", "load.schedule=20/s for 20s"];
+    let folder = ["--json", "--out", "often"];
+    let result = place.plimsoll(&[&["simulate", plan], &often[..], &folder].concat());
+    assert_eq!(result.ended_with(0).json()["policies"][0]["offered"], 400.0);
 }
 
 #[test]

@@ -4,11 +4,13 @@
 use crate::observation::Metric;
 use crate::policy::{Facts, revenue_per_hour};
 use crate::result::SimulationResult;
-use crate::simulated::Outcome;
+use crate::simulated::{Outcome, Tick};
 use serde::{Deserialize, Serialize};
 
 /// The file of a simulation: its result, and what is drawn of it.
 pub const FILE: &str = "simulation.json";
+/// The most ticks of a course; of more, neighbours are taken together.
+const MOST_TICKS: usize = 20_000;
 /// No curve goes further than so many instances.
 const MOST_INSTANCES: u32 = 1000;
 
@@ -107,7 +109,8 @@ impl Course {
     #[must_use]
     pub fn of(label: &str, outcome: &Outcome) -> Self {
         let us = |seconds: f64| seconds.is_finite().then_some(1e6 * seconds);
-        let ticks = &outcome.ticks;
+        let each = outcome.ticks.len().div_ceil(MOST_TICKS).max(1);
+        let ticks = together(&outcome.ticks, each);
         let decisions = outcome.decisions.iter().map(|of| Decision {
             at_s: of.at_ns as f64 / 1e9,
             from: of.from,
@@ -135,6 +138,36 @@ impl Course {
     }
 }
 
+/// So many neighbouring ticks as one: means over their time, the mean response of what they served,
+/// and the greatest demand and quantile.
+fn together(ticks: &[Tick], each: usize) -> Vec<Tick> {
+    let mut start_s = 0.0;
+    let one = |chunk: &[Tick]| {
+        let end_s = chunk.last().map_or(start_s, |last| last.at_s);
+        let from_s = std::mem::replace(&mut start_s, end_s);
+        let starts = std::iter::once(from_s).chain(chunk.iter().map(|of| of.at_s));
+        let lengths: Vec<f64> = chunk.iter().zip(starts).map(|(of, from)| of.at_s - from).collect();
+        let sum = |of: &dyn Fn(&Tick) -> f64| -> f64 {
+            chunk.iter().zip(&lengths).map(|(tick, seconds)| of(tick) * seconds).sum()
+        };
+        let seconds = end_s - from_s;
+        let waited = sum(&|of| if of.served > 0.0 { of.served * of.response_s } else { 0.0 });
+        let demands: Option<Vec<u32>> = chunk.iter().map(|of| of.demand).collect();
+        Tick {
+            at_s: end_s,
+            rate: sum(&|of| of.rate) / seconds,
+            served: sum(&|of| of.served) / seconds,
+            lost: sum(&|of| of.lost) / seconds,
+            ready: sum(&|of| of.ready) / seconds,
+            demand: demands.and_then(|all| all.into_iter().max()),
+            cpu: sum(&|of| of.cpu) / seconds,
+            response_s: waited / sum(&|of| of.served),
+            quantile_s: chunk.iter().map(|of| of.quantile_s).fold(f64::NAN, f64::max),
+        }
+    };
+    if each == 1 { ticks.to_vec() } else { ticks.chunks(each).map(one).collect() }
+}
+
 impl RevenueCurve {
     /// For 1 to `most` instances at a rate; `None` where a request earns nothing.
     #[must_use]
@@ -148,5 +181,31 @@ impl RevenueCurve {
         };
         let (modified, erlang_b) = (curve(false), curve(true));
         Some(Self { rate_per_s, which: which.to_owned(), modified, erlang_b })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_ticks_are_taken_together() {
+        let tick = |at_s: f64, rate: f64, served: f64, response_s: f64| Tick {
+            at_s,
+            rate,
+            served,
+            lost: 0.0,
+            ready: rate,
+            demand: Some(2),
+            cpu: 50.0,
+            response_s,
+            quantile_s: response_s,
+        };
+        let ticks = [tick(1.0, 2.0, 1.0, 3.0), tick(4.0, 6.0, 0.0, f64::NAN), tick(5.0, 1.0, 1.0, 1.0)];
+        let two = together(&ticks, 2);
+        let found: Vec<_> = two.iter().map(|of| (of.at_s, of.rate, of.response_s)).collect();
+        assert_eq!(found, [(4.0, 5.0, 3.0), (5.0, 1.0, 1.0)]);
+        assert_eq!((two[0].served, two[0].quantile_s, two[0].demand), (0.25, 3.0, Some(2)));
+        assert_eq!(together(&ticks, 1).len(), 3);
     }
 }

@@ -271,7 +271,8 @@ impl PolicyResult {
             under: off(|of| of.under),
             over: off(|of| of.over),
             jitter_per_hour: known(outcomes, |of| {
-                of.elasticity.map(|elasticity| 3600.0 * elasticity.jitter_per_s)
+                // Not −0 where nothing changed.
+                of.elasticity.map(|elasticity| 3600.0 * elasticity.jitter_per_s + 0.0)
             }),
             slo: clauses.map(|(number, of)| Verdict::of(of, number, outcomes)).collect(),
             slo_violated_s: figure("slo_violated_s"),

@@ -35,7 +35,7 @@ times = '00:00=3,00:10=5'
 type Case = (&'static [(&'static str, &'static str)], &'static str, &'static str);
 
 const CASES: &[Case] = &[
-    (&[], "pool.min", "3"),
+    (&[("pool.start", "")], "pool.min", "3"),
     (&[], "pool.max", "3"),
     (&[], "pool.start", "4"),
     (&[], "pool.decide_every", "20s"),

@@ -99,7 +99,9 @@ fn only(plan: &mut Plan, labels: &[String]) -> Result<()> {
     for label in labels {
         if !known.contains(label) {
             let list = known.join(", ");
-            let text = format!("find the policy `{label}` in the plan: it has {list}");
+            let near = plimsoll_units::nearest(label, known.iter().map(String::as_str));
+            let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+            let text = format!("find the policy `{label}` in the plan: it has {list}{hint}");
             return Err(UsageError(text).into());
         }
     }

@@ -6,7 +6,7 @@ use plimsoll_elastic::policy::{Decider, Facts, Future};
 use proptest::prelude::*;
 
 /// Each kind, some of them in several ways.
-const POLICIES: [(&str, &[(&str, &str)]); 18] = [
+const POLICIES: [(&str, &[(&str, &str)]); 21] = [
     ("fixed", &[]),
     ("threshold", &[("datapoints", "3")]),
     ("threshold", &[("datapoints", "2"), ("of", "1"), ("sticky", "false"), ("add", "7")]),
@@ -15,6 +15,9 @@ const POLICIES: [(&str, &[(&str, &str)]); 18] = [
     ("step", &[("up", "50:3,70:=90"), ("down", "40:5"), ("warm_up", "90s")]),
     ("target", &[("up_window", "2m")]),
     ("target", &[("metric", "rate"), ("target", "0.001"), ("down_window", "0s")]),
+    ("target", &[("up", "1/1m,10%/5m"), ("down", "2/90s"), ("down_select", "min")]),
+    ("hpa", &[("down_window", "1m"), ("up_tolerance", "0")]),
+    ("step", &[("up", "50:10%,70:100%"), ("down", "40:50%")]),
     ("panic", &[]),
     ("panic", &[("metric", "rate"), ("target", "20"), ("up", "1.5"), ("down", "1.1")]),
     ("revenue", &[("trend", "true"), ("rate", "weighted:5m")]),
