@@ -65,8 +65,6 @@ fn serve(broker: &str, geo: Option<PathBuf>) -> Outcome<()> {
         auth: Auth::Off,
         keys: Keys::read("")?,
         keys_file: None,
-        operator_socket: None,
-        external_ips: Vec::new(),
         say: |_| (),
         settle: std::time::Duration::from_secs(30),
         rate: 1.0,
