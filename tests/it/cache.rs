@@ -362,9 +362,11 @@ fn sizes_and_samples_that_hold_nothing_are_said() {
     // A plain number is bytes.
     let small = simulated(&place, &trace, &["--size", "10"]);
     let note = small["warnings"][0].as_str().unwrap();
-    assert!(note.contains("no object fits") && note.contains("write 10obj"), "{note}");
+    let wanted =
+        "no object fits a size of 10 (10 B): the smallest has 50 B; a plain number is bytes";
+    assert!(note.starts_with(wanted), "{note}");
     let all = ["cache", "mrc", "--trace", path, "--size", "10"];
-    assert!(place.plimsoll(&all).ended_with(0).out.contains("write 10obj"));
+    assert!(place.plimsoll(&all).ended_with(0).out.contains("10obj a cache of 10 objects"));
     // A sample of nothing says nothing.
     let none = ["cache", "mrc", "--trace", path, "--policy", "lru,sieve", "--rate", "0.000001%"];
     let none = [&none[..], &["--size", "10obj,500"]].concat();
@@ -404,4 +406,14 @@ fn percentiles_of_few_requests_are_dashes() {
     assert_eq!(result["results"][0]["misses"], 1);
     let table = place.plimsoll(&all).ended_with(0).out;
     assert!(table.lines().any(|line| line.trim_end().ends_with('–')), "{table}");
+    // Of a trace, likewise: 21 requests have a median, and no more.
+    let rows: String = (0..21).map(|at| format!("{at},/{at},{at}\n")).collect();
+    let trace = place.write("few.csv", &format!("time_s,path,size\n{rows}{rows}"));
+    let all = ["cache", "trace", "info", trace.to_str().unwrap()];
+    let info = place.plimsoll(&[&all[..], &["--json"]].concat()).ended_with(0).json();
+    let sizes = &info["sizes"]["of_objects"];
+    assert_eq!((&sizes["median"], &sizes["max"]), (&10.into(), &20.into()));
+    assert!(sizes["p90"].is_null() && info["reuse_distance"]["p99"].is_null());
+    let shown = place.plimsoll(&all).ended_with(0).out;
+    assert!(shown.contains("10 B median, – p90, – p99, 20 B greatest"), "{shown}");
 }

@@ -15,7 +15,7 @@ use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
 use plimsoll_units::{ParseError, show_size};
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -89,33 +89,30 @@ fn write_whole(path: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("write {}", path.display()))
 }
 
-/// A sentence on each capacity in bytes into which no object of the trace fits: everything misses
-/// there, which is rarely meant.
+/// A sentence on capacities in bytes into which no object of the trace fits: everything misses
+/// there, which is rarely meant. `None` where there is none.
 fn too_small<'a>(
     trace: &Trace,
     capacities: impl Iterator<Item = (&'a str, Capacity)>,
-) -> Vec<String> {
-    let Some(sizes) = trace.sizes() else { return Vec::new() };
+) -> Option<String> {
+    let sizes = trace.sizes()?;
     let all = (0..trace.distinct()).map(|object| sizes.of(object));
-    let Some(smallest) = all.filter(|&bytes| bytes > 0).min() else { return Vec::new() };
-    let mut notes: Vec<String> = Vec::new();
-    for (text, capacity) in capacities {
-        if capacity.unit == Unit::Objects || capacity.amount >= smallest {
-            continue;
-        }
-        let amount = show_size(capacity.amount);
-        let mut note = format!(
-            "size {text} is {amount} here, and no object fits: the smallest has {}",
-            show_size(smallest)
-        );
-        if text.parse::<u64>().is_ok() {
-            let _ = write!(note, " (write {text}obj for a cache of {text} objects)");
-        }
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
+    let smallest = all.filter(|&bytes| bytes > 0).min()?;
+    let mut small: Vec<(&str, u64)> = capacities
+        .filter(|(_, capacity)| capacity.unit == Unit::Bytes && capacity.amount < smallest)
+        .map(|(text, capacity)| (text, capacity.amount))
+        .collect();
+    small.sort_by_key(|&(_, amount)| amount);
+    small.dedup();
+    let shown = |&(text, amount): &(&str, u64)| format!("{text} ({})", show_size(amount));
+    let sizes = small.iter().map(shown).collect::<Vec<_>>().join(", ");
+    let plain = small.iter().find(|(text, _)| text.parse::<u64>().is_ok());
+    let hint = plain.map_or_else(String::new, |(text, _)| {
+        format!("; a plain number is bytes, {text}obj a cache of {text} objects")
+    });
+    let smallest = show_size(smallest);
+    (!small.is_empty())
+        .then(|| format!("no object fits a size of {sizes}: the smallest has {smallest}{hint}"))
 }
 
 /// What a capacity is counted in, as JSON says it.

@@ -68,10 +68,11 @@ fn warnings(
     curves: &[DrawnCurve],
 ) -> Result<Vec<String>, UsageError> {
     let mut warnings = opened.told.warnings();
+    let mut asked = Vec::new();
     for size in sizes {
-        let capacity = size.of(&opened.trace).map_err(usage)?;
-        warnings.extend(too_small(&opened.trace, [(size.text(), capacity)].into_iter()));
+        asked.push((size.text(), size.of(&opened.trace).map_err(usage)?));
     }
+    warnings.extend(too_small(&opened.trace, asked.into_iter()));
     if curves.iter().flat_map(|curve| &curve.points).any(|point| point.miss_ratio.is_none()) {
         warnings.push(format!(
             "--rate {} takes none of the {} objects: nothing is known; take a higher rate",

@@ -9,6 +9,8 @@ use anyhow::Result;
 use plimsoll_cache::trace::info::{Info, SizeSpread, Sizes};
 use plimsoll_cache::trace::reference::Reference;
 use plimsoll_cache::trace::{Trace, compiled, oracle_general};
+use plimsoll_stats::histogram::rank;
+use plimsoll_stats::percentiles::MIN_BEYOND;
 use plimsoll_units::{count, show_count, show_duration, show_rate, show_share, show_size};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -87,11 +89,23 @@ fn reference(objects: &str, requests: &str, seed: &str, output: &Path) -> Result
     Ok(())
 }
 
+/// A percentile, where at least [`MIN_BEYOND`] of so many values lie beyond it: of fewer it would be
+/// the say of a handful.
+fn stated<T>(value: T, share: f64, count: u64) -> Option<T> {
+    let is_supported = count.saturating_sub(rank(share, count)) >= MIN_BEYOND;
+    is_supported.then_some(value)
+}
+
+/// Requests that are not the first to their object: those that have a reuse distance.
+fn again(info: &Info) -> u64 {
+    info.requests - info.objects
+}
+
 fn info_json(opened: &Opened, info: &Info) -> serde_json::Value {
-    let spread = |of: &SizeSpread| {
+    let spread = |of: &SizeSpread, count: u64| {
         serde_json::json!({
-            "min": of.min, "mean": of.mean, "median": of.median, "p90": of.p90, "p99": of.p99,
-            "max": of.max,
+            "min": of.min, "mean": of.mean, "median": stated(of.median, 0.5, count),
+            "p90": stated(of.p90, 0.9, count), "p99": stated(of.p99, 0.99, count), "max": of.max,
         })
     };
     let sizes = info.sizes.as_ref().map(|sizes| {
@@ -109,8 +123,8 @@ fn info_json(opened: &Opened, info: &Info) -> serde_json::Value {
         serde_json::json!({
             "requested_bytes": sizes.requested_bytes,
             "compulsory_byte_miss_ratio": sizes.compulsory_byte_miss_ratio,
-            "of_objects": spread(&sizes.of_objects),
-            "of_requests": spread(&sizes.of_requests),
+            "of_objects": spread(&sizes.of_objects, info.objects),
+            "of_requests": spread(&sizes.of_requests, info.requests),
             "classes": classes,
         })
     });
@@ -129,10 +143,14 @@ fn info_json(opened: &Opened, info: &Info) -> serde_json::Value {
             "zipf_ranks": popularity.zipf.map(|zipf| zipf.ranks),
         },
         "sizes": sizes,
-        "reuse_distance": info.reuse.map(|reuse| serde_json::json!({
-            "p10": reuse.p10, "p25": reuse.p25, "median": reuse.median, "p75": reuse.p75,
-            "p90": reuse.p90, "p99": reuse.p99, "max": reuse.max,
-        })),
+        "reuse_distance": info.reuse.map(|reuse| {
+            let at = |distance: u32, share: f64| stated(distance, share, again(info));
+            serde_json::json!({
+                "p10": at(reuse.p10, 0.1), "p25": at(reuse.p25, 0.25),
+                "median": at(reuse.median, 0.5), "p75": at(reuse.p75, 0.75),
+                "p90": at(reuse.p90, 0.9), "p99": at(reuse.p99, 0.99), "max": reuse.max,
+            })
+        }),
         "times": info.times.map(|times| serde_json::json!({
             "duration_s": times.duration_s, "rate_per_s": times.rate_per_s,
             "busiest_second": times.busiest_second,
@@ -175,18 +193,21 @@ fn shown(opened: &Opened, info: &Info) -> String {
         ),
     );
     if let Some(sizes) = &info.sizes {
-        write_sizes(sizes, &mut line);
+        write_sizes(sizes, info, &mut line);
     }
     if let Some(reuse) = &info.reuse {
-        let objects = |n: u32| show_count(u64::from(n));
+        let at = |distance: u32, share: f64| {
+            let distance = stated(distance, share, again(info)).map(u64::from);
+            distance.map_or_else(|| "–".to_owned(), show_count)
+        };
         line(
             "reuse",
             format!(
                 "{} other objects in between in the median, {} p90, {} p99, {} most",
-                objects(reuse.median),
-                objects(reuse.p90),
-                objects(reuse.p99),
-                objects(reuse.max)
+                at(reuse.median, 0.5),
+                at(reuse.p90, 0.9),
+                at(reuse.p99, 0.99),
+                show_count(u64::from(reuse.max))
             ),
         );
     }
@@ -207,19 +228,22 @@ fn shown(opened: &Opened, info: &Info) -> String {
 }
 
 /// How large objects and answers are.
-fn write_sizes(sizes: &Sizes, line: &mut impl FnMut(&str, String)) {
-    let spread = |of: &SizeSpread| {
+fn write_sizes(sizes: &Sizes, info: &Info, line: &mut impl FnMut(&str, String)) {
+    let spread = |of: &SizeSpread, count: u64| {
+        let at = |bytes: u64, share: f64| {
+            stated(bytes, share, count).map_or_else(|| "–".to_owned(), show_size)
+        };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
         let mean = show_size(of.mean as u64);
         format!(
             "{mean} mean, {} median, {} p90, {} p99, {} greatest",
-            show_size(of.median),
-            show_size(of.p90),
-            show_size(of.p99),
+            at(of.median, 0.5),
+            at(of.p90, 0.9),
+            at(of.p99, 0.99),
             show_size(of.max)
         )
     };
     line("asked", format!("{} in all", show_size(sizes.requested_bytes)));
-    line("objects", spread(&sizes.of_objects));
-    line("requests", spread(&sizes.of_requests));
+    line("objects", spread(&sizes.of_objects, info.objects));
+    line("requests", spread(&sizes.of_requests, info.requests));
 }

@@ -89,8 +89,8 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     Ok(if is_whole { Exit::Held } else { Exit::Incomplete })
 }
 
-/// A sentence on each size of a node, a parent or a memory into which no object fits.
-fn too_small_of(cells: &[Cell], trace: &Trace) -> Vec<String> {
+/// A sentence on sizes of nodes, parents and memories into which no object fits.
+fn too_small_of(cells: &[Cell], trace: &Trace) -> Option<String> {
     let sizes = cells.iter().flat_map(|cell| {
         let of = &cell.cluster;
         let parent = of.parent.as_ref().map(|(_, size)| size);
