@@ -408,7 +408,7 @@ fn percentiles_of_few_requests_are_dashes() {
     assert!(table.lines().any(|line| line.trim_end().ends_with('–')), "{table}");
     // Of a trace, likewise: 21 requests have a median, and no more.
     let rows: String = (0..21).map(|at| format!("{at},/{at},{at}\n")).collect();
-    let trace = place.write("few.csv", &format!("time_s,path,size\n{rows}{rows}"));
+    let trace = place.write("few.csv", format!("time_s,path,size\n{rows}{rows}"));
     let all = ["cache", "trace", "info", trace.to_str().unwrap()];
     let info = place.plimsoll(&[&all[..], &["--json"]].concat()).ended_with(0).json();
     let sizes = &info["sizes"]["of_objects"];

@@ -89,8 +89,8 @@ fn reference(objects: &str, requests: &str, seed: &str, output: &Path) -> Result
     Ok(())
 }
 
-/// A percentile, where at least [`MIN_BEYOND`] of so many values lie beyond it: of fewer it would be
-/// the say of a handful.
+/// A percentile, where at least [`MIN_BEYOND`] of so many values lie beyond it: of fewer it would
+/// be the say of a handful.
 fn stated<T>(value: T, share: f64, count: u64) -> Option<T> {
     let is_supported = count.saturating_sub(rank(share, count)) >= MIN_BEYOND;
     is_supported.then_some(value)
