@@ -309,6 +309,9 @@ Example:
         /// What each count is of, where the file does not say
         #[arg(long, value_name = "DURATION")]
         counts_per: Option<String>,
+        /// What the columns are, such as time_ms,rate or time,-,count
+        #[arg(long, value_name = "NAMES")]
+        columns: Option<String>,
         /// Print it as JSON
         #[arg(long)]
         json: bool,

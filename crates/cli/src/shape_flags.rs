@@ -50,6 +50,9 @@ pub(crate) struct ShapeFlags {
     /// What each count of the trace is of, where it does not say
     #[arg(long, value_name = "DURATION", help_heading = "How much")]
     pub(crate) counts_per: Option<String>,
+    /// What the trace's columns are, such as time_ms,rate or time,-,count
+    #[arg(long, value_name = "NAMES", help_heading = "How much")]
+    pub(crate) columns: Option<String>,
 }
 
 impl ShapeFlags {
@@ -73,6 +76,7 @@ impl ShapeFlags {
         add("speed", speed, self.speed.as_ref());
         add("fill-drops", &of_curve("fill_drops"), self.fill_drops.as_ref());
         add("counts-per", "load.trace.counts_per", self.counts_per.as_ref());
+        add("columns", "load.trace.columns", self.columns.as_ref());
         let yes = "true".to_owned();
         add("interpolate", &of_curve("interpolate"), self.interpolate.then_some(&yes));
         settings

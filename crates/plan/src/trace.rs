@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plimsoll_units::{ParseError, rate, share, show_rate_exact};
 use plimsoll_workload::profile::Profile;
-use plimsoll_workload::trace::{Moment, TraceOptions};
+use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
 use crate::key::{Key, SectionKeys, key};
 use crate::section::Section;
@@ -49,6 +49,13 @@ pub(crate) static TRACE: SectionKeys = SectionKeys {
             r#""1m""#,
             "What each count is of, where the file does not say.",
         ),
+        key(
+            "columns",
+            "names",
+            "told from the header",
+            r#""time_ms,rate""#,
+            "What the columns are: time, rate or count, and - for one that is not used.",
+        ),
         SCALE,
         FROM,
         TO,
@@ -87,6 +94,8 @@ pub struct TraceSource {
     pub file: PathBuf,
     /// The interval that each number counts, where the file does not say.
     pub counts_per: Option<Duration>,
+    /// What the columns are, where the header does not say.
+    pub columns: Option<String>,
     /// What is made of it.
     pub options: TraceOptions,
 }
@@ -127,7 +136,8 @@ impl TraceSource {
         }
         let options = read_options(section);
         let counts_per = section.positive_duration("counts_per");
-        Some(Self { file: file(section, "file", folder)?, counts_per, options })
+        let columns = section.parsed("columns", "columns such as time,rate", check_columns);
+        Some(Self { file: file(section, "file", folder)?, counts_per, columns, options })
     }
 
     pub(crate) fn write(&self) -> Inline {
@@ -135,6 +145,9 @@ impl TraceSource {
         table.text("file", self.file.display());
         if let Some(interval) = self.counts_per {
             table.text("counts_per", exact(interval));
+        }
+        if let Some(columns) = &self.columns {
+            table.text("columns", columns);
         }
         write_options(&self.options, &mut table);
         table

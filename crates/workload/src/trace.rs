@@ -1,8 +1,9 @@
 //! Traces: recorded rates, read from a file and made into a schedule.
 //!
 //! A [`Trace`] is a row of points, each a time since the first and a mean rate from there on. It is
-//! read from a table whose header says what its columns are (see `columns`), or from one count a
-//! line. [`Trace::schedule`] then, in this order, cuts it, replaces drops, scales it and compresses
+//! read from a table whose header says what its columns are (see `columns`) and whose first row
+//! says what its times are (see `clock`), or from one count a line. [`Trace::remarks`] tells what was
+//! taken for what. [`Trace::schedule`] then, in this order, cuts it, replaces drops, scales it and compresses
 //! its time; [`Notes`] say what was done that a reader of the result must know.
 //!
 //! # Units
@@ -10,13 +11,16 @@
 //! Nanoseconds since the trace's first row; requests per second. Dates without a time zone are
 //! local times somewhere: only their differences matter.
 
+mod clock;
 mod columns;
 mod error;
+mod fields;
 mod moment;
 mod read;
 
 use plimsoll_units::{show_duration_exact, show_rate};
 
+pub use columns::check_columns;
 pub use error::TraceError;
 pub use moment::Moment;
 
@@ -58,6 +62,8 @@ pub struct Trace {
     origin: Option<i128>,
     /// Intervals without a row, between others.
     missing: u64,
+    /// What was taken for what, where the trace does not say: a sentence each.
+    remarks: Vec<String>,
 }
 
 /// What is made of a trace.
@@ -146,7 +152,8 @@ fn build(
     };
     let last_ns = points.last().map_or(0, |point| point.offset_ns);
     let end_ns = last_ns.saturating_add(interval_ns);
-    Ok(Trace { name: name.to_owned(), points, end_ns, interval_ns, kind, origin, missing })
+    let (name, remarks) = (name.to_owned(), Vec::new());
+    Ok(Trace { name, points, end_ns, interval_ns, kind, origin, missing, remarks })
 }
 
 fn zip(times: impl IntoIterator<Item = u64>, rates: impl IntoIterator<Item = f64>) -> Vec<Point> {
@@ -176,8 +183,8 @@ impl Trace {
         let times = (0..).map(|n: u64| n.saturating_mul(interval_ns));
         let (name, points) = (name.to_owned(), zip(times, rates));
         let end_ns = (points.len() as u64).saturating_mul(interval_ns);
-        let (kind, origin, missing) = (RowKind::Rate, None, 0);
-        Self { name, points, end_ns, interval_ns, kind, origin, missing }
+        let (kind, origin, missing, remarks) = (RowKind::Rate, None, 0, Vec::new());
+        Self { name, points, end_ns, interval_ns, kind, origin, missing, remarks }
     }
 
     /// The points, in order; the first is at 0.
@@ -190,6 +197,12 @@ impl Trace {
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
         self.end_ns
+    }
+
+    /// What was taken for what, where the trace does not say: a sentence each.
+    #[must_use]
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// How long a row lasts.

@@ -2,12 +2,12 @@
 
 use crate::args::TraceCommand;
 use crate::exit::Exit;
-use crate::terminal::error::FlagError;
+use crate::terminal::error::{FlagError, read};
 use crate::terminal::{print, say};
 use anyhow::{Context, Result};
 use plimsoll_units::{count, duration, show_count, show_duration, show_rate};
 use plimsoll_workload::access_log::{Format, ImportOptions, ImportedLog, import};
-use plimsoll_workload::trace::{Trace, TraceOptions};
+use plimsoll_workload::trace::{Trace, TraceOptions, check_columns};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
@@ -30,7 +30,17 @@ pub(crate) fn run(command: &TraceCommand) -> Result<Exit> {
             let remarks = remarks(&imported, urls.is_some());
             from_log(&imported, output.as_ref(), urls.as_ref(), *json, &remarks)
         }
-        TraceCommand::Info { trace, counts_per, json } => info(trace, counts_per.as_ref(), *json),
+        TraceCommand::Info { trace, counts_per, columns, json } => {
+            let interval = counts_per
+                .as_ref()
+                .map(|text| read("--counts-per", text, duration))
+                .transpose()?;
+            let columns = columns
+                .as_ref()
+                .map(|text| read("--columns", text, check_columns))
+                .transpose()?;
+            info(&Trace::read_as(trace, interval, columns.as_deref())?, *json)
+        }
     }
 }
 
@@ -123,11 +133,7 @@ fn write(
     write().with_context(|| format!("write {}", path.display()))
 }
 
-fn info(path: &Path, counts_per: Option<&String>, json: bool) -> Result<Exit> {
-    let interval = counts_per
-        .map(|text| duration(text).map_err(|error| FlagError::new("--counts-per", text, error)))
-        .transpose()?;
-    let trace = Trace::read(path, interval)?;
+fn info(trace: &Trace, json: bool) -> Result<Exit> {
     let (schedule, notes) = trace.schedule(&TraceOptions::default())?;
     let seconds = schedule.duration_ns() as f64 / 1e9;
     let mean = schedule.cumulative(schedule.duration_ns()) / seconds;
@@ -135,7 +141,7 @@ fn info(path: &Path, counts_per: Option<&String>, json: bool) -> Result<Exit> {
     let least = rates().fold(f64::INFINITY, f64::min);
     if json {
         let value = serde_json::json!({
-            "schema": 1, "warnings": [],
+            "schema": 1, "warnings": trace.remarks(),
             "rows": notes.rows, "interval_s": notes.interval_ns as f64 / 1e9,
             "missing": notes.missing, "duration_s": seconds, "requests": schedule.total(),
             "rate_per_s": { "min": least, "mean": mean, "max": schedule.peak() },
@@ -162,6 +168,9 @@ fn info(path: &Path, counts_per: Option<&String>, json: bool) -> Result<Exit> {
     if notes.missing > 0 {
         let _ =
             writeln!(out, "missing   {} intervals, where the one before is held", notes.missing);
+    }
+    for remark in trace.remarks() {
+        let _ = writeln!(out, "note: {remark}");
     }
     print(&out)?;
     Ok(Exit::Held)

@@ -97,9 +97,11 @@ pub(crate) fn schedule(
         }
         RateSource::Schedule(schedule) => schedule.clone(),
         RateSource::Trace(trace) => {
-            let read = Trace::read(&trace.file, trace.counts_per)?;
+            let read = Trace::read_as(&trace.file, trace.counts_per, trace.columns.as_deref())?;
             let (schedule, found) = read.schedule(&trace.options)?;
-            note(&trace.file.display().to_string(), &found, notes);
+            let name = trace.file.display().to_string();
+            notes.extend(read.remarks().iter().map(|remark| format!("{name}: {remark}")));
+            note(&name, &found, notes);
             schedule
         }
         RateSource::Profile(profile) => {

@@ -80,8 +80,18 @@ fn shape() -> impl Strategy<Value = Vec<(String, String)>> {
             maybe("load.trace.interpolate", words(&["true", "false"])),
             maybe("load.trace.fill_drops", (0.0f64..1.0).prop_map(|share| share.to_string())),
             maybe("load.trace.counts_per", duration()),
+            maybe("load.trace.columns", words(&["time,rate", "time_ms,-,count"])),
         )
-            .prop_map(move |(a, b, c, d, e, f, g)| join(vec![vec![a], b, c, d, e, f, g])),
+            .prop_map(move |(a, b, c, d, e, f, g, h)| join(vec![
+                vec![a],
+                b,
+                c,
+                d,
+                e,
+                f,
+                g,
+                h
+            ])),
         (maybe("load.profile.scale", scale()), maybe("load.profile.speed", number()), arrivals())
             .prop_map(move |(a, b, c)| {
                 join(vec![vec![("load.profile".into(), "clarknet-day".into())], a, b, c])

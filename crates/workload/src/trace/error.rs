@@ -42,6 +42,12 @@ pub enum TraceError {
         /// What was wanted and found in it.
         error: ParseError,
     },
+    /// Columns that were given and are none.
+    #[error("the columns of a trace: {error}")]
+    Columns {
+        /// What was wanted and found in them.
+        error: ParseError,
+    },
     /// No row at all.
     #[error("{name} has no rows: a trace needs a header such as time_s,rate and rows below it")]
     Empty {

@@ -8,12 +8,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use flate2::bufread::MultiGzDecoder;
 use plimsoll_units::ParseError;
 
-use super::columns::{Columns, Value, clean, is_count};
-use super::moment::date_time;
+use super::clock::Clock;
+use super::columns::{Columns, Value, is_count};
+use super::fields::{clean, fields};
 use super::{MAX_ROWS, Rows, Trace, TraceError, build};
+use crate::gzip::{Gunzip, MAGIC};
 
 /// The longest line, in bytes.
 const MAX_LINE: usize = 65_536;
@@ -29,9 +30,22 @@ impl Trace {
     /// A file that cannot be read, and the first line that makes no sense: empty, unsorted,
     /// negative, not a number.
     pub fn read(path: &Path, interval: Option<Duration>) -> Result<Self, TraceError> {
+        Self::read_as(path, interval, None)
+    }
+
+    /// Reads a trace from a file whose columns are given, such as `time_ms,rate`; `None` takes them
+    /// from its header.
+    ///
+    /// # Errors
+    /// As [`Trace::read`], and columns that are none.
+    pub fn read_as(
+        path: &Path,
+        interval: Option<Duration>,
+        columns: Option<&str>,
+    ) -> Result<Self, TraceError> {
         let open = |source| TraceError::Open { path: path.to_owned(), source };
         let file = File::open(path).map_err(open)?;
-        Self::from_reader(file, &path.display().to_string(), interval)
+        Self::from_reader_as(file, &path.display().to_string(), interval, columns)
     }
 
     /// Reads a trace from anywhere; `name` stands for it in messages.
@@ -42,6 +56,19 @@ impl Trace {
         reader: impl Read,
         name: &str,
         interval: Option<Duration>,
+    ) -> Result<Self, TraceError> {
+        Self::from_reader_as(reader, name, interval, None)
+    }
+
+    /// Reads a trace from anywhere, with columns that are given or not.
+    ///
+    /// # Errors
+    /// As [`Trace::read_as`].
+    pub fn from_reader_as(
+        reader: impl Read,
+        name: &str,
+        interval: Option<Duration>,
+        columns: Option<&str>,
     ) -> Result<Self, TraceError> {
         let failed = |source| TraceError::Read { name: name.to_owned(), line: 0, source };
         let interval_ns = match interval.map(|interval| u64::try_from(interval.as_nanos())) {
@@ -56,13 +83,13 @@ impl Trace {
             }
         };
         let mut plain = BufReader::with_capacity(1 << 16, reader);
-        // Magic bytes of gzip (RFC 1952, 2.3.1). One byte of a file is enough to tell text.
-        let packed = plain.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+        // One byte of a file is enough to tell text.
+        let packed = plain.fill_buf().map_err(failed)?.starts_with(&MAGIC);
         if packed {
-            let unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(plain));
-            read_lines(Lines::new(unpacked, name), interval_ns)
+            let unpacked = BufReader::with_capacity(1 << 16, Gunzip::strict(plain));
+            read_lines(Lines::new(unpacked, name), interval_ns, columns)
         } else {
-            read_lines(Lines::new(plain, name), interval_ns)
+            read_lines(Lines::new(plain, name), interval_ns, columns)
         }
     }
 }
@@ -70,13 +97,14 @@ impl Trace {
 fn read_lines(
     mut lines: Lines<'_, impl BufRead>,
     interval_ns: Option<u64>,
+    given: Option<&str>,
 ) -> Result<Trace, TraceError> {
     let name = lines.name.to_owned();
     let Some(first) = lines.next_line()?.map(str::to_owned) else {
         return Err(TraceError::Empty { name });
     };
     let alone = clean(&first);
-    if alone.parse::<f64>().is_ok() || is_count(alone) {
+    if given.is_none() && (alone.parse::<f64>().is_ok() || is_count(alone)) {
         let interval_ns = interval_ns
             .ok_or_else(|| TraceError::NoInterval { name: name.clone(), what: "a line" })?;
         let counts = read_counts(&mut lines, (!is_count(alone)).then_some(alone))?;
@@ -85,31 +113,54 @@ fn read_lines(
         }
         return build(&name, Rows::Lines(counts), None, interval_ns);
     }
-    let columns = Columns::of(&first).map_err(|error| lines.wrong(error))?;
-    let Table { origin, times, values } = read_table(&mut lines, columns)?;
+    let (columns, row) = match given {
+        None => (Columns::of(&first).map_err(|error| lines.wrong(error))?, None),
+        Some(text) => {
+            let columns = Columns::given(text, &first);
+            let columns = columns.map_err(|error| TraceError::Columns { error })?;
+            let row = (!columns.is_header(&first)).then_some(first.as_str());
+            (columns, row)
+        }
+    };
+    let table = read_table(&mut lines, &columns, &first, row)?;
+    let trace = of_table(&name, table, &columns, interval_ns)?;
+    Ok(trace)
+}
+
+/// The trace of a table.
+fn of_table(
+    name: &str,
+    table: Table,
+    columns: &Columns,
+    interval_ns: Option<u64>,
+) -> Result<Trace, TraceError> {
+    let Table { clock, remark, origin, times, values } = table;
     if times.is_empty() {
-        return Err(TraceError::Empty { name });
+        return Err(TraceError::Empty { name: name.to_owned() });
     }
+    let origin = origin.filter(|_| clock.is_some_and(Clock::has_dates));
+    let mut remarks: Vec<String> = remark.into_iter().collect();
     let rows = match columns.value {
         Value::Rate { seconds, .. } => {
             Rows::Rates(times, values.into_iter().map(|value| value / seconds).collect())
         }
         Value::Count { .. } => Rows::Counts(times, values),
         Value::Request => {
-            return build(
-                &name,
-                Rows::Requests(times),
-                origin,
-                interval_ns.unwrap_or(REQUESTS_PER_NS),
-            );
+            if columns.others > 0 {
+                let text = "each row was taken for one request, as no column is a rate or a count";
+                remarks.push(text.to_owned());
+            }
+            Rows::Requests(times)
         }
     };
-    let named = columns.names_unit.then_some(columns.unit_ns);
-    let found = interval_ns.or_else(|| most_frequent_step(rows.times())).or(named);
-    let Some(interval_ns) = found else {
-        return Err(TraceError::NoInterval { name, what: "its only row" });
+    let found = match rows {
+        Rows::Requests(_) => interval_ns.or(Some(REQUESTS_PER_NS)),
+        _ => interval_ns.or_else(|| most_frequent_step(rows.times())).or(columns.unit_ns),
     };
-    build(&name, rows, origin, interval_ns)
+    let Some(interval_ns) = found else {
+        return Err(TraceError::NoInterval { name: name.to_owned(), what: "its only row" });
+    };
+    Ok(Trace { remarks, ..build(name, rows, origin, interval_ns)? })
 }
 
 /// One count a line, the first of them already read.
@@ -132,77 +183,92 @@ fn read_counts(
 /// The rows of a table.
 #[derive(Default)]
 struct Table {
-    /// The first time, where times are dates.
+    /// What its times are, as the first one says.
+    clock: Option<Clock>,
+    /// What they were taken for, where their column does not say.
+    remark: Option<String>,
+    /// The first time, in nanoseconds.
     origin: Option<i128>,
     /// Nanoseconds since the first.
     times: Vec<u64>,
     values: Vec<f64>,
 }
 
-fn read_table(lines: &mut Lines<'_, impl BufRead>, columns: Columns) -> Result<Table, TraceError> {
+/// The rows of a table below its first line `header`, or with it where `first` is that line.
+fn read_table(
+    lines: &mut Lines<'_, impl BufRead>,
+    columns: &Columns,
+    header: &str,
+    first: Option<&str>,
+) -> Result<Table, TraceError> {
     let mut table = Table::default();
-    let mut first = None;
+    if let Some(first) = first {
+        table.push(first, columns, header).map_err(|error| lines.wrong(error))?;
+    }
     while let Some(line) = lines.next_line()? {
-        let row = read_row(line, columns, &mut first, table.times.last().copied());
-        let (time, value) = row.map_err(|error| lines.wrong(error))?;
-        table.times.push(time);
-        table.values.extend(value);
+        let pushed = table.push(line, columns, header);
+        pushed.map_err(|error| lines.wrong(error))?;
         lines.room_for_another(table.times.len())?;
     }
-    table.origin = first.and_then(|(ns, dates)| dates.then_some(ns));
     Ok(table)
 }
 
-/// A row's time since the first row's, and its value. `first` is the first row's time and whether
-/// times are dates.
-fn read_row(
-    line: &str,
-    columns: Columns,
-    first: &mut Option<(i128, bool)>,
-    before: Option<u64>,
-) -> Result<(u64, Option<f64>), ParseError> {
-    let field = |column: usize| {
-        let found = line.split(columns.separator).nth(column).map(clean);
-        found.ok_or_else(|| {
-            ParseError::new(format!("at least {} columns", column + 1), line, 0, line.len())
-        })
-    };
-    let text = field(columns.time)?;
-    let wrong_time =
-        |wanted: &str| ParseError::new(wanted, text, offset_of(text, line), text.len());
-    let (ns, date) = match date_time(text) {
-        Some(ns) => (ns, true),
-        None => match decimal(text, i128::from(columns.unit_ns)) {
-            Some(ns) => (ns, false),
-            None => {
-                let wanted = "a time as a number or as a date-time such as 1995-09-06 05:00";
-                return Err(wrong_time(wanted));
-            }
-        },
-    };
-    let (origin, dates) = *first.get_or_insert((ns, date));
-    if dates != date {
-        let wanted =
-            if dates { "a date-time, as in the rows before" } else { "a number, as before" };
-        return Err(wrong_time(wanted));
-    }
-    let earliest = match (columns.value, before) {
-        (_, None) => 0,
-        (Value::Request, Some(before)) => before,
-        (_, Some(before)) => before + 1,
-    };
-    let time =
-        u64::try_from(ns - origin).ok().filter(|&time| time >= earliest).ok_or_else(|| {
+impl Table {
+    /// Takes a row: its time since the first row's, and its value.
+    fn push(&mut self, line: &str, columns: &Columns, header: &str) -> Result<(), ParseError> {
+        let field = |column: usize| {
+            fields(line, columns.separator).nth(column).ok_or_else(|| {
+                ParseError::new(format!("at least {} columns", column + 1), line, 0, line.len())
+            })
+        };
+        let text = field(columns.time)?;
+        let wrong_time =
+            |wanted: &str| ParseError::new(wanted, text, offset_of(text, line), text.len());
+        let clock = match self.clock {
+            Some(clock) => clock,
+            None => self.first(text, columns, header, &field).map_err(|error| {
+                error.unwrap_or_else(|| {
+                    wrong_time("a time as a number or as a date-time such as 1995-09-06 05:00")
+                })
+            })?,
+        };
+        let ns = clock.read(text).ok_or_else(|| wrong_time(clock.wanted()))?;
+        let origin = *self.origin.get_or_insert(ns);
+        let earliest = match (columns.value, self.times.last()) {
+            (_, None) => 0,
+            (Value::Request, Some(before)) => *before,
+            (_, Some(before)) => before + 1,
+        };
+        let time = u64::try_from(ns - origin).ok().filter(|&time| time >= earliest);
+        self.times.push(time.ok_or_else(|| {
             wrong_time("a later time than that of the row before, by at most 584 years")
                 .hint("sort the rows by time")
-        })?;
-    match columns.value {
-        Value::Rate { column, .. } | Value::Count { column } => {
+        })?);
+        if let Value::Rate { column, .. } | Value::Count { column } = columns.value {
             let text = field(column)?;
             let value = number(text).map_err(|error| error.shifted(offset_of(text, line)))?;
-            Ok((time, Some(value)))
+            self.values.push(value);
         }
-        Value::Request => Ok((time, None)),
+        Ok(())
+    }
+
+    /// Learns from the first row what times are; an error of `None` where its time is none.
+    fn first<'a>(
+        &mut self,
+        time: &str,
+        columns: &Columns,
+        header: &str,
+        field: &dyn Fn(usize) -> Result<&'a str, ParseError>,
+    ) -> Result<Clock, Option<ParseError>> {
+        let clock = Clock::of(time, columns.unit_ns).ok_or(None)?;
+        if let Some((column, name)) = &columns.unknown
+            && field(*column).is_ok_and(|text| text.parse::<f64>().is_ok())
+        {
+            return Err(Some(columns.neither(*column, name, header)));
+        }
+        self.remark = clock.remark(&columns.time_name, time);
+        self.clock = Some(clock);
+        Ok(clock)
     }
 }
 
@@ -218,23 +284,6 @@ fn number(text: &str) -> Result<f64, ParseError> {
         Ok(_) => Err(ParseError::new("a number from zero upwards", text, 0, text.len())),
         Err(_) => Err(ParseError::new("a number", text, 0, text.len())),
     }
-}
-
-/// A decimal number of units, in nanoseconds, exactly (rounded down beyond them).
-fn decimal(text: &str, unit_ns: i128) -> Option<i128> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, text),
-    };
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    let fine = |digits: &str| digits.len() <= 18 && digits.bytes().all(|b| b.is_ascii_digit());
-    let part = &part[..part.len().min(18)];
-    if !fine(whole) || !fine(part) || whole.is_empty() && part.is_empty() {
-        return None;
-    }
-    let value = |digits: &str| digits.bytes().fold(0, |sum, b| sum * 10 + i128::from(b - b'0'));
-    let scale = 10_i128.pow(u32::try_from(part.len()).ok()?);
-    Some(sign * (value(whole) * unit_ns + value(part) * unit_ns / scale))
 }
 
 /// The most frequent step from one time to the next, the shortest of several; none for one time.
@@ -309,28 +358,6 @@ impl<'a, R: BufRead> Lines<'a, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn decimals_are_exact() {
-        const S: i128 = 1_000_000_000;
-        for (text, unit, ns) in [
-            ("0", S, Some(0)),
-            ("1700158546.680590001", S, Some(1_700_158_546_680_590_001)),
-            ("-1.5", S, Some(-1_500_000_000)),
-            (".25", 60 * S, Some(15 * S)),
-            ("3.", S, Some(3 * S)),
-            ("0.3333333333333333333333", 3, Some(0)),
-            ("", S, None),
-            (".", S, None),
-            ("1e3", S, None),
-            ("1.2.3", S, None),
-            ("0x1", S, None),
-            ("1234567890123456789", S, None),
-            ("0.é23456789012345678901234", S, None),
-        ] {
-            assert_eq!(decimal(text, unit), ns, "{text}");
-        }
-    }
 
     #[test]
     fn the_most_frequent_step_is_the_shortest_of_several() {
