@@ -68,13 +68,11 @@ impl Connection {
         self.partial.len()
     }
 
-    /// The answer, or what is none, cannot be understood: `why` says what of it.
+    /// The answer cannot be understood: `why` says what of it.
     #[cold]
     fn fail(&mut self, why: Vec<u8>, events: &mut Vec<Event>, words: &mut Words) -> Fate {
-        if !matches!(self.state, State::Idle | State::Closed) {
-            words.say(self.slot, why);
-            events.push(Event::Failed { slot: self.slot, kind: ErrorKind::Protocol });
-        }
+        words.say(self.slot, why);
+        events.push(Event::Failed { slot: self.slot, kind: ErrorKind::Protocol });
         self.state = State::Closed;
         Fate::Close
     }
@@ -146,7 +144,11 @@ impl Connection {
         words: &mut Words,
     ) -> Fate {
         match self.state {
-            State::Idle | State::Closed => self.fail(surplus(bytes), events, words),
+            // Nothing was asked for that could be answered by it.
+            State::Idle | State::Closed => {
+                self.state = State::Closed;
+                Fate::Close
+            }
             State::Head if self.partial.is_empty() => match self.read_head(self.answer_in(bytes)) {
                 Ok(Found::Part([])) if self.bytes == 0 => Fate::Keep,
                 Ok(Found::Body(body)) => self.receive_body(body, once, events, words),
@@ -232,12 +234,6 @@ fn bad_chunk(before: State, bytes: &[u8]) -> Vec<u8> {
     let line = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let place = format!("not the size of a chunk, or its end, at byte {} of ", at - line + 1);
     [place.as_bytes(), &quoted(&bytes[line..])].concat()
-}
-
-/// Says that there are bytes that belong to no answer.
-#[cold]
-fn surplus(bytes: &[u8]) -> Vec<u8> {
-    [b"the peer sent more than the answer: ", &quoted(bytes)[..]].concat()
 }
 
 /// What reading heads has come to.

@@ -40,8 +40,8 @@ fn what_was_not_understood_is_shown_with_its_place() {
             "not the size of a chunk, or its end, at byte 1 of \"xyz\\x0d\\x0a\"",
         ),
         (
-            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more",
-            "the peer sent more than the answer: \", and more\"",
+            "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nno colon\r\nY: z\r\n\r\n",
+            "line 4 of the answer's head was not understood: \"no colon\"",
         ),
         (
             "HTTP/1.1 101 Switching\r\n\r\n",
