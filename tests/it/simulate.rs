@@ -262,15 +262,15 @@ fn tune_knows_what_to_try_and_names_the_nearest() {
 
 /// Kubernetes' own sequence, and a policy that decides every millisecond.
 #[test]
-fn an_autoscaler_of_kubernetes_grows_as_it_does_there() {
+fn kubernetes_own_sequence_is_that_of_hpa() {
     let place = Place::new();
-    let plan = "[load]\nschedule = '10/s for 2m, 350/s for 3m'\narrivals = 'even'\n[pool]\nmax = 50\n\
-                decide_every = '15s'\n[instance]\nservice = 'const:1ms'\n[policy.hpa]\nkind = 'hpa'\n\
-                metric = 'rate'\ntarget = 10\n";
+    let plan = "[load]\nschedule = '10/s for 2m, 350/s for 3m'\narrivals = 'even'\n[pool]\n\
+                max = 50\ndecide_every = '15s'\n[instance]\nservice = 'const:1ms'\n\
+                [policy.hpa]\nkind = 'hpa'\nmetric = 'rate'\ntarget = 10\n";
     let plan = place.write("hpa.toml", plan);
     let plan = plan.to_str().unwrap();
     let out = place.plimsoll(&["simulate", plan, "--decisions"]).ended_with(0).out.clone();
-    let steps = ["00:02:15    1 → 5", "00:02:30    5 → 10", "00:02:45   10 → 20", "00:03:00   20 → 35"];
+    let steps = ["02:15    1 → 5", "02:30    5 → 10", "02:45   10 → 20", "03:00   20 → 35"];
     let shown: Vec<&str> = out.lines().filter(|line| line.contains('→')).collect();
     assert_eq!(shown.len(), 4, "{out}");
     for (step, line) in steps.iter().zip(shown) {

@@ -201,7 +201,8 @@ mod tests {
             response_s,
             quantile_s: response_s,
         };
-        let ticks = [tick(1.0, 2.0, 1.0, 3.0), tick(4.0, 6.0, 0.0, f64::NAN), tick(5.0, 1.0, 1.0, 1.0)];
+        let ticks =
+            [tick(1.0, 2.0, 1.0, 3.0), tick(4.0, 6.0, 0.0, f64::NAN), tick(5.0, 1.0, 1.0, 1.0)];
         let two = together(&ticks, 2);
         let found: Vec<_> = two.iter().map(|of| (of.at_s, of.rate, of.response_s)).collect();
         assert_eq!(found, [(4.0, 5.0, 3.0), (5.0, 1.0, 1.0)]);

@@ -1,5 +1,5 @@
 //! How fast a number of instances may change: so many, or so large a share, within a period, as
-//! the scaling policies of Kubernetes' horizontal pod autoscaler (Kubernetes documentation,
+//! the scaling policies by which Kubernetes scales pods horizontally (Kubernetes documentation,
 //! *Horizontal Pod Autoscaling*, "Configurable scaling behavior", and `horizontal.go` of its
 //! controller). A share is of the number that there was when the period began.
 

@@ -2,8 +2,8 @@
 //! that are warming up count as capacity that is on its way (Amazon EC2 Auto Scaling User Guide,
 //! *Step and simple scaling policies*, *Set the default instance warmup*): an adjustment starts
 //! from those that are warm, so that the same alarm does not add again what is coming, and nothing
-//! is removed while instances warm up. A share of them is cut to a whole number, and is at least one
-//! (*PercentChangeInCapacity*). A step is taken when all of the last datapoints have reached
+//! is removed while instances warm up. A share of them is cut to a whole number, and is at least
+//! one (*PercentChangeInCapacity*). A step is taken when all of the last datapoints have reached
 //! its bound; a period without data has reached none.
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried};

@@ -1,5 +1,5 @@
-//! What is seen of a pool, tick by tick and in all: what was counted, what cores have worked, how the
-//! supply followed the demand, and whether the SLO held.
+//! What is seen of a pool, tick by tick and in all: what was counted, what cores have worked, how
+//! the supply followed the demand, and whether the SLO held.
 
 use super::World;
 use crate::billing::Used;

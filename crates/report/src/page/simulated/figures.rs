@@ -127,8 +127,8 @@ fn note(simulation: &Simulation) -> String {
                   are intervals."
             .to_owned(),
         n => format!(
-            "Means over {n} replications, each with its 95% interval; so are the mean and p99 of the \
-             response times. Percentiles without an interval are of the requests of all of them."
+            "Means over {n} replications, each with its 95% interval; so are the mean and p99 of \
+             the response times. Percentiles without an interval are of the requests of all."
         ),
     }
 }
