@@ -52,7 +52,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn the_result_has_its_shape_and_every_request_is_accounted_for() {
     let place = Place::new();
-    let result = simulated(&place, &["--replications", "3"]);
+    let result = simulated(&place, &["--replications", "10"]);
     assert_eq!(result["schema"], 1);
     let policies = result["policies"].as_array().unwrap();
     assert_eq!(policies.len(), 2);

@@ -51,7 +51,7 @@ const CASES: &[Case] = &[
     (&[], "instance.limit", "3"),
     (&[], "instance.discipline", "sharing"),
     (&[], "instance.slowdown", "10%"),
-    (&[("instance.discipline", "sharing")], "instance.slowdown", "1,1,1.5"),
+    (&[("instance.discipline", "sharing")], "instance.slowdown", "20%"),
     (&[], "instance.speed_variation", "30%"),
     (&[], "instance.boot", "const:4m"),
     (&[], "instance.configure", "const:1m"),

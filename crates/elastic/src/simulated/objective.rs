@@ -16,8 +16,8 @@ pub(super) struct Seen<'a> {
     /// Response times of the served ones, nanoseconds, and their sum.
     pub(super) response: &'a Histogram,
     pub(super) sum_ns: u128,
-    /// How long those in flight have waited, nanoseconds.
-    pub(super) waited: &'a Histogram,
+    /// How long those in flight have waited, nanoseconds, ascending.
+    pub(super) waited: &'a [u64],
     /// The length of the time, and how much of it belongs to ticks in which requests were lost and
     /// none was served, seconds.
     pub(super) seconds: f64,
@@ -26,7 +26,7 @@ pub(super) struct Seen<'a> {
 
 impl Seen<'_> {
     fn offered(&self) -> u64 {
-        self.served + self.lost + self.waited.count()
+        self.served + self.lost + self.waited.len() as u64
     }
 
     /// What a clause looks at, in the unit of its bound; `None` where it lies beyond every bound,
@@ -52,9 +52,12 @@ impl Seen<'_> {
     fn at_rank(&self, rank: u64) -> Option<f64> {
         let ns = if self.waited.is_empty() {
             within(self.response, rank)
+        } else if self.response.is_empty() {
+            let place = usize::try_from(rank).ok().and_then(|rank| rank.checked_sub(1));
+            place.and_then(|place| self.waited.get(place)).copied()
         } else {
             let mut all = self.response.clone();
-            all.add(self.waited);
+            self.waited.iter().for_each(|&ns| all.record(ns));
             within(&all, rank)
         };
         ns.map(|ns| ns as f64 / 1e3)

@@ -46,12 +46,16 @@ impl Show {
         if !value.is_finite() {
             return "–".to_owned();
         }
+        let text = self.text(value.abs(), sign);
+        // What is shown as zero has no sign.
+        let is_zero = !text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
         let before = match value {
+            _ if is_zero => "",
             value if value < 0.0 => "−",
             _ if is_plus => "+",
             _ => "",
         };
-        let text = format!("{before}{}", self.text(value.abs(), sign));
+        let text = format!("{before}{text}");
         match interval {
             // One end may be cut off where it cannot be; the other is whole.
             Some((low, high)) => {

@@ -129,7 +129,7 @@ impl World<'_> {
         let holds = self.setup.slo.as_ref().map_or(!is_down, |slo| {
             // Where nothing has ended, those who wait tell how long it takes.
             let has_ended = of.served + of.lost > 0;
-            let waited = if has_ended { Histogram::new() } else { self.waited() };
+            let waited = if has_ended { Vec::new() } else { self.waited() };
             let seen = Seen {
                 served: of.served,
                 lost: of.lost,
@@ -144,11 +144,12 @@ impl World<'_> {
         self.total.violated_s += if holds { 0.0 } else { seconds };
     }
 
-    /// How long those in flight have waited, nanoseconds.
-    fn waited(&self) -> Histogram {
-        let (now, mut waited) = (self.now_ns / TICK_NS, Histogram::new());
-        let mut each = |due: u64| waited.record(now.saturating_sub(due) * TICK_NS);
+    /// How long those in flight have waited, nanoseconds, ascending.
+    fn waited(&self) -> Vec<u64> {
+        let (now, mut waited) = (self.now_ns / TICK_NS, Vec::new());
+        let mut each = |due: u64| waited.push(now.saturating_sub(due) * TICK_NS);
         self.engine.in_flight(&self.tally, &mut each);
+        waited.sort_unstable();
         waited
     }
 
@@ -234,7 +235,7 @@ impl World<'_> {
             offered: total.offered,
             served: total.served,
             lost: total.lost,
-            in_flight: waited.count(),
+            in_flight: waited.len() as u64,
             slo,
             response: std::mem::take(&mut total.response),
             response_sum_ns: sum_ns,
