@@ -78,11 +78,13 @@ fn is_request(field: &[u8]) -> bool {
     is_target(target) || matches!(method, b"CONNECT" | b"OPTIONS")
 }
 
-/// Whether a status comes next: three digits, or `-`. After what is no request, a `-` with a field
-/// in quotes behind it is another field.
+/// Whether a status comes next: three digits, or `-`, or the 0 with a size behind it that Squid
+/// writes where it sent no answer. After what is no request, a `-` with a field in quotes behind it
+/// is another field.
 fn is_status_next(after: &[u8], is_request: bool) -> bool {
     match after {
         [b' ', b'-', rest @ ..] => is_request || !rest.starts_with(b" \""),
+        [b' ', b'0', b' ', b'0'..=b'9' | b'-', ..] => true,
         [b' ', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', rest @ ..] => {
             !matches!(rest.first(), Some(byte) if byte.is_ascii_alphanumeric() || *byte == b'.')
         }
@@ -152,6 +154,9 @@ mod tests {
             let line = format!("{time} {before} \"GET /a HTTP/1.1\" 200 10 \"-\" \"UA\"");
             assert_eq!(parsed(&line), expected, "{line}");
         }
+        let line =
+            format!("{time} \"- error:no-headers NONE/0.0\" 0 0 \"-\" \"-\" NONE_NONE:HIER_NONE");
+        assert_eq!(parsed(&line), Ok((971_211_336, String::new(), String::new())));
         // A user agent that looks like a request is none: the request was closed before it.
         let line = format!("{time} \"\\x16\\x03\" 400 0 \"-\" \"GET /no HTTP/1.1\" 200");
         assert_eq!(parsed(&line), Ok((971_211_336, String::new(), String::new())));

@@ -208,6 +208,13 @@ enum Role {
     Operation,
 }
 
+/// Every name that is known, without those that end in a unit.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let all = [&OBJECT[..], &SIZE, &CLIENT, &HOST, &QUERY, &OPERATION, &TIME];
+    all.into_iter().flatten().copied()
+}
+
 /// The role of a column of this name, and the name's rank among those of the role.
 fn role(name: &str) -> Option<(Role, usize)> {
     let rank = |names: &[&str], name: &str| names.iter().position(|known| *known == name);

@@ -61,7 +61,7 @@ pub(super) fn of(
             comments.push(text);
         } else {
             let rows = rows(&sample[at..]);
-            let (mut layout, first) = first_row(&rows, named.ok_or(&comments), given, path)?;
+            let (mut layout, first) = first_row(&rows, (named, &comments), given, path)?;
             layout.skip = skip + u64::from(first > 0);
             layout.has_directives = has_directives;
             layout.learn(&rows[first..]);
@@ -94,7 +94,7 @@ fn rows(text: &[u8]) -> Vec<&[u8]> {
 /// the first names the columns. Comments before them named the columns, or did not.
 fn first_row(
     rows: &[&[u8]],
-    named: Result<Named, &Vec<&[u8]>>,
+    (named, comments): (Option<Named>, &[&[u8]]),
     given: Option<&Columns>,
     path: &Path,
 ) -> Result<(Layout, usize), TraceError> {
@@ -105,10 +105,9 @@ fn first_row(
         let is_header = is_header(line, columns, separator);
         return Ok((Layout::new(*columns, separator, Vec::new()), usize::from(is_header)));
     }
-    let comments = match named {
-        Ok(named) => return Ok((between(named, line), 0)),
-        Err(comments) => comments,
-    };
+    if let Some(named) = named {
+        return Ok((between(named, line), 0));
+    }
     if let Some((columns, separator, passed_over)) = of_names(line) {
         return Ok((Layout::new(columns, separator, passed_over), 1));
     }

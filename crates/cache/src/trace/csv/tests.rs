@@ -114,3 +114,13 @@ fn users_may_say_what_columns_are() {
     let (trace, _) = read_text(b"7,x,1,9\n8,y,1,9\n", Some("time,-,size,object")).unwrap();
     assert_eq!((trace.distinct(), trace.seconds()), (1, Some(&[0, 1][..])));
 }
+
+/// The manual names every word that is known.
+#[test]
+fn the_manual_has_all_names() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cache.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for name in LOOKUPS.into_iter().chain(columns::names()) {
+        assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+}
