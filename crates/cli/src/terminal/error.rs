@@ -137,7 +137,9 @@ fn code(error: &anyhow::Error) -> Exit {
     if usage {
         return Exit::Usage;
     }
-    if error.is::<plimsoll_shoal::server::StartError>() {
+    if error.is::<plimsoll_shoal::server::StartError>()
+        || error.is::<plimsoll_shoal::server::FolderError>()
+    {
         return Exit::Incomplete;
     }
     match error.downcast_ref() {
