@@ -45,7 +45,8 @@ class Registry:
     def __init__(self, plimsoll, geo, port, threads=1):
         command = ["taskset", "-c", f"0-{threads - 1}", plimsoll, "shoal", "server",
                    "--threads", str(threads),
-                   "--listen", f"127.0.0.1:{port}", "--trusted-proxy", "127.0.0.0/8"]
+                   "--listen", f"127.0.0.1:{port}", "--trusted-proxy", "127.0.0.1/32",
+                   "--trust", "127.0.0.2/32"]
         if geo:
             command += ["--geo", geo]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -4,7 +4,8 @@
 //!
 //! Announces all of them once as fast as the server takes them, prints how long that took, and
 //! then, for SECONDS, sends RATE heartbeats of known caches a second, and lets CHURN caches join
-//! and as many leave. Addresses are all over the IPv4 space; from loopback, which may announce any.
+//! and as many leave. Addresses are all over the IPv4 space. To a server on this host it speaks from
+//! 127.0.0.2, which that has to trust: `--trust 127.0.0.2/32`.
 //! With END_S (at least 15) each says an interval of its own, such that all of them expire so many
 //! seconds after the start, together.
 #![expect(clippy::unwrap_used, reason = "a run that cannot go on fails")]
@@ -12,10 +13,11 @@
 #![expect(clippy::print_stdout, reason = "says how long it took")]
 
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use plimsoll_workload::random::Stream;
+use rustix::net;
 
 /// Announcements on their way at once.
 const WINDOW: u64 = 64;
@@ -99,8 +101,28 @@ impl Feeder {
 fn address(number: u64) -> Ipv4Addr {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let [a, rest @ ..] = u32::try_from(mixed).unwrap().to_be_bytes();
-    Ipv4Addr::from([1 + a % 222, rest[0], rest[1], rest[2]])
+    // In the place of networks that nobody may announce, one that would be left over.
+    let first = match (1 + a % 222, rest[0]) {
+        (127, _) | (169, 254) => 223,
+        (first, _) => first,
+    };
+    Ipv4Addr::from([first, rest[0], rest[1], rest[2]])
 }
+
+/// A connection from an address of loopback that the server trusts and nothing else has: what comes
+/// from 127.0.0.1 is its proxy's.
+fn connect(host: &str) -> TcpStream {
+    let to: SocketAddr = host.parse().expect("HOST:PORT");
+    let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
+    if to.ip().is_loopback() {
+        net::bind(&socket, &SocketAddr::from((TRUSTED, 0))).unwrap();
+    }
+    net::connect(&socket, &to).unwrap();
+    TcpStream::from(socket)
+}
+
+/// By which the server knows whoever feeds it.
+const TRUSTED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 fn main() {
     let mut given = std::env::args().skip(1);
@@ -109,7 +131,7 @@ fn main() {
     let count = number(1000);
     let (rate, churn, seconds, seed) = (number(0), number(0), number(0), number(1));
     let end_s = number(0);
-    let stream = TcpStream::connect(&host).unwrap();
+    let stream = connect(&host);
     stream.set_nodelay(true).unwrap();
     let random = Stream::named(seed, "feed");
     let (out, tail) = (Vec::new(), Vec::new());

@@ -260,7 +260,7 @@ fn step(connection: &mut ClientConnection, plain: &mut Box<dyn Wire>) -> io::Res
     let _ = connection.write_tls(plain);
     Err(match failed {
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            io::Error::other("it does not speak TLS")
+            io::Error::other("it does not speak TLS: is the URL's scheme right?")
         }
         other => io::Error::other(other),
     })

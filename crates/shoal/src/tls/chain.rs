@@ -60,16 +60,20 @@ impl Chain {
 
     /// Whether it is to be served instead of the one before.
     pub(crate) fn may_replace(&self, before: &Self, unix_s: f64) -> Result<(), TlsError> {
-        match self.fault(unix_s).or_else(|| self.is_less_than(before)) {
+        let is_less = || self.is_less_than(before).filter(|_| before.fault(unix_s).is_none());
+        match self.fault(unix_s).or_else(is_less) {
             Some(fault) => Err(TlsError::Chain(self.path.clone(), fault)),
             None => Ok(()),
         }
     }
 
-    /// A chain that lacks what the one before had, of the same authority, is not whole.
+    /// A chain that lacks what the one before had, of the same authority, is not whole. Whether the
+    /// root stands at its end does not matter: whoever connects has it.
     fn is_less_than(&self, before: &Self) -> Option<ChainFault> {
         let issuer = |chain: &Self| chain.links.first().map(|link| link.issuer.clone());
-        let (now, then) = (self.links.len(), before.links.len());
+        let is_between = |link: &&Link| link.issuer != link.subject;
+        let needed = |chain: &Self| chain.links.iter().filter(is_between).count();
+        let (now, then) = (needed(self), needed(before));
         (now < then && issuer(self) == issuer(before)).then_some(ChainFault::Shorter(now, then))
     }
 
