@@ -229,7 +229,8 @@ fn memcached_counts_the_same() {
     assert_eq!(summary["status"]["200"], 800, "no record is missing: {summary}");
     let reads = count(&operations(&place, Wanted::Mixed), 800, Kind::Read);
     // And the last record, asked for before the load, and in vain before there was any.
-    assert_eq!(server.memcached_stat("get_hits"), reads + 1, "{summary}");
+    // And a sample of the data set, when it was written.
+    assert_eq!(server.memcached_stat("get_hits"), reads + 101, "{summary}");
     assert_eq!(server.memcached_stat("get_misses"), 1, "{summary}");
     assert_eq!(server.memcached_stat("cmd_set"), 2000 + 800 - reads, "{summary}");
     assert_eq!(server.memcached_stat("curr_items"), 2000);
@@ -400,4 +401,109 @@ fn an_interrupted_data_set_says_how_much_of_it_is_there() {
     // The next of each user was due and is not sent any more; nothing else went wrong.
     let errors = filled["errors"].as_object().unwrap();
     assert!(errors.keys().all(|kind| kind == "cut"), "{filled}");
+}
+
+#[test]
+fn fewer_connections_than_were_asked_for_are_told_in_the_stores_words() {
+    let test = "fewer_connections_than_were_asked_for_are_told_in_the_stores_words";
+    let place = Place::new();
+    let few = ["--requirepass", PASSWORD, "--maxclients", "10"];
+    let redis = Server::redis(test, &place, &few)
+        .map(|server| (format!("redis://:{PASSWORD}@127.0.0.1:{}", server.port), server));
+    let memcached = Server::memcached(test, &place, &["-t", "1", "-c", "24"])
+        .map(|server| (format!("memcached://127.0.0.1:{}", server.port), server));
+    let words = ["max number of clients reached", "Too many open connections"];
+    for (server, words) in [redis, memcached].into_iter().zip(words) {
+        let Some((url, _server)) = server else { continue };
+        place.plimsoll(&["prepare", &url, "--records", "500"]).ended_with(0);
+        let load = ["load", "--quiet", "--json", &url, "--records", "500", "--timeout", "3s"];
+        let shapes: [&[&str]; 2] = [
+            &["--rate", "100/s", "--for", "2s"],
+            &["--users", "32", "--think", "const:50ms", "--for", "2s"],
+        ];
+        for shape in shapes {
+            let summary = place.plimsoll(&[&load[..], shape].concat()).went_well().json();
+            assert_sums(&summary);
+            assert!(summary["errors"].as_object().unwrap().is_empty(), "{summary}");
+            let connections = &summary["connections"];
+            let figure = |name: &str| connections[name].as_u64().unwrap();
+            assert!(figure("peak") <= 24 && figure("failed") >= 40, "{connections}");
+            let warnings = summary["warnings"].to_string();
+            assert!(warnings.contains("attempts to connect failed"), "{warnings}");
+            assert!(warnings.contains(words), "{warnings}");
+        }
+    }
+    assert_nowhere(&place, &[PASSWORD]);
+}
+
+#[test]
+fn a_data_set_that_is_not_written_is_told_in_the_stores_words() {
+    let test = "a_data_set_that_is_not_written_is_told_in_the_stores_words";
+    let place = Place::new();
+    let Some(server) = Server::redis(test, &place, &[]) else { return };
+    let user = format!("ACL SETUSER ann on >{PASSWORD} ~* +get +auth +select");
+    assert_eq!(server.redis_says(&[&user]), b"+OK");
+    let url = format!("redis://ann:{PASSWORD}@127.0.0.1:{}", server.port);
+    let done = place.plimsoll(&["prepare", &url, "--records", "50"]).ended_with(4);
+    assert!(done.out.contains("403 × 50") && done.out.contains("50 × -NOPERM"), "{}", done.out);
+    let filled = place.plimsoll(&["prepare", &url, "--records", "50", "--json"]).ended_with(4);
+    let reasons = &filled.json()["reasons"];
+    assert_eq!((&reasons[0]["kind"], &reasons[0]["count"]), (&"status".into(), &50.into()));
+    assert!(reasons[1].is_null(), "{reasons}");
+    // And a load tells it in its summary, in its table and on its page.
+    let load = ["load", "--quiet", &url, "--records", "50", "--workload", "write-only"];
+    let shape = ["--rate", "50/s", "--for", "1s"];
+    let summary = place.plimsoll(&[&load[..], &shape, &["--json"]].concat()).json();
+    assert!(summary["reasons"][0]["text"].as_str().unwrap().starts_with("-NOPERM"), "{summary}");
+    assert_eq!(summary["reasons"][0]["count"], summary["errors"]["status"], "{summary}");
+    let table = place.plimsoll(&[&load[..], &shape].concat());
+    assert!(table.out.contains("× -NOPERM"), "{}", table.out);
+    assert_nowhere(&place, &[PASSWORD]);
+}
+
+#[test]
+fn a_word_without_a_colon_is_the_password_of_redis() {
+    let place = Place::new();
+    let test = "a_word_without_a_colon_is_the_password_of_redis";
+    let Some(server) = Server::redis(test, &place, &["--requirepass", PASSWORD]) else { return };
+    let at = format!("127.0.0.1:{}", server.port);
+    let url = format!("redis://{PASSWORD}@{at}");
+    place.plimsoll(&["prepare", &url, "--records", "10"]).ended_with(0);
+    prepares_by_variable(&place, &format!("redis://{at}"), PASSWORD);
+    assert_nowhere(&place, &[PASSWORD]);
+}
+
+#[test]
+fn what_a_store_has_evicted_is_missing_from_the_data_set() {
+    let place = Place::new();
+    let test = "what_a_store_has_evicted_is_missing_from_the_data_set";
+    let small = ["--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"];
+    let Some(server) = Server::redis(test, &place, &small) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let prepare = ["prepare", &url, "--records", "5000", "--value-size", "1KiB"];
+    let filled = place.plimsoll(&[&prepare[..], &["--json"]].concat()).ended_with(4).json();
+    assert_eq!(filled["written"], 5000, "{filled}");
+    let missing = filled["read_back"]["missing"].as_u64().unwrap();
+    assert!(missing > 10 && filled["read_back"]["read"] == 100, "{filled}");
+    let done = place.plimsoll(&prepare).ended_with(4);
+    assert!(done.out.contains("not as written") && done.out.contains("is not there"));
+}
+
+#[test]
+fn a_data_set_is_given_up_when_its_store_is_gone() {
+    let place = Place::new();
+    let test = "a_data_set_is_given_up_when_its_store_is_gone";
+    let Some(server) = Server::redis(test, &place, &[]) else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let records = ["--records", "50m", "--timeout", "1s", "--json"];
+    let going = place.start(place.command(PLIMSOLL, &[&["prepare", &url], &records[..]].concat()));
+    wait_for("records to be written", || (server.redis_says(&["DBSIZE"]) != b":0").then_some(()));
+    server.going.signal(Signal::KILL);
+    let filled = going.wait().ended_with(4).json();
+    assert!(filled["gave_up"].as_str().unwrap().contains("nothing was written for"), "{filled}");
+    assert_eq!(filled["stopped"], false);
+    // One attempt at a time, up to ten times a second, beside those that were there at first.
+    let attempts = filled["connections"]["failed"].as_u64().unwrap();
+    assert!(attempts < 400, "{filled}");
+    assert!(filled["connections"]["reasons"].to_string().contains("ECONNREFUSED"), "{filled}");
 }

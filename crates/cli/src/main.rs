@@ -24,6 +24,7 @@ fn main() -> std::process::ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are no errors: clap prints them where they belong.
+            let error = terminal::foreign::advise(error);
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Held }.into();
         }

@@ -3,15 +3,18 @@
 
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared, prepare, store};
+use plimsoll_load::Config;
 use plimsoll_load::run::{Offer, Watch, Wish, run};
 use plimsoll_load::session::Load;
-use plimsoll_load::store::Before;
+use plimsoll_load::store::{Before, ReadBack, read_back};
 use plimsoll_plan::Plan;
 use plimsoll_runs::summary::Cause;
-use plimsoll_runs::{Counters, Event, Interval, Reasons, Sample, Sink, SinkError};
+use plimsoll_runs::{Counters, ErrorKind, Event, Interval, Reasons, Sample, Sink, SinkError};
+use plimsoll_units::show_duration;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::store::{Operations, Wanted};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// No data set takes longer, in nanoseconds: a day.
 const LONGEST_NS: u64 = 86_400_000_000_000;
@@ -33,8 +36,22 @@ pub struct Filled {
     pub refused: (u64, Vec<Cause>),
     /// How long it took, seconds.
     pub seconds: f64,
+    /// What was found where a sample of the records was read again; `None` where not all of them
+    /// could be written.
+    pub read_back: Option<ReadBack>,
+    /// Why it was given up before the last record.
+    pub gave_up: Option<String>,
     /// Whether it ended before its time, by a wish.
     pub stopped: bool,
+}
+
+impl Filled {
+    /// Whether every record is written, and those that were read again are as they were written.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let is_there = self.read_back.as_ref().is_some_and(ReadBack::is_whole);
+        self.counters.succeeded == self.records && is_there
+    }
 }
 
 /// Watches while a data set is loaded; what it wishes is done.
@@ -66,28 +83,112 @@ pub fn fill(
     if let Some(store) = &mut config.store {
         store.operations = Arc::new(operations);
     }
-    (config.measured_from_ns, config.samples) = (0, false);
+    (config.measured_from_ns, config.samples) = (0, true);
     let records = asked.workload.records;
+    let limit = Some(records);
+    let longest_silence_ns = config.timeout_ns.max(SILENCE_NS);
+    let mut steering = Steering {
+        progress,
+        written: 0,
+        silence: Silence::default(),
+        longest_silence_ns,
+        gave_up: None,
+    };
+    let mut all = pass(&config, limit, &mut steering)?;
+    // A record that a store refuses by closing takes those down that are behind it in the pipeline.
+    // Each of them is sent again, alone on its connection.
+    let mut lost = std::mem::take(&mut all.sum.lost);
+    (config.streams_per_connection, config.samples) = (1, true);
+    for _ in 0..ROUNDS {
+        if lost.is_empty() || all.stopped || steering.gave_up.is_some() {
+            break;
+        }
+        config.sequence = Some(lost.into());
+        steering.begin_again(all.sum.counters.succeeded);
+        let mut again = pass(&config, None, &mut steering)?;
+        lost = std::mem::take(&mut again.sum.lost);
+        all.replace(again);
+    }
+    config.sequence = None;
+    let Pass { sum, seconds, stopped } = all;
+    let value_size = asked.workload.value_size.to_string();
+    let reasons = sum.reasons.first().into_iter().map(Cause::of).collect();
+    let refused = (sum.failed, sum.refusals.first().into_iter().map(Cause::of).collect());
+    let counters = sum.counters;
+    let gave_up = steering.gave_up.take();
+    let read_back = match &config.store {
+        Some(store) if counters.succeeded == records => {
+            let patience = Duration::from_nanos(config.timeout_ns);
+            Some(read_back(&config, store, patience)?)
+        }
+        _ => None,
+    };
+    let stopped = stopped && gave_up.is_none();
+    Ok(Filled {
+        subject,
+        records,
+        value_size,
+        counters,
+        reasons,
+        refused,
+        seconds,
+        read_back,
+        gave_up,
+        stopped,
+    })
+}
+
+/// One use of the engine.
+struct Pass {
+    sum: Sum,
+    seconds: f64,
+    stopped: bool,
+}
+
+/// Writes what the configuration asks for, by as many users as there is room for.
+fn pass(
+    config: &Config,
+    limit: Option<u64>,
+    steering: &mut Steering<'_>,
+) -> Result<Pass, ExperimentError> {
     let users = config.connections.1.saturating_mul(config.streams_per_connection);
-    let (think, limit) = (Distribution::NONE, Some(records));
-    let load = Load::Closed { users, think, end_ns: LONGEST_NS, limit };
+    let limit = limit.or(config.sequence.as_ref().map(|sequence| sequence.len() as u64));
+    let load = Load::Closed { users, think: Distribution::NONE, end_ns: LONGEST_NS, limit };
     let offer = Offer::Closed(load, LONGEST_NS);
     let mut sum = Sum::default();
-    let mut steering = Steering { progress, written: 0 };
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
-        let (sum, steering) = (&mut sum, &mut steering);
-        let thread = scope.spawn(|| run(&config, &offer, sum, steering));
+        let sum = &mut sum;
+        let thread = scope.spawn(|| run(config, &offer, sum, steering));
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     let ended = result?;
-    let value_size = asked.workload.value_size.to_string();
     let seconds = (ended.offered_ns + ended.drain_ns) as f64 / 1e9;
-    let reasons = sum.reasons.first().into_iter().map(Cause::of).collect();
-    let refused = (sum.failed, sum.refusals.first().into_iter().map(Cause::of).collect());
-    let (counters, stopped) = (sum.counters, ended.stopped);
-    Ok(Filled { subject, records, value_size, counters, reasons, refused, seconds, stopped })
+    Ok(Pass { sum, seconds, stopped: ended.stopped })
 }
+
+impl Pass {
+    /// Puts what became of the lost records, which were sent again, in the place of their loss.
+    fn replace(&mut self, again: Self) {
+        let (counters, more) = (&mut self.sum.counters, &again.sum.counters);
+        let (offered, sent) = (counters.offered, counters.sent);
+        counters.errors[ErrorKind::Reset as usize] =
+            counters.errors_of(ErrorKind::Reset).saturating_sub(more.offered);
+        counters.add(more);
+        (counters.offered, counters.sent) = (offered, sent);
+        self.sum.reasons.forget(ErrorKind::Reset);
+        self.sum.reasons.add(&again.sum.reasons);
+        self.sum.failed += again.sum.failed;
+        self.sum.refusals.add(&again.sum.refusals);
+        self.seconds += again.seconds;
+        self.stopped |= again.stopped;
+    }
+}
+
+/// How often lost records are sent again.
+const ROUNDS: u32 = 3;
+/// The most of them that are kept.
+const MOST_LOST: usize = 1 << 20;
 
 /// Adds up what is observed.
 #[derive(Default)]
@@ -96,6 +197,8 @@ struct Sum {
     reasons: Reasons,
     failed: u64,
     refusals: Reasons,
+    /// Records whose connection was closed before they were answered.
+    lost: Vec<u32>,
 }
 
 impl Sink for Sum {
@@ -109,7 +212,10 @@ impl Sink for Sum {
         Ok(())
     }
 
-    fn samples(&mut self, _: &[Sample]) -> Result<(), SinkError> {
+    fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError> {
+        let lost = samples.iter().filter(|sample| sample.error == Some(ErrorKind::Reset));
+        let room = MOST_LOST - self.lost.len();
+        self.lost.extend(lost.take(room).map(|sample| sample.request));
         Ok(())
     }
 
@@ -118,11 +224,32 @@ impl Sink for Sum {
     }
 }
 
+/// How long nothing may be written where no connection can be made, in nanoseconds: longer than most
+/// servers take to be started again.
+const SILENCE_NS: u64 = 10_000_000_000;
+
 /// Tells how far it is.
 struct Steering<'a> {
     progress: &'a mut dyn Filling,
     /// Records of the seconds that are whole.
     written: u64,
+    silence: Silence,
+    /// For how long requests may fail, one after the other, before it is given up.
+    longest_silence_ns: u64,
+    gave_up: Option<String>,
+}
+
+/// Since when nothing was written, though it was tried.
+#[derive(Default)]
+struct Silence {
+    /// Records that were written when something was written last.
+    written: u64,
+    /// When that was, nanoseconds since the start.
+    since_ns: u64,
+    /// How much had failed by then.
+    failed: u64,
+    /// How much has failed by the end of the last second that is whole.
+    failed_before: u64,
 }
 
 impl Watch for Steering<'_> {
@@ -132,10 +259,43 @@ impl Watch for Steering<'_> {
             self.written = so_far;
         }
         self.progress.written(so_far);
-        Wish::Continue
+        self.give_up_after(so_far, second, complete)
     }
 
     fn wish(&mut self) -> Wish {
         self.progress.wish()
+    }
+}
+
+impl Steering<'_> {
+    /// What is written from now on is beside so many records.
+    fn begin_again(&mut self, written: u64) {
+        self.written = written;
+        self.silence = Silence { written, ..Silence::default() };
+    }
+
+    /// Ends it where requests have only failed for too long: the store is gone, and the rest of the
+    /// records would be lost to it as well.
+    fn give_up_after(&mut self, written: u64, second: &Interval, complete: bool) -> Wish {
+        let now_ns = second.start_ns + second.len_ns;
+        let silence = &mut self.silence;
+        let failed = silence.failed_before + second.events.errors.iter().sum::<u64>();
+        if written > silence.written {
+            (silence.written, silence.since_ns, silence.failed) = (written, now_ns, failed);
+        }
+        if complete {
+            silence.failed_before = failed;
+        }
+        let silent_ns = now_ns.saturating_sub(silence.since_ns);
+        if failed == silence.failed || silent_ns < self.longest_silence_ns {
+            return Wish::Continue;
+        }
+        self.gave_up.get_or_insert_with(|| {
+            format!(
+                "nothing was written for {}, and what was tried failed",
+                show_duration(silent_ns)
+            )
+        });
+        Wish::Stop
     }
 }

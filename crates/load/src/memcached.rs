@@ -1,8 +1,10 @@
 //! memcached: its text protocol (protocol.txt of memcached 1.6). A read is `get`, a write `set`
-//! with no flags and no expiry; a value goes as a block with its length, so it may hold any byte.
+//! with no flags and no expiry; a value goes as a block with its length, so it may hold any byte. A
+//! connection begins with `version`, and counts as open when that is answered, as a server that has
+//! too many connections says so only then.
 //!
 //! Answers to these are `VALUE key flags bytes`, a block and `END`; `END` alone for no such record;
-//! `STORED`, and errors; anything else is refused.
+//! `STORED`, `VERSION …`, and errors; anything else is refused.
 
 use crate::store::frames::{Malformed, length, push_decimal};
 use crate::store::{Dialect, Next, Reply};
@@ -28,8 +30,14 @@ pub enum Place {
 impl Dialect for Memcached {
     type State = Place;
 
-    fn greet(&self, _: &mut Vec<u8>) -> u32 {
-        0
+    fn greet(&self, out: &mut Vec<u8>) -> u32 {
+        out.extend_from_slice(b"version\r\n");
+        1
+    }
+
+    /// Something that stands before it may not know its version.
+    fn lets_in(error: &[u8]) -> bool {
+        error == b"ERROR"
     }
 
     fn command(operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
@@ -61,7 +69,12 @@ impl Dialect for Memcached {
             (Place::First, b"STORED") => return reply(Reply::Done),
             (Place::First, b"NOT_STORED") => return reply(Reply::Error(409)),
             (Place::First, b"ERROR") => return reply(Reply::Error(400)),
+            (Place::First, b"CLIENT_ERROR unauthenticated") => return reply(Reply::Error(401)),
+            (Place::First, b"ERROR Too many open connections") => return reply(Reply::Final(503)),
             (Place::First, _) => {}
+        }
+        if text.starts_with(b"VERSION ") {
+            return reply(Reply::Greeted);
         }
         if let Some(value) = text.strip_prefix(b"VALUE ") {
             return block_of(value).map(Next::Block);

@@ -35,7 +35,7 @@ impl Pick {
     /// # Errors
     /// A list without requests, or weights that do not fit it.
     pub(crate) fn new(config: &Config, share: Share) -> Result<Self, RequestError> {
-        if config.store.is_some() {
+        if config.store.is_some() && config.sequence.is_none() {
             return Ok(Self::Number { next: share.index, step: share.of.max(1) });
         }
         Ok(match &config.sequence {

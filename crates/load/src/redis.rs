@@ -1,11 +1,11 @@
 //! Redis: RESP2, the protocol of its clients (Redis serialization protocol specification, version
-//! 2). A read is `GET`, a write `SET`; a connection begins with `AUTH` and `SELECT` where the URL
-//! says so. The first requests follow these without awaiting their answers: that the store lets us
-//! in has been asked before ([`crate::store::check`]). Commands are arrays of bulk strings, so keys
-//! and values may hold any byte.
+//! 2). A read is `GET`, a write `SET`. A connection begins with `AUTH` and `SELECT` where the URL
+//! says so, and with `PING`; it counts as open when these are answered, as a server that has too many
+//! clients says so only then. Commands are arrays of bulk strings, so keys and values may hold any
+//! byte.
 //!
-//! Answers to these are `+OK`, `$N` and a block, `$-1` for no such record, and `-CODE text`;
-//! anything else is refused.
+//! Answers to these are `+OK`, `+PONG`, `$N` and a block, `$-1` for no such record, and
+//! `-CODE text`; anything else is refused.
 
 use crate::store::frames::{Malformed, length};
 use crate::store::{Dialect, Login, Next, Reply};
@@ -42,7 +42,8 @@ impl Dialect for Redis {
             command(&[b"SELECT", self.login.database.as_bytes()], out);
             answers += 1;
         }
-        answers
+        command(&[b"PING"], out);
+        answers + 1
     }
 
     fn command(operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
@@ -56,11 +57,26 @@ impl Dialect for Redis {
     fn line(_: &mut (), text: &[u8]) -> Result<Next, Malformed> {
         match text {
             b"+OK" => Ok(Next::Reply(Reply::Done)),
+            b"+PONG" => Ok(Next::Reply(Reply::Greeted)),
+            // It has lost its place in what we send, and closes.
+            [b'-', error @ ..] if error.starts_with(b"ERR Protocol error") => {
+                let is_long = error.ends_with(b"invalid bulk length");
+                Ok(Next::Reply(Reply::Final(if is_long { 413 } else { 500 })))
+            }
             b"$-1" => Ok(Next::Reply(Reply::Missing)),
             [b'$', digits @ ..] => length(digits).map(Next::Block),
             [b'-', error @ ..] => Ok(Next::Reply(Reply::Error(code(error)))),
             _ => Err(Malformed),
         }
+    }
+
+    /// That a user may not `PING`, and that the store cannot work now: each request is told so.
+    fn lets_in(error: &[u8]) -> bool {
+        const OF_REQUESTS: [&[u8]; 6] =
+            [b"NOPERM", b"LOADING", b"MISCONF", b"MASTERDOWN", b"BUSY", b"ERR unknown command"];
+        error
+            .strip_prefix(b"-")
+            .is_some_and(|error| OF_REQUESTS.iter().any(|word| error.starts_with(word)))
     }
 
     fn block(_: &mut ()) -> Next {
@@ -90,10 +106,14 @@ fn code(error: &[u8]) -> u16 {
     let word = error.split(|&byte| byte == b' ').next().unwrap_or_default();
     match word {
         b"NOAUTH" | b"WRONGPASS" => 401,
-        b"NOPERM" | b"READONLY" => 403,
+        b"DENIED" | b"NOPERM" | b"READONLY" => 403,
         b"WRONGTYPE" => 409,
         b"MOVED" | b"ASK" => 421,
-        b"BUSY" | b"CLUSTERDOWN" | b"LOADING" | b"MASTERDOWN" | b"TRYAGAIN" => 503,
+        b"BUSY" | b"CLUSTERDOWN" | b"LOADING" | b"MASTERDOWN" | b"MISCONF" | b"NOREPLICAS"
+        | b"TRYAGAIN" => 503,
+        // Versions before 6 have no word for it.
+        b"ERR" if error == b"ERR invalid password" => 401,
+        b"ERR" if error == b"ERR max number of clients reached" => 503,
         b"OOM" => 507,
         _ => 500,
     }
@@ -125,11 +145,12 @@ mod tests {
             (answers, String::from_utf8(out).unwrap())
         };
         let secret = |user: &str| Some((user.into(), b"pw".to_vec()));
-        assert_eq!(greeting(None, 0), (0, String::new()));
+        let ping = "*1\r\n$4\r\nPING\r\n";
+        assert_eq!(greeting(None, 0), (1, ping.to_owned()));
         let auth = "*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n";
-        assert_eq!(greeting(secret(""), 3), (2, auth.to_owned()));
+        assert_eq!(greeting(secret(""), 3), (3, format!("{auth}{ping}")));
         let auth = "*3\r\n$4\r\nAUTH\r\n$3\r\nann\r\n$2\r\npw\r\n";
-        assert_eq!(greeting(secret("ann"), 0), (1, auth.to_owned()));
+        assert_eq!(greeting(secret("ann"), 0), (2, format!("{auth}{ping}")));
         let login = Login { credentials: secret("ann"), database: "3".to_owned() };
         let shown = format!("{login:?}");
         assert!(!shown.contains("pw") && !shown.contains("112"), "{shown}");

@@ -88,6 +88,11 @@ impl Reasons {
         self.0.clear();
     }
 
+    /// Forgets those of one kind.
+    pub fn forget(&mut self, kind: ErrorKind) {
+        self.0.retain(|reason| reason.kind != kind);
+    }
+
     /// Whether nothing has failed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -348,8 +348,8 @@ fn refused(connections: &Connections, causes: &[Cause]) -> Option<String> {
     }
     let tried = show_count(connections.failed + connections.opened);
     let (failed, peak) = (show_count(connections.failed), show_count(connections.peak));
-    let causes: Vec<String> = causes.iter().map(|cause| format!("`{}`", cause.text)).collect();
-    let causes = if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
+    let causes: Vec<&str> = causes.iter().map(|cause| cause.text.as_str()).collect();
+    let causes = if causes.is_empty() { String::new() } else { format!(": {}", causes.join("; ")) };
     Some(format!(
         "{failed} of {tried} attempts to connect failed, and at most {peak} connections were open \
          at once{causes}"

@@ -103,8 +103,8 @@ fn mariadb_counts_the_same() {
     let data = ["--records", "2000", "--value-size", "uniform:1B..2KiB"];
     writes_two_thousand(&place, &url, &data);
     assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), "2000");
-    // And the last record, asked for before the table is written.
-    assert_eq!(server.status("Com_stmt_execute"), 2001);
+    // And the last record, asked for before the table is written, and a sample of it behind.
+    assert_eq!(server.status("Com_stmt_execute"), 2101);
     // Once more: the same data set, nothing new.
     let before = server.sql("CHECKSUM TABLE shop.plimsoll");
     writes_two_thousand(&place, &url, &data);
@@ -217,4 +217,59 @@ fn a_mariadb_that_dies_fails_what_it_did_not_answer() {
     let before = server.status("Com_stmt_execute");
     let has_begun = |server: &Server| server.status("Com_stmt_execute") > before + 100;
     assert_cut(&dies(&place, &url, server, has_begun, Signal::KILL));
+}
+
+#[test]
+fn mariadbs_settings_do_not_keep_a_data_set_from_being_written() {
+    let test = "mariadbs_settings_do_not_keep_a_data_set_from_being_written";
+    let place = Place::new();
+    let odd = ["--autocommit=0", "--sql-mode="];
+    let Some(server) = Server::start(test, &place, &odd) else { return };
+    let url = server.url();
+    let prepare = ["prepare", &url, "--records", "500", "--json"];
+    let filled = place.plimsoll(&prepare).ended_with(0).json();
+    assert_eq!(filled["read_back"]["read"], 100, "{filled}");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.plimsoll"), "500");
+    // A load's updates are committed too: nobody waits for a lock.
+    let balanced = ["--workload", "balanced", "--records", "500"];
+    let summary = eight_hundred(&place, &url, &balanced);
+    assert_eq!(summary["succeeded"], 800, "{summary}");
+    // A value that its column cuts is an error of the store, in its words.
+    server.sql("ALTER TABLE shop.plimsoll MODIFY value VARBINARY(50) NOT NULL DEFAULT ''");
+    let filled = place.plimsoll(&prepare).ended_with(4).json();
+    assert_eq!(filled["status"]["413"], 500, "{filled}");
+    assert!(filled["reasons"][0]["text"].as_str().unwrap().contains("Data too long"), "{filled}");
+}
+
+#[test]
+fn mariadbs_table_may_be_there_without_the_right_to_make_it() {
+    let test = "mariadbs_table_may_be_there_without_the_right_to_make_it";
+    let place = Place::new();
+    let Some(server) = Server::start(test, &place, &[]) else { return };
+    server.sql(&format!(
+        "CREATE DATABASE small; GRANT SELECT, INSERT, UPDATE ON small.* TO bob@'127.0.0.1' \
+         IDENTIFIED BY '{PASSWORD}'"
+    ));
+    let url = format!("mysql://bob:{PASSWORD}@127.0.0.1:{}/small", server.port);
+    let denied = place.plimsoll(&["prepare", &url, "--records", "20"]).ended_with(4);
+    denied.says(&["CREATE command denied", "hint: give the user the privileges"]);
+    server.sql("CREATE TABLE small.plimsoll (id VARCHAR(64) PRIMARY KEY, value LONGBLOB NOT NULL)");
+    place.plimsoll(&["prepare", &url, "--records", "20"]).ended_with(0);
+    // Whatever padded the value on its way back, it is not the one that was written.
+    server.sql("ALTER TABLE small.plimsoll MODIFY value BINARY(200) NOT NULL DEFAULT ''");
+    let padded = place.plimsoll(&["prepare", &url, "--records", "20"]).ended_with(4);
+    assert!(padded.out.contains("has come back with 200 bytes of 100"), "{}", padded.out);
+}
+
+#[test]
+fn mariadb_with_few_connections_is_told_in_its_words() {
+    let test = "mariadb_with_few_connections_is_told_in_its_words";
+    let place = Place::new();
+    let Some(server) = Server::start(test, &place, &["--max-connections=12"]) else { return };
+    let url = server.url();
+    place.plimsoll(&["prepare", &url, "--records", "500"]).ended_with(0);
+    let summary = eight_hundred(&place, &url, &["--records", "500"]);
+    let warnings = summary["warnings"].to_string();
+    assert!(warnings.contains("Too many connections"), "{warnings}");
+    assert!(summary["connections"]["failed"].as_u64().unwrap() >= 51, "{summary}");
 }

@@ -35,8 +35,7 @@ pub(crate) fn run(args: &Prepare) -> Result<Exit> {
     progress.finish();
     let filled = filled?;
     print(&if args.json { format!("{:#}\n", as_json(&filled)) } else { shown(&filled) })?;
-    let whole = filled.counters.succeeded == filled.records;
-    Ok(if whole { Exit::Held } else { Exit::Incomplete })
+    Ok(if filled.is_whole() { Exit::Held } else { Exit::Incomplete })
 }
 
 /// The plan of the command line. How its load goes does not matter to a data set: it is written by
@@ -76,6 +75,13 @@ fn as_json(filled: &Filled) -> Value {
         "value_size": filled.value_size,
         "written": counters.succeeded,
         "stopped": filled.stopped,
+        "gave_up": filled.gave_up,
+        "read_back": filled.read_back.as_ref().map(|back| json!({
+            "read": back.read,
+            "missing": back.missing,
+            "different": back.different,
+            "first": back.first,
+        })),
         "seconds": filled.seconds,
         "rate_mean": rate(filled),
         "bytes_out": counters.bytes_out,
@@ -119,8 +125,19 @@ fn shown(filled: &Filled) -> String {
             .chain(counters.status.iter().map(|(code, n)| format!("{code} × {}", show_count(*n))))
             .collect();
         let why = if filled.stopped { "interrupted" } else { "not whole" };
+        if let Some(gave_up) = &filled.gave_up {
+            out.push_str(&format!("given up: {gave_up}\n"));
+        }
         out.push_str(&format!("{why}: {}\n", kinds.join(", ")));
         out.push_str(&reasons(&filled.reasons));
+    }
+    if let Some(back) = filled.read_back.as_ref().filter(|back| !back.is_whole()) {
+        let (wrong, read) = (show_count(back.missing + back.different), show_count(back.read));
+        let first = back.first.as_deref().unwrap_or_default();
+        out.push_str(&format!(
+            "not as written: {wrong} of {read} records that were read again ({} missing): {first}\n",
+            show_count(back.missing),
+        ));
     }
     if filled.refused.0 > 0 {
         let refused = show_count(filled.refused.0);

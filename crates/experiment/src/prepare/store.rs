@@ -46,7 +46,11 @@ pub(super) fn read(
         )));
     }
     let credentials = credentials(plan.target.auth.as_ref(), place)?.map(|credentials| {
-        let (user, password) = credentials.reveal();
+        let (user, password) = match credentials.bare() {
+            // As redis-cli reads a URL.
+            Some(password) if url.scheme == Scheme::Redis => (&[][..], password),
+            _ => credentials.reveal(),
+        };
         (user.to_vec(), password.to_vec())
     });
     if url.scheme.needs_user() && credentials.as_ref().is_none_or(|(user, _)| user.is_empty()) {

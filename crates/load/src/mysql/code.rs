@@ -1,6 +1,15 @@
 //! The codes of MySQL's errors, by their numbers (MySQL Error Message Reference, MariaDB Error
 //! Codes).
 
+/// The client was idle for too long (`wait_timeout`), and the server closes.
+pub(super) const IDLE: u16 = 4031;
+
+/// Whether the server closes behind this error: a packet is too large for it, it shuts down, or it
+/// has killed the connection.
+pub(super) fn ends_connection(number: u16) -> bool {
+    matches!(number, 1053 | 1153 | 1927)
+}
+
 /// The HTTP status with the same meaning.
 pub(super) fn of(number: u16) -> u16 {
     match number {

@@ -1,8 +1,8 @@
 //! MySQL and MariaDB: their client/server protocol, with prepared statements in its binary form.
 //!
-//! A connection begins with a login, and prepares the statements that its load will execute; only
-//! then it counts as open. Each request executes one statement in a transaction of its own
-//! (autocommit), and is answered by a row, by none, by the number of matched rows, or by an error.
+//! A connection begins with a login, sets what its session has to be like, and prepares the
+//! statements that its load will execute; only then it counts as open. Each request executes one
+//! statement in a transaction of its own (autocommit), and is answered by a row, by none, by the number of matched rows, or by an error.
 //!
 //! - A read is a `SELECT` by primary key.
 //! - An update is an `UPDATE` by primary key, as in YCSB's binding for JDBC, and not an upsert, by
@@ -48,6 +48,12 @@ fn shape(kind: Kind) -> (u16, u16) {
     if kind == Kind::Read { (1, 1) } else { (2, 0) }
 }
 
+/// What a session has to be like, whatever the server's settings are: each statement is a
+/// transaction of its own, and a value that does not fit its column is an error, not cut.
+const SESSION: &str = "SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES'";
+/// `SERVER_STATUS_AUTOCOMMIT`: of a session, as each answer tells it.
+const AUTOCOMMIT: u64 = 1 << 1;
+
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
@@ -83,6 +89,8 @@ pub struct Own {
     nonce: [u8; NONCE],
     /// The numbers of the statements of reads, updates and insertions.
     statements: [u32; 3],
+    /// Why the table could not be made.
+    denied: Vec<u8>,
 }
 
 /// What the next packet is.
@@ -92,6 +100,8 @@ enum Phase {
     Handshake,
     /// What it makes of our answer.
     Login,
+    /// Whether the session is as we need it.
+    Session,
     /// Whether there is a table.
     Table,
     /// The number of a statement, by its place among those that are prepared.
@@ -131,7 +141,7 @@ impl Mysql {
         let (first, rest) = state.packets.body().split_first().ok_or(Malformed)?;
         match (*first, rest) {
             (OK, _) => {
-                self.begin(state, out);
+                Self::begin(state, out);
                 Ok(None)
             }
             (END, rest) => {
@@ -171,7 +181,37 @@ impl Mysql {
     }
 
     /// Sends what follows the login.
-    fn begin(&self, state: &mut Connection, out: &mut Vec<u8>) {
+    fn begin(state: &mut Connection, out: &mut Vec<u8>) {
+        command(COM_QUERY, SESSION.as_bytes(), out);
+        state.answered(Phase::Session);
+    }
+
+    /// Looks whether the session is as it was told to be, and goes on.
+    fn settle(
+        &self,
+        state: &mut Connection,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Reply>, Malformed> {
+        let mut reader = Reader(state.packets.body());
+        if reader.little_endian(1)? != u64::from(OK) {
+            return Err(Malformed);
+        }
+        // Rows that were changed, and a number of one.
+        whole_of_any_length(&mut reader)?;
+        whole_of_any_length(&mut reader)?;
+        if reader.little_endian(2)? & AUTOCOMMIT == 0 {
+            return Ok(Some(state.object(
+                "it was told to commit each statement by itself (autocommit = 1) and does not; \
+                 have it keep what a session sets"
+                    .to_owned(),
+            )));
+        }
+        self.make(state, out);
+        Ok(None)
+    }
+
+    /// Sends what makes the table, or the statements where that is not wanted.
+    fn make(&self, state: &mut Connection, out: &mut Vec<u8>) {
         if self.opening.makes_table {
             command(COM_QUERY, TABLE.as_bytes(), out);
             state.answered(Phase::Table);
@@ -222,7 +262,21 @@ impl Mysql {
         let first = *state.packets.body().first().ok_or(Malformed)?;
         // An error may come at any time: of a server that has too many connections, or shuts down.
         if first == ERROR {
-            return state.error().map(Some);
+            let phase = state.own.phase;
+            let reply = state.error()?;
+            match (phase, reply) {
+                // Who may not make the table may use the one that is there.
+                (Phase::Table, Reply::Error(403)) => {
+                    state.own.denied.clone_from(&state.said);
+                    self.prepare(state, out);
+                    return Ok(None);
+                }
+                (Phase::Statement(_), Reply::Error(404)) if !state.own.denied.is_empty() => {
+                    state.said = std::mem::take(&mut state.own.denied);
+                    return Ok(Some(Reply::Error(403)));
+                }
+                _ => return Ok(Some(reply)),
+            }
         }
         if state.packets.head()[3] != state.own.sequence {
             return Err(Malformed);
@@ -231,6 +285,7 @@ impl Mysql {
         match state.own.phase {
             Phase::Handshake => self.shake(state, out)?,
             Phase::Login => return self.login(state, out),
+            Phase::Session => return self.settle(state, out),
             Phase::Table if first == OK => self.prepare(state, out),
             Phase::Table => return Err(Malformed),
             Phase::Statement(nth) => self.number(state, nth)?,
@@ -272,11 +327,15 @@ impl Connection {
         };
         self.said.clear();
         self.said.extend_from_slice(text);
-        let code = code::of(u16::try_from(number).map_err(|_| Malformed)?);
+        let number = u16::try_from(number).map_err(|_| Malformed)?;
         if self.is_ready() {
             self.answered(Phase::Answer);
         }
-        Ok(Reply::Error(code))
+        Ok(match number {
+            code::IDLE => Reply::Idle,
+            _ if code::ends_connection(number) => Reply::Final(code::of(number)),
+            _ => Reply::Error(code::of(number)),
+        })
     }
 
     fn is_ready(&self) -> bool {
@@ -312,7 +371,7 @@ impl Connection {
     }
 
     /// Looks whether a row is one value that is there, as long as it says.
-    fn row(&self) -> Result<(), Malformed> {
+    fn row(&mut self) -> Result<(), Malformed> {
         let mut reader = Reader(&self.packets.body()[1..]);
         let nulls = reader.little_endian(1)?;
         let value = whole_of_any_length(&mut reader)?;
@@ -320,6 +379,7 @@ impl Connection {
         if nulls != 0 || value != (self.packets.body_len() - before) as u64 {
             return Err(Malformed);
         }
+        self.value_len = Some(value);
         Ok(())
     }
 }
@@ -342,6 +402,7 @@ impl Speech for Mysql {
             method: Method::Native,
             nonce: [0; NONCE],
             statements: [0; 3],
+            denied: Vec::new(),
         };
         (Packeted::new(own), 0)
     }

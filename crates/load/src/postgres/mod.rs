@@ -27,6 +27,9 @@ use plimsoll_workload::store::{Kind, Operation};
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS plimsoll (\
                      id text COLLATE \"C\" PRIMARY KEY, value bytea NOT NULL)";
 
+/// What a server says that is ready for a statement and in no transaction.
+const IDLE: &[u8] = b"I";
+
 /// The types of the parameters, by their numbers in the catalogue: `text` and `bytea`.
 const TEXT: u32 = 25;
 const BYTEA: u32 = 17;
@@ -57,6 +60,8 @@ pub type Connection = Packeted<Tagged, Own>;
 pub struct Own {
     phase: Phase,
     proof: Proof,
+    /// Why the table could not be made.
+    denied: Vec<u8>,
 }
 
 /// What the next message belongs to.
@@ -110,6 +115,12 @@ impl Postgres {
                     }
                 }
             }
+            (_, b'Z') if state.packets.body() != IDLE => {
+                let text = "it begins in a transaction that is not ours, so that nothing would be \
+                            committed; use a pooler that clears a session's state";
+                state.objection = Some(text.to_owned());
+                return Ok(Some(Reply::Error(500)));
+            }
             (Phase::Login, b'Z') if state.own.proof.is_granted() => {
                 if self.opening.makes_table {
                     push(Some(b'Q'), out, |out| push_text(TABLE.as_bytes(), out));
@@ -152,11 +163,29 @@ impl Connection {
     /// Deals with an error, at any time.
     fn error(&mut self) -> Option<Reply> {
         let trouble = Trouble::read(self.packets.body());
-        let reply = Reply::Error(code::of(trouble.state));
+        let code = code::of(trouble.state);
+        let reply = match (trouble.is_fatal, trouble.state) {
+            (true, code::IDLE) => Reply::Idle,
+            (true, _) => Reply::Final(code),
+            (false, _) => Reply::Error(code),
+        };
+        let is_missing = trouble.state == code::NO_TABLE;
         self.said.clear();
         self.said.extend_from_slice(trouble.text);
+        match self.own.phase {
+            // Who may not make the table may use the one that is there.
+            Phase::Table if reply == Reply::Error(403) => {
+                self.own.denied.clone_from(&self.said);
+                return None;
+            }
+            Phase::Statements(_) if is_missing && !self.own.denied.is_empty() => {
+                self.said = std::mem::take(&mut self.own.denied);
+                return Some(Reply::Error(403));
+            }
+            _ => {}
+        }
         // Nothing follows what is fatal; and who is not let in does not wait for more.
-        if trouble.is_fatal || !self.is_ready() {
+        if reply != Reply::Error(code) || !self.is_ready() {
             if self.is_ready() {
                 self.own.phase = Phase::Answer(Answer::Awaited);
             }
@@ -177,7 +206,7 @@ impl Connection {
                 Answer::Bound(true)
             }
             (Answer::Bound(found), b'C') => Answer::Told(told(found, self.packets.body())?),
-            (Answer::Told(reply), b'Z') => {
+            (Answer::Told(reply), b'Z') if self.packets.body() == IDLE => {
                 self.own.phase = Phase::Answer(Answer::Awaited);
                 return Ok(Some(reply));
             }
@@ -188,11 +217,15 @@ impl Connection {
     }
 
     /// Looks whether a row is one value that is there, as long as it says.
-    fn row(&self) -> Result<(), Malformed> {
+    fn row(&mut self) -> Result<(), Malformed> {
         let mut reader = Reader(self.packets.body());
         let (columns, len) = (reader.big_endian(2)?, reader.big_endian(4)?);
         let is_whole = usize::try_from(len).is_ok_and(|len| len + 6 == self.packets.body_len());
-        if columns == 1 && is_whole { Ok(()) } else { Err(Malformed) }
+        if columns != 1 || !is_whole {
+            return Err(Malformed);
+        }
+        self.value_len = Some(u64::from(len));
+        Ok(())
     }
 }
 
@@ -215,7 +248,7 @@ impl Speech for Postgres {
 
     fn open(&self, out: &mut Vec<u8>) -> (Connection, u32) {
         login::begin(&self.opening.login, out);
-        let own = Own { phase: Phase::Login, proof: Proof::default() };
+        let own = Own { phase: Phase::Login, proof: Proof::default(), denied: Vec::new() };
         (Packeted::new(own), 0)
     }
 

@@ -42,6 +42,8 @@ pub struct Frames {
     /// Whether `line` is whole, so that the next byte begins another.
     is_whole: bool,
     state: State,
+    /// The length of the block under way, or of the last.
+    block_len: u64,
 }
 
 impl Frames {
@@ -112,7 +114,14 @@ impl Frames {
             return Err(Malformed);
         }
         self.state = State::Block { left: len };
+        self.block_len = len;
         Ok(())
+    }
+
+    /// The length of the block under way, or of the last; 0 before the first.
+    #[must_use]
+    pub fn block_len(&self) -> u64 {
+        self.block_len
     }
 
     /// Bytes of a block that are certain to follow next.

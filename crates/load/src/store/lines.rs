@@ -22,8 +22,9 @@ pub trait Dialect: Send {
     /// What is kept between two lines of one answer.
     type State: Default + Send;
 
-    /// Appends what a connection begins with; returns how many answers it gets, each of them
-    /// [`Reply::Done`] where all is well.
+    /// Appends what a connection begins with, so that the store says whether it lets us in; returns
+    /// how many answers that gets, each of them [`Reply::Done`] or [`Reply::Greeted`] where all is
+    /// well.
     fn greet(&self, out: &mut Vec<u8>) -> u32;
 
     /// Appends the command of an operation, which writes `value`.
@@ -34,6 +35,12 @@ pub trait Dialect: Send {
     /// # Errors
     /// [`Malformed`] where no answer to our commands has such a line.
     fn line(state: &mut Self::State, text: &[u8]) -> Result<Next, Malformed>;
+
+    /// Whether a connection can be used all the same whose last greeting is answered by this error:
+    /// one that concerns the greeting only, or that each request will be told again.
+    fn lets_in(_error: &[u8]) -> bool {
+        false
+    }
 
     /// What follows a block.
     fn block(state: &mut Self::State) -> Next;
@@ -56,6 +63,10 @@ impl<D: Dialect> Speech for D {
 
     fn command(_: &Self::State, _: u16, operation: &Operation, value: &[u8], out: &mut Vec<u8>) {
         <D as Dialect>::command(operation, value, out);
+    }
+
+    fn lets_in(state: &Self::State) -> bool {
+        D::lets_in(state.frames.line())
     }
 
     fn take(
@@ -87,6 +98,10 @@ impl<D: Dialect> Speech for D {
 impl<S: Send> Heard for Lined<S> {
     fn said(&self) -> &[u8] {
         self.frames.line()
+    }
+
+    fn value_len(&self) -> Option<u64> {
+        Some(self.frames.block_len())
     }
 
     fn certain(&self) -> u64 {

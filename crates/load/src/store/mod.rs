@@ -15,16 +15,20 @@
 
 pub mod bytes;
 mod check;
+mod conversation;
 pub mod frames;
+mod hint;
 pub mod lines;
 mod opening;
 pub mod packets;
 mod pipeline;
+mod read_back;
 
 pub use check::{Before, CheckError, check};
 pub use lines::{Dialect, Next};
 pub use opening::{Login, Opening};
 pub use pipeline::{Connection, Pipeline};
+pub use read_back::{ReadBack, read_back};
 
 use frames::Malformed;
 use plimsoll_workload::store::{Consistency, Operation, Operations};
@@ -74,6 +78,14 @@ pub enum Reply {
     Aside,
     /// An error; its code.
     Error(u16),
+    /// An error behind which the store ends the connection; its code. Commands sent behind the one
+    /// that it answers were not looked at.
+    Final(u16),
+    /// The store ends the connection, as it was idle for too long. Whatever was sent on it meanwhile
+    /// was not looked at.
+    Idle,
+    /// The store is there: an answer to a greeting only.
+    Greeted,
 }
 
 /// How a store speaks.
@@ -95,6 +107,12 @@ pub trait Speech: Send {
     /// with by [`Speech::take`], whose only reply before it is an error: we are not let in.
     fn is_ready(_: &Self::State) -> bool {
         true
+    }
+
+    /// Whether the connection can be used all the same, the last of whose greetings was answered by
+    /// the error that came last.
+    fn lets_in(_: &Self::State) -> bool {
+        false
     }
 
     /// Appends the command of an operation, which writes `value`. No other command whose answer is
@@ -129,6 +147,9 @@ pub trait Heard: Send {
         None
     }
 
+    /// The length of the value that was read last, where it is known.
+    fn value_len(&self) -> Option<u64>;
+
     /// Bytes of a value that are certain to follow next.
     fn certain(&self) -> u64;
 
@@ -154,9 +175,10 @@ enum Asked {
 /// The code of an answer; `None` where it does not fit what was asked.
 fn code(asked: Asked, reply: Reply) -> Option<u16> {
     match (asked, reply) {
+        (Asked::Greeting, Reply::Greeted) => Some(200),
         (Asked::Read, Reply::Found) | (Asked::Write | Asked::Greeting, Reply::Done) => Some(200),
         (Asked::Read, Reply::Missing) | (Asked::Write, Reply::Unmatched) => Some(204),
-        (Asked::Read | Asked::Write, Reply::Error(code)) => Some(code),
+        (Asked::Read | Asked::Write, Reply::Error(code) | Reply::Final(code)) => Some(code),
         // Refused at the door: nothing that follows is what was wanted.
         _ => None,
     }

@@ -134,6 +134,8 @@ pub struct Packeted<H, S> {
     pub said: Vec<u8>,
     /// Why we cannot log in.
     pub objection: Option<String>,
+    /// The length of the value that was read last, where its protocol's part says so.
+    pub value_len: Option<u64>,
     /// The protocol's own part.
     pub own: S,
 }
@@ -141,7 +143,8 @@ pub struct Packeted<H, S> {
 impl<H, S> Packeted<H, S> {
     /// A new connection.
     pub fn new(own: S) -> Self {
-        Self { packets: Packets::default(), said: Vec::new(), objection: None, own }
+        let (packets, said) = (Packets::default(), Vec::new());
+        Self { packets, said, objection: None, value_len: None, own }
     }
 }
 
@@ -152,6 +155,10 @@ impl<H: Head, S: Send> Heard for Packeted<H, S> {
 
     fn objection(&self) -> Option<&str> {
         self.objection.as_deref()
+    }
+
+    fn value_len(&self) -> Option<u64> {
+        self.value_len
     }
 
     fn certain(&self) -> u64 {

@@ -103,6 +103,30 @@ impl<S: Speech> Connection<S> {
         }
     }
 
+    /// Deals with the answer to a greeting, or with what is said in its place.
+    fn greeted(&mut self, reply: Reply) -> Fate {
+        let is_last = self.awaited.len() == 1;
+        let is_well = match reply {
+            Reply::Done | Reply::Greeted => true,
+            Reply::Error(_) => is_last && S::lets_in(&self.state),
+            _ => false,
+        };
+        if !is_well || self.awaited.pop_front().is_none() {
+            self.closed = true;
+            return Fate::Close;
+        }
+        self.greetings -= 1;
+        Fate::Keep
+    }
+
+    /// What was sent on it and has no answer was not looked at: it may go elsewhere.
+    fn give_back(&mut self, events: &mut Vec<Event>) -> Fate {
+        events
+            .extend(self.awaited.drain(..).filter_map(|awaited| awaited.slot).map(Event::Refused));
+        self.closed = true;
+        Fate::Close
+    }
+
     /// Deals with a whole answer.
     fn answered(
         &mut self,
@@ -114,8 +138,11 @@ impl<S: Speech> Connection<S> {
     ) -> Fate {
         let bytes = std::mem::take(&mut self.bytes);
         self.announced = false;
-        if reply == Reply::Aside {
-            return Fate::Keep;
+        match reply {
+            Reply::Aside => return Fate::Keep,
+            Reply::Idle => return self.give_back(events),
+            Reply::Final(_) if self.awaited.is_empty() => return self.give_back(events),
+            _ => {}
         }
         let Some(place) = self.under_way() else { return self.fail(received, events, words) };
         let awaited = self.awaited[place];
@@ -125,10 +152,13 @@ impl<S: Speech> Connection<S> {
         self.awaited.remove(place);
         self.greetings -= u32::from(awaited.asked == Asked::Greeting);
         if let Some(slot) = awaited.slot {
-            if let Reply::Error(_) = reply {
+            if let Reply::Error(_) | Reply::Final(_) = reply {
                 words.say(slot, self.state.said());
             }
             events.push(Event::Done { slot, code, bytes });
+        }
+        if let Reply::Final(_) = reply {
+            return self.give_back(events);
         }
         if once && awaited.asked != Asked::Greeting {
             self.closed = true;
@@ -170,7 +200,7 @@ impl<S: Speech> Driver for Pipeline<S> {
     }
 
     fn is_ready(&self, connection: &Self::Connection) -> bool {
-        S::is_ready(&connection.state)
+        connection.greetings == 0 && S::is_ready(&connection.state)
     }
 
     fn refusal(&self, connection: &Self::Connection) -> Option<String> {
@@ -183,11 +213,11 @@ impl<S: Speech> Driver for Pipeline<S> {
 
     fn room(&self, connection: &Self::Connection) -> u32 {
         let is_used_up = self.once && connection.used;
-        if connection.closed || is_used_up || !S::is_ready(&connection.state) {
+        if connection.closed || is_used_up || !self.is_ready(connection) {
             return 0;
         }
         let all = u32::try_from(connection.awaited.len()).unwrap_or(u32::MAX);
-        self.depth.saturating_sub(all - connection.greetings)
+        self.depth.saturating_sub(all)
     }
 
     fn request<'a>(
@@ -221,7 +251,7 @@ impl<S: Speech> Driver for Pipeline<S> {
     ) -> Fate {
         self.words.clear();
         while !bytes.is_empty() {
-            let is_ready = S::is_ready(&connection.state);
+            let is_ready = connection.greetings == 0 && S::is_ready(&connection.state);
             // Nothing was asked for that could be answered by it.
             let unasked = is_ready && connection.awaited.is_empty() && !S::SPEAKS_UNASKED;
             if connection.closed || unasked {
@@ -234,8 +264,9 @@ impl<S: Speech> Driver for Pipeline<S> {
             let received = bytes;
             bytes = &bytes[n..];
             if !is_ready {
-                if reply.is_some() {
-                    connection.closed = true;
+                if let Some(reply) = reply
+                    && connection.greeted(reply) == Fate::Close
+                {
                     return Fate::Close;
                 }
                 continue;

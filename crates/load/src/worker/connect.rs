@@ -8,7 +8,7 @@
 //! fails those that have waited for as long as an attempt may take: where a target takes no notice
 //! of any attempt, there is always another one under way. Then nobody tries again for a moment
 //! (10 ms, doubling to 100 ms), so that a dead target costs the generator nothing and each request
-//! still learns of it soon. While any connection is open, a failed attempt is only counted.
+//! still learns of it soon; and until an attempt succeeds, one is made at a time. While any connection is open, a failed attempt is only counted.
 //!
 //! Where it is this host that lets no connection be opened (no port, descriptor or memory is left),
 //! requests fail as [`ErrorKind::Local`]; those that go on waiting for a connection do so by our own
@@ -73,7 +73,11 @@ impl<D: Driver> Worker<D> {
         if self.now < self.back_off_until {
             return;
         }
-        let pending = (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize;
+        // While attempts fail, one at a time is enough to learn when they no longer do.
+        let pending = match self.back_off_ns {
+            0 => (Config::MAX_CONNECTING / self.line.share.of).max(1) as usize,
+            _ => 1,
+        };
         let waiting = usize::try_from(self.source.waiting()).unwrap_or(usize::MAX);
         let waiting = waiting.saturating_add(self.again.len());
         while self.opening.len().saturating_sub(self.reserved) < waiting.min(pending) {

@@ -5,6 +5,7 @@
 
 mod answers;
 mod books;
+mod codes;
 mod connections;
 mod drive;
 mod drops;

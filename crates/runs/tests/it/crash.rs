@@ -316,7 +316,7 @@ fn a_killed_run_still_says_why_requests_failed() {
     assert_eq!(run.reasons(Phase::WarmUp).unwrap()[2].count, 2);
     assert_eq!(summary.connections.failed, 8);
     let warning = summary.warnings.iter().find(|text| text.contains("attempts to connect"));
-    assert!(warning.unwrap().contains("8 of 8") && warning.unwrap().contains("`too many clients`"));
+    assert!(warning.unwrap().contains("8 of 8") && warning.unwrap().contains(": too many clients"));
     let events: Vec<_> = run.events().unwrap();
     let failed = events.iter().filter(|event| event.kind == "failed").count();
     assert_eq!(failed, 6, "one for each cause and phase: {events:?}");

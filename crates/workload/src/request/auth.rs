@@ -15,6 +15,8 @@ use super::url::percent_decode;
 pub struct Credentials {
     user: Vec<u8>,
     password: Vec<u8>,
+    /// Whether they were written as one word without a colon, which is all in `user`.
+    bare: bool,
 }
 
 impl Credentials {
@@ -33,7 +35,7 @@ impl Credentials {
                 return Err(ParseError::new(wanted, "a control character", at, 1));
             }
         }
-        Ok(Self { user: user.into(), password: password.into() })
+        Ok(Self { user: user.into(), password: password.into(), bare: false })
     }
 
     /// From `user:password`, as `--user` and curl take it; without a colon the password is empty.
@@ -42,7 +44,7 @@ impl Credentials {
     /// As for [`Credentials::new`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let (user, password) = text.split_once(':').unwrap_or((text, ""));
-        Self::new(user, password)
+        Ok(Self { bare: !text.contains(':'), ..Self::new(user, password)? })
     }
 
     /// From what stands before the `@` of a URL, percent-encoded.
@@ -51,6 +53,7 @@ impl Credentials {
         Self {
             user: percent_decode(user.as_bytes()),
             password: percent_decode(password.as_bytes()),
+            bare: !text.contains(':'),
         }
     }
 
@@ -58,6 +61,13 @@ impl Credentials {
     #[must_use]
     pub fn reveal(&self) -> (&[u8], &[u8]) {
         (&self.user, &self.password)
+    }
+
+    /// The one word of which they were made, where there was no colon: a user to HTTP and to
+    /// databases, a password to Redis.
+    #[must_use]
+    pub fn bare(&self) -> Option<&[u8]> {
+        self.bare.then_some(&self.user)
     }
 
     /// The header: `authorization: Basic …`.

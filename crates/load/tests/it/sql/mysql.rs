@@ -90,7 +90,7 @@ impl Wire for Wired {
     }
 
     fn let_in() -> Vec<u8> {
-        [handshake("mysql_native_password"), ok(2, 0), all_prepared()].concat()
+        [handshake("mysql_native_password"), ok(2, 0), ok(1, 0), all_prepared()].concat()
     }
 
     fn login(random: &mut Stream) -> (Vec<u8>, bool) {
@@ -104,7 +104,7 @@ impl Wire for Wired {
             _ => packet(2, b"\xfeauth_gssapi_client\0principal"),
         };
         let method = ["mysql_native_password", "client_ed25519"][below(random, 2)];
-        ([handshake(method), told, all_prepared()].concat(), way < 3)
+        ([handshake(method), told, ok(1, 0), all_prepared()].concat(), way < 3)
     }
 
     fn answer(random: &mut Stream, kind: Kind, _: u16) -> (Vec<u8>, u16) {
@@ -191,6 +191,38 @@ fn who_is_not_let_in_learns_why() {
 }
 
 #[test]
+fn a_session_that_commits_nothing_is_refused() {
+    let told = packet(1, &[0, 0, 0, 0, 0, 0, 0]);
+    let begin = [handshake("mysql_native_password"), ok(2, 0), told].concat();
+    let (fate, why, out) = after(driver(false), &begin);
+    assert!(fate == Fate::Close && why.unwrap().contains("autocommit"));
+    assert!(out.windows(14).any(|part| part == b"autocommit = 1"));
+}
+
+#[test]
+fn who_may_not_make_the_table_uses_the_one_that_is_there() {
+    let opening = || store(Wanted::DataSet).first_opening(plimsoll_load::store::Before::DataSet);
+    let denied = error(1, 1142, "CREATE command denied to user 'ann'");
+    let begin = [handshake("mysql_native_password"), ok(2, 0), ok(1, 0), denied].concat();
+    let whole = [&begin[..], &prepared(1, 1, 1)].concat();
+    let mut driver = plimsoll_load::store::Pipeline::new(
+        Mysql::new(opening(), false),
+        store(Wanted::DataSet).operations,
+        1,
+        false,
+    );
+    use plimsoll_load::driver::Driver as _;
+    let (mut out, mut events) = (Vec::new(), Vec::new());
+    let mut connection = driver.open(&mut out);
+    assert_eq!(driver.receive(&mut connection, &whole, &mut out, &mut events), Fate::Keep);
+    assert!(driver.is_ready(&connection));
+    // Where there is none, it is the denial that keeps us from going on.
+    let gone = error(1, 1146, "Table 'shop.plimsoll' doesn't exist");
+    let (fate, why, _) = after(Mysql::new(opening(), false), &[&begin[..], &gone].concat());
+    assert!(fate == Fate::Close && why.unwrap().contains("CREATE command denied"));
+}
+
+#[test]
 fn answers_are_what_they_say() {
     let done = |code, bytes: &[u8]| Event::Done { slot: Slot(0), code, bytes: bytes.len() as u64 };
     for (answer, code) in [
@@ -201,7 +233,6 @@ fn answers_are_what_they_say() {
         (error(1, 1142, "SELECT command denied"), 403),
         (error(1, 1213, "Deadlock found"), 409),
         (error(1, 1114, "The table is full"), 507),
-        (error(1, 1053, "Server shutdown in progress"), 503),
         (error(1, 1064, "You have an error"), 500),
     ] {
         assert_eq!(
@@ -209,6 +240,14 @@ fn answers_are_what_they_say() {
             (Fate::Keep, vec![done(code, &answer)])
         );
     }
+    // Behind this one the server closes.
+    let answer = error(1, 1053, "Server shutdown in progress");
+    let ended = (Fate::Close, vec![done(503, &answer)]);
+    assert_eq!(answered::<Wired>(Kind::Read, b"", &answer), ended);
+    // And this one it had sent before it saw the request, which goes elsewhere.
+    let idle = error(0, 4031, "The client was disconnected by the server because of inactivity");
+    let given_back = (Fate::Close, vec![Event::Refused(Slot(0))]);
+    assert_eq!(answered::<Wired>(Kind::Update, b"", &idle), given_back);
     let mut null = rows(&[vec![]]);
     let row = null.len() - 9 - 2;
     null[row] = 4;

@@ -154,6 +154,28 @@ fn who_is_not_let_in_learns_why() {
     assert_eq!(after(&[let_in(), message(b'1', b""), ready()].concat()), None);
 }
 
+/// What becomes of a connection without a request that is told this.
+fn after_all(told: &[u8], notice: &[u8]) -> (Fate, Vec<Event>) {
+    use plimsoll_load::driver::Driver as _;
+    let store = store(Wanted::Mixed);
+    let speech = Postgres::new(store.opening());
+    let mut driver = plimsoll_load::store::Pipeline::new(speech, store.operations, 1, false);
+    let (mut out, mut events) = (Vec::new(), Vec::new());
+    let mut connection = driver.open(&mut out);
+    let begun = [&Wired::let_in()[..], told].concat();
+    assert_eq!(driver.receive(&mut connection, &begun, &mut out, &mut events), Fate::Keep);
+    let fate = driver.receive(&mut connection, notice, &mut out, &mut events);
+    (fate, events)
+}
+
+#[test]
+fn a_session_in_a_transaction_is_refused() {
+    let begun = let_in();
+    let begin = [&begun[..begun.len() - ready().len()], &message(b'Z', b"T")[..]].concat();
+    let (fate, why, _) = after(Postgres::new(store(Wanted::Mixed).opening()), &begin);
+    assert!(fate == Fate::Close && why.unwrap().contains("transaction"));
+}
+
 #[test]
 fn answers_are_what_they_say() {
     // Told unasked: it belongs to nobody.
@@ -174,7 +196,6 @@ fn answers_are_what_they_say() {
         (Kind::Update, error("40P01"), 409),
         (Kind::Update, error("25006"), 403),
         (Kind::Insert, error("53100"), 507),
-        (Kind::Read, trouble("FATAL", "57P01", "terminating connection"), 503),
         (Kind::Read, error("42601"), 500),
         // A transaction that fails at its end.
         (
@@ -185,6 +206,19 @@ fn answers_are_what_they_say() {
     ] {
         let (fate, events) = answered::<Wired>(kind, &told, &answer);
         assert_eq!((fate, code_of(&events)), (Fate::Keep, Some(code)), "{}", answer.escape_ascii());
+    }
+    // Behind this one the server closes.
+    let answer = trouble("FATAL", "57P01", "terminating connection");
+    let (fate, events) = answered::<Wired>(Kind::Read, &told, &answer);
+    assert_eq!((fate, code_of(&events)), (Fate::Close, Some(503)));
+    // And this one it had sent before it saw the request, which goes elsewhere.
+    let idle = trouble("FATAL", "57P05", "terminating connection due to idle-session timeout");
+    let given_back = (Fate::Close, vec![Event::Refused(Slot(0))]);
+    assert_eq!(answered::<Wired>(Kind::Update, &told, &idle), given_back);
+    // With nothing on the connection, neither is anybody's failure.
+    for notice in [&answer, &idle] {
+        let (fate, events) = after_all(&told, notice);
+        assert_eq!((fate, events), (Fate::Close, Vec::new()));
     }
     let failed = Event::Failed { slot: Slot(0), kind: ErrorKind::Protocol };
     for answer in [

@@ -8,7 +8,7 @@ use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::memcached::Memcached;
 use plimsoll_load::redis::Redis;
 use plimsoll_load::store::frames::MAX_LINE;
-use plimsoll_load::store::{Dialect, Login, Pipeline};
+use plimsoll_load::store::{Connection, Dialect, Login, Pipeline};
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Kind, Named, Operations, Wanted, Workload};
@@ -109,6 +109,16 @@ pub(crate) fn case(seed: u64) {
     }
 }
 
+/// Answers what a connection begins with, in whichever protocol.
+fn greet<D: Dialect>(driver: &mut Pipeline<D>, connection: &mut Connection<D>) {
+    let mut asked = Vec::new();
+    driver.open(&mut asked);
+    let answer: &[u8] =
+        if asked.starts_with(b"version") { b"VERSION 1.6.18\r\n" } else { b"+PONG\r\n" };
+    let fate = driver.receive(connection, answer, &mut Vec::new(), &mut Vec::new());
+    assert!(fate == Fate::Keep && driver.is_ready(connection));
+}
+
 /// Plays what a server sends to requests 0 to `count` and then closes.
 fn play_all<D: Dialect>(
     dialect: D,
@@ -119,6 +129,7 @@ fn play_all<D: Dialect>(
 ) -> Vec<End> {
     let mut driver = Pipeline::new(dialect, operations(), count, false);
     let mut connection = driver.open(&mut Vec::new());
+    greet(&mut driver, &mut connection);
     play(&mut driver, &mut connection, (count, bytes), piece, pass_over, MAX_LINE)
 }
 
@@ -142,9 +153,10 @@ fn round_of<D: Dialect>(random: &mut Stream, dialect: D, redis: bool) {
     let depth = u32::try_from(below(random, 6) + 1).expect("a few");
     let once = below(random, 20) == 0;
     let greetings = dialect.greet(&mut Vec::new());
+    let last: &[u8] = if redis { b"+PONG\r\n" } else { b"VERSION 1.6.18\r\n" };
     let mut driver = Pipeline::new(dialect, operations(), depth, once);
     let mut connection = driver.open(&mut Vec::new());
-    let mut unsent = b"+OK\r\n".repeat(greetings as usize);
+    let mut unsent = [&b"+OK\r\n".repeat(greetings as usize - 1)[..], last].concat();
     let (mut live, mut events, mut next) = (BTreeSet::new(), Vec::new(), 0);
     for _ in 0..below(random, 60) {
         while driver.room(&connection) > 0 && below(random, 3) > 0 {

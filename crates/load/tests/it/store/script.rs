@@ -73,6 +73,18 @@ pub(super) fn serve(speaks: Speaks, peer: Peer, mut answer: impl FnMut(&Command)
             Speaks::Memcached => memcached(&mut stream),
         };
         let Some(command) = command else { return };
+        let greeting = match &command.words[0][..] {
+            b"PING" => Some(&b"+PONG\r\n"[..]),
+            b"version" => Some(&b"VERSION 1.6.18\r\n"[..]),
+            _ => None,
+        };
+        if let Some(greeting) = greeting {
+            if stream.get_mut().write_all(greeting).and_then(|()| stream.get_mut().flush()).is_err()
+            {
+                return;
+            }
+            continue;
+        }
         let bytes = encoded(speaks, &command, answer(&command));
         // In two parts, so that values come in pieces.
         let (first, second) = bytes.split_at(bytes.len() / 2);
@@ -112,6 +124,7 @@ fn memcached(stream: &mut impl BufRead) -> Option<Command> {
     let line = line(stream)?;
     let words: Vec<&str> = line.split(' ').collect();
     let words = match words[..] {
+        ["version"] => vec![b"version".to_vec()],
         ["get", key] => vec![b"get".to_vec(), key.into()],
         ["set", key, "0", "0", len] => vec![b"set".to_vec(), key.into(), block(stream, len)?],
         _ => panic!("no command of ours: {line}"),

@@ -1,0 +1,227 @@
+//! A store asked by one connection of its own, one question after the other, while the caller waits:
+//! before a load, and behind a data set. The engine has no part in it.
+
+use super::frames::Malformed;
+use super::hint::hint;
+use super::{CheckError, Heard, Reply, Speech, Store, shown};
+use crate::clock::Clock;
+use crate::config::{Config, Endpoint, Protocol};
+use crate::memcached::Memcached;
+use crate::redis::Redis;
+use plimsoll_workload::store::Operation;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// What both kinds of sockets are.
+pub(super) trait Socket: Read + Write {}
+impl<T: Read + Write> Socket for T {}
+
+/// Why a question has no answer.
+pub(super) enum Failed {
+    /// The socket has failed, or the store is silent.
+    Io(io::Error),
+    /// The store answers by an error: its code, and its words.
+    Said(u16, String),
+    /// We cannot log in, for this reason.
+    Objection(String),
+    /// It is no answer of such a store.
+    Malformed,
+}
+
+impl From<Malformed> for Failed {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+/// Something that is asked of any store.
+pub(super) trait Question {
+    /// What comes of it.
+    type Answer;
+
+    /// Asks.
+    fn ask<S: Speech>(&self, talk: &mut Conversation<'_, S>) -> Result<Self::Answer, Failed>;
+}
+
+/// A connection to a store that has let us in.
+pub(super) struct Conversation<'a, S: Speech> {
+    speech: &'a S,
+    socket: Box<dyn Socket>,
+    state: S::State,
+    out: Vec<u8>,
+    buffer: Vec<u8>,
+    /// Which bytes of the buffer have come and are not read yet.
+    unread: std::ops::Range<usize>,
+    patience: Duration,
+    /// Why nothing can be written any more: what the store has said before may still be read.
+    broken: Option<io::Error>,
+}
+
+impl<'a, S: Speech> Conversation<'a, S> {
+    /// Begins: logs in, and awaits the answers to all greetings.
+    fn begin(speech: &'a S, socket: Box<dyn Socket>, patience: Duration) -> Result<Self, Failed> {
+        let mut out = Vec::new();
+        let (state, mut greetings) = speech.open(&mut out);
+        let (buffer, unread) = (vec![0; 64 * 1024], 0..0);
+        let mut talk = Self { speech, socket, state, out, buffer, unread, patience, broken: None };
+        let (clock, mut raw) = (Clock::start(), Vec::new());
+        while greetings > 0 || !S::is_ready(&talk.state) {
+            match talk.step(&clock, &mut raw)? {
+                None | Some(Reply::Aside) => {}
+                Some(Reply::Error(_)) if greetings == 1 && S::lets_in(&talk.state) => greetings = 0,
+                Some(Reply::Done | Reply::Greeted) if greetings > 0 => greetings -= 1,
+                Some(reply) => return Err(talk.failed(reply)),
+            }
+        }
+        Ok(talk)
+    }
+
+    /// Reads a record: the bytes of the answer in which its value came, and the value's length where
+    /// that is known; `None` where there is no such record.
+    pub(super) fn read(&mut self, record: u64) -> Result<Option<(Vec<u8>, Option<u64>)>, Failed> {
+        S::command(&self.state, 0, &Operation::read(record), &[], &mut self.out);
+        let (clock, mut raw) = (Clock::start(), Vec::new());
+        loop {
+            match self.step(&clock, &mut raw)? {
+                None | Some(Reply::Aside) => {}
+                Some(Reply::Found) => return Ok(Some((raw, self.state.value_len()))),
+                Some(Reply::Missing) => return Ok(None),
+                Some(reply) => return Err(self.failed(reply)),
+            }
+        }
+    }
+
+    fn failed(&self, reply: Reply) -> Failed {
+        match (self.state.objection(), reply) {
+            (Some(objection), _) => Failed::Objection(objection.to_owned()),
+            (None, Reply::Error(code) | Reply::Final(code)) => {
+                Failed::Said(code, shown(self.state.said()))
+            }
+            (None, Reply::Idle) => Failed::Said(503, shown(self.state.said())),
+            (None, _) => Failed::Malformed,
+        }
+    }
+
+    /// Sends what is to be sent, and takes some of what comes; `raw` gets that as well. A server
+    /// that sends a byte now and then does not hold us up.
+    fn step(&mut self, clock: &Clock, raw: &mut Vec<u8>) -> Result<Option<Reply>, Failed> {
+        if u128::from(clock.now()) > self.patience.as_nanos() {
+            return Err(Failed::Io(io::ErrorKind::TimedOut.into()));
+        }
+        if !self.out.is_empty() && self.broken.is_none() {
+            self.broken = self.socket.write_all(&self.out).err();
+            self.out.clear();
+        }
+        if self.unread.is_empty() {
+            let read = self.socket.read(&mut self.buffer);
+            self.unread = match (read, self.broken.take()) {
+                (Ok(0) | Err(_), Some(error)) => return Err(Failed::Io(error)),
+                (Ok(0), None) => return Err(Failed::Io(io::ErrorKind::UnexpectedEof.into())),
+                // What a socket says whose patience has ended.
+                (Err(error), None) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(Failed::Io(io::ErrorKind::TimedOut.into()));
+                }
+                (Err(error), None) => return Err(Failed::Io(error)),
+                (Ok(n), broken) => {
+                    self.broken = broken;
+                    0..n
+                }
+            };
+        }
+        let bytes = &self.buffer[self.unread.clone()];
+        let (n, reply) = self.speech.take(&mut self.state, bytes, &mut self.out)?;
+        raw.extend_from_slice(&bytes[..n]);
+        self.unread.start += n;
+        Ok(reply)
+    }
+}
+
+/// Asks a store over a connection of its own; each answer within `patience`.
+pub(super) fn converse<Q: Question>(
+    config: &Config,
+    store: &Store,
+    before: super::Before,
+    patience: Duration,
+    question: &Q,
+) -> Result<Q::Answer, CheckError> {
+    let endpoint = config.endpoint.clone();
+    if let Some(feature) = config.protocol.left_out() {
+        return Err(CheckError::LeftOut { endpoint, feature });
+    }
+    let socket = connect(&endpoint, patience)
+        .map_err(|source| CheckError::Unreachable { endpoint: endpoint.clone(), source })?;
+    let (asked, protocol) = speak(config, store, before, patience, question, socket);
+    asked.map_err(|failed| match failed {
+        Failed::Io(source) => CheckError::Unreachable { endpoint, source },
+        Failed::Said(code, said) => {
+            let hint = hint(config.protocol, before, code, &said);
+            CheckError::Refused { endpoint, said, hint }
+        }
+        Failed::Objection(why) => CheckError::Login { endpoint, why },
+        Failed::Malformed => CheckError::Protocol { endpoint, protocol },
+    })
+}
+
+fn connect(endpoint: &Endpoint, patience: Duration) -> io::Result<Box<dyn Socket>> {
+    Ok(match endpoint {
+        Endpoint::Tcp(address) => {
+            let socket = TcpStream::connect_timeout(address, patience)?;
+            socket.set_read_timeout(Some(patience))?;
+            socket.set_write_timeout(Some(patience))?;
+            Box::new(socket)
+        }
+        Endpoint::Unix(path) => {
+            let socket = UnixStream::connect(path)?;
+            socket.set_read_timeout(Some(patience))?;
+            socket.set_write_timeout(Some(patience))?;
+            Box::new(socket)
+        }
+    })
+}
+
+#[cfg_attr(
+    not(any(feature = "mysql", feature = "postgres", feature = "cassandra")),
+    expect(unused_variables, reason = "only databases have tables to make")
+)]
+fn speak<Q: Question>(
+    config: &Config,
+    store: &Store,
+    before: super::Before,
+    patience: Duration,
+    question: &Q,
+    socket: Box<dyn Socket>,
+) -> (Result<Q::Answer, Failed>, &'static str) {
+    match config.protocol {
+        Protocol::Memcached => {
+            (ask(&Memcached, question, socket, patience), "memcached's text protocol")
+        }
+        #[cfg(feature = "mysql")]
+        Protocol::Mysql => {
+            let private = config.endpoint.is_private();
+            let mysql = crate::mysql::Mysql::new(store.first_opening(before), private);
+            (ask(&mysql, question, socket, patience), "MySQL's protocol")
+        }
+        #[cfg(feature = "postgres")]
+        Protocol::Postgres => {
+            let postgres = crate::postgres::Postgres::new(store.first_opening(before));
+            (ask(&postgres, question, socket, patience), "PostgreSQL's protocol")
+        }
+        #[cfg(feature = "cassandra")]
+        Protocol::Cassandra => {
+            let cassandra = crate::cassandra::Cassandra::new(store.first_opening(before));
+            (ask(&cassandra, question, socket, patience), "version 4 of CQL's native protocol")
+        }
+        _ => (ask(&Redis::new(store.login.clone()), question, socket, patience), "RESP2"),
+    }
+}
+
+fn ask<S: Speech, Q: Question>(
+    speech: &S,
+    question: &Q,
+    socket: Box<dyn Socket>,
+    patience: Duration,
+) -> Result<Q::Answer, Failed> {
+    question.ask(&mut Conversation::begin(speech, socket, patience)?)
+}

@@ -1,0 +1,91 @@
+//! What to do about a store that answers by an error before a load, by what it says.
+
+use super::Before;
+use crate::config::Protocol;
+
+const CLUSTER: &str = "it is one node of a cluster, which keeps a part of the records only: give \
+                       a store without a cluster, or a proxy that stands before it";
+const REPLICA: &str = "it takes no writes: give the URL of the server that does";
+const PRIVILEGES: &str = "give the user the privileges to read and to write these records";
+const PASSWORD: &str = "check the password, and the user, in the URL";
+const DATABASE: &str = "check the database in the URL";
+const NO_DATA: &str = "load the data set by `plimsoll prepare`, and check the database in the URL";
+const FULL: &str = "it has as many connections as it may have: ask for fewer by --connections, end \
+                    other clients, or raise its limit";
+const MEMORY: &str = "it has no room left: give it more memory or disk, or load fewer records";
+const LATER: &str = "see what keeps it from answering, and how many of its nodes are up";
+const POOLER: &str = "a pooler stands before it that does not keep a session's statements: have it \
+                      pool by session, or go past it";
+const LOG: &str = "see what the store writes into its own log";
+
+/// What to do, in one clause.
+pub(super) fn hint(protocol: Protocol, before: Before, code: u16, said: &str) -> &'static str {
+    let words: [(&str, &str); 13] = [
+        ("MOVED ", CLUSTER),
+        ("ASK ", CLUSTER),
+        ("CROSSSLOT", CLUSTER),
+        ("max number of clients", FULL),
+        ("oo many c", FULL),
+        ("Too many open connections", FULL),
+        ("DENIED", "have it listen to us: set a password there, or turn its protected mode off"),
+        ("MISCONF", "it cannot save to its disk and takes no writes: see its log"),
+        ("NOREPLICAS", "too few of its replicas are up for it to take writes"),
+        ("without any password", "it has no password: leave the one in the URL out"),
+        ("read-only", REPLICA),
+        ("prepared statement", POOLER),
+        ("READONLY", REPLICA),
+    ];
+    if let Some((_, hint)) = words.into_iter().find(|(word, _)| said.contains(word)) {
+        return hint;
+    }
+    match (protocol, code) {
+        (Protocol::Memcached, 401) => {
+            "it wants its clients to authenticate, which is not spoken here: start it without -Y \
+             and -S"
+        }
+        (_, 401) => PASSWORD,
+        (_, 403) => PRIVILEGES,
+        (_, 404) if before == Before::DataSet => DATABASE,
+        (_, 404) => NO_DATA,
+        (Protocol::Redis, 500) if said.contains("DB index") => DATABASE,
+        (_, 503 | 504) => LATER,
+        (_, 507) => MEMORY,
+        _ => LOG,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refused_password_is_told_to_be_checked() {
+        use Protocol::{Memcached, Mysql, Postgres, Redis};
+        for (protocol, code, said, wanted) in [
+            (Redis, 401, "-WRONGPASS invalid username-password pair", PASSWORD),
+            (Redis, 401, "-NOAUTH Authentication required.", PASSWORD),
+            (Redis, 503, "-ERR max number of clients reached", FULL),
+            (Redis, 421, "-MOVED 6189 127.0.0.1:21406", CLUSTER),
+            (Redis, 403, "-READONLY You can't write against a read only replica.", REPLICA),
+            (Redis, 403, "-NOPERM this user has no permissions", PRIVILEGES),
+            (Redis, 500, "-ERR DB index is out of range", DATABASE),
+            (Mysql, 401, "Access denied for user 'ann'@'localhost'", PASSWORD),
+            (Mysql, 403, "CREATE command denied to user", PRIVILEGES),
+            (Mysql, 403, "The MariaDB server is running with the --read-only option", REPLICA),
+            (Mysql, 503, "Too many connections", FULL),
+            (Postgres, 401, "password authentication failed for user \"ann\"", PASSWORD),
+            (Postgres, 403, "permission denied for schema public", PRIVILEGES),
+            (Postgres, 403, "cannot execute INSERT in a read-only transaction", REPLICA),
+            (Postgres, 503, "sorry, too many clients already", FULL),
+            (Postgres, 503, "too many connections for role \"ann\"", FULL),
+            (Postgres, 500, "prepared statement \"read\" already exists", POOLER),
+            (Postgres, 404, "relation \"plimsoll\" does not exist", NO_DATA),
+            (Memcached, 503, "ERROR Too many open connections", FULL),
+        ] {
+            assert_eq!(hint(protocol, Before::Load, code, said), wanted, "{said}");
+        }
+        let hint = |code, said| hint(Memcached, Before::Load, code, said);
+        assert!(hint(401, "CLIENT_ERROR unauthenticated").contains("-Y"));
+        assert_eq!(hint(500, "SERVER_ERROR odd"), LOG);
+    }
+}
