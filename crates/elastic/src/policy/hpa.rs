@@ -1,5 +1,5 @@
-//! [`super::target`] with the defaults of Kubernetes: how it scales pods horizontally where `behavior`
-//! says nothing (Kubernetes documentation, *Horizontal Pod Autoscaling*, "Default
+//! [`super::target`] with the defaults of Kubernetes: how it scales pods horizontally where
+//! `behavior` says nothing (Kubernetes documentation, *Horizontal Pod Autoscaling*, "Default
 //! behavior"; the target of 80% is that of `autoscaling/v1`). It decides every 15 s there:
 //! `[pool] decide_every`.
 
