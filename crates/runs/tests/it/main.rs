@@ -11,3 +11,4 @@ mod made;
 mod mount;
 mod samples;
 mod summary;
+mod sums;
