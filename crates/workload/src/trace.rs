@@ -80,8 +80,8 @@ pub struct TraceOptions {
     pub speed: f64,
     /// Straight lines between the points instead of steps; the last interval is held.
     pub interpolate: bool,
-    /// An interval below this share of the one before (itself replaced, where it was) is replaced
-    /// by the one before.
+    /// An interval below this share of the one before is replaced by the one before, both as the
+    /// trace has them: a fall that lasts is filled for its first interval only.
     pub fill_drops: Option<f64>,
 }
 
@@ -102,7 +102,8 @@ pub struct Notes {
     pub rows: usize,
     /// Rows replaced by the one before them.
     pub filled: usize,
-    /// Intervals of the whole trace for which there is no row; the row before was held.
+    /// Intervals of the whole trace for which a row of counts is missing: nothing was requested in
+    /// them.
     pub missing: u64,
 }
 
@@ -137,7 +138,8 @@ fn build(
         Rows::Rates(times, rates) => (RowKind::Rate, zip(times, rates)),
         Rows::Counts(times, counts) => {
             missing = intervals_missing(&times, interval_ns);
-            (RowKind::Count, zip(times, counts.into_iter().map(|count| count / seconds)))
+            let rates = counts.into_iter().map(|count| count / seconds);
+            (RowKind::Count, with_zeros(zip(times, rates), interval_ns))
         }
         Rows::Lines(counts) => {
             let times = (0..counts.len() as u64).map(|n| n.saturating_mul(interval_ns));
@@ -164,6 +166,23 @@ fn zip(times: impl IntoIterator<Item = u64>, rates: impl IntoIterator<Item = f64
 fn intervals_missing(times: &[u64], interval_ns: u64) -> u64 {
     let nearest = |step: u64| step.saturating_add(interval_ns / 2) / interval_ns;
     times.windows(2).map(|pair| nearest(pair[1] - pair[0]).saturating_sub(1)).sum()
+}
+
+/// Counts that are not there are counts of nothing: zeros where rows are missing. The zeros at both
+/// ends of a gap stand for those between.
+fn with_zeros(points: Vec<Point>, interval_ns: u64) -> Vec<Point> {
+    let mut all: Vec<Point> = Vec::with_capacity(points.len());
+    for point in points {
+        let before = all.last().map_or(point.offset_ns, |before| before.offset_ns);
+        if intervals_missing(&[before, point.offset_ns], interval_ns) > 0 {
+            let ends = [before + interval_ns, point.offset_ns - interval_ns];
+            let zero = |offset_ns: u64| Point { offset_ns, rate_per_s: 0.0 };
+            all.push(zero(ends[0]));
+            all.extend((ends[1] > ends[0]).then(|| zero(ends[1])));
+        }
+        all.push(point);
+    }
+    all
 }
 
 /// Requests in each interval since the first; none where there would be too many intervals.
@@ -319,11 +338,12 @@ fn fill_drops(points: &mut [Point], share: f64) -> usize {
     let mut filled = 0;
     let mut before = 0.0;
     for point in points {
-        if point.rate_per_s < share * before {
+        let as_it_was = point.rate_per_s;
+        if as_it_was < share * before {
             point.rate_per_s = before;
             filled += 1;
         }
-        before = point.rate_per_s;
+        before = as_it_was;
     }
     filled
 }

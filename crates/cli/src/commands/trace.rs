@@ -167,7 +167,7 @@ fn info(trace: &Trace, json: bool) -> Result<Exit> {
     );
     if notes.missing > 0 {
         let _ =
-            writeln!(out, "missing   {} intervals, where the one before is held", notes.missing);
+            writeln!(out, "missing   {} intervals, in which nothing was requested", notes.missing);
     }
     for remark in trace.remarks() {
         let _ = writeln!(out, "note: {remark}");

@@ -122,7 +122,7 @@ fn note(name: &str, found: &Notes, notes: &mut Vec<String>) {
     }
     if found.missing > 0 {
         notes.push(format!(
-            "{name}: {} intervals are missing, and the one before was held",
+            "{name}: {} intervals have no row, and count as nothing requested",
             found.missing
         ));
     }

@@ -288,26 +288,38 @@ fn speed_compresses_time_and_leaves_rates() {
 
 #[test]
 fn a_drop_is_replaced_by_the_interval_before_it() {
-    // 24 is below a quarter of 100, and so is the 20 after it, compared with the one filled in; 25
-    // is not below; 5 is below a quarter of 25.
+    // 24 is below a quarter of 100; the 20 after it is not below a quarter of 24, as the trace has
+    // it, so a fall that lasts is not filled to the end; 5 is below a quarter of 25.
     let trace = trace("time,rate\n0,100\n1,24\n2,20\n3,25\n4,5\n5,90\n");
     let options = TraceOptions { fill_drops: Some(0.25), ..TraceOptions::default() };
     let (schedule, notes) = trace.schedule(&options).unwrap();
-    assert_eq!(schedule.to_string(), "100/s for 3s, 25/s for 2s, 90/s for 1s");
-    assert_eq!((notes.filled, notes.rows), (3, 6));
-    // Scaling sees what was filled: 25 is the least rate.
+    assert_eq!(schedule.to_string(), "100/s for 2s, 20/s for 1s, 25/s for 2s, 90/s for 1s");
+    assert_eq!((notes.filled, notes.rows), (2, 6));
+    // Scaling sees what was filled: 20 is the least rate.
     let scaled = TraceOptions { scale: Some((1.0, 2.0)), ..options };
-    assert_eq!(made(&trace, &scaled).rate_at(4 * S).to_bits(), 1.0_f64.to_bits());
+    assert_eq!(made(&trace, &scaled).rate_at(2 * S).to_bits(), 1.0_f64.to_bits());
     let wrong = TraceOptions { fill_drops: Some(1.5), ..TraceOptions::default() };
     assert!(matches!(trace.schedule(&wrong), Err(TraceError::Option { .. })));
 }
 
 #[test]
-fn missing_intervals_are_held_and_counted() {
+fn counts_that_are_missing_are_zero_and_counted() {
     let trace = trace("minute,requests\n0,60\n1,60\n2,120\n6,60\n7,60\n");
     let (schedule, notes) = trace.schedule(&TraceOptions::default()).unwrap();
     assert_eq!(notes.missing, 3);
-    assert_eq!(schedule.to_string(), "1/s for 2m, 2/s for 4m, 1/s for 2m");
+    assert_eq!(schedule.to_string(), "1/s for 2m, 2/s for 1m, 0/s for 3m, 1/s for 2m");
+    // One that is missing is one zero; rates are held, as they are rates.
+    let one = self::trace("minute,requests\n0,60\n1,60\n3,60\n");
+    assert_eq!(
+        made(&one, &TraceOptions::default()).to_string(),
+        "1/s for 2m, 0/s for 1m, 1/s for 1m"
+    );
+    let rates = self::trace("time,rate\n0,10\n60,20\n240,5\n");
+    let (schedule, notes) = rates.schedule(&TraceOptions::default()).unwrap();
+    assert_eq!(
+        (schedule.to_string().as_str(), notes.missing),
+        ("10/s for 1m, 20/s for 3m, 5/s for 1m", 0)
+    );
 }
 
 /// The published day: 6 September 1995, 05:00 to 05:00, sums to 22.18 million at 35..600.
@@ -340,10 +352,11 @@ fn clarknet_day_sums_to_what_was_published() {
     let fast = TraceOptions { speed: 60.0, ..options };
     let fast = trace.schedule(&fast).unwrap().0;
     assert_eq!((fast.duration_ns(), fast.total()), (1_440 * S, 369_699));
-    // The whole file: 14 drops, as counted independently.
+    // The whole file: 13 drops, each below a quarter of the minute before as the file has it, as
+    // counted independently. (A fourteenth is so only below what a drop was filled with.)
     let whole = TraceOptions { fill_drops: Some(0.25), ..TraceOptions::default() };
     let (whole, notes) = trace.schedule(&whole).unwrap();
-    assert_eq!(notes.filled, 14);
+    assert_eq!(notes.filled, 13);
     assert_eq!(whole.duration_ns(), 14 * 86_400 * S);
 }
 
