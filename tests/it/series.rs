@@ -137,13 +137,17 @@ fn a_series_that_was_killed_goes_on() {
     let result = done.json();
     let runs = result["runs"].as_array().unwrap();
     let numbers: Vec<u64> = runs.iter().map(|run| run["number"].as_u64().unwrap()).collect();
-    assert_eq!(numbers, [1, 2, 3], "{result}");
+    // The killed one is a gap, and another is made in its place.
+    assert_eq!(numbers, [1, 2, 3, 4], "{result}");
     assert_eq!(
         (&runs[1]["ended"], &runs[1]["estimate_per_s"]),
         (&"incomplete".into(), &Value::Null)
     );
     assert_eq!(runs[1]["run"].as_str(), second.file_name().unwrap().to_str());
-    assert!(runs[2]["run"].is_string() && result["repeat"] == 3, "{result}");
+    assert!(runs[3]["run"].is_string() && result["repeat"] == 3, "{result}");
+    // So it has its three now.
+    let done = place.plimsoll(&["capacity", "--resume", &path]).ended_with(2);
+    done.says(&["it has its 3 searches"]);
 }
 
 /// The series' file, where there is one.
@@ -170,12 +174,31 @@ fn two_searches_never_load_one_target() {
     let third = [&["capacity", other_url.as_str()], &SHORT[..]].concat();
     let waiting = place.start(place.command(PLIMSOLL, &third));
     wait_for("another search to wait", || waiting.err().contains("waiting").then_some(()));
+    let who = format!("another search (process {}, of {})", going.id(), target.address());
+    assert!(waiting.err().contains(&who), "{who} in {}", waiting.err());
     assert!(!waiting.err().contains("ramp"), "{}", waiting.err());
     going.signal(Signal::KILL);
     going.wait();
     waiting.wait().went_well();
     // The lock has gone with its process.
     searched(&place, &[&[url.as_str()], &SHORT[..]].concat());
+}
+
+#[test]
+fn a_search_gets_its_turn_between_those_of_a_series() {
+    let place = Place::alone();
+    let (target, other) = (easy(&place), easy(&place));
+    let (url, other_url) = (target.url(), other.url());
+    let series = [&["capacity", url.as_str(), "--repeat", "50"], &SHORT[..]].concat();
+    let mut going = place.start(place.command(PLIMSOLL, &series));
+    wait_for("the first search", || going.err().contains("search 1 of 50").then_some(()));
+    let other = [&["capacity", other_url.as_str()], &SHORT[..]].concat();
+    let done = place.plimsoll(&other);
+    assert!(!going.has_ended(), "the series goes on: {}", going.err());
+    assert!(matches!(done.code(), Some(0 | 4 | 5)), "{}", done.err);
+    assert!(done.err.contains("waiting for its end"), "{}", done.err);
+    going.signal(Signal::KILL);
+    going.wait();
 }
 
 #[test]

@@ -18,6 +18,8 @@ use std::time::Duration;
 const STEP: Duration = Duration::from_millis(100);
 /// The most characters of a name that stand in the file's name as they are.
 const MOST_NAME: usize = 80;
+/// The most bytes of what a lock's file says of its holder.
+const MOST_HOLDER: u64 = 512;
 
 /// A lock; free when dropped.
 pub(crate) struct Lock(#[expect(dead_code, reason = "holds the lock while it is open")] File);
@@ -26,8 +28,35 @@ pub(crate) struct Lock(#[expect(dead_code, reason = "holds the lock while it is 
 pub(crate) enum Tried {
     /// It is ours.
     Ours(Lock),
-    /// Another process holds it: its id, where it can be told.
-    Held(Option<u32>),
+    /// Another process holds it.
+    Held(Holder),
+}
+
+/// Who holds a lock, as far as can be told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Its process.
+    pub(crate) process: Option<u32>,
+    /// What it does, in a few words.
+    pub(crate) deed: String,
+}
+
+impl Holder {
+    fn read(text: &str) -> Self {
+        let (process, deed) = text.split_once('\n').unwrap_or((text, ""));
+        let deed = deed.trim().chars().filter(|c| !c.is_control()).collect();
+        Self { process: process.trim().parse().ok(), deed }
+    }
+}
+
+/// ` (process 123, of 127.0.0.1:80)`; nothing where nothing is known.
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let process = self.process.map(|id| format!("process {id}"));
+        let deed = Some(self.deed.clone()).filter(|deed| !deed.is_empty());
+        let parts: Vec<String> = process.into_iter().chain(deed).collect();
+        if parts.is_empty() { Ok(()) } else { write!(f, " ({})", parts.join(", ")) }
+    }
 }
 
 /// The folder of the locks: `$XDG_RUNTIME_DIR/plimsoll`, else one of the user's own in `/tmp`.
@@ -61,7 +90,7 @@ fn file_name(what: &str) -> String {
     format!("{readable}-{hash:016x}.lock")
 }
 
-fn attempt(path: &Path) -> io::Result<Tried> {
+fn attempt(path: &Path, deed: &str) -> io::Result<Tried> {
     let mut options = OpenOptions::new();
     let mut file =
         options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
@@ -69,20 +98,20 @@ fn attempt(path: &Path) -> io::Result<Tried> {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let mut text = String::new();
-            let _ = file.take(32).read_to_string(&mut text);
-            return Ok(Tried::Held(text.trim().parse().ok()));
+            let _ = file.take(MOST_HOLDER).read_to_string(&mut text);
+            return Ok(Tried::Held(Holder::read(&text)));
         }
         Err(error) => return Err(error.into()),
     }
     file.set_len(0)?;
-    writeln!(file, "{}", std::process::id())?;
+    writeln!(file, "{}\n{deed}", std::process::id())?;
     Ok(Tried::Ours(Lock(file)))
 }
 
-/// Tries to lock what is so called. `None`, and said so, where locks cannot be had at all: then a
+/// Tries to lock what is so called, for a deed in a few words. `None`, and said so, where locks cannot be had at all: then a
 /// search goes on without.
-pub(crate) fn try_lock(what: &str) -> Option<Tried> {
-    match folder().and_then(|folder| attempt(&folder.join(file_name(what)))) {
+pub(crate) fn try_lock(what: &str, deed: &str) -> Option<Tried> {
+    match folder().and_then(|folder| attempt(&folder.join(file_name(what)), deed)) {
         Ok(tried) => Some(tried),
         Err(error) => {
             say(&format!("note: other searches are not kept away, as no lock can be had: {error}"));
@@ -91,22 +120,32 @@ pub(crate) fn try_lock(what: &str) -> Option<Tried> {
     }
 }
 
-/// Waits for a lock, and says `why` where it has to. `None` where it cannot be had, or where
-/// `is_over` says that nobody wants it any more.
-pub(crate) fn wait_for(what: &str, why: &str, is_over: impl Fn() -> bool) -> Option<Lock> {
+/// Waits for a turn with what is so called, and says `why`, with who has it, where it has to. `None`
+/// where it cannot be had, or where `is_over` says that nobody wants it any more.
+///
+/// Whoever wants a turn first takes a place at the head of the queue, which is a lock of its own, and
+/// leaves it with the turn. So one who takes turn after turn stands behind one who waits already.
+pub(crate) fn wait_for_turn(
+    what: &str,
+    deed: &str,
+    why: impl Fn(&Holder) -> String,
+    is_over: impl Fn() -> bool,
+) -> Option<Lock> {
     let mut said = false;
-    loop {
-        match try_lock(what)? {
+    let mut wait = |what: &str| loop {
+        match try_lock(what, deed)? {
             Tried::Ours(lock) => return Some(lock),
             Tried::Held(_) if is_over() => return None,
+            Tried::Held(holder) if !said => {
+                said = true;
+                say(&why(&holder));
+            }
             Tried::Held(_) => {}
         }
-        if !said {
-            said = true;
-            say(why);
-        }
         pause(STEP);
-    }
+    };
+    let _head = wait(&format!("{what} queue"))?;
+    wait(what)
 }
 
 /// Waits a little.
@@ -131,11 +170,20 @@ mod tests {
     fn a_lock_is_held_once_and_free_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.lock");
-        let first = attempt(&path).unwrap();
+        let first = attempt(&path, "of 127.0.0.1:80").unwrap();
         assert!(matches!(first, Tried::Ours(_)));
-        let Tried::Held(Some(holder)) = attempt(&path).unwrap() else { panic!("held twice") };
-        assert_eq!(holder, std::process::id());
+        let Tried::Held(holder) = attempt(&path, "").unwrap() else { panic!("held twice") };
+        assert_eq!(holder.process, Some(std::process::id()));
+        let text = format!(" (process {}, of 127.0.0.1:80)", std::process::id());
+        assert_eq!(holder.to_string(), text);
         drop(first);
-        assert!(matches!(attempt(&path).unwrap(), Tried::Ours(_)));
+        assert!(matches!(attempt(&path, "").unwrap(), Tried::Ours(_)));
+    }
+
+    #[test]
+    fn holders_are_read_as_far_as_they_can_be() {
+        assert_eq!(Holder::read("").to_string(), "");
+        assert_eq!(Holder::read("7\n").to_string(), " (process 7)");
+        assert_eq!(Holder::read("x\nof \u{1b}[1mh").to_string(), " (of [1mh)");
     }
 }

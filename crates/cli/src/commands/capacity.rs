@@ -9,7 +9,7 @@ use crate::args::Capacity;
 use crate::commands::restart::{Wishes, begin_cold};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::lock::{Lock, Tried, try_lock, wait_for};
+use crate::lock::{Holder, Lock, Tried, try_lock, wait_for_turn};
 use crate::place::{VERSION, cores, environment, run_id, unix_ns};
 use crate::series_args::CapacityCommand;
 use crate::terminal::error::{FlagError, UsageError, read};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
     }
     let interrupts = Interrupts::watch()?;
     let held = asked.lock()?;
-    let turn = turn(&interrupts);
+    let turn = asked.turn(&interrupts);
     if interrupts.count() > 0 {
         return Ok(Exit::Incomplete);
     }
@@ -111,18 +111,27 @@ impl<'a> Asked<'a> {
     /// Keeps other searches of this target away.
     fn lock(&self) -> Result<Option<Lock>> {
         let address = self.prepared.config.endpoint.to_string();
-        match try_lock(&format!("target {address}")) {
+        match try_lock(&format!("target {address}"), "") {
             None => Ok(None),
             Some(Tried::Ours(lock)) => Ok(Some(lock)),
             Some(Tried::Held(holder)) => {
-                let who = holder.map_or_else(String::new, |pid| format!(" (process {pid})"));
                 let text = format!(
-                    "search {address}: another search{who} loads it, and each would measure the \
+                    "search {address}: another search{holder} loads it, and each would measure the \
                      other; wait for its end"
                 );
                 Err(UsageError(text).into())
             }
         }
+    }
+
+    /// Waits until no other search of this user uses this machine; `None` where the user will not
+    /// wait, or no lock can be had.
+    fn turn(&self, interrupts: &Interrupts) -> Option<Lock> {
+        let deed = format!("of {}", self.prepared.config.endpoint);
+        let why = |holder: &Holder| {
+            format!("another search{holder} uses this machine: waiting for its end")
+        };
+        wait_for_turn("generator", &deed, why, || interrupts.count() > 0)
     }
 
     /// Searches once, in a run of its own.
@@ -163,13 +172,6 @@ impl<'a> Asked<'a> {
         }
         Ok(searched)
     }
-}
-
-/// Waits until no other search of this user uses this machine; `None` where the user will not wait,
-/// or no lock can be had.
-fn turn(interrupts: &Interrupts) -> Option<Lock> {
-    let why = "another search uses this machine: waiting for its end";
-    wait_for("generator", why, || interrupts.count() > 0)
 }
 
 fn read_plan(args: &Capacity) -> Result<Plan> {

@@ -2,7 +2,7 @@
 //! that can be gone on with.
 
 use super::restart::restarted;
-use super::{Asked, exit, shown, turn};
+use super::{Asked, exit, shown};
 use crate::args::{Arguments, Capacity, Command};
 use crate::commands::restart::Before;
 use crate::exit::Exit;
@@ -25,6 +25,8 @@ use std::time::Duration;
 
 /// The heading of the flags that say how to search.
 const SEARCH: &str = "How to search";
+/// How a search ended that was killed.
+const KILLED: &str = "incomplete";
 /// How often an interrupt is looked for between two searches.
 const STEP_US: u64 = 100_000;
 
@@ -87,7 +89,7 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
     series.repeat = asked.plan.repeat;
     let path = again.out.join(&series.series);
     take_in(&mut file.result, &path)?;
-    if next_number(&file.result) > file.result.repeat {
+    if done(&file.result) >= file.result.repeat {
         let all = file.result.repeat;
         let text = format!(
             "go on with {}: it has its {all} searches; ask for more by --repeat",
@@ -101,6 +103,13 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
 fn every(args: &Capacity) -> Result<Option<f64>> {
     let every = args.series.every.as_ref().map(|text| super::read("--every", text, duration));
     Ok(every.transpose()?.map(|every| every.as_secs_f64()))
+}
+
+/// How many of its searches a series has. One that was killed is there, as a gap, and is none of
+/// them: another one is made in its place.
+fn done(series: &SeriesResult) -> u32 {
+    let killed = series.runs.iter().filter(|run| run.ended == KILLED).count();
+    u32::try_from(series.runs.len() - killed).unwrap_or(u32::MAX)
 }
 
 fn next_number(series: &SeriesResult) -> u32 {
@@ -143,7 +152,7 @@ fn take_in(series: &mut SeriesResult, path: &Path) -> Result<()> {
         let started = Run::open(&folder).map_or(0, |run| run.meta().started_unix_ns);
         let run = match result_of(&folder)? {
             Some(result) => record(number, &id, started, 0.0, &result),
-            None => gap(number, Some(id), started, 0.0, "incomplete", "the search was killed"),
+            None => gap(number, Some(id), started, 0.0, KILLED, "the search was killed"),
         };
         series.runs.push(SeriesRun { restarted: series.restarts, ..run });
     }
@@ -181,12 +190,12 @@ fn go_on(asked: &Asked<'_>, mut file: SeriesFile, path: &Path) -> Result<Exit> {
     write(path, &file)?;
     let mut worst = Exit::Held;
     let mut due = None;
-    while next_number(&file.result) <= file.result.repeat {
+    while done(&file.result) < file.result.repeat {
         let (number, all) = (next_number(&file.result), file.result.repeat);
         if let Some(due) = due {
             wait_until(due, file.result.every_s, &interrupts, quiet);
         }
-        let _turn = turn(&interrupts);
+        let _turn = asked.turn(&interrupts);
         if interrupts.count() > 0 {
             break;
         }
@@ -216,7 +225,7 @@ fn go_on(asked: &Asked<'_>, mut file: SeriesFile, path: &Path) -> Result<Exit> {
     sum_up(&mut file.result);
     write(path, &file)?;
     let series = &file.result;
-    if next_number(series) <= series.repeat {
+    if done(series) < series.repeat {
         worst = worst.and(Exit::Incomplete);
         let path = path.display();
         say(&format!("ended; go on with: plimsoll capacity --resume {path}"));
@@ -283,7 +292,7 @@ fn once(
 ) -> Result<(SeriesRun, Exit)> {
     let (started, id) = (unix_ns(), format!("{}-{number}", series.series));
     if !(asked.args.quiet || asked.args.json) {
-        say(&format!("search {number} of {}", series.repeat));
+        say(&format!("search {} of {}", done(series) + 1, series.repeat));
     }
     let error = match asked.search(id.clone(), started, interrupts) {
         Ok(searched) => {
@@ -317,7 +326,7 @@ fn render(series: &SeriesResult, path: &Path) -> String {
     };
     let gaps = summary.searches - summary.found;
     let gaps = if gaps == 0 { String::new() } else { format!(", {gaps} without an estimate") };
-    row("searches", format!("{} of {}{gaps}", summary.searches, series.repeat));
+    row("searches", format!("{} of {}{gaps}", done(series), series.repeat));
     if let Some(of) = &summary.estimate_per_s {
         let (median, mean) = (show_rate(of.spread.median), show_rate(of.mean));
         row("median", format!("{median} under {} {}", series.slo, shown::interval(of.median_ci95)));
