@@ -95,7 +95,7 @@ fn a_replay_asks_the_same_in_the_same_order() {
     assert_eq!(asked, wanted);
     assert_eq!(summary["offered"], 6, "{summary}");
     let warnings = summary["warnings"].to_string();
-    assert!(warnings.contains("6 requests are replayed, 1 left out, 1 lines cannot be read"));
+    assert!(warnings.contains("6 requests are replayed; left out: 1 of POST, 1 lines that cannot"));
     // In each second of the run as many as were logged in it.
     assert_eq!(due_by_second(&place), [2, 1, 3]);
 }

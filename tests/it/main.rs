@@ -22,6 +22,7 @@ mod exit_codes;
 mod full_disk;
 mod hlog;
 mod infer;
+mod inputs;
 mod interrupt;
 mod json;
 mod local_limits;

@@ -284,7 +284,8 @@ pub(crate) enum TraceCommand {
 Example:
   plimsoll trace from-log access.log.gz -o my-day.csv --urls my-urls.csv")]
     FromLog {
-        /// The access log
+        /// The access log; - for standard input
+        #[arg(value_parser = crate::files::input)]
         log: PathBuf,
         /// The trace: requests of each second
         #[arg(long, short, value_name = "FILE")]
@@ -304,7 +305,8 @@ Example:
     },
     /// Say what a trace is: length, rates, gaps
     Info {
-        /// The trace: CSV or gzip
+        /// The trace: CSV or gzip; - for standard input
+        #[arg(value_parser = crate::files::input)]
         trace: PathBuf,
         /// What each count is of, where the file does not say
         #[arg(long, value_name = "DURATION")]
@@ -335,7 +337,7 @@ pub(crate) struct Target {
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) workers: String,
     /// A measured service model in place of the service time and workers
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::files::input)]
     pub(crate) model: Option<PathBuf>,
     /// How many may wait; beyond it the answer is 503
     #[arg(long, value_name = "N")]
@@ -371,8 +373,7 @@ pub(crate) struct Target {
 
 #[derive(Args)]
 pub(crate) struct Report {
-    /// Run folders
-    #[arg(required = true)]
+    /// Runs, by folder or by name; the last one in runs otherwise
     pub(crate) runs: Vec<PathBuf>,
     /// The page; the first run's folder otherwise
     #[arg(long, short, value_name = "FILE")]
@@ -385,13 +386,13 @@ pub(crate) struct Report {
 #[derive(Args)]
 #[command(after_help = "\
 A and B are groups of replications, as `plimsoll load --repeat` makes them: the name of the
-group, or `--with` between the runs of both.
+group or of its runs (--name), the folder they are in (--out), or `--with` between the runs of both.
 
 Examples:
   plimsoll compare runs/A runs/B
   plimsoll compare runs/a1 runs/a2 runs/a3 --with runs/b1 runs/b2 runs/b3 --tolerance 5%")]
 pub(crate) struct Compare {
-    /// Run folders, or groups of them
+    /// Run folders, groups or names of them, or folders that hold them (--out)
     #[arg(required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// The other side, where both have several run folders
@@ -424,8 +425,8 @@ pub(crate) enum RunsCommand {
     },
     /// Show a run's summary again
     Show {
-        /// The run folder
-        run: PathBuf,
+        /// The run, by folder or by name; the last one in runs otherwise
+        run: Option<PathBuf>,
         /// Print it as JSON
         #[arg(long)]
         json: bool,

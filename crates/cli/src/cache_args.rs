@@ -53,6 +53,7 @@ pub(crate) struct CacheSimulate {
     #[arg(
         long,
         value_name = "FILE",
+        value_parser = crate::files::input,
         required_unless_present_any = ["list_policies", "plan"],
         help_heading = "The trace"
     )]
@@ -125,7 +126,12 @@ Examples:
 Exit codes: 0 done, 2 wrong use or trace, 4 interrupted.")]
 pub(crate) struct CacheMrc {
     /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
-    #[arg(long, value_name = "FILE", help_heading = "The trace")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = crate::files::input,
+        help_heading = "The trace"
+    )]
     pub(crate) trace: PathBuf,
     #[command(flatten)]
     pub(crate) reading: TraceFlags,
@@ -180,7 +186,8 @@ pub(crate) struct CacheTrace {
 pub(crate) enum CacheTraceCommand {
     /// Say what a trace is: footprint, popularity, sizes, one-hit share, reuse distances
     Info {
-        /// The trace
+        /// The trace; - for standard input
+        #[arg(value_parser = crate::files::input)]
         trace: PathBuf,
         #[command(flatten)]
         reading: TraceFlags,
@@ -193,7 +200,8 @@ pub(crate) enum CacheTraceCommand {
 Example:
   plimsoll cache trace compile access.log.gz -o access.plt")]
     Compile {
-        /// The trace
+        /// The trace; - for standard input
+        #[arg(value_parser = crate::files::input)]
         trace: PathBuf,
         #[command(flatten)]
         reading: TraceFlags,

@@ -5,9 +5,12 @@ mod args;
 mod cache_args;
 mod commands;
 mod exit;
+mod files;
 mod flags;
+mod found;
 mod interrupt;
 mod lock;
+mod peers;
 mod place;
 mod series_args;
 mod shape_flags;
@@ -23,6 +26,7 @@ fn main() -> std::process::ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            let error = peers::advise(error);
             // Help and version are no errors: clap prints them where they belong.
             let error = terminal::foreign::advise(error);
             let _ = error.print();

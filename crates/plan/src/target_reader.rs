@@ -354,9 +354,14 @@ impl std::fmt::Display for Resolve {
     }
 }
 
-/// The file a key names: of a plan's key from `folder`, of a flag from the working folder.
+/// The file a key names: of a plan's key from `folder`, of a flag from the working folder, where
+/// `-` is standard input.
 pub(crate) fn file(section: &Section<'_>, key: &str, folder: &Path) -> Option<PathBuf> {
     let name = section.line(key)?;
     let flag = section.reading.is_flag(section.place(key));
-    Some(if flag { PathBuf::from(name) } else { folder.join(name) })
+    Some(match name {
+        "-" if flag => PathBuf::from("/dev/stdin"),
+        _ if flag => PathBuf::from(name),
+        _ => folder.join(name),
+    })
 }

@@ -36,6 +36,7 @@ mod stop;
 
 pub use evaluate::{SloInputs, Verdict};
 pub use judge::{Judgement, OwnPart, Times};
+pub use parse::share;
 pub use stop::{SecondInputs, StopRule};
 
 use plimsoll_units::ParseError;

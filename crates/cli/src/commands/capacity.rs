@@ -187,10 +187,8 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
     settings.push(Setting::new("load.arrivals", "poisson", "the search"));
     settings.extend(args.series.settings()?);
     let target = args.target.as_deref().unwrap_or_default();
-    let file = Path::new(target);
-    if !target.contains("://") && file.is_file() {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| UsageError(format!("read the plan {target}: {error}")))?;
+    if crate::files::is_plan(target) {
+        let text = crate::files::plan(target)?;
         return Ok(Plan::parse_with(&text, target, &settings)?);
     }
     settings.push(Setting::new("target.url", target, "the URL"));

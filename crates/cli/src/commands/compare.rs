@@ -3,6 +3,7 @@
 
 use crate::args::Compare;
 use crate::exit::Exit;
+use crate::found;
 use crate::terminal::error::{FlagError, NotValid, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
@@ -14,7 +15,7 @@ use plimsoll_stats::interval::{
 };
 use plimsoll_units::{show_rate, show_share};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A figure that runs are compared by.
 pub(crate) struct Figure {
@@ -111,35 +112,11 @@ fn sides(args: &Compare) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let expand = |side: Vec<PathBuf>| -> Result<Vec<PathBuf>> {
         let mut all = Vec::new();
         for path in side {
-            all.extend(members(&path)?);
+            all.extend(found::all(&path)?);
         }
         Ok(all)
     };
     Ok((expand(a)?, expand(b)?))
-}
-
-/// The runs of a group, in their order; a run folder is itself.
-fn members(path: &Path) -> Result<Vec<PathBuf>> {
-    if path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let file = entry.file_name().to_string_lossy().into_owned();
-        let number = file.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
-        if let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) {
-            found.push((number, entry.path()));
-        }
-    }
-    if found.is_empty() {
-        let text = format!("find the run or group {}", path.display());
-        return Err(UsageError(text).into());
-    }
-    found.sort_unstable();
-    Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
 fn summaries(paths: &[PathBuf]) -> Result<Vec<Summary>> {

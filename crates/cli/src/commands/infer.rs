@@ -4,7 +4,7 @@ use crate::args::Infer;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, cores, environment};
-use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::error::FlagError;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_capacity::infer::live::{Listener, Probed};
@@ -20,7 +20,6 @@ use plimsoll_units::{
     ParseError, count, duration, rate, share, show_count, show_duration, show_rate, show_share,
 };
 use std::fmt::Write;
-use std::path::Path;
 
 /// Fewer probes say nothing.
 const LEAST_PROBES: u64 = 50;
@@ -123,10 +122,8 @@ fn read_plan(args: &Infer) -> Result<Plan> {
     settings.push(Setting::new("load.rate", "1/s", "the probes"));
     settings.push(Setting::new("load.for", "1h", "the probes"));
     settings.push(Setting::new("load.arrivals", "poisson", "the probes"));
-    let file = Path::new(&args.probe);
-    if !args.probe.contains("://") && file.is_file() {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| UsageError(format!("read the plan {}: {error}", args.probe)))?;
+    if crate::files::is_plan(&args.probe) {
+        let text = crate::files::plan(&args.probe)?;
         return Ok(Plan::parse_with(&text, &args.probe, &settings)?);
     }
     settings.push(Setting::new("target.url", args.probe.as_str(), "--probe"));

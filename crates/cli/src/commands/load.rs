@@ -4,9 +4,9 @@ use crate::args::Load;
 use crate::commands::prometheus::Exporter;
 use crate::commands::restart::begin_cold;
 use crate::exit::Exit;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, cores, environment, run_id, unix_ns};
-use crate::terminal::error::UsageError;
 use crate::terminal::live::Live;
 use crate::terminal::paint::Paint;
 use crate::terminal::table::{Uncertainty, render};
@@ -25,6 +25,9 @@ use std::path::{Path, PathBuf};
 /// Runs the command.
 pub(crate) fn run(args: &Load) -> Result<Exit> {
     let plan = read_plan(args)?;
+    if let Some(path) = &args.report {
+        files::check_place("the report", path)?;
+    }
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
@@ -86,11 +89,8 @@ pub(crate) fn read_plan_of(
     let Some(target) = target else {
         return Ok(Plan::assemble(&settings(None))?);
     };
-    let file = Path::new(target);
-    let named_plan = file.extension().is_some_and(|extension| extension == "toml");
-    if named_plan || (!target.contains("://") && file.is_file()) {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| UsageError(format!("read the plan {target}: {error}")))?;
+    if files::is_plan(target) {
+        let text = files::plan(target)?;
         // A plan that is whole only with the flags says nothing of its own trace.
         let plan = Plan::parse(&text, target).ok();
         return Ok(Plan::parse_with(&text, target, &settings(plan.as_ref()))?);

@@ -3,6 +3,7 @@
 use crate::args::Report;
 use crate::commands::simulate;
 use crate::exit::Exit;
+use crate::found;
 use crate::terminal::print;
 use anyhow::{Context, Result};
 use plimsoll_elastic::course::FILE;
@@ -12,7 +13,14 @@ use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
-    if let [folder] = &args.runs[..]
+    let mut folders = Vec::new();
+    for named in &args.runs {
+        folders.extend(found::all(named)?);
+    }
+    if args.runs.is_empty() {
+        folders.push(found::one(None)?);
+    }
+    if let [folder] = &folders[..]
         && folder.join(FILE).is_file()
     {
         let path = args.output.clone().unwrap_or_else(|| folder.join("report.html"));
@@ -20,8 +28,8 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
         print(&format!("{}\n", path.display()))?;
         return Ok(Exit::Held);
     }
-    let runs = args.runs.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>()?;
-    let beside = || args.runs[0].join("artifacts").join("report.html");
+    let runs = folders.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let beside = || folders[0].join("artifacts").join("report.html");
     let path = args.output.clone().unwrap_or_else(beside);
     write(&runs, &path, args.title.clone())?;
     print(&format!("{}\n", path.display()))?;

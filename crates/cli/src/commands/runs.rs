@@ -2,6 +2,7 @@
 
 use crate::args::RunsCommand;
 use crate::exit::Exit;
+use crate::found;
 use crate::terminal::paint::Paint;
 use crate::terminal::table::{render, us};
 use crate::terminal::{print, say};
@@ -16,7 +17,7 @@ use std::path::Path;
 pub(crate) fn run(command: &RunsCommand) -> Result<Exit> {
     match command {
         RunsCommand::List { out, json } => show_list(out, *json),
-        RunsCommand::Show { run, json } => show(run, *json),
+        RunsCommand::Show { run, json } => show(&found::one(run.as_deref())?, *json),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::TraceCommand;
 use crate::exit::Exit;
+use crate::files::check_place;
 use crate::terminal::error::{FlagError, read};
 use crate::terminal::{print, say};
 use anyhow::{Context, Result};
@@ -25,20 +26,19 @@ pub(crate) fn run(command: &TraceCommand) -> Result<Exit> {
                     text.parse::<Format>().map_err(|error| FlagError::new("--format", text, error))
                 })
                 .transpose()?;
+            for (what, path) in [("the trace", output), ("the list", urls)] {
+                path.iter().try_for_each(|path| check_place(what, path))?;
+            }
             let max_urls = usize::try_from(max).unwrap_or(usize::MAX);
             let imported = import(log, &ImportOptions { format, max_urls })?;
             let remarks = remarks(&imported, urls.is_some());
             from_log(&imported, output.as_ref(), urls.as_ref(), *json, &remarks)
         }
         TraceCommand::Info { trace, counts_per, columns, json } => {
-            let interval = counts_per
-                .as_ref()
-                .map(|text| read("--counts-per", text, duration))
-                .transpose()?;
-            let columns = columns
-                .as_ref()
-                .map(|text| read("--columns", text, check_columns))
-                .transpose()?;
+            let interval =
+                counts_per.as_ref().map(|text| read("--counts-per", text, duration)).transpose()?;
+            let columns =
+                columns.as_ref().map(|text| read("--columns", text, check_columns)).transpose()?;
             info(&Trace::read_as(trace, interval, columns.as_deref())?, *json)
         }
     }

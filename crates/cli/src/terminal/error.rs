@@ -105,11 +105,21 @@ fn sentence(error: &anyhow::Error) -> (String, Option<String>) {
 
 fn hint_for(error: &anyhow::Error) -> Option<String> {
     let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>())?;
+    // Only what a run writes goes where --out says; what is read, or written by another option,
+    // is somewhere else.
+    let is_run = error.is::<plimsoll_runs::RunError>()
+        || matches!(
+            error.downcast_ref(),
+            Some(ExperimentError::Runs(_) | ExperimentError::Artifact { .. })
+        );
     Some(
         match io.kind() {
             std::io::ErrorKind::ConnectionRefused => "is the server running, and on this port?",
-            std::io::ErrorKind::StorageFull => "free some space, or choose another folder by --out",
-            std::io::ErrorKind::PermissionDenied => "choose another folder by --out",
+            std::io::ErrorKind::StorageFull if is_run => {
+                "free some space, or choose another folder by --out"
+            }
+            std::io::ErrorKind::StorageFull => "free some space",
+            std::io::ErrorKind::PermissionDenied if is_run => "choose another folder by --out",
             _ => return None,
         }
         .to_owned(),
@@ -176,6 +186,18 @@ fn code(error: &anyhow::Error) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hints_fit_what_failed() {
+        let denied = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let path = || std::path::PathBuf::from("day.csv");
+        let read = plimsoll_workload::trace::TraceError::Open { path: path(), source: denied() };
+        assert_eq!(hint_for(&read.into()), None);
+        let file = ExperimentError::File { path: path(), source: denied() };
+        assert_eq!(hint_for(&file.into()), None);
+        let artifact = ExperimentError::Artifact { path: path(), source: denied() };
+        assert!(hint_for(&artifact.into()).is_some_and(|hint| hint.contains("--out")));
+    }
 
     #[test]
     fn only_deeds_fail() {

@@ -4,7 +4,7 @@
 use super::Place;
 use crate::error::ExperimentError;
 use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
-use plimsoll_units::{show_count, show_size};
+use plimsoll_units::show_count;
 use plimsoll_workload::access_log::{Replay, ReplayOptions};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{
@@ -132,7 +132,7 @@ fn read_log(
     Ok(Asked { requests, sequence: Some(sequence.into()), times: Some(times.into()) })
 }
 
-/// The longest body that is read from a file.
+/// The longest body that is read from a file, in bytes.
 const MAX_BODY_BYTES: u64 = 256 << 20;
 
 fn read_body(body: &Body, notes: &mut Vec<String>) -> Result<Option<Template>, ExperimentError> {
@@ -153,8 +153,7 @@ fn read_body(body: &Body, notes: &mut Vec<String>) -> Result<Option<Template>, E
             let mut bytes = Vec::new();
             file.take(MAX_BODY_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
             if bytes.len() as u64 > MAX_BODY_BYTES {
-                let (path, most) = (path.display(), show_size(MAX_BODY_BYTES));
-                let text = format!("send the body {path}: it has more than {most}");
+                let text = format!("send the body {}: it has more than 256 MiB", path.display());
                 return Err(ExperimentError::Conflict(text));
             }
             Ok(Some(Template::literal(bytes)))

@@ -2,7 +2,8 @@
 //! `cost`, `lost<0.1%`, `p99<400ms`.
 
 use plimsoll_elastic::simulated::Outcome;
-use plimsoll_units::{ParseError, duration, nearest, share};
+use plimsoll_stats::slo::share;
+use plimsoll_units::{ParseError, duration, nearest};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -193,7 +194,9 @@ mod tests {
     fn a_wish_is_read_with_places() {
         let wish = Wish::new(Figure::Cost, false, "lost<0.1%,p99<400ms").unwrap();
         assert_eq!(wish.to_string(), "least cost with lost < 0.1%, p99 < 400 ms");
-        for (text, at) in [("lost", 0), ("lost<0.1%,p98<1s", 10), ("lost<0.1%,p99<x", 14)] {
+        for (text, at) in
+            [("lost", 0), ("lost<1", 5), ("lost<0.1%,p98<1s", 10), ("lost<0.1%,p99<x", 14)]
+        {
             assert_eq!(Wish::new(Figure::Cost, false, text).unwrap_err().at, at, "{text}");
         }
         assert!(Wish::new(Figure::Net, true, "").unwrap().keeps(&[1.0]));

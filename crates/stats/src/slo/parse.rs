@@ -220,7 +220,10 @@ fn bound(text: &str, metric: Metric) -> Result<Bound, ParseError> {
 }
 
 /// A share with its unit: a bare `1` may be meant as 1% or as all. None is none either way.
-fn share(text: &str) -> Result<f64, ParseError> {
+///
+/// # Errors
+/// No share, or one above zero without its unit.
+pub fn share(text: &str) -> Result<f64, ParseError> {
     let share = units::share(text)?;
     if text.ends_with('%') || share <= 0.0 {
         return Ok(share);

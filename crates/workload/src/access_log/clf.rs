@@ -63,11 +63,10 @@ fn request(inner: &[u8]) -> Option<(&[u8], &[u8])> {
             continue;
         }
         let (field, after) = (&inner[start..at], &inner[at + 1..]);
-        let is_request = is_request(field);
-        if is_status_next(after, is_request) {
+        if is_status_next(after, field) {
             return Some((field, after));
         }
-        opens = !is_request && after.first() == Some(&b' ');
+        opens = after.first() == Some(&b' ') && !is_request(field);
     }
     None
 }
@@ -79,15 +78,15 @@ fn is_request(field: &[u8]) -> bool {
 }
 
 /// Whether a status comes next: three digits, or `-`, or the 0 with a size behind it that Squid
-/// writes where it sent no answer. After what is no request, a `-` with a field in quotes behind it
-/// is another field.
-fn is_status_next(after: &[u8], is_request: bool) -> bool {
+/// writes where it sent no answer. After a field that is no request, a `-` with a field in quotes
+/// behind it is another field.
+fn is_status_next(after: &[u8], field: &[u8]) -> bool {
     match after {
-        [b' ', b'-', rest @ ..] => is_request || !rest.starts_with(b" \""),
         [b' ', b'0', b' ', b'0'..=b'9' | b'-', ..] => true,
         [b' ', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', rest @ ..] => {
             !matches!(rest.first(), Some(byte) if byte.is_ascii_alphanumeric() || *byte == b'.')
         }
+        [b' ', b'-', rest @ ..] => !rest.starts_with(b" \"") || is_request(field),
         _ => false,
     }
 }

@@ -33,16 +33,16 @@ fn line(line: &[u8]) -> Option<&'static str> {
         return Some("a log of an AWS application load balancer");
     }
     if contains(line, " haproxy[") || is_haproxy(line) {
-        return Some("a log of HAProxy (`option httplog`); `option httpslog` and others too");
+        return Some("a log of HAProxy");
     }
     if has_fraction(line) {
         return Some("the Common Log Format with fractions of a second within its brackets");
     }
     if is_syslog_head(&words) {
         return Some(if brace.is_some() {
-            "a log behind the head of syslog; cut it off: `sed 's/^[^{]*//'`"
+            "a log behind the head of syslog, which `sed 's/^[^{]*//'` cuts off"
         } else {
-            "a log behind the head of syslog; cut the head off"
+            "a log behind the head of syslog"
         });
     }
     if words.len() > 1 && words.iter().all(|word| contains(word, "=")) {
@@ -55,7 +55,9 @@ fn line(line: &[u8]) -> Option<&'static str> {
 fn json(line: &[u8]) -> Option<&'static str> {
     let has = |name: &str| contains(line, name);
     if has("\"log\":") && has("\"stream\":") {
-        return Some("a container's output as Docker keeps it: `jq -rj .log` gives the log itself");
+        return Some(
+            "a container's output as Docker keeps it (`jq -rj .log` gives the log itself)",
+        );
     }
     if has("\"url\":{") || has("\"http\":{") || has("\"url.path\":") {
         return Some("JSON by the Elastic Common Schema, whose members are nested");

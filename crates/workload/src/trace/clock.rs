@@ -15,6 +15,11 @@ use super::Moment;
 use super::moment::date_time;
 
 const SECOND_NS: i128 = 1_000_000_000;
+/// From which number on a time counts from 1970, and is one of the smaller units.
+const LEAST_EPOCH: i128 = 100_000_000;
+const LEAST_MS: i128 = LEAST_EPOCH * 1_000;
+const LEAST_US: i128 = LEAST_MS * 1_000;
+const LEAST_NS: i128 = LEAST_US * 1_000;
 
 /// What times are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +57,11 @@ impl Clock {
         }
         let whole = decimal(text, SECOND_NS)? / SECOND_NS;
         match whole {
-            ..100_000_000 => numbers(SECOND_NS, Told::Assumed),
-            ..100_000_000_000 => numbers(SECOND_NS, Told::BySize("seconds")),
-            ..100_000_000_000_000 => numbers(SECOND_NS / 1_000, Told::BySize("milliseconds")),
-            ..100_000_000_000_000_000 => numbers(1_000, Told::BySize("microseconds")),
-            _ => numbers(1, Told::BySize("nanoseconds")),
+            ..LEAST_EPOCH => numbers(SECOND_NS, Told::Assumed),
+            LEAST_EPOCH..LEAST_MS => numbers(SECOND_NS, Told::BySize("seconds")),
+            LEAST_MS..LEAST_US => numbers(SECOND_NS / 1_000, Told::BySize("milliseconds")),
+            LEAST_US..LEAST_NS => numbers(1_000, Told::BySize("microseconds")),
+            LEAST_NS.. => numbers(1, Told::BySize("nanoseconds")),
         }
     }
 

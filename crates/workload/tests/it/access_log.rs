@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -250,13 +251,9 @@ fn what_a_pipe_says_once_is_replayed_as_from_a_file() {
     let text = generated(Format::Squid, 500) + &clf(1, "POST /a HTTP/1.0");
     let (_, expected) =
         due(&file(&folder, "log", &text), &ReplayOptions::default(), Share { index: 1, of: 3 });
-    let pipe = folder.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
-    assert!(made.success());
-    let writer = std::thread::spawn({
-        let (pipe, text) = (pipe.clone(), text.clone());
-        move || std::fs::write(pipe, text)
-    });
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    let pipe = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
+    let writer = std::thread::spawn(move || writer.write_all(text.as_bytes()));
     let (replay, found) = due(&pipe, &ReplayOptions::default(), Share { index: 1, of: 3 });
     writer.join().expect("a thread").expect("a pipe");
     assert_eq!(replay.lines(), 501);
@@ -268,7 +265,7 @@ fn written(format: Format, second: u32, method: Option<&str>, target: &str) -> S
     let request = method.map_or(target.to_owned(), |method| format!("{method} {target} HTTP/1.1"));
     match format {
         Format::Common | Format::Combined => {
-            let host = if second % 2 == 0 { "\"shop.example\" " } else { "" };
+            let host = if second.is_multiple_of(2) { "\"shop.example\" " } else { "" };
             format!("h - - [01/Jul/2026:00:00:{second:02} +0000] {host}\"{request}\" 200 5\n")
         }
         Format::Squid => {
@@ -336,9 +333,10 @@ proptest! {
         log.write_urls_csv(&mut csv).expect("memory takes everything");
         let read = UrlListReader { base: Some(&base()), commas: false };
         let read = read.text(&String::from_utf8(csv).expect("ASCII"), "list").expect("a sound list");
-        let back: Vec<(String, u64)> = read.urls.iter().map(|url| url.target.clone())
-            .zip(read.weights.expect("weights").into_iter().map(|weight| weight as u64)).collect();
-        let sent: Vec<(String, u64)> = log.urls.iter().map(|(u, n)| (u.to_owned(), n)).collect();
+        let paths = read.urls.iter().map(|url| url.target.clone());
+        let back: Vec<(String, f64)> = paths.zip(read.weights.expect("weights")).collect();
+        let sent: Vec<(String, f64)> =
+            log.urls.iter().map(|(url, count)| (url.to_owned(), count as f64)).collect();
         prop_assert_eq!(back, sent);
         let folder = tempfile::tempdir().expect("a folder");
         let options =

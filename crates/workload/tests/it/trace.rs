@@ -400,6 +400,35 @@ fn other_real_traces_are_read() {
 }
 
 proptest! {
+    /// Every line of a table is its header, a row, blank or a comment: each row is a point with its
+    /// own rate, whatever stands around it and however its fields are separated and quoted.
+    #[test]
+    fn every_row_is_a_point_of_its_own(
+        lines in prop::collection::vec((0..4_u8, 0..1000_u32), 2..40),
+        separator in prop::sample::select(&[",", ";", "\t"][..]),
+        given in any::<bool>(),
+    ) {
+        let mut text = format!("time_s{separator}note{separator}rate\n");
+        let (mut expected, mut second) = (Vec::new(), 0);
+        for (kind, number) in lines {
+            match kind {
+                0 => text.push('\n'),
+                1 => text.push_str("# a comment, with commas\n"),
+                _ => {
+                    let note = if kind == 2 { "plain" } else { "\"a,b;c\td\"" };
+                    text.push_str(&format!("\"{second}\"{separator}{note}{separator}{number}\n"));
+                    expected.push((second * S, f64::from(number)));
+                    second += 1 + u64::from(number % 3);
+                }
+            }
+        }
+        prop_assume!(expected.len() > 1);
+        let columns = given.then_some("time_s,-,rate");
+        let trace = Trace::from_reader_as(text.as_bytes(), "x", None, columns).expect("a trace");
+        prop_assert_eq!(points(&trace), expected);
+        prop_assert!(trace.remarks().is_empty());
+    }
+
     /// Any bytes are a trace or an error, never a panic; plain and packed.
     #[test]
     fn any_bytes_are_read_or_refused(

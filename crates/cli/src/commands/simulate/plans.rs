@@ -29,8 +29,7 @@ impl Case {
 
 /// Reads a plan with settings over it, its policies checked.
 pub(crate) fn read_plan(path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<Plan> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| UsageError(format!("read the plan {path}: {error}")))?;
+    let text = crate::files::plan(path)?;
     Ok(parse(&text, path, flags, set)?)
 }
 
@@ -43,8 +42,7 @@ fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<P
 
 /// The plans that a command line means.
 pub(super) fn cases(path: &str, args: &Simulate) -> Result<Vec<Case>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| UsageError(format!("read the plan {path}: {error}")))?;
+    let text = crate::files::plan(path)?;
     let mut settings = Vec::new();
     for policy in &args.policy {
         settings.extend(policy_settings(policy)?);

@@ -11,7 +11,7 @@ use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::error::FlagError;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_cache::cluster::Life;
@@ -123,8 +123,7 @@ fn replicate_all(
 /// The plan with the flags over it.
 fn read(args: &CacheSimulate) -> Result<CachePlan> {
     let path = args.plan.as_deref().unwrap_or_default();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| UsageError(format!("read the plan {path}: {error}")))?;
+    let text = crate::files::plan(path)?;
     let flags = [
         ("trace.file", args.trace.as_ref().map(|file| file.display().to_string()), "--trace"),
         ("trace.format", args.reading.format.clone(), "--format"),

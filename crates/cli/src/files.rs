@@ -1,0 +1,60 @@
+//! Files that commands read and write: `-` is standard input, what is read has bounds, and a place to
+//! write to is tried before the work begins.
+
+use crate::terminal::error::UsageError;
+use anyhow::Result;
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Standard input, as a file.
+const STDIN: &str = "/dev/stdin";
+
+/// The longest plan, in bytes.
+const MAX_PLAN_BYTES: u64 = 16 << 20;
+
+/// The path of a file that is read: `-` is standard input. For clap.
+#[expect(clippy::unnecessary_wraps, reason = "the type that clap asks for")]
+pub(crate) fn input(text: &str) -> Result<PathBuf, Infallible> {
+    Ok(PathBuf::from(if text == "-" { STDIN } else { text }))
+}
+
+/// Whether a target is a plan rather than a URL.
+pub(crate) fn is_plan(target: &str) -> bool {
+    let file = Path::new(target);
+    let named_plan = file.extension().is_some_and(|extension| extension == "toml");
+    target == "-" || named_plan || !target.contains("://") && file.is_file()
+}
+
+/// The text of a plan.
+pub(crate) fn plan(path: &str) -> Result<String, UsageError> {
+    let failed = |why: String| UsageError(format!("read the plan {path}: {why}"));
+    let file = if path == "-" { STDIN } else { path };
+    let file = File::open(file).map_err(|error| failed(error.to_string()))?;
+    let mut text = String::new();
+    let read = file.take(MAX_PLAN_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| failed(error.to_string()))?;
+    if text.len() as u64 > MAX_PLAN_BYTES {
+        return Err(failed("it has more than 16 MiB".to_owned()));
+    }
+    Ok(text)
+}
+
+/// Tries whether a file can be written at a place, before the work whose result it is; `what` is
+/// it. Nothing is left there, and a file that is there stays as it is.
+pub(crate) fn check_place(what: &str, path: &Path) -> Result<(), UsageError> {
+    let failed = |why: String| {
+        let path = path.display();
+        UsageError(format!("write {what} to {path}: {why}; choose another place"))
+    };
+    if path.is_dir() {
+        return Err(failed("it is a folder".to_owned()));
+    }
+    if path.exists() {
+        let opened = File::options().append(true).open(path);
+        return opened.map(drop).map_err(|error| failed(error.to_string()));
+    }
+    let made = File::create_new(path).and_then(|_| std::fs::remove_file(path));
+    made.map_err(|error| failed(error.to_string()))
+}

@@ -1,0 +1,116 @@
+//! Which runs are meant: by their folder, by the folder that holds them, by a group of replications,
+//! by an id or a name, or by none for the last one.
+
+use crate::terminal::error::UsageError;
+use anyhow::Result;
+use plimsoll_elastic::course::FILE as SIMULATED;
+use plimsoll_runs::index::list;
+use std::path::{Path, PathBuf};
+
+/// The folder for runs, where no other is named.
+const RUNS: &str = "runs";
+
+/// The file that makes a folder a run.
+const RUN: &str = "run.sqlite";
+
+/// The run that is meant: of several the last, and without a name the last one of all. A path where
+/// no run is stays what it is: opening it tells what it lacks.
+pub(crate) fn one(named: Option<&Path>) -> Result<PathBuf> {
+    let path = named.unwrap_or(Path::new(RUNS));
+    if named.is_none() && !path.is_dir() {
+        let text =
+            format!("find the last run: there is no folder {RUNS} here; name a run's folder");
+        return Err(UsageError(text).into());
+    }
+    match (all(path), named) {
+        (Ok(mut runs), _) => runs.pop().ok_or_else(|| not_found(path)),
+        (Err(_), Some(path)) => Ok(path.to_owned()),
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// All the runs that are meant, in their order.
+pub(crate) fn all(path: &Path) -> Result<Vec<PathBuf>> {
+    if is_run(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = if path.is_dir() { within(path)? } else { group(path) };
+    if found.is_empty() && !path.is_dir() {
+        found = called(path)?;
+    }
+    // A folder that is no run and holds none is named for what it lacks when it is opened.
+    if found.is_empty() && path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if found.is_empty() { Err(not_found(path)) } else { Ok(found) }
+}
+
+fn not_found(path: &Path) -> anyhow::Error {
+    let path = path.display();
+    UsageError(format!(
+        "find the run or group {path}: no folder, and no run of that name in {RUNS}"
+    ))
+    .into()
+}
+
+fn is_run(path: &Path) -> bool {
+    path.join(RUN).is_file() || path.join(SIMULATED).is_file()
+}
+
+/// The runs in a folder, the oldest first: their names begin with the time.
+fn within(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut runs = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if is_run(&path) {
+            runs.push(path);
+        }
+    }
+    runs.sort_by_cached_key(|path| place_in_group(path));
+    Ok(runs)
+}
+
+/// A run's name, its number in the group apart: the tenth comes after the ninth.
+fn place_in_group(path: &Path) -> (String, u32) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let split = name.rsplit_once('-').and_then(|(group, n)| Some((group, n.parse::<u32>().ok()?)));
+    // The last part of an id is four letters, which may be digits: a number in a group is shorter.
+    match split {
+        Some((group, number)) if name.len() - group.len() < 5 => (group.to_owned(), number),
+        _ => (name, 0),
+    }
+}
+
+/// The runs `PATH-1`, `PATH-2`, … of a group.
+fn group(path: &Path) -> Vec<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten()
+    {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let number = file.strip_prefix(&name).and_then(|rest| rest.strip_prefix('-'));
+        if let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) {
+            found.push((number, entry.path()));
+        }
+    }
+    found.sort_unstable();
+    found.into_iter().map(|(_, path)| path).filter(|path| is_run(path)).collect()
+}
+
+/// The runs with an id, of a group, or of a name, in the folder for runs.
+fn called(name: &Path) -> Result<Vec<PathBuf>> {
+    let root = Path::new(RUNS);
+    let Some(name) = name.to_str().filter(|name| !name.contains('/')) else {
+        return Ok(Vec::new());
+    };
+    if is_run(&root.join(name)) {
+        return Ok(vec![root.join(name)]);
+    }
+    let group = group(&root.join(name));
+    if !group.is_empty() {
+        return Ok(group);
+    }
+    let listing = list(root)?;
+    Ok(listing.runs.iter().filter(|run| run.name == name).map(|run| root.join(&run.id)).collect())
+}
