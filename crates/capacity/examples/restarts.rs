@@ -28,7 +28,13 @@ fn search((workers, bound_ms): (u32, u64), speed: f64, seed: u64) -> SeriesRun {
     model.cores = NonZeroU32::new(workers).unwrap();
     model.speed = speed;
     let slo = (0.9, bound_ms * 1_000_000);
-    let settings = Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+    let settings = Settings {
+        slo,
+        start_per_s: 1.0,
+        precision: 0.05,
+        most_errors: None,
+        max_rate_per_s: None,
+    };
     let mut world = Simulated::new(model, slo.1, seed);
     let outcome =
         conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {}).unwrap();

@@ -7,7 +7,10 @@
 //!    below the curve's load line as that is unsure: the escalation with overdose control of
 //!    clinical trials (J. Babb, A. Rogatko, S. Zacks, *Cancer phase I clinical trials*, Statistics
 //!    in Medicine 17, 1998), where a dose is the highest one that harms with a small probability.
-//! 4. *Check.* When the line is known as precisely as asked: windows just below and above it.
+//! 4. *Hold.* When the line is known as precisely as asked, what was found is held
+//!    ([`crate::hold`]). Where that breaks, and where anything else contradicts the curve, the search
+//!    goes on without one ([`holding`]).
+//! 5. *Check.* A window just above it.
 //!
 //! Whenever a window was cut, the server is let recover before anything else is measured. What was
 //! too much because something was disturbed is found out, and forgotten.
@@ -16,16 +19,22 @@ mod bootstrap;
 mod doubt;
 pub mod evidence;
 pub mod fit;
+mod holding;
 mod jackknife;
 pub(crate) mod least_squares;
+mod local;
 mod moments;
 mod next_window;
+mod residuals;
 
+use crate::goal::Goal;
+use crate::hold::Hold;
 use crate::search::{Check, Found, Search, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
 use bootstrap::Replicates;
 use evidence::Evidence;
 use fit::Fit;
+use holding::WithoutCurve;
 use jackknife::Jackknife;
 
 /// How the search goes.
@@ -33,6 +42,8 @@ use jackknife::Jackknife;
 pub struct Settings {
     /// The SLO: a quantile of the response time, and its bound in nanoseconds.
     pub slo: (f64, u64),
+    /// The greatest share of requests that may fail; `None`: as many as may be slow.
+    pub most_errors: Option<f64>,
     /// The first rate, per second.
     pub start_per_s: f64,
     /// Half the width of the 95% interval, as a share of the estimate, at which it ends.
@@ -71,6 +82,9 @@ const FEW: f64 = 2.0;
 const LONGEST_RAMP: f64 = 4.0;
 /// Rates below this are not tried, per second.
 const LEAST_RATE: f64 = 0.05;
+/// Windows of the search are from so many to so many times as long as they might be.
+const VARIED: (f64, f64) = (0.85, 1.15);
+const GOLDEN: f64 = 0.618_033_988_749_895;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum State {
@@ -81,8 +95,12 @@ enum State {
     Down {
         rate: f64,
     },
-    /// The ramp came to the highest rate allowed, which is looked at for longer.
-    AtMost,
+    /// What was found is held; or the highest rate allowed, at which the ramp ended.
+    Hold {
+        rate: f64,
+        seconds: f64,
+        is_most: bool,
+    },
     Recover {
         tries: u32,
     },
@@ -91,7 +109,6 @@ enum State {
     Again {
         rate: f64,
     },
-    CheckBelow,
     CheckAbove {
         rate: f64,
     },
@@ -133,6 +150,14 @@ pub struct Adaptive {
     calibrated_s: f64,
     /// Whether a window at low load was offered.
     was_low: bool,
+    /// The holds so far; how the search goes where it has no curve.
+    holds: Vec<Hold>,
+    without_curve: Option<WithoutCurve>,
+    /// Windows that were forgotten, and after how many seconds of load they were first.
+    set_aside: Vec<Window>,
+    set_aside_s: f64,
+    /// After how many seconds windows far below the line were looked at.
+    looked_s: f64,
 }
 
 impl Adaptive {
@@ -162,6 +187,11 @@ impl Adaptive {
             jackknife: Jackknife::default(),
             calibrated_s: 0.0,
             was_low: false,
+            holds: Vec::new(),
+            without_curve: None,
+            set_aside: Vec::new(),
+            set_aside_s: f64::INFINITY,
+            looked_s: 0.0,
         }
     }
 
@@ -169,6 +199,10 @@ impl Adaptive {
     #[must_use]
     pub fn fit(&self) -> Option<&Fit> {
         self.fit.as_ref()
+    }
+
+    fn goal(&self) -> Goal {
+        Goal { slo: self.settings.slo, most_errors: self.settings.most_errors }
     }
 
     fn share(&self) -> f64 {
@@ -185,6 +219,9 @@ impl Adaptive {
     }
 
     fn refit(&mut self) {
+        if self.refit_without_curve() {
+            return;
+        }
         let evidence = Evidence::of(&self.windows);
         let slo = (self.settings.slo.0, self.bound_s());
         let fit = evidence.fit(slo, self.too_much, self.fit.as_ref());
@@ -239,9 +276,13 @@ impl Adaptive {
 
     pub(crate) fn offer(&self) -> Step {
         let unit = self.unit_s();
-        let offer = |rate: f64, seconds: f64, settle_s: f64, phase| {
-            let (may_cut, fresh) = (true, false);
-            Step::Offer(Offer { rate_per_s: rate, seconds, settle_s, phase, may_cut, fresh })
+        let is_down = matches!(self.state, State::Down { .. });
+        let offer = |rate_per_s: f64, seconds: f64, settle_s: f64, phase| {
+            // Without a curve nothing is cut, nor is a hold: to end early is to choose. What a
+            // first rate that was too much left behind is answered before a lower one is looked at.
+            let may_cut = self.without_curve.is_none() && phase != Phase::Hold;
+            let fresh = is_down;
+            Step::Offer(Offer { rate_per_s, seconds, settle_s, phase, may_cut, fresh })
         };
         match self.state {
             State::Ramp { rate } | State::Down { rate } => {
@@ -253,25 +294,39 @@ impl Adaptive {
                 offer((0.05 * self.line()).max(LEAST_RATE), 0.5 * unit, 0.0, Phase::Recover)
             }
             State::Search => {
-                let (rate, seconds) = self.low_window().unwrap_or_else(|| self.next_window());
+                let (rate, seconds) = self.next();
+                let seconds = self.varied(seconds);
                 offer(rate, seconds, self.settle(rate, seconds), Phase::Search)
             }
-            State::CheckBelow => {
-                let rate = (self.line() * (1.0 - self.settings.precision)).min(self.most());
-                offer(rate, 6.0 * unit, self.settle(rate, 6.0 * unit), Phase::Check)
-            }
+            State::Hold { rate, seconds, .. } => offer(rate, seconds, 0.0, Phase::Hold),
             State::Again { rate } => offer(rate, unit, 0.25 * unit, Phase::Search),
             State::CheckAbove { rate } => {
-                let seconds = self.units_above(rate) * unit;
+                let seconds = self.varied(self.units_above(rate) * unit);
                 offer(rate, seconds, 0.25 * unit, Phase::Check)
             }
-            State::AtMost => offer(self.most(), 6.0 * unit, unit, Phase::Check),
             State::Done => Step::Done(self.found()),
         }
     }
 
+    fn next(&self) -> (f64, f64) {
+        match &self.without_curve {
+            Some(without) => self.next_without_curve(without),
+            None => self.low_window().unwrap_or_else(|| self.next_window()),
+        }
+    }
+
+    /// A window's length, varied: what is periodic in the server must not keep step with the
+    /// windows. Their lengths, and so their starts, follow the multiples of the golden ratio.
+    fn varied(&self, seconds: f64) -> f64 {
+        let turn = (self.windows.len() as f64 * GOLDEN).fract();
+        seconds * (VARIED.0 + (VARIED.1 - VARIED.0) * turn)
+    }
+
     /// The load line as far as it is known: never above what was clearly too much.
     fn line(&self) -> f64 {
+        if let Some(line) = self.without_curve.as_ref().and_then(|without| without.line) {
+            return line.line_per_s;
+        }
         let fitted = self.fit.as_ref().map_or(f64::INFINITY, |fit| fit.line_per_s);
         let line = fitted.min(self.too_much);
         if line.is_finite() { line } else { self.kept.unwrap_or(self.settings.start_per_s) }
@@ -289,8 +344,7 @@ impl Adaptive {
 
     fn judge(&mut self, window: &Window) {
         self.seconds += window.seconds;
-        let share = window.beyond_share().unwrap_or(0.0);
-        let beyond = share > self.share();
+        let beyond = self.goal().is_beyond(window);
         self.verdict = match (window.was_cut, beyond) {
             (true, _) => Verdict::Cut,
             (_, true) => Verdict::Beyond,
@@ -322,30 +376,27 @@ impl Adaptive {
             State::Down { rate } if !beyond && window.counted() > 0 => State::Ramp { rate },
             State::Down { rate } if rate / 4.0 >= LEAST_RATE => State::Down { rate: rate / 4.0 },
             State::Down { .. } => State::Done,
-            State::AtMost if beyond => {
-                self.refit();
-                if clearly { State::Recover { tries: 0 } } else { State::Search }
-            }
-            State::AtMost => {
-                self.reached_most = true;
-                self.check.0 = Some(Check::Held);
-                State::Done
-            }
+            State::Hold { rate, seconds, is_most: true } => self.held_most(rate, seconds, window),
+            State::Hold { rate, seconds, .. } => self.held(rate, seconds, window),
             State::Recover { tries } => self.recovering(window, tries),
             State::Search => {
                 self.was_low = true;
                 self.refit();
+                if self.without_curve.is_some() {
+                    self.state = self.searched_without_curve(clearly);
+                    return;
+                }
                 self.blind += u32::from(self.fit.is_none());
                 self.calibrate();
+                if self.is_far_off() {
+                    self.leave_curve();
+                    self.state = State::Search;
+                    return;
+                }
                 self.count_stalled();
                 if clearly { State::Recover { tries: 0 } } else { self.search_on() }
             }
             State::Again { rate } => self.tried_again(rate, window, clearly),
-            State::CheckBelow => {
-                self.refit();
-                self.check.0 = Some(if beyond { Check::Broken } else { Check::Held });
-                self.doubt().unwrap_or_else(|| self.check_above(self.above()))
-            }
             State::CheckAbove { rate } => self.checked_above(rate, window, beyond),
             State::Done => State::Done,
         };
@@ -371,7 +422,7 @@ impl Adaptive {
                 self.refit();
                 State::Search
             }
-            Some(most) if rate >= most => State::AtMost,
+            Some(most) if rate >= most => self.hold_most(most),
             Some(most) => State::Ramp { rate: next.min(most) },
             None => State::Ramp { rate: next },
         }
@@ -399,42 +450,9 @@ impl Adaptive {
         let precise = self.fit.as_ref().is_some_and(|fit| fit.half_width() <= self.wanted());
         match () {
             () if self.blind >= MOST_BLIND => State::Done,
-            () if precise || self.seconds >= MOST_SECONDS => State::CheckBelow,
+            () if precise || self.seconds >= MOST_SECONDS => self.begin_hold(),
             () => State::Search,
         }
-    }
-
-    fn found(&self) -> Found {
-        let mut found = Found { lower_bound_per_s: self.kept, ..Found::default() };
-        if self.reached_most {
-            found.estimate_per_s = self.settings.max_rate_per_s;
-            found.lower_bound_per_s = self.settings.max_rate_per_s;
-            found.is_bound = true;
-            found.check = self.check;
-            found.notes.push(
-                "the SLO held at the highest rate allowed: the capacity is at least that"
-                    .to_owned(),
-            );
-            return found;
-        }
-        let Some(fit) = &self.fit else { return found };
-        found.estimate_per_s = Some(fit.line_per_s);
-        found.ci95 = Some(fit.ci95());
-        found.knee_per_s = Some(fit.curve.knee());
-        found.saturation_per_s = Some(fit.curve.saturation);
-        found.model = fit.model();
-        found.check = self.check;
-        if self.forgotten > 0 {
-            let text = "the server, or this machine, was disturbed for a while: what it could not";
-            found.notes.push(format!("{text} do then is left out"));
-        }
-        if fit.half_width() > self.settings.precision {
-            found.notes.push(format!(
-                "the interval is {:.1}% to each side, wider than asked for",
-                100.0 * fit.half_width()
-            ));
-        }
-        found
     }
 }
 

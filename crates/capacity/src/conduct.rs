@@ -3,7 +3,8 @@
 
 use crate::guard::{Guard, Ruling};
 use crate::search::{Found, Search, Step};
-use crate::window::{Offer, Verdict, Window};
+use crate::verdict;
+use crate::window::{Offer, SLICE_S, Verdict, Window};
 
 /// What can offer windows: a simulation, or the load engine.
 pub trait World {
@@ -32,8 +33,11 @@ pub trait World {
 /// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// With an estimate.
+    /// With an estimate that held.
     Found,
+    /// With no more than a rate that held and one that broke: an estimate would contradict what
+    /// was seen.
+    Bracketed,
     /// The SLO does not hold at any rate.
     SloUnreachable,
     /// The generator was the limit.
@@ -52,6 +56,7 @@ impl Ended {
     pub fn name(self) -> &'static str {
         match self {
             Self::Found => "found",
+            Self::Bracketed => "bracketed",
             Self::SloUnreachable => "slo_unreachable",
             Self::GeneratorLimited => "generator_limited",
             Self::UnstableNetwork => "unstable_network",
@@ -133,15 +138,18 @@ pub fn conduct<W: World>(
     let mut step = search.next(None);
     let ended = loop {
         let offer = match &step {
-            Step::Done(found) if found.estimate_per_s.is_some() => break Ended::Found,
-            Step::Done(_) => break Ended::SloUnreachable,
-            Step::Offer(offer) => *offer,
+            Step::Done(found) => break verdict::ending(found),
+            Step::Offer(offer) => conductor.within(*offer, limits),
         };
         let window = world.window(&offer)?;
         if world.is_stopped() {
             break Ended::Budget;
         }
         let (verdict, ended) = match conductor.rule(&window) {
+            // What was ended before anything could be counted says nothing.
+            Ok(true) if window.counted() == 0 && conductor.is_last(&offer, limits) => {
+                (Verdict::Discarded, Some(Ended::Budget))
+            }
             Ok(true) => {
                 step = search.next(Some(&window));
                 (search.verdict(), None)
@@ -160,10 +168,11 @@ pub fn conduct<W: World>(
             break Ended::Budget;
         }
     };
-    let found = match step {
+    let mut found = match step {
         Step::Done(found) => found,
         Step::Offer(_) => search.so_far(),
     };
+    verdict::settle(&mut found, ended);
     let Conductor { guard, mut windows, .. } = conductor;
     for (judged, (succeeded, failed)) in windows.iter_mut().zip(world.settle()?) {
         (judged.window.succeeded, judged.window.failed) = (succeeded, failed);
@@ -201,8 +210,24 @@ impl Conductor {
         }
     }
 
+    /// Load time so far, seconds.
+    fn seconds(&self) -> f64 {
+        self.windows.iter().map(|judged| judged.window.seconds).sum()
+    }
+
+    /// An offer that ends when the search's time does.
+    fn within(&self, offer: Offer, limits: Limits) -> Offer {
+        let left = (limits.seconds - self.seconds()).max(SLICE_S);
+        Offer { seconds: offer.seconds.min(left), ..offer }
+    }
+
+    /// Whether the search's time is over with an offer.
+    fn is_last(&self, offer: &Offer, limits: Limits) -> bool {
+        self.seconds() + offer.seconds >= limits.seconds
+    }
+
     fn is_over(&self, limits: Limits) -> bool {
-        let seconds: f64 = self.windows.iter().map(|judged| judged.window.seconds).sum();
+        let seconds = self.seconds();
         let too_much = |judged: &&Judged| {
             matches!(judged.verdict, Verdict::Beyond | Verdict::Cut | Verdict::Refused)
         };

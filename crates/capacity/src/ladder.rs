@@ -6,7 +6,8 @@
 //! first window that is refused (it halves), and a last accepted rate that does not keep the SLO
 //! when it is looked at again (it is the estimate then, marked as a bound).
 
-use crate::search::{Found, Search, Step};
+use crate::hold::Hold;
+use crate::search::{Check, Found, Search, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
 use plimsoll_stats::slo::Comparison;
 
@@ -199,6 +200,7 @@ impl Search for Ladder {
         Found {
             estimate_per_s: kept,
             lower_bound_per_s: kept,
+            held_per_s: kept,
             is_bound: true,
             notes,
             ..Found::default()
@@ -209,6 +211,10 @@ impl Search for Ladder {
 impl Ladder {
     /// The estimate: the rate before the one that broke the SLO. `last` is the state in which the
     /// last window was judged.
+    ///
+    /// The published method holds nothing afterwards. But its last window that kept the SLO is what
+    /// a hold is: at the estimate itself, of a length that was fixed beforehand, on a server without
+    /// work, and never cut.
     fn found(&self, last: State) -> Found {
         let mut found = Found { notes: self.notes.clone(), ..Found::default() };
         let State::Tune { rate, kept, accepted, .. } = last else { return found };
@@ -219,10 +225,15 @@ impl Ladder {
             found.notes.push("the search ended at the highest rate allowed".to_owned());
             found.estimate_per_s = Some(rate);
             found.lower_bound_per_s = Some(rate);
+            found.held_per_s = Some(rate);
+            found.holds.push(Hold { rate_per_s: rate, check: Check::Held });
             found.is_bound = true;
             return found;
         }
         found.lower_bound_per_s = kept;
+        (found.held_per_s, found.broken_per_s) = (kept, Some(rate));
+        let held = kept.map(|rate_per_s| Hold { rate_per_s, check: Check::Held });
+        found.holds.extend(held);
         found.is_bound = kept.is_none();
         // The ramp accepted the rate; fine tuning, which looked at it again, did not.
         found.estimate_per_s = kept.or(Some(rate));

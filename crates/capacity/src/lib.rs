@@ -4,12 +4,15 @@
 //! next one. Two worlds offer those: [`simulated`], and live sessions of the load engine.
 
 pub mod adaptive;
+pub mod bracket;
 pub mod calibrate;
 pub mod compared;
 pub mod conduct;
 pub mod cost;
 pub mod curve;
+pub mod goal;
 pub mod guard;
+pub mod hold;
 pub mod infer;
 pub mod ladder;
 mod lateness;
@@ -23,4 +26,5 @@ pub mod several;
 pub mod simulated;
 pub mod sustain;
 pub mod trips;
+pub mod verdict;
 pub mod window;

@@ -178,7 +178,7 @@ impl<'a> Live<'a> {
         let length_ns = whole_slices(offer.seconds);
         let start = self.begin(offer.rate_per_s, length_ns + MARGIN_NS)?;
         self.windows.push(Counted { start_ns: start, end_ns: u64::MAX, succeeded: 0, failed: 0 });
-        self.overload.begin();
+        self.overload.begin(offer.fresh);
         let mut seen = Seen::new(offer, (self.now_ns, start), length_ns, self.slo);
         while self.now_ns < seen.end_ns {
             let Some(taken) = self.slice()? else {
@@ -263,6 +263,21 @@ fn is_targets(kind: ErrorKind) -> bool {
     !matches!(kind, ErrorKind::Cut | ErrorKind::Dns | ErrorKind::InFlightAtEnd | ErrorKind::Local)
 }
 
+/// A request that has ended.
+struct Done {
+    due_ns: u64,
+    /// From when it was due to its end.
+    took_ns: u64,
+    error: Option<ErrorKind>,
+}
+
+impl Done {
+    /// Its response time; `None` where it has no answer.
+    fn response_ns(&self) -> Option<u64> {
+        self.error.is_none().then_some(self.took_ns)
+    }
+}
+
 /// A window that is being observed.
 struct Seen {
     window: Window,
@@ -273,8 +288,8 @@ struct Seen {
     counted_from_ns: u64,
     bound_ns: u64,
     quantile: f64,
-    /// Those that have ended: due, and the response time of those that were answered.
-    ended: Vec<(u64, Option<u64>)>,
+    /// Those that have ended.
+    ended: Vec<Done>,
     /// Those of them for which there was no connection.
     unconnected: u64,
     /// Round trips of its slices: their start, and nanoseconds.
@@ -328,8 +343,8 @@ impl Seen {
                 self.window.due = self.window.due.saturating_sub(1);
                 continue;
             }
-            let response = sample.done_ns.saturating_sub(sample.due_ns);
-            self.ended.push((sample.due_ns, sample.error.is_none().then_some(response)));
+            let took_ns = sample.done_ns.saturating_sub(sample.due_ns);
+            self.ended.push(Done { due_ns: sample.due_ns, took_ns, error: sample.error });
             self.unconnected += u64::from(sample.error == Some(ErrorKind::Connect));
         }
         if interval.start_ns + interval.len_ns <= self.start_ns {
@@ -357,7 +372,8 @@ impl Seen {
         let (from, bound) = (self.counted_from_ns, self.bound_ns);
         let counted = |due: u64| from <= due && due < until_ns;
         let (mut succeeded, mut failed, mut recent) = (0, 0, 0);
-        for &(due, response) in &self.ended {
+        for done in &self.ended {
+            let (due, response) = (done.due_ns, done.response_ns());
             match response {
                 Some(_) => succeeded += 1,
                 None => failed += 1,
@@ -368,6 +384,9 @@ impl Seen {
                     Some(ns) => self.window.response.times.record(ns),
                     None => self.window.response.unanswered += 1,
                 }
+                let is_targets = done.error.is_some_and(is_targets);
+                self.window.counted_failed += u64::from(is_targets);
+                self.window.refused += u64::from(is_targets && done.took_ns < bound);
                 self.window.beyond += u64::from(response.is_none_or(|ns| ns > bound));
             }
         }
@@ -403,12 +422,9 @@ impl Seen {
             let from = self.start_ns + number * SECOND_NS;
             let within = |at: u64| from <= at && at < from + SECOND_NS;
             // What has no answer ranks last.
-            let mut times: Vec<u64> = self
-                .ended
-                .iter()
-                .filter(|(due, _)| within(*due))
-                .map(|(_, response)| response.unwrap_or(u64::MAX))
-                .collect();
+            let due = || self.ended.iter().filter(|done| within(done.due_ns));
+            let mut times: Vec<u64> =
+                due().map(|done| done.response_ns().unwrap_or(u64::MAX)).collect();
             times.sort_unstable();
             let p50 = times.get(times.len().saturating_sub(1) / 2).copied();
             let trips = self.trips.iter().filter(|(at, ns)| within(*at) && *ns > 0);
@@ -417,6 +433,7 @@ impl Seen {
                 p50_ns: p50.filter(|&ns| ns < u64::MAX),
                 due: times.len() as u64,
                 beyond: times.iter().filter(|&&ns| ns > self.bound_ns).count() as u64,
+                failed: due().filter(|done| done.error.is_some_and(is_targets)).count() as u64,
                 rtt_ns: sum.checked_div(n).unwrap_or(0),
             }
         };

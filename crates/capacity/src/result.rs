@@ -31,8 +31,8 @@ pub struct CapacityResult {
     /// Of a store: `cold` where caches were emptied before the search, `warm` otherwise.
     #[serde(default)]
     pub caches: Option<String>,
-    /// `found`, `slo_unreachable`, `generator_limited`, `unstable_network`, `target_lost` or
-    /// `budget`.
+    /// `found`, `bracketed`, `slo_unreachable`, `generator_limited`, `unstable_network`,
+    /// `target_lost` or `budget`.
     pub ended: String,
     /// The highest rate that keeps the SLO.
     pub estimate_per_s: Option<f64>,
@@ -43,6 +43,12 @@ pub struct CapacityResult {
     pub ci95: Option<(f64, f64)>,
     /// A rate that was seen to keep the SLO.
     pub lower_bound_per_s: Option<f64>,
+    /// The highest rate that held.
+    #[serde(default)]
+    pub held_per_s: Option<f64>,
+    /// The lowest rate above it that broke.
+    #[serde(default)]
+    pub broken_per_s: Option<f64>,
     /// The rate with the greatest ratio of rate to mean response time.
     pub knee_per_s: Option<f64>,
     /// What the target completes at most.
@@ -58,7 +64,7 @@ pub struct CapacityResult {
     pub requests_beyond_slo: u64,
     /// Load time at rates above the estimate; `None` without one.
     pub seconds_above_estimate: Option<f64>,
-    /// The windows just below and above the estimate.
+    /// The hold just below the estimate, and the window just above it.
     pub check: CheckResult,
     /// What became of the estimate while it was held; `None` where that was not asked for.
     #[serde(default)]
@@ -72,7 +78,7 @@ pub struct CapacityResult {
 /// `held` or `broken`; `None` where there was no such window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckResult {
-    /// Just below the estimate.
+    /// The verdict of the last hold, just below the estimate.
     pub below: Option<String>,
     /// Just above it.
     pub above: Option<String>,
@@ -168,6 +174,8 @@ impl CapacityResult {
             bound: found.bound(),
             ci95: found.ci95,
             lower_bound_per_s: found.lower_bound_per_s,
+            held_per_s: found.held_per_s,
+            broken_per_s: found.broken_per_s,
             knee_per_s: found.knee_per_s,
             saturation_per_s: found.saturation_per_s,
             cost: None,

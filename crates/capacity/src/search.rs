@@ -1,11 +1,13 @@
 //! What every method of search is: a state machine that is shown windows and asks for the next one.
 
+use crate::hold::Hold;
 use crate::window::{Offer, Verdict, Window};
 use plimsoll_workload::service_model::ServiceModel;
 use serde::{Deserialize, Serialize};
 
 /// What a search says next.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a search ends but once")]
 pub enum Step {
     /// It wants a window.
     Offer(Offer),
@@ -55,13 +57,21 @@ pub struct Found {
     pub ci95: Option<(f64, f64)>,
     /// A rate that was seen to keep the SLO.
     pub lower_bound_per_s: Option<f64>,
+    /// The highest rate that held, and the lowest above it that broke.
+    pub held_per_s: Option<f64>,
+    /// See there.
+    pub broken_per_s: Option<f64>,
+    /// The holds that were made, in their order.
+    pub holds: Vec<Hold>,
+    /// Whether what the windows show is another load line than the estimate.
+    pub disagrees: bool,
     /// Whether the estimate is no more than a bound: the search could not go beyond it.
     pub is_bound: bool,
     /// The rate at which a little more load begins to cost more latency than it brings throughput.
     pub knee_per_s: Option<f64>,
     /// What the server completes at most.
     pub saturation_per_s: Option<f64>,
-    /// The check below the estimate, and above it.
+    /// The last hold, which is below the estimate, and the check above it.
     pub check: (Option<Check>, Option<Check>),
     /// What became of it while it was held, where that was asked for.
     pub sustained: Option<Box<Sustained>>,

@@ -44,7 +44,13 @@ impl Several {
             notes.push(format!("from {rate}/s {said}"));
             notes.extend(found.notes.iter().map(|note| format!("from {rate}/s: {note}")));
         }
+        let held_per_s = all().filter_map(|(_, found)| found.held_per_s).reduce(f64::max);
+        let broken = all().filter_map(|(_, found)| found.broken_per_s);
+        let broken = broken.filter(|rate| held_per_s.is_none_or(|held| *rate > held));
         Found {
+            held_per_s,
+            broken_per_s: broken.reduce(f64::min),
+            holds: all().flat_map(|(_, found)| found.holds.clone()).collect(),
             estimate_per_s: median(estimates),
             lower_bound_per_s: median(lower),
             is_bound: all().all(|(_, found)| found.is_bound),

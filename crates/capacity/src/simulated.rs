@@ -1,11 +1,15 @@
 //! The simulated world: a queue of known behaviour that answers a search's offers in no time.
 //!
-//! M/G/c, first come first served, Poisson arrivals; load goes on from window to window as it does
+//! M/G/c, first come first served, Poisson arrivals, all of which are served or, by
+//! [`admission`], some refused; load goes on from window to window as it does
 //! in the live world, and what a search is shown is what it would be shown there: nothing of a
 //! request before its answer, or the SLO's bound, has passed.
 
+pub mod admission;
+
 use crate::conduct::World;
 use crate::window::{Offer, SLICE_S, Second, Watch, Window};
+use admission::{Admission, Door};
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::service_model::ServiceModel;
 use std::convert::Infallible;
@@ -29,8 +33,10 @@ pub struct Simulated {
     services: Stream,
     probing: Stream,
     account: Option<Account>,
-    /// When the server stands still, seconds.
+    /// When the server stands still, seconds; and how often again.
     stall_s: Range<f64>,
+    every_s: f64,
+    door: Door,
 }
 
 /// Processor credits: a server that has saved some is as fast as it can, without it is slower.
@@ -83,6 +89,8 @@ impl Simulated {
             probing: Stream::named(seed, "capacity/probes"),
             account: None,
             stall_s: 0.0..0.0,
+            every_s: f64::INFINITY,
+            door: Door::new(Admission::All),
         }
     }
 
@@ -101,6 +109,22 @@ impl Simulated {
         self
     }
 
+    /// The same server, which does nothing at all for so long every so often, as for a garbage
+    /// collection: first from a time since the start on. Seconds.
+    #[must_use]
+    pub fn with_pauses(mut self, first_s: f64, every_s: f64, length_s: f64) -> Self {
+        self.stall_s = first_s..first_s + length_s;
+        self.every_s = every_s;
+        self
+    }
+
+    /// The same server, which refuses some requests at once.
+    #[must_use]
+    pub fn with_admission(mut self, admission: Admission) -> Self {
+        self.door = Door::new(admission);
+        self
+    }
+
     /// Seconds since the start.
     #[must_use]
     pub fn now_s(&self) -> f64 {
@@ -114,6 +138,42 @@ impl Simulated {
         slice.checked_sub(1).and_then(|at| self.completions.get(at)).map_or(0, |&n| u64::from(n))
     }
 
+    /// The stall that is next at a time, or lasts then.
+    fn stall_at(&self, at: f64) -> Range<f64> {
+        if at < self.stall_s.end || self.every_s.is_infinite() {
+            return self.stall_s.clone();
+        }
+        let times = ((at - self.stall_s.end) / self.every_s).floor() + 1.0;
+        self.stall_s.start + times * self.every_s..self.stall_s.end + times * self.every_s
+    }
+
+    /// When work that begins at a time is done: while the server stands still nothing is.
+    fn done(&self, mut begins: f64, mut takes: f64) -> f64 {
+        loop {
+            let stall = self.stall_at(begins);
+            if stall.contains(&begins) {
+                begins = stall.end;
+            } else if begins < stall.start && begins + takes > stall.start {
+                takes -= stall.start - begins;
+                begins = stall.end;
+            } else {
+                return begins + takes;
+            }
+        }
+    }
+
+    /// What becomes of a request that arrives now: its response time, seconds; `None` where it is
+    /// refused at once.
+    #[inline]
+    fn ask(&mut self, at: f64) -> Option<f64> {
+        if !self.door.admits(at) {
+            return None;
+        }
+        let response = self.serve(at);
+        self.door.let_in(at + response);
+        Some(response)
+    }
+
     /// Serves a request that arrives now; its response time, seconds.
     #[inline]
     fn serve(&mut self, at: f64) -> f64 {
@@ -123,18 +183,12 @@ impl Simulated {
                 first = worker;
             }
         }
-        let mut begins = self.free_s[first].max(at);
-        if self.stall_s.contains(&begins) {
-            begins = self.stall_s.end;
-        }
+        let begins = self.free_s[first].max(at);
         let mut takes = self.model.sample(&mut self.services);
         if let Some(account) = &mut self.account {
             takes = account.spend(at, takes, self.free_s.len() as f64);
         }
-        let mut departs = begins + takes;
-        if begins < self.stall_s.start && departs > self.stall_s.start {
-            departs += self.stall_s.end - self.stall_s.start;
-        }
+        let departs = self.done(begins, takes);
         self.free_s[first] = departs;
         #[expect(
             clippy::cast_possible_truncation,
@@ -194,7 +248,7 @@ impl Simulated {
         }
         let start = self.now_s;
         let mut seen = Seen::new(offer, self.bound_s, start);
-        self.watch.begin();
+        self.watch.begin(offer.fresh);
         let gap = 1.0 / offer.rate_per_s;
         // What is left of a gap of mean one is memoryless: a new rate stretches it.
         let mut next = start + self.next_arrival * gap;
@@ -202,8 +256,8 @@ impl Simulated {
             let slice_end = ((self.now_s / SLICE_S).round() + 1.0) * SLICE_S;
             let end = slice_end.min(seen.end_s);
             while next < end {
-                let response = self.serve(next);
-                self.in_system += 1;
+                let response = self.ask(next);
+                self.in_system += u64::from(response.is_some());
                 seen.record(next, response);
                 next += self.gaps.exponential() * gap;
             }
@@ -231,8 +285,8 @@ struct Seen {
     end_s: f64,
     from_s: f64,
     bound_s: f64,
-    /// Due and response time of all requests of the window.
-    requests: Vec<(f64, f64)>,
+    /// Due and response time of all requests of the window; those that were refused have none.
+    requests: Vec<(f64, Option<f64>)>,
 }
 
 impl Seen {
@@ -245,7 +299,7 @@ impl Seen {
     }
 
     #[inline]
-    fn record(&mut self, due: f64, response: f64) {
+    fn record(&mut self, due: f64, response: Option<f64>) {
         self.requests.push((due, response));
     }
 
@@ -253,27 +307,41 @@ impl Seen {
         let mut window = self.window;
         window.seconds = now_s - window.start_s;
         window.due = self.requests.len() as u64;
-        window.succeeded = window.due;
+        window.succeeded = self.requests.iter().filter(|(_, of)| of.is_some()).count() as u64;
+        window.failed = window.due - window.succeeded;
         let until = now_s - self.bound_s;
         window.counted_s = (until - self.from_s).max(0.0);
         let mut second: Vec<f64> = Vec::new();
         let mut number = 0.0;
-        let mut beyond = 0;
-        self.requests.push((f64::INFINITY, 0.0));
+        let (mut beyond, mut failed) = (0, 0);
+        self.requests.push((f64::INFINITY, None));
         for (due, response) in self.requests {
             while due - window.start_s >= number + 1.0 && number < window.seconds {
-                window.each_second.push(summed(&mut second, beyond));
-                (second, beyond) = (Vec::new(), 0);
+                window.each_second.push(summed(&mut second, beyond, failed));
+                (second, beyond, failed) = (Vec::new(), 0, 0);
                 number += 1.0;
             }
             if due.is_infinite() {
                 break;
             }
+            let is_counted = due >= self.from_s && due < until;
+            let Some(response) = response else {
+                // What has no answer ranks last.
+                second.push(f64::INFINITY);
+                (beyond, failed) = (beyond + 1, failed + 1);
+                if is_counted {
+                    window.response.unanswered += 1;
+                    window.beyond += 1;
+                    window.counted_failed += 1;
+                    window.refused += 1;
+                }
+                continue;
+            };
             // What is unanswered now has taken at least so long.
             let known = response.min(now_s - due);
             second.push(known);
             beyond += u64::from(response > self.bound_s);
-            if due >= self.from_s && due < until {
+            if is_counted {
                 window.response.times.record(nanoseconds(known));
                 window.beyond += u64::from(known > self.bound_s);
             }
@@ -287,10 +355,11 @@ fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }
 
-fn summed(times: &mut [f64], beyond: u64) -> Second {
+fn summed(times: &mut [f64], beyond: u64, failed: u64) -> Second {
     times.sort_by(f64::total_cmp);
-    let p50_ns = times.get(times.len().saturating_sub(1) / 2).map(|&s| nanoseconds(s));
-    Second { p50_ns, due: times.len() as u64, beyond, rtt_ns: 0 }
+    let p50 = times.get(times.len().saturating_sub(1) / 2).filter(|s| s.is_finite());
+    let p50_ns = p50.map(|&s| nanoseconds(s));
+    Second { p50_ns, due: times.len() as u64, beyond, failed, rtt_ns: 0 }
 }
 
 impl World for Simulated {
@@ -298,7 +367,7 @@ impl World for Simulated {
 
     fn window(&mut self, offer: &Offer) -> Result<Window, Infallible> {
         let window = self.offer(offer);
-        self.succeeded.push((window.succeeded, 0));
+        self.succeeded.push((window.succeeded, window.failed));
         Ok(window)
     }
 

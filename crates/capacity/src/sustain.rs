@@ -9,7 +9,10 @@
 //! 4. Hold what was found then; what has been held to the end is the sustained capacity.
 
 use crate::adaptive::{Adaptive, Settings};
-use crate::search::{Found, Search, Step, Sustained};
+use crate::conduct::Ended;
+use crate::hold::Hold;
+use crate::search::{Check, Found, Search, Step, Sustained};
+use crate::verdict;
 use crate::window::{Offer, Phase, Saturated, Verdict, Window};
 
 /// So many windows in a row beyond the SLO break a hold.
@@ -114,6 +117,12 @@ impl Sustain {
     /// What a search has found is held, where it has found something.
     fn begin_hold(&mut self, mut found: Found) {
         self.beyond.clear();
+        if verdict::ending(&found) != Ended::Found {
+            // What was not found is not held.
+            self.found = found;
+            self.state = State::Done;
+            return;
+        }
         let below = 1.0 - self.settings.precision;
         let is_held = found.is_bound && self.sustained.falls > 0;
         if self.sustained.falls > 0 {
@@ -167,6 +176,8 @@ impl Sustain {
                 set_estimate(&mut self.found, most);
             }
             self.sustained.sustained_per_s = self.found.estimate_per_s;
+            self.found.held_per_s = Some(self.found.held_per_s.map_or(rate, |held| held.max(rate)));
+            self.found.holds.push(Hold { rate_per_s: rate, check: Check::Held });
             self.sustained.dips = self.dips + self.breaks;
             self.state = State::Done;
         }

@@ -21,7 +21,7 @@ pub enum Phase {
     Recover,
     /// Looking just below and above the estimate.
     Check,
-    /// Holding an estimate.
+    /// Holding what was found, for a length that was fixed beforehand.
     Hold,
     /// Looking at low and middle loads, for the load to be told from response times.
     Calibrate,
@@ -103,6 +103,8 @@ pub struct Second {
     pub due: u64,
     /// Of these, how many the SLO's bound was not kept for.
     pub beyond: u64,
+    /// Of these, how many failed.
+    pub failed: u64,
     /// Round trip of the network, nanoseconds; 0 where none was sampled.
     pub rtt_ns: u64,
 }
@@ -124,12 +126,19 @@ pub struct Window {
     pub succeeded: u64,
     /// Of these, how many failed by the target's fault.
     pub failed: u64,
+    /// How much of it came first and was not counted, seconds.
+    pub settle_s: f64,
     /// Length of the counted part, seconds.
     pub counted_s: f64,
     /// Response times of the counted requests.
     pub response: Ranked,
     /// How many of the counted ones the SLO's bound was not kept for.
     pub beyond: u64,
+    /// How many of the counted ones failed, whether at once or after a while.
+    pub counted_failed: u64,
+    /// How many of these failed before the SLO's bound had passed: they were refused, and waited
+    /// for nothing.
+    pub refused: u64,
     /// Its whole seconds; the last may be shorter.
     pub each_second: Vec<Second>,
     /// Round trips of single handshakes in it, nanoseconds, in the order in which they were made.
@@ -158,9 +167,12 @@ impl Window {
             due: 0,
             succeeded: 0,
             failed: 0,
+            settle_s: offer.settle_s,
             counted_s: 0.0,
             response: Ranked::default(),
             beyond: 0,
+            counted_failed: 0,
+            refused: 0,
             each_second: Vec::new(),
             handshakes_ns: Vec::new(),
             saturated: Saturated::default(),
@@ -234,9 +246,12 @@ impl Watch {
         Self { bound_s, in_flight: 0, per_s: 0.0, overloaded: 0 }
     }
 
-    /// A window begins.
-    pub fn begin(&mut self) {
+    /// A window begins; on a server that has nothing left to do, where it is `fresh`.
+    pub fn begin(&mut self, fresh: bool) {
         self.overloaded = 0;
+        if fresh {
+            (self.in_flight, self.per_s) = (0, 0.0);
+        }
     }
 
     /// A slice of `seconds` has ended, with so many answers in it and so many requests unanswered

@@ -128,7 +128,8 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     }
     let ends = result.ci95.map(|(low, high)| [low, high]);
     let rates = [result.estimate_per_s, result.lower_bound_per_s, result.knee_per_s];
-    let others = [result.saturation_per_s, result.seconds_above_estimate, Some(result.seconds)];
+    let bracket = [result.held_per_s, result.broken_per_s, result.saturation_per_s];
+    let others = bracket.into_iter().chain([result.seconds_above_estimate, Some(result.seconds)]);
     let held = result.sustained.map(|held| {
         let (low, high) = held.burst_ci95.unzip();
         let rates = [held.burst_per_s, held.sustained_per_s, low, high];

@@ -8,7 +8,7 @@
 use crate::cases::capacity;
 use crate::{Searched, many, searched};
 use plimsoll_capacity::adaptive::{self, Adaptive};
-use plimsoll_capacity::conduct::Limits;
+use plimsoll_capacity::conduct::{Ended, Limits};
 use plimsoll_capacity::simulated::{Credits, Simulated};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
@@ -105,6 +105,7 @@ impl Case {
             slo: self.slo,
             start_per_s: self.start_per_s,
             precision: 0.05,
+            most_errors: None,
             max_rate_per_s: None,
         };
         let limits = Limits { seconds: self.most_s, ..Limits::default() };
@@ -149,7 +150,7 @@ fn row(case: &Case, stalls: bool, all: &[Searched]) {
         if stalls { "yes" } else { "no" },
         share(&|one| off(one) < -FAR),
         share(&|one| off(one).abs() > FAR),
-        share(&|one| one.has_ended),
+        share(&|one| one.ended == Ended::Found),
         100.0 * (squares / n).sqrt(),
         share(&|one| one.ci95.is_some_and(|(low, high)| low <= truth && truth <= high)),
         seconds[seconds.len() / 2],

@@ -50,8 +50,13 @@ struct Answer {
 
 fn search(case: &Case, seed: u64, calibrate: bool) -> (Outcome, CapacityResult) {
     let slo = (SLO_QUANTILE, case.bound_ns);
-    let settings =
-        adaptive::Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+    let settings = adaptive::Settings {
+        slo,
+        start_per_s: 1.0,
+        precision: 0.05,
+        most_errors: None,
+        max_rate_per_s: None,
+    };
     let mut search: Box<dyn Search> = Box::new(Adaptive::new(settings));
     if calibrate {
         search = Box::new(Calibrating::after(search, slo));

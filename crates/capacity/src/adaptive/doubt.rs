@@ -53,7 +53,8 @@ impl Adaptive {
         let line = self.line();
         let check = if beyond { Check::Broken } else { Check::Held };
         self.check.1.get_or_insert(check);
-        if beyond || window.counted() < ENOUGH || self.forgotten >= MOST_FORGOTTEN {
+        let is_over = self.forgotten >= MOST_FORGOTTEN || self.without_curve.is_some();
+        if beyond || window.counted() < ENOUGH || is_over {
             self.refit();
             return State::Done;
         }
@@ -91,6 +92,9 @@ impl Adaptive {
     /// Forgets what broke the SLO far below a rate that was seen to keep it, where the ramp's end
     /// is among that, or what was seen is in conflict.
     pub(super) fn contradict(&mut self) -> Option<State> {
+        if self.without_curve.is_some() {
+            return None;
+        }
         let held = self.kept.unwrap_or(0.0) / FAR_ABOVE;
         let is_far_below = |of: &Window| of.phase != Phase::Recover && self.is_wrong(of, held);
         let is_contradicted = self.lowest_overload(|window| window.phase == Phase::Ramp) <= held
@@ -102,7 +106,7 @@ impl Adaptive {
     /// nothing is suspected, or nothing can be done now.
     pub(super) fn doubt(&mut self) -> Option<State> {
         let contradicted = self.contradict();
-        if contradicted.is_some() {
+        if contradicted.is_some() || self.without_curve.is_some() {
             return contradicted;
         }
         let is_clear = self.verdict == Verdict::Within && self.forgotten < MOST_FORGOTTEN;
@@ -127,13 +131,26 @@ impl Adaptive {
 
     /// The SLO holds at a rate: what broke it there and below is forgotten, and how the server
     /// recovered from it. Where nothing is left that was too much, the ramp was not at its end.
+    ///
+    /// What comes again is no disturbance: where windows that began after the first were forgotten
+    /// are to be forgotten as well, all of them are the server's, and no curve is.
     fn forget(&mut self, held_per_s: f64) -> State {
+        let is_later = |of: &Window| of.start_s > self.set_aside_s && of.phase != Phase::Recover;
+        if self.windows.iter().any(|of| is_later(of) && self.is_wrong(of, held_per_s)) {
+            self.leave_curve();
+            return State::Search;
+        }
         self.forgotten += 1;
+        let last = self.windows.last().map_or(0.0, |of| of.start_s + of.seconds);
+        self.set_aside_s = self.set_aside_s.min(last);
         let mut windows = std::mem::take(&mut self.windows);
         let mut is_gone = false;
         windows.retain(|window| {
             if window.phase != Phase::Recover {
                 is_gone = self.is_wrong(window, held_per_s);
+            }
+            if is_gone && window.phase != Phase::Recover {
+                self.set_aside.push(window.clone());
             }
             !is_gone
         });

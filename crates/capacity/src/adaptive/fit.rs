@@ -37,6 +37,8 @@ const PRIOR: f64 = 0.15;
 const SATURATION_PRIOR: f64 = 0.7;
 /// Relative error of a service time that was measured at low load, apart from chance.
 const SERVICE_ERROR: f64 = 0.05;
+/// Up to this share of the line a load is low enough to tell the service time.
+const LOW_LOAD: f64 = 0.35;
 /// The greatest power by which long service times are stretched in a model.
 const MOST_STRETCH: f64 = 2.5;
 
@@ -169,8 +171,6 @@ impl Evidence<'_> {
         let share = 1.0 - slo.0;
         let measured = points(&self.service);
         let service = Moments::of(&self.service)?;
-        let lacks =
-            self.service.count() as f64 * ((service.mean_error / SERVICE_ERROR).powi(2) - 1.0);
         let expected_v = service.variability.clamp(0.5, 6.0);
         let start = self.first_saturation(most);
         let mut prior = Prior {
@@ -195,6 +195,10 @@ impl Evidence<'_> {
         }
         let (curve, hessian) = solved?;
         let line = curve.rate_at(slo.1, share)?;
+        let enough = self.service.count() as f64 * (service.mean_error / SERVICE_ERROR).powi(2);
+        // What was measured at no low load is waiting in part: it is measured anew.
+        let is_low = self.service_rate <= LOW_LOAD * line;
+        let lacks = if is_low { enough - self.service.count() as f64 } else { enough };
         let problem = Problem { evidence: self, measured: &measured, prior, slo, share };
         let slope = |k: usize| {
             let aside = |by: f64| {

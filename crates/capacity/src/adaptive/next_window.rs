@@ -76,7 +76,7 @@ impl Adaptive {
     }
 
     /// The least rate above `kept` at which the SLO did not hold.
-    fn broken(&self, kept: f64) -> f64 {
+    pub(super) fn broken(&self, kept: f64) -> f64 {
         let share = self.share();
         let is_broken = |window: &&Window| {
             window.rate_per_s > kept

@@ -14,7 +14,13 @@ fn search(workers: u32, service: &str, bound_ms: u64, seed: u64) -> Outcome {
     let bound_ns = bound_ms * 1_000_000;
     let mut world = Simulated::new(model, bound_ns, seed);
     let slo = (0.9, bound_ns);
-    let settings = Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+    let settings = Settings {
+        slo,
+        start_per_s: 1.0,
+        precision: 0.05,
+        most_errors: None,
+        max_rate_per_s: None,
+    };
     let Ok(outcome) =
         conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
     outcome
@@ -64,7 +70,13 @@ fn the_model_that_is_found_has_the_capacity_that_was_found() {
         let model = found.model.unwrap();
         let bound_ns = 30_000_000;
         let slo = (0.9, bound_ns);
-        let settings = Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+        let settings = Settings {
+            slo,
+            start_per_s: 1.0,
+            precision: 0.05,
+            most_errors: None,
+            max_rate_per_s: None,
+        };
         let mut world = Simulated::new(model, bound_ns, 78);
         let Ok(again) =
             conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
@@ -144,7 +156,13 @@ fn a_disturbance_does_not_outweigh_all_else() {
         let slow_s = 11.0..26.0;
         let mut world = Disturbed { usual: world(1.0), slow: world(0.35), slow_s, now_s: 0.0 };
         let slo = (0.99, bound_ns);
-        let settings = Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+        let settings = Settings {
+            slo,
+            start_per_s: 1.0,
+            precision: 0.05,
+            most_errors: None,
+            max_rate_per_s: None,
+        };
         let Ok(outcome) =
             conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
         let estimate = outcome.found.estimate_per_s.unwrap();

@@ -70,7 +70,13 @@ fn search(risen: std::ops::Range<usize>) -> Outcome {
     let server = Simulated::new(model, bound_ns, 3);
     let mut world = Behind { server, windows: 0, risen };
     let slo = (0.9, bound_ns);
-    let settings = Settings { slo, start_per_s: 100.0, precision: 0.05, max_rate_per_s: None };
+    let settings = Settings {
+        slo,
+        start_per_s: 100.0,
+        precision: 0.05,
+        most_errors: None,
+        max_rate_per_s: None,
+    };
     let Ok(outcome) =
         conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
     outcome

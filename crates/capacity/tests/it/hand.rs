@@ -11,7 +11,7 @@ pub(crate) fn window(offer: &Offer, ms: f64, rtt_ms: u64) -> Window {
     let mut response = Ranked::default();
     response.times.record_n(ns, due);
     let rtt_ns = rtt_ms * 1_000_000;
-    let second = Second { p50_ns: Some(ns), due: due / 10 + 1, beyond: 0, rtt_ns };
+    let second = Second { p50_ns: Some(ns), due: due / 10 + 1, beyond: 0, failed: 0, rtt_ns };
     Window {
         start_s: 0.0,
         seconds: offer.seconds,
@@ -20,9 +20,12 @@ pub(crate) fn window(offer: &Offer, ms: f64, rtt_ms: u64) -> Window {
         due,
         succeeded: due,
         failed: 0,
+        settle_s: 0.0,
         counted_s: offer.seconds,
         response,
         beyond: 0,
+        counted_failed: 0,
+        refused: 0,
         each_second: vec![second; 10],
         handshakes_ns: vec![rtt_ns; 10],
         saturated: Saturated::default(),

@@ -27,8 +27,13 @@ fn queue(workers: u32) -> ServiceModel {
 
 fn search(workers: u32, calibrate: bool, seed: u64) -> CapacityResult {
     let slo = (0.9, BOUND_NS);
-    let settings =
-        adaptive::Settings { slo, start_per_s: 10.0, precision: 0.05, max_rate_per_s: None };
+    let settings = adaptive::Settings {
+        slo,
+        start_per_s: 10.0,
+        precision: 0.05,
+        most_errors: None,
+        max_rate_per_s: None,
+    };
     let mut search: Box<dyn Search> = Box::new(Adaptive::new(settings));
     if calibrate {
         search = Box::new(Calibrating::after(search, slo));

@@ -13,3 +13,4 @@ mod live;
 mod saturation;
 mod stalls;
 mod sustain;
+mod verdict;

@@ -58,7 +58,8 @@ fn search(server: Server, seed: u64) -> Outcome {
     model.cores = NonZeroU32::new(server.workers).unwrap();
     let mut world = Simulated::new(model, server.slo.1, seed).with_stall(stall_s);
     let (slo, start_per_s) = (server.slo, server.start_per_s);
-    let settings = Settings { slo, start_per_s, precision: 0.05, max_rate_per_s: None };
+    let settings =
+        Settings { slo, start_per_s, precision: 0.05, most_errors: None, max_rate_per_s: None };
     let limits = Limits { seconds: server.most_s, ..Limits::default() };
     let Ok(outcome) = conduct(&mut Adaptive::new(settings), &mut world, limits, &mut |_| {});
     outcome

@@ -20,7 +20,13 @@ fn four_workers(seed: u64) -> Simulated {
 
 fn hold(mut world: Simulated, hold_s: f64) -> Outcome {
     let slo = (0.9, BOUND_NS);
-    let settings = Settings { slo, start_per_s: 1.0, precision: 0.05, max_rate_per_s: None };
+    let settings = Settings {
+        slo,
+        start_per_s: 1.0,
+        precision: 0.05,
+        most_errors: None,
+        max_rate_per_s: None,
+    };
     let mut search = Sustain::new(settings, hold_s);
     let Ok(outcome) = conduct(&mut search, &mut world, Limits::default(), &mut |_| {});
     outcome

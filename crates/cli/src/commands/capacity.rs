@@ -24,7 +24,7 @@ use plimsoll_experiment::prepare::{Place, Prepared};
 use plimsoll_experiment::search::{Method, Searched, search, set_price};
 use plimsoll_experiment::{Setting as RunSetting, prepare};
 use plimsoll_plan::{Plan, Setting};
-use plimsoll_stats::slo::{Clause, Comparison, Slo};
+use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
 use plimsoll_units::{
     ParseError, duration, rate, share, show_count, show_duration, show_rate, show_share,
 };
@@ -100,6 +100,9 @@ impl<'a> Asked<'a> {
         let price_per_hour = price.transpose()?;
         let place = Place { environment: &environment, cores: cores(), version: VERSION };
         let prepared = prepare(&plan, &place, true)?;
+        if let Some(bound) = slo.response_bound() {
+            check_timeout(bound, prepared.config.timeout_ns)?;
+        }
         Ok(Self { args, plan, slo, method, limits, prepared, price_per_hour })
     }
 
@@ -195,22 +198,60 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
     Ok(Plan::assemble(&settings)?)
 }
 
-/// The clause that a search steers by: the one percentile of response time in the SLO.
-fn steering(slo: &Slo) -> Result<(&Clause, (f64, u64))> {
-    let [clause] = slo.clauses() else {
-        let text = format!("search for one SLO: `{slo}` has several clauses; give the one to find");
-        return Err(UsageError(text).into());
-    };
-    let bound = slo.response_bound().ok_or_else(|| {
-        UsageError(format!(
-            "search for a percentile of the response time: `{slo}` is none; write it as p90<150ms"
-        ))
-    })?;
-    Ok((clause, bound))
+/// What a search steers by: one percentile of the response time, and beside it, where it is given,
+/// a limit of the share of errors.
+struct Goal<'a> {
+    clause: &'a Clause,
+    slo: (f64, u64),
+    most_errors: Option<f64>,
+}
+
+impl<'a> Goal<'a> {
+    fn of(slo: &'a Slo) -> Result<Self> {
+        let is_time = |clause: &&Clause| {
+            matches!(clause.metric, Metric::Time(Timing::Response, Figure::Quantile(_)))
+        };
+        let errors = |clause: &Clause| match (clause.metric, clause.comparison, clause.bound) {
+            (Metric::Errors, Comparison::Below | Comparison::AtMost, Bound::Share(most)) => {
+                Some(most)
+            }
+            _ => None,
+        };
+        let others: Vec<&Clause> = slo.clauses().iter().filter(|of| !is_time(of)).collect();
+        let times: Vec<&Clause> = slo.clauses().iter().filter(is_time).collect();
+        let most_errors = match others[..] {
+            [] => Some(None),
+            [one] => errors(one).map(Some),
+            _ => None,
+        };
+        match (&times[..], slo.response_bound(), most_errors) {
+            ([clause], Some(slo), Some(most_errors)) => Ok(Self { clause, slo, most_errors }),
+            _ => {
+                let text = format!(
+                    "search for one percentile of the response time, and a limit of errors beside \
+                     it at most: `{slo}` is something else; write it as p90<150ms or \
+                     p90<150ms,errors<1%"
+                );
+                Err(UsageError(text).into())
+            }
+        }
+    }
+}
+
+/// Whether the SLO's bound can be told: what takes longer than the timeout fails before.
+fn check_timeout(slo: (f64, u64), timeout_ns: u64) -> Result<(), UsageError> {
+    if slo.1 <= timeout_ns {
+        return Ok(());
+    }
+    let (bound, timeout) = (show_duration(slo.1), show_duration(timeout_ns));
+    Err(UsageError(format!(
+        "search for responses within {bound}: the timeout is {timeout}, so that slower ones fail \
+         before their bound; say --timeout {bound} or more, or a shorter bound"
+    )))
 }
 
 fn method(args: &Capacity, slo: &Slo) -> Result<Method> {
-    let (clause, bound) = steering(slo)?;
+    let Goal { clause, slo: bound, most_errors } = Goal::of(slo)?;
     let above_zero = |text: &str| {
         let value = rate(text)?;
         let wrong = || ParseError::new("a rate above zero", text, 0, text.len());
@@ -229,12 +270,22 @@ fn method(args: &Capacity, slo: &Slo) -> Result<Method> {
             if !args.first.is_empty() {
                 return Err(UsageError("`--first` goes with `--search ladder`".to_owned()).into());
             }
-            let settings =
-                adaptive::Settings { slo: bound, start_per_s, precision, max_rate_per_s };
+            let settings = adaptive::Settings {
+                slo: bound,
+                most_errors,
+                start_per_s,
+                precision,
+                max_rate_per_s,
+            };
             let hold = args.sustain.as_ref().map(|text| read("--sustain", text, duration));
             Ok(Method::Adaptive { settings, hold_s: hold.transpose()?.map(|d| d.as_secs_f64()) })
         }
         "ladder" => {
+            if most_errors.is_some() {
+                let text = "the published method knows no limit of errors: leave it out of --slo, \
+                            or use --search adaptive";
+                return Err(UsageError(text.to_owned()).into());
+            }
             if args.sustain.is_some() {
                 let text = "`--sustain` goes with `--search adaptive`".to_owned();
                 return Err(UsageError(text).into());
@@ -358,6 +409,7 @@ fn render(result: &CapacityResult) -> String {
     row("knee", optional(result.knee_per_s));
     row("saturation", optional(result.saturation_per_s));
     let said = |check: &Option<String>| check.clone().unwrap_or_else(|| "–".to_owned());
+    row("bracket", shown::bracket(result));
     row(
         "check",
         format!("below: {}, above: {}", said(&result.check.below), said(&result.check.above)),

@@ -74,6 +74,8 @@ fn result() -> CapacityResult {
         bound: None,
         ci95: Some((730.0, 768.0)),
         lower_bound_per_s: Some(740.0),
+        held_per_s: Some(730.0),
+        broken_per_s: Some(788.0),
         knee_per_s: Some(500.0),
         saturation_per_s: Some(980.0),
         cost: Cost::of(0.17, 750.0),

@@ -2,6 +2,7 @@
 
 use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::restarts::Restarts;
+use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_capacity::series::{Change, DipFound, SeriesSummary};
 use plimsoll_stats::Described;
@@ -25,6 +26,12 @@ pub(super) fn rate(rate: f64, bound: Option<Bound>) -> String {
         Some(Bound::AtLeast) => format!("at least {rate}"),
         Some(Bound::AtMost) => format!("at most {rate}"),
     }
+}
+
+/// The highest rate that held, and the lowest above it that broke.
+pub(super) fn bracket(result: &CapacityResult) -> String {
+    let rate = |rate: Option<f64>| rate.map_or_else(dash, show_rate);
+    format!("held: {}, broken: {}", rate(result.held_per_s), rate(result.broken_per_s))
 }
 
 /// How many estimates, and how many of them are bounds.

@@ -75,7 +75,12 @@ fn write_verdict(m: &mut Markup, result: &CapacityResult) {
 /// How a search ended: the class of the verdict, and a sentence.
 fn ending(ended: &str) -> (&'static str, String) {
     let known = match ended {
-        "found" => ("good", "The search came to its end."),
+        "found" => ("good", "The search came to its end, and what it found held."),
+        "bracketed" => (
+            "open",
+            "There is a rate that held and one that broke, and no estimate between them that \
+             agrees with all that was seen.",
+        ),
         "slo_unreachable" => {
             ("poor", "The SLO holds at no rate, not even at the least that was tried.")
         }
@@ -105,8 +110,13 @@ fn check_tile(name: &'static str, meaning: &'static str, check: Option<&String>)
 
 fn tiles(result: &CapacityResult) -> Vec<Tile> {
     let mut capacity = rate_tile("Capacity", "", result.estimate_per_s);
-    capacity.detail = match (result.estimate_per_s, result.lower_bound_per_s) {
-        (None, Some(rate)) => format!("at least {}", per_second(rate)),
+    let bracket = (result.held_per_s, result.broken_per_s);
+    capacity.detail = match (result.estimate_per_s, bracket) {
+        (None, (Some(held), Some(broken))) => {
+            format!("{} held, {} broke", per_second(held), per_second(broken))
+        }
+        (None, (Some(held), None)) => format!("{} held", per_second(held)),
+        (None, (None, Some(broken))) => format!("{} broke", per_second(broken)),
         _ => match result.bound {
             None => interval(result),
             Some(Bound::AtLeast) => "at least: the search was not let go beyond it".to_owned(),
@@ -121,7 +131,7 @@ fn tiles(result: &CapacityResult) -> Vec<Tile> {
         capacity,
         rate_tile("Knee", "most rate for its mean response time", result.knee_per_s),
         rate_tile("Saturation", "completed at most", result.saturation_per_s),
-        check_tile("Check below", "just below the capacity", result.check.below.as_ref()),
+        check_tile("Hold", "just below the capacity", result.check.below.as_ref()),
         check_tile("Check above", "just above the capacity", result.check.above.as_ref()),
         Tile {
             name: "Load time",
@@ -199,8 +209,14 @@ mod tests {
 
     #[test]
     fn every_ending_has_its_sentence() {
-        for ended in ["found", "slo_unreachable", "generator_limited", "unstable_network", "budget"]
-        {
+        for ended in [
+            "found",
+            "bracketed",
+            "slo_unreachable",
+            "generator_limited",
+            "unstable_network",
+            "budget",
+        ] {
             assert!(!ending(ended).1.starts_with("It ended"), "{ended}");
         }
         assert_eq!(ending("power_cut").1, "It ended: power cut.");

@@ -1,0 +1,169 @@
+//! Whether the windows of a search agree with the line that was fitted to them.
+//!
+//! Windows are taken together in groups of about one rate each. In each group the requests beyond
+//! the SLO are counted, and compared with how many there would be with this line, shifted by a part
+//! of its interval to either side. The test is one at 1% for all groups together (C. E. Bonferroni),
+//! and goes by the scatter of the group's seconds or of its windows, whichever is greater.
+
+use crate::goal::Clause;
+use crate::hold::batches;
+use crate::window::{Phase, Window};
+use plimsoll_stats::interval::student;
+
+/// Windows near the line are grouped between these distances from it, ln λ.
+const GROUPS: [f64; 4] = [-0.25, -0.1, -0.03, 0.12];
+/// The level of the test, and how many groups there are.
+const LEVEL: f64 = 0.01;
+const TESTS: f64 = 4.0;
+/// A group may differ by as much as a shift of the line by this part of its interval does.
+const SHIFT: f64 = 0.25;
+/// Of windows far below the line, down to so far, it may by this part of the share that is allowed.
+const FAR_BELOW: f64 = -1.5;
+const FAR_SHARE: f64 = 0.2;
+/// A group of fewer seconds says nothing; so many windows tell their own scatter.
+const LEAST_SECONDS: usize = 10;
+const LEAST_WINDOWS: usize = 4;
+
+/// What a load line says of windows.
+pub(super) struct Expectation<'a> {
+    pub(super) line_per_s: f64,
+    /// Half the width of its 95% interval, ln λ.
+    pub(super) half: f64,
+    pub(super) clause: Clause,
+    /// The share of requests beyond at a rate.
+    pub(super) share: Box<dyn Fn(f64) -> f64 + 'a>,
+}
+
+/// Requests counted, and those beyond.
+type Counted = (f64, f64);
+
+fn sum(of: &[Counted]) -> Counted {
+    of.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1))
+}
+
+/// The variance of the hits of all, of which a share `p` is expected to be.
+fn variance(of: &[Counted], p: f64) -> f64 {
+    let count = of.len() as f64;
+    let squares: f64 = of.iter().map(|(n, hits)| (hits - p * n).powi(2)).sum();
+    squares * count / (count - 1.0)
+}
+
+impl Expectation<'_> {
+    /// Whether any group differs.
+    pub(super) fn differs(&self, windows: &[Window]) -> bool {
+        let near = |ends: &[f64]| {
+            let group = self.group(windows, (ends[0], ends[1]));
+            self.is_outside(&group, SHIFT * self.half, 0.0)
+        };
+        self.differs_far_below(windows) || GROUPS.windows(2).any(near)
+    }
+
+    /// Whether windows far below the line do.
+    pub(super) fn differs_far_below(&self, windows: &[Window]) -> bool {
+        let group = self.group(windows, (FAR_BELOW, GROUPS[0]));
+        self.is_outside(&group, 0.0, FAR_SHARE * self.clause.allowed)
+    }
+
+    fn group<'w>(&self, windows: &'w [Window], (from, to): (f64, f64)) -> Vec<&'w Window> {
+        let is_in = |window: &&Window| {
+            let away = (window.rate_per_s / self.line_per_s).ln();
+            let counts = !window.was_cut && window.phase != Phase::Recover && window.counted() > 0;
+            counts && from <= away && away < to
+        };
+        windows.iter().filter(is_in).collect()
+    }
+
+    /// Whether a group has more requests beyond, or fewer, than there are with the line shifted by
+    /// so much, and the share by `slack`.
+    fn is_outside(&self, group: &[&Window], shift: f64, slack: f64) -> bool {
+        let seconds: Vec<Counted> =
+            group.iter().flat_map(|window| batches(window, self.clause)).collect();
+        if seconds.len() < LEAST_SECONDS {
+            return false;
+        }
+        let of = |window: &&Window| (window.counted() as f64, self.clause.hits(window) as f64);
+        let windows: Vec<Counted> = group.iter().map(of).collect();
+        let (n, hits) = sum(&windows);
+        let expected = |times: f64| -> f64 {
+            let each = |window: &&Window| {
+                window.counted() as f64 * (self.share)(window.rate_per_s * times)
+            };
+            group.iter().map(each).sum()
+        };
+        let most = expected(shift.exp()) + slack * n;
+        let least = expected((-shift).exp()) - slack * n;
+        let outside = (hits - most).max(least - hits);
+        // The seconds are of whole ones only: scaled to all requests.
+        let scale = n / sum(&seconds).0.max(1.0);
+        let by_seconds = scale * variance(&seconds, hits / n);
+        let tells = windows.len() >= LEAST_WINDOWS;
+        let by_windows = if tells { variance(&windows, hits / n) } else { 0.0 };
+        let independent = most.max(1.0) * (1.0 - most / n).max(0.0);
+        let error = by_seconds.max(by_windows).max(independent).sqrt();
+        let freedom = if by_windows > by_seconds { windows.len() } else { seconds.len() };
+        outside > student::quantile(1.0 - LEVEL / (2.0 * TESTS), freedom as f64 - 1.0) * error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conduct::World;
+    use crate::goal::Goal;
+    use crate::simulated::Simulated;
+    use crate::window::Offer;
+    use plimsoll_workload::distribution::Distribution;
+    use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
+
+    const GOAL: Goal = Goal { slo: (0.9, 20_000_000), most_errors: None };
+    /// The line of M/M/1 of 4 ms.
+    const LINE: f64 = 134.9;
+
+    /// Windows of M/M/1 at some shares of its line, which at times pauses.
+    fn windows(seed: u64, pauses: bool) -> Vec<Window> {
+        let law = ServiceTime::Law(Distribution::parse("exp:4ms").unwrap());
+        let mut world = Simulated::new(ServiceModel::new(law), GOAL.slo.1, seed);
+        if pauses {
+            world = world.with_pauses(1.0, 4.0, 0.8);
+        }
+        let shares = [0.4, 0.5, 0.8, 0.85, 0.92, 0.95, 0.98, 1.0];
+        let window = |share: f64| {
+            let (rate_per_s, seconds, settle_s) = (share * LINE, 5.0, 0.5);
+            let (phase, may_cut, fresh) = (Phase::Search, false, false);
+            let Ok(window) =
+                world.window(&Offer { rate_per_s, seconds, settle_s, phase, may_cut, fresh });
+            window
+        };
+        shares.iter().cycle().take(160).copied().map(window).collect()
+    }
+
+    /// P(T > t) = exp(−(μ − λ) t).
+    fn expectation(line_per_s: f64) -> Expectation<'static> {
+        let clause = GOAL.clauses().next().unwrap();
+        let share = move |rate: f64| (-(250.0 - rate * LINE / line_per_s) * 0.02).exp().min(1.0);
+        Expectation { line_per_s, half: 0.04, clause, share: Box::new(share) }
+    }
+
+    /// A hundred and twenty tests at 1%, of windows whose scatter is not quite known.
+    #[test]
+    fn what_is_the_servers_line_seldom_differs() {
+        let seeds = 0..120;
+        let differ = seeds.filter(|seed| expectation(LINE).differs(&windows(*seed, false)));
+        assert!(differ.count() <= 5);
+    }
+
+    #[test]
+    fn a_line_that_is_far_too_high_or_too_low_differs() {
+        for line in [0.8 * LINE, 1.25 * LINE] {
+            let differ = (0..20).filter(|seed| expectation(line).differs(&windows(*seed, false)));
+            assert!(differ.count() >= 19, "{line}");
+        }
+    }
+
+    #[test]
+    fn pauses_are_seen_far_below_the_line() {
+        let differ =
+            (0..20).filter(|seed| expectation(LINE).differs_far_below(&windows(*seed, true)));
+        assert!(differ.count() >= 19);
+    }
+}
