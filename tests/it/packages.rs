@@ -95,7 +95,9 @@ fn logs_are_rotated_and_a_purge_leaves_no_secret() {
     }
     // Secrets stay as long as one of the services may need them, and go with the last.
     let secrets = ["etc/plimsoll/shoal-secret", "etc/plimsoll/credentials/keys"];
-    secrets.map(|name| std::fs::write(root.join(name), "secret").unwrap());
+    for name in secrets {
+        std::fs::write(root.join(name), "secret").unwrap();
+    }
     for (command, left) in services.into_iter().zip([2, 0]) {
         // The package manager takes the configuration itself away first.
         std::fs::remove_file(root.join(format!("etc/plimsoll/shoal-{command}"))).unwrap();
