@@ -85,8 +85,8 @@ fn a_stop_rule_ends_with_4_whatever_the_slo_says() {
     crate::json::assert_sums(&summary);
 }
 
-/// A server that refuses everything breaks its SLO, however late the generator was: the exit code is
-/// not that of a run that is not valid.
+/// A server that refuses everything breaks its SLO, however late the generator was: the exit code
+/// is not that of a run that is not valid.
 #[test]
 fn a_server_that_only_refuses_ends_with_3_from_a_busy_generator_too() {
     let place = Place::new();

@@ -63,8 +63,8 @@ fn a_generator_that_is_the_limit_says_so() {
     let script = format!("echo $$ > {} && exec \"$@\"", group.processes());
     let url = target.url();
     let load = [PLIMSOLL, "load", &url, "--quiet", "--json", "--rate", "100k/s", "--for", "4s"];
-    // Most requests are never sent, by its own fault: what p50 would be hangs on it. But nothing was
-    // ever answered within a microsecond.
+    // Most requests are never sent, by its own fault: what p50 would be hangs on it. But nothing
+    // was ever answered within a microsecond.
     let clauses = [("precise", "p50<300ms", 5), ("thrifty", "p50<300ms,p50<1us", 3)];
     for (pacing, slo, code) in clauses {
         let own = ["--slo", slo, "--drain", "1s", "--pacing", pacing];

@@ -62,7 +62,7 @@ Examples:
   plimsoll load plan.toml --repeat 5
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed,
-5 not valid (the generator was the limit).")]
+5 a verdict hangs on the generator itself, or, without an SLO, the run is not valid.")]
 pub(crate) struct Load {
     /// A URL, or a plan file
     pub(crate) target: Option<String>,

@@ -108,8 +108,8 @@ fn attempt(path: &Path, deed: &str) -> io::Result<Tried> {
     Ok(Tried::Ours(Lock(file)))
 }
 
-/// Tries to lock what is so called, for a deed in a few words. `None`, and said so, where locks cannot be had at all: then a
-/// search goes on without.
+/// Tries to lock what is so called, for a deed in a few words. `None`, and said so, where locks
+/// cannot be had at all: then a search goes on without.
 pub(crate) fn try_lock(what: &str, deed: &str) -> Option<Tried> {
     match folder().and_then(|folder| attempt(&folder.join(file_name(what)), deed)) {
         Ok(tried) => Some(tried),
@@ -120,11 +120,12 @@ pub(crate) fn try_lock(what: &str, deed: &str) -> Option<Tried> {
     }
 }
 
-/// Waits for a turn with what is so called, and says `why`, with who has it, where it has to. `None`
-/// where it cannot be had, or where `is_over` says that nobody wants it any more.
+/// Waits for a turn with what is so called, and says `why`, with who has it, where it has to.
+/// `None` where it cannot be had, or where `is_over` says that nobody wants it any more.
 ///
-/// Whoever wants a turn first takes a place at the head of the queue, which is a lock of its own, and
-/// leaves it with the turn. So one who takes turn after turn stands behind one who waits already.
+/// Whoever wants a turn first takes a place at the head of the queue, which is a lock of its own,
+/// and leaves it with the turn. So one who takes turn after turn stands behind one who waits
+/// already.
 pub(crate) fn wait_for_turn(
     what: &str,
     deed: &str,

@@ -1,9 +1,9 @@
 //! What one worker thread observes: no locks and no allocation while requests run.
 //!
-//! The thread fills an [`Interval`] of [`SLICE_NS`]; when everything of it has come, it hands the box
-//! to the session and goes on with an empty one that the session has given back. An event belongs to
-//! the slice of its own time stamp: what has already happened after a slice's end waits in the ones
-//! that follow.
+//! The thread fills an [`Interval`] of [`SLICE_NS`]; when everything of it has come, it hands the
+//! box to the session and goes on with an empty one that the session has given back. An event
+//! belongs to the slice of its own time stamp: what has already happened after a slice's end waits
+//! in the ones that follow.
 
 use crate::in_flight::Sent;
 use plimsoll_runs::{ErrorKind, Interval, LocalCause, Phase, Sample, Secrets, Tag};
@@ -118,8 +118,8 @@ impl Recorder {
         }
     }
 
-    /// The load begins: what was recorded before belongs to the first slice, but for the round trips
-    /// of handshakes, as connections that were opened before any load say nothing of one.
+    /// The load begins: what was recorded before belongs to the first slice, but for the round
+    /// trips of handshakes, as connections that were opened before any load say nothing of one.
     pub(crate) fn begin(&mut self) {
         self.slice.interval.handshakes.clear();
         self.end_ns = SLICE_NS;

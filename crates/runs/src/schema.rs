@@ -9,9 +9,10 @@
 //! | `event` | something that happened | |
 //! | `host` | one second of the host | |
 //!
-//! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is
-//! a JSON object of counts by code, `local` one of failures of our own by cause. Each row carries `cell` (0 until experiments have several),
-//! `phase` and `world`; a column that only one world can fill is nullable.
+//! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
+//! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries
+//! `cell` (0 until experiments have several), `phase` and `world`; a column that only one world can
+//! fill is nullable.
 
 use std::collections::{BTreeMap, BTreeSet};
 

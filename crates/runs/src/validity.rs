@@ -16,10 +16,10 @@
 //! 5. more than 0.1% of what was offered failed as `local`: this host let no connection be opened.
 //!
 //! Lateness is what a request was late by our own doing; waiting for the target's connections is
-//! none. CPU is never the criterion: spinning makes it 1. Of fewer requests, one that was late would
-//! decide; what it means for an objective is found by judging that twice ([`crate::verdicts`]).
-//! Where there is no answer that lateness could be held against, it alone says nothing, and rules 1
-//! and 2 are not broken; no more is rule 5 where nothing was offered.
+//! none. CPU is never the criterion: spinning makes it 1. Of fewer requests, one that was late
+//! would decide; what it means for an objective is found by judging that twice
+//! ([`crate::verdicts`]). Where there is no answer that lateness could be held against, it alone
+//! says nothing, and rules 1 and 2 are not broken; no more is rule 5 where nothing was offered.
 //!
 //! # Blame
 //!
@@ -121,7 +121,8 @@ pub(crate) fn lacking(counters: &Counters, clauses: &[String]) -> Option<String>
         false => format!("which decide {}", clauses.join(", ")),
     };
     Some(format!(
-        "{local} of {offered} requests found no connection by this host's own limits, {why}: {causes}"
+        "{local} of {offered} requests found no connection by this host's own limits, {why}: \
+         {causes}"
     ))
 }
 

@@ -1,5 +1,5 @@
-//! The verdicts on a run's SLO: each clause as measured, and with the generator's own part taken off.
-//! Which part that is, and what follows where the two differ, is stated in
+//! The verdicts on a run's SLO: each clause as measured, and with the generator's own part taken
+//! off. Which part that is, and what follows where the two differ, is stated in
 //! [`plimsoll_stats::slo::OwnPart`].
 
 use plimsoll_stats::Histogram;

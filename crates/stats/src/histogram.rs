@@ -229,8 +229,8 @@ impl Histogram {
     /// Adds counts of neighbouring buckets, the first of which holds the value `from`; of what they
     /// count the least and greatest value. Nothing where there is no count.
     ///
-    /// For counts that were kept elsewhere in the same layout: as adding another histogram, but that
-    /// the sums take the middle of each bucket, within `least` and `greatest`.
+    /// For counts that were kept elsewhere in the same layout: as adding another histogram, but
+    /// that the sums take the middle of each bucket, within `least` and `greatest`.
     pub fn add_row(&mut self, from: u64, counts: &[u32], least: u64, greatest: u64) {
         let total = counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         if total == 0 {

@@ -11,6 +11,7 @@
 //! | mean | Student t, n − 1 degrees of freedom | Law, *Simulation Modeling and Analysis*, 4.5 |
 //! | difference | unequal variances | Welch 1947, degrees of freedom by Satterthwaite 1946 |
 //! | ratio | delta method on the logarithm | Casella & Berger, *Statistical Inference*, 5.5 |
+//! | pairs | Student t on the differences, or on the logarithms of the ratios | Law, 10.2.1 (common random numbers) |
 //! | one run | batch means | Schmeiser 1982; growing batches as Yeh & Schmeiser 2000 |
 
 mod batches;
@@ -19,8 +20,8 @@ mod means;
 pub mod student;
 
 pub use batches::{BatchMeans, QuantileBatches, batch_means};
-pub use comparison::{Better, Comparison, Verdict, compare, compare_difference};
-pub use means::{Estimate, difference, mean, ratio};
+pub use comparison::{Better, Comparison, Pairing, Verdict, compare, compare_difference};
+pub use means::{Estimate, difference, mean, paired_difference, paired_ratio, ratio};
 
 /// The level of the intervals this program shows.
 pub const LEVEL: f64 = 0.95;
@@ -49,6 +50,17 @@ pub enum IntervalError {
         number: usize,
         /// The value.
         value: f64,
+    },
+    /// Pairs of which some have one half only.
+    #[error(
+        "expected as many replications of B as of A ({a}) to compare them as pairs, found {b}: \
+         leave out what has no partner"
+    )]
+    Unpaired {
+        /// Replications of A.
+        a: usize,
+        /// Replications of B.
+        b: usize,
     },
     /// A ratio of means that are not both above zero.
     #[error(

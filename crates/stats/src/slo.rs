@@ -26,8 +26,8 @@
 //!
 //! # Whose doing it was
 //!
-//! A run's clauses are judged twice ([`Slo::judge`]): as measured, and with the generator's own part
-//! taken off ([`OwnPart`]). Only where the two differ there is no verdict.
+//! A run's clauses are judged twice ([`Slo::judge`]): as measured, and with the generator's own
+//! part taken off ([`OwnPart`]). Only where the two differ there is no verdict.
 
 mod evaluate;
 mod judge;

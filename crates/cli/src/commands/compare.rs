@@ -1,6 +1,8 @@
 //! `plimsoll compare`: is B worse than A? Intervals come from replications, never from the
 //! correlated seconds of one run.
 
+mod loads;
+
 use crate::args::Compare;
 use crate::exit::Exit;
 use crate::found;
@@ -11,16 +13,19 @@ use crate::terminal::table::us;
 use anyhow::Result;
 use plimsoll_runs::{Run, Summary};
 use plimsoll_stats::interval::{
-    Better, Comparison, IntervalError, Verdict, compare, compare_difference,
+    Better, Comparison, IntervalError, Pairing, Verdict, compare, compare_difference,
 };
 use plimsoll_units::{show_rate, show_share};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// A figure that runs are compared by.
 pub(crate) struct Figure {
-    /// Its name, as in the summary.
+    /// Its name, for a person.
     pub(crate) name: &'static str,
+    /// Where the summary has it: `response_us.p50`.
+    pub(crate) key: &'static str,
     /// Takes it from a summary.
     pub(crate) of: fn(&Summary) -> Option<f64>,
     /// Shows it to a person.
@@ -32,15 +37,16 @@ pub(crate) struct Figure {
 
 /// What is compared.
 pub(crate) const FIGURES: &[Figure] = &[
-    time("response mean", |summary| summary.response_us.mean),
-    time("response p50", |summary| summary.response_us.p50),
-    time("response p90", |summary| summary.response_us.p90),
-    time("response p99", |summary| summary.response_us.p99),
-    time("response p99.9", |summary| summary.response_us.p999),
-    time("service p50", |summary| summary.service_us.p50),
-    time("service p99", |summary| summary.service_us.p99),
+    time("response mean", "response_us.mean", |summary| summary.response_us.mean),
+    time("response p50", "response_us.p50", |summary| summary.response_us.p50),
+    time("response p90", "response_us.p90", |summary| summary.response_us.p90),
+    time("response p99", "response_us.p99", |summary| summary.response_us.p99),
+    time("response p99.9", "response_us.p999", |summary| summary.response_us.p999),
+    time("service p50", "service_us.p50", |summary| summary.service_us.p50),
+    time("service p99", "service_us.p99", |summary| summary.service_us.p99),
     Figure {
         name: "rate",
+        key: "rate_mean",
         of: |summary| Some(summary.rate_mean),
         show: show_rate,
         better: Better::Higher,
@@ -48,6 +54,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     },
     Figure {
         name: "errors",
+        key: "errors",
         of: |summary| {
             let failed = summary.offered.saturating_sub(summary.succeeded);
             (summary.offered > 0).then(|| failed as f64 / summary.offered as f64)
@@ -58,8 +65,8 @@ pub(crate) const FIGURES: &[Figure] = &[
     },
 ];
 
-const fn time(name: &'static str, of: fn(&Summary) -> Option<f64>) -> Figure {
-    Figure { name, of, show: us, better: Better::Lower, share: false }
+const fn time(name: &'static str, key: &'static str, of: fn(&Summary) -> Option<f64>) -> Figure {
+    Figure { name, key, of, show: us, better: Better::Lower, share: false }
 }
 
 /// Runs the command.
@@ -67,6 +74,9 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
     let tolerance = plimsoll_units::share(&args.tolerance)
         .map_err(|error| FlagError::new("--tolerance", &args.tolerance, error))?;
     let (a, b) = sides(args)?;
+    once_each(&a, &b)?;
+    let (a, b) = (opened(&a)?, opened(&b)?);
+    let mut remarks = loads::differences(&a, &b);
     let (a, b) = (summaries(&a)?, summaries(&b)?);
     for (side, summaries) in [("A", &a), ("B", &b)] {
         if let Some(one) = summaries.iter().find(|one| !one.run.valid) {
@@ -84,14 +94,13 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
             return Err(UsageError(error).into());
         }
     }
+    let pairing = pairing(&a, &b);
     let rows: Vec<Row> =
-        FIGURES.iter().filter_map(|figure| Row::of(figure, &a, &b, tolerance)).collect();
+        FIGURES.iter().filter_map(|figure| Row::of(figure, &a, &b, pairing, tolerance)).collect();
+    remarks.extend(left_out(&a, &b));
     let worse = rows.iter().any(|row| row.verdict() == Some(Verdict::Worse));
-    print(&if args.json {
-        json(&rows, &a, &b, tolerance, worse)
-    } else {
-        table(&rows, &a, &b, tolerance)
-    })?;
+    let compared = Compared { rows, a: &a, b: &b, pairing, tolerance, remarks };
+    print(&if args.json { compared.json(worse) } else { compared.table() })?;
     Ok(if worse { Exit::Broken } else { Exit::Held })
 }
 
@@ -119,8 +128,52 @@ fn sides(args: &Compare) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok((expand(a)?, expand(b)?))
 }
 
-fn summaries(paths: &[PathBuf]) -> Result<Vec<Summary>> {
-    paths.iter().map(|path| Ok(Run::open(path)?.summary()?)).collect()
+/// Refuses runs that are named twice: a run is no replication of itself, and no other version.
+fn once_each(a: &[PathBuf], b: &[PathBuf]) -> Result<()> {
+    let mut seen: BTreeMap<PathBuf, &str> = BTreeMap::new();
+    for (side, path) in a.iter().map(|path| ("A", path)).chain(b.iter().map(|path| ("B", path))) {
+        let place = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let Some(before) = seen.insert(place, side) else { continue };
+        let shown = path.display();
+        let text = if before == side {
+            format!("take {shown} as two replications of {side}: it is one run; name it once")
+        } else {
+            format!("compare {shown} with itself: it stands on both sides; leave it out of one")
+        };
+        return Err(UsageError(text).into());
+    }
+    Ok(())
+}
+
+fn opened(paths: &[PathBuf]) -> Result<Vec<Run>> {
+    paths.iter().map(|path| Ok(Run::open(path)?)).collect()
+}
+
+fn summaries(runs: &[Run]) -> Result<Vec<Summary>> {
+    runs.iter().map(|run| Ok(run.summary()?)).collect()
+}
+
+/// Replications of one number that drew by one seed are a pair.
+fn pairing(a: &[Summary], b: &[Summary]) -> Pairing {
+    let seeds = |side: &[Summary]| side.iter().map(|one| one.run.seed).collect::<Vec<_>>();
+    let (a, b) = (seeds(a), seeds(b));
+    let differ = a.iter().collect::<BTreeSet<_>>().len() == a.len();
+    if a == b && differ { Pairing::Pairs } else { Pairing::Independent }
+}
+
+/// Figures that some replications have and others lack.
+fn left_out(a: &[Summary], b: &[Summary]) -> Vec<String> {
+    let of_figure = |figure: &Figure| {
+        let lacking: Vec<&str> = a
+            .iter()
+            .chain(b)
+            .filter(|one| (figure.of)(one).is_none())
+            .map(|one| one.run.id.as_str())
+            .collect();
+        let some = !lacking.is_empty() && lacking.len() < a.len() + b.len();
+        some.then(|| format!("{} is left out: {} lack it", figure.name, lacking.join(", ")))
+    };
+    FIGURES.iter().filter_map(of_figure).collect()
 }
 
 struct Row {
@@ -130,14 +183,20 @@ struct Row {
 }
 
 impl Row {
-    fn of(figure: &'static Figure, a: &[Summary], b: &[Summary], tolerance: f64) -> Option<Self> {
+    fn of(
+        figure: &'static Figure,
+        a: &[Summary],
+        b: &[Summary],
+        pairing: Pairing,
+        tolerance: f64,
+    ) -> Option<Self> {
         let values = |side: &[Summary]| side.iter().map(figure.of).collect::<Option<Vec<f64>>>();
         let (a, b) = (values(a)?, values(b)?);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let result = if figure.share {
-            compare_difference(&a, &b, figure.better, tolerance * mean(&a))
+            compare_difference(&a, &b, pairing, figure.better, tolerance * mean(&a))
         } else {
-            compare(&a, &b, figure.better, tolerance)
+            compare(&a, &b, pairing, figure.better, tolerance)
         };
         Some(Self { figure, means: (mean(&a), mean(&b)), result })
     }
@@ -147,27 +206,64 @@ impl Row {
     }
 }
 
-fn table(rows: &[Row], a: &[Summary], b: &[Summary], tolerance: f64) -> String {
-    let paint = Paint::stdout();
-    let mut out = format!(
-        "A {} ({} runs)\nB {} ({} runs)\nB may be worse by {}\n\n",
-        a[0].run.id,
-        a.len(),
-        b[0].run.id,
-        b.len(),
-        show_share(tolerance)
-    );
-    let head = format!("  {:<16}{:>12}{:>12}{:>10}   95% interval", "", "A", "B", "B / A");
-    let _ = writeln!(out, "{}", paint.dim(&head));
-    for row in rows {
-        let show = row.figure.show;
-        let (mean_a, mean_b) = (show(row.means.0), show(row.means.1));
-        let _ = write!(out, "  {:<16}{mean_a:>12}{mean_b:>12}", row.figure.name);
-        match &row.result {
+/// Two groups of replications, compared.
+struct Compared<'a> {
+    rows: Vec<Row>,
+    a: &'a [Summary],
+    b: &'a [Summary],
+    pairing: Pairing,
+    tolerance: f64,
+    /// What a reader should know, one sentence each.
+    remarks: Vec<String>,
+}
+
+impl Compared<'_> {
+    fn table(&self) -> String {
+        let paint = Paint::stdout();
+        let pairs = match self.pairing {
+            Pairing::Pairs => ", compared as pairs of one seed",
+            Pairing::Independent => "",
+        };
+        let mut out = format!(
+            "A {} ({} runs)\nB {} ({} runs){pairs}\nB may be worse by {}\n",
+            self.a[0].run.id,
+            self.a.len(),
+            self.b[0].run.id,
+            self.b.len(),
+            show_share(self.tolerance)
+        );
+        for remark in &self.remarks {
+            let _ = writeln!(out, "{} {remark}", paint.warn("note:"));
+        }
+        let head = format!("\n  {:<16}{:>12}{:>12}{:>10}   95% interval", "", "A", "B", "B / A");
+        let _ = writeln!(out, "{}", paint.dim(&head));
+        for row in &self.rows {
+            row.line(&mut out, &paint);
+        }
+        out
+    }
+
+    fn json(&self, worse: bool) -> String {
+        let ids = |side: &[Summary]| side.iter().map(|one| one.run.id.clone()).collect::<Vec<_>>();
+        let rows: Vec<_> = self.rows.iter().map(Row::json).collect();
+        let value = serde_json::json!({
+            "schema": 1, "warnings": self.remarks, "a": ids(self.a), "b": ids(self.b),
+            "tolerance": self.tolerance, "pairing": self.pairing, "worse": worse, "figures": rows,
+        });
+        format!("{value:#}\n")
+    }
+}
+
+impl Row {
+    fn line(&self, out: &mut String, paint: &Paint) {
+        let show = self.figure.show;
+        let (mean_a, mean_b) = (show(self.means.0), show(self.means.1));
+        let _ = write!(out, "  {:<16}{mean_a:>12}{mean_b:>12}", self.figure.name);
+        match &self.result {
             Ok(comparison) => {
                 let estimate = &comparison.estimate;
                 let part = |value: f64| {
-                    if row.figure.share { show_difference(value) } else { format!("{value:.3}") }
+                    if self.figure.share { show_difference(value) } else { format!("{value:.3}") }
                 };
                 let interval = format!("[{}, {}]", part(estimate.low), part(estimate.high));
                 let verdict = match comparison.verdict {
@@ -182,31 +278,19 @@ fn table(rows: &[Row], a: &[Summary], b: &[Summary], tolerance: f64) -> String {
             }
         }
     }
-    out
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "figure": self.figure.name.replace(' ', "_"),
+            "a": self.means.0,
+            "b": self.means.1,
+            "kind": if self.figure.share { "difference" } else { "ratio" },
+            "comparison": self.result.as_ref().ok(),
+            "refused": self.result.as_ref().err().map(ToString::to_string),
+        })
+    }
 }
 
 fn show_difference(value: f64) -> String {
     format!("{}{}", if value < 0.0 { "−" } else { "+" }, show_share(value.abs()))
-}
-
-fn json(rows: &[Row], a: &[Summary], b: &[Summary], tolerance: f64, worse: bool) -> String {
-    let ids = |side: &[Summary]| side.iter().map(|one| one.run.id.clone()).collect::<Vec<_>>();
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            serde_json::json!({
-                "figure": row.figure.name.replace(' ', "_"),
-                "a": row.means.0,
-                "b": row.means.1,
-                "kind": if row.figure.share { "difference" } else { "ratio" },
-                "comparison": row.result.as_ref().ok(),
-                "refused": row.result.as_ref().err().map(ToString::to_string),
-            })
-        })
-        .collect();
-    let value = serde_json::json!({
-        "schema": 1, "warnings": [], "a": ids(a), "b": ids(b), "tolerance": tolerance,
-        "worse": worse, "figures": rows,
-    });
-    format!("{value:#}\n")
 }

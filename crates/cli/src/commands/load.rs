@@ -1,12 +1,14 @@
 //! `plimsoll load`: from flags and a plan file to runs.
 
 use crate::args::Load;
+use crate::commands::group::{Group, no_run};
 use crate::commands::prometheus::Exporter;
 use crate::commands::restart::begin_cold;
 use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, cores, environment, run_id, unix_ns};
+use crate::terminal::error::{code, show};
 use crate::terminal::live::Live;
 use crate::terminal::paint::Paint;
 use crate::terminal::table::{Uncertainty, render};
@@ -20,7 +22,7 @@ use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Load) -> Result<Exit> {
@@ -32,8 +34,19 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
     }
+    match perform(args, &plan) {
+        // Where nothing was wrong with what was asked, there is a document all the same.
+        Err(error) if args.json && !args.check && code(&error) == Exit::Incomplete => {
+            print(&no_run(&error))?;
+            Err(error)
+        }
+        result => result,
+    }
+}
+
+fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let place = Place { environment: &environment, cores: cores(), version: VERSION };
-    let prepared = prepare(&plan, &place, !args.check)?;
+    let mut prepared = prepare(plan, &place, !args.check)?;
     if args.check {
         return check(&prepared, args.json);
     }
@@ -41,25 +54,46 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
     let exporter = args.prometheus.map(Exporter::start).transpose()?;
     let started = unix_ns();
     let group = run_id(started);
-    let mut runs = Vec::new();
+    let (mut runs, mut failures) = (Vec::new(), Vec::new());
     let mut exit = Exit::Held;
+    let several = plan.repeat > 1;
     for number in 1..=plan.repeat {
         let id = if plan.repeat == 1 { group.clone() } else { format!("{group}-{number}") };
-        let one = Once { args, plan: &plan, prepared: &prepared, interrupts: &interrupts };
+        prepared.replicate(plan.seed, number);
+        let one = Once { args, plan, prepared: &prepared, interrupts: &interrupts };
         let (path, quiet) = (args.out.join(&id), args.quiet || args.json);
-        if let Some(ended) = begin_cold(&plan, &prepared, &path, quiet, &interrupts)? {
+        if let Some(ended) = begin_cold(plan, &prepared, &path, quiet, &interrupts)? {
             exit = exit.and(ended);
             break;
         }
-        let (run, ended) = one.run(id, exporter.clone())?;
-        exit = exit.and(ended);
-        runs.push(run);
+        match one.run(id, exporter.clone()) {
+            Ok((run, ended)) => {
+                exit = exit.and(ended);
+                runs.push(run);
+            }
+            Err(error) if several => {
+                exit = exit.and(show(&error));
+                failures.push(format!("replication {number}: {error:#}"));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
         if interrupts.count() > 0 {
             break;
         }
     }
-    if runs.len() > 1 && !args.json {
-        print(&spread(&runs)?)?;
+    if several {
+        let name = plan.name.as_deref().unwrap_or_default();
+        let of = (group.as_str(), name, plan.repeat);
+        let group = Group::of(of, &args.out, &runs, &failures)?;
+        if args.json {
+            print(&group.json()?)?;
+        } else if runs.len() > 1 {
+            print(&group.table())?;
+        }
+        if !group.is_valid() {
+            exit = exit.and(Exit::Invalid);
+        }
     }
     if let Some(path) = args.report.as_ref().filter(|_| !runs.is_empty()) {
         crate::commands::report::write(&runs, path, None)?;
@@ -180,13 +214,14 @@ impl Once<'_> {
     fn run(&self, id: String, exporter: Option<Exporter>) -> Result<(Run, Exit)> {
         let plan = self.plan;
         let here = std::env::current_dir()?;
+        let seeded = Plan { seed: self.prepared.config.seed, ..plan.clone() };
         let setting = RunSetting {
             root: &self.args.out,
             id,
             name: plan.name.clone().unwrap_or_default(),
             started_unix_ns: unix_ns(),
             version: VERSION,
-            plan_text: plan.to_toml_from(&here),
+            plan_text: seeded.to_toml_from(&here),
             patience: plan.load.patience,
             slo: plan.measure.slo.as_ref().map(ToString::to_string),
             stop_when: plan.load.stop_when.clone(),
@@ -203,7 +238,10 @@ impl Once<'_> {
         let run = outcome.run;
         let summary = run.summary()?;
         if self.args.json {
-            print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
+            // Several are told of together.
+            if plan.repeat == 1 {
+                print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
+            }
         } else {
             let uncertainty = uncertainty(&run)?;
             print(&render(&summary, uncertainty.as_ref(), Paint::stdout()))?;
@@ -211,7 +249,7 @@ impl Once<'_> {
         }
         let mut exit = verdict::exit(&summary);
         if let Some(error) = outcome.failed {
-            exit = exit.and(crate::terminal::error::show(&anyhow::Error::from(error)));
+            exit = exit.and(show(&anyhow::Error::from(error)));
         }
         Ok((run, exit))
     }
@@ -224,26 +262,4 @@ pub(crate) fn uncertainty(run: &Run) -> Result<Option<Uncertainty>> {
         batches.push(&second);
     }
     Ok(Uncertainty::of(&batches))
-}
-
-/// Several replications together: means with their intervals.
-fn spread(runs: &[Run]) -> Result<String> {
-    let summaries = runs.iter().map(Run::summary).collect::<Result<Vec<_>, _>>()?;
-    let mut out = format!("\n{} replications, mean and 95% interval:\n", summaries.len());
-    for figure in crate::commands::compare::FIGURES {
-        let values: Vec<f64> = summaries.iter().filter_map(|one| (figure.of)(one)).collect();
-        if values.len() < summaries.len() {
-            continue;
-        }
-        if let Ok(mean) = plimsoll_stats::interval::mean(&values, 0.95) {
-            let show = figure.show;
-            let (value, low, high) = (show(mean.value), show(mean.low), show(mean.high));
-            let _ = writeln!(out, "  {:<16}{value:>12}   [{low}, {high}]", figure.name);
-        }
-    }
-    let folder = runs[0].path().parent().map(PathBuf::from).unwrap_or_default();
-    let id = &runs[0].meta().id;
-    let group = id.rsplit_once('-').map_or(id.as_str(), |(group, _)| group);
-    let _ = writeln!(out, "  {:<16}{}", "group", folder.join(group).display());
-    Ok(out)
 }

@@ -5,6 +5,7 @@ pub(crate) mod capacity;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod export;
+pub(crate) mod group;
 pub(crate) mod infer;
 pub(crate) mod load;
 pub(crate) mod prepare;

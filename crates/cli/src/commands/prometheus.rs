@@ -3,6 +3,8 @@
 use anyhow::{Context, Result};
 use plimsoll_runs::{ErrorKind, Interval, Tag};
 use plimsoll_stats::Histogram;
+use plimsoll_stats::histogram::rank;
+use plimsoll_stats::percentiles::MIN_BEYOND;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -118,7 +120,10 @@ impl Exporter {
         let mut values: Vec<_> = [0.5, 0.9, 0.99, 0.999]
             .iter()
             .filter_map(|q| {
-                let value = state.last.value_at_quantile(*q)? as f64 / 1e9;
+                // Fewer than ten beyond are too few, in a second as in a run.
+                let count = state.last.count();
+                let rank = Some(rank(*q, count)).filter(|rank| count - rank >= MIN_BEYOND)?;
+                let value = state.last.value_at_rank(rank)? as f64 / 1e9;
                 Some((format!("{{quantile=\"{q}\"}}"), value))
             })
             .collect();

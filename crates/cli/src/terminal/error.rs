@@ -126,7 +126,8 @@ fn hint_for(error: &anyhow::Error) -> Option<String> {
     )
 }
 
-fn code(error: &anyhow::Error) -> Exit {
+/// The exit code that an error means.
+pub(crate) fn code(error: &anyhow::Error) -> Exit {
     if error.is::<PlanErrors>() || error.is::<UsageError>() || error.is::<FlagError>() {
         return Exit::Usage;
     }

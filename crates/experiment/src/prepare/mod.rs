@@ -14,6 +14,7 @@ use plimsoll_load::store::Before;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
 use plimsoll_runs::summary::StoreWorkload;
+use plimsoll_workload::random::seed_of;
 use plimsoll_workload::request::Scheme;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,15 @@ pub struct Prepared {
     pub notes: Vec<String>,
     /// Until when the server's certificate is valid.
     pub certificate: CertificateEnd,
+}
+
+impl Prepared {
+    /// Makes it the replication of a number, from 1, of a plan of that seed: the first draws by the
+    /// plan's own seed, each further one by a seed of its own. Replications of the same number of
+    /// two plans with one seed draw alike, so that they can be compared as a pair.
+    pub fn replicate(&mut self, seed: u64, number: u32) {
+        self.config.seed = if number <= 1 { seed } else { seed_of(seed, number.into()) };
+    }
 }
 
 /// What is known of the place where a plan is executed, which libraries do not ask for themselves.

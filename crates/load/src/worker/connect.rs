@@ -11,8 +11,8 @@
 //! still learns of it soon; and until an attempt succeeds, one is made at a time. While any connection is open, a failed attempt is only counted.
 //!
 //! Where it is this host that lets no connection be opened (no port, descriptor or memory is left),
-//! requests fail as [`ErrorKind::Local`]; those that go on waiting for a connection do so by our own
-//! doing from then on, which is lateness.
+//! requests fail as [`ErrorKind::Local`]; those that go on waiting for a connection do so by our
+//! own doing from then on, which is lateness.
 
 use super::Worker;
 use super::explain::Why;

@@ -33,7 +33,8 @@ const NOTES: [(&str, &str); 10] = [
     (
         "Objectives",
         "An objective's percentile is over all requests due: whatever did not succeed ranks slower \
-         than every bound. Nothing is judged in a run that is not valid.",
+         than every bound. Each is judged twice, as measured and without the generator's own part: \
+         where the two differ, it is not judged.",
     ),
     (
         "Warm-up",
@@ -43,20 +44,22 @@ const NOTES: [(&str, &str); 10] = [
     (
         "Seconds",
         "In charts over time a count is in the second in which it happened, and a percentile is \
-         over the answers completed in it, however few. Courses and summaries are never mixed: the \
-         percentiles of a run are not means of its seconds.",
+         over the answers completed in it, where ten lie beyond. Courses and summaries are \
+         never mixed: the percentiles of a run are not means of its seconds.",
     ),
     (
         "Availability",
         "As a user perceives it: a second is up if a correct answer arrived in it; else down if a \
          request failed in it or had been outstanding beyond patience at its end; else it is not \
-         counted.",
+         counted. Half of a second must lie in the measured schedule.",
     ),
     (
         "Validity",
         "A run is not valid when its lateness is no longer small beside the response time (p99 \
-         above 1 ms and a tenth of it, or p50 above 0.1 ms and a tenth of it), or the generator \
-         was busy beyond 95% in three seconds while behind schedule.",
+         above 1 ms and a tenth of it from 1,000 requests on, or p50 above 0.1 ms and a tenth of \
+         it from 20 on), when the generator was busy beyond 95%, or denied its cores for more \
+         than half, in three seconds while behind schedule, or when more than 0.1% of the \
+         requests found no connection by its host's own limits.",
     ),
 ];
 

@@ -1,5 +1,5 @@
-//! The sums that must be, over random runs: whatever becomes of requests, the counts add up, seconds
-//! add up to totals, and figures lie between their extremes.
+//! The sums that must be, over random runs: whatever becomes of requests, the counts add up,
+//! seconds add up to totals, and figures lie between their extremes.
 
 use std::collections::BTreeMap;
 

@@ -2,10 +2,10 @@
 //! part of it away.
 //!
 //! Quantiles are those of G. Tene's HdrHistogram, against which they are tested, but within the
-//! extremes: the value at quantile `q` is the greatest value of the bucket that holds the `⌈q·n⌉`-th
-//! smallest recorded value (the first for `q` near 0), and never above the greatest value recorded.
-//! So a quantile is never below the true one and less than 0.1% above it. Mean and deviation are
-//! those of the values, from their sums.
+//! extremes: the value at quantile `q` is the greatest value of the bucket that holds the
+//! `⌈q·n⌉`-th smallest recorded value (the first for `q` near 0), and never above the greatest
+//! value recorded. So a quantile is never below the true one and less than 0.1% above it. Mean and
+//! deviation are those of the values, from their sums.
 
 use super::{Histogram, highest_at, index_of, lowest_at};
 
@@ -78,8 +78,8 @@ impl Histogram {
     ///
     /// Exact by bucket. A bucket of which `other` has more stays at zero: it was no part then. The
     /// least and greatest value are exact only where their bucket is still occupied and nothing of
-    /// it was taken; else they are that bucket's bounds. The sums are exact where `other` was a part;
-    /// else they take the middle of each bucket.
+    /// it was taken; else they are that bucket's bounds. The sums are exact where `other` was a
+    /// part; else they take the middle of each bucket.
     pub fn subtract(&mut self, other: &Self) {
         let range = other.occupied();
         if self.is_empty() || range.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, IntervalError, LEVEL, difference, ratio};
+use super::{Estimate, IntervalError, LEVEL, difference, paired_difference, paired_ratio, ratio};
 
 /// Which way a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,16 @@ pub enum Verdict {
     NotWorse,
     /// The interval spans the tolerance: more replications would tell.
     Undecided,
+}
+
+/// How replications of both sides belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pairing {
+    /// Those of a number drew the same and are compared as a pair.
+    Pairs,
+    /// They have nothing to do with each other.
+    Independent,
 }
 
 /// B compared with A.
@@ -50,11 +60,15 @@ pub struct Comparison {
 pub fn compare(
     a: &[f64],
     b: &[f64],
+    pairing: Pairing,
     better: Better,
     tolerance: f64,
 ) -> Result<Comparison, IntervalError> {
     check(tolerance)?;
-    let estimate = ratio(a, b, LEVEL)?;
+    let estimate = match pairing {
+        Pairing::Pairs => paired_ratio(a, b, LEVEL)?,
+        Pairing::Independent => ratio(a, b, LEVEL)?,
+    };
     let verdict = judge(&estimate, 1.0, better, tolerance);
     Ok(Comparison { estimate, better, tolerance, verdict })
 }
@@ -69,11 +83,15 @@ pub fn compare(
 pub fn compare_difference(
     a: &[f64],
     b: &[f64],
+    pairing: Pairing,
     better: Better,
     tolerance: f64,
 ) -> Result<Comparison, IntervalError> {
     check(tolerance)?;
-    let estimate = difference(a, b, LEVEL)?;
+    let estimate = match pairing {
+        Pairing::Pairs => paired_difference(a, b, LEVEL)?,
+        Pairing::Independent => difference(a, b, LEVEL)?,
+    };
     let verdict = judge(&estimate, 0.0, better, tolerance);
     Ok(Comparison { estimate, better, tolerance, verdict })
 }
@@ -112,7 +130,7 @@ mod tests {
     }
 
     fn verdict(b: &[f64], better: Better, tolerance: f64) -> Verdict {
-        compare(&A, b, better, tolerance).unwrap().verdict
+        compare(&A, b, Pairing::Independent, better, tolerance).unwrap().verdict
     }
 
     #[test]
@@ -133,16 +151,28 @@ mod tests {
     }
 
     #[test]
+    fn pairs_are_told_apart_where_their_sides_are_not() {
+        let by = |pairing| {
+            let a = [50.0, 100.0, 200.0];
+            let b = a.map(|value| value * 1.2);
+            compare(&a, &b, pairing, Better::Lower, 0.05).unwrap().verdict
+        };
+        assert_eq!(by(Pairing::Pairs), Verdict::Worse);
+        assert_eq!(by(Pairing::Independent), Verdict::Undecided);
+    }
+
+    #[test]
     fn figures_that_may_be_zero_are_compared_by_difference() {
         let none = [0.0; 3];
         let by = |b: &[f64], margin| {
-            compare_difference(&none, b, Better::Lower, margin).unwrap().verdict
+            let free = Pairing::Independent;
+            compare_difference(&none, b, free, Better::Lower, margin).unwrap().verdict
         };
         assert_eq!(by(&none, 0.0), Verdict::NotWorse);
         assert_eq!(by(&[0.05, 0.051, 0.049], 0.001), Verdict::Worse);
         assert_eq!(by(&[0.0, 0.0, 0.01], 0.001), Verdict::Undecided);
         assert!(matches!(
-            compare(&none, &A, Better::Lower, 0.05),
+            compare(&none, &A, Pairing::Independent, Better::Lower, 0.05),
             Err(IntervalError::NotPositive { .. })
         ));
     }
@@ -150,12 +180,12 @@ mod tests {
     #[test]
     fn single_runs_and_wrong_tolerances_are_refused() {
         assert!(matches!(
-            compare(&A[..1], &A, Better::Lower, 0.05),
+            compare(&A[..1], &A, Pairing::Independent, Better::Lower, 0.05),
             Err(IntervalError::TooFewReplications { found: 1, .. })
         ));
         for tolerance in [-0.1, f64::NAN, f64::INFINITY] {
             assert!(matches!(
-                compare(&A, &A, Better::Lower, tolerance),
+                compare(&A, &A, Pairing::Independent, Better::Lower, tolerance),
                 Err(IntervalError::Tolerance { .. })
             ));
         }

@@ -89,6 +89,46 @@ pub fn ratio(a: &[f64], b: &[f64], level: f64) -> Result<Estimate, IntervalError
     Ok(Estimate { value, low: value / factor, high: value * factor, level, df })
 }
 
+/// Mean of `b` less mean of `a` where the replications of a number belong together, as they drew
+/// the same: what both of a pair share cancels.
+///
+/// # Errors
+/// As [`difference`], and where one side has more than the other.
+pub fn paired_difference(a: &[f64], b: &[f64], level: f64) -> Result<Estimate, IntervalError> {
+    pairs(a, b)?;
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    mean(&differences, level)
+}
+
+/// `b` over `a` where the replications of a number belong together: the geometric mean of the
+/// ratios of the pairs, and the interval of its logarithm.
+///
+/// # Errors
+/// As [`ratio`], of every value rather than of the mean, and where one side has more than the
+/// other.
+pub fn paired_ratio(a: &[f64], b: &[f64], level: f64) -> Result<Estimate, IntervalError> {
+    pairs(a, b)?;
+    for (values, side) in [(a, Side::A), (b, Side::B)] {
+        if let Some(&value) = values.iter().find(|value| **value <= 0.0) {
+            return Err(IntervalError::NotPositive { side, mean: value });
+        }
+    }
+    let logarithms: Vec<f64> = a.iter().zip(b).map(|(a, b)| libm::log(b / a)).collect();
+    let Estimate { value, low, high, level, df } = mean(&logarithms, level)?;
+    let [value, low, high] = [value, low, high].map(libm::exp);
+    Ok(Estimate { value, low, high, level, df })
+}
+
+/// Whether two groups can be taken as pairs.
+fn pairs(a: &[f64], b: &[f64]) -> Result<(), IntervalError> {
+    Moments::of(a, Side::A)?;
+    Moments::of(b, Side::B)?;
+    if a.len() == b.len() {
+        return Ok(());
+    }
+    Err(IntervalError::Unpaired { a: a.len(), b: b.len() })
+}
+
 /// Degrees of freedom of a sum of variances (Satterthwaite 1946); where nothing varies, all.
 fn satterthwaite(parts: [(f64, f64); 2]) -> f64 {
     let sum: f64 = parts.iter().map(|(variance, _)| variance).sum();
@@ -139,6 +179,25 @@ mod tests {
         let inverse = ratio(&b, &a, 0.95).unwrap();
         close(1.0 / inverse.low, e.high);
         close(1.0 / inverse.high, e.low);
+    }
+
+    #[test]
+    fn pairs_by_hand() {
+        // Differences 2, 1, 3: mean 2, s 1, t(2) 4.30265, half width 4.30265 / √3.
+        let (a, b) = ([10.0, 50.0, 90.0], [12.0, 51.0, 93.0]);
+        let e = paired_difference(&a, &b, 0.95).unwrap();
+        close(e.value, 2.0);
+        close(e.df, 2.0);
+        assert!((e.high - e.value - 4.302_652_729_911_275 / 3.0_f64.sqrt()).abs() < 1e-6);
+        // What the pairs share says nothing: unpaired, the interval is thirty times as wide.
+        let wide = difference(&a, &b, 0.95).unwrap();
+        assert!(wide.high - wide.low > 30.0 * (e.high - e.low));
+        // Ratios 2, 2, 2 of values far apart.
+        let e = paired_ratio(&a, &a.map(|a| 2.0 * a), 0.95).unwrap();
+        assert!((e.low - 2.0).abs() < 1e-9 && (e.high - 2.0).abs() < 1e-9);
+        assert_eq!(paired_ratio(&a, &b[..2], 0.95), Err(IntervalError::Unpaired { a: 3, b: 2 }));
+        let zero = paired_ratio(&[0.0, 1.0], &[1.0, 1.0], 0.95);
+        assert_eq!(zero, Err(IntervalError::NotPositive { side: Side::A, mean: 0.0 }));
     }
 
     #[test]

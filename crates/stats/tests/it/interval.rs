@@ -3,7 +3,8 @@
 
 use plimsoll_stats::Histogram;
 use plimsoll_stats::interval::{
-    Better, QuantileBatches, Verdict, batch_means, compare, difference, mean, ratio, student,
+    Better, Pairing, QuantileBatches, Verdict, batch_means, compare, difference, mean, ratio,
+    student,
 };
 use proptest::prelude::*;
 
@@ -95,7 +96,8 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
 fn equal_groups_are_seldom_called_worse() {
     let worse = coverage(9, |random| {
         let (a, b) = (draw(random, 5, 100.0, 5.0), draw(random, 5, 100.0, 5.0));
-        compare(&a, &b, Better::Lower, 0.0).unwrap().verdict == Verdict::Worse
+        let free = Pairing::Independent;
+        compare(&a, &b, free, Better::Lower, 0.0).unwrap().verdict == Verdict::Worse
     });
     assert!((0.01..0.035).contains(&worse), "one side of 5% is 2.5%, found {worse}");
 }
