@@ -470,6 +470,8 @@ fn a_word_without_a_colon_is_the_password_of_redis() {
     let url = format!("redis://{PASSWORD}@{at}");
     place.plimsoll(&["prepare", &url, "--records", "10"]).ended_with(0);
     prepares_by_variable(&place, &format!("redis://{at}"), PASSWORD);
+    let load = ["load", "--quiet", &url, "--records", "10", "--rate", "20/s", "--for", "1s"];
+    place.plimsoll(&load).went_well();
     assert_nowhere(&place, &[PASSWORD]);
 }
 
@@ -495,7 +497,7 @@ fn a_data_set_is_given_up_when_its_store_is_gone() {
     let test = "a_data_set_is_given_up_when_its_store_is_gone";
     let Some(server) = Server::redis(test, &place, &[]) else { return };
     let url = format!("redis://127.0.0.1:{}", server.port);
-    let records = ["--records", "50m", "--timeout", "1s", "--json"];
+    let records = ["--records", "50M", "--timeout", "1s", "--json"];
     let going = place.start(place.command(PLIMSOLL, &[&["prepare", &url], &records[..]].concat()));
     wait_for("records to be written", || (server.redis_says(&["DBSIZE"]) != b":0").then_some(()));
     server.going.signal(Signal::KILL);
