@@ -224,8 +224,8 @@ impl Sink for Sum {
     }
 }
 
-/// How long nothing may be written where no connection can be made, in nanoseconds: longer than most
-/// servers take to be started again.
+/// How long nothing may be written where no connection can be made, in nanoseconds: longer than
+/// most servers take to be started again.
 const SILENCE_NS: u64 = 10_000_000_000;
 
 /// Tells how far it is.

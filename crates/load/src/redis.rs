@@ -1,8 +1,8 @@
 //! Redis: RESP2, the protocol of its clients (Redis serialization protocol specification, version
 //! 2). A read is `GET`, a write `SET`. A connection begins with `AUTH` and `SELECT` where the URL
-//! says so, and with `PING`; it counts as open when these are answered, as a server that has too many
-//! clients says so only then. Commands are arrays of bulk strings, so keys and values may hold any
-//! byte.
+//! says so, and with `PING`; it counts as open when these are answered, as a server that has too
+//! many clients says so only then. Commands are arrays of bulk strings, so keys and values may hold
+//! any byte.
 //!
 //! Answers to these are `+OK`, `+PONG`, `$N` and a block, `$-1` for no such record, and
 //! `-CODE text`; anything else is refused.

@@ -1,7 +1,7 @@
 //! Options of other load generators, and what says the same here: wrk and wrk2, hey, oha, k6, ab.
 //!
-//! Someone who knows one of these types its words first. An option of this program that merely looks
-//! like them (`--vus`, `--value-size`) would be the wrong advice.
+//! Someone who knows one of these types its words first. An option of this program that merely
+//! looks like them (`--vus`, `--value-size`) would be the wrong advice.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 

@@ -2,7 +2,8 @@
 //!
 //! A connection begins with a login, sets what its session has to be like, and prepares the
 //! statements that its load will execute; only then it counts as open. Each request executes one
-//! statement in a transaction of its own (autocommit), and is answered by a row, by none, by the number of matched rows, or by an error.
+//! statement in a transaction of its own (autocommit), and is answered by a row, by none, by the
+//! number of matched rows, or by an error.
 //!
 //! - A read is a `SELECT` by primary key.
 //! - An update is an `UPDATE` by primary key, as in YCSB's binding for JDBC, and not an upsert, by

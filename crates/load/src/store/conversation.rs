@@ -1,5 +1,5 @@
-//! A store asked by one connection of its own, one question after the other, while the caller waits:
-//! before a load, and behind a data set. The engine has no part in it.
+//! A store asked by one connection of its own, one question after the other, while the caller
+//! waits: before a load, and behind a data set. The engine has no part in it.
 
 use super::frames::Malformed;
 use super::hint::hint;
@@ -78,8 +78,8 @@ impl<'a, S: Speech> Conversation<'a, S> {
         Ok(talk)
     }
 
-    /// Reads a record: the bytes of the answer in which its value came, and the value's length where
-    /// that is known; `None` where there is no such record.
+    /// Reads a record: the bytes of the answer in which its value came, and the value's length
+    /// where that is known; `None` where there is no such record.
     pub(super) fn read(&mut self, record: u64) -> Result<Option<(Vec<u8>, Option<u64>)>, Failed> {
         S::command(&self.state, 0, &Operation::read(record), &[], &mut self.out);
         let (clock, mut raw) = (Clock::start(), Vec::new());

@@ -81,8 +81,8 @@ pub enum Reply {
     /// An error behind which the store ends the connection; its code. Commands sent behind the one
     /// that it answers were not looked at.
     Final(u16),
-    /// The store ends the connection, as it was idle for too long. Whatever was sent on it meanwhile
-    /// was not looked at.
+    /// The store ends the connection, as it was idle for too long. Whatever was sent on it
+    /// meanwhile was not looked at.
     Idle,
     /// The store is there: an answer to a greeting only.
     Greeted,

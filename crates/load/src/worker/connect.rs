@@ -8,7 +8,8 @@
 //! fails those that have waited for as long as an attempt may take: where a target takes no notice
 //! of any attempt, there is always another one under way. Then nobody tries again for a moment
 //! (10 ms, doubling to 100 ms), so that a dead target costs the generator nothing and each request
-//! still learns of it soon; and until an attempt succeeds, one is made at a time. While any connection is open, a failed attempt is only counted.
+//! still learns of it soon; and until an attempt succeeds, one is made at a time. While any
+//! connection is open, a failed attempt is only counted.
 //!
 //! Where it is this host that lets no connection be opened (no port, descriptor or memory is left),
 //! requests fail as [`ErrorKind::Local`]; those that go on waiting for a connection do so by our

@@ -1,5 +1,5 @@
-//! The manual's tables of codes (docs/stores.md, docs/databases.md), read and compared with what the
-//! drivers make of each error that stands in them.
+//! The manual's tables of codes (docs/stores.md, docs/databases.md), read and compared with what
+//! the drivers make of each error that stands in them.
 
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::memcached::Memcached;
