@@ -1,5 +1,5 @@
-//! Files that commands read and write: `-` is standard input, what is read has bounds, and a place to
-//! write to is tried before the work begins.
+//! Files that commands read and write: `-` is standard input, what is read has bounds, and a place
+//! to write to is tried before the work begins.
 
 use crate::terminal::error::UsageError;
 use anyhow::Result;

@@ -1,5 +1,5 @@
-//! Which runs are meant: by their folder, by the folder that holds them, by a group of replications,
-//! by an id or a name, or by none for the last one.
+//! Which runs are meant: by their folder, by the folder that holds them, by a group of
+//! replications, by an id or a name, or by none for the last one.
 
 use crate::terminal::error::UsageError;
 use anyhow::Result;

@@ -14,7 +14,7 @@ use crate::terminal::paint::Paint;
 use crate::terminal::table::{Uncertainty, render};
 use crate::terminal::{print, say, verdict};
 use anyhow::Result;
-use plimsoll_experiment::mix::Mix;
+use plimsoll_experiment::mix::{Mix, Part};
 use plimsoll_experiment::prepare::{Place, Prepared};
 use plimsoll_experiment::{Check, Setting as RunSetting, execute, prepare};
 use plimsoll_plan::{Plan, Setting};
@@ -193,7 +193,10 @@ fn show_mix(mix: &Mix, out: &mut String) {
 }
 
 fn mix_json(mix: &Mix) -> serde_json::Value {
-    let part = |part: &plimsoll_experiment::mix::Part| serde_json::json!({ "method": part.method, "url": part.url, "share": part.share });
+    let part = |part: &Part| {
+        let (method, url) = (&part.method, &part.url);
+        serde_json::json!({ "method": method, "url": url, "share": part.share })
+    };
     serde_json::json!({
         "order": mix.order,
         "of": mix.of,

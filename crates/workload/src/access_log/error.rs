@@ -59,7 +59,7 @@ pub enum LogError {
     #[error(
         "wanted {wanted} in the first lines of {origin}, found `{found}`{}: give a log in one of \
          the formats common, combined, squid and json, or name the right one",
-        named.map(|named| format!(", which looks like {named}, and is not read")).unwrap_or_default()
+        looks_like(*named)
     )]
     Format {
         /// The file, or what the caller called it.
@@ -99,6 +99,10 @@ pub enum LogError {
         /// The file.
         origin: String,
     },
+}
+
+fn looks_like(named: Option<&str>) -> String {
+    named.map_or_else(String::new, |named| format!(", which looks like {named}, and is not read"))
 }
 
 fn in_brackets(left_out: &LeftOut) -> String {

@@ -24,13 +24,13 @@ fn line(line: &[u8]) -> Option<&'static str> {
     if line.starts_with(b"{") {
         return json(line);
     }
-    let is_load_balancer = matches!(
+    let is_balancer = matches!(
         words[..],
         [b"http" | b"https" | b"h2" | b"grpcs" | b"ws" | b"wss", time, ..]
             if date::iso(time).is_some()
     );
-    if is_load_balancer {
-        return Some("a log of an AWS application load balancer");
+    if is_balancer {
+        return Some("a log of a balancer of AWS (ALB)");
     }
     if contains(line, " haproxy[") || is_haproxy(line) {
         return Some("a log of HAProxy");

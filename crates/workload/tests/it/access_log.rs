@@ -293,7 +293,8 @@ proptest! {
         unsafe_methods in any::<bool>(),
     ) {
         const METHODS: [Option<&str>; 7] = [
-            Some("GET"), Some("POST"), Some("DELETE"), Some("HEAD"), Some("get"), None, Some("BREW"),
+            Some("GET"), Some("POST"), Some("DELETE"), Some("HEAD"), Some("get"),
+            Some("BREW"), None,
         ];
         const TARGETS: [&str; 6] = ["/", "/a?b=1", "/c,7?d=e,5", "*", "-", "/f?g"];
         let format = [Format::Common, Format::Squid, Format::Json][format];
@@ -308,7 +309,8 @@ proptest! {
                     let (method, target) = (METHODS[*method], TARGETS[*target]);
                     let second = u32::try_from(n % 60).expect("small");
                     text.push_str(&written(format, second, method, target));
-                    let again = unsafe_methods && matches!(method, Some("POST" | "DELETE" | "BREW"));
+                    let is_unsafe = matches!(method, Some("POST" | "DELETE" | "BREW"));
+                    let again = unsafe_methods && is_unsafe;
                     if target.starts_with('/') {
                         asked += u64::from(matches!(method, Some("GET" | "HEAD")) || again);
                         if method == Some("GET") {
@@ -332,7 +334,8 @@ proptest! {
         let mut csv = Vec::new();
         log.write_urls_csv(&mut csv).expect("memory takes everything");
         let read = UrlListReader { base: Some(&base()), commas: false };
-        let read = read.text(&String::from_utf8(csv).expect("ASCII"), "list").expect("a sound list");
+        let csv = String::from_utf8(csv).expect("ASCII");
+        let read = read.text(&csv, "list").expect("a sound list");
         let paths = read.urls.iter().map(|url| url.target.clone());
         let back: Vec<(String, f64)> = paths.zip(read.weights.expect("weights")).collect();
         let sent: Vec<(String, f64)> =
@@ -342,7 +345,8 @@ proptest! {
         let options =
             ReplayOptions { format: Some(format), unsafe_methods, ..ReplayOptions::default() };
         let replay = Replay::open(&file(&folder, "log", &text), &options).expect("a replay");
-        prop_assert_eq!((replay.unreadable(), replay.empty(), replay.total()), (unreadable, empty, asked));
+        prop_assert_eq!((replay.unreadable(), replay.empty()), (unreadable, empty));
+        prop_assert_eq!(replay.total(), asked);
         prop_assert_eq!(replay.lines(), log.lines);
         let counted = replay.total() + replay.left_out().total() + unreadable + empty;
         prop_assert_eq!(replay.lines(), counted);

@@ -17,3 +17,4 @@ mod service_model;
 mod statistics;
 mod store;
 mod trace;
+mod url_list;
