@@ -4,8 +4,8 @@
 //!
 //! Announces all of them once as fast as the server takes them, prints how long that took, and
 //! then, for SECONDS, sends RATE heartbeats of known caches a second, and lets CHURN caches join
-//! and as many leave. Addresses are all over the IPv4 space. To a server on this host it speaks from
-//! 127.0.0.2, which that has to trust: `--trust 127.0.0.2/32`.
+//! and as many leave. Addresses are all over the IPv4 space. To a server on this host it speaks
+//! from 127.0.0.2, which that has to trust: `--trust 127.0.0.2/32`.
 //! With END_S (at least 15) each says an interval of its own, such that all of them expire so many
 //! seconds after the start, together.
 #![expect(clippy::unwrap_used, reason = "a run that cannot go on fails")]

@@ -1,4 +1,5 @@
-//! Who is trusted, and who only looks so: loopback, the operator's socket, keys that decide, proxies.
+//! Who is trusted, and who only looks so: loopback, the operator's socket, keys that decide,
+//! proxies.
 
 use std::path::Path;
 
