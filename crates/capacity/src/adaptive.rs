@@ -75,7 +75,7 @@ const MOST_SECONDS: f64 = 900.0;
 const ENOUGH: u64 = 50;
 /// Rates that differ by less than this share are near each other.
 const NEAR: f64 = 0.15;
-/// So many windows that no curve fits to end the search.
+/// After so many windows that no curve fits the search goes on without one.
 const MOST_BLIND: u32 = 8;
 /// So many requests make a window of use, and so many units it may take for them.
 const FEW: f64 = 2.0;
@@ -394,7 +394,9 @@ impl Adaptive {
                     return;
                 }
                 self.count_stalled();
-                if clearly { State::Recover { tries: 0 } } else { self.search_on() }
+                // A server that is overloaded by every window ends too.
+                let is_over = self.seconds >= MOST_SECONDS;
+                if clearly && !is_over { State::Recover { tries: 0 } } else { self.search_on() }
             }
             State::Again { rate } => self.tried_again(rate, window, clearly),
             State::CheckAbove { rate } => self.checked_above(rate, window, beyond),
@@ -449,7 +451,10 @@ impl Adaptive {
         }
         let precise = self.fit.as_ref().is_some_and(|fit| fit.half_width() <= self.wanted());
         match () {
-            () if self.blind >= MOST_BLIND => State::Done,
+            () if self.blind >= MOST_BLIND => {
+                self.leave_curve();
+                State::Search
+            }
             () if precise || self.seconds >= MOST_SECONDS => self.begin_hold(),
             () => State::Search,
         }

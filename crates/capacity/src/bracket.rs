@@ -17,6 +17,8 @@ const SAME: f64 = 0.02;
 const LONG_S: f64 = 5.0;
 /// So many requests say whether a rate held.
 const ENOUGH: u64 = 50;
+/// So many do at a glance.
+const FEW: u64 = 10;
 
 /// The highest rate that held, and the lowest above it that broke.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -73,7 +75,8 @@ impl Bracket {
             levels.entry(number).or_default().windows.push(window);
         }
         let of_level = |level: &Level| {
-            let by = if level.counted_s() >= LONG_S { By::Windows } else { By::Glances };
+            let is_long = level.counted_s() >= LONG_S && level.counted() >= ENOUGH;
+            let by = if is_long { By::Windows } else { By::Glances };
             Some(Seen { rate_per_s: level.rate(), check: level.check(goal)?, by })
         };
         let of_hold =
@@ -111,6 +114,10 @@ impl Level<'_> {
         self.windows.iter().map(|window| window.rate_per_s).sum::<f64>() / self.windows.len() as f64
     }
 
+    fn counted(&self) -> u64 {
+        self.windows.iter().map(|window| window.counted()).sum()
+    }
+
     fn counted_s(&self) -> f64 {
         self.windows.iter().map(|window| window.counted_s).sum()
     }
@@ -119,7 +126,7 @@ impl Level<'_> {
         if self.windows.iter().any(|window| window.was_cut) {
             return Some(Check::Broken);
         }
-        let counted: u64 = self.windows.iter().map(|window| window.counted()).sum();
+        let counted = self.counted();
         if counted == 0 {
             return None;
         }
@@ -129,7 +136,7 @@ impl Level<'_> {
             return Some(Check::Broken);
         }
         let all_held = checks.iter().all(|check| *check == Some(Check::Held));
-        (all_held && counted >= ENOUGH).then_some(Check::Held)
+        (all_held && counted >= FEW).then_some(Check::Held)
     }
 
     fn of_clause(&self, clause: Clause, counted: u64) -> Option<Check> {

@@ -118,10 +118,15 @@ impl Sustain {
     fn begin_hold(&mut self, mut found: Found) {
         self.beyond.clear();
         if verdict::ending(&found) != Ended::Found {
-            // What was not found is not held.
-            self.found = found;
-            self.state = State::Done;
-            return;
+            if self.sustained.falls == 0 {
+                // What was not found is not held.
+                self.found = found;
+                self.state = State::Done;
+                return;
+            }
+            // A server that saves while it is searched contradicts itself: what held is held on.
+            (found.estimate_per_s, found.ci95) = (found.held_per_s, None);
+            found.disagrees = false;
         }
         let below = 1.0 - self.settings.precision;
         let is_held = found.is_bound && self.sustained.falls > 0;

@@ -59,11 +59,11 @@ pub fn settle(found: &mut Found, ended: Ended) {
 fn why(found: &Found) -> String {
     let of = |check| found.holds.iter().filter(move |hold| hold.check == check).count();
     let broke = of(Check::Broken);
-    let reason = if found.disagrees {
-        "what the windows show is another load line than the one that was fitted to them".to_owned()
-    } else if broke > 0 {
+    let reason = if broke > 0 {
         let times = if broke == 1 { "once".to_owned() } else { format!("{broke} times") };
         format!("the SLO broke {times} where the estimate was held")
+    } else if found.disagrees {
+        "what the windows show is another load line than the one that was fitted to them".to_owned()
     } else {
         "no estimate was held long enough to be believed".to_owned()
     };

@@ -33,6 +33,8 @@ const LEAST_LOCAL: u32 = 8;
 const SHARES: [f64; 3] = [0.93, 1.02, 0.98];
 const WIDE_SHARES: [f64; 3] = [0.85, 1.05, 0.95];
 const WIDE: f64 = 0.12;
+/// A line whose logit rises by more than this over ln λ is looked at from nearer.
+const STEEP: f64 = 14.0;
 /// A hold that broke is a bound: windows after it are this far below.
 const BELOW_BROKEN: f64 = 0.99;
 /// How a search goes on that has no curve.
@@ -106,15 +108,29 @@ impl Adaptive {
     pub(super) fn next_without_curve(&self, without: &WithoutCurve) -> (f64, f64) {
         let at = without.windows as usize % SHARES.len();
         let (rate, units) = match &without.line {
-            Some(line) if line.half_width() <= WIDE => (SHARES[at] * line.line_per_s, 4.0),
-            Some(line) => (WIDE_SHARES[at] * line.line_per_s, 4.0),
+            Some(line) => {
+                let shares = if line.half_width() <= WIDE { SHARES } else { WIDE_SHARES };
+                let narrower = (STEEP / line.steepness).min(1.0);
+                ((1.0 + narrower * (shares[at] - 1.0)) * line.line_per_s, 4.0)
+            }
             None => {
-                let kept = self.kept.unwrap_or(self.settings.start_per_s);
+                let kept = self.kept.unwrap_or_else(|| self.within());
                 ((kept * self.broken(kept)).sqrt().min(1.5 * kept), 2.0)
             }
         };
         let most = self.lowest_broken().map_or(f64::INFINITY, |rate| BELOW_BROKEN * rate);
         (rate.min(most).min(self.most()).max(super::LEAST_RATE), units * self.unit_s())
+    }
+
+    /// The highest rate of a window that was not beyond the SLO, below what was clearly too much.
+    fn within(&self) -> f64 {
+        let goal = self.goal();
+        let is_within = |of: &&Window| {
+            of.phase != Phase::Recover && of.counted() > 0 && !of.was_cut && !goal.is_beyond(of)
+        };
+        let rates = self.windows.iter().filter(is_within).map(|of| of.rate_per_s);
+        let highest = rates.filter(|rate| *rate < self.too_much).reduce(f64::max);
+        highest.unwrap_or(0.25 * self.too_much.min(self.settings.start_per_s))
     }
 
     /// The lowest rate whose hold broke.
@@ -239,7 +255,11 @@ impl Adaptive {
             (None, Some(fit)) => Box::new(|rate| fit.curve.beyond(self.bound_s(), rate)),
             (None, None) => return None,
         };
-        Some(Expectation { line_per_s: line.per_s, half: line.half, clause, share })
+        let lasts: Box<dyn Fn(f64) -> f64> = match (local, &self.fit) {
+            (None, Some(fit)) => Box::new(|rate| fit.relaxation_s(rate)),
+            _ => Box::new(|_| 0.0),
+        };
+        Some(Expectation { line_per_s: line.per_s, half: line.half, clause, share, lasts })
     }
 
     /// What has been found so far.

@@ -22,7 +22,7 @@ use plimsoll_stats::interval::student;
 /// What ln b is taken to be, and how far it may lie from that, before anything is seen.
 const STEEPNESS: (f64, f64) = (1.4, 1.0);
 /// Bounds of ln b.
-const STEEPNESSES: (f64, f64) = (-1.2, 4.1);
+const STEEPNESSES: (f64, f64) = (-1.2, 6.0);
 /// The logit is no straight line: at a distance of one in ln λ it is off by so much.
 const BENT: f64 = 0.8;
 /// Windows within this distance of the line, in ln λ, tell the scatter.
@@ -46,7 +46,7 @@ pub(super) struct Local {
     pub(super) error: f64,
     pub(super) freedom: f64,
     /// The rise of the logit over ln λ.
-    steepness: f64,
+    pub(super) steepness: f64,
     allowed: f64,
     pub(super) clause: Clause,
 }

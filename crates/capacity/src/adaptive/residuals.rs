@@ -32,6 +32,8 @@ pub(super) struct Expectation<'a> {
     pub(super) clause: Clause,
     /// The share of requests beyond at a rate.
     pub(super) share: Box<dyn Fn(f64) -> f64 + 'a>,
+    /// How long requests at a rate are alike, seconds: the relaxation time of a queue.
+    pub(super) lasts: Box<dyn Fn(f64) -> f64 + 'a>,
 }
 
 /// Requests counted, and those beyond.
@@ -95,9 +97,14 @@ impl Expectation<'_> {
         let outside = (hits - most).max(least - hits);
         // The seconds are of whole ones only: scaled to all requests.
         let scale = n / sum(&seconds).0.max(1.0);
-        let by_seconds = scale * variance(&seconds, hits / n);
+        // Seconds, and windows, that follow each other are alike for so long.
+        let lasts = group.iter().map(|of| (self.lasts)(of.rate_per_s)).sum::<f64>();
+        let (lasts, count) = (lasts / windows.len() as f64, windows.len() as f64);
+        let window_s = group.iter().map(|of| of.counted_s).sum::<f64>() / count;
+        let by_seconds = scale * variance(&seconds, hits / n) * (1.0 + 2.0 * lasts);
         let tells = windows.len() >= LEAST_WINDOWS;
-        let by_windows = if tells { variance(&windows, hits / n) } else { 0.0 };
+        let of_windows = variance(&windows, hits / n) * (1.0 + 2.0 * lasts / window_s);
+        let by_windows = if tells { of_windows } else { 0.0 };
         let independent = most.max(1.0) * (1.0 - most / n).max(0.0);
         let error = by_seconds.max(by_windows).max(independent).sqrt();
         let freedom = if by_windows > by_seconds { windows.len() } else { seconds.len() };
@@ -141,7 +148,8 @@ mod tests {
     fn expectation(line_per_s: f64) -> Expectation<'static> {
         let clause = GOAL.clauses().next().unwrap();
         let share = move |rate: f64| (-(250.0 - rate * LINE / line_per_s) * 0.02).exp().min(1.0);
-        Expectation { line_per_s, half: 0.04, clause, share: Box::new(share) }
+        let lasts = Box::new(|_| 0.0);
+        Expectation { line_per_s, half: 0.04, clause, share: Box::new(share), lasts }
     }
 
     /// A hundred and twenty tests at 1%, of windows whose scatter is not quite known.
