@@ -23,6 +23,8 @@ const FAR_SHARE: f64 = 0.2;
 /// A group of fewer seconds says nothing; so many windows tell their own scatter.
 const LEAST_SECONDS: usize = 10;
 const LEAST_WINDOWS: usize = 4;
+/// Where requests are alike for longer than this, a group's own scatter is not known: seconds.
+const LONGEST_ALIKE_S: f64 = 1.0;
 
 /// What a load line says of windows.
 pub(super) struct Expectation<'a> {
@@ -100,6 +102,9 @@ impl Expectation<'_> {
         // Seconds, and windows, that follow each other are alike for so long.
         let lasts = group.iter().map(|of| (self.lasts)(of.rate_per_s)).sum::<f64>();
         let (lasts, count) = (lasts / windows.len() as f64, windows.len() as f64);
+        if lasts > LONGEST_ALIKE_S {
+            return false;
+        }
         let window_s = group.iter().map(|of| of.counted_s).sum::<f64>() / count;
         let by_seconds = scale * variance(&seconds, hits / n) * (1.0 + 2.0 * lasts);
         let tells = windows.len() >= LEAST_WINDOWS;

@@ -39,7 +39,8 @@ fn credits_that_run_out_are_found_out() {
     for seed in 0..5 {
         let credits = Credits { core_s: 200.0, baseline: 2.0 };
         let outcome = hold(four_workers(seed).with_credits(credits), 600.0);
-        assert_eq!(outcome.ended, Ended::Found, "seed {seed}");
+        let notes = (&outcome.found.notes, &outcome.found.holds);
+        assert_eq!(outcome.ended, Ended::Found, "seed {seed}: {notes:?}");
         let held = outcome.found.sustained.unwrap();
         let burst = held.burst_per_s.unwrap();
         assert!((burst / 984.5 - 1.0).abs() < 0.08, "seed {seed}: burst {burst}");
