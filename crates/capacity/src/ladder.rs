@@ -213,8 +213,8 @@ impl Ladder {
     /// last window was judged.
     ///
     /// The published method holds nothing afterwards. But its last window that kept the SLO is what
-    /// a hold is: at the estimate itself, of a length that was fixed beforehand, on a server without
-    /// work, and never cut.
+    /// a hold is: at the estimate itself, of a length that was fixed beforehand, on a server
+    /// without work, and never cut.
     fn found(&self, last: State) -> Found {
         let mut found = Found { notes: self.notes.clone(), ..Found::default() };
         let State::Tune { rate, kept, accepted, .. } = last else { return found };

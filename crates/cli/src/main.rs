@@ -26,9 +26,8 @@ fn main() -> std::process::ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            let error = peers::advise(error);
+            let error = peers::advise(error, std::env::args().nth(1).as_deref());
             // Help and version are no errors: clap prints them where they belong.
-            let error = terminal::foreign::advise(error);
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Held }.into();
         }

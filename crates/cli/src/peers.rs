@@ -54,8 +54,9 @@ const WORDS: [(&str, &str); 38] = [
     ("-w", "connections are -c N; threads are --threads N"),
 ];
 
-/// Puts advice that fits into the place of an option that only looks alike.
-pub(crate) fn advise(mut error: clap::Error) -> clap::Error {
+/// Puts advice that fits into the place of an option that only looks alike; `command` is the
+/// program's first word.
+pub(crate) fn advise(mut error: clap::Error, command: Option<&str>) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -67,15 +68,14 @@ pub(crate) fn advise(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(option)) => nearest(&typed, [option.as_str()]).is_some(),
         _ => false,
     };
-    let command = std::env::args().nth(1);
-    let asks = matches!(command.as_deref(), Some("load" | "capacity"));
+    let asks = matches!(command, Some("load" | "capacity"));
     let advice = WORDS.iter().find(|(word, _)| asks && *word == typed);
     if !near || advice.is_some() {
         error.remove(ContextKind::SuggestedArg);
         let mut program = Arguments::command();
         program.build();
         // The usage that comes with the error has the option in it that looks alike.
-        let usage = command.and_then(|name| program.find_subcommand_mut(&name));
+        let usage = command.and_then(|name| program.find_subcommand_mut(name));
         if let Some(usage) = usage.map(clap::Command::render_usage) {
             error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
         }
@@ -86,4 +86,53 @@ pub(crate) fn advise(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
     }
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    fn advice(words: &[&str]) -> String {
+        let words = ["plimsoll", "load", "http://127.0.0.1:1/"].iter().chain(words);
+        let error = Arguments::try_parse_from(words).err().unwrap();
+        advise(error, Some("load")).render().to_string()
+    }
+
+    #[test]
+    fn words_of_other_programs_get_the_advice_that_fits() {
+        for (word, wanted) in [
+            ("-d", "--for DURATION"),
+            ("-n", "--rate and --for"),
+            ("--duration", "--for 30s"),
+            ("--duration=30s", "--for 30s"),
+            ("--vus", "--users N"),
+            ("-z", "--for 30s"),
+            ("--rps", "--rate 500/s"),
+        ] {
+            let text = advice(&[word, "30"]);
+            assert!(text.contains(wanted) && !text.contains("value-size"), "{text}");
+        }
+        // One that is nobody's keeps what looks like it.
+        assert!(advice(&["--timeot", "1s"]).contains("--timeout"));
+    }
+
+    #[test]
+    fn advice_names_options_that_there_are_and_is_given_for_none_of_our_own() {
+        let program = Arguments::command();
+        let load = program.find_subcommand("load").unwrap();
+        let longs: Vec<&str> = load.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let shorts: Vec<char> = load.get_arguments().filter_map(clap::Arg::get_short).collect();
+        for (name, hint) in WORDS {
+            let is_ours = match name.strip_prefix("--") {
+                Some(long) => longs.contains(&long),
+                None => shorts.iter().any(|short| name[1..] == short.to_string()),
+            };
+            assert!(!is_ours, "{name} is an option of this program");
+            let words = hint.split([' ', ',', ';', '`']).filter(|word| word.starts_with("--"));
+            for word in words.filter(|word| *word != "--help") {
+                assert!(longs.contains(&&word[2..]), "{word} is no option of this program");
+            }
+        }
+    }
 }

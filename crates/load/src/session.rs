@@ -148,8 +148,8 @@ impl Session {
         Self::start_unless(config, load, || false)
     }
 
-    /// The same, unless it is interrupted while connections are being opened, which is asked several
-    /// times a second.
+    /// The same, unless it is interrupted while connections are being opened, which is asked
+    /// several times a second.
     ///
     /// # Errors
     /// [`SessionError`]: nothing has been sent then.

@@ -8,8 +8,8 @@ use plimsoll_workload::request::{Template, parse_header};
 use crate::error::REDACTED;
 use crate::secret::key_is_secret;
 
-/// A header: name as it was written, value with placeholders. `Debug` does not show the value of one
-/// whose name announces a secret.
+/// A header: name as it was written, value with placeholders. `Debug` does not show the value of
+/// one whose name announces a secret.
 #[derive(Clone, PartialEq)]
 pub struct Header {
     /// As it was written; names mean the same in any case.

@@ -1,5 +1,6 @@
-//! Handshakes in a stretch of a run: the round trips of single ones of TCP, as many as there is room
-//! for, so that recording one allocates nothing; and how many of TLS there were, of which kind.
+//! Handshakes in a stretch of a run: the round trips of single ones of TCP, as many as there is
+//! room for, so that recording one allocates nothing; and how many of TLS there were, of which
+//! kind.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,14 @@
 //! Methods of search against queues whose capacity is known: the table of
 //! `benches/capacity/RESULTS.md`.
 //!
-//! `bench_capacity [REPETITIONS [CASE [FIRST_SEED]]]`, or `make bench-capacity`, which takes one case
-//! after the other and can be gone on with. Seeds are fixed: the same program prints the same table;
-//! others show whether it was tuned to them. A case is named by the beginning of its name, or as
-//! `=NAME`, and all are listed by `bench_capacity 0 list`. Of a case that is an [`odd`] server, half as many
-//! repetitions are made. Bisection is given the load time that the adaptive method took without its
-//! hold. `bench_capacity REPETITIONS stalls [FIRST_SEED]` prints the table of [`stalls`] instead,
-//! and `bench_capacity SECONDS truth` the capacities of odd servers, as simulated for so long.
+//! `bench_capacity [REPETITIONS [CASE [FIRST_SEED]]]`, or `make bench-capacity`, which takes one
+//! case after the other and can be gone on with. Seeds are fixed: the same program prints the same
+//! table; others show whether it was tuned to them. A case is named by the beginning of its name,
+//! or as `=NAME`, and all are listed by `bench_capacity 0 list`. Of a case that is an [`odd`]
+//! server, half as many repetitions are made. Bisection is given the load time that the adaptive
+//! method took without its hold. `bench_capacity REPETITIONS stalls [FIRST_SEED]` prints the table
+//! of [`stalls`] instead, and `bench_capacity SECONDS truth` the capacities of odd servers, as
+//! simulated for so long.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a tool that cannot go on stops")]
 

@@ -61,6 +61,13 @@ const USUAL: Case = Case {
 
 /// All of them.
 pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = refusing();
+    cases.extend(uneven());
+    cases
+}
+
+/// Servers that refuse what they have no room for.
+fn refusing() -> Vec<Case> {
     let tokens = Admission::Tokens { per_s: 100.0, burst: 10.0 };
     vec![
         Case {
@@ -98,6 +105,12 @@ pub(crate) fn cases() -> Vec<Case> {
             least_found: 0.5,
             ..USUAL
         },
+    ]
+}
+
+/// Servers that pause, or whose requests are of two kinds; and a start that is far too high.
+fn uneven() -> Vec<Case> {
+    vec![
         Case {
             name: "odd: pauses, 300 ms every 5 s",
             service: Service::Law("exp:2ms"),

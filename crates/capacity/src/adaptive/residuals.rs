@@ -2,8 +2,9 @@
 //!
 //! Windows are taken together in groups of about one rate each. In each group the requests beyond
 //! the SLO are counted, and compared with how many there would be with this line, shifted by a part
-//! of its interval to either side. The test is one at 1% for all groups together (C. E. Bonferroni),
-//! and goes by the scatter of the group's seconds or of its windows, whichever is greater.
+//! of its interval to either side. The test is one at 1% for all groups together (C. E.
+//! Bonferroni), and goes by the scatter of the group's seconds or of its windows, whichever is
+//! greater.
 
 use crate::goal::Clause;
 use crate::hold::batches;

@@ -134,9 +134,9 @@ fn shown(filled: &Filled) -> String {
     if let Some(back) = filled.read_back.as_ref().filter(|back| !back.is_whole()) {
         let (wrong, read) = (show_count(back.missing + back.different), show_count(back.read));
         let first = back.first.as_deref().unwrap_or_default();
+        let missing = show_count(back.missing);
         out.push_str(&format!(
-            "not as written: {wrong} of {read} records that were read again ({} missing): {first}\n",
-            show_count(back.missing),
+            "not as written: {wrong} of {read} records read again ({missing} missing): {first}\n"
         ));
     }
     if filled.refused.0 > 0 {

@@ -1,7 +1,6 @@
 //! What a person sees: the live view, the table at the end, errors.
 
 pub(crate) mod error;
-pub(crate) mod foreign;
 pub(crate) mod live;
 pub(crate) mod paint;
 pub(crate) mod table;

@@ -1,5 +1,5 @@
-//! Where connections go: the plan's own addresses first, then the system's resolver, once. Of several
-//! addresses of a name it is the first that lets itself be connected to.
+//! Where connections go: the plan's own addresses first, then the system's resolver, once. Of
+//! several addresses of a name it is the first that lets itself be connected to.
 
 use crate::error::ExperimentError;
 use plimsoll_load::Endpoint;
@@ -42,8 +42,8 @@ pub(super) fn resolve(
     Ok(Endpoint::Tcp(chosen.unwrap_or(first)))
 }
 
-/// The first of several addresses that can be connected to; `None` where it does not matter, or none
-/// can be.
+/// The first of several addresses that can be connected to; `None` where it does not matter, or
+/// none can be.
 fn answering(host: &str, found: &[SocketAddr], notes: &mut Vec<String>) -> Option<SocketAddr> {
     if found.len() < 2 {
         return None;

@@ -1,13 +1,13 @@
-//! Reading the head of an HTTP/1.x response (RFC 9112, sections 2 to 6): bounded, as lenient as what
-//! people compare with (curl, wrk) where a whole answer can be told, strict where a lenient reading
-//! could count a wrong answer as a right one.
+//! Reading the head of an HTTP/1.x response (RFC 9112, sections 2 to 6): bounded, as lenient as
+//! what people compare with (curl, wrk) where a whole answer can be told, strict where a lenient
+//! reading could count a wrong answer as a right one.
 //!
 //! Accepted: a bare LF as line end (section 2.2); any amount of white space around a field value
 //! (section 5); white space between a field's name and its colon (section 5.1); a field that is
 //! folded over several lines, whose line ends are blanks (section 5.2). Refused: a head above
-//! [`MAX_HEAD`] bytes, a status line that is not `HTTP/1.x NNN`, a header line without a colon, white
-//! space before the first field, two different Content-Length values. A body whose last transfer
-//! coding is not `chunked` ends with the connection (section 6.3).
+//! [`MAX_HEAD`] bytes, a status line that is not `HTTP/1.x NNN`, a header line without a colon,
+//! white space before the first field, two different Content-Length values. A body whose last
+//! transfer coding is not `chunked` ends with the connection (section 6.3).
 
 use crate::driver::quoted;
 
@@ -156,8 +156,8 @@ fn next_line(bytes: &[u8], from: usize) -> Option<(&[u8], usize)> {
     Some((line.strip_suffix(b"\r").unwrap_or(line), end + 1))
 }
 
-/// A field that goes on on the next lines, with blanks for their line ends, and where it ends; `None`
-/// while its end has not come.
+/// A field that goes on on the next lines, with blanks for their line ends, and where it ends;
+/// `None` while its end has not come.
 #[cold]
 fn unfolded(bytes: &[u8], first: &[u8], mut at: usize) -> Option<(Vec<u8>, usize)> {
     let mut whole = first.to_vec();

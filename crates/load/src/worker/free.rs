@@ -2,8 +2,8 @@
 //!
 //! Of those with nothing on them the one used last goes first, and of those never used the one
 //! opened first: a pool that is larger than the load needs then leaves the rest of it alone, as a
-//! server may keep a thread or a process for each connection that it has once heard from. Only where
-//! none is idle do requests share one, where the protocol lets them, turn by turn.
+//! server may keep a thread or a process for each connection that it has once heard from. Only
+//! where none is idle do requests share one, where the protocol lets them, turn by turn.
 
 use super::Worker;
 use crate::connection::State;

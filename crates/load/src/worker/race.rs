@@ -44,9 +44,9 @@ impl Close {
 
 /// By how much a close was read late, from what is known of it.
 ///
-/// `ours` is the time since the connections were last looked at: the most that it can be. `heard` is
-/// how long ago the kernel last heard from the peer, off by a `tick` at most. A FIN is what it heard
-/// last; a reset is not noted, but came later than that.
+/// `ours` is the time since the connections were last looked at: the most that it can be. `heard`
+/// is how long ago the kernel last heard from the peer, off by a `tick` at most. A FIN is what it
+/// heard last; a reset is not noted, but came later than that.
 fn lateness(ours: u64, heard: Option<u64>, tick: u64, by_fin: bool) -> u64 {
     match heard {
         // Half a tick less: rather a race counted as a failure than a failure hidden.

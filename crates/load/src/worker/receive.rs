@@ -357,8 +357,8 @@ impl<D: Driver> Worker<D> {
         }
     }
 
-    /// Closes a connection. What is unanswered on it fails for this reason, but for what crossed the
-    /// peer's `close`.
+    /// Closes a connection. What is unanswered on it fails for this reason, but for what crossed
+    /// the peer's `close`.
     pub(super) fn close(&mut self, at: u32, kind: ErrorKind, why: Why<'_>, close: Option<Close>) {
         let connection = &mut self.connections[at as usize];
         if connection.state == State::Closed {

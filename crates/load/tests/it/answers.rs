@@ -120,7 +120,8 @@ fn a_whole_answer_counts_whatever_stands_about_it() {
         ("HTTP/1.1 200 OK\r\nX-Crew: anna,\r\n  bert\r\nContent-Length: 2\r\n\r\nok", true),
         ("HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok", true),
         (
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0000000000000000002\r\nok\r\n000\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+             0000000000000000002\r\nok\r\n000\r\n\r\n",
             true,
         ),
         (&long, true),

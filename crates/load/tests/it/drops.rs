@@ -1,6 +1,6 @@
 //! Servers that take a request, work on it and close without an answer: a failure, each time, on
-//! whatever connection and in whatever protocol. And servers that close as a request comes, which is
-//! nobody's failure where it may be sent again.
+//! whatever connection and in whatever protocol. And servers that close as a request comes, which
+//! is nobody's failure where it may be sent again.
 
 use crate::drive::{Seen, closed, drive, get, to};
 use crate::server::{Gate, OK, Peer, Server};

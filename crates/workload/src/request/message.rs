@@ -97,7 +97,8 @@ impl Request {
     }
 
     /// What of it nobody may be shown: values of headers that authenticate, with and without their
-    /// scheme, and user and password where these can be read from one. Values with placeholders are none.
+    /// scheme, and user and password where these can be read from one. Values with placeholders are
+    /// none.
     #[must_use]
     pub fn secrets(&self) -> Vec<Vec<u8>> {
         let mut secrets = Vec::new();

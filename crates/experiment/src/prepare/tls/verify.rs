@@ -74,7 +74,8 @@ impl Verifier {
     }
 
     /// A certificate that is trusted itself needs no chain (a self-signed one that may sign others
-    /// is refused as a server's by the rules of chains), but its time and its names hold for it too.
+    /// is refused as a server's by the rules of chains), but its time and its names hold for it
+    /// too.
     fn check_trusted(
         certificate: &CertificateDer<'_>,
         validity: Validity,
