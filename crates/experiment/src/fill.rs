@@ -107,7 +107,7 @@ pub fn fill(
         steering.begin_again(all.sum.counters.succeeded);
         let mut again = pass(&config, None, &mut steering)?;
         lost = std::mem::take(&mut again.sum.lost);
-        all.replace(again);
+        all.replace(&again);
     }
     config.sequence = None;
     let Pass { sum, seconds, stopped } = all;
@@ -169,7 +169,7 @@ fn pass(
 
 impl Pass {
     /// Puts what became of the lost records, which were sent again, in the place of their loss.
-    fn replace(&mut self, again: Self) {
+    fn replace(&mut self, again: &Self) {
         let (counters, more) = (&mut self.sum.counters, &again.sum.counters);
         let (offered, sent) = (counters.offered, counters.sent);
         counters.errors[ErrorKind::Reset as usize] =

@@ -59,6 +59,9 @@ pub(super) struct Conversation<'a, S: Speech> {
     broken: Option<io::Error>,
 }
 
+/// The bytes of an answer in which a value came, and the value's length where that is known.
+pub(super) type Answered = (Vec<u8>, Option<u64>);
+
 impl<'a, S: Speech> Conversation<'a, S> {
     /// Begins: logs in, and awaits the answers to all greetings.
     fn begin(speech: &'a S, socket: Box<dyn Socket>, patience: Duration) -> Result<Self, Failed> {
@@ -78,9 +81,8 @@ impl<'a, S: Speech> Conversation<'a, S> {
         Ok(talk)
     }
 
-    /// Reads a record: the bytes of the answer in which its value came, and the value's length
-    /// where that is known; `None` where there is no such record.
-    pub(super) fn read(&mut self, record: u64) -> Result<Option<(Vec<u8>, Option<u64>)>, Failed> {
+    /// Reads a record; `None` where there is no such record.
+    pub(super) fn read(&mut self, record: u64) -> Result<Option<Answered>, Failed> {
         S::command(&self.state, 0, &Operation::read(record), &[], &mut self.out);
         let (clock, mut raw) = (Clock::start(), Vec::new());
         loop {

@@ -6,7 +6,6 @@ use plimsoll_runs::{ErrorKind, Phase, Reason};
 use plimsoll_workload::request::Requests;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Six requests by two users to a server that answers so, and closes behind it if told.
 fn ask(answer: &[u8], closes: bool) -> Seen {
@@ -68,7 +67,8 @@ fn ends_say_where_in_the_answer_they_came() {
 fn silence_is_told_with_its_limit() {
     let server = Server::tcp(|mut peer| {
         peer.request();
-        std::thread::sleep(Duration::from_secs(2));
+        // Until the client closes: it sends nothing behind a request that it has given up.
+        peer.request();
     });
     let mut config = to(server.address());
     config.timeout_ns = 300_000_000;
