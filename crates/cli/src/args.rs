@@ -158,12 +158,16 @@ pub(crate) struct Prepare {
 Examples:
   plimsoll capacity http://127.0.0.1:8080/ --slo 'p90<150ms'
   plimsoll capacity http://h/ --slo 'p95<80ms' --precision 5% --max-rate 5000/s --max-time 10m
+  plimsoll capacity http://h/ --slo 'p90<150ms,errors<1%'
   plimsoll capacity http://h/ --slo 'p90<150ms' --search ladder --start 50/s
   plimsoll capacity plan.toml --repeat 96 --every 15m --price 0.17/h
   plimsoll capacity http://h/ --restarts 5 --restart-command 'systemctl restart nginx'
 
-Exit codes: 0 found, 2 wrong use or plan, 3 the SLO holds at no rate, 4 not completed (target lost,
-network not steady, a limit reached), 5 not valid (the generator was the limit)."
+What is found was held: the lower end of its interval is offered for 10 to 30 s in the end.
+
+Exit codes: 0 found, 2 wrong use or plan, 3 the SLO holds at no rate, 4 not completed (bracketed: no
+more is known than a rate that held and one that broke; target lost, network not steady, a limit
+reached), 5 not valid (the generator was the limit)."
 )]
 pub(crate) struct Capacity {
     #[command(subcommand)]

@@ -228,9 +228,8 @@ impl<'a> Goal<'a> {
             ([clause], Some(slo), Some(most_errors)) => Ok(Self { clause, slo, most_errors }),
             _ => {
                 let text = format!(
-                    "search for one percentile of the response time, and a limit of errors beside \
-                     it at most: `{slo}` is something else; write it as p90<150ms or \
-                     p90<150ms,errors<1%"
+                    "wanted one percentile of the response time, with a limit of errors beside it \
+                     or without, found `{slo}`; write it as p90<150ms or p90<150ms,errors<1%"
                 );
                 Err(UsageError(text).into())
             }

@@ -226,7 +226,7 @@ fn tone_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Check => "c8",
         ErrorKind::Dns => "c1",
         ErrorKind::Tls => "c9",
-        ErrorKind::Local => "c1",
+        ErrorKind::Local => "c10",
         ErrorKind::Cut | ErrorKind::InFlightAtEnd => "c7",
     }
 }

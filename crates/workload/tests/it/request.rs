@@ -208,7 +208,7 @@ fn credentials_of_one_server_are_not_told_to_another() {
 #[test]
 fn nothing_that_could_start_another_header_passes() {
     let (name, value) = parse_header("X-Trace:  a b\t ").expect("a sound header");
-    assert_eq!((name.as_str(), value.as_static()), ("x-trace", Some(&b"a b"[..])));
+    assert_eq!((name.as_str(), value.as_static()), ("X-Trace", Some(&b"a b"[..])));
     let wrong = [
         ("no colon", 0),
         (": v", 0),

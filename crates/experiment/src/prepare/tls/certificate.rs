@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn whatever_bytes_come_reading_ends() {
         let der = [
-            &b"\x30\x30\x30\x2e\xa0\x03\x02\x01\x02\x02\x01\x07"[..],
+            &b"\x30\x2e\x30\x2c\xa0\x03\x02\x01\x02\x02\x01\x07"[..],
             b"\x30\x00\x30\x00\x30\x1e\x17\x0d",
             b"700101000000Z\x17\x0d261125201635Z",
         ]
