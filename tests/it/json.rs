@@ -190,7 +190,7 @@ fn a_run_without_any_answer_has_sums_too() {
         &url, "--rate", "10/s", "--for", "1s", "--drain", "200ms", "--json", "--slo", "p99<1s",
     ]);
     let summary = done.ended_with(4).json();
-    assert_shape(&summary, &["status.*", "warm_up.", "slo[].note"]);
+    assert_shape(&summary, &["status.*", "warm_up.", "slo[].note", "reasons[]"]);
     assert_sums(&summary);
     assert_eq!((summary["offered"].as_u64(), summary["completed"].as_u64()), (Some(10), Some(0)));
     assert_eq!(summary["blame"]["target"], 10, "{summary}");

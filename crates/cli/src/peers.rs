@@ -13,7 +13,7 @@ const USERS: &str = "a closed loop of N users is --users N; connections are -c N
 const RATE: &str = "the rate is --rate RATE, such as --rate 500/s";
 
 /// Words of wrk, wrk2, hey, oha, k6, ab, vegeta and h2load, and what they are here.
-const WORDS: [(&str, &str); 38] = [
+const WORDS: [(&str, &str); 37] = [
     ("-d", "how long is --for DURATION; a body is --body TEXT"),
     ("--duration", DURATION),
     ("-z", DURATION),
@@ -36,7 +36,6 @@ const WORDS: [(&str, &str); 38] = [
     ("-s", "--schedule gives a rate over time; scripts are not run; see `plimsoll load --help`"),
     ("--stage", "a rate over time is --schedule 'RATE..RATE in D, RATE for D'"),
     ("--script", "scripts are not run; a log is asked for again by --replay FILE"),
-    ("-t", "threads are --threads N; how long a request may take is --timeout DURATION"),
     ("--latency", "latencies are always printed"),
     ("--latency-correction", "response times always count from when a request was due"),
     ("-m", "the method is -X METHOD"),

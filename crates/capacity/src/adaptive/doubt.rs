@@ -51,8 +51,8 @@ impl Adaptive {
     /// higher; where it holds far above, the line is wrong.
     pub(super) fn checked_above(&mut self, rate: f64, window: &Window, beyond: bool) -> State {
         let line = self.line();
-        let check = if beyond { Check::Broken } else { Check::Held };
-        self.check.1.get_or_insert(check);
+        // The last one counts: where the SLO held by chance, a higher rate is looked at.
+        self.check.1 = Some(if beyond { Check::Broken } else { Check::Held });
         let is_over = self.forgotten >= MOST_FORGOTTEN || self.without_curve.is_some();
         if beyond || window.counted() < ENOUGH || is_over {
             self.refit();

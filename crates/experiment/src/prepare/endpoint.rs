@@ -5,8 +5,9 @@ use crate::error::ExperimentError;
 use plimsoll_load::Endpoint;
 use plimsoll_plan::Target;
 use plimsoll_workload::request::Url;
+use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 /// How long one address of several may take to be connected to.
@@ -31,15 +32,28 @@ pub(super) fn resolve(
         return Ok(Endpoint::Tcp(SocketAddr::new(address, url.port)));
     }
     let error = |source| ExperimentError::Name { host: url.host.clone(), source };
-    let mut found: Vec<SocketAddr> =
-        (url.host.as_str(), url.port).to_socket_addrs().map_err(error)?.collect();
+    let looked_up = (url.host.as_str(), url.port).to_socket_addrs();
+    let mut found: Vec<SocketAddr> = match looked_up {
+        Ok(found) => found.chain(loopback(url)).collect(),
+        Err(_) if loopback(url).next().is_some() => loopback(url).collect(),
+        Err(source) => return Err(error(source)),
+    };
     // One address for all connections, so that a run has one target: IPv4 first, as `localhost`
     // servers listen there more often than on both.
     found.sort_by_key(SocketAddr::is_ipv6);
-    found.dedup();
+    let mut seen = BTreeSet::new();
+    found.retain(|address| seen.insert(*address));
     let first = found.first().copied().ok_or_else(|| error(io::ErrorKind::NotFound.into()))?;
     let chosen = if ask { answering(&url.host, &found, notes) } else { None };
     Ok(Endpoint::Tcp(chosen.unwrap_or(first)))
+}
+
+/// Both loopback addresses for `localhost`, whatever a resolver knows of it (RFC 6761, section 6.3).
+fn loopback(url: &Url) -> impl Iterator<Item = SocketAddr> {
+    let is_this_host = url.host == "localhost" || url.host.ends_with(".localhost");
+    let addresses = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    let port = url.port;
+    addresses.into_iter().filter(move |_| is_this_host).map(move |ip| SocketAddr::new(ip, port))
 }
 
 /// The first of several addresses that can be connected to; `None` where it does not matter, or
