@@ -1,7 +1,8 @@
 //! How a search that came to its end has ended: what may be called *found*.
 //!
 //! Nothing that was seen may be contradicted. An estimate is found only where a hold just below it
-//! held, where no hold at or below it broke, and where its curve and the windows agree. Where a
+//! held, where no hold at or below it broke and none above its interval held, and where its curve
+//! and the windows agree. Where a
 //! part of that is missing, what is known is a bracket: the highest rate that held and the lowest
 //! above it that broke.
 
@@ -28,7 +29,15 @@ fn is_confirmed(found: &Found, estimate: f64) -> bool {
         let of = found.holds.iter().filter(|hold| hold.check == Check::Held);
         of.map(|hold| hold.rate_per_s).any(|rate| rate >= least * NEARLY)
     };
-    held(CONFIRMS * estimate) && !found.disagrees && !is_broken(found, estimate)
+    held(CONFIRMS * estimate) && !found.disagrees && !is_contradicted(found, estimate)
+}
+
+/// Whether a hold says otherwise than an estimate: one at it or below broke, or one above its
+/// interval held.
+fn is_contradicted(found: &Found, estimate: f64) -> bool {
+    let high = found.ci95.map_or(f64::INFINITY, |(_, high)| high);
+    let mut held = found.holds.iter().filter(|hold| hold.check == Check::Held);
+    is_broken(found, estimate) || held.any(|hold| hold.rate_per_s > high)
 }
 
 /// Whether a hold broke at an estimate or below it.
@@ -39,7 +48,7 @@ fn is_broken(found: &Found, estimate: f64) -> bool {
 
 /// Takes out of what was found what its ending does not allow, and says why.
 pub fn settle(found: &mut Found, ended: Ended) {
-    let contradicted = || found.estimate_per_s.is_some_and(|of| is_broken(found, of));
+    let contradicted = || found.estimate_per_s.is_some_and(|of| is_contradicted(found, of));
     let takes_back = match ended {
         Ended::Bracketed | Ended::GeneratorLimited => true,
         Ended::Found | Ended::SloUnreachable => false,

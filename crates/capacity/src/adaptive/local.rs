@@ -34,6 +34,9 @@ const SECONDS_FREEDOM: f64 = 4.0;
 /// The least share that is worth looking for, where none at all is allowed.
 const LEAST_SHARE: f64 = 1e-4;
 const ROUNDS: usize = 40;
+/// Windows below this share of a rate that held for a whole hold are far from the line: what broke
+/// the SLO there, for a second of the ramp, was no load.
+const FAR_BELOW: f64 = 0.5;
 /// The line is sought up to so far outside of the rates that were offered, ln λ.
 const BEYOND: f64 = 0.1;
 
@@ -103,8 +106,15 @@ impl Seen {
     /// is not broken anywhere.
     fn of(windows: &[Window], clause: Clause) -> Option<Self> {
         let allowed = clause.allowed.max(LEAST_SHARE);
+        let held = |window: &&Window| {
+            let (n, hits) = (window.counted() as f64, clause.hits(window) as f64);
+            window.phase == Phase::Hold && n > 0.0 && hits <= allowed * n
+        };
+        let held = windows.iter().filter(held).map(|window| window.rate_per_s);
+        let far_below = FAR_BELOW * held.fold(0.0, f64::max);
         let of_use = |window: &&Window| {
-            window.phase != Phase::Recover && !window.was_cut && window.counted() > 0
+            let is_far = window.rate_per_s < far_below;
+            window.phase != Phase::Recover && !is_far && !window.was_cut && window.counted() > 0
         };
         let point = |window: &Window| {
             let (n, hits) = (window.counted() as f64, clause.hits(window) as f64);
