@@ -81,7 +81,9 @@ fn why(found: &Found) -> String {
             format!("it lies between {held:.4}/s, which held, and {broken:.4}/s, which broke")
         }
         (Some(held), None) => format!("{held:.4}/s held, and no rate above it broke"),
-        (None, Some(broken)) => format!("{broken:.4}/s broke, and no rate below it held"),
+        (None, Some(broken)) => {
+            format!("{broken:.4}/s broke, and no rate below it held for long enough")
+        }
         (None, None) => "no rate clearly held or broke".to_owned(),
     };
     format!("there is no estimate, as {reason}; {bracket}")

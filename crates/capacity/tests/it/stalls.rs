@@ -87,9 +87,9 @@ fn wrong_open_told(server: Server, seeds: u64) -> (u64, u64, u64) {
     })
 }
 
-/// Where that window is believed, 4 of these 10 are far off, and 4 come to no end. The windows of one
-/// of them disagree on where its steep line is, within 3.6%, as long as it may take: a bracket is
-/// what it ends with.
+/// Where that window is believed, 4 of these 10 are far off, and 4 come to no end. The windows of
+/// one of them disagree on where its steep line is, within 3.6%, as long as it may take: a bracket
+/// is what it ends with.
 #[test]
 fn of_a_server_with_a_steep_line_does_not_bound_the_search() {
     let (wrong, open, told) = wrong_open_told(STEEP, 10);

@@ -48,7 +48,8 @@ pub(super) fn resolve(
     Ok(Endpoint::Tcp(chosen.unwrap_or(first)))
 }
 
-/// Both loopback addresses for `localhost`, whatever a resolver knows of it (RFC 6761, section 6.3).
+/// Both loopback addresses for `localhost`, whatever a resolver knows of it (RFC 6761, section
+/// 6.3).
 fn loopback(url: &Url) -> impl Iterator<Item = SocketAddr> {
     let is_this_host = url.host == "localhost" || url.host.ends_with(".localhost");
     let addresses = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
