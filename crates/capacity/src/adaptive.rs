@@ -9,7 +9,7 @@
 //!    in Medicine 17, 1998), where a dose is the highest one that harms with a small probability.
 //! 4. *Hold.* When the line is known as precisely as asked, what was found is held
 //!    ([`crate::hold`]). Where that breaks, and where anything else contradicts the curve, the
-//!    search goes on without one ([`holding`]).
+//!    search goes on without one (`holding`).
 //! 5. *Check.* A window just above it.
 //!
 //! Whenever a window was cut, the server is let recover before anything else is measured. What was

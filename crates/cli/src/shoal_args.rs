@@ -92,7 +92,7 @@ pub(crate) struct ShoalServer {
     /// Whether announcements are signed
     #[arg(long, value_name = "WHEN", default_value = "off")]
     pub(crate) auth: Auth,
-    /// Who may sign, a line each: NAME SECRET [clouds=A,B] [networks=NET,NET] [operator]
+    /// Who may sign, a line each: NAME SECRET [clouds=A,B] [networks=NET,NET] `[operator]`
     #[arg(long, value_name = "FILE")]
     pub(crate) keys: Option<PathBuf>,
     /// Announcements that one network (a /24 or /56) may make, per second; bursts of ten times as
