@@ -184,7 +184,8 @@ if [ "$pool" != no ]; then
     say
     say "A whole day of up to 20 servers, simulated under four policies ($pool):"
     policies=${report%.html}-pool.html
-    "$plimsoll" simulate "$pool" --out "$runs" --report "$policies" --quiet
+    # 3: no policy holds the SLO, which is a result like any other.
+    "$plimsoll" simulate "$pool" --out "$runs" --report "$policies" --quiet || [ "$?" -eq 3 ]
     say
 fi
 say 'The report of the load, for a browser:'
