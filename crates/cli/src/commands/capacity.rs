@@ -243,9 +243,11 @@ fn check_timeout(slo: (f64, u64), timeout_ns: u64) -> Result<(), UsageError> {
         return Ok(());
     }
     let (bound, timeout) = (show_duration(slo.1), show_duration(timeout_ns));
+    // As the option reads it.
+    let typed = format!("{}ms", slo.1.div_ceil(1_000_000));
     Err(UsageError(format!(
         "search for responses within {bound}: the timeout is {timeout}, so that slower ones fail \
-         before their bound; say --timeout {bound} or more, or a shorter bound"
+         before their bound; say --timeout {typed} or more, or a shorter bound"
     )))
 }
 
