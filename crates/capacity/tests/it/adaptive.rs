@@ -146,7 +146,6 @@ impl World for Disturbed {
 #[test]
 fn a_disturbance_does_not_outweigh_all_else() {
     let (bound_ns, truth) = (20_000_000, 2627.0);
-    let mut open = 0;
     for seed in 0..6 {
         let world = |speed: f64| {
             let law = ServiceTime::Law(Distribution::parse("exp:350us").unwrap());
@@ -167,15 +166,15 @@ fn a_disturbance_does_not_outweigh_all_else() {
         let Ok(outcome) =
             conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
         let Some(estimate) = outcome.found.estimate_per_s else {
-            // Windows of both speeds show no one line: a bracket is what may be said then.
+            // Windows of both speeds show no one line: a bracket is what may be said then. No other
+            // of these seeds ends so.
+            assert_eq!(seed, 5, "no estimate");
             let bracket = (outcome.found.held_per_s.unwrap(), outcome.found.broken_per_s.unwrap());
             assert!(bracket.0 <= truth && truth <= bracket.1, "{bracket:?}, seed {seed}");
-            open += 1;
             continue;
         };
         let off = estimate / truth - 1.0;
         assert!(off.abs() < 0.1, "{estimate} for {truth}, seed {seed}");
         assert!(outcome.seconds() < 300.0, "{} s, seed {seed}", outcome.seconds());
     }
-    assert!(open <= 1, "{open} of 6 have no estimate");
 }
