@@ -388,8 +388,7 @@ impl Adaptive {
                 }
                 self.blind += u32::from(self.fit.is_none());
                 self.calibrate();
-                if self.is_far_off() {
-                    self.leave_curve();
+                if self.leave_far_off() {
                     self.state = State::Search;
                     return;
                 }

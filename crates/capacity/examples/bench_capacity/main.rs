@@ -48,6 +48,8 @@ struct Summary {
     /// Seeds of searches that were far off, and by how much; and of those that took very long.
     far: Vec<(u64, f64)>,
     long: Vec<(u64, f64)>,
+    /// Those that found nothing, and why.
+    open: Vec<(u64, String)>,
 }
 
 /// What one search came to. Its windows are not kept: those of 1,000 searches fill a machine.
@@ -64,6 +66,8 @@ pub(crate) struct Searched {
     ended: Ended,
     /// Whether the last hold broke.
     is_broken: bool,
+    /// The first thing that was said.
+    note: String,
 }
 
 /// An error beyond this is far off.
@@ -117,6 +121,7 @@ fn searched(
         seconds_above: outcome.seconds_above(capacity_per_s),
         ended: outcome.ended,
         is_broken: found.holds.last().is_some_and(|hold| hold.check == Check::Broken),
+        note: found.notes.first().cloned().unwrap_or_default(),
     }
 }
 
@@ -184,6 +189,8 @@ fn summarise(truth: f64, all: &[Searched]) -> Summary {
     let searches = all.len() as f64;
     let n = n.max(1.0);
     let mean_s = sum.load_s / searches;
+    let open = all.iter().filter(|one| one.ended != Ended::Found);
+    sum.open = open.map(|one| (one.seed, format!("{}: {}", one.ended.name(), one.note))).collect();
     let times = all.iter().map(|one| (one.seed, one.seconds));
     sum.long = times.filter(|(_, seconds)| *seconds > LONG * mean_s).collect();
     Summary {
@@ -197,6 +204,7 @@ fn summarise(truth: f64, all: &[Searched]) -> Summary {
         broken: sum.broken,
         far: sum.far,
         long: sum.long,
+        open: sum.open,
     }
 }
 
@@ -249,7 +257,7 @@ fn main() -> ExitCode {
          | most |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-    let (mut misses, mut far, mut long) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut misses, mut far, mut long, mut open) = (vec![], vec![], vec![], vec![]);
     for case in cases::all().iter().filter(|case| is_asked(case.name, only)) {
         let published = repeat(case, &seeds, &ladder);
         let ours = repeat(case, &seeds, &adaptive);
@@ -259,6 +267,7 @@ fn main() -> ExitCode {
         });
         far.extend(ours.far.iter().map(|&(seed, off)| (case.name, seed, off)));
         long.extend(ours.long.iter().map(|&(seed, seconds)| (case.name, seed, seconds)));
+        open.extend(ours.open.iter().map(|(seed, why)| (case.name, *seed, why.clone())));
         row(case, &published, "ladder");
         mark(case, &ours, &published, &bisecting, &mut misses);
         row(case, &bisecting, "bisection");
@@ -271,6 +280,9 @@ fn main() -> ExitCode {
     }
     for (name, seed, seconds) in long {
         println!("very long: {name}, seed {seed}: {seconds:.0} s");
+    }
+    for (name, seed, why) in open {
+        println!("not found: {name}, seed {seed}: {why}");
     }
     println!(
         "beyond their bounds: {}",

@@ -255,11 +255,11 @@ pub(crate) fn print(only: &str, seeds: &Range<u64>, misses: &mut Vec<String>) {
     for case in cases().iter().filter(|case| crate::is_asked(case.name, only)) {
         let all = many(seeds, &|seed| case.search(seed));
         row(case, &all, misses);
-        let others = all.iter().filter(|one| one.ended != Ended::Found);
-        for one in others.filter(|one| !case.holds(one)) {
+        for one in all.iter().filter(|one| one.ended != Ended::Found) {
             let (held, broken) = one.bracket;
-            let (name, seed, ended) = (case.name, one.seed, one.ended.name());
-            println!("bracket aside: {name}, seed {seed}: {ended}, {held:?} to {broken:?}");
+            let kind = if case.holds(one) { "not found" } else { "bracket aside" };
+            let (name, seed, ended, why) = (case.name, one.seed, one.ended.name(), &one.note);
+            println!("{kind}: {name}, seed {seed}: {ended}, {held:?} to {broken:?}; {why}");
         }
     }
 }

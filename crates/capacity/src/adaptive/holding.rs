@@ -26,13 +26,17 @@ const REFUSED: u64 = 10;
 const REFUSED_SHARE: f64 = 0.25;
 /// A search without a curve ends after so many seconds, however precise; and before so many windows
 /// it does not.
-const MOST_LOCAL_S: f64 = 300.0;
+const MOST_LOCAL_S: f64 = 400.0;
 const LEAST_LOCAL: u32 = 8;
 /// Its windows are at these shares of the line, in turn; at the second ones where it is not known
 /// to this.
 const SHARES: [f64; 3] = [0.93, 1.02, 0.98];
 const WIDE_SHARES: [f64; 3] = [0.85, 1.05, 0.95];
 const WIDE: f64 = 0.12;
+/// They take so many units; more where requests beyond come in clumps, since each window then has a
+/// few of these instead of one or none.
+const USUAL: f64 = 4.0;
+const LONGER: f64 = 16.0;
 /// A line whose logit rises by more than this over ln λ is looked at from nearer.
 const STEEP: f64 = 14.0;
 /// A hold that broke is a bound: windows after it are this far below.
@@ -45,6 +49,8 @@ pub(super) struct WithoutCurve {
     /// Load time when it began, seconds; and windows since.
     since_s: f64,
     windows: u32,
+    /// How long its windows are.
+    units: f64,
 }
 
 /// A load line with its interval.
@@ -62,7 +68,8 @@ impl Adaptive {
             self.windows.append(&mut self.set_aside);
             self.windows.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
             let line = Local::of(&self.windows, &self.goal());
-            self.without_curve = Some(WithoutCurve { line, since_s: self.seconds, windows: 0 });
+            let (since_s, units) = (self.seconds, USUAL);
+            self.without_curve = Some(WithoutCurve { line, since_s, windows: 0, units });
         }
     }
 
@@ -93,8 +100,19 @@ impl Adaptive {
         is_much || of_use().any(by_errors)
     }
 
-    /// The load line as it is known now.
+    /// The load line as it is known now. A hold that broke says that it lies below that rate; where
+    /// the interval says so too, the estimate does.
     fn known(&self) -> Option<Line> {
+        let mut line = self.estimated()?;
+        let below = BELOW_BROKEN * self.lowest_broken().unwrap_or(f64::INFINITY);
+        if line.ci95.0 <= below {
+            line.per_s = line.per_s.min(below);
+        }
+        Some(line)
+    }
+
+    /// The load line of the curve, or of what is seen near it.
+    fn estimated(&self) -> Option<Line> {
         if let Some(without) = &self.without_curve {
             let line = without.line.as_ref()?;
             let (per_s, half) = (line.line_per_s, line.half_width());
@@ -111,7 +129,7 @@ impl Adaptive {
             Some(line) => {
                 let shares = if line.half_width() <= WIDE { SHARES } else { WIDE_SHARES };
                 let narrower = (STEEP / line.steepness).min(1.0);
-                ((1.0 + narrower * (shares[at] - 1.0)) * line.line_per_s, 4.0)
+                ((1.0 + narrower * (shares[at] - 1.0)) * line.line_per_s, without.units)
             }
             None => {
                 let kept = self.kept.unwrap_or_else(|| self.within());
@@ -230,14 +248,24 @@ impl Adaptive {
         State::Recover { tries: 0 }
     }
 
-    /// Whether windows far below the line have more requests beyond the SLO than it explains, as
-    /// those of a server that pauses. That is looked at whenever half as much more was seen.
-    pub(super) fn is_far_off(&mut self) -> bool {
+    /// Leaves the curve where windows far below the line have more requests beyond the SLO than it
+    /// explains, or clumps of them, as those of a server that pauses. That is looked at whenever
+    /// half as much more was seen.
+    pub(super) fn leave_far_off(&mut self) -> bool {
         if self.without_curve.is_some() || self.seconds < AGAIN * self.looked_s {
             return false;
         }
         self.looked_s = self.seconds;
-        self.expectation().is_some_and(|expected| expected.differs_far_below(&self.windows))
+        let seen = self.expectation().map(|expected| {
+            let clumps = expected.is_clumped_far_below(&self.windows);
+            (clumps, clumps || expected.differs_far_below(&self.windows))
+        });
+        let Some((clumps, true)) = seen else { return false };
+        self.leave_curve();
+        if let Some(without) = self.without_curve.as_mut().filter(|_| clumps) {
+            without.units = LONGER;
+        }
+        true
     }
 
     /// Whether what the windows show is another line than this one.
@@ -259,7 +287,16 @@ impl Adaptive {
             (None, Some(fit)) => Box::new(|rate| fit.relaxation_s(rate)),
             _ => Box::new(|_| 0.0),
         };
-        Some(Expectation { line_per_s: line.per_s, half: line.half, clause, share, lasts })
+        let clumps: Box<dyn Fn(f64) -> f64> = match (local, &self.fit) {
+            (None, Some(fit)) => Box::new(|rate| 1.0 + 2.0 * rate * fit.relaxation_s(rate)),
+            (local, _) => Box::new(move |_| local.map_or(1.0, |local| local.scatter)),
+        };
+        let serves_beyond = match (local, &self.fit) {
+            (None, Some(fit)) => fit.curve.beyond(self.bound_s(), 0.0),
+            _ => 0.0,
+        };
+        let (line_per_s, half) = (line.per_s, line.half);
+        Some(Expectation { line_per_s, half, clause, share, serves_beyond, lasts, clumps })
     }
 
     /// What has been found so far.

@@ -50,6 +50,8 @@ pub(super) struct Local {
     pub(super) freedom: f64,
     /// The rise of the logit over ln λ.
     pub(super) steepness: f64,
+    /// How many times the variance of independent requests that of requests beyond is.
+    pub(super) scatter: f64,
     allowed: f64,
     pub(super) clause: Clause,
 }
@@ -184,6 +186,7 @@ impl Seen {
             error,
             freedom: scatter.1,
             steepness: z[1].exp(),
+            scatter: scatter.0,
             allowed: self.allowed,
             clause: self.clause,
         })

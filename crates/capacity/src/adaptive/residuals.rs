@@ -21,6 +21,13 @@ const SHIFT: f64 = 0.25;
 /// Of windows far below the line, down to so far, it may by this part of the share that is allowed.
 const FAR_BELOW: f64 = -1.5;
 const FAR_SHARE: f64 = 0.2;
+/// Requests beyond are in clumps that no queue makes where their squares are so many times what a
+/// queue's are at most, in so many windows at least besides so many that were disturbed. Some wait
+/// too long anywhere: this part of the share that is allowed.
+const CLUMPED: f64 = 1.5;
+const RECURS: usize = 3;
+const LITTLE: f64 = 0.1;
+const DISTURBED: usize = 2;
 /// A group of fewer seconds says nothing; so many windows tell their own scatter.
 const LEAST_SECONDS: usize = 10;
 const LEAST_WINDOWS: usize = 4;
@@ -35,8 +42,13 @@ pub(super) struct Expectation<'a> {
     pub(super) clause: Clause,
     /// The share of requests beyond at a rate.
     pub(super) share: Box<dyn Fn(f64) -> f64 + 'a>,
+    /// The share beyond by their service alone, without a wait.
+    pub(super) serves_beyond: f64,
     /// How long requests at a rate are alike, seconds: the relaxation time of a queue.
     pub(super) lasts: Box<dyn Fn(f64) -> f64 + 'a>,
+    /// How many times the variance of independent requests that of requests beyond is, as these
+    /// come in clumps.
+    pub(super) clumps: Box<dyn Fn(f64) -> f64 + 'a>,
 }
 
 /// Requests counted, and those beyond.
@@ -69,6 +81,39 @@ impl Expectation<'_> {
         self.is_outside(&group, 0.0, FAR_SHARE * self.clause.allowed)
     }
 
+    /// Whether requests beyond come in clumps far below the line, again and again, that no queue
+    /// makes there: it would have worked them off. As many as a disturbance or two may have made
+    /// are left out.
+    pub(super) fn is_clumped_far_below(&self, windows: &[Window]) -> bool {
+        let mut squares: Vec<Counted> = self
+            .group(windows, (FAR_BELOW, GROUPS[0]))
+            .iter()
+            .map(|window| self.squares(window))
+            .collect();
+        squares.sort_by(|a, b| (b.0 - b.1).total_cmp(&(a.0 - a.1)));
+        let rest = squares.get(DISTURBED..).unwrap_or(&[]);
+        let recurs = rest.iter().filter(|(seen, most)| seen > most).count() >= RECURS;
+        let (seen, most) = sum(rest);
+        recurs && seen > CLUMPED * most
+    }
+
+    /// The squares of what a window's seconds differ by from what is expected, and what these are
+    /// at most in a queue's mean. Where it has no two whole seconds it is taken as one.
+    fn squares(&self, window: &Window) -> Counted {
+        let rate = window.rate_per_s;
+        let seconds: Vec<Counted> = batches(window, self.clause).collect();
+        let whole = [(window.counted() as f64, self.clause.hits(window) as f64)];
+        let pieces = if seconds.len() < 2 { &whole[..] } else { &seconds };
+        let p = (self.share)(rate);
+        // What is beyond by its own service is independent; what waits clumps.
+        let waits = (p - self.serves_beyond).max(LITTLE * self.clause.allowed);
+        let of = |&(n, hits): &Counted| {
+            let clumps = (self.clumps)(rate).min(n);
+            ((hits - p * n).powi(2), (1.0 - p) * n * (self.serves_beyond + clumps * waits))
+        };
+        sum(&pieces.iter().map(of).collect::<Vec<_>>())
+    }
+
     fn group<'w>(&self, windows: &'w [Window], (from, to): (f64, f64)) -> Vec<&'w Window> {
         let is_in = |window: &&Window| {
             let away = (window.rate_per_s / self.line_per_s).ln();
@@ -97,7 +142,7 @@ impl Expectation<'_> {
         };
         let most = expected(shift.exp()) + slack * n;
         let least = expected((-shift).exp()) - slack * n;
-        let outside = (hits - most).max(least - hits);
+        let (outside, is_fewer) = ((hits - most).max(least - hits), hits < least);
         // The seconds are of whole ones only: scaled to all requests.
         let scale = n / sum(&seconds).0.max(1.0);
         // Seconds, and windows, that follow each other are alike for so long.
@@ -111,8 +156,11 @@ impl Expectation<'_> {
         let tells = windows.len() >= LEAST_WINDOWS;
         let of_windows = variance(&windows, hits / n) * (1.0 + 2.0 * lasts / window_s);
         let by_windows = if tells { of_windows } else { 0.0 };
-        let independent = most.max(1.0) * (1.0 - most / n).max(0.0);
-        let error = by_seconds.max(by_windows).max(independent).sqrt();
+        // Where few are beyond, their own scatter does not show how they clump.
+        let clumps = group.iter().map(|of| (self.clumps)(of.rate_per_s)).sum::<f64>() / count;
+        let clumps = if is_fewer { clumps.max(1.0) } else { 1.0 };
+        let expected = clumps * most.max(1.0) * (1.0 - most / n).max(0.0);
+        let error = by_seconds.max(by_windows).max(expected).sqrt();
         let freedom = if by_windows > by_seconds { windows.len() } else { seconds.len() };
         outside > student::quantile(1.0 - LEVEL / (2.0 * TESTS), freedom as f64 - 1.0) * error
     }
@@ -154,8 +202,16 @@ mod tests {
     fn expectation(line_per_s: f64) -> Expectation<'static> {
         let clause = GOAL.clauses().next().unwrap();
         let share = move |rate: f64| (-(250.0 - rate * LINE / line_per_s) * 0.02).exp().min(1.0);
-        let lasts = Box::new(|_| 0.0);
-        Expectation { line_per_s, half: 0.04, clause, share: Box::new(share), lasts }
+        let (lasts, clumps) = (Box::new(|_| 0.0), Box::new(|_| 1.0));
+        Expectation {
+            line_per_s,
+            half: 0.04,
+            clause,
+            share: Box::new(share),
+            serves_beyond: 0.0,
+            lasts,
+            clumps,
+        }
     }
 
     /// A hundred and twenty tests at 1%, of windows whose scatter is not quite known.

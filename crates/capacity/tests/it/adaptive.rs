@@ -165,14 +165,7 @@ fn a_disturbance_does_not_outweigh_all_else() {
         };
         let Ok(outcome) =
             conduct(&mut Adaptive::new(settings), &mut world, Limits::default(), &mut |_| {});
-        let Some(estimate) = outcome.found.estimate_per_s else {
-            // Windows of both speeds show no one line: a bracket is what may be said then. No other
-            // of these seeds ends so.
-            assert_eq!(seed, 5, "no estimate");
-            let bracket = (outcome.found.held_per_s.unwrap(), outcome.found.broken_per_s.unwrap());
-            assert!(bracket.0 <= truth && truth <= bracket.1, "{bracket:?}, seed {seed}");
-            continue;
-        };
+        let estimate = outcome.found.estimate_per_s.unwrap();
         let off = estimate / truth - 1.0;
         assert!(off.abs() < 0.1, "{estimate} for {truth}, seed {seed}");
         assert!(outcome.seconds() < 300.0, "{} s, seed {seed}", outcome.seconds());
