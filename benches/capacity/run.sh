@@ -18,7 +18,8 @@ folder=${BENCH_CAPACITY:-${CARGO_TARGET_DIR:-target}/bench-capacity}/$times
 mkdir -p "$folder"
 number=0
 while IFS= read -r case; do
-    done="$folder/$(printf %02d $((number += 1)))"
+    number=$((number + 1))
+    done=$(printf '%s/%02d' "$folder" "$number")
     [[ -f $done ]] && continue
     echo "$case" >&2
     # A case beyond its bounds ends with 1; what ends otherwise is not kept.
