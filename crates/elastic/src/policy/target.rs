@@ -18,7 +18,8 @@
 use super::limits::{Changes, Limits, SELECT, Select};
 use super::window::Recommended;
 use super::{
-    Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried, whole,
+    Decision, Facts, Kind, Maker, Parameter, Parameters, Policy, Reach, maker, parameter, tried,
+    whole,
 };
 use crate::observation::{Metric, Observation};
 use serde::{Deserialize, Serialize};
@@ -26,56 +27,7 @@ use serde::{Deserialize, Serialize};
 pub(super) static KIND: Kind = Kind {
     name: "target",
     about: "keeps a metric of each instance near a target",
-    parameters: &[
-        parameter(
-            "metric",
-            "cpu, rate, response, concurrency or queue",
-            "cpu",
-            "The metric that is kept near its target.",
-        ),
-        tried(
-            parameter("target", "number", "70 of cpu", "The metric's target for each instance."),
-            &["50", "60", "70", "80", "90"],
-        ),
-        parameter(
-            "tolerance",
-            "number",
-            "0.1",
-            "Nothing is done where the metric is off by no more than this share.",
-        ),
-        parameter("up_tolerance", "number", "as `tolerance`", "The same on the way up alone."),
-        parameter("down_tolerance", "number", "as `tolerance`", "The same on the way down alone."),
-        parameter("period", "duration", "1m", "The metric is its mean over this time."),
-        parameter(
-            "up_window",
-            "duration",
-            "0s",
-            "Scale-up uses the lowest recommendation of this time.",
-        ),
-        tried(
-            parameter(
-                "down_window",
-                "duration",
-                "5m",
-                "Scale-down uses the highest recommendation of this time.",
-            ),
-            &["1m", "5m", "10m"],
-        ),
-        parameter(
-            "up",
-            "COUNT/PERIOD or SHARE/PERIOD, …",
-            "no limit",
-            "The most instances added in a period.",
-        ),
-        parameter(
-            "down",
-            "COUNT/PERIOD or SHARE/PERIOD, …",
-            "no limit",
-            "The most instances removed in a period.",
-        ),
-        parameter("up_select", "max, min or off", "max", "Which limit of `up` counts."),
-        parameter("down_select", "max, min or off", "max", "Which limit of `down` counts."),
-    ],
+    parameters: &parameters(&DEFAULTS),
     knows_future: false,
     make,
 };
@@ -103,17 +55,88 @@ struct Tracked {
     changes: Changes,
 }
 
-/// What holds where a parameter is not given.
+/// What tells `target` and `hpa` apart: the target and the period with how they are written, and the
+/// limits of change, empty for none.
 pub(super) struct Defaults {
-    pub(super) target: f64,
-    pub(super) period_s: f64,
+    pub(super) target: (f64, &'static str),
+    pub(super) period_s: (f64, &'static str),
     pub(super) up: &'static str,
     pub(super) down: &'static str,
 }
 
+const DEFAULTS: Defaults =
+    Defaults { target: (70.0, "70 of cpu"), period_s: (60.0, "1m"), up: "", down: "" };
+
+const fn limit(text: &'static str) -> &'static str {
+    if text.is_empty() { "no limit" } else { text }
+}
+
+/// The parameters of a policy of this kind.
+pub(super) const fn parameters(defaults: &Defaults) -> [Parameter; 12] {
+    [
+        parameter(
+            "metric",
+            "cpu, rate, response, concurrency or queue",
+            "cpu",
+            "The metric that is kept near its target.",
+        ),
+        tried(
+            parameter(
+                "target",
+                "number",
+                defaults.target.1,
+                "The metric's target for each instance.",
+            ),
+            &["50", "60", "70", "80", "90"],
+        ),
+        parameter(
+            "tolerance",
+            "number",
+            "0.1",
+            "Nothing is done where the metric is off by no more than this share.",
+        ),
+        parameter("up_tolerance", "number", "as `tolerance`", "The same on the way up alone."),
+        parameter("down_tolerance", "number", "as `tolerance`", "The same on the way down alone."),
+        parameter(
+            "period",
+            "duration",
+            defaults.period_s.1,
+            "The metric is its mean over this time.",
+        ),
+        parameter(
+            "up_window",
+            "duration",
+            "0s",
+            "Scale-up uses the lowest recommendation of this time.",
+        ),
+        tried(
+            parameter(
+                "down_window",
+                "duration",
+                "5m",
+                "Scale-down uses the highest recommendation of this time.",
+            ),
+            &["1m", "5m", "10m"],
+        ),
+        parameter(
+            "up",
+            "COUNT/PERIOD or SHARE/PERIOD, …",
+            limit(defaults.up),
+            "The most instances added in a period.",
+        ),
+        parameter(
+            "down",
+            "COUNT/PERIOD or SHARE/PERIOD, …",
+            limit(defaults.down),
+            "The most instances removed in a period.",
+        ),
+        parameter("up_select", "max, min or off", "max", "Which limit of `up` counts."),
+        parameter("down_select", "max, min or off", "max", "Which limit of `down` counts."),
+    ]
+}
+
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
-    let defaults = Defaults { target: 70.0, period_s: 60.0, up: "", down: "" };
-    Some(tracking(parameters, &defaults))
+    Some(tracking(parameters, &DEFAULTS))
 }
 
 /// Reads the limits of one direction.
@@ -131,9 +154,11 @@ pub(super) fn tracking(parameters: &mut Parameters<'_>, defaults: &Defaults) -> 
     let tolerance = (tolerance_of("up_tolerance"), tolerance_of("down_tolerance"));
     maker(Target {
         metric: parameters.metric(&METRICS, Metric::Cpu, &["target"]),
-        target: parameters.number("target", 1e-9, 1e12).unwrap_or(defaults.target),
+        target: parameters.number("target", 1e-9, 1e12).unwrap_or(defaults.target.0),
         tolerance,
-        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(defaults.period_s),
+        period_s: parameters
+            .seconds_within("period", 0.001, 86_400.0)
+            .unwrap_or(defaults.period_s.0),
         up_s: parameters.seconds("up_window").unwrap_or(0.0),
         down_s: parameters.seconds("down_window").unwrap_or(300.0),
         up: limits(parameters, "up", "up_select", defaults.up),
