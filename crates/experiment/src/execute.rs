@@ -5,8 +5,8 @@ use crate::prepare::Prepared;
 use plimsoll_load::run::{Watch, Wish, run};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::{
-    End, Ended, Event, HostSample, Interval, Run, RunMeta, RunWriter, Sample, Sink, SinkError, Tag,
-    World,
+    End, Ended, Event, HostSample, Interval, Kind, LoadMeta, Run, RunMeta, RunWriter, Sample, Sink,
+    SinkError, Tag, World,
 };
 use plimsoll_stats::slo::{SecondInputs, StopRule};
 use sha2::{Digest, Sha256};
@@ -68,7 +68,7 @@ pub fn execute(
     setting: &Setting<'_>,
     progress: &mut dyn Progress,
 ) -> Result<Outcome, ExperimentError> {
-    let writer = RunWriter::create(setting.root, &meta(prepared, setting))?;
+    let writer = RunWriter::create(setting.root, &meta(prepared, setting, Kind::Load))?;
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let mut steering = Steering::new(progress, setting.stop_when.as_ref());
@@ -127,7 +127,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
+pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> RunMeta {
     let mut sha256 = String::new();
     for byte in Sha256::digest(setting.plan_text.as_bytes()) {
         let _ = write!(sha256, "{byte:02x}");
@@ -137,7 +137,8 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
         id: setting.id.clone(),
         name: setting.name.clone(),
         subject: prepared.subject.clone(),
-        workload: prepared.workload.clone(),
+        kind,
+        cell: 0,
         started_unix_ns: setting.started_unix_ns,
         version: setting.version.to_owned(),
         seed: config.seed,
@@ -145,11 +146,15 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>) -> RunMeta {
         plan_sha256: sha256,
         warmup_ns: prepared.warmup_ns,
         duration_ns: prepared.duration_ns,
-        threads: config.threads,
-        pacing: config.pacing.name().to_owned(),
-        patience_ns: u64::try_from(setting.patience.as_nanos()).unwrap_or(u64::MAX),
         slo: setting.slo.clone(),
-        samples: config.samples,
+        load: Some(LoadMeta {
+            workload: prepared.workload.clone(),
+            threads: config.threads,
+            pacing: config.pacing.name().to_owned(),
+            patience_ns: u64::try_from(setting.patience.as_nanos()).unwrap_or(u64::MAX),
+            // A search sees every request, and keeps none.
+            samples: config.samples && kind == Kind::Load,
+        }),
         world: World::Live,
         host: facts(setting.system),
     }

@@ -20,7 +20,7 @@ use plimsoll_capacity::several::Several;
 use plimsoll_capacity::sustain::Sustain;
 use plimsoll_load::Config;
 use plimsoll_load::run::Wish;
-use plimsoll_runs::{End, Ended, Run, RunWriter};
+use plimsoll_runs::{End, Ended, Kind, Run, RunWriter};
 use plimsoll_workload::service_model::ServiceModel;
 use std::fs::File;
 use std::io::Write;
@@ -107,9 +107,7 @@ pub fn search(
     on_window: &mut (dyn FnMut(&Judged) + Send),
 ) -> Result<Searched, ExperimentError> {
     let config = Config { samples: true, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
-    let mut run_meta = meta(prepared, setting);
-    run_meta.samples = false;
-    let writer = RunWriter::create(setting.root, &run_meta)?;
+    let writer = RunWriter::create(setting.root, &meta(prepared, setting, Kind::Search))?;
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let mut steering = Steering::new(progress, None);

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::session::{Load, Session, SessionError};
 use crate::source::Times;
-use plimsoll_runs::{Event, Interval, Sink, SinkError, TlsHandshakes};
+use plimsoll_runs::{Class, Event, Interval, Sink, SinkError, TlsHandshakes};
 use std::time::Duration;
 
 /// One second.
@@ -113,7 +113,8 @@ pub fn run(
         }
     }
     session.end_at(offer.duration_ns());
-    sink.event(&Event { at_ns: 0, kind: "started".into(), text: "the load began".into() })?;
+    let (kind, text) = ("started".into(), "the load began".into());
+    sink.event(&Event { at_ns: 0, class: Class::Run, kind, text })?;
     let (seconds, connections) = (Seconds::default(), Answering::default());
     let mut fold = Fold { seconds, connections, stopped_ns: None, sink, watch };
     fold.all(&mut session)?;
@@ -259,7 +260,8 @@ impl Fold<'_> {
         };
         let at_ns = session.clock().now();
         self.stopped_ns.get_or_insert(at_ns);
-        self.sink.event(&Event { at_ns, kind: kind.into(), text: text.into() })?;
+        let (class, kind, text) = (Class::Run, kind.into(), text.into());
+        self.sink.event(&Event { at_ns, class, kind, text })?;
         Ok(())
     }
 }

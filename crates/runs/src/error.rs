@@ -23,6 +23,45 @@ pub enum RunError {
         /// What a run's folder would hold.
         missing: &'static str,
     },
+    /// The path holds no experiment.
+    #[error(
+        "find an experiment in {}: it has no {missing}; name a folder that `plimsoll` has written \
+         for a plan of several cells",
+        .path.display()
+    )]
+    NotAnExperiment {
+        /// The path that was given.
+        path: PathBuf,
+        /// What an experiment's folder would hold.
+        missing: &'static str,
+    },
+    /// Another program writes the experiment.
+    #[error("go on with {}: another program is at it; wait until it has ended", .path.display())]
+    InUse {
+        /// The experiment's folder.
+        path: PathBuf,
+    },
+    /// A cell is not in the state for what is to be done with it, or what it is given is no
+    /// result. The caller's fault.
+    #[error("{what} cell {cell} of {}: {problem}", .path.display())]
+    Cell {
+        /// The experiment's folder.
+        path: PathBuf,
+        /// The cell.
+        cell: u32,
+        /// What was to be done, as a verb.
+        what: &'static str,
+        /// Why it could not be.
+        problem: String,
+    },
+    /// The run has no load of which there could be a summary.
+    #[error("sum up {}: it is a run of kind {kind}, and only a load has a summary", .path.display())]
+    NoLoad {
+        /// The run's folder.
+        path: PathBuf,
+        /// Its kind.
+        kind: &'static str,
+    },
     /// The folder was written by a later version.
     #[error(
         "read {}: its format is {found}, this program knows up to {known}; \

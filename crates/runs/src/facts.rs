@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use rusqlite::Connection;
 
-use crate::meta::{End, Ended, RunMeta, World};
+use crate::meta::{End, Ended, Kind, LoadMeta, RunMeta, World};
 
 /// How much of `latency.hlog` was written when the last transaction was made.
 pub(crate) const HLOG_BYTES: &str = "hlog_bytes";
@@ -15,6 +15,8 @@ pub(crate) const HLOG_BYTES: &str = "hlog_bytes";
 pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("id", meta.id.clone()),
+        ("kind", meta.kind.name().to_owned()),
+        ("cell", meta.cell.to_string()),
         ("name", meta.name.clone()),
         ("subject", meta.subject.clone()),
         ("started_unix_ns", meta.started_unix_ns.to_string()),
@@ -24,15 +26,22 @@ pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
         ("plan_sha256", meta.plan_sha256.clone()),
         ("warmup_ns", meta.warmup_ns.to_string()),
         ("duration_ns", meta.duration_ns.to_string()),
-        ("threads", meta.threads.to_string()),
-        ("pacing", meta.pacing.clone()),
-        ("patience_ns", meta.patience_ns.to_string()),
-        ("samples", u8::from(meta.samples).to_string()),
         ("world", meta.world.name().to_owned()),
         ("host", json(&meta.host)),
     ];
     facts.extend(meta.slo.iter().map(|slo| ("slo", slo.clone())));
-    facts.extend(meta.workload.iter().map(|workload| ("workload", json(workload))));
+    facts.extend(meta.load.iter().flat_map(of_load));
+    facts
+}
+
+fn of_load(load: &LoadMeta) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("threads", load.threads.to_string()),
+        ("pacing", load.pacing.clone()),
+        ("patience_ns", load.patience_ns.to_string()),
+        ("samples", u8::from(load.samples).to_string()),
+    ];
+    facts.extend(load.workload.iter().map(|workload| ("workload", json(workload))));
     facts
 }
 
@@ -94,12 +103,14 @@ impl Facts {
     pub(crate) fn meta(&self) -> Result<RunMeta, String> {
         let text = |key| self.text(key).map(str::to_owned);
         let world = self.text("world")?;
+        let kind = self.0.get("kind").map_or(Kind::Load.name(), String::as_str);
         Ok(RunMeta {
             id: text("id")?,
+            // Version 1 knew no kinds, nor cells.
+            kind: Kind::named(kind).ok_or_else(|| format!("`kind` is `{kind}`, which is none"))?,
+            cell: self.optional("cell")?.unwrap_or(0),
             name: text("name")?,
             subject: text("subject")?,
-            // Runs of HTTP have none, nor have those of former versions.
-            workload: self.0.contains_key("workload").then(|| self.json("workload")).transpose()?,
             started_unix_ns: self.parsed("started_unix_ns")?,
             version: text("version")?,
             seed: self.parsed("seed")?,
@@ -107,14 +118,22 @@ impl Facts {
             plan_sha256: text("plan_sha256")?,
             warmup_ns: self.parsed("warmup_ns")?,
             duration_ns: self.parsed("duration_ns")?,
-            threads: self.parsed("threads")?,
-            pacing: text("pacing")?,
-            patience_ns: self.parsed("patience_ns")?,
             slo: self.optional("slo")?,
-            samples: self.text("samples")? == "1",
+            load: self.0.contains_key("threads").then(|| self.load()).transpose()?,
             world: World::named(world)
                 .ok_or_else(|| format!("`world` is `{world}`, wanted live or simulated"))?,
             host: self.json("host")?,
+        })
+    }
+
+    fn load(&self) -> Result<LoadMeta, String> {
+        Ok(LoadMeta {
+            // Runs of HTTP have none, nor have those of former versions.
+            workload: self.0.contains_key("workload").then(|| self.json("workload")).transpose()?,
+            threads: self.parsed("threads")?,
+            pacing: self.text("pacing")?.to_owned(),
+            patience_ns: self.parsed("patience_ns")?,
+            samples: self.text("samples")? == "1",
         })
     }
 

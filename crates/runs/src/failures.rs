@@ -2,7 +2,7 @@
 //! `reason`, and an event for each that is new.
 
 use crate::schema::{self, Place};
-use crate::{Event, Interval, Phase, Reasons};
+use crate::{Class, Event, Interval, Phase, Reasons};
 use rusqlite::Connection;
 
 /// What the table calls causes of requests that failed.
@@ -38,14 +38,14 @@ impl Failures {
         events: &[Event],
     ) -> rusqlite::Result<()> {
         for phase in Phase::ALL {
-            let place = Place { phase, world: place.world };
+            let place = Place { phase, ..place };
             let reasons = &self.requests[phase as usize];
             if !reasons.is_empty() {
                 schema::replace_reasons(database, place, OF_REQUESTS, reasons)?;
             }
         }
         if !self.connections.is_empty() {
-            let place = Place { phase: Phase::Measured, world: place.world };
+            let place = Place { phase: Phase::Measured, ..place };
             schema::replace_reasons(database, place, OF_CONNECTIONS, &self.connections)?;
         }
         events.iter().try_for_each(|event| schema::insert_event(database, place, event))
@@ -62,6 +62,7 @@ fn merge(all: &mut Reasons, new: &Reasons, name: &str, events: &mut Vec<Event>) 
     let fresh = all.first().into_iter().filter(|reason| !before.contains(&reason.key));
     events.extend(fresh.map(|reason| Event {
         at_ns: reason.first_ns,
+        class: Class::Failure,
         kind: name.to_owned(),
         text: format!("{}: {}", reason.kind.name(), reason.text),
     }));

@@ -26,6 +26,7 @@ use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::error::RunError;
+use crate::experiment;
 use crate::facts;
 use crate::failures::Failures;
 use crate::hlog;
@@ -34,12 +35,20 @@ use crate::meta::{End, HostSample, RunMeta};
 use crate::run::Run;
 use crate::samples;
 use crate::schema::{self, Place, Statements};
-use crate::{Counters, Event, Interval, Phase, Sample, Sink, SinkError, Tag, World};
+use crate::series::{self, Pending};
+use crate::window::{self, WindowRow};
+use crate::{
+    Counters, Event, FigureRow, Interval, Phase, Sample, Sink, SinkError, Tag, World, database,
+    figures,
+};
 
 /// The plan's file in a run folder.
 pub(crate) const PLAN: &str = "plan.toml";
 /// The folder for everything else a run makes.
 pub(crate) const ARTIFACTS: &str = "artifacts";
+
+/// So many samples of series gather in memory at most.
+const MAX_PENDING: usize = 1024;
 
 /// Why a second cannot be stored, where there is no file any more.
 const REMOVED: &str = "it is not there any more: somebody has removed or moved the run's folder";
@@ -119,6 +128,9 @@ struct Store {
     path: PathBuf,
     statements: Statements,
     log: Appended,
+    cell: u32,
+    /// Samples of series that the next transaction writes.
+    series: Vec<Pending>,
 }
 
 impl Store {
@@ -132,11 +144,17 @@ impl Store {
         self.are_there(what)?;
         let before = self.log.len;
         self.log.append(what, lines.as_bytes())?;
-        self.transaction(rows).map_err(|source| {
+        if let Err(source) = self.transaction(rows) {
             self.log.len = before;
             self.log.undo();
-            SinkError { what: what.to_owned(), path: self.path.clone(), source: cause(source) }
-        })
+            return Err(self.refused(what, cause(source)));
+        }
+        self.series.clear();
+        Ok(())
+    }
+
+    fn refused(&self, what: &str, source: Box<dyn std::error::Error + Send + Sync>) -> SinkError {
+        SinkError { what: what.to_owned(), path: self.path.clone(), source }
     }
 
     /// Writing goes on without an error where the files have been removed: into nothing.
@@ -157,6 +175,7 @@ impl Store {
     ) -> rusqlite::Result<()> {
         // Rolled back when dropped uncommitted.
         let transaction = self.database.unchecked_transaction()?;
+        series::write(&transaction, self.cell, &self.series)?;
         rows(&transaction, &self.statements)?;
         schema::set_meta(&transaction, facts::HLOG_BYTES, &schema::int(self.log.len))?;
         transaction.commit()
@@ -166,7 +185,7 @@ impl Store {
     fn end(self, end: &End) -> Result<(), RunError> {
         let Self { database, path, .. } = self;
         write_facts(&database, &facts::of_end(end))
-            .and_then(|()| leave_wal(&database))
+            .and_then(|()| database::leave_wal(&database))
             .map_err(RunError::database("finish", &path))?;
         database.close().map_err(|(_, source)| RunError::database("close", &path)(source))
     }
@@ -175,8 +194,10 @@ impl Store {
 /// Writes one run's folder. Dropped without [`RunWriter::finish`] it leaves a run that reads as
 /// incomplete.
 pub struct RunWriter {
-    root: PathBuf,
+    /// The folder with the index that lists the run; `None` of a cell, which its experiment lists.
+    root: Option<PathBuf>,
     path: PathBuf,
+    cell: u32,
     warmup_ns: u64,
     world: World,
     store: Store,
@@ -195,41 +216,56 @@ impl RunWriter {
     /// # Errors
     /// Where the folder exists already or cannot be made or written; no half of one is left.
     pub fn create(root: &Path, meta: &RunMeta) -> Result<Self, RunError> {
-        let path = root.join(&meta.id);
         fs::create_dir_all(root).map_err(RunError::file("make", root))?;
-        fs::create_dir(&path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::AlreadyExists => RunError::Exists { path: path.clone() },
-            _ => RunError::file("make", &path)(source),
+        Self::create_at(&root.join(&meta.id), Some(root.to_path_buf()), meta)
+    }
+
+    /// Makes the folder of cell `meta.cell` in an experiment, `E/cells/0007.part`. The
+    /// experiment's journal gives it its name when the cell is done.
+    ///
+    /// # Errors
+    /// Where the folder exists already or cannot be made or written; no half of one is left.
+    pub fn create_cell(experiment: &Path, meta: &RunMeta) -> Result<Self, RunError> {
+        Self::create_at(&experiment::part_folder(experiment, meta.cell), None, meta)
+    }
+
+    fn create_at(path: &Path, root: Option<PathBuf>, meta: &RunMeta) -> Result<Self, RunError> {
+        fs::create_dir(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => RunError::Exists { path: path.to_path_buf() },
+            _ => RunError::file("make", path)(source),
         })?;
-        Self::begin(root, &path, meta).inspect_err(|_| {
+        Self::begin(root, path, meta).inspect_err(|_| {
             // Best effort: the folder is ours and holds nothing yet.
-            let _ = fs::remove_dir_all(&path);
+            let _ = fs::remove_dir_all(path);
         })
     }
 
     /// Fills the new folder.
-    fn begin(root: &Path, path: &Path, meta: &RunMeta) -> Result<Self, RunError> {
+    fn begin(root: Option<PathBuf>, path: &Path, meta: &RunMeta) -> Result<Self, RunError> {
         let artifacts = path.join(ARTIFACTS);
         fs::create_dir(&artifacts).map_err(RunError::file("make", &artifacts))?;
         let plan = path.join(PLAN);
         fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
         let header = hlog::header(meta.started_unix_ns);
         let log = Appended::create(path.join(hlog::FILE), header.as_bytes())?;
-        let samples = meta.samples.then(|| Samples::create(path)).transpose()?;
+        let keeps_samples = meta.load.as_ref().is_some_and(|load| load.samples);
+        let samples = keeps_samples.then(|| Samples::create(path)).transpose()?;
         let file = path.join(schema::FILE);
-        let database = open_new(&file)
+        let database = database::make(&file, schema::create)
             .and_then(|database| {
                 let mut facts = facts::of_meta(meta);
                 facts.push((facts::HLOG_BYTES, log.len.to_string()));
                 write_facts(&database, &facts).map(|()| database)
             })
             .map_err(RunError::database("make", &file))?;
+        let (statements, series, cell) = (Statements::new(), Vec::new(), meta.cell);
         Ok(Self {
-            root: root.to_path_buf(),
+            root,
             path: path.to_path_buf(),
+            cell,
             warmup_ns: meta.warmup_ns,
             world: meta.world,
-            store: Store { database, path: file, statements: Statements::new(), log },
+            store: Store { database, path: file, statements, log, cell, series },
             lines: String::new(),
             samples,
             totals: Default::default(),
@@ -254,36 +290,91 @@ impl RunWriter {
         let (len_ns, late) = (at_ns - start_ns, sample.timer_late);
         self.lines.clear();
         hlog::push_line(&mut self.lines, hlog::TIMER_LATE, start_ns, len_ns, late);
-        let place = self.place(start_ns);
-        self.store.store("a second of the host", &self.lines, |database, _| {
-            schema::insert_host(database, place, at_ns, sample)
-        })?;
+        self.store.series.extend(series::of_host(at_ns, sample));
+        self.store.store("a second of the host", &self.lines, |_, _| Ok(()))?;
         self.host_ns = at_ns;
         Ok(())
     }
 
-    /// Ends the run: the database out of WAL, everything synced, `summary.json` written, the index
-    /// brought up to date.
+    /// Takes a sample of a series; NaN where it is not known. It is stored with the next second or
+    /// whatever else is stored next, so that samples cost no transaction each.
+    ///
+    /// # Errors
+    /// When what has gathered could not be stored.
+    pub fn series(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        at_ns: u64,
+        value: f64,
+    ) -> Result<(), SinkError> {
+        let value = Some(value).filter(|value| !value.is_nan());
+        self.store.series.push(Pending::new(name, labels, at_ns, value));
+        if self.store.series.len() < MAX_PENDING { Ok(()) } else { self.flush() }
+    }
+
+    /// Stores the samples of series that have gathered.
+    fn flush(&mut self) -> Result<(), SinkError> {
+        self.store.store("samples of series", "", |_, _| Ok(()))
+    }
+
+    /// Stores figures of the run. One that is there already gets its new value.
+    ///
+    /// # Errors
+    /// When they could not be stored, or a value is no finite number.
+    pub fn figures(&mut self, rows: &[FigureRow]) -> Result<(), SinkError> {
+        if let Some(fault) = figures::fault(rows) {
+            return Err(self.store.refused("figures", fault.into()));
+        }
+        let cell = self.cell;
+        self.store.store("figures", "", |database, _| figures::write(database, cell, rows))
+    }
+
+    /// Stores windows of a search, behind those that are there.
+    ///
+    /// # Errors
+    /// When they could not be stored.
+    pub fn windows(&mut self, rows: &[WindowRow]) -> Result<(), SinkError> {
+        let cell = self.cell;
+        self.store.store("windows", "", |database, _| window::write(database, cell, rows))
+    }
+
+    /// Stores the windows of a search in the place of those that are there.
+    ///
+    /// # Errors
+    /// When they could not be stored; then those that were there stay.
+    pub fn replace_windows(&mut self, rows: &[WindowRow]) -> Result<(), SinkError> {
+        let cell = self.cell;
+        self.store.store("windows", "", |database, _| {
+            window::clear(database)?;
+            window::write(database, cell, rows)
+        })
+    }
+
+    /// Ends the run: the database out of WAL, everything synced, the summary of a load written to
+    /// `summary.json`, the index brought up to date.
     ///
     /// # Errors
     /// Where something could not be written. All else is still done, and the run reads as far as
     /// it was written.
     #[expect(clippy::needless_pass_by_value, reason = "a run ends once: its end goes with it")]
-    pub fn finish(self, end: End) -> Result<Run, RunError> {
+    pub fn finish(mut self, end: End) -> Result<Run, RunError> {
+        let flushed = if self.store.series.is_empty() { Ok(()) } else { self.flush() };
         let Self { root, path, store, samples, .. } = self;
         let kept = samples.map_or(Ok(()), Samples::close);
         let synced = store.log.sync();
         let ended = store.end(&end);
         let run = Run::open(&path)?;
-        let summed = run.write_summary();
-        index::enter(&root, &path);
-        kept.and(synced).and(ended).and(summed).map(|()| run)
+        let summed = if run.meta().load.is_some() { run.write_summary() } else { Ok(()) };
+        root.iter().for_each(|root| index::enter(root, &path));
+        let flushed = flushed.map_err(RunError::Unfinished);
+        flushed.and(kept).and(synced).and(ended).and(summed).map(|()| run)
     }
 
     /// The phase whose schedule is offered at a moment.
     fn place(&self, at_ns: u64) -> Place {
         let phase = if at_ns < self.warmup_ns { Phase::WarmUp } else { Phase::Measured };
-        Place { phase, world: self.world }
+        Place { cell: self.cell, phase, world: self.world }
     }
 
     fn push_lines(&mut self, interval: &Interval) {
@@ -312,7 +403,7 @@ impl Sink for RunWriter {
         self.store.store("a second of the run", &self.lines, |database, statements| {
             statements.insert_interval(database, place, interval, scratch)?;
             for phase in Phase::ALL {
-                let place = Place { phase, world: place.world };
+                let place = Place { phase, ..place };
                 statements.replace_total(database, place, &totals[phase as usize])?;
             }
             failures.write(database, place, &failed)
@@ -341,43 +432,10 @@ fn cause(error: rusqlite::Error) -> Box<dyn std::error::Error + Send + Sync> {
     }
 }
 
-/// A new database with its tables, in WAL mode.
-fn open_new(file: &Path) -> rusqlite::Result<Connection> {
-    let database = Connection::open(file)?;
-    database.busy_timeout(std::time::Duration::from_secs(5))?;
-    database.execute_batch(
-        "PRAGMA page_size = 4096; PRAGMA cache_size = -256; PRAGMA mmap_size = 0;
-         PRAGMA temp_store = MEMORY;",
-    )?;
-    schema::create(&database)?;
-    // The tables are made before WAL, so that even a folder without its WAL has them.
-    database.pragma_update(None, "journal_mode", "WAL")?;
-    database.pragma_update(None, "synchronous", "NORMAL")?;
-    Ok(database)
-}
-
 fn write_facts(database: &Connection, facts: &[(&str, String)]) -> rusqlite::Result<()> {
     let transaction = database.unchecked_transaction()?;
     for (key, value) in facts {
         schema::set_meta(&transaction, key, value)?;
     }
     transaction.commit()
-}
-
-/// Brings everything into the one file. Where another program reads the run just now, the
-/// database stays in WAL mode: complete, and every reader but one of a read-only copy fine.
-fn leave_wal(database: &Connection) -> rusqlite::Result<()> {
-    let left =
-        database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).and_then(|()| {
-            database.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0))
-        });
-    match left {
-        Err(rusqlite::Error::SqliteFailure(cause, _))
-            if matches!(cause.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) =>
-        {
-            Ok(())
-        }
-        Err(error) => Err(error),
-        Ok(_) => Ok(()),
-    }
 }

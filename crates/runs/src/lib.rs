@@ -23,7 +23,10 @@
 //! [`summarise`] is the one way a summary comes about.
 
 pub mod error;
+pub mod event;
+pub mod experiment;
 pub mod export;
+pub mod figures;
 pub mod folder;
 pub mod handshakes;
 pub mod index;
@@ -34,9 +37,12 @@ pub mod reasons;
 pub mod row;
 pub mod run;
 pub mod samples;
+pub mod series;
 pub mod sink;
 pub mod summary;
+pub mod window;
 
+mod database;
 mod facts;
 mod failures;
 mod hgrm;
@@ -50,15 +56,19 @@ mod validity;
 mod verdicts;
 
 pub use error::RunError;
+pub use event::{Class, Event};
+pub use figures::FigureRow;
 pub use folder::RunWriter;
 pub use handshakes::{Handshakes, TlsHandshakes};
 pub use interval::{Blame, Counters, ErrorKind, Interval, Phase, PhaseSlice, Sample, Tag};
 pub use local::LocalCause;
-pub use meta::{End, Ended, HostSample, RunMeta, World};
+pub use meta::{End, Ended, HostSample, Kind, LoadMeta, RunMeta, World};
 pub use reasons::{Reason, Reasons, Secrets};
 pub use row::{HostRow, IntervalRow};
 pub use run::Run;
-pub use sink::{Event, Sink, SinkError};
+pub use series::SeriesRow;
+pub use sink::{Sink, SinkError};
 pub use summarise::summarise;
 pub use summary::Summary;
 pub use time::iso8601;
+pub use window::WindowRow;

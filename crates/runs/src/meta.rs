@@ -32,17 +32,73 @@ impl World {
     }
 }
 
-/// Everything that is known of a run before its first request.
+/// What a run is one of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A load that was offered by a schedule.
+    Load,
+    /// A search for the capacity of a system.
+    Search,
+    /// A pool of instances under a policy.
+    Pool,
+    /// Clusters of caches under a trace.
+    Caches,
+    /// A search for the parameters of a policy.
+    Tune,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [Self::Load, Self::Search, Self::Pool, Self::Caches, Self::Tune];
+
+    /// The name in files: `load`, `search`, `pool`, `caches`, `tune`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Search => "search",
+            Self::Pool => "pool",
+            Self::Caches => "caches",
+            Self::Tune => "tune",
+        }
+    }
+
+    /// The kind of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What is known beforehand of the load that a run offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadMeta {
+    /// What a store is asked for; `None` where the target is none.
+    pub workload: Option<StoreWorkload>,
+    /// Worker threads.
+    pub threads: u32,
+    /// `precise` or `thrifty`.
+    pub pacing: String,
+    /// How long a request may be unanswered before its second can be down.
+    pub patience_ns: u64,
+    /// Whether every request is kept in `artifacts/samples.bin`.
+    pub samples: bool,
+}
+
+/// Everything that is known of a run before it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunMeta {
-    /// The folder's name below the root: `<time>-<short id>`, chosen by the caller.
+    /// The folder's name below the root: `<time>-<short id>`, chosen by the caller. Of a cell, that
+    /// of its experiment and its own: `E/0007`.
     pub id: String,
+    /// What it is a run of.
+    pub kind: Kind,
+    /// The cell's number in its experiment; 0 where the run is none of an experiment.
+    pub cell: u32,
     /// The plan's name; may be empty.
     pub name: String,
     /// What the load is put on, for lists: a URL, or a few words.
     pub subject: String,
-    /// What a store is asked for; `None` where the target is none.
-    pub workload: Option<StoreWorkload>,
     /// Start by the wall clock, nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
     /// The version of this program.
@@ -58,16 +114,10 @@ pub struct RunMeta {
     /// Length of the measured schedule, warm-up and drain excluded; 0 where it is not known
     /// beforehand.
     pub duration_ns: u64,
-    /// Worker threads.
-    pub threads: u32,
-    /// `precise` or `thrifty`.
-    pub pacing: String,
-    /// How long a request may be unanswered before its second can be down.
-    pub patience_ns: u64,
     /// The SLO as the plan states it.
     pub slo: Option<String>,
-    /// Whether every request is kept in `artifacts/samples.bin`.
-    pub samples: bool,
+    /// The load that is offered; `None` where the run has none, as a simulation of caches.
+    pub load: Option<LoadMeta>,
     /// Where the run takes place.
     pub world: World,
     /// Facts of the generating host: name and value, in order.

@@ -1,9 +1,9 @@
-//! Opening `run.sqlite` for reading, wherever and in whatever state it lies.
+//! Opening `run.sqlite` or `experiment.sqlite` for reading, wherever and in whatever state it lies.
 //!
-//! A finished run is one plain file and opens from anywhere. One that is still written, or was
-//! killed, has its latest seconds in `run.sqlite-wal`, and SQLite wants to write its shared-memory
+//! A finished one is one plain file and opens from anywhere. One that is still written, or was
+//! killed, has its latest rows in `….sqlite-wal`, and SQLite wants to write its shared-memory
 //! file beside them. Where it may not (a read-only medium), the database and its WAL are copied to
-//! a temporary folder, which is removed when the run is closed. Where there is no WAL, or no room
+//! a temporary folder, which is removed when the database is closed. Where there is no WAL, or no room
 //! for a copy, the file is opened as immutable: as of its last checkpoint, which is everything
 //! where there is no WAL, and which is said otherwise.
 
@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::RunError;
-use crate::schema;
 
 /// A database open for reading.
 pub(crate) struct Opened {
@@ -50,24 +49,31 @@ impl Copied {
     }
 }
 
-/// Opens a run's database.
-pub(crate) fn open(file: &Path) -> Result<Opened, RunError> {
+/// Opens a database of a format of up to `known`.
+pub(crate) fn open(file: &Path, known: i64) -> Result<Opened, RunError> {
     let error = |source| RunError::database("read", file)(source);
     let opened = match probe(file, OpenFlags::SQLITE_OPEN_READ_ONLY) {
         Ok(database) => Opened { database, warning: None, _copy: None },
         Err(source) if !is_about_writing(&source) => return Err(error(source)),
         Err(source) => elsewhere(file).map_err(|_| error(source))?,
     };
-    let version = opened.database.pragma_query_value(None, "user_version", |row| row.get(0));
-    let version: i64 = version.map_err(error)?;
+    check_format(&opened.database, file, known)?;
+    Ok(opened)
+}
+
+/// Whether a database is of a format of up to `known`; the format.
+pub(crate) fn check_format(
+    database: &Connection,
+    file: &Path,
+    known: i64,
+) -> Result<i64, RunError> {
+    let version = database.pragma_query_value(None, "user_version", |row| row.get(0));
+    let version: i64 = version.map_err(RunError::database("read", file))?;
     match version {
-        1..=schema::FORMAT => Ok(opened),
         // Killed while the tables were made.
         0 => Err(RunError::NotARun { path: file.to_path_buf(), missing: "tables" }),
-        found => {
-            let (path, known) = (file.to_path_buf(), schema::FORMAT);
-            Err(RunError::Format { path, found, known })
-        }
+        found if (1..=known).contains(&found) => Ok(found),
+        found => Err(RunError::Format { path: file.to_path_buf(), found, known }),
     }
 }
 
@@ -111,7 +117,7 @@ fn elsewhere(file: &Path) -> rusqlite::Result<Opened> {
 
 fn copied(file: &Path, wal: &Path) -> Option<Opened> {
     let copy = Copied::make().ok()?;
-    let there = copy.0.join(schema::FILE);
+    let there = copy.0.join(file.file_name()?);
     fs::copy(file, &there).ok()?;
     fs::copy(wal, wal_of(&there)).ok()?;
     // The copies keep a read-only file's mode.

@@ -207,7 +207,7 @@ fn object<T: serde::de::DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite:
 
 /// Selects what [`host`] reads.
 pub(crate) const SELECT_HOST: &str = "SELECT at_ns, steal_share, timer_late_p50_ns, \
-     timer_late_p99_ns, timer_late_max_ns FROM host ORDER BY rowid";
+     timer_late_p99_ns, timer_late_max_ns FROM host ORDER BY at_ns";
 
 /// Reads a row of [`SELECT_HOST`].
 pub(crate) fn host(row: &Row<'_>) -> rusqlite::Result<HostRow> {

@@ -16,9 +16,13 @@ use crate::opened::{self, Opened};
 use crate::row::{self, HostRow, IntervalRow};
 use crate::samples::{self, SampleReader};
 use crate::schema::{self, uint};
+use crate::series::{self, SeriesRow};
 use crate::summary::{Cause, Summary, seconds};
-use crate::{Counters, Event, Phase, Tag};
-use crate::{failures, summarise, summary_file};
+use crate::window::{self, WindowRow};
+use crate::{
+    Counters, Event, FigureRow, LoadMeta, Phase, Tag, event, failures, figures, summarise,
+    summary_file,
+};
 
 /// A stretch of a run and what was recorded in it.
 pub type Stretch = (u64, u64, Histogram);
@@ -45,7 +49,9 @@ impl Run {
             }
             return Err(RunError::file("read", &file)(source));
         }
-        let opened = opened::open(&file)?;
+        let opened = opened::open(&file, schema::FORMAT)?;
+        let error = RunError::database("read", &file);
+        schema::adapt(&opened.database).map_err(error)?;
         let facts = Facts::read(&opened.database).map_err(RunError::database("read", &file))?;
         if facts.is_empty() {
             // Killed before anything was known.
@@ -85,6 +91,12 @@ impl Run {
         self.end.is_some()
     }
 
+    /// The load that the run offered.
+    pub(crate) fn load(&self) -> Result<&LoadMeta, RunError> {
+        let (path, kind) = (&self.path, self.meta.kind.name());
+        self.meta.load.as_ref().ok_or_else(|| RunError::NoLoad { path: path.clone(), kind })
+    }
+
     /// The plan as the folder holds it, or, where that file is gone, as the database does.
     #[must_use]
     pub fn plan_text(&self) -> String {
@@ -101,7 +113,7 @@ impl Run {
     /// else made anew, and written there where that is possible.
     ///
     /// # Errors
-    /// Where the run cannot be read.
+    /// Where the run cannot be read, or has no load.
     pub fn summary(&self) -> Result<Summary, RunError> {
         if let Some(end) = &self.end
             && let Some(kept) = summary_file::read(&self.path)
@@ -143,7 +155,8 @@ impl Run {
         &self,
         mut visit: impl FnMut(IntervalRow) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
-        let scale = row::Scale { measured: self.measured()?, patience_ns: self.meta.patience_ns };
+        let patience_ns = self.meta.load.as_ref().map_or(0, |load| load.patience_ns);
+        let scale = row::Scale { measured: self.measured()?, patience_ns };
         let sql = row::select_intervals(&self.opened.database).map_err(self.unreadable())?;
         self.for_each_row(&sql, &[], |row| {
             visit(row::interval(row, &scale).map_err(self.unreadable())?)
@@ -226,13 +239,60 @@ impl Run {
     /// Where the run cannot be read.
     pub fn events(&self) -> Result<Vec<Event>, RunError> {
         let mut events = Vec::new();
-        self.for_each_row("SELECT at_ns, kind, text FROM event ORDER BY rowid", &[], |row| {
-            let read =
-                || Ok(Event { at_ns: uint(row.get(0)?), kind: row.get(1)?, text: row.get(2)? });
-            events.push(read().map_err(self.unreadable())?);
+        let sql = "SELECT at_ns, class, kind, text FROM event ORDER BY rowid";
+        self.for_each_row(sql, &[], |row| {
+            events.push(event::read(row, 0).map_err(self.unreadable())?);
             Ok(())
         })?;
         Ok(events)
+    }
+
+    /// The figures of the run, in the order in which they were stored.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn figures(&self) -> Result<Vec<FigureRow>, RunError> {
+        figures::read(&self.opened.database, self.meta.cell).map_err(self.unreadable())
+    }
+
+    /// The samples of the series of a name, in order of time.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn series(&self, name: &str) -> Result<Vec<SeriesRow>, RunError> {
+        let mut rows = Vec::new();
+        self.for_each_row(series::SELECT, &[&name], |row| {
+            rows.push(series::read(row).map_err(self.unreadable())?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// The names of the series that the run has, sorted.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn series_names(&self) -> Result<Vec<String>, RunError> {
+        let mut names = Vec::new();
+        let sql = "SELECT DISTINCT name FROM series ORDER BY name";
+        self.for_each_row(sql, &[], |row| {
+            names.push(row.get(0).map_err(self.unreadable())?);
+            Ok(())
+        })?;
+        Ok(names)
+    }
+
+    /// The windows of a search, in their order; none of a run that is no search.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn windows(&self) -> Result<Vec<WindowRow>, RunError> {
+        let mut rows = Vec::new();
+        self.for_each_row(window::SELECT, &[], |row| {
+            rows.push(window::read(row).map_err(self.unreadable())?);
+            Ok(())
+        })?;
+        Ok(rows)
     }
 
     /// The host, second by second.
@@ -254,7 +314,7 @@ impl Run {
     /// Where the run cannot be read.
     pub fn total(&self, phase: Phase) -> Result<Counters, RunError> {
         let columns = self.counter_columns("total")?;
-        let sql = format!("SELECT {columns} FROM total WHERE cell = 0 AND phase = ?");
+        let sql = format!("SELECT {columns} FROM total WHERE phase = ?");
         let mut total = Counters::default();
         self.for_each_row(&sql, &[&phase.name()], |row| {
             total = row::counters(row, 0).map_err(self.unreadable())?;
@@ -287,7 +347,7 @@ impl Run {
             return Ok(causes);
         }
         let sql = "SELECT kind, text, count, first_ns FROM reason
-                   WHERE cell = 0 AND phase = ? AND of = ? ORDER BY rowid";
+                   WHERE phase = ? AND of = ? ORDER BY rowid";
         self.for_each_row(sql, &[&phase.name(), &of], |row| {
             let read = || {
                 let (count, first_ns) = (row.get(2).map(uint)?, row.get(3).map(uint)?);

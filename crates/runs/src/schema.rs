@@ -6,13 +6,15 @@
 //! | `interval` | one second | counters by event; percentiles over the answers completed in it |
 //! | `total` | one phase | counters by the phase in which requests were due, cumulative, renewed each second, so that a killed run can be summed up |
 //! | `reason` | a cause of failures | the first three a kind, `of` requests (by the phase in which they were due) or of attempts to connect; cumulative, renewed in each second in which something failed |
-//! | `event` | something that happened | |
-//! | `host` | one second of the host | |
+//! | `event` | something that happened | `class` says what it is about ([`crate::event::Class`]) |
+//! | `series` | a sample of a series | see [`crate::series`], also for the view `host` |
+//! | `window` | a window of a search | see [`crate::window`] |
+//! | `figure` | a figure of the run | see [`crate::figures`] |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
 //! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries
-//! `cell` (0 until experiments have several), `phase` and `world`; a column that only one world can
-//! fill is nullable.
+//! `cell` (0 where the run is none of an experiment), those of what has phases also `phase` and
+//! `world`; a column that only one world can fill is nullable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,13 +24,14 @@ use plimsoll_stats::percentiles::MIN_BEYOND;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
-    Counters, ErrorKind, Event, HostSample, Interval, LocalCause, Phase, Reasons, Tag, World,
+    Counters, ErrorKind, Event, Interval, LocalCause, Phase, Reasons, Tag, World, figures, series,
+    window,
 };
 
 /// The file's name in a run folder.
 pub(crate) const FILE: &str = "run.sqlite";
 /// The greatest `user_version` this program reads, and the one it writes.
-pub(crate) const FORMAT: i64 = 1;
+pub(crate) const FORMAT: i64 = 2;
 
 /// Columns of an interval after those of its counters.
 pub(crate) const STATES: [&str; 26] = [
@@ -152,18 +155,41 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
          CREATE TABLE total ({place}, {counters}PRIMARY KEY (cell, phase)) WITHOUT ROWID;
          CREATE TABLE reason ({place}, of TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
            count INTEGER NOT NULL, first_ns INTEGER NOT NULL);
-         CREATE TABLE event ({place}, at_ns INTEGER NOT NULL, kind TEXT NOT NULL,
-           text TEXT NOT NULL);
-         CREATE TABLE host ({place}, at_ns INTEGER NOT NULL, steal_share REAL,
-           timer_late_p50_ns INTEGER, timer_late_p99_ns INTEGER, timer_late_max_ns INTEGER);
+         CREATE TABLE event ({place}, at_ns INTEGER NOT NULL, class TEXT NOT NULL,
+           kind TEXT NOT NULL, text TEXT NOT NULL);
+         {series}
+         {window}
+         {figure}
          PRAGMA user_version = {FORMAT};",
         states = states.join(", "),
+        series = series::tables(),
+        window = window::TABLE,
+        figure = figures::TABLE,
+    ))
+}
+
+/// Lets a database of version 1 be read as one of this version: by views for this connection,
+/// which leave the file as it is.
+pub(crate) fn adapt(database: &Connection) -> rusqlite::Result<()> {
+    let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version >= FORMAT {
+        return Ok(());
+    }
+    let figure = figures::TABLE.replace("CREATE TABLE", "CREATE TEMP TABLE");
+    let window = window::TABLE.replace("CREATE TABLE", "CREATE TEMP TABLE");
+    database.execute_batch(&format!(
+        "{figure} {window} {}
+         CREATE TEMP VIEW event AS SELECT rowid AS rowid, cell, phase, world, at_ns,
+           CASE WHEN kind IN ('failed', 'not connected') THEN 'failure' ELSE 'run' END AS class,
+           kind, text FROM main.event;",
+        series::of_version_1()
     ))
 }
 
 /// What stands before every row of the time tables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
+    pub(crate) cell: u32,
     pub(crate) phase: Phase,
     pub(crate) world: World,
 }
@@ -171,7 +197,7 @@ pub(crate) struct Place {
 impl Place {
     fn values(self) -> Vec<Value> {
         let text = |name: &str| Value::Text(name.to_owned());
-        vec![Value::Integer(0), text(self.phase.name()), text(self.world.name())]
+        vec![Value::Integer(self.cell.into()), text(self.phase.name()), text(self.world.name())]
     }
 }
 
@@ -309,25 +335,10 @@ pub(crate) fn insert_event(
 ) -> rusqlite::Result<()> {
     let mut values = place.values();
     values.push(Value::Integer(int(event.at_ns)));
+    values.push(Value::Text(event.class.name().to_owned()));
     values.push(Value::Text(event.kind.clone()));
     values.push(Value::Text(event.text.clone()));
-    execute(connection, "INSERT INTO event VALUES (?,?,?,?,?,?)", values)
-}
-
-/// One second of the host.
-pub(crate) fn insert_host(
-    connection: &Connection,
-    place: Place,
-    at_ns: u64,
-    sample: &HostSample<'_>,
-) -> rusqlite::Result<()> {
-    let mut values = place.values();
-    values.push(Value::Integer(int(at_ns)));
-    values.push(sample.steal_share.map_or(Value::Null, Value::Real));
-    values.push(optional(sample.timer_late.value_at_quantile(0.5)));
-    values.push(optional(sample.timer_late.value_at_quantile(0.99)));
-    values.push(optional(sample.timer_late.max()));
-    execute(connection, "INSERT INTO host VALUES (?,?,?,?,?,?,?,?)", values)
+    execute(connection, "INSERT INTO event VALUES (?,?,?,?,?,?,?)", values)
 }
 
 /// Sets a fact of the run.

@@ -1,17 +1,7 @@
 //! Where the engine's observations go. The engine writes no files: it is handed a [`Sink`].
 
+use crate::event::Event;
 use crate::interval::{Interval, Sample};
-
-/// Something that happened once, at a moment of the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// Nanoseconds since the run's first due time.
-    pub at_ns: u64,
-    /// A short fixed name: `started`, `interrupted`, `stopped`, `finished`, `warning`, …
-    pub kind: String,
-    /// One sentence for a person.
-    pub text: String,
-}
 
 /// Takes what a run observes, in order of time. An error ends the run: what was measured is kept.
 pub trait Sink: Send {

@@ -35,7 +35,7 @@ use crate::summary::{
 use crate::time::iso8601;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::verdicts::Judged;
-use crate::{Counters, ErrorKind, Phase, Tag};
+use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};
 
 const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: the kernel's own \
                                   threads wait for it, and it may be stopped for 50 ms of each \
@@ -53,6 +53,7 @@ const NOTABLE_TIMER_NS: u64 = 1_000_000;
 /// # Errors
 /// Where the run cannot be read.
 pub fn summarise(run: &Run) -> Result<Summary, RunError> {
+    let load = run.load()?;
     let _moment = run.as_of_one_moment()?;
     let span = run.measured()?;
     let seconds_of = Seconds::read(run, &span)?;
@@ -91,7 +92,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         schema: SCHEMA,
         warnings,
         run: identity(run, valid, invalid_because),
-        workload: run.meta().workload.clone(),
+        workload: load.workload.clone(),
         duration_s,
         warmup_s: seconds(span.start),
         drain_s: drain_s(run, &span)?,
@@ -113,7 +114,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         connect_us: percentiles(Tag::Connect),
         connection_wait_us: percentiles(Tag::ConnectionWait),
         availability,
-        generator: generator(run, &log, &seconds_of),
+        generator: generator(run, load, &log, &seconds_of),
         host: Host { steal_share: steal(run, &span)?, timer_late_us: Spread::of(&log.timer_late) },
         slo,
         warm_up: warm_up(run, &log)?,
@@ -262,7 +263,7 @@ fn availability(
     span: &Range<u64>,
     stalled: &BTreeSet<u64>,
 ) -> Result<(Availability, u64), RunError> {
-    let scale = Scale { measured: span.clone(), patience_ns: run.meta().patience_ns };
+    let scale = Scale { measured: span.clone(), patience_ns: run.load()?.patience_ns };
     let (mut up_s, mut down_s, mut stalled_down_s) = (0, 0, 0);
     let columns = run.counter_columns("interval")?;
     let sql = format!("SELECT start_ns, len_ns, oldest_outstanding_ns, {columns} FROM interval");
@@ -335,7 +336,7 @@ fn warnings(run: &Run, log: &Log, span: &Range<u64>) -> Result<Vec<String>, RunE
         warnings.push(format!("the host was noisy: an idle timer woke {late} late (p99)"));
     }
     let real_time = run.meta().host.iter().any(|(name, _)| name == "real_time_priority");
-    if real_time && run.meta().pacing == "precise" {
+    if real_time && run.load()?.pacing == "precise" {
         warnings.push(SPINS_IN_REAL_TIME.to_owned());
     }
     Ok(warnings)
@@ -407,11 +408,11 @@ fn errors(counters: &Counters) -> BTreeMap<String, u64> {
         .collect()
 }
 
-fn generator(run: &Run, log: &Log, seconds_of: &Seconds) -> Generator {
-    let (meta, end) = (run.meta(), run.end());
+fn generator(run: &Run, load: &LoadMeta, log: &Log, seconds_of: &Seconds) -> Generator {
+    let end = run.end();
     Generator {
-        threads: meta.threads,
-        pacing: meta.pacing.clone(),
+        threads: load.threads,
+        pacing: load.pacing.clone(),
         cpu_s: seconds(end.map_or(seconds_of.cpu_ns, |end| end.cpu_ns)),
         busy_share: seconds_of.busy_share,
         max_rss_bytes: end.and_then(|end| end.max_rss_bytes),

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use plimsoll_runs::{
-    Counters, End, Ended, ErrorKind, Event, HostSample, Interval, Phase, Run, RunMeta, RunWriter,
-    Sink, Tag, World,
+    Class, Counters, End, Ended, ErrorKind, Event, HostSample, Interval, Kind, LoadMeta, Phase,
+    Run, RunMeta, RunWriter, Sink, Tag, World,
 };
 use plimsoll_stats::Histogram;
 
@@ -110,7 +110,8 @@ impl Course {
             writer.interval(&maker.drain(seconds)).unwrap();
         }
         let text = "the schedule was offered to its end".to_owned();
-        writer.event(&Event { at_ns: seconds * S, kind: "finished".to_owned(), text }).unwrap();
+        let (class, kind) = (Class::Run, "finished".to_owned());
+        writer.event(&Event { at_ns: seconds * S, class, kind, text }).unwrap();
         let end = End {
             drain_ns: if self.drained > 0 { DRAIN_NS } else { 0 },
             max_rss_bytes: Some(7_400_000),
@@ -126,7 +127,8 @@ impl Course {
             id: self.id.clone(),
             name: self.name.clone(),
             subject: self.subject.clone(),
-            workload: None,
+            kind: Kind::Load,
+            cell: 0,
             started_unix_ns: 1_793_000_000 * S,
             version: "0.1.0".to_owned(),
             seed: 7,
@@ -135,11 +137,14 @@ impl Course {
                 .to_owned(),
             warmup_ns: self.warmup_s * S,
             duration_ns: self.measured_s * S,
-            threads: 1,
-            pacing: "precise".to_owned(),
-            patience_ns: S,
             slo: self.slo.clone(),
-            samples: false,
+            load: Some(LoadMeta {
+                workload: None,
+                threads: 1,
+                pacing: "precise".to_owned(),
+                patience_ns: S,
+                samples: false,
+            }),
             world: World::Live,
             host: vec![
                 ("kernel".to_owned(), "Linux 6.1.0".to_owned()),

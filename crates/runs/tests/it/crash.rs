@@ -211,7 +211,7 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_written() {
         return;
     };
     let mut meta = made::meta("a", 0, 100_000);
-    meta.samples = true;
+    meta.load.as_mut().unwrap().samples = true;
     let mut writer = RunWriter::create(disk.path(), &meta).unwrap();
     let mut stored = 0;
     let error = loop {

@@ -1,6 +1,8 @@
 //! The folder as it is written and read back.
 
-use plimsoll_runs::{Ended, Event, HostSample, Phase, Run, RunError, RunWriter, Sink as _, Tag};
+use plimsoll_runs::{
+    Class, Ended, Event, HostSample, Phase, Run, RunError, RunWriter, Sink as _, Tag,
+};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::State;
 
@@ -96,7 +98,9 @@ fn every_second_is_there_for_another_reader_at_once() {
         writer.interval(&interval).unwrap();
         made::host(&mut writer, k + 1, 0.0, 1);
         let (text, kind) = ("a word".to_owned(), "warning".to_owned());
-        writer.event(&Event { at_ns: (k + 1) * SECOND, kind, text }).unwrap();
+        writer
+            .event(&Event { at_ns: (k + 1) * SECOND, class: Class::Failure, kind, text })
+            .unwrap();
 
         let run = Run::open(writer.path()).unwrap();
         let seconds = usize::try_from(k).unwrap() + 1;
@@ -133,6 +137,7 @@ fn events_keep_their_order_and_text() {
     let events = [(0, "started", "it's on; \"so\""), (6 * SECOND, "finished", "")];
     let events = events.map(|(at_ns, kind, text)| Event {
         at_ns,
+        class: Class::Run,
         kind: kind.to_owned(),
         text: text.to_owned(),
     });
@@ -172,11 +177,11 @@ fn a_later_format_is_refused_by_name() {
     let file = path.join("run.sqlite");
     let mut bytes = std::fs::read(&file).unwrap();
     // Byte 60 of a database: its user version, big-endian.
-    assert_eq!(&bytes[60..64], [0, 0, 0, 1]);
-    bytes[63] = 2;
+    assert_eq!(&bytes[60..64], [0, 0, 0, 2]);
+    bytes[63] = 3;
     std::fs::write(&file, bytes).unwrap();
     let error = Run::open(&path).unwrap_err();
-    assert!(matches!(error, RunError::Format { found: 2, known: 1, .. }), "{error}");
+    assert!(matches!(error, RunError::Format { found: 3, known: 2, .. }), "{error}");
     assert!(error.to_string().contains("use the version that wrote it"));
 }
 

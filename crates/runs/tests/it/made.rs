@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use plimsoll_runs::{
-    End, Ended, ErrorKind, HostSample, Interval, Phase, Run, RunMeta, RunWriter, Sink as _, Tag,
-    World,
+    End, Ended, ErrorKind, HostSample, Interval, Kind, LoadMeta, Phase, Run, RunMeta, RunWriter,
+    Sink as _, Tag, World,
 };
 use plimsoll_stats::Histogram;
 
@@ -17,7 +17,8 @@ pub(crate) fn meta(id: &str, warmup_s: u64, duration_s: u64) -> RunMeta {
         id: id.to_owned(),
         name: "by hand".to_owned(),
         subject: "http://127.0.0.1:8080/".to_owned(),
-        workload: None,
+        kind: Kind::Load,
+        cell: 0,
         started_unix_ns: 1_772_366_400_250_000_000,
         version: "0.1.0".to_owned(),
         seed: u64::MAX,
@@ -25,11 +26,14 @@ pub(crate) fn meta(id: &str, warmup_s: u64, duration_s: u64) -> RunMeta {
         plan_sha256: "ab".repeat(32),
         warmup_ns: warmup_s * SECOND,
         duration_ns: duration_s * SECOND,
-        threads: 1,
-        pacing: "precise".to_owned(),
-        patience_ns: SECOND,
         slo: None,
-        samples: false,
+        load: Some(LoadMeta {
+            workload: None,
+            threads: 1,
+            pacing: "precise".to_owned(),
+            patience_ns: SECOND,
+            samples: false,
+        }),
         world: World::Live,
         host: vec![("kernel".to_owned(), "6.1".to_owned()), ("cores".to_owned(), "2".to_owned())],
     }

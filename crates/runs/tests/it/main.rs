@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod crash;
+mod experiment;
 mod export;
 mod folder;
 mod index;
 mod log;
 mod made;
 mod mount;
+mod rows;
 mod samples;
 mod summary;
 mod sums;

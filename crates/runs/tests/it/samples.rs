@@ -10,7 +10,7 @@ use crate::made;
 
 fn writer(root: &Path) -> RunWriter {
     let mut meta = made::meta("a", 0, 10);
-    meta.samples = true;
+    meta.load.as_mut().unwrap().samples = true;
     RunWriter::create(root, &meta).unwrap()
 }
 

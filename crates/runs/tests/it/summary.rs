@@ -431,11 +431,11 @@ fn a_generator_that_spins_must_not_have_real_time_priority() {
     let root = tempfile::tempdir().unwrap();
     let mut meta = made::meta("a", 0, 1);
     meta.host.push(("real_time_priority".to_owned(), "10".to_owned()));
-    meta.pacing = "precise".to_owned();
+    meta.load.as_mut().unwrap().pacing = "precise".to_owned();
     let summary = summary_of(root.path(), &meta, &plain(1), complete());
     assert!(summary.warnings[0].contains("real-time"), "{:?}", summary.warnings);
     meta.id = "b".to_owned();
-    meta.pacing = "thrifty".to_owned();
+    meta.load.as_mut().unwrap().pacing = "thrifty".to_owned();
     let summary = summary_of(root.path(), &meta, &plain(1), complete());
     assert!(summary.warnings.is_empty(), "{:?}", summary.warnings);
 }

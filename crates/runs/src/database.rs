@@ -1,0 +1,69 @@
+//! How databases of ours are made and closed: crash-safe while they are written, one plain file
+//! when they are done.
+//!
+//! A database is in WAL mode with `synchronous=NORMAL` while it is written: a killed process loses
+//! nothing that it had committed; a power cut may lose the latest transactions, and what is left is
+//! consistent.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode};
+
+/// How long a writer waits for another program that reads or writes the same database.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Makes a database, fills it by `tables`, and puts it into WAL mode. What `tables` writes is in
+/// the file itself, so that even a folder that has lost its WAL has it.
+pub(crate) fn make(
+    file: &Path,
+    tables: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> rusqlite::Result<Connection> {
+    let database = Connection::open(file)?;
+    database.busy_timeout(PATIENCE)?;
+    database.execute_batch("PRAGMA page_size = 4096;")?;
+    limit_memory(&database)?;
+    tables(&database)?;
+    enter_wal(&database)?;
+    Ok(database)
+}
+
+/// Opens a database that is there to write on in it.
+pub(crate) fn reopen(file: &Path) -> rusqlite::Result<Connection> {
+    use rusqlite::OpenFlags;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(file, flags)?;
+    database.busy_timeout(PATIENCE)?;
+    limit_memory(&database)?;
+    enter_wal(&database)?;
+    Ok(database)
+}
+
+fn limit_memory(database: &Connection) -> rusqlite::Result<()> {
+    database.execute_batch(
+        "PRAGMA cache_size = -256; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;",
+    )
+}
+
+fn enter_wal(database: &Connection) -> rusqlite::Result<()> {
+    database.pragma_update(None, "journal_mode", "WAL")?;
+    database.pragma_update(None, "synchronous", "NORMAL")
+}
+
+/// Brings everything into the one file. Where another program reads the database just now, it
+/// stays in WAL mode: complete, and every reader but one of a read-only copy fine.
+pub(crate) fn leave_wal(database: &Connection) -> rusqlite::Result<()> {
+    let left =
+        database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).and_then(|()| {
+            database.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0))
+        });
+    match left {
+        Err(rusqlite::Error::SqliteFailure(cause, _))
+            if matches!(cause.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) =>
+        {
+            Ok(())
+        }
+        Err(error) => Err(error),
+        Ok(_) => Ok(()),
+    }
+}

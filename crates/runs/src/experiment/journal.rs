@@ -1,0 +1,271 @@
+//! Writing an experiment's journal.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::RunError;
+use crate::experiment::read::{self, Experiment};
+use crate::experiment::{
+    CELLS, Cell, CellRow, ExperimentMeta, FILE, INPUTS, State, folders, tables,
+};
+use crate::meta::Ended;
+use crate::opened;
+use crate::{Event, FigureRow, database, figures};
+
+/// Why a cell is cut that was running when its experiment was opened to go on.
+const KILLED: &str = "the program ended before the cell did";
+
+/// The journal of an experiment, open for writing by this process and no other. Dropped without
+/// [`Journal::finish`] it leaves an experiment that reads as incomplete and can go on.
+///
+/// A cell is planned, begun, given its figures, and ended. Only [`State::Done`] keeps the figures.
+pub struct Journal {
+    database: Connection,
+    folder: PathBuf,
+    meta: ExperimentMeta,
+    /// The figures so far of the cells that are running.
+    running: BTreeMap<u32, Vec<FigureRow>>,
+    /// Holds the folder while it is open.
+    _lock: File,
+}
+
+impl Journal {
+    /// Makes the folder `root/id` of an experiment without cells.
+    ///
+    /// # Errors
+    /// Where the folder exists already or cannot be made or written; no half of one is left.
+    pub fn create(root: &Path, meta: &ExperimentMeta) -> Result<Self, RunError> {
+        let folder = root.join(&meta.id);
+        fs::create_dir_all(root).map_err(RunError::file("make", root))?;
+        fs::create_dir(&folder).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => RunError::Exists { path: folder.clone() },
+            _ => RunError::file("make", &folder)(source),
+        })?;
+        Self::fill(&folder, meta).inspect_err(|_| {
+            // Best effort: the folder is ours and holds nothing yet.
+            let _ = fs::remove_dir_all(&folder);
+        })
+    }
+
+    fn fill(folder: &Path, meta: &ExperimentMeta) -> Result<Self, RunError> {
+        for part in [INPUTS, CELLS] {
+            let part = folder.join(part);
+            fs::create_dir(&part).map_err(RunError::file("make", &part))?;
+        }
+        let plan = folder.join(crate::folder::PLAN);
+        fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
+        let lock = lock(folder)?;
+        let file = folder.join(FILE);
+        let database = database::make(&file, |database| tables::create(database, meta))
+            .map_err(RunError::database("make", &file))?;
+        let (folder, meta) = (folder.to_path_buf(), meta.clone());
+        Ok(Self { database, folder, meta, running: BTreeMap::new(), _lock: lock })
+    }
+
+    /// Opens an experiment to go on with it. A cell that was running is cut; folders of cells that
+    /// are not done are set aside as `0007.cut-1`, `0007.cut-2`, ….
+    ///
+    /// # Errors
+    /// Where there is no experiment, another program is at it, a later version wrote it, or it
+    /// cannot be read or written.
+    pub fn open(folder: &Path) -> Result<Self, RunError> {
+        let file = read::file_of(folder)?;
+        let lock = lock(folder)?;
+        let database = database::reopen(&file).map_err(RunError::database("open", &file))?;
+        opened::check_format(&database, &file, tables::FORMAT)?;
+        let (meta, _) = read::facts(&database, &file)?;
+        let (folder, running) = (folder.to_path_buf(), BTreeMap::new());
+        let journal = Self { database, folder, meta, running, _lock: lock };
+        let done = journal.write(|database| {
+            for cell in tables::in_state(database, State::Running)? {
+                tables::end_cell(database, cell, State::Cut, KILLED, None)?;
+            }
+            tables::clear_ended(database)?;
+            tables::in_state(database, State::Done)
+        })?;
+        folders::mend(&journal.folder, &done)?;
+        Ok(journal)
+    }
+
+    /// The experiment's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What was known before the first cell.
+    #[must_use]
+    pub fn meta(&self) -> &ExperimentMeta {
+        &self.meta
+    }
+
+    /// Enters cells that are still to be done. Those that the journal knows already are left as
+    /// they are.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    pub fn plan(&mut self, cells: &[Cell]) -> Result<(), RunError> {
+        self.write(|database| {
+            cells.iter().try_for_each(|cell| match tables::state_of(database, cell.number)? {
+                None => tables::write_cell(database, cell, State::Planned, None),
+                Some(_) => Ok(()),
+            })
+        })
+    }
+
+    /// Begins an attempt at a cell, `started_ns` after the experiment's start. Its run, where it
+    /// has one, is written by [`crate::RunWriter::create_cell`].
+    ///
+    /// # Errors
+    /// Where the cell is done or running, or the journal cannot be written.
+    pub fn begin(&mut self, cell: &Cell, started_ns: u64) -> Result<(), RunError> {
+        let number = cell.number;
+        match self.state_of(number)? {
+            Some(state @ (State::Running | State::Done)) => {
+                return Err(self.out_of_order("begin", number, state.name()));
+            }
+            _ => folders::set_aside(&self.folder, number)?,
+        }
+        self.write(|database| {
+            tables::write_cell(database, cell, State::Running, Some(started_ns))
+        })?;
+        self.running.insert(number, Vec::new());
+        Ok(())
+    }
+
+    /// Gives a running cell figures. They are written when it is done.
+    ///
+    /// # Errors
+    /// Where the cell is not running, or a value is no finite number.
+    pub fn figures(&mut self, cell: u32, rows: &[FigureRow]) -> Result<(), RunError> {
+        if let Some(problem) = figures::fault(rows) {
+            return Err(RunError::Cell { path: self.folder.clone(), cell, what: "write", problem });
+        }
+        match self.running.get_mut(&cell) {
+            Some(figures) => figures.extend_from_slice(rows),
+            None => return Err(self.out_of_order("give figures to", cell, "not running")),
+        }
+        Ok(())
+    }
+
+    /// Ends an attempt at a cell as done, failed or cut, `ended_ns` after the experiment's start.
+    /// The folder of a done cell's run gets its name; any other one is set aside.
+    ///
+    /// # Errors
+    /// Where the cell is not running, the state is none to end in, or the journal or the folder
+    /// cannot be written.
+    pub fn end(
+        &mut self,
+        cell: u32,
+        state: State,
+        reason: &str,
+        ended_ns: u64,
+    ) -> Result<(), RunError> {
+        if matches!(state, State::Planned | State::Running) {
+            return Err(self.out_of_order("end", cell, &format!("to be {}", state.name())));
+        }
+        let Some(rows) = self.running.get(&cell) else {
+            return Err(self.out_of_order("end", cell, "not running"));
+        };
+        let is_done = state == State::Done;
+        self.write(|database| {
+            tables::end_cell(database, cell, state, reason, Some(ended_ns))?;
+            if is_done { figures::write(database, cell, rows) } else { Ok(()) }
+        })?;
+        self.running.remove(&cell);
+        match is_done {
+            true => folders::keep(&self.folder, cell),
+            false => folders::set_aside(&self.folder, cell),
+        }
+    }
+
+    /// Writes something that happened, of one cell or of the whole.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    pub fn event(&mut self, cell: Option<u32>, event: &Event) -> Result<(), RunError> {
+        self.write(|database| tables::write_event(database, cell, event))
+    }
+
+    /// All cells, by number.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn cells(&self) -> Result<Vec<CellRow>, RunError> {
+        tables::cells(&self.database).map_err(self.fault("read"))
+    }
+
+    /// The figures of a done cell, in the order in which they were given; none of any other.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn figures_of(&self, cell: u32) -> Result<Vec<FigureRow>, RunError> {
+        figures::read(&self.database, cell).map_err(self.fault("read"))
+    }
+
+    /// Ends the experiment, `ended_ns` after its start: cells that are still running are cut, and
+    /// the journal becomes one plain file.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    pub fn finish(mut self, ended: &Ended, ended_ns: u64) -> Result<Experiment, RunError> {
+        let running: Vec<u32> = self.running.keys().copied().collect();
+        for cell in running {
+            self.end(cell, State::Cut, "the experiment ended before the cell did", ended_ns)?;
+        }
+        self.write(|database| tables::set_ended(database, ended, ended_ns))?;
+        database::leave_wal(&self.database).map_err(self.fault("finish"))?;
+        let Self { database, folder, .. } = self;
+        let file = folder.join(FILE);
+        database.close().map_err(|(_, source)| RunError::database("close", &file)(source))?;
+        Experiment::open(&folder)
+    }
+
+    fn state_of(&self, cell: u32) -> Result<Option<State>, RunError> {
+        tables::state_of(&self.database, cell).map_err(self.fault("read"))
+    }
+
+    /// Makes one transaction.
+    fn write<T>(
+        &self,
+        rows: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, RunError> {
+        let write = || {
+            let transaction = self.database.unchecked_transaction()?;
+            let result = rows(&transaction)?;
+            transaction.commit().map(|()| result)
+        };
+        write().map_err(self.fault("write"))
+    }
+
+    fn fault(&self, what: &'static str) -> impl FnOnce(rusqlite::Error) -> RunError + use<> {
+        let file = self.folder.join(FILE);
+        move |source| RunError::database(what, &file)(source)
+    }
+
+    fn out_of_order(&self, what: &'static str, cell: u32, state: &str) -> RunError {
+        let (path, problem) = (self.folder.clone(), format!("it is {state}"));
+        RunError::Cell { path, cell, what, problem }
+    }
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// Holds an experiment's folder for this process: an advisory lock of the kernel, which is gone
+/// when the process is, however that ends.
+fn lock(folder: &Path) -> Result<File, RunError> {
+    let file = File::open(folder).map_err(RunError::file("open", folder))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(RunError::InUse { path: folder.to_path_buf() }),
+        // A file system without locks keeps nobody away, and is no reason not to go on.
+        _ => Ok(file),
+    }
+}

@@ -1,0 +1,165 @@
+//! An experiment: a folder that holds the cells of one plan, and a journal of how far they are.
+//!
+//! # The folder
+//!
+//! `runs/E/`
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `plan.toml` | the plan, complete |
+//! | `inputs/` | what the plan reads: traces, models, lists |
+//! | `experiment.sqlite` | the journal: tables `meta`, `cell`, `figure`, `event` |
+//! | `cells/0007/` | the run of cell 7, a folder of the form of any single run |
+//! | `cells/0007.part/` | that run while it goes on |
+//! | `cells/0007.cut-1/` | what a kill or a failure left of an attempt at it; it is in no figure |
+//!
+//! Cells of a simulated world may have figures only, and no run.
+//!
+//! # What a crash leaves
+//!
+//! A cell's figures are written in the transaction that says that it is done, so the table
+//! `figure` has those of done cells and no other. A run folder is renamed after that transaction.
+//! [`Journal::open`] brings the two together again: a cell that was running is `cut`, and a folder
+//! whose cell is not done is set aside.
+//!
+//! [`Journal`] writes, [`Experiment`] reads, also while it is written.
+
+mod folders;
+mod journal;
+mod read;
+mod tables;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub use journal::Journal;
+pub use read::Experiment;
+
+use crate::meta::{Kind, World};
+
+/// The journal's file name.
+pub const FILE: &str = "experiment.sqlite";
+/// The folder of what the plan reads.
+pub const INPUTS: &str = "inputs";
+/// The folder of the cells' runs.
+pub const CELLS: &str = "cells";
+
+/// What is known of an experiment before its first cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExperimentMeta {
+    /// The folder's name below the root.
+    pub id: String,
+    /// The plan's name; may be empty.
+    pub name: String,
+    /// What its cells are.
+    pub kind: Kind,
+    /// What is put to the test, for lists: a URL, or a few words.
+    pub subject: String,
+    /// Start by the wall clock, nanoseconds since 1970 UTC. Other times of the experiment are
+    /// offsets from it.
+    pub started_unix_ns: u64,
+    /// The version of this program.
+    pub version: String,
+    /// The plan, complete: what `plan.toml` holds.
+    pub plan_text: String,
+}
+
+/// One combination of factor levels in one replication.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// Its number in the experiment, by which its folder is called.
+    pub number: u32,
+    /// The level of each factor.
+    pub factors: BTreeMap<String, String>,
+    /// Which replication of this combination it is.
+    pub replication: u32,
+    /// The block it is executed in.
+    pub block: u32,
+    /// The seed of its random streams.
+    pub seed: u64,
+    /// Where it takes place.
+    pub world: World,
+    /// What tells whether a cell of another plan is the same: a digest of all that its result
+    /// depends on.
+    pub hash: String,
+}
+
+/// How far a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// It has not been begun.
+    Planned,
+    /// It goes on.
+    Running,
+    /// It is done, and its figures count.
+    Done,
+    /// It could not be done; the reason says why.
+    Failed,
+    /// It was ended before it was done: by a kill, or by the user.
+    Cut,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 5] = [Self::Planned, Self::Running, Self::Done, Self::Failed, Self::Cut];
+
+    /// The name in the journal.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cut => "cut",
+        }
+    }
+
+    /// The state of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// A cell and how far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellRow {
+    /// The cell.
+    pub cell: Cell,
+    /// How far it is.
+    pub state: State,
+    /// Why it failed or was cut; empty otherwise.
+    pub reason: String,
+    /// When its last attempt began, nanoseconds since the experiment's start.
+    pub started_ns: Option<u64>,
+    /// When that ended.
+    pub ended_ns: Option<u64>,
+}
+
+/// How many cells there are, and how many of them are done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Cells that are done.
+    pub done: u64,
+    /// All cells.
+    pub of: u64,
+}
+
+/// The folder of a done cell's run: `E/cells/0007`.
+#[must_use]
+pub fn cell_folder(experiment: &Path, number: u32) -> PathBuf {
+    experiment.join(CELLS).join(format!("{number:04}"))
+}
+
+/// The folder of a cell's run while it goes on: `E/cells/0007.part`.
+#[must_use]
+pub fn part_folder(experiment: &Path, number: u32) -> PathBuf {
+    experiment.join(CELLS).join(format!("{number:04}{}", folders::PART))
+}
+
+/// Whether a folder is one of an experiment.
+#[must_use]
+pub fn is_experiment(folder: &Path) -> bool {
+    folder.join(FILE).is_file()
+}

@@ -1,0 +1,140 @@
+//! Reading an experiment: finished, killed, or still going on.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::error::RunError;
+use crate::experiment::{CellRow, ExperimentMeta, FILE, Progress, State, cell_folder, tables};
+use crate::meta::Ended;
+use crate::opened::{self, Opened};
+use crate::{Event, FigureRow, Run, figures};
+
+/// An experiment's folder, open for reading. What it tells of one that is still going on grows.
+pub struct Experiment {
+    folder: PathBuf,
+    opened: Opened,
+    meta: ExperimentMeta,
+    ended: Option<(Ended, u64)>,
+}
+
+impl Experiment {
+    /// Opens an experiment's folder. Nothing in it is changed.
+    ///
+    /// # Errors
+    /// Where there is no experiment, or it cannot be read, or a later version wrote it.
+    pub fn open(folder: &Path) -> Result<Self, RunError> {
+        let file = file_of(folder)?;
+        let opened = opened::open(&file, tables::FORMAT)?;
+        let (meta, ended) = facts(&opened.database, &file)?;
+        Ok(Self { folder: folder.to_path_buf(), opened, meta, ended })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What was known before the first cell.
+    #[must_use]
+    pub fn meta(&self) -> &ExperimentMeta {
+        &self.meta
+    }
+
+    /// How it ended; `None` where it was killed or is still going on.
+    #[must_use]
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref().map(|(ended, _)| ended)
+    }
+
+    /// When it ended, nanoseconds since its start; `None` where it was killed or is still going on.
+    #[must_use]
+    pub fn ended_ns(&self) -> Option<u64> {
+        self.ended.as_ref().map(|(_, ns)| *ns)
+    }
+
+    /// All cells, by number.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn cells(&self) -> Result<Vec<CellRow>, RunError> {
+        tables::cells(&self.opened.database).map_err(self.unreadable())
+    }
+
+    /// How many cells there are, and how many are done.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn progress(&self) -> Result<Progress, RunError> {
+        tables::progress(&self.opened.database).map_err(self.unreadable())
+    }
+
+    /// The figures of a cell, in the order in which they were given; none where it is not done.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn figures_of(&self, cell: u32) -> Result<Vec<FigureRow>, RunError> {
+        figures::read(&self.opened.database, cell).map_err(self.unreadable())
+    }
+
+    /// All that happened, in the order in which it was told, each with the cell it concerns.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn events(&self) -> Result<Vec<(Option<u32>, Event)>, RunError> {
+        tables::events(&self.opened.database).map_err(self.unreadable())
+    }
+
+    /// The run of a done cell; `None` where the cell is not done, or has figures only.
+    ///
+    /// # Errors
+    /// Where the run, or the journal, cannot be read.
+    pub fn run(&self, cell: u32) -> Result<Option<Run>, RunError> {
+        let state = tables::state_of(&self.opened.database, cell).map_err(self.unreadable())?;
+        let folder = cell_folder(&self.folder, cell);
+        let is_there = state == Some(State::Done) && folder.exists();
+        is_there.then(|| Run::open(&folder)).transpose()
+    }
+
+    fn unreadable(&self) -> impl FnOnce(rusqlite::Error) -> RunError + use<> {
+        let file = self.folder.join(FILE);
+        move |source| RunError::database("read", &file)(source)
+    }
+}
+
+impl std::fmt::Debug for Experiment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Experiment").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// The journal's file in a folder that has one.
+pub(super) fn file_of(folder: &Path) -> Result<PathBuf, RunError> {
+    let file = folder.join(FILE);
+    match std::fs::metadata(&file) {
+        Ok(_) => Ok(file),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(RunError::NotAnExperiment { path: folder.to_path_buf(), missing: FILE })
+        }
+        Err(error) => Err(RunError::file("read", &file)(error)),
+    }
+}
+
+/// Reads the facts of an experiment.
+pub(super) fn facts(
+    database: &Connection,
+    file: &Path,
+) -> Result<(ExperimentMeta, Option<(Ended, u64)>), RunError> {
+    let read = || -> rusqlite::Result<BTreeMap<String, String>> {
+        let mut statement = database.prepare("SELECT key, value FROM meta")?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    let facts = read().map_err(RunError::database("read", file))?;
+    tables::read_meta(&facts).map_err(|problem| RunError::Damaged {
+        path: file.to_path_buf(),
+        at: "table meta".to_owned(),
+        problem,
+    })
+}
