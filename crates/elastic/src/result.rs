@@ -3,8 +3,9 @@
 use crate::simulated::engine::Loss;
 use crate::simulated::{Outcome, holds};
 use plimsoll_stats::elasticity::{self, Elasticity};
+use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};
-use plimsoll_stats::slo::{Clause, Metric};
+use plimsoll_stats::slo::{self, Clause, Metric, Verdict, few_beyond};
 use plimsoll_stats::{Histogram, Percentiles, Slo};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,7 +62,8 @@ pub struct PolicyResult {
     /// The mean of the replications' mean response times: what its interval is of. `None` where a
     /// replication served none.
     pub response_mean_us: Option<f64>,
-    /// The mean of the replications' own p99.
+    /// The mean of the replications' own p99. `None` where fewer than ten requests lie beyond that
+    /// of a replication.
     pub response_p99_us: Option<f64>,
     /// The mean processor time, per cent.
     pub cpu_mean: f64,
@@ -75,7 +77,8 @@ pub struct PolicyResult {
     pub over: Option<Off>,
     /// Instances launched and ended beyond what demand changed by, an hour; as `under`.
     pub jitter_per_hour: Option<f64>,
-    /// Whether each clause of the SLO held; empty without an SLO.
+    /// Whether each clause of the SLO held, by the mean over the replications of what was found over
+    /// all that was offered; empty without an SLO.
     #[serde(default)]
     pub slo: Vec<Verdict>,
     /// Seconds of ticks in which the SLO did not hold.
@@ -85,21 +88,6 @@ pub struct PolicyResult {
     /// Intervals of the means, by field; left out for a single replication.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ci95: BTreeMap<String, (f64, f64)>,
-}
-
-/// Whether a clause of the SLO held, by the mean over the replications.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// The clause.
-    pub expr: String,
-    /// What was found over all that was offered: microseconds, a share, requests or a rate. `None`
-    /// where it lies beyond every bound in some replication.
-    pub value: Option<f64>,
-    /// Whether it held.
-    pub pass: bool,
-    /// What a reader should know about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 /// How far the supply was off to one side.
@@ -135,43 +123,29 @@ pub struct Timing {
     pub requests_per_cpu_s: f64,
 }
 
-/// A figure that has an interval.
-struct Figure {
-    /// Its field.
-    name: &'static str,
-    /// Its value of a replication; not a number where there is none.
-    of: fn(&Outcome) -> f64,
-    /// What it can be.
-    range: (f64, f64),
-}
-
-/// A figure that is not below zero.
-const fn counted(name: &'static str, of: fn(&Outcome) -> f64) -> Figure {
-    Figure { name, of, range: (0.0, f64::INFINITY) }
-}
-
 /// The figures that have intervals.
-const FIGURES: [Figure; 15] = [
-    counted("instance_hours", |of| of.bill.hours),
-    counted("instance_hours_used", |of| of.bill.hours_used),
-    counted("cost", |of| of.bill.cost),
-    counted("offered", |of| of.offered as f64),
-    counted("served", |of| of.served as f64),
-    counted("lost", |of| of.lost() as f64),
-    counted("in_flight_at_end", |of| of.in_flight as f64),
-    counted("revenue", |of| of.bill.revenue),
-    Figure {
-        name: "net",
-        of: |of| of.bill.revenue - of.bill.cost,
-        range: (f64::NEG_INFINITY, f64::INFINITY),
-    },
-    counted("response_mean_us", |of| 1e6 * of.response_mean_s()),
-    counted("response_p99_us", |of| of.quantile_s(0.99).map_or(f64::NAN, |s| 1e6 * s)),
-    Figure { name: "cpu_mean", of: |of| of.cpu_mean, range: (0.0, 100.0) },
-    counted("scale_out", |of| of.scale_out as f64),
-    counted("scale_in", |of| of.scale_in as f64),
-    counted("slo_violated_s", |of| of.violated_s),
+const ESTIMATED: [&Figure; 15] = [
+    figure::INSTANCE_HOURS,
+    figure::INSTANCE_HOURS_USED,
+    figure::COST,
+    figure::OFFERED,
+    figure::SERVED,
+    figure::LOST,
+    figure::IN_FLIGHT_AT_END,
+    figure::REVENUE,
+    figure::NET,
+    figure::RESPONSE_MEAN_US,
+    figure::RESPONSE_P99_US,
+    figure::CPU_MEAN,
+    figure::SCALE_OUT,
+    figure::SCALE_IN,
+    figure::SLO_VIOLATED_S,
 ];
+
+/// A figure's value of a replication; not a number where there is none.
+fn value(of: &Outcome, figure: &Figure) -> f64 {
+    of.value(figure).unwrap_or(f64::NAN)
+}
 
 fn mean(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
     outcomes.iter().map(of).sum::<f64>() / outcomes.len().max(1) as f64
@@ -199,22 +173,24 @@ fn response(outcomes: &[Outcome]) -> Percentiles {
     all
 }
 
-impl Verdict {
-    /// Of a clause, by its number in the SLO.
-    fn of(clause: &Clause, number: usize, outcomes: &[Outcome]) -> Self {
-        let value = known(outcomes, |of| of.slo.get(number).copied().flatten());
-        let is_idle = outcomes.iter().all(|of| of.offered == 0);
-        let lost = mean(outcomes, |of| of.lost() as f64);
-        let note = match clause.metric {
-            Metric::Availability => {
-                Some("down are ticks in which requests were lost and none was served".to_owned())
-            }
-            _ if value.is_some() => None,
-            _ if is_idle => Some("no request was due".to_owned()),
-            _ => Some(format!("beyond every bound: {lost:.0} requests were lost")),
-        };
-        Self { expr: clause.expr.clone(), value, pass: holds(clause, value), note }
-    }
+/// The verdict on a clause, by its number in the SLO: by the mean over the replications of what was
+/// found over all that was offered.
+fn verdict(clause: &Clause, number: usize, outcomes: &[Outcome]) -> Verdict {
+    let value = known(outcomes, |of| of.slo.get(number).copied().flatten());
+    let is_idle = outcomes.iter().all(|of| of.offered == 0);
+    let lost = mean(outcomes, |of| of.lost() as f64);
+    let note = match clause.metric {
+        Metric::Availability => {
+            Some("down are ticks in which requests were lost and none was served".to_owned())
+        }
+        Metric::Time(_, slo::Figure::Quantile(quantile)) if value.is_some() => {
+            outcomes.iter().find_map(|of| few_beyond(quantile, of.offered))
+        }
+        _ if value.is_some() => None,
+        _ if is_idle => Some("no request was due".to_owned()),
+        _ => Some(format!("beyond every bound: {lost:.0} requests were lost")),
+    };
+    Verdict { expr: clause.expr.clone(), value, pass: holds(clause, value), note }
 }
 
 impl PolicyResult {
@@ -227,11 +203,8 @@ impl PolicyResult {
         slo: Option<&Slo>,
         outcomes: &[Outcome],
     ) -> Self {
-        let figure = |name: &str| {
-            let of = FIGURES.iter().find(|figure| figure.name == name).map(|figure| figure.of);
-            mean(outcomes, of.unwrap_or_else(|| unreachable!("{name} is a figure")))
-        };
-        let finite = |name: &str| Some(figure(name)).filter(|value| value.is_finite());
+        let of_all = |figure: &Figure| mean(outcomes, |of| value(of, figure));
+        let finite = |figure: &Figure| Some(of_all(figure)).filter(|value| value.is_finite());
         let lost_by = Loss::ALL
             .map(|why| (why.name().to_owned(), mean(outcomes, |of| of.lost[why as usize] as f64)));
         let off = |of: fn(&Elasticity) -> elasticity::Off| {
@@ -240,10 +213,10 @@ impl PolicyResult {
             let timeshare = known(outcomes, |outcome| of(outcome).map(|off| off.timeshare))?;
             Some(Off { accuracy, timeshare })
         };
-        let ci95 = FIGURES.iter().filter_map(|figure| {
-            let values: Vec<f64> = outcomes.iter().map(figure.of).collect();
+        let ci95 = ESTIMATED.iter().filter_map(|figure| {
+            let values: Vec<f64> = outcomes.iter().map(|of| value(of, figure)).collect();
             let found = interval::mean(&values, LEVEL).ok()?;
-            let (least, greatest) = figure.range;
+            let (least, greatest) = figure.unit.range();
             let interval = (found.low.max(least), found.high.min(greatest));
             found.low.is_finite().then(|| (figure.name.to_owned(), interval))
         });
@@ -252,30 +225,30 @@ impl PolicyResult {
             label: label.to_owned(),
             kind: kind.to_owned(),
             replications: outcomes.len(),
-            instance_hours: figure("instance_hours"),
-            instance_hours_used: figure("instance_hours_used"),
-            cost: figure("cost"),
-            offered: figure("offered"),
-            served: figure("served"),
-            lost: figure("lost"),
+            instance_hours: of_all(figure::INSTANCE_HOURS),
+            instance_hours_used: of_all(figure::INSTANCE_HOURS_USED),
+            cost: of_all(figure::COST),
+            offered: of_all(figure::OFFERED),
+            served: of_all(figure::SERVED),
+            lost: of_all(figure::LOST),
             lost_by: lost_by.into_iter().collect(),
-            in_flight_at_end: figure("in_flight_at_end"),
-            revenue: figure("revenue"),
-            net: figure("net"),
+            in_flight_at_end: of_all(figure::IN_FLIGHT_AT_END),
+            revenue: of_all(figure::REVENUE),
+            net: of_all(figure::NET),
             response_us: response(outcomes),
-            response_mean_us: finite("response_mean_us"),
-            response_p99_us: finite("response_p99_us"),
-            cpu_mean: figure("cpu_mean"),
-            scale_out: figure("scale_out"),
-            scale_in: figure("scale_in"),
+            response_mean_us: finite(figure::RESPONSE_MEAN_US),
+            response_p99_us: finite(figure::RESPONSE_P99_US),
+            cpu_mean: of_all(figure::CPU_MEAN),
+            scale_out: of_all(figure::SCALE_OUT),
+            scale_in: of_all(figure::SCALE_IN),
             under: off(|of| of.under),
             over: off(|of| of.over),
             jitter_per_hour: known(outcomes, |of| {
                 // Not −0 where nothing changed.
                 of.elasticity.map(|elasticity| 3600.0 * elasticity.jitter_per_s + 0.0)
             }),
-            slo: clauses.map(|(number, of)| Verdict::of(of, number, outcomes)).collect(),
-            slo_violated_s: figure("slo_violated_s"),
+            slo: clauses.map(|(number, of)| verdict(of, number, outcomes)).collect(),
+            slo_violated_s: of_all(figure::SLO_VIOLATED_S),
             demand: demand.to_owned(),
             ci95: ci95.collect(),
         }
@@ -297,12 +270,12 @@ impl Paired {
             return None;
         }
         let (mut difference, mut ci95) = (BTreeMap::new(), BTreeMap::new());
-        for Figure { name, of, .. } in &FIGURES {
-            let values: Vec<f64> =
-                outcomes.iter().zip(others).map(|(a, b)| of(a) - of(b)).collect();
+        for figure in ESTIMATED {
+            let less = |(a, b): (&Outcome, &Outcome)| value(a, figure) - value(b, figure);
+            let values: Vec<f64> = outcomes.iter().zip(others).map(less).collect();
             let Ok(found) = interval::mean(&values, LEVEL) else { continue };
-            difference.insert((*name).to_owned(), found.value);
-            ci95.insert((*name).to_owned(), (found.low, found.high));
+            difference.insert(figure.name.to_owned(), found.value);
+            ci95.insert(figure.name.to_owned(), (found.low, found.high));
         }
         Some(Self { label: label.to_owned(), with: with.to_owned(), difference, ci95 })
     }

@@ -5,6 +5,7 @@
 //! had; at each tick metrics are collected and the policy decides.
 
 pub mod engine;
+mod figures;
 mod objective;
 mod outcome;
 mod replicate;

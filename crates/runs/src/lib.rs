@@ -50,6 +50,7 @@ mod hlog;
 mod opened;
 mod schema;
 mod summarise;
+mod summary_figures;
 mod summary_file;
 mod time;
 mod validity;

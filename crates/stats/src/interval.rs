@@ -20,7 +20,7 @@ mod means;
 pub mod student;
 
 pub use batches::{BatchMeans, QuantileBatches, batch_means};
-pub use comparison::{Better, Comparison, Pairing, Verdict, compare, compare_difference};
+pub use comparison::{Comparison, Pairing, Verdict, compare, compare_difference};
 pub use means::{Estimate, difference, mean, paired_difference, paired_ratio, ratio};
 
 /// The level of the intervals this program shows.
@@ -79,6 +79,11 @@ pub enum IntervalError {
         /// The tolerance.
         found: f64,
     },
+    /// A figure of which none of two values is the worse.
+    #[error(
+        "expected a figure of which lower or higher is better, found one of neither: leave it out"
+    )]
+    NoDirection,
     /// A run too short, or with too few requests, to be cut into batches.
     #[error(
         "expected at least {wanted} {of}, found {found}: run for longer, or look at a lower \

@@ -1,5 +1,5 @@
-//! Statistics without I/O: histograms and the percentile object, SLOs, availability, intervals,
-//! and what is said of series and groups of estimates.
+//! Statistics without I/O: histograms and the percentile object, the registry of figures, SLOs,
+//! availability, intervals, and what is said of series and groups of estimates.
 //!
 //! One idea a module; every formula's source stands in its module's header.
 
@@ -9,6 +9,7 @@ pub mod change_points;
 pub mod chi_square;
 pub mod dips;
 pub mod elasticity;
+pub mod figure;
 pub mod heterogeneity;
 pub mod histogram;
 pub mod interval;
@@ -21,6 +22,7 @@ pub mod slo;
 
 pub use availability::Availability;
 pub use box_plot::BoxPlot;
+pub use figure::Figure;
 pub use histogram::Histogram;
 pub use percentiles::Percentiles;
 pub use sample::Described;

@@ -8,10 +8,18 @@ use crate::histogram::{Histogram, rank};
 /// So many samples must lie beyond a percentile for it to be given.
 pub const MIN_BEYOND: u64 = 10;
 
+/// Whether a percentile of so many values may be stated: where fewer than [`MIN_BEYOND`] lie beyond
+/// it, it would be the say of a handful.
+///
+/// This is the one rule of all tables, pages and documents.
+#[must_use]
+pub fn is_stated(quantile: f64, count: u64) -> bool {
+    count.saturating_sub(rank(quantile, count)) >= MIN_BEYOND
+}
+
 /// Count, mean, deviation, extremes and percentiles of a histogram; microseconds.
 ///
-/// A percentile is `None` (`null` in JSON) where fewer than [`MIN_BEYOND`] samples lie beyond it:
-/// it would be the say of a handful. Mean, deviation and extremes are `None` when nothing was
+/// A percentile is `None` (`null` in JSON) where it may not be stated ([`is_stated`]). Mean, deviation and extremes are `None` when nothing was
 /// counted. Percentiles follow HdrHistogram's rule, within the extremes
 /// ([`Histogram::value_at_quantile`]).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -65,8 +73,8 @@ impl Percentiles {
         let ranks = QUANTILES.map(|(_, q)| rank(q, count));
         let values = histogram.values_at_ranks(ranks);
         let mut given = [None; QUANTILES.len()];
-        for ((slot, rank), value) in given.iter_mut().zip(ranks).zip(values) {
-            *slot = value.filter(|_| count - rank >= MIN_BEYOND).map(to_us);
+        for ((slot, (_, q)), value) in given.iter_mut().zip(QUANTILES).zip(values) {
+            *slot = value.filter(|_| is_stated(q, count)).map(to_us);
         }
         let [p25, p50, p66, p75, p80, p90, p95, p98, p99, p999, p9999] = given;
         Self {
@@ -138,6 +146,14 @@ mod tests {
         assert_eq!(object.p999, None);
         assert_eq!((object.min, object.max), (Some(1.0), Some(1000.0)));
         assert_eq!(object.count, 1000);
+    }
+
+    #[test]
+    fn the_rule_is_ten_beyond() {
+        for (quantile, least) in [(0.5, 20), (0.9, 100), (0.99, 1000), (0.999, 10_000)] {
+            assert!(is_stated(quantile, least) && !is_stated(quantile, least - 1), "{quantile}");
+        }
+        assert!(!is_stated(0.5, 0) && !is_stated(1.0, 1_000_000));
     }
 
     #[test]

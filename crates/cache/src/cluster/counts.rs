@@ -1,7 +1,7 @@
 //! What a simulated cluster counts.
 
-use plimsoll_stats::histogram::{Histogram, rank};
-use plimsoll_stats::percentiles::MIN_BEYOND;
+use plimsoll_stats::histogram::Histogram;
+use plimsoll_stats::percentiles::is_stated;
 
 use crate::size_class::SizeClass;
 
@@ -134,13 +134,12 @@ impl Counts {
         ratio(self.answers[Source::Origin as usize], self.requests)
     }
 
-    /// A percentile of response times, nanoseconds; `None` where fewer than [`MIN_BEYOND`] requests
-    /// lie beyond it, as it would be the say of a handful.
+    /// A percentile of response times, nanoseconds; `None` where it may not be stated, as fewer than
+    /// ten requests lie beyond it ([`is_stated`]).
     #[must_use]
     pub fn response_percentile(&self, quantile: f64) -> Option<u64> {
-        let count = self.response_ns.count();
-        let is_supported = count.saturating_sub(rank(quantile, count)) >= MIN_BEYOND;
-        if is_supported { self.response_ns.value_at_quantile(quantile) } else { None }
+        let is_stated = is_stated(quantile, self.response_ns.count());
+        if is_stated { self.response_ns.value_at_quantile(quantile) } else { None }
     }
 
     /// Messages between caches for each request; 0 of none.

@@ -9,65 +9,29 @@ use crate::found;
 use crate::terminal::error::{FlagError, NotValid, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
-use crate::terminal::table::us;
 use anyhow::Result;
 use plimsoll_runs::{Run, Summary};
+use plimsoll_stats::figure::{self, Figure, Unit};
 use plimsoll_stats::interval::{
-    Better, Comparison, IntervalError, Pairing, Verdict, compare, compare_difference,
+    Comparison, IntervalError, Pairing, Verdict, compare, compare_difference,
 };
-use plimsoll_units::{show_rate, show_share};
+use plimsoll_units::show_share;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// A figure that runs are compared by.
-pub(crate) struct Figure {
-    /// Its name, for a person.
-    pub(crate) name: &'static str,
-    /// Where the summary has it: `response_us.p50`.
-    pub(crate) key: &'static str,
-    /// Takes it from a summary.
-    pub(crate) of: fn(&Summary) -> Option<f64>,
-    /// Shows it to a person.
-    pub(crate) show: fn(f64) -> String,
-    better: Better,
-    /// Whether it may be zero: then differences are compared, not ratios.
-    share: bool,
-}
-
-/// What is compared.
-pub(crate) const FIGURES: &[Figure] = &[
-    time("response mean", "response_us.mean", |summary| summary.response_us.mean),
-    time("response p50", "response_us.p50", |summary| summary.response_us.p50),
-    time("response p90", "response_us.p90", |summary| summary.response_us.p90),
-    time("response p99", "response_us.p99", |summary| summary.response_us.p99),
-    time("response p99.9", "response_us.p999", |summary| summary.response_us.p999),
-    time("service p50", "service_us.p50", |summary| summary.service_us.p50),
-    time("service p99", "service_us.p99", |summary| summary.service_us.p99),
-    Figure {
-        name: "rate",
-        key: "rate_mean",
-        of: |summary| Some(summary.rate_mean),
-        show: show_rate,
-        better: Better::Higher,
-        share: false,
-    },
-    Figure {
-        name: "errors",
-        key: "errors",
-        of: |summary| {
-            let failed = summary.offered.saturating_sub(summary.succeeded);
-            (summary.offered > 0).then(|| failed as f64 / summary.offered as f64)
-        },
-        show: show_share,
-        better: Better::Lower,
-        share: true,
-    },
+/// The figures that runs are compared by.
+pub(crate) const FIGURES: [&Figure; 9] = [
+    figure::RESPONSE_US_MEAN,
+    figure::RESPONSE_US_P50,
+    figure::RESPONSE_US_P90,
+    figure::RESPONSE_US_P99,
+    figure::RESPONSE_US_P999,
+    figure::SERVICE_US_P50,
+    figure::SERVICE_US_P99,
+    figure::RATE_MEAN,
+    figure::ERRORS,
 ];
-
-const fn time(name: &'static str, key: &'static str, of: fn(&Summary) -> Option<f64>) -> Figure {
-    Figure { name, key, of, show: us, better: Better::Lower, share: false }
-}
 
 /// Runs the command.
 pub(crate) fn run(args: &Compare) -> Result<Exit> {
@@ -163,17 +127,22 @@ fn pairing(a: &[Summary], b: &[Summary]) -> Pairing {
 
 /// Figures that some replications have and others lack.
 fn left_out(a: &[Summary], b: &[Summary]) -> Vec<String> {
-    let of_figure = |figure: &Figure| {
+    let of_figure = |figure: &&Figure| {
         let lacking: Vec<&str> = a
             .iter()
             .chain(b)
-            .filter(|one| (figure.of)(one).is_none())
+            .filter(|one| one.value(figure).is_none())
             .map(|one| one.run.id.as_str())
             .collect();
         let some = !lacking.is_empty() && lacking.len() < a.len() + b.len();
-        some.then(|| format!("{} is left out: {} lack it", figure.name, lacking.join(", ")))
+        some.then(|| format!("{} is left out: {} lack it", figure.label, lacking.join(", ")))
     };
     FIGURES.iter().filter_map(of_figure).collect()
+}
+
+/// Whether runs may well have nothing of it: then differences are compared, not ratios.
+fn may_be_zero(figure: &Figure) -> bool {
+    figure.unit == Unit::Share
 }
 
 struct Row {
@@ -190,10 +159,11 @@ impl Row {
         pairing: Pairing,
         tolerance: f64,
     ) -> Option<Self> {
-        let values = |side: &[Summary]| side.iter().map(figure.of).collect::<Option<Vec<f64>>>();
+        let value = |one: &Summary| one.value(figure);
+        let values = |side: &[Summary]| side.iter().map(value).collect::<Option<Vec<f64>>>();
         let (a, b) = (values(a)?, values(b)?);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let result = if figure.share {
+        let result = if may_be_zero(figure) {
             compare_difference(&a, &b, pairing, figure.better, tolerance * mean(&a))
         } else {
             compare(&a, &b, pairing, figure.better, tolerance)
@@ -256,14 +226,18 @@ impl Compared<'_> {
 
 impl Row {
     fn line(&self, out: &mut String, paint: &Paint) {
-        let show = self.figure.show;
-        let (mean_a, mean_b) = (show(self.means.0), show(self.means.1));
-        let _ = write!(out, "  {:<16}{mean_a:>12}{mean_b:>12}", self.figure.name);
+        let unit = self.figure.unit;
+        let (mean_a, mean_b) = (unit.show(self.means.0), unit.show(self.means.1));
+        let _ = write!(out, "  {:<16}{mean_a:>12}{mean_b:>12}", self.figure.label);
         match &self.result {
             Ok(comparison) => {
                 let estimate = &comparison.estimate;
                 let part = |value: f64| {
-                    if self.figure.share { show_difference(value) } else { format!("{value:.3}") }
+                    if may_be_zero(self.figure) {
+                        show_difference(value)
+                    } else {
+                        format!("{value:.3}")
+                    }
                 };
                 let interval = format!("[{}, {}]", part(estimate.low), part(estimate.high));
                 let verdict = match comparison.verdict {
@@ -281,10 +255,10 @@ impl Row {
 
     fn json(&self) -> serde_json::Value {
         serde_json::json!({
-            "figure": self.figure.name.replace(' ', "_"),
+            "figure": self.figure.label.replace(' ', "_"),
             "a": self.means.0,
             "b": self.means.1,
-            "kind": if self.figure.share { "difference" } else { "ratio" },
+            "kind": if may_be_zero(self.figure) { "difference" } else { "ratio" },
             "comparison": self.result.as_ref().ok(),
             "refused": self.result.as_ref().err().map(ToString::to_string),
         })

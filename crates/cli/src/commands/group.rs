@@ -3,6 +3,7 @@
 use crate::commands::compare::FIGURES;
 use anyhow::Result;
 use plimsoll_runs::{Run, Summary};
+use plimsoll_stats::figure::Figure;
 use plimsoll_stats::interval::{Estimate, LEVEL, mean};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -72,17 +73,17 @@ impl<'a> Group<'a> {
     }
 
     fn left_out(&self) -> Vec<String> {
-        let lacking = FIGURES.iter().map(|figure| (figure.key, self.figure(figure.of)));
+        let lacking = FIGURES.iter().map(|figure| (figure.name, self.figure(figure)));
         lacking
             .filter(|(_, mean)| !mean.lacking.is_empty() && !mean.values.is_empty())
-            .map(|(key, mean)| format!("{key} is left out: {} lack it", mean.lacking.join(", ")))
+            .map(|(name, mean)| format!("{name} is left out: {} lack it", mean.lacking.join(", ")))
             .collect()
     }
 
-    fn figure(&self, of: fn(&Summary) -> Option<f64>) -> Mean {
-        let lacking = self.summaries.iter().filter(|one| of(one).is_none());
+    fn figure(&self, figure: &Figure) -> Mean {
+        let lacking = self.summaries.iter().filter(|one| one.value(figure).is_none());
         Mean {
-            values: self.summaries.iter().filter_map(of).collect(),
+            values: self.summaries.iter().filter_map(|one| one.value(figure)).collect(),
             lacking: lacking.map(|one| one.run.id.clone()).collect(),
         }
     }
@@ -91,14 +92,14 @@ impl<'a> Group<'a> {
     pub(crate) fn json(&self) -> Result<String> {
         let mut figures = Map::new();
         for figure in FIGURES {
-            let mean = self.figure(figure.of);
+            let mean = self.figure(figure);
             let estimate = mean.estimate();
             let value = json!({
                 "mean": estimate.map(|of| of.value),
                 "ci95": estimate.map(|of| [of.low, of.high]),
                 "n": mean.values.len(),
             });
-            figures.insert(figure.key.to_owned(), value);
+            figures.insert(figure.name.to_owned(), value);
         }
         let document = json!({
             "schema": 1,
@@ -123,9 +124,10 @@ impl<'a> Group<'a> {
         }
         let _ = writeln!(out, "{} replications, mean and 95% interval:", self.summaries.len());
         for figure in FIGURES {
-            let Some(of) = self.figure(figure.of).estimate() else { continue };
-            let [value, low, high] = [of.value, of.low, of.high].map(figure.show);
-            let _ = writeln!(out, "  {:<16}{value:>12}   [{low}, {high}]", figure.name);
+            let Some(of) = self.figure(figure).estimate() else { continue };
+            let [value, low, high] =
+                [of.value, of.low, of.high].map(|value| figure.unit.show(value));
+            let _ = writeln!(out, "  {:<16}{value:>12}   [{low}, {high}]", figure.label);
         }
         let _ = writeln!(out, "  {:<16}{}", "group", self.folder.join(self.id).display());
         out

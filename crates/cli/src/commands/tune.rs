@@ -11,10 +11,11 @@ use anyhow::Result;
 use plimsoll_elastic::policy::Parameter;
 use plimsoll_elastic::result::PolicyResult;
 use plimsoll_experiment::simulate::tune::{Axis, Effort, Listener, TuneResult, tune};
-use plimsoll_experiment::simulate::wish::{Figure, Wish};
+use plimsoll_experiment::simulate::wish::{Wish, figure_of};
 use plimsoll_experiment::simulate::{Named, model};
 use plimsoll_plan::Setting;
-use plimsoll_units::{ParseError, count, show_count, show_duration, show_share};
+use plimsoll_stats::figure::{self, Figure};
+use plimsoll_units::{ParseError, count, show_count};
 use std::fmt::Write;
 
 /// The most values of one parameter.
@@ -85,9 +86,9 @@ impl Listener for Listening<'_> {
 
 fn wish(args: &Tune) -> Result<Wish> {
     let (figure, is_great) = match (&args.minimise, &args.maximise) {
-        (_, Some(text)) => (read("--maximise", text, Figure::parse)?, true),
-        (Some(text), None) => (read("--minimise", text, Figure::parse)?, false),
-        (None, None) => (Figure::Cost, false),
+        (_, Some(text)) => (read("--maximise", text, figure_of)?, true),
+        (Some(text), None) => (read("--minimise", text, figure_of)?, false),
+        (None, None) => (figure::COST, false),
     };
     let bounds = &args.subject_to;
     Ok(read("--subject-to", bounds, |text| Wish::new(figure, is_great, text))?)
@@ -178,12 +179,12 @@ fn render(tuned: &TuneResult, sign: &str) -> String {
     row(&tuned.baseline.label, &figures(&tuned.baseline, sign));
     row("tuned", &figures(&tuned.best, sign));
     if let Some(paired) = &tuned.paired {
-        for (field, name) in [("cost", "cost"), ("lost", "lost"), ("net", "net")] {
+        for Figure { name, label, .. } in [figure::COST, figure::LOST, figure::NET] {
             if let (Some(difference), Some((low, high))) =
-                (paired.difference.get(field), paired.ci95.get(field))
+                (paired.difference.get(*name), paired.ci95.get(*name))
             {
                 let text = format!("{difference:+.2} (95%: {low:+.2} to {high:+.2})");
-                row("difference", &format!("{name} {text}"));
+                row("difference", &format!("{label} {text}"));
             }
         }
     }
@@ -194,14 +195,14 @@ fn render(tuned: &TuneResult, sign: &str) -> String {
 }
 
 fn figures(of: &PolicyResult, sign: &str) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
-    let p99 =
-        of.response_us.p99.map_or_else(|| "–".to_owned(), |us| show_duration((1e3 * us) as u64));
+    let p99 = of.response_us.p99.unwrap_or(f64::NAN);
+    let share = of.lost / of.offered.max(1.0);
     format!(
-        "cost {sign}{:.2}, lost {}, net {sign}{:.2}, p99 {p99}",
-        of.cost,
-        show_share(of.lost / of.offered.max(1.0)),
-        of.net
+        "cost {}, lost {}, net {}, p99 {}",
+        figure::COST.unit.show_in(of.cost, sign),
+        figure::LOST_SHARE.unit.show(share),
+        figure::NET.unit.show_in(of.net, sign),
+        figure::RESPONSE_US_P99.unit.show(p99)
     )
 }
 

@@ -7,6 +7,7 @@ use crate::observation::Metric;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::Elasticity;
 use plimsoll_stats::histogram::rank;
+use plimsoll_stats::percentiles::is_stated;
 
 /// One replication.
 #[derive(Clone)]
@@ -101,6 +102,15 @@ impl Outcome {
     pub fn quantile_s(&self, quantile: f64) -> Option<f64> {
         let ns = within(&self.response, rank(quantile, self.response.count()));
         ns.map(|ns| ns as f64 / 1e9)
+    }
+
+    /// A percentile of the response time, microseconds; `None` where fewer than ten served requests
+    /// lie beyond it ([`is_stated`]).
+    #[must_use]
+    pub fn percentile_us(&self, quantile: f64) -> Option<f64> {
+        is_stated(quantile, self.response.count())
+            .then(|| self.quantile_s(quantile))?
+            .map(|s| 1e6 * s)
     }
 
     /// The mean response time, seconds; not a number where none was served.

@@ -8,11 +8,12 @@
 
 use super::conduct::outcomes;
 use super::model::{Model, Named};
-use super::wish::{Figure, Wish};
+use super::wish::{Wish, value};
 use crate::error::ExperimentError;
 use plimsoll_elastic::policy::{Facts, Fault};
 use plimsoll_elastic::result::{Paired, PolicyResult};
 use plimsoll_elastic::simulated::Outcome;
+use plimsoll_stats::figure::Figure;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -68,8 +69,9 @@ pub struct TuneResult {
 pub struct Finalist {
     /// Its parameters.
     pub parameters: Vec<(String, String)>,
-    /// What is wished to be small, or great.
-    pub objective: f64,
+    /// What is wished to be small, or great: the mean over the replications, in the figure's own
+    /// unit; `None` where a replication has no such figure.
+    pub objective: Option<f64>,
     /// Whether it keeps all that was asked.
     pub keeps: bool,
 }
@@ -184,6 +186,15 @@ pub fn tune(
     search.last(left, candidates, effort, listener)
 }
 
+/// What is to be said of a figure that some replication does not have.
+fn lacking(figure: &Figure) -> String {
+    format!(
+        "{} is not stated of every replication: a mean needs a served request, and a percentile ten \
+         that lie beyond it. It counts as beyond every bound there.",
+        figure.name
+    )
+}
+
 /// A search by halving.
 struct Halving<'a> {
     model: &'a Model,
@@ -232,7 +243,7 @@ impl Halving<'_> {
     ) -> Result<bool, ExperimentError> {
         let figures = self.wish.figures();
         let keep = |outcome: Outcome| -> Vec<f64> {
-            figures.iter().map(|figure| figure.of(&outcome)).collect()
+            figures.iter().map(|figure| value(figure, &outcome)).collect()
         };
         let model = self.of(left.iter().map(|seen| seen.parameters.clone()));
         let range = self.done..self.done + replications;
@@ -287,8 +298,8 @@ impl Halving<'_> {
         self.run += rows.iter().map(|row| row.len() as u64).sum::<u64>();
         let figures = self.wish.figures();
         let means = |row: &[Outcome]| -> Vec<f64> {
-            let mean = |figure: &Figure| {
-                row.iter().map(|of| figure.of(of)).sum::<f64>() / row.len() as f64
+            let mean = |figure: &&Figure| {
+                row.iter().map(|of| value(figure, of)).sum::<f64>() / row.len() as f64
             };
             figures.iter().map(mean).collect()
         };
@@ -299,9 +310,14 @@ impl Halving<'_> {
             .iter()
             .map(|(place, means)| Finalist {
                 parameters: model.policies[*place].parameters.clone(),
-                objective: means[0],
+                objective: Some(means[0]).filter(|mean| mean.is_finite()),
                 keeps: self.wish.keeps(means),
             })
+            .collect();
+        let lacking: Vec<String> = figures
+            .iter()
+            .filter(|figure| rows.iter().flatten().any(|of| of.value(figure).is_none()))
+            .map(|figure| lacking(figure))
             .collect();
         let (best, of_best) = &places[0];
         let parameters = model.policies[*best].parameters.clone();
@@ -315,7 +331,7 @@ impl Halving<'_> {
         let (label, tuned) = (&self.base.label, format!("{} tuned", self.base.label));
         Ok(Some(TuneResult {
             schema: plimsoll_elastic::result::SCHEMA,
-            warnings: self.model.notes.iter().chain(&self.note).cloned().collect(),
+            warnings: self.model.notes.iter().chain(&self.note).chain(&lacking).cloned().collect(),
             wish: self.wish.to_string(),
             candidates,
             replications: self.run,

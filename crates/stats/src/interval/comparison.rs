@@ -3,16 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Estimate, IntervalError, LEVEL, difference, paired_difference, paired_ratio, ratio};
-
-/// Which way a figure is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Better {
-    /// Times, errors, costs.
-    Lower,
-    /// Rates, availability.
-    Higher,
-}
+use crate::figure::Better;
 
 /// What the interval says of B against A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +47,7 @@ pub struct Comparison {
 ///
 /// # Errors
 /// Fewer than two replications a side; a value that is not finite; a mean that is not above zero;
-/// a tolerance below zero.
+/// a tolerance below zero; a figure of which neither way is better.
 pub fn compare(
     a: &[f64],
     b: &[f64],
@@ -69,7 +60,7 @@ pub fn compare(
         Pairing::Pairs => paired_ratio(a, b, LEVEL)?,
         Pairing::Independent => ratio(a, b, LEVEL)?,
     };
-    let verdict = judge(&estimate, 1.0, better, tolerance);
+    let verdict = judge(&estimate, 1.0, better, tolerance)?;
     Ok(Comparison { estimate, better, tolerance, verdict })
 }
 
@@ -92,7 +83,7 @@ pub fn compare_difference(
         Pairing::Pairs => paired_difference(a, b, LEVEL)?,
         Pairing::Independent => difference(a, b, LEVEL)?,
     };
-    let verdict = judge(&estimate, 0.0, better, tolerance);
+    let verdict = judge(&estimate, 0.0, better, tolerance)?;
     Ok(Comparison { estimate, better, tolerance, verdict })
 }
 
@@ -104,19 +95,25 @@ fn check(tolerance: f64) -> Result<(), IntervalError> {
 }
 
 /// The bound itself is tolerated.
-fn judge(estimate: &Estimate, equal: f64, better: Better, tolerance: f64) -> Verdict {
+fn judge(
+    estimate: &Estimate,
+    equal: f64,
+    better: Better,
+    tolerance: f64,
+) -> Result<Verdict, IntervalError> {
     // Turned so that worse is greater.
     let (least, most) = match better {
         Better::Lower => (estimate.low - equal, estimate.high - equal),
         Better::Higher => (equal - estimate.high, equal - estimate.low),
+        Better::Neither => return Err(IntervalError::NoDirection),
     };
-    if least > tolerance {
+    Ok(if least > tolerance {
         Verdict::Worse
     } else if most <= tolerance {
         Verdict::NotWorse
     } else {
         Verdict::Undecided
-    }
+    })
 }
 
 #[cfg(test)]
@@ -175,6 +172,14 @@ mod tests {
             compare(&none, &A, Pairing::Independent, Better::Lower, 0.05),
             Err(IntervalError::NotPositive { .. })
         ));
+    }
+
+    #[test]
+    fn nothing_is_worse_where_neither_way_is_better() {
+        let free = Pairing::Independent;
+        let neither = Err(IntervalError::NoDirection);
+        assert_eq!(compare(&A, &times(2.0), free, Better::Neither, 0.05), neither);
+        assert_eq!(compare_difference(&A, &times(2.0), free, Better::Neither, 0.05), neither);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bound, Clause, Figure, Metric, Slo, Timing};
 use crate::histogram::{Histogram, rank};
-use crate::percentiles::{MIN_BEYOND, to_us};
+use crate::percentiles::{MIN_BEYOND, is_stated, to_us};
 
 /// What a run counted, by due phase.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +131,14 @@ impl Clause {
     }
 }
 
+/// What is to be said of a percentile that a clause is held against although too few requests lie
+/// beyond it for it to be stated; the greatest, p100, is exact.
+#[must_use]
+pub fn few_beyond(quantile: f64, offered: u64) -> Option<String> {
+    let is_few = quantile < 1.0 && !is_stated(quantile, offered);
+    is_few.then(|| format!("fewer than {MIN_BEYOND} requests lie beyond it"))
+}
+
 /// One division of whole numbers: rounded once, so that 1 of 1000 is exactly 0.1%.
 #[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 requests")]
 fn share(part: u64, whole: u64) -> f64 {
@@ -157,12 +165,7 @@ fn time(timing: Timing, figure: Figure, counted: &Counted) -> (Option<f64>, Opti
             let rank = rank(q, offered);
             match succeeded.value_at_rank(rank) {
                 None => (None, beyond()),
-                value => {
-                    let few = offered - rank < MIN_BEYOND && q < 1.0;
-                    let note =
-                        few.then(|| format!("fewer than {MIN_BEYOND} requests lie beyond it"));
-                    (value.map(to_us), note)
-                }
+                value => (value.map(to_us), few_beyond(q, offered)),
             }
         }
     }

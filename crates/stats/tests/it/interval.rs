@@ -2,9 +2,9 @@
 //! must hold it in about 95 of 100 experiments.
 
 use plimsoll_stats::Histogram;
+use plimsoll_stats::figure::Better;
 use plimsoll_stats::interval::{
-    Better, Pairing, QuantileBatches, Verdict, batch_means, compare, difference, mean, ratio,
-    student,
+    Pairing, QuantileBatches, Verdict, batch_means, compare, difference, mean, ratio, student,
 };
 use proptest::prelude::*;
 

@@ -1,0 +1,132 @@
+//! Figures: the named results of runs, and the one registry that says what each of them is.
+//!
+//! A table, a page, a comparison, an objective or a row of a run's own table takes a figure's label,
+//! its unit, which way it is better and how it is shown from here. What stays with the type that a
+//! figure comes from is the function that takes the value from it. So a new figure is one line of
+//! the registry, and that function where its source has no list of values of its own.
+//!
+//! Names are the keys under which `--json` has the value; a point stands between an object and its
+//! field (`response_us.p50`). `docs/figures.md` has all of them.
+
+mod registry;
+mod unit;
+
+pub use registry::*;
+pub use unit::Unit;
+
+use serde::{Deserialize, Serialize};
+
+/// A named result of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Its key in `--json`, in plans and in a run's tables.
+    pub name: &'static str,
+    /// What tables and pages call it: at most 24 characters.
+    pub label: &'static str,
+    /// What its value counts, and so how it is shown.
+    pub unit: Unit,
+    /// Which way it is better.
+    pub better: Better,
+    /// What it is, as a clause that a sentence may end with.
+    pub about: &'static str,
+    /// The commands that print it.
+    pub commands: &'static str,
+}
+
+/// Which way a figure is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Times, errors, costs.
+    Lower,
+    /// Rates, availability.
+    Higher,
+    /// What was asked for, and what only describes: none of two values is the worse.
+    Neither,
+}
+
+impl Better {
+    /// The word of the manual's table.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Higher => "higher",
+            Self::Neither => "–",
+        }
+    }
+}
+
+/// The figure of that name; `None` where the registry has none.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Figure> {
+    ALL.iter().find(|figure| figure.name == name).copied()
+}
+
+/// The figure whose name is nearest to a mistyped one, for a hint; `None` where none is near.
+#[must_use]
+pub fn nearest(name: &str) -> Option<&'static Figure> {
+    named(plimsoll_units::nearest(name, ALL.iter().map(|figure| figure.name))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_are_json_keys() {
+        let names: BTreeSet<&str> = ALL.iter().map(|figure| figure.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for name in names {
+            let is_key = |part: &str| {
+                !part.is_empty()
+                    && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+            };
+            assert!(name.split('.').all(is_key), "{name}");
+        }
+    }
+
+    #[test]
+    fn labels_fit_a_column_and_sentences_are_whole() {
+        for Figure { name, label, about, commands, .. } in ALL {
+            let length = label.chars().count();
+            assert!((1..=24).contains(&length), "{name}: `{label}` has {length} characters");
+            assert!(!about.is_empty() && !about.ends_with('.'), "{name}: {about}");
+            assert!(!about.contains('|') && !commands.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_the_unit_that_its_figure_has() {
+        let ends = [
+            ("_us", Unit::Micros),
+            ("_ms", Unit::Millis),
+            ("_s", Unit::Seconds),
+            ("_per_s", Unit::PerSecond),
+            ("_hours", Unit::Hours),
+            ("_share", Unit::Share),
+            ("_ratio", Unit::Share),
+        ];
+        for figure in ALL {
+            let (object, field) = figure.name.split_once('.').unwrap_or(("", figure.name));
+            // The longer ending is the one that says it: `_per_s` is no time.
+            let fits = |name: &str| {
+                let known = ends.iter().filter(|(end, _)| name.ends_with(end));
+                known.max_by_key(|(end, _)| end.len()).map(|(_, unit)| *unit)
+            };
+            if let Some(unit) = fits(field).or_else(|| fits(object)) {
+                assert_eq!(figure.unit, unit, "{}", figure.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_figure_is_found_by_its_name_and_a_mistyped_one_by_the_nearest() {
+        assert_eq!(named("response_us.p99"), Some(RESPONSE_US_P99));
+        assert_eq!(named("response_us.p98.5"), None);
+        assert_eq!(nearest("mis_ratio").map(|figure| figure.name), Some("miss_ratio"));
+        assert_eq!(nearest("cots").map(|figure| figure.name), Some("cost"));
+        assert_eq!(nearest("weather"), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! The registry: a line for each figure that any command prints, stores or compares.
+//!
+//! Each line makes a constant, by which a source names the figure that it takes a value for: a name
+//! that is not here does not compile.
+
+use super::{Better, Figure, Unit};
+
+/// Makes a constant of each figure, and the list of all.
+macro_rules! figures {
+    ($($id:ident: $name:literal, $label:literal, $unit:ident, $better:ident,
+        $about:literal, $commands:literal;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`: ", $about, ".")]
+            pub const $id: &Figure = &Figure {
+                name: $name,
+                label: $label,
+                unit: Unit::$unit,
+                better: Better::$better,
+                about: $about,
+                commands: $commands,
+            };
+        )*
+
+        /// All figures, in the order of the manual's table.
+        pub const ALL: &[&Figure] = &[$($id),*];
+    };
+}
+
+// Name, label, unit, which way it is better, what it is, and the commands that print it.
+figures! {
+    // Of a load.
+    RESPONSE_US_MIN: "response_us.min", "response min", Micros, Lower,
+        "the least of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_MEAN: "response_us.mean", "response mean", Micros, Lower,
+        "the mean of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_STDDEV: "response_us.stddev", "response deviation", Micros, Lower,
+        "the standard deviation of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P25: "response_us.p25", "response p25", Micros, Lower,
+        "the 25th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P50: "response_us.p50", "response p50", Micros, Lower,
+        "the median of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P66: "response_us.p66", "response p66", Micros, Lower,
+        "the 66th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P75: "response_us.p75", "response p75", Micros, Lower,
+        "the 75th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P80: "response_us.p80", "response p80", Micros, Lower,
+        "the 80th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P90: "response_us.p90", "response p90", Micros, Lower,
+        "the 90th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P95: "response_us.p95", "response p95", Micros, Lower,
+        "the 95th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P98: "response_us.p98", "response p98", Micros, Lower,
+        "the 98th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P99: "response_us.p99", "response p99", Micros, Lower,
+        "the 99th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P999: "response_us.p999", "response p99.9", Micros, Lower,
+        "the 99.9th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_P9999: "response_us.p9999", "response p99.99", Micros, Lower,
+        "the 99.99th percentile of the times from due to the last byte", "load, compare, simulate";
+    RESPONSE_US_MAX: "response_us.max", "response max", Micros, Lower,
+        "the greatest of the times from due to the last byte", "load, compare, simulate";
+    SERVICE_US_MIN: "service_us.min", "service min", Micros, Lower,
+        "the least of the times from sent to the last byte", "load, compare";
+    SERVICE_US_MEAN: "service_us.mean", "service mean", Micros, Lower,
+        "the mean of the times from sent to the last byte", "load, compare";
+    SERVICE_US_STDDEV: "service_us.stddev", "service deviation", Micros, Lower,
+        "the standard deviation of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P25: "service_us.p25", "service p25", Micros, Lower,
+        "the 25th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P50: "service_us.p50", "service p50", Micros, Lower,
+        "the median of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P66: "service_us.p66", "service p66", Micros, Lower,
+        "the 66th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P75: "service_us.p75", "service p75", Micros, Lower,
+        "the 75th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P80: "service_us.p80", "service p80", Micros, Lower,
+        "the 80th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P90: "service_us.p90", "service p90", Micros, Lower,
+        "the 90th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P95: "service_us.p95", "service p95", Micros, Lower,
+        "the 95th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P98: "service_us.p98", "service p98", Micros, Lower,
+        "the 98th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P99: "service_us.p99", "service p99", Micros, Lower,
+        "the 99th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P999: "service_us.p999", "service p99.9", Micros, Lower,
+        "the 99.9th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_P9999: "service_us.p9999", "service p99.99", Micros, Lower,
+        "the 99.99th percentile of the times from sent to the last byte", "load, compare";
+    SERVICE_US_MAX: "service_us.max", "service max", Micros, Lower,
+        "the greatest of the times from sent to the last byte", "load, compare";
+    RATE_MEAN: "rate_mean", "rate", PerSecond, Higher,
+        "answers completed, over the length of the schedule", "load, compare";
+    ERRORS: "errors", "errors", Share, Lower,
+        "share of requests due that did not succeed", "load, compare";
+    AVAILABILITY_RATIO: "availability.ratio", "availability", Share, Higher,
+        "share of seconds in which the service answered", "load, compare";
+    OFFERED: "offered", "offered", Count, Neither,
+        "requests due", "load, simulate";
+    SENT: "sent", "sent", Count, Neither,
+        "requests due whose first byte was given to the kernel", "load";
+    COMPLETED: "completed", "completed", Count, Higher,
+        "requests due that were answered to the last byte", "load";
+    SUCCEEDED: "succeeded", "succeeded", Count, Higher,
+        "requests due that were answered as expected", "load";
+    IN_FLIGHT_AT_END: "in_flight_at_end", "in flight at the end", Count, Lower,
+        "requests neither answered nor lost when the load ended", "load, simulate";
+    // Of a search.
+    ESTIMATE_PER_S: "estimate_per_s", "estimate", PerSecond, Higher,
+        "the highest rate that keeps the SLO", "capacity";
+    LOWER_BOUND_PER_S: "lower_bound_per_s", "lower bound", PerSecond, Higher,
+        "a rate that was seen to keep the SLO", "capacity";
+    HELD_PER_S: "held_per_s", "held", PerSecond, Higher,
+        "the highest rate that held", "capacity";
+    BROKEN_PER_S: "broken_per_s", "broken", PerSecond, Higher,
+        "the lowest rate above it that broke", "capacity";
+    KNEE_PER_S: "knee_per_s", "knee", PerSecond, Higher,
+        "the rate with the greatest ratio of rate to mean response time", "capacity";
+    SATURATION_PER_S: "saturation_per_s", "saturation", PerSecond, Higher,
+        "what the target completes at most", "capacity";
+    BURST_PER_S: "burst_per_s", "burst", PerSecond, Higher,
+        "the estimate before it was held", "capacity";
+    SUSTAINED_PER_S: "sustained_per_s", "sustained", PerSecond, Higher,
+        "the estimate that was held to the end", "capacity";
+    EXHAUSTED_AFTER_S: "exhausted_after_s", "exhausted after", Seconds, Higher,
+        "the time of holding after which the capacity fell for good", "capacity";
+    HELD_S: "held_s", "held for", Seconds, Neither,
+        "how long was held in all", "capacity";
+    SECONDS: "seconds", "load time", Seconds, Lower,
+        "how long was loaded", "capacity, infer";
+    REQUESTS: "requests", "requests", Count, Lower,
+        "requests that were due", "capacity";
+    REQUESTS_BEYOND_SLO: "requests_beyond_slo", "requests beyond the SLO", Count, Lower,
+        "requests that the SLO's bound was not kept for", "capacity";
+    SECONDS_ABOVE_ESTIMATE: "seconds_above_estimate", "load above estimate", Seconds, Lower,
+        "load time at rates above the estimate", "capacity";
+    COST_PER_REQUEST: "cost.per_request", "cost of a request", Money, Lower,
+        "the price of an hour over the requests of an hour at the estimate", "capacity";
+    COST_PER_MILLION: "cost.per_million", "cost of a million", Money, Lower,
+        "what a million requests cost at the estimate", "capacity";
+    RTT_US_BASELINE: "rtt_us.baseline", "round trip, idle", Micros, Lower,
+        "the least median round trip of a steady window", "capacity";
+    RTT_US_P50: "rtt_us.p50", "round trip p50", Micros, Lower,
+        "the median of the network's round trips", "capacity";
+    RTT_US_P99: "rtt_us.p99", "round trip p99", Micros, Lower,
+        "the 99th percentile of the network's round trips", "capacity";
+    RTT_US_SPIKE_SHARE: "rtt_us.spike_share", "round trips, spikes", Share, Lower,
+        "share of handshakes more than 15 ms above the baseline", "capacity";
+    LOAD_PER_S: "load_per_s", "load", PerSecond, Neither,
+        "the load that is on the server, without the probes", "infer";
+    SHARE_OF_CAPACITY: "share_of_capacity", "share of the capacity", Share, Neither,
+        "that load, over the capacity that was found", "infer";
+    CAPACITY_PER_S: "capacity_per_s", "capacity", PerSecond, Higher,
+        "the capacity that a load is told by", "infer";
+    // Of a simulated pool, as means over the replications.
+    INSTANCE_HOURS: "instance_hours", "hours billed", Hours, Lower,
+        "hours of instances that are charged", "simulate, tune";
+    INSTANCE_HOURS_USED: "instance_hours_used", "hours used", Hours, Lower,
+        "hours of instances that were used", "simulate, tune";
+    COST: "cost", "cost", Money, Lower,
+        "what the pool costs", "simulate, tune";
+    REVENUE: "revenue", "revenue", Money, Higher,
+        "what the served requests earn", "simulate, tune";
+    NET: "net", "net", Balance, Higher,
+        "what the served requests earn, less the cost", "simulate, tune";
+    SERVED: "served", "served", Count, Higher,
+        "requests that were served", "simulate, tune";
+    LOST: "lost", "lost", Count, Lower,
+        "requests that were lost", "simulate, tune";
+    LOST_SHARE: "lost_share", "share lost", Share, Lower,
+        "share of requests due that were lost", "simulate, tune";
+    RESPONSE_MEAN_US: "response_mean_us", "mean response", Micros, Lower,
+        "the mean of the replications' mean response times", "simulate, tune";
+    RESPONSE_P50_US: "response_p50_us", "p50", Micros, Lower,
+        "the mean of the replications' own p50 of the response times", "tune";
+    RESPONSE_P90_US: "response_p90_us", "p90", Micros, Lower,
+        "the mean of the replications' own p90 of the response times", "tune";
+    RESPONSE_P95_US: "response_p95_us", "p95", Micros, Lower,
+        "the mean of the replications' own p95 of the response times", "tune";
+    RESPONSE_P99_US: "response_p99_us", "p99", Micros, Lower,
+        "the mean of the replications' own p99 of the response times", "simulate, tune";
+    RESPONSE_P999_US: "response_p999_us", "p99.9", Micros, Lower,
+        "the mean of the replications' own p99.9 of the response times", "tune";
+    SLO_VIOLATED_S: "slo_violated_s", "SLO not held", Seconds, Lower,
+        "ticks in which the SLO did not hold", "simulate, tune";
+    CPU_MEAN: "cpu_mean", "CPU, mean", PerCent, Neither,
+        "the mean processor time of the instances", "simulate, tune";
+    SCALE_OUT: "scale_out", "scale-outs", Count, Neither,
+        "instances that were launched", "simulate, tune";
+    SCALE_IN: "scale_in", "scale-ins", Count, Neither,
+        "instances that were ended", "simulate, tune";
+    UNDER_ACCURACY: "under.accuracy", "under: accuracy", Number, Lower,
+        "instances that were lacking, in the mean over all the time", "simulate, tune";
+    UNDER_TIMESHARE: "under.timeshare", "under: timeshare", Share, Lower,
+        "share of the time in which instances were lacking", "simulate, tune";
+    OVER_ACCURACY: "over.accuracy", "over: accuracy", Number, Lower,
+        "instances beyond demand, in the mean over all the time", "simulate, tune";
+    OVER_TIMESHARE: "over.timeshare", "over: timeshare", Share, Lower,
+        "share of the time with instances beyond demand", "simulate, tune";
+    JITTER_PER_HOUR: "jitter_per_hour", "jitter an hour", Number, Lower,
+        "instances launched and ended beyond what demand changed by", "simulate, tune";
+    // Of simulated caches.
+    MISS_RATIO: "miss_ratio", "miss ratio", Share, Lower,
+        "share of requests whose answers came from the origin", "cache simulate, cache mrc";
+    BYTE_MISS_RATIO: "byte_miss_ratio", "byte miss ratio", Share, Lower,
+        "share of the requested bytes that came from the origin", "cache simulate, cache mrc";
+    MISSES: "misses", "misses", Count, Lower,
+        "requests whose answers came from the origin", "cache simulate";
+    EVICTIONS: "evictions", "evictions", Count, Neither,
+        "objects that had to make room for others", "cache simulate";
+    SIBLING_SHARE: "sibling_share", "from siblings", Share, Neither,
+        "share of requests that a sibling answered", "cache simulate";
+    PARENT_SHARE: "parent_share", "from parents", Share, Neither,
+        "share of requests that a parent answered", "cache simulate";
+    MESSAGES_PER_REQUEST: "messages_per_request", "messages a request", Number, Lower,
+        "messages between caches, over the requests", "cache simulate";
+    DUPLICATES: "duplicates", "duplicates", Count, Lower,
+        "copies beyond the first that nodes hold at the end", "cache simulate";
+    FALSE_HITS: "false_hits", "false hits", Count, Lower,
+        "answers of a sibling that it has what it has not", "cache simulate";
+    MISSED_CHANCES: "missed_chances", "missed chances", Count, Lower,
+        "requests to the origin for what a sibling had", "cache simulate";
+    STALE_HITS: "stale_hits", "stale hits", Count, Lower,
+        "answers that the origin had changed meanwhile", "cache simulate";
+    RESPONSE_MEAN_MS: "response_mean_ms", "mean response", Millis, Lower,
+        "the mean response time by the latency model", "cache simulate";
+    RESPONSE_P99_MS: "response_p99_ms", "p99", Millis, Lower,
+        "the 99th percentile of the response times by the latency model", "cache simulate";
+}
