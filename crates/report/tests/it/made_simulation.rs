@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use plimsoll_elastic::course::{About, Course, Decision, RevenueCurve, Simulation};
-use plimsoll_elastic::result::{
-    Off, Paired, PolicyResult, SCHEMA, SimulationResult, Timing, Verdict,
-};
+use plimsoll_elastic::result::{Off, Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
 use plimsoll_stats::Percentiles;
+use plimsoll_stats::slo::Verdict;
 
 /// Length of a tick, seconds.
 const TICK_S: f64 = 60.0;
