@@ -40,6 +40,13 @@ fn it_finds_the_capacity_of_a_queue_and_keeps_it_as_a_run() {
     let lines = std::fs::read_to_string(run.join("artifacts/windows.jsonl")).unwrap();
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(&lines, windows);
+    let told = |window: Value| {
+        let fields = ["phase", "verdict", "errors"];
+        (fields.map(|name| window[name].clone()), window["response_us"]["count"].clone())
+    };
+    let stored = plimsoll_runs::Run::open(&run).unwrap().windows().unwrap();
+    let stored = stored.iter().map(|row| told(serde_json::to_value(row).unwrap()));
+    assert!(stored.eq(lines.into_iter().map(told)), "the table says what the lines say");
     let kept = std::fs::read_to_string(run.join("artifacts/capacity.json")).unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&kept).unwrap(), result);
 }

@@ -5,9 +5,9 @@ use crate::cost::Cost;
 use crate::search::{Bound, Sustained};
 use crate::trips::{AtLoad, Load, MOST_SAMPLES, at, sorted, spike_share, thinned};
 use crate::window::Verdict;
+use plimsoll_runs::WindowRow;
 use plimsoll_stats::Percentiles;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
@@ -72,7 +72,7 @@ pub struct CapacityResult {
     /// The network's round trip.
     pub rtt_us: RoundTrips,
     /// All windows, in order.
-    pub windows: Vec<WindowResult>,
+    pub windows: Vec<WindowRow>,
 }
 
 /// `held` or `broken`; `None` where there was no such window.
@@ -103,36 +103,6 @@ pub struct RoundTrips {
     /// Handshakes at high load: at rates from 80% of the estimate on.
     #[serde(default)]
     pub high: Option<AtLoad>,
-}
-
-/// One window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WindowResult {
-    /// When it began, since the search's first request.
-    pub start_s: f64,
-    /// How long it lasted.
-    pub seconds: f64,
-    /// `ramp`, `tune`, `search`, `recover`, `check` or `hold`.
-    pub phase: String,
-    /// The rate that was offered.
-    pub offered_per_s: f64,
-    /// Succeeded of those due in it, over its seconds.
-    pub achieved_per_s: f64,
-    /// The network's round trip, median over its seconds.
-    pub rtt_us: Option<f64>,
-    /// Round trips of single handshakes in it, in their order; of a long window every second,
-    /// third, … one, so that they are 120 at most.
-    #[serde(default)]
-    pub rtt_samples_us: Vec<f64>,
-    /// Response times of its counted requests that were answered.
-    pub response_us: Percentiles,
-    /// Percentiles 1 to 99 over all counted requests; `None` where it falls to one that was not
-    /// answered.
-    pub percentiles_us: BTreeMap<u32, Option<f64>>,
-    /// Requests due in it that failed by the target's fault.
-    pub errors: u64,
-    /// `accepted`, `refused`, `discarded`, `within`, `beyond` or `cut`.
-    pub verdict: String,
 }
 
 fn us(ns: u64) -> f64 {
@@ -196,15 +166,14 @@ impl CapacityResult {
                 low: AtLoad::of(outcome, Load::Low),
                 high: AtLoad::of(outcome, Load::High),
             },
-            windows: outcome.windows.iter().map(WindowResult::of).collect(),
+            windows: outcome.windows.iter().map(WindowRow::from).collect(),
         }
     }
 }
 
-impl WindowResult {
-    /// What is said of a window that was judged.
-    #[must_use]
-    pub fn of(judged: &Judged) -> Self {
+/// What is said of a window that was judged.
+impl From<&Judged> for WindowRow {
+    fn from(judged: &Judged) -> Self {
         let window = &judged.window;
         let percentile = |p: u32| {
             let ns = window.response.quantile_ns(f64::from(p) / 100.0);

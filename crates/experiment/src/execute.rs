@@ -6,12 +6,13 @@ use plimsoll_load::run::{Watch, Wish, run};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::{
     End, Ended, Event, HostSample, Interval, Kind, LoadMeta, Run, RunMeta, RunWriter, Sample, Sink,
-    SinkError, Tag, World,
+    SinkError, Tag, WindowRow, World,
 };
 use plimsoll_stats::slo::{SecondInputs, StopRule};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// How often the idle timer is watched.
@@ -167,24 +168,45 @@ pub(crate) struct Recording<'a> {
     ticks: Option<Ticks>,
     system: &'a Path,
     cpu_ns: u64,
+    /// Windows of a search that the next second stores.
+    windows: Option<Receiver<WindowRow>>,
 }
 
 impl<'a> Recording<'a> {
     /// Begins with a folder that was made.
     pub(crate) fn start(writer: RunWriter, setting: &Setting<'a>) -> Result<Self, ExperimentError> {
         let (probe, system) = (TimerProbe::start(TIMER_PERIOD)?, setting.system);
-        Ok(Self { writer, probe, ticks: Ticks::read(system), system, cpu_ns: 0 })
+        let ticks = Ticks::read(system);
+        Ok(Self { writer, probe, ticks, system, cpu_ns: 0, windows: None })
+    }
+
+    /// Takes windows of a search from where they are judged, and stores them each second.
+    pub(crate) fn take_windows(&mut self, windows: Receiver<WindowRow>) {
+        self.windows = Some(windows);
+    }
+
+    /// Stores the windows of a search in the place of those that were stored.
+    pub(crate) fn replace_windows(&mut self, windows: &[WindowRow]) -> Result<(), SinkError> {
+        self.windows = None;
+        self.writer.replace_windows(windows)
+    }
+
+    fn store_windows(&mut self) -> Result<(), SinkError> {
+        let windows: Vec<WindowRow> = self.windows.iter().flat_map(Receiver::try_iter).collect();
+        if windows.is_empty() { Ok(()) } else { self.writer.windows(&windows) }
     }
 
     /// Ends the run, with what this process has used.
     pub(crate) fn finish(
-        self,
+        mut self,
         mut end: End,
         setting: &Setting<'_>,
     ) -> Result<Run, plimsoll_runs::RunError> {
+        let windows = self.store_windows();
         end.cpu_ns = plimsoll_load::clock::process_cpu_ns();
         end.max_rss_bytes = Memory::read(setting.system).map(|memory| memory.peak_bytes);
-        self.writer.finish(end)
+        let finished = self.writer.finish(end);
+        windows.map_err(plimsoll_runs::RunError::Unfinished).and(finished)
     }
 }
 
@@ -192,6 +214,7 @@ impl Sink for Recording<'_> {
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
         self.cpu_ns += interval.cpu_ns;
         self.writer.interval(interval)?;
+        self.store_windows()?;
         let now = Ticks::read(self.system);
         let steal = match (&self.ticks, &now) {
             (Some(before), Some(after)) => Some(steal_share(before, after)),

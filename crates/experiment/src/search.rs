@@ -1,9 +1,10 @@
 //! Executes a search for a capacity: the live world and its run folder together.
 //!
 //! A search is a run like any other: its seconds stand in the run folder. Its windows stand in
-//! `artifacts/windows.jsonl`, a line each as soon as it is judged, and its result in
-//! `artifacts/capacity.json`. What was due at the end of a window is answered only after it was
-//! judged; so the lines are written anew when all is answered, and say the same as the result.
+//! `artifacts/windows.jsonl`, a line each as soon as it is judged, and in the run's table `window`,
+//! a row each with the second after; its result stands in `artifacts/capacity.json`. What was due
+//! at the end of a window is answered only after it was judged; so lines and rows are written anew
+//! when all is answered, and say the same as the result.
 
 use crate::error::ExperimentError;
 use crate::execute::{Progress, Recording, Setting, Steering, meta};
@@ -14,17 +15,18 @@ use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
 use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::ladder;
 use plimsoll_capacity::live::{Live, LiveError};
-use plimsoll_capacity::result::{CapacityResult, RESULT, WINDOWS, WindowResult};
+use plimsoll_capacity::result::{CapacityResult, RESULT, WINDOWS};
 use plimsoll_capacity::search::Search;
 use plimsoll_capacity::several::Several;
 use plimsoll_capacity::sustain::Sustain;
 use plimsoll_load::Config;
 use plimsoll_load::run::Wish;
-use plimsoll_runs::{End, Ended, Kind, Run, RunWriter};
+use plimsoll_runs::{End, Ended, Kind, Run, RunError, RunWriter, WindowRow};
 use plimsoll_workload::service_model::ServiceModel;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 
 /// How often a connection is opened anew, for its handshake, nanoseconds.
 const RENEW_NS: u64 = 200_000_000;
@@ -110,6 +112,8 @@ pub fn search(
     let writer = RunWriter::create(setting.root, &meta(prepared, setting, Kind::Search))?;
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
+    let (sender, windows) = mpsc::channel();
+    recording.take_windows(windows);
     let mut steering = Steering::new(progress, None);
     let conducted = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
@@ -118,7 +122,10 @@ pub fn search(
         let thread = scope.spawn(move || {
             let mut lines = Lines::create(&windows)?;
             run(config, method, limits, recording, steering, &mut |judged| {
-                lines.write(judged);
+                let window = WindowRow::from(judged);
+                lines.write(&window);
+                // It is stored as long as the run is.
+                let _ = sender.send(window);
                 on_window(judged);
             })
             .and_then(|outcome| lines.fault.map_or(Ok(outcome), Err))
@@ -144,6 +151,7 @@ pub fn search(
     result.caches = prepared.workload.as_ref().map(|workload| workload.caches.clone());
     write_result(&folder.join(RESULT), &result)?;
     write_windows(&folder.join(WINDOWS), &result.windows)?;
+    recording.replace_windows(&result.windows).map_err(RunError::Unfinished)?;
     let mut end = End::new(if interrupted { Ended::Interrupted } else { Ended::Complete });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
     let measured_ns = (result.seconds * 1e9) as u64;
@@ -181,8 +189,8 @@ impl Lines {
         Ok(Self { file, path: path.into(), fault: None })
     }
 
-    fn write(&mut self, judged: &Judged) {
-        let line = serde_json::to_string(&WindowResult::of(judged)).map_err(std::io::Error::other);
+    fn write(&mut self, window: &WindowRow) {
+        let line = serde_json::to_string(window).map_err(std::io::Error::other);
         let written = line.and_then(|line| self.file.write_all(format!("{line}\n").as_bytes()));
         if let Err(source) = written {
             let path = self.path.clone();
@@ -202,7 +210,7 @@ pub fn set_price(searched: &mut Searched, price_per_hour: f64) -> Result<(), Exp
 }
 
 /// Writes the windows anew, whole or not at all.
-fn write_windows(path: &Path, windows: &[WindowResult]) -> Result<(), ExperimentError> {
+fn write_windows(path: &Path, windows: &[WindowRow]) -> Result<(), ExperimentError> {
     let beside = path.with_extension("jsonl.tmp");
     let lines = windows.iter().map(|window| Ok(serde_json::to_string(window)? + "\n"));
     let written = lines.collect::<Result<String, serde_json::Error>>();

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use plimsoll_capacity::result::{CapacityResult, RESULT, SCHEMA, WINDOWS, WindowResult};
-use plimsoll_runs::Run;
+use plimsoll_capacity::result::{CapacityResult, RESULT, SCHEMA, WINDOWS};
+use plimsoll_runs::{Run, WindowRow};
 use plimsoll_stats::slo::Slo;
 
 /// The most bytes of a file that are read: thousands of windows.
@@ -30,7 +30,7 @@ pub(crate) struct Searched {
     /// The result; `None` where there is none that can be read.
     pub(crate) result: Option<CapacityResult>,
     /// The windows, in order.
-    pub(crate) windows: Vec<WindowResult>,
+    pub(crate) windows: Vec<WindowRow>,
     /// What is missing or cannot be read, a sentence each.
     pub(crate) faults: Vec<String>,
 }
@@ -169,7 +169,7 @@ fn reason(error: serde_json::Error) -> String {
 }
 
 /// Reads the windows of a search that has no result: as far as they can be read.
-fn read_windows(path: &Path, faults: &mut Vec<String>) -> Vec<WindowResult> {
+fn read_windows(path: &Path, faults: &mut Vec<String>) -> Vec<WindowRow> {
     let text = match read_text(path) {
         Ok(text) => text.unwrap_or_default(),
         Err(why) => {
@@ -177,10 +177,10 @@ fn read_windows(path: &Path, faults: &mut Vec<String>) -> Vec<WindowResult> {
             return Vec::new();
         }
     };
-    let mut windows: Vec<WindowResult> = Vec::new();
+    let mut windows: Vec<WindowRow> = Vec::new();
     let mut lines = text.split_inclusive('\n').enumerate();
     while let Some((index, line)) = lines.next() {
-        let parsed = serde_json::from_str::<WindowResult>(line).map_err(reason);
+        let parsed = serde_json::from_str::<WindowRow>(line).map_err(reason);
         let after = windows.last();
         match parsed.and_then(|window| check_window(&window, after).map(|()| window)) {
             Ok(window) => windows.push(window),
@@ -195,7 +195,7 @@ fn read_windows(path: &Path, faults: &mut Vec<String>) -> Vec<WindowResult> {
     windows
 }
 
-fn check_order(windows: &[WindowResult]) -> Result<(), String> {
+fn check_order(windows: &[WindowRow]) -> Result<(), String> {
     let mut after = None;
     for (index, window) in windows.iter().enumerate() {
         check_window(window, after).map_err(|why| format!("window {}: {why}", index + 1))?;
@@ -205,7 +205,7 @@ fn check_order(windows: &[WindowResult]) -> Result<(), String> {
 }
 
 /// Whether a window can be drawn after another.
-fn check_window(window: &WindowResult, after: Option<&WindowResult>) -> Result<(), String> {
+fn check_window(window: &WindowRow, after: Option<&WindowRow>) -> Result<(), String> {
     let figures = [window.start_s, window.seconds, window.offered_per_s, window.achieved_per_s];
     let trips = window.rtt_us.iter().chain(&window.rtt_samples_us);
     let times = window.percentiles_us.values().flatten().chain(trips);

@@ -11,7 +11,8 @@
 //! queue's relaxation time.
 
 use crate::calibrate::SHARES;
-use crate::result::{CapacityResult, WindowResult};
+use crate::result::CapacityResult;
+use plimsoll_runs::WindowRow;
 use plimsoll_stats::slo::Slo;
 
 /// So many windows are needed, and so many requests in them.
@@ -128,8 +129,8 @@ impl Calibration {
             CalibrationError::NoCapacity { ended }
         })?;
         let bound_s = bound_ns as f64 / 1e9;
-        let steady = |window: &&WindowResult| is_steady(window, capacity, result.saturation_per_s);
-        let mut windows: Vec<&WindowResult> = result.windows.iter().filter(steady).collect();
+        let steady = |window: &&WindowRow| is_steady(window, capacity, result.saturation_per_s);
+        let mut windows: Vec<&WindowRow> = result.windows.iter().filter(steady).collect();
         windows.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
         let levels: Vec<Level> = windows.iter().map(|window| level(window, bound_s)).collect();
         let requests: f64 = levels.iter().map(|level| level.n).sum();
@@ -145,7 +146,7 @@ impl Calibration {
         }
         // Fewer where it was interrupted. One that was cut is near the line, where others are.
         let looked =
-            |window: &&WindowResult| window.phase == "calibrate" && window.verdict != "discarded";
+            |window: &&WindowRow| window.phase == "calibrate" && window.verdict != "discarded";
         Ok(Self {
             capacity_per_s: capacity,
             uncertainty: result.ci95.map(|(low, high)| (high - low) / (2.0 * capacity)),
@@ -202,12 +203,12 @@ fn check(result: &CapacityResult) -> Result<(), CalibrationError> {
 }
 
 /// The 99 percentiles; infinite where they fall to a request without an answer.
-fn percentiles(window: &WindowResult) -> Vec<f64> {
+fn percentiles(window: &WindowRow) -> Vec<f64> {
     let at = |p: u32| window.percentiles_us.get(&p).copied().flatten().unwrap_or(f64::INFINITY);
     (1..=99).map(at).collect()
 }
 
-fn is_steady(window: &WindowResult, capacity: f64, saturation: Option<f64>) -> bool {
+fn is_steady(window: &WindowRow, capacity: f64, saturation: Option<f64>) -> bool {
     let of_use = !matches!(window.verdict.as_str(), "discarded" | "cut" | "refused")
         && window.phase != "recover"
         && window.response_us.count > 0
@@ -220,7 +221,7 @@ fn is_steady(window: &WindowResult, capacity: f64, saturation: Option<f64>) -> b
 }
 
 /// Mean and deviation of a window's response times, cut off at the bound.
-fn level(window: &WindowResult, bound_s: f64) -> Level {
+fn level(window: &WindowRow, bound_s: f64) -> Level {
     let summary = &window.response_us;
     let quantiles: Vec<f64> = percentiles(window).iter().map(|us| us / 1e6).collect();
     let answered = quantiles.iter().filter(|q| q.is_finite()).count().max(1) as f64;
@@ -255,7 +256,7 @@ fn level(window: &WindowResult, bound_s: f64) -> Level {
 }
 
 /// The response times at the lowest loads, as points of equal weight.
-fn service(windows: &[&WindowResult], capacity: f64) -> Vec<f64> {
+fn service(windows: &[&WindowRow], capacity: f64) -> Vec<f64> {
     let mut all: Vec<(f64, f64)> = Vec::new();
     let mut requests = 0.0;
     for window in windows {

@@ -4,13 +4,11 @@
 use std::fs;
 
 use plimsoll_capacity::cost::Cost;
-use plimsoll_capacity::result::{
-    CapacityResult, CheckResult, RESULT, RoundTrips, SCHEMA, WINDOWS, WindowResult,
-};
+use plimsoll_capacity::result::{CapacityResult, CheckResult, RESULT, RoundTrips, SCHEMA, WINDOWS};
 use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_capacity::trips::AtLoad;
 use plimsoll_report::{Options, html};
-use plimsoll_runs::Run;
+use plimsoll_runs::{Run, WindowRow};
 use plimsoll_stats::Percentiles;
 
 use crate::made::Course;
@@ -18,14 +16,14 @@ use crate::page::{HOSTILE, checked};
 use crate::parser::Page;
 
 /// A window at a rate, as a queue that saturates at 1,000/s would give it.
-fn window(start_s: f64, seconds: f64, rate: f64, phase: &str, verdict: &str) -> WindowResult {
+fn window(start_s: f64, seconds: f64, rate: f64, phase: &str, verdict: &str) -> WindowRow {
     let mean_us = 4000.0 / (1.0 - (rate / 1000.0).min(0.98));
     let percentile = |p: u32| {
         let lost = verdict == "cut" && p > 60;
         let share = f64::from(p) / 100.0;
         (p, (!lost).then_some((mean_us * (0.2 + 2.0 * share * share)).round()))
     };
-    WindowResult {
+    WindowRow {
         start_s,
         seconds,
         phase: phase.to_owned(),
@@ -137,7 +135,7 @@ fn json(result: &CapacityResult) -> String {
     serde_json::to_string(result).unwrap()
 }
 
-fn lines(windows: &[WindowResult]) -> String {
+fn lines(windows: &[WindowRow]) -> String {
     windows.iter().map(|window| serde_json::to_string(window).unwrap() + "\n").collect()
 }
 
@@ -299,7 +297,7 @@ fn a_broken_line_ends_the_windows() {
 
 #[test]
 fn odd_windows_have_a_page() {
-    let zero = WindowResult {
+    let zero = WindowRow {
         seconds: 0.0,
         offered_per_s: 0.0,
         achieved_per_s: 0.0,
@@ -317,7 +315,7 @@ fn odd_windows_have_a_page() {
         ended: "power_cut".to_owned(),
         ..result()
     };
-    let dots = WindowResult { rtt_samples_us: vec![0.0, 1e15, 1e-9], ..zero.clone() };
+    let dots = WindowRow { rtt_samples_us: vec![0.0, 1e15, 1e-9], ..zero.clone() };
     let one = vec![result().windows.remove(0)];
     for windows in [vec![zero.clone()], vec![zero.clone(), zero], vec![dots], one] {
         let page = with(Some(&json(&CapacityResult { windows, ..bare.clone() })), None);

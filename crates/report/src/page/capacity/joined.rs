@@ -1,6 +1,6 @@
 //! Windows by rate: those of nearly one rate are one point of a curve over the rate.
 
-use plimsoll_capacity::result::WindowResult;
+use plimsoll_runs::WindowRow;
 
 use super::windows::at;
 
@@ -30,13 +30,13 @@ impl Joined {
 
 /// Joins windows by rate, ascending. Left out is what says nothing of the server at its rate:
 /// windows of recovery, discarded ones, those without an answer.
-pub(crate) fn join(windows: &[WindowResult]) -> Vec<Joined> {
-    let tells = |window: &&WindowResult| {
+pub(crate) fn join(windows: &[WindowRow]) -> Vec<Joined> {
+    let tells = |window: &&WindowRow| {
         window.phase != "recover" && window.verdict != "discarded" && window.response_us.count > 0
     };
-    let mut windows: Vec<&WindowResult> = windows.iter().filter(tells).collect();
+    let mut windows: Vec<&WindowRow> = windows.iter().filter(tells).collect();
     windows.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
-    let mut groups: Vec<Vec<&WindowResult>> = Vec::new();
+    let mut groups: Vec<Vec<&WindowRow>> = Vec::new();
     for window in windows {
         match groups.last_mut() {
             Some(group) if window.offered_per_s <= group[0].offered_per_s * (1.0 + NEAR) => {
@@ -48,8 +48,8 @@ pub(crate) fn join(windows: &[WindowResult]) -> Vec<Joined> {
     groups.iter().map(|group| joined(group)).collect()
 }
 
-fn joined(group: &[&WindowResult]) -> Joined {
-    let weight = |window: &WindowResult| window.response_us.count as f64;
+fn joined(group: &[&WindowRow]) -> Joined {
+    let weight = |window: &WindowRow| window.response_us.count as f64;
     let total: f64 = group.iter().map(|window| weight(window)).sum();
     let percentile = |p: u32| {
         let sum = group.iter().map(|window| at(window, p).map(|us| us * weight(window)));
@@ -83,8 +83,8 @@ mod tests {
     use super::*;
     use plimsoll_stats::Percentiles;
 
-    fn window(rate: f64, count: u64, p50: Option<f64>) -> WindowResult {
-        WindowResult {
+    fn window(rate: f64, count: u64, p50: Option<f64>) -> WindowRow {
+        WindowRow {
             start_s: 0.0,
             seconds: 1.0,
             phase: "search".to_owned(),
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn what_says_nothing_of_the_server_is_left_out() {
-        let recovering = WindowResult { phase: "recover".to_owned(), ..window(1.0, 5, None) };
-        let discarded = WindowResult { verdict: "discarded".to_owned(), ..window(2.0, 5, None) };
+        let recovering = WindowRow { phase: "recover".to_owned(), ..window(1.0, 5, None) };
+        let discarded = WindowRow { verdict: "discarded".to_owned(), ..window(2.0, 5, None) };
         assert!(join(&[recovering, discarded, window(3.0, 0, None)]).is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! The course of a search: the staircase of its rates, and beneath it the response times of each
 //! window on the same axis.
 
-use plimsoll_capacity::result::WindowResult;
+use plimsoll_runs::WindowRow;
 
 use super::windows::{OF_RATES, at, look, of_times, percentiles};
 use crate::chart::axis::Axis;
@@ -14,7 +14,7 @@ use crate::searched::Searched;
 const FAR: f64 = 100.0;
 
 /// The end of the last window, at least a second.
-fn end_s(windows: &[WindowResult]) -> f64 {
+fn end_s(windows: &[WindowRow]) -> f64 {
     windows.iter().map(|window| window.start_s + window.seconds).fold(1.0, f64::max)
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn bound(searched: &Searched) -> Option<Level> {
 }
 
 /// A step for each window that has a value; broken where one has none.
-fn steps(windows: &[WindowResult], of: impl Fn(&WindowResult) -> Option<f64>) -> Vec<Piece> {
+fn steps(windows: &[WindowRow], of: impl Fn(&WindowRow) -> Option<f64>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = vec![Vec::new()];
     for window in windows {
         match (of(window), pieces.last_mut()) {
@@ -60,7 +60,7 @@ type Piece = Vec<(f64, f64)>;
 /// A chart over the time of the search, without its lines.
 pub(crate) fn over_time(searched: &Searched, scale: Scale, unit: Unit) -> Plot {
     let end = end_s(&searched.windows);
-    let place = |w: &WindowResult| (w.start_s, w.start_s + w.seconds / 2.0, w.start_s + w.seconds);
+    let place = |w: &WindowRow| (w.start_s, w.start_s + w.seconds / 2.0, w.start_s + w.seconds);
     let axis = Axis::Time { columns: 1, column_s: end };
     let rows = searched.windows.iter().map(place).collect();
     Plot { rows, ..Plot::empty(axis, (0.0, end), scale, unit) }
@@ -94,11 +94,11 @@ pub(crate) fn rates(searched: &Searched, table: &Table, index: usize) -> Plot {
 }
 
 /// The offered steps of each verdict, with their symbols and their places in the legend.
-fn write_verdicts(plot: &mut Plot, windows: &[WindowResult]) {
+fn write_verdicts(plot: &mut Plot, windows: &[WindowRow]) {
     const KNOWN: [&str; 6] = ["accepted", "within", "refused", "beyond", "cut", "discarded"];
     let others = |verdict: &str| !KNOWN.contains(&verdict);
     for verdict in KNOWN.into_iter().chain(["other"]) {
-        let is_it = |window: &WindowResult| {
+        let is_it = |window: &WindowRow| {
             window.verdict == verdict || (verdict == "other" && others(&window.verdict))
         };
         let pieces = steps(windows, |window| is_it(window).then_some(window.offered_per_s));
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn window(start_s: f64, p90: Option<f64>) -> WindowResult {
-        WindowResult {
+    fn window(start_s: f64, p90: Option<f64>) -> WindowRow {
+        WindowRow {
             start_s,
             seconds: 1.0,
             phase: "ramp".to_owned(),

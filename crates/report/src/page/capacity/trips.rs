@@ -1,8 +1,8 @@
 //! Round trips of the network at low and at high load: their distributions, and each of them over
 //! the time of the search.
 
-use plimsoll_capacity::result::WindowResult;
 use plimsoll_capacity::trips::{AtLoad, Load, SPIKE_NS};
+use plimsoll_runs::WindowRow;
 
 use super::staircase::over_time;
 use crate::chart::axis::Axis;
@@ -29,7 +29,7 @@ const LOADS: [(Option<Load>, &str, &str); 3] = [
 
 /// Writes both charts; none where there is no handshake, as through a Unix socket.
 pub(super) fn write(m: &mut Markup, searched: &Searched, windows: &Table, index: usize) {
-    let trips = |window: &WindowResult| window.rtt_samples_us.iter().any(|&us| us > 0.0);
+    let trips = |window: &WindowRow| window.rtt_samples_us.iter().any(|&us| us > 0.0);
     if !searched.windows.iter().any(trips) {
         return;
     }
@@ -40,7 +40,7 @@ pub(super) fn write(m: &mut Markup, searched: &Searched, windows: &Table, index:
 }
 
 /// What the load of a window was.
-fn load(searched: &Searched, window: &WindowResult) -> Option<Load> {
+fn load(searched: &Searched, window: &WindowRow) -> Option<Load> {
     Load::of(&window.phase, window.offered_per_s, searched.estimate()?)
 }
 
@@ -156,7 +156,7 @@ fn scatter(searched: &Searched, windows: &Table, index: usize) -> Plot {
 }
 
 /// The round trips of a window, spread evenly over it.
-fn places(window: &WindowResult) -> impl Iterator<Item = (f64, f64)> + '_ {
+fn places(window: &WindowRow) -> impl Iterator<Item = (f64, f64)> + '_ {
     let count = window.rtt_samples_us.len() as f64;
     let place = move |(n, &us): (usize, &f64)| {
         (window.start_s + (n as f64 + 0.5) / count * window.seconds, us)

@@ -1,6 +1,6 @@
 //! The windows of a search as a table: the figures behind the charts over time.
 
-use plimsoll_capacity::result::WindowResult;
+use plimsoll_runs::WindowRow;
 
 use crate::chart::plot::Table;
 use crate::chart::symbol::Symbol;
@@ -42,7 +42,7 @@ pub(crate) fn look(verdict: &str) -> (Symbol, &'static str) {
 }
 
 /// A percentile of a window.
-pub(crate) fn at(window: &WindowResult, percentile: u32) -> Option<f64> {
+pub(crate) fn at(window: &WindowRow, percentile: u32) -> Option<f64> {
     window.percentiles_us.get(&percentile).copied().flatten()
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn table(searched: &Searched, index: usize) -> Table {
     Table { id: format!("windows-{index}"), summary: "Table of the windows", heads, rows }
 }
 
-fn row(window: &WindowResult, drawn: &[(u32, &'static str)]) -> Vec<String> {
+fn row(window: &WindowRow, drawn: &[(u32, &'static str)]) -> Vec<String> {
     let time = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), micros);
     let response = &window.response_us;
     let mut cells = vec![
