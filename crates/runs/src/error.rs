@@ -55,7 +55,10 @@ pub enum RunError {
         problem: String,
     },
     /// The run has no load of which there could be a summary.
-    #[error("sum up {}: it is a run of kind {kind}, and only a load has a summary", .path.display())]
+    #[error(
+        "sum up {}: it is a run of kind {kind}, and only a load has a summary",
+        .path.display()
+    )]
     NoLoad {
         /// The run's folder.
         path: PathBuf,

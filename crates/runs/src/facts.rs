@@ -82,6 +82,11 @@ impl Facts {
         self.0.is_empty()
     }
 
+    /// Whether it is stated what the run is one of: version 1 did not.
+    pub(crate) fn has_kind(&self) -> bool {
+        self.0.contains_key("kind")
+    }
+
     fn text(&self, key: &str) -> Result<&str, String> {
         self.0.get(key).map(String::as_str).ok_or_else(|| format!("`{key}` is missing"))
     }

@@ -3,6 +3,8 @@
 
 use rusqlite::{Connection, params};
 
+use crate::Summary;
+
 /// A named result of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureRow {
@@ -28,6 +30,11 @@ impl FigureRow {
     pub fn within(name: impl Into<String>, value: f64, (low, high): (f64, f64)) -> Self {
         Self { name: name.into(), value, low: Some(low), high: Some(high) }
     }
+}
+
+/// The figures of a load.
+pub(crate) fn of_summary(summary: &Summary) -> Vec<FigureRow> {
+    summary.figures().map(|(figure, value)| FigureRow::new(figure.name, value)).collect()
 }
 
 /// Makes the table.

@@ -31,15 +31,16 @@ use crate::facts;
 use crate::failures::Failures;
 use crate::hlog;
 use crate::index;
-use crate::meta::{End, HostSample, RunMeta};
+use crate::meta::{End, HostSample, Kind, RunMeta};
 use crate::run::Run;
 use crate::samples;
 use crate::schema::{self, Place, Statements};
 use crate::series::{self, Pending};
+use crate::tag::Tagged;
 use crate::window::{self, WindowRow};
 use crate::{
-    Counters, Event, FigureRow, Interval, Phase, Sample, Sink, SinkError, Tag, World, database,
-    figures,
+    Counters, Event, FigureRow, Interval, Phase, Sample, Sink, SinkError, Summary, Tag, World,
+    database, figures, summarise, summary_file,
 };
 
 /// The plan's file in a run folder.
@@ -181,12 +182,16 @@ impl Store {
         transaction.commit()
     }
 
-    /// The end's facts; then the database out of WAL, closed.
-    fn end(self, end: &End) -> Result<(), RunError> {
+    /// Writes the facts of the end.
+    fn end(&self, end: &End) -> Result<(), RunError> {
+        let error = RunError::database("finish", &self.path);
+        write_facts(&self.database, &facts::of_end(end)).map_err(error)
+    }
+
+    /// Takes the database out of WAL and closes it.
+    fn close(self) -> Result<(), RunError> {
         let Self { database, path, .. } = self;
-        write_facts(&database, &facts::of_end(end))
-            .and_then(|()| database::leave_wal(&database))
-            .map_err(RunError::database("finish", &path))?;
+        database::leave_wal(&database).map_err(RunError::database("finish", &path))?;
         database.close().map_err(|(_, source)| RunError::database("close", &path)(source))
     }
 }
@@ -198,6 +203,7 @@ pub struct RunWriter {
     root: Option<PathBuf>,
     path: PathBuf,
     cell: u32,
+    kind: Kind,
     warmup_ns: u64,
     world: World,
     store: Store,
@@ -263,6 +269,7 @@ impl RunWriter {
             root,
             path: path.to_path_buf(),
             cell,
+            kind: meta.kind,
             warmup_ns: meta.warmup_ns,
             world: meta.world,
             store: Store { database, path: file, statements, log, cell, series },
@@ -318,6 +325,23 @@ impl RunWriter {
         self.store.store("samples of series", "", |_, _| Ok(()))
     }
 
+    /// Stores what was recorded under a tag in a stretch of the measured phase, where the run has
+    /// no seconds that hold histograms.
+    ///
+    /// # Errors
+    /// When it could not be stored.
+    #[expect(clippy::needless_pass_by_value, reason = "a tag is a word, given as such")]
+    pub fn histogram(
+        &mut self,
+        tag: impl Tagged,
+        (start_ns, len_ns): (u64, u64),
+        histogram: &Histogram,
+    ) -> Result<(), SinkError> {
+        self.lines.clear();
+        hlog::push_line(&mut self.lines, tag.as_ref(), start_ns, len_ns, histogram);
+        self.store.store("a histogram", &self.lines, |_, _| Ok(()))
+    }
+
     /// Stores figures of the run. One that is there already gets its new value.
     ///
     /// # Errors
@@ -351,8 +375,8 @@ impl RunWriter {
         })
     }
 
-    /// Ends the run: the database out of WAL, everything synced, the summary of a load written to
-    /// `summary.json`, the index brought up to date.
+    /// Ends the run: the figures of a load written, the database out of WAL, everything synced,
+    /// the summary written to `summary.json`, the index brought up to date.
     ///
     /// # Errors
     /// Where something could not be written. All else is still done, and the run reads as far as
@@ -360,15 +384,31 @@ impl RunWriter {
     #[expect(clippy::needless_pass_by_value, reason = "a run ends once: its end goes with it")]
     pub fn finish(mut self, end: End) -> Result<Run, RunError> {
         let flushed = if self.store.series.is_empty() { Ok(()) } else { self.flush() };
-        let Self { root, path, store, samples, .. } = self;
-        let kept = samples.map_or(Ok(()), Samples::close);
-        let synced = store.log.sync();
-        let ended = store.end(&end);
-        let run = Run::open(&path)?;
-        let summed = if run.meta().load.is_some() { run.write_summary() } else { Ok(()) };
-        root.iter().for_each(|root| index::enter(root, &path));
         let flushed = flushed.map_err(RunError::Unfinished);
-        flushed.and(kept).and(synced).and(ended).and(summed).map(|()| run)
+        let kept = self.samples.take().map_or(Ok(()), Samples::close);
+        let synced = self.store.log.sync();
+        let ended = self.store.end(&end);
+        let summary = self.sum_up();
+        let stored = match &summary {
+            Ok(Some(summary)) if self.kind == Kind::Load => {
+                self.figures(&figures::of_summary(summary)).map_err(RunError::Unfinished)
+            }
+            _ => Ok(()),
+        };
+        let Self { root, path, store, .. } = self;
+        let closed = store.close();
+        let run = Run::open(&path)?;
+        let summed = summary.and_then(|of| of.map_or(Ok(()), |of| summary_file::write(&path, &of)));
+        root.iter().for_each(|root| index::enter(root, &path));
+        let written = flushed.and(kept).and(synced).and(ended).and(stored).and(closed);
+        written.and(summed).map(|()| run)
+    }
+
+    /// The summary of a run that has a load.
+    fn sum_up(&self) -> Result<Option<Summary>, RunError> {
+        // Closed again before the database leaves WAL, which nobody else may read then.
+        let run = Run::open(&self.path)?;
+        run.meta().load.is_some().then(|| summarise(&run)).transpose()
     }
 
     /// The phase whose schedule is offered at a moment.
@@ -381,10 +421,12 @@ impl RunWriter {
         self.lines.clear();
         let (start_ns, len_ns) = (interval.start_ns, interval.len_ns);
         for phase in Phase::ALL {
-            for tag in Tag::ALL {
-                let histogram = interval.phases[phase as usize].histogram(tag);
-                let name = hlog::tag_name(phase, tag);
-                hlog::push_line(&mut self.lines, name, start_ns, len_ns, histogram);
+            let slice = &interval.phases[phase as usize];
+            let own = Tag::ALL.iter().map(|tag| (tag.name(), slice.histogram(*tag)));
+            let named = slice.named.iter().map(|(tag, histogram)| (tag.as_ref(), histogram));
+            for (tag, histogram) in own.chain(named) {
+                let tag = hlog::tag_of(phase, tag);
+                hlog::push_line(&mut self.lines, &tag, start_ns, len_ns, histogram);
             }
         }
         hlog::push_line(&mut self.lines, hlog::TURN, start_ns, len_ns, &interval.turn);

@@ -12,8 +12,9 @@
 //! takes them where they fit the payload ([`Histogram::restore`]); a log without them, as earlier
 //! versions wrote it, reads with the bounds and middles of buckets.
 //!
-//! Tags are those of [`Tag`] for the measured phase, `warm-up.` before them for the warm-up, and
-//! `turn` and `timer_late`, which belong to seconds rather than to requests.
+//! Tags are those of [`Tag`](crate::Tag) and the run's own ([`TagName`](crate::TagName)) for the
+//! measured phase, `warm-up.` before them for the warm-up, and `turn` and `timer_late`, which belong
+//! to seconds rather than to requests.
 //!
 //! # Torn and damaged files
 //!
@@ -26,6 +27,7 @@
 //!
 //! G. Tene, HdrHistogram: `HistogramLogWriter`, `HistogramLogReader` (format as documented there).
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Take};
@@ -36,12 +38,14 @@ use base64::engine::general_purpose::STANDARD;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::histogram::{Exact, codec};
 
+use crate::Phase;
 use crate::error::RunError;
 use crate::time;
-use crate::{Phase, Tag};
 
 /// The file's name in a run folder.
 pub(crate) const FILE: &str = "latency.hlog";
+/// How the tags of a warm-up begin.
+pub(crate) const WARM_UP: &str = "warm-up.";
 /// Tag of the time between two polls.
 pub(crate) const TURN: &str = "turn";
 /// Tag of how late an idle timer woke.
@@ -54,23 +58,11 @@ const EXACT: &str = "#[Exact: ";
 /// line is not one of ours.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// The tag of a phase's histogram in the file.
-pub(crate) fn tag_name(phase: Phase, tag: Tag) -> &'static str {
-    const WARM_UP: [&str; Tag::ALL.len()] = [
-        "warm-up.response",
-        "warm-up.service",
-        "warm-up.ttfb",
-        "warm-up.connect",
-        "warm-up.connection_wait",
-        "warm-up.lateness",
-        "warm-up.failed_response",
-        "warm-up.failed_service",
-        "warm-up.late_response",
-        "warm-up.punctual_response",
-    ];
+/// A tag as the file has it for the requests of a phase.
+pub(crate) fn tag_of(phase: Phase, tag: &str) -> Cow<'_, str> {
     match phase {
-        Phase::WarmUp => WARM_UP[tag as usize],
-        Phase::Measured => tag.name(),
+        Phase::WarmUp => Cow::Owned(format!("{WARM_UP}{tag}")),
+        Phase::Measured => Cow::Borrowed(tag),
     }
 }
 

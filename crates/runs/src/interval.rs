@@ -13,6 +13,7 @@
 use crate::LocalCause;
 use crate::handshakes::{Handshakes, TlsHandshakes};
 use crate::reasons::Reasons;
+use crate::tag::{Named, Tag};
 use plimsoll_stats::Histogram;
 
 /// A part of a run with a summary of its own. A request belongs to the phase it was due in.
@@ -221,66 +222,6 @@ impl Counters {
     }
 }
 
-/// The histograms a [`PhaseSlice`] holds; each is one tag of `latency.hlog`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Tag {
-    /// Due to last byte, over completed and timed-out requests.
-    Response = 0,
-    /// Sent to last byte, over the same requests.
-    Service = 1,
-    /// Sent to first byte of the answer.
-    Ttfb = 2,
-    /// Connection attempts: start to usable, TLS included. By the phase in which they ended.
-    Connect = 3,
-    /// Due to a usable connection (the target's doing).
-    ConnectionWait = 4,
-    /// Usable connection (or due, if later) to sent (our doing).
-    Lateness = 5,
-    /// The part of `Response` that did not succeed.
-    FailedResponse = 6,
-    /// The part of `Service` that did not succeed.
-    FailedService = 7,
-    /// The part of `Response` that succeeded and was noticeably late by our own doing: by more than
-    /// 1/128 of it.
-    Late = 8,
-    /// The same requests as `Late`, without what they were late.
-    Punctual = 9,
-}
-
-impl Tag {
-    /// Every tag, in the order of its discriminant.
-    pub const ALL: [Self; 10] = [
-        Self::Response,
-        Self::Service,
-        Self::Ttfb,
-        Self::Connect,
-        Self::ConnectionWait,
-        Self::Lateness,
-        Self::FailedResponse,
-        Self::FailedService,
-        Self::Late,
-        Self::Punctual,
-    ];
-
-    /// The name in files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Response => "response",
-            Self::Service => "service",
-            Self::Ttfb => "ttfb",
-            Self::Connect => "connect",
-            Self::ConnectionWait => "connection_wait",
-            Self::Lateness => "lateness",
-            Self::FailedResponse => "failed_response",
-            Self::FailedService => "failed_service",
-            Self::Late => "late_response",
-            Self::Punctual => "punctual_response",
-        }
-    }
-}
-
 /// Requests of one phase, as far as they came in one stretch of time.
 #[derive(Debug, Clone, Default)]
 pub struct PhaseSlice {
@@ -288,6 +229,8 @@ pub struct PhaseSlice {
     pub counters: Counters,
     /// One histogram a [`Tag`], in nanoseconds, indexed by `Tag as usize`.
     pub histograms: [Histogram; Tag::ALL.len()],
+    /// Histograms under tags of the run's own. Those who have none pay nothing for them.
+    pub named: Named,
     /// The causes of failures that `counters` counts.
     pub reasons: Reasons,
 }
@@ -305,6 +248,7 @@ impl PhaseSlice {
         for (mine, theirs) in self.histograms.iter_mut().zip(&other.histograms) {
             mine.add(theirs);
         }
+        self.named.add(&other.named);
         self.reasons.add(&other.reasons);
     }
 
@@ -313,6 +257,7 @@ impl PhaseSlice {
         self.counters.clear();
         self.reasons.clear();
         self.histograms.iter_mut().for_each(Histogram::clear);
+        self.named.clear();
     }
 }
 

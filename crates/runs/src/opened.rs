@@ -1,4 +1,4 @@
-//! Opening `run.sqlite` or `experiment.sqlite` for reading, wherever and in whatever state it lies.
+//! Opening `run.sqlite` or `experiment.sqlite` for reading, wherever and in whatever state it is.
 //!
 //! A finished one is one plain file and opens from anywhere. One that is still written, or was
 //! killed, has its latest rows in `….sqlite-wal`, and SQLite wants to write its shared-memory

@@ -1,5 +1,6 @@
 //! Reading a run: finished, killed, or still going on.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use crate::error::RunError;
 use crate::facts::{Facts, HLOG_BYTES};
 use crate::folder::PLAN;
 use crate::hlog::{self, LogReader};
-use crate::meta::{End, Ended, RunMeta};
+use crate::meta::{End, Ended, Kind, RunMeta};
 use crate::opened::{self, Opened};
 use crate::row::{self, HostRow, IntervalRow};
 use crate::samples::{self, SampleReader};
@@ -20,9 +21,11 @@ use crate::series::{self, SeriesRow};
 use crate::summary::{Cause, Summary, seconds};
 use crate::window::{self, WindowRow};
 use crate::{
-    Counters, Event, FigureRow, LoadMeta, Phase, Tag, event, failures, figures, summarise,
-    summary_file,
+    Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures, summarise, summary_file,
 };
+
+/// Where a search keeps its windows beside the table.
+const WINDOWS: &str = "artifacts/windows.jsonl";
 
 /// A stretch of a run and what was recorded in it.
 pub type Stretch = (u64, u64, Histogram);
@@ -62,7 +65,11 @@ impl Run {
             at: "table meta".to_owned(),
             problem,
         };
-        let meta = facts.meta().map_err(damaged)?;
+        let mut meta = facts.meta().map_err(damaged)?;
+        // Version 1 did not say what a run is one of; a search had its windows.
+        if !facts.has_kind() && path.join(WINDOWS).is_file() {
+            meta.kind = Kind::Search;
+        }
         let end = facts.end().map_err(damaged)?;
         Ok(Self { path: path.to_path_buf(), opened, meta, end })
     }
@@ -180,9 +187,9 @@ impl Run {
     ///
     /// # Errors
     /// Where the log cannot be read.
-    pub fn histogram(&self, phase: Phase, tag: Tag) -> Result<Histogram, RunError> {
+    pub fn histogram(&self, phase: Phase, tag: impl AsRef<str>) -> Result<Histogram, RunError> {
         let mut sum = Histogram::new();
-        let name = hlog::tag_name(phase, tag);
+        let name = hlog::tag_of(phase, tag.as_ref());
         self.for_each_line(
             |line| line.tag == name,
             |_, histogram| {
@@ -198,7 +205,11 @@ impl Run {
     ///
     /// # Errors
     /// Where the log cannot be read.
-    pub fn histograms_over_time(&self, phase: Phase, tag: Tag) -> Result<Vec<Stretch>, RunError> {
+    pub fn histograms_over_time(
+        &self,
+        phase: Phase,
+        tag: impl AsRef<str>,
+    ) -> Result<Vec<Stretch>, RunError> {
         self.histograms_in_steps(phase, tag, 1)
     }
 
@@ -211,11 +222,11 @@ impl Run {
     pub fn histograms_in_steps(
         &self,
         phase: Phase,
-        tag: Tag,
+        tag: impl AsRef<str>,
         step_ns: u64,
     ) -> Result<Vec<Stretch>, RunError> {
         let mut steps: Vec<Stretch> = Vec::new();
-        let name = hlog::tag_name(phase, tag);
+        let name = hlog::tag_of(phase, tag.as_ref());
         let step_ns = step_ns.max(1);
         self.for_each_line(
             |line| line.tag == name,
@@ -233,6 +244,29 @@ impl Run {
         Ok(steps)
     }
 
+    /// The tags under which something was recorded for the requests due in a phase, sorted: those of
+    /// every run ([`crate::Tag`]), those of seconds, and the run's own.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn tags(&self, phase: Phase) -> Result<BTreeSet<String>, RunError> {
+        let mut tags = BTreeSet::new();
+        let look = |line: &hlog::Line<'_>| {
+            let tag = match (phase, line.tag.strip_prefix(hlog::WARM_UP)) {
+                (Phase::WarmUp, tag) => tag,
+                (Phase::Measured, None) => Some(line.tag),
+                (Phase::Measured, Some(_)) => None,
+            };
+            if let Some(tag) = tag.filter(|tag| !tags.contains(*tag)) {
+                tags.insert(tag.to_owned());
+            }
+            // The name is all that is wanted of a line.
+            false
+        };
+        self.for_each_line(look, |_, _| Ok(()))?;
+        Ok(tags)
+    }
+
     /// Everything that happened, in the order in which it was told.
     ///
     /// # Errors
@@ -247,12 +281,19 @@ impl Run {
         Ok(events)
     }
 
-    /// The figures of the run, in the order in which they were stored.
+    /// The figures of the run, in the order in which they were stored. Of a load that has none yet,
+    /// as it was killed, is still going on, or was written by an earlier version, they are those
+    /// of its summary.
     ///
     /// # Errors
     /// Where the run cannot be read.
     pub fn figures(&self) -> Result<Vec<FigureRow>, RunError> {
-        figures::read(&self.opened.database, self.meta.cell).map_err(self.unreadable())
+        let stored = figures::read(&self.opened.database, self.meta.cell);
+        let stored = stored.map_err(self.unreadable())?;
+        if stored.is_empty() && self.meta.kind == Kind::Load && self.meta.load.is_some() {
+            return Ok(figures::of_summary(&self.summary()?));
+        }
+        Ok(stored)
     }
 
     /// The samples of the series of a name, in order of time.

@@ -69,7 +69,8 @@ pub(crate) fn tables() -> String {
                THEN 'warm-up' ELSE 'measured' END AS phase,
              (SELECT value FROM meta WHERE key = 'world') AS world,
              at_ns, steal_share, timer_late_p50_ns, timer_late_p99_ns, timer_late_max_ns
-           FROM (SELECT cell, at_ns, max(value) FILTER (WHERE name = '{STEAL}') AS steal_share, {late}
+           FROM (SELECT cell, at_ns,
+               max(value) FILTER (WHERE name = '{STEAL}') AS steal_share, {late}
              FROM series WHERE name IN ('{STEAL}', '{TIMER_LATE}') GROUP BY cell, at_ns)
            ORDER BY cell, at_ns;"
     )

@@ -165,13 +165,13 @@ impl Log {
         match tag {
             hlog::TURN => Some(&mut self.turn),
             hlog::TIMER_LATE => Some(&mut self.timer_late),
-            _ if tag == hlog::tag_name(Phase::WarmUp, Tag::Response) => {
-                Some(&mut self.warm_up_response)
-            }
-            _ => {
-                let known = Tag::ALL.into_iter().find(|known| known.name() == tag)?;
-                Some(&mut self.measured[known as usize])
-            }
+            _ => match tag.strip_prefix(hlog::WARM_UP) {
+                Some(tag) => (tag == Tag::Response.name()).then_some(&mut self.warm_up_response),
+                None => {
+                    let known = Tag::ALL.into_iter().find(|known| known.name() == tag)?;
+                    Some(&mut self.measured[known as usize])
+                }
+            },
         }
     }
 

@@ -77,7 +77,8 @@ pub(crate) fn clear(database: &Connection) -> rusqlite::Result<()> {
 
 /// Selects what [`read`] reads.
 pub(crate) const SELECT: &str = "SELECT start_s, seconds, phase, offered_per_s, achieved_per_s,
-    rtt_us, rtt_samples_us, response_us, percentiles_us, errors, verdict FROM window ORDER BY rowid";
+    rtt_us, rtt_samples_us, response_us, percentiles_us, errors, verdict
+    FROM window ORDER BY rowid";
 
 /// Reads a row of [`SELECT`].
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<WindowRow> {

@@ -8,7 +8,8 @@
 //! | `event` | something that happened; `cell` is null where it concerns no one cell |
 //!
 //! `factors` is a JSON object of level by factor, keys sorted. `seed` is text, as it may be greater
-//! than the greatest integer of SQLite. Times, `…_ns`, are nanoseconds since the experiment's start.
+//! than the greatest integer of SQLite. Times, `…_ns`, are nanoseconds since the start of the
+//! experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram as Reference;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use plimsoll_runs::{Ended, ErrorKind, Phase, Run, RunWriter, Sink as _, Tag};
+use plimsoll_runs::{Ended, ErrorKind, Phase, Run, RunWriter, Sink as _, Tag, TagName};
 use plimsoll_stats::Histogram;
 
 use crate::made::{self, MS, SECOND};
@@ -147,4 +147,50 @@ fn times_between_the_milliseconds_survive() {
     let (_, entries) = read(&log_of(&run));
     let last = entries.iter().rfind(|entry| entry.tag == "response").unwrap();
     assert_eq!(last.start, Duration::new(1, 250_000_001));
+}
+
+#[test]
+fn a_run_has_tags_of_its_own_beside_those_of_every_run() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(root.path(), &made::meta("named", 1, 3)).unwrap();
+    let [checkout, browse] = ["step.checkout", "step.browse"].map(|name| name.parse().unwrap());
+    for k in 0..4_u64 {
+        let mut interval = made::second(k);
+        let phase = if k == 0 { Phase::WarmUp } else { Phase::Measured };
+        made::answered(&mut interval, phase, 5, MS, 0);
+        let named = &mut interval.phases[phase as usize].named;
+        named.of(&checkout).record_n((k + 1) * MS, 10);
+        if k == 2 {
+            named.of(&browse).record(7 * MS);
+        }
+        writer.interval(&interval).unwrap();
+    }
+    let mut other = Histogram::new();
+    other.record_n(9 * MS, 3);
+    writer.histogram(&browse, (5 * SECOND, SECOND), &other).unwrap();
+    let run = writer.finish(made::end(Ended::Complete)).unwrap();
+
+    let told = |phase, name: &str| {
+        let histogram = run.histogram(phase, name).unwrap();
+        (histogram.count(), histogram.min(), histogram.max())
+    };
+    assert_eq!(told(Phase::WarmUp, "step.checkout"), (10, Some(MS), Some(MS)));
+    assert_eq!(told(Phase::Measured, "step.checkout"), (30, Some(2 * MS), Some(4 * MS)));
+    assert_eq!(told(Phase::Measured, "step.browse"), (4, Some(7 * MS), Some(9 * MS)));
+    assert_eq!(told(Phase::Measured, "step.none"), (0, None, None));
+    let name: TagName = checkout;
+    assert_eq!(run.histograms_over_time(Phase::Measured, &name).unwrap().len(), 3);
+    assert_eq!(run.histogram(Phase::Measured, Tag::Response).unwrap().count(), 15);
+    assert_eq!(run.summary().unwrap().response_us.count, 15, "a summary is of every run's own");
+    let tags: Vec<String> = run.tags(Phase::WarmUp).unwrap().into_iter().collect();
+    let own = ["connection_wait", "lateness", "response", "service"];
+    assert_eq!(tags, [&own[..], &["step.checkout", "ttfb"]].concat());
+    assert!(run.tags(Phase::Measured).unwrap().contains("step.browse"));
+    // Another program finds them under their names, too.
+    let (_, entries) = read(&log_of(&run));
+    let count = |tag: &str| {
+        let of = entries.iter().filter(|entry| entry.tag == tag);
+        of.map(|entry| entry.values.len()).sum::<u64>()
+    };
+    assert_eq!((count("step.checkout"), count("warm-up.step.checkout")), (30, 10));
 }

@@ -79,6 +79,42 @@ fn samples_of_series_are_there_with_the_second_they_belong_to() {
     assert_eq!(run.series("requests_per_s").unwrap().len(), 3001);
 }
 
+#[test]
+fn a_load_has_its_figures_in_the_table_when_it_ends() {
+    let root = tempfile::tempdir().unwrap();
+    let writer = made::steps(root.path(), "a");
+    let killed = Run::open(&made::crashed(writer.path(), &root.path().join("killed"))).unwrap();
+    let run = writer.finish(made::end(Ended::Complete)).unwrap();
+    let database = rusqlite::Connection::open(run.path().join("run.sqlite")).unwrap();
+    let value = |name: &str| {
+        let sql = "SELECT value FROM figure WHERE cell = 0 AND low IS NULL AND name = ?";
+        database.query_row(sql, [name], |row| row.get::<_, f64>(0)).ok()
+    };
+    assert_eq!((value("offered"), value("errors")), (Some(400.0), Some(0.0)));
+    assert_eq!(value("response_us.p50"), run.summary().unwrap().response_us.p50);
+    assert_eq!(value("response_us.p99"), None, "a figure that it has not is not there");
+    let figures = run.figures().unwrap();
+    assert!(figures.len() > 20, "{figures:?}");
+    for figure in &figures {
+        let known = plimsoll_stats::figure::named(&figure.name);
+        assert!(known.is_some(), "{} is not in the registry", figure.name);
+    }
+    // One that was killed, and one that version 1 wrote, tell the same from their summaries.
+    assert_eq!(killed.figures().unwrap(), figures);
+    let old = of_version_1(root.path());
+    let summary = old.summary().unwrap();
+    let of = |name: &str| {
+        old.figures().unwrap().into_iter().find(|figure| figure.name == name).map(|row| row.value)
+    };
+    assert_eq!((of("completed"), of("rate_mean")), (Some(285.0), Some(95.0)));
+    assert_eq!(of("service_us.p90"), summary.service_us.p90);
+    // A search is none: its figures are those that it found.
+    let meta = RunMeta { kind: Kind::Search, ..made::meta("search", 0, 4) };
+    let run = RunWriter::create(root.path(), &meta).unwrap();
+    let run = run.finish(made::end(Ended::Complete)).unwrap();
+    assert!(run.figures().unwrap().is_empty() && run.summary().is_ok());
+}
+
 fn window(start_s: f64) -> WindowRow {
     WindowRow {
         start_s,
