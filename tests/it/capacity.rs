@@ -44,9 +44,16 @@ fn it_finds_the_capacity_of_a_queue_and_keeps_it_as_a_run() {
         let fields = ["phase", "verdict", "errors"];
         (fields.map(|name| window[name].clone()), window["response_us"]["count"].clone())
     };
-    let stored = plimsoll_runs::Run::open(&run).unwrap().windows().unwrap();
+    let opened = plimsoll_runs::Run::open(&run).unwrap();
+    let stored = opened.windows().unwrap();
     let stored = stored.iter().map(|row| told(serde_json::to_value(row).unwrap()));
     assert!(stored.eq(lines.into_iter().map(told)), "the table says what the lines say");
+    let figures = opened.figures().unwrap();
+    for row in &figures {
+        assert!(plimsoll_stats::figure::named(&row.name).is_some(), "{row:?}");
+    }
+    let found = figures.iter().find(|row| row.name == "estimate_per_s").unwrap();
+    assert_eq!((found.value, found.low, found.high), (estimate, Some(low), Some(high)));
     let kept = std::fs::read_to_string(run.join("artifacts/capacity.json")).unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&kept).unwrap(), result);
 }

@@ -5,8 +5,9 @@ use crate::cost::Cost;
 use crate::search::{Bound, Sustained};
 use crate::trips::{AtLoad, Load, MOST_SAMPLES, at, sorted, spike_share, thinned};
 use crate::window::Verdict;
-use plimsoll_runs::WindowRow;
+use plimsoll_runs::{FigureRow, WindowRow};
 use plimsoll_stats::Percentiles;
+use plimsoll_stats::figure::*;
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
@@ -124,6 +125,39 @@ fn late(outcome: &Outcome) -> Option<String> {
 }
 
 impl CapacityResult {
+    /// The figures of a run's own table; none for what was not found. A hold gives none without
+    /// `--sustain`, nor does a price that is set afterwards.
+    #[must_use]
+    pub fn figures(&self) -> Vec<FigureRow> {
+        let (held, rtt) = (self.sustained.as_ref(), &self.rtt_us);
+        let plain = [
+            (LOWER_BOUND_PER_S, self.lower_bound_per_s),
+            (HELD_PER_S, self.held_per_s),
+            (BROKEN_PER_S, self.broken_per_s),
+            (KNEE_PER_S, self.knee_per_s),
+            (SATURATION_PER_S, self.saturation_per_s),
+            (SECONDS, Some(self.seconds)),
+            (REQUESTS, Some(self.requests as f64)),
+            (REQUESTS_BEYOND_SLO, Some(self.requests_beyond_slo as f64)),
+            (SECONDS_ABOVE_ESTIMATE, self.seconds_above_estimate),
+            (BURST_PER_S, held.and_then(|held| held.burst_per_s)),
+            (SUSTAINED_PER_S, held.and_then(|held| held.sustained_per_s)),
+            (EXHAUSTED_AFTER_S, held.and_then(|held| held.exhausted_after_s)),
+            (HELD_S, held.map(|held| held.held_s)),
+            (RTT_US_BASELINE, rtt.baseline),
+            (RTT_US_P50, rtt.p50),
+            (RTT_US_P99, rtt.p99),
+            (RTT_US_SPIKE_SHARE, rtt.spike_share),
+        ];
+        let estimate = self.estimate_per_s.map(|value| match self.ci95 {
+            Some(ends) => FigureRow::within(ESTIMATE_PER_S.name, value, ends),
+            None => FigureRow::new(ESTIMATE_PER_S.name, value),
+        });
+        let plain =
+            plain.into_iter().filter_map(|(of, value)| Some(FigureRow::new(of.name, value?)));
+        estimate.into_iter().chain(plain).collect()
+    }
+
     /// The result of a search by `method` for `slo`.
     #[must_use]
     pub fn of(outcome: &Outcome, method: &str, slo: &str) -> Self {

@@ -5,8 +5,8 @@ use crate::prepare::Prepared;
 use plimsoll_load::run::{Watch, Wish, run};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::{
-    End, Ended, Event, HostSample, Interval, Kind, LoadMeta, Run, RunMeta, RunWriter, Sample, Sink,
-    SinkError, Tag, WindowRow, World,
+    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Run, RunMeta, RunWriter,
+    Sample, Sink, SinkError, Tag, WindowRow, World,
 };
 use plimsoll_stats::slo::{SecondInputs, StopRule};
 use sha2::{Digest, Sha256};
@@ -189,6 +189,11 @@ impl<'a> Recording<'a> {
     pub(crate) fn replace_windows(&mut self, windows: &[WindowRow]) -> Result<(), SinkError> {
         self.windows = None;
         self.writer.replace_windows(windows)
+    }
+
+    /// Stores figures of the run.
+    pub(crate) fn figures(&mut self, rows: &[FigureRow]) -> Result<(), SinkError> {
+        self.writer.figures(rows)
     }
 
     fn store_windows(&mut self) -> Result<(), SinkError> {

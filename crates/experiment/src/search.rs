@@ -152,6 +152,7 @@ pub fn search(
     write_result(&folder.join(RESULT), &result)?;
     write_windows(&folder.join(WINDOWS), &result.windows)?;
     recording.replace_windows(&result.windows).map_err(RunError::Unfinished)?;
+    recording.figures(&result.figures()).map_err(RunError::Unfinished)?;
     let mut end = End::new(if interrupted { Ended::Interrupted } else { Ended::Complete });
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "seconds")]
     let measured_ns = (result.seconds * 1e9) as u64;
