@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use plimsoll_units::ParseError;
 
-use crate::mix::{GOLDEN, mix, unit};
+use crate::mix::unit;
 use crate::trace::Trace;
+use plimsoll_units::hash::{GOLDEN, mix};
 
 /// A filter as users write it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,18 +1,6 @@
-//! The last step of SplitMix64: every bit of a number changes all of the result (Steele, Lea and
-//! Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014; constants of Stafford's
-//! variant 13).
+//! Hashes of small numbers, and numbers from 0 to 1 of hashes.
 
-/// The step between two states of SplitMix64. Added or multiplied first, it keeps small numbers
-/// apart, and zero from staying zero.
-pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// Mixes the bits of a number; one to one.
-#[inline(always)]
-pub(crate) fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+use plimsoll_units::hash::{GOLDEN, mix};
 
 /// The hash of a small number.
 #[inline(always)]

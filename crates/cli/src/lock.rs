@@ -7,6 +7,7 @@
 
 use crate::place::environment;
 use crate::terminal::say;
+use plimsoll_units::hash::fnv_1a;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -83,10 +84,8 @@ fn folder() -> io::Result<PathBuf> {
 fn file_name(what: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || ".:-[]".contains(c) { c } else { '_' };
     let readable: String = what.chars().map(plain).take(MOST_NAME).collect();
-    // FNV-1a (Fowler, Noll, Vo), as two names may read the same.
-    let hash = what.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    // Two names may read the same.
+    let hash = fnv_1a(what.as_bytes());
     format!("{readable}-{hash:016x}.lock")
 }
 

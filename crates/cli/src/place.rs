@@ -1,6 +1,8 @@
 //! What the libraries are told of the place they run at: time, environment, cores.
 
 use plimsoll_experiment::prepare::Cores;
+use plimsoll_units::civil;
+use plimsoll_units::hash::GOLDEN;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The version of the program.
@@ -45,26 +47,11 @@ fn count_ranges(text: &str) -> Option<u32> {
 pub(crate) fn run_id(unix_ns: u64) -> String {
     let seconds = unix_ns / 1_000_000_000;
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil::date(i64::try_from(days).unwrap_or(i64::MAX));
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    let mix = (unix_ns ^ u64::from(std::process::id()) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mix = (unix_ns ^ u64::from(std::process::id()) << 32).wrapping_mul(GOLDEN);
     let short = mix >> 48;
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{short:04x}")
-}
-
-/// Year, month and day of a day since 1970 (H. Hinnant, chrono-compatible low-level date
-/// algorithms).
-fn civil(days: u64) -> (u64, u64, u64) {
-    let z = days + 719_468;
-    let era = z / 146_097;
-    let of_era = z % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ impl Open {
         }
         // Each segment draws from a stream of its own, so that it does not depend on how many
         // requests those before it had.
-        let seed = self.seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let seed = self.seed.wrapping_add(number.wrapping_mul(plimsoll_units::hash::GOLDEN));
         let cursor = Cursor::new(times.stream(seed, self.share), from);
         self.segments.push_back(Segment { count: cursor.clone(), start: cursor, counted: 0 });
     }

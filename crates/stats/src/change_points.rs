@@ -20,6 +20,8 @@
 //!
 //! The orders come from a generator with a fixed seed: the same series gives the same answer.
 
+use plimsoll_units::hash::{GOLDEN, mix};
+
 /// Stretches shorter than this have no level: a single value is an outlier, not a change.
 pub const SHORTEST: usize = 2;
 /// Longer series are not looked at: the cost grows with their square.
@@ -165,11 +167,8 @@ struct Draws(u64);
 
 impl Draws {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
     }
 
     /// Fisher and Yates' shuffle; an index by the high bits of a product (Lemire 2019, without the

@@ -16,8 +16,10 @@
 //! # Ok::<(), plimsoll_units::ParseError>(())
 //! ```
 
+pub mod civil;
 mod duration;
 mod error;
+pub mod hash;
 mod nearest;
 mod number;
 mod quantity;

@@ -13,7 +13,7 @@
 //! The rank is found through a guide table (Chen and Asmus, 1974): the first rank of each of many
 //! equal parts of 0..W, from which few steps lead to the one sought.
 
-use crate::mix::{GOLDEN, mix};
+use plimsoll_units::hash::{GOLDEN, mix};
 
 use super::{Misfit, Names, SizeTable, Trace};
 

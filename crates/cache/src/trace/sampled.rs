@@ -4,7 +4,7 @@
 //! construction with SHARDS*, FAST 2015, section 3. Names are hashed, never the numbers that a
 //! trace gives to objects: two traces of one system sample the same objects.
 
-use crate::mix::{GOLDEN, mix};
+use plimsoll_units::hash::{GOLDEN, fnv_1a, mix};
 
 use super::{Names, SizeTable, Trace};
 
@@ -55,12 +55,6 @@ impl Sampling {
         let place = (hash >> (u64::BITS - HASH_BITS)) as f64;
         place < self.rate * (1u64 << HASH_BITS) as f64
     }
-}
-
-fn fnv_1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    })
 }
 
 impl Trace {

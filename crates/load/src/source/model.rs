@@ -57,7 +57,7 @@ struct Model {
 impl Model {
     fn offer(&mut self, from: u64, times: &Times, number: u64) {
         self.coming.retain(|due| *due < from);
-        let seed = 5u64.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let seed = 5u64.wrapping_add(number.wrapping_mul(plimsoll_units::hash::GOLDEN));
         let mut stretch = times.stream(seed, self.share);
         let mut block = [0; 7];
         loop {

@@ -6,6 +6,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use plimsoll_units::hash::{FNV_1A, fnv_1a_on};
+
 use super::digits::{address, integer, name, number, shortest};
 use super::{python_string, string_or_null};
 use crate::Now;
@@ -137,14 +139,10 @@ fn tenths(out: &mut Vec<u8>, x: f64) {
 ///
 /// It changes with the membership and with each cache's state and last heartbeat, hence with its
 /// load, but not with `age_s`, which only the clock changes: so it is a weak one (RFC 9110,
-/// 8.8.1). *Source of the digest*: FNV-1a, 64 bits (Fowler, Noll, Vo).
+/// 8.8.1).
 pub fn etag<'a>(generation: u64, caches: impl Iterator<Item = &'a Arc<Cache>>) -> String {
-    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-    let mut take = |word: u64| {
-        for byte in word.to_le_bytes() {
-            digest = (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        }
-    };
+    let mut digest = FNV_1A;
+    let mut take = |word: u64| digest = fnv_1a_on(digest, &word.to_le_bytes());
     for cache in caches {
         take(cache.id);
         take(cache.heard_ns());

@@ -7,6 +7,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use plimsoll_units::hash::{GOLDEN, mix};
+
 use crate::prefetch::fetch;
 use crate::registry::Cache;
 
@@ -95,18 +97,13 @@ fn place(hash: u64, slots: usize) -> (u32, usize) {
     ((hash >> 32) as u32, hash as usize & (slots - 1))
 }
 
-/// Two rounds of a 64-bit mixer (D. Stafford's variant 13 of MurmurHash3's).
+/// Both halves of an address, mixed.
 fn hash(address: IpAddr) -> u64 {
     let bits = match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()) | 0xffff << 32,
         IpAddr::V6(v6) => v6.to_bits(),
     };
-    let mix = |mut word: u64| {
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    };
     #[expect(clippy::cast_possible_truncation, reason = "halves of an address")]
     let (high, low) = ((bits >> 64) as u64, bits as u64);
-    mix(low ^ mix(high.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+    mix(low ^ mix(high.wrapping_add(GOLDEN)))
 }

@@ -346,7 +346,7 @@ impl Seen {
     /// False if the member was there.
     fn insert(&mut self, member: Member) -> bool {
         let key = (u64::from(member.branch) << 32 | u64::from(member.at)) + 1;
-        let mut slot = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        let mut slot = (key.wrapping_mul(plimsoll_units::hash::GOLDEN) >> 32) as usize;
         loop {
             slot &= self.slots.len() - 1;
             match self.slots[slot] {

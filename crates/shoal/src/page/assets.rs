@@ -4,7 +4,7 @@
 //! A page names them with a digest of their content, so that a browser may keep them for good and
 //! still has the new ones after an update.
 
-use super::html::{OFFSET, fnv};
+use plimsoll_units::hash::fnv_1a;
 
 /// A file that the page loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,5 +46,5 @@ impl Asset {
 /// Where a page finds an asset.
 pub(super) fn href(name: &'static str) -> String {
     let body = Asset::named(name).map_or("", |asset| asset.body);
-    format!("/assets/{name}?v={:016x}", fnv(OFFSET, body.as_bytes()))
+    format!("/assets/{name}?v={:016x}", fnv_1a(body.as_bytes()))
 }

@@ -8,6 +8,8 @@
 use std::fmt::{Display, Write};
 use std::ops::Range;
 
+use plimsoll_units::hash::{FNV_1A, fnv_1a_on};
+
 /// An attribute: its name, and a value that is escaped when written.
 pub(super) type Attribute<'a> = (&'a str, &'a dyn Display);
 
@@ -76,28 +78,19 @@ impl Html {
         let from = self.out.len();
         inside(self);
         self.moving.push(from..self.out.len());
-        self.keys = fnv(self.keys, &key.to_le_bytes());
+        self.keys = fnv_1a_on(self.keys, &key.to_le_bytes());
     }
 
     /// The document and its digest.
     pub(super) fn finish(self) -> (String, u64) {
-        let (mut digest, mut from) = (fnv(OFFSET, &self.keys.to_le_bytes()), 0);
+        let (mut digest, mut from) = (fnv_1a_on(FNV_1A, &self.keys.to_le_bytes()), 0);
         for moving in self.moving {
-            digest = fnv(digest, &self.out.as_bytes()[from..moving.start]);
+            digest = fnv_1a_on(digest, &self.out.as_bytes()[from..moving.start]);
             from = moving.end;
         }
-        digest = fnv(digest, &self.out.as_bytes()[from..]);
+        digest = fnv_1a_on(digest, &self.out.as_bytes()[from..]);
         (self.out, digest)
     }
-}
-
-/// Where FNV-1a begins.
-pub(super) const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo).
-pub(super) fn fnv(digest: u64, bytes: &[u8]) -> u64 {
-    let take = |digest: u64, byte: &u8| (digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-    bytes.iter().fold(digest, take)
 }
 
 /// Escapes what is written through it: fit for element content and for quoted attribute values.

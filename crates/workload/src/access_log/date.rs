@@ -1,8 +1,9 @@
 //! Times of access logs, read by hand: dates are most of what a log line costs.
 //!
-//! Days are counted as in Howard Hinnant, *chrono-Compatible Low-Level Date Algorithms* (2013),
-//! `days_from_civil`: the proleptic Gregorian calendar, years begun in March. Years 1970 to 9999;
-//! a leap second (`:60`) counts as the first of the next minute, as POSIX time has it.
+//! Years are 1970 to 9999; a leap second (`:60`) counts as the first of the next minute, as POSIX
+//! time has it.
+
+use plimsoll_units::civil;
 
 /// When a request was logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,21 +16,9 @@ pub(super) struct Moment {
 
 /// Days since 1970-01-01 of a date that exists.
 fn days(year: u32, month: u32, day: u32) -> Option<i64> {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let last = match month {
-        2 => 28 + u32::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1970..=9999).contains(&year) || day == 0 || day > last {
-        return None;
-    }
-    let shifted = if month > 2 { year } else { year - 1 };
-    let (era, of_era) = (shifted / 400, shifted % 400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
-    Some(i64::from(era) * 146_097 + i64::from(days) - 719_468)
+    let year = i64::from(year);
+    let is_date = (1970..=9999).contains(&year) && civil::is_date(year, month, day);
+    is_date.then(|| civil::days(year, month, day))
 }
 
 fn second_of(day: i64, hour: u32, minute: u32, second: u32, zone_s: i64) -> Option<i64> {

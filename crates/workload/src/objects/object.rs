@@ -14,7 +14,8 @@
 //! first; so any range is made by itself, and no compression shortens it.
 
 use super::class::Fresh;
-use crate::random::{GOLDEN, split_mix, unit};
+use crate::random::unit;
+use plimsoll_units::hash::{GOLDEN, mix};
 
 /// An object of a [`Catalogue`](super::Catalogue).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,7 +53,7 @@ impl Life {
         if self.variance <= 0.0 {
             return middle;
         }
-        let stray = unit(split_mix(self.key ^ split_mix(cycle.wrapping_mul(GOLDEN)))) - 0.5;
+        let stray = unit(mix(self.key ^ mix(cycle.wrapping_mul(GOLDEN)))) - 0.5;
         #[expect(clippy::cast_possible_truncation, reason = "at most half of a period")]
         let stray = (self.variance * stray * self.period_ns as f64) as i64;
         middle.saturating_add_signed(stray).min(self.period_ns - 1)
@@ -124,11 +125,11 @@ impl Object {
         let left = self.size.saturating_sub(offset);
         let len = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
         let out = &mut out[..len];
-        let start = split_mix(self.key ^ split_mix(version.wrapping_mul(GOLDEN)));
+        let start = mix(self.key ^ mix(version.wrapping_mul(GOLDEN)));
         let mut index = offset / 8;
         let mut word = || {
             index = index.wrapping_add(1);
-            split_mix(start.wrapping_add(index.wrapping_mul(GOLDEN))).to_le_bytes()
+            mix(start.wrapping_add(index.wrapping_mul(GOLDEN))).to_le_bytes()
         };
         let skipped = (offset % 8) as usize;
         let ahead = if skipped == 0 { 0 } else { (8 - skipped).min(len) };

@@ -45,7 +45,7 @@ impl Window {
 /// The whole number next to W / φ without a common factor with W.
 fn step(size: u64) -> u64 {
     // 2^64 / φ, rounded: the product's upper half is W / φ.
-    let golden = u128::from(crate::random::GOLDEN);
+    let golden = u128::from(plimsoll_units::hash::GOLDEN);
     let near = ((golden * u128::from(size)) >> 64) as u64;
     (0..size)
         .flat_map(|away| [near.saturating_sub(away), near + away])

@@ -13,16 +13,7 @@ use super::order::Order;
 use super::zipf::Zipf;
 use crate::arrivals::Share;
 use crate::random::Stream;
-
-/// The odd number nearest to 2⁶⁴ over the golden ratio: SplitMix64's increment.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// SplitMix64's output function: a bijection of 64 bits.
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+use plimsoll_units::hash::{GOLDEN, mix};
 
 /// The draws of one request.
 #[derive(Debug, Clone)]

@@ -13,9 +13,10 @@
 
 use std::fmt;
 
+use plimsoll_units::hash::fnv_1a;
 use plimsoll_units::{ParseError, nearest, share, show_share};
 
-use crate::random::{Stream, fnv_1a};
+use crate::random::Stream;
 use crate::request::Zipf;
 
 /// YCSB's exponent.

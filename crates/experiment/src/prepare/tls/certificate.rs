@@ -3,6 +3,7 @@
 //! Only as much of DER is read as leads there; what does not fit is no certificate, and nothing is
 //! kept of it.
 
+use plimsoll_units::civil;
 use std::time::Duration;
 
 /// From when to when, in seconds since 1970.
@@ -75,20 +76,10 @@ fn seconds(tag: u8, text: &[u8]) -> Option<i64> {
         _ => return None,
     };
     let [month, day, hour, minute, second] = [0, 2, 4, 6, 8].map(|more| two(at + more));
-    let days = days_since_1970(year, month?, day?)?;
+    let (month, day) = (u32::try_from(month?).ok()?, u32::try_from(day?).ok()?);
+    let days = civil::is_date(year, month, day).then(|| civil::days(year, month, day))?;
     let fits = digits.len() == at + 10 && hour? < 24 && minute? < 60 && second? <= 60;
     fits.then_some(((days * 24 + hour?) * 60 + minute?) * 60 + second?)
-}
-
-/// Days from 1970-01-01 to a day of the Gregorian calendar.
-fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Years begin in March, so that the leap day is a year's last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    Some(year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - 719_468)
 }
 
 #[cfg(test)]
