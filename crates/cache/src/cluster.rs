@@ -14,6 +14,7 @@
 
 mod counts;
 mod course;
+mod figures;
 mod latency;
 mod life;
 mod locate;

@@ -142,6 +142,40 @@ const ESTIMATED: [&Figure; 15] = [
     figure::SLO_VIOLATED_S,
 ];
 
+/// Takes a figure's value from a policy's result; `None` where there is none.
+type Take = fn(&PolicyResult) -> Option<f64>;
+
+/// All figures of a policy's result, each with the function that takes it.
+const TAKEN: [(&Figure, Take); 27] = [
+    (figure::INSTANCE_HOURS, |of| Some(of.instance_hours)),
+    (figure::INSTANCE_HOURS_USED, |of| Some(of.instance_hours_used)),
+    (figure::COST, |of| Some(of.cost)),
+    (figure::OFFERED, |of| Some(of.offered)),
+    (figure::SERVED, |of| Some(of.served)),
+    (figure::LOST, |of| Some(of.lost)),
+    (figure::LOST_SHARE, |of| (of.offered > 0.0).then(|| of.lost / of.offered)),
+    (figure::IN_FLIGHT_AT_END, |of| Some(of.in_flight_at_end)),
+    (figure::REVENUE, |of| Some(of.revenue)),
+    (figure::NET, |of| Some(of.net)),
+    (figure::RESPONSE_MEAN_US, |of| of.response_mean_us),
+    (figure::RESPONSE_P99_US, |of| of.response_p99_us),
+    (figure::RESPONSE_US_MIN, |of| of.response_us.min),
+    (figure::RESPONSE_US_P50, |of| of.response_us.p50),
+    (figure::RESPONSE_US_P90, |of| of.response_us.p90),
+    (figure::RESPONSE_US_P95, |of| of.response_us.p95),
+    (figure::RESPONSE_US_P999, |of| of.response_us.p999),
+    (figure::RESPONSE_US_MAX, |of| of.response_us.max),
+    (figure::CPU_MEAN, |of| Some(of.cpu_mean)),
+    (figure::SCALE_OUT, |of| Some(of.scale_out)),
+    (figure::SCALE_IN, |of| Some(of.scale_in)),
+    (figure::UNDER_ACCURACY, |of| of.under.map(|off| off.accuracy)),
+    (figure::UNDER_TIMESHARE, |of| of.under.map(|off| off.timeshare)),
+    (figure::OVER_ACCURACY, |of| of.over.map(|off| off.accuracy)),
+    (figure::OVER_TIMESHARE, |of| of.over.map(|off| off.timeshare)),
+    (figure::JITTER_PER_HOUR, |of| of.jitter_per_hour),
+    (figure::SLO_VIOLATED_S, |of| Some(of.slo_violated_s)),
+];
+
 /// A figure's value of a replication; not a number where there is none.
 fn value(of: &Outcome, figure: &Figure) -> f64 {
     of.value(figure).unwrap_or(f64::NAN)
@@ -252,6 +286,13 @@ impl PolicyResult {
             demand: demand.to_owned(),
             ci95: ci95.collect(),
         }
+    }
+
+    /// The value of a figure; `None` where there is none, and for figures that no pool has.
+    #[must_use]
+    pub fn value(&self, figure: &Figure) -> Option<f64> {
+        let (_, take) = TAKEN.iter().find(|(of, _)| *of == figure)?;
+        take(self)
     }
 
     /// Whether all clauses of the SLO held.

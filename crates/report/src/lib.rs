@@ -35,6 +35,7 @@ use plimsoll_cache::trace::Trace;
 use plimsoll_capacity::compared::Compared;
 use plimsoll_elastic::course::Simulation;
 use plimsoll_runs::{Run, RunError};
+use plimsoll_stats::Figure;
 
 use view::View;
 
@@ -176,9 +177,8 @@ pub struct DrawnCluster<'a> {
 /// A figure of a cluster over its replications.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// What it is, in snake case: a time where it ends in `_ms`, a number where it is
-    /// `per_request`, else a share.
-    pub name: &'static str,
+    /// Which.
+    pub figure: &'static Figure,
     /// The mean.
     pub mean: f64,
     /// The 95% interval of the mean.

@@ -4,6 +4,7 @@
 use plimsoll_cache::cluster::{Counts, Source};
 use plimsoll_cache::trace::{Names, Trace};
 use plimsoll_report::Estimate;
+use plimsoll_stats::figure;
 
 use crate::golden::normal;
 use crate::made_clusters::{Made, many, three, without_sizes};
@@ -291,21 +292,21 @@ fn courses_sizes_and_quantiles_read_as_they_were_counted() {
 
 #[test]
 fn replications_have_their_means_and_intervals() {
-    let estimate = |name, mean, ci95| Estimate { name, mean, ci95 };
+    let estimate = |figure, mean, ci95| Estimate { figure, mean, ci95 };
     let mut made = three();
     assert!(!has(&checked(&made.page()), "replications-table"), "not of one replication");
     for (one, by) in made.all.iter_mut().zip([1.0, 2.0, 0.0]) {
         one.replications = 3;
         one.estimates = vec![
-            estimate("miss_ratio", 0.25, (0.25 - by / 8.0, 0.25 + by / 10.0)),
-            estimate("messages_per_request", 1.5, (1.5 - by, 1.5 + by)),
-            estimate("response_p99_ms", 12.5, (12.5 - by, 12.5 + by)),
+            estimate(figure::MISS_RATIO, 0.25, (0.25 - by / 8.0, 0.25 + by / 10.0)),
+            estimate(figure::MESSAGES_PER_REQUEST, 1.5, (1.5 - by, 1.5 + by)),
+            estimate(figure::RESPONSE_P99_MS, 12.5, (12.5 - by, 12.5 + by)),
         ];
     }
     let page = made.page();
     assert!(checked(&page).text.contains("Means over 3 replications"));
     let found = table(&page, "replications-table");
-    assert_eq!(found[0], ["cluster", "miss ratio", "messages per request", "response p99"]);
+    assert_eq!(found[0], ["cluster", "miss ratio", "messages a request", "p99"]);
     let row = |at: usize| found[at + 1][1..].join(" | ");
     assert_eq!(row(0), "25%12.5% to 35% | 1.50.5 to 2.5 | 12.5 ms11.5 ms to 13.5 ms");
     // A share is not below none.

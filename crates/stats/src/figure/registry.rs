@@ -128,8 +128,8 @@ figures! {
         "how long was held in all", "capacity";
     SECONDS: "seconds", "load time", Seconds, Lower,
         "how long was loaded", "capacity, infer";
-    REQUESTS: "requests", "requests", Count, Lower,
-        "requests that were due", "capacity";
+    REQUESTS: "requests", "requests", Count, Neither,
+        "requests that were due, or made", "capacity, cache simulate";
     REQUESTS_BEYOND_SLO: "requests_beyond_slo", "requests beyond the SLO", Count, Lower,
         "requests that the SLO's bound was not kept for", "capacity";
     SECONDS_ABOVE_ESTIMATE: "seconds_above_estimate", "load above estimate", Seconds, Lower,
@@ -224,6 +224,16 @@ figures! {
         "answers that the origin had changed meanwhile", "cache simulate";
     RESPONSE_MEAN_MS: "response_mean_ms", "mean response", Millis, Lower,
         "the mean response time by the latency model", "cache simulate";
+    RESPONSE_P50_MS: "response_p50_ms", "p50", Millis, Lower,
+        "the median of the response times by the latency model", "cache simulate";
+    RESPONSE_P90_MS: "response_p90_ms", "p90", Millis, Lower,
+        "the 90th percentile of the response times by the latency model", "cache simulate";
+    RESPONSE_P95_MS: "response_p95_ms", "p95", Millis, Lower,
+        "the 95th percentile of the response times by the latency model", "cache simulate";
     RESPONSE_P99_MS: "response_p99_ms", "p99", Millis, Lower,
         "the 99th percentile of the response times by the latency model", "cache simulate";
+    RESPONSE_P999_MS: "response_p999_ms", "p99.9", Millis, Lower,
+        "the 99.9th percentile of the response times by the latency model", "cache simulate";
+    RESPONSE_MAX_MS: "response_max_ms", "max", Millis, Lower,
+        "the greatest of the response times by the latency model", "cache simulate";
 }

@@ -104,6 +104,25 @@ impl Unit {
         if is_below { format!("−{text}") } else { text }
     }
 
+    /// A value with the half width of its interval: `12.3 ms ±1.2 ms`, `$53.04 ±0.31`. A negative
+    /// value has its sign; a positive one has it where `is_difference`.
+    #[must_use]
+    pub fn show_estimate(
+        self,
+        value: f64,
+        half: Option<f64>,
+        currency: &str,
+        is_difference: bool,
+    ) -> String {
+        let text = self.show_in(value, currency);
+        let is_above = is_difference && value > 0.0 && self.show_in(-value, currency) != text;
+        let text = if is_above { format!("+{text}") } else { text };
+        match half.filter(|_| value.is_finite()) {
+            Some(half) => format!("{text} ±{}", self.show(half)),
+            None => text,
+        }
+    }
+
     /// Reads a value that a person wrote, such as a bound: times and spans as durations, shares in
     /// per cent, rates per second, all else as a plain number.
     ///
@@ -151,6 +170,16 @@ mod tests {
         ] {
             assert_eq!(unit.show_in(value, "$"), text, "{unit:?} {value}");
         }
+    }
+
+    #[test]
+    fn estimates_are_shown_with_half_of_their_interval() {
+        let shown = |value, half| Unit::Balance.show_estimate(value, half, "$", true);
+        assert_eq!(shown(53.04, Some(0.31)), "+$53.04 ±0.31");
+        assert_eq!(shown(-53.04, None), "−$53.04");
+        assert_eq!(shown(0.001, Some(0.31)), "$0.00 ±0.31", "what is shown as zero has no sign");
+        assert_eq!(shown(f64::NAN, Some(0.31)), "–");
+        assert_eq!(Unit::Micros.show_estimate(8_060.0, Some(110.0), "", false), "8.06 ms ±110 µs");
     }
 
     #[test]

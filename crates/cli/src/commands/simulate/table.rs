@@ -3,68 +3,24 @@
 use crate::terminal::paint::Paint;
 use plimsoll_elastic::course::Simulation;
 use plimsoll_elastic::result::{Paired, PolicyResult};
-use plimsoll_units::{show_count, show_duration, show_rate, show_share};
+use plimsoll_stats::figure::{self, Figure};
+use plimsoll_units::{show_duration, show_rate};
 use std::fmt::Write;
 
-/// The columns: their heads, the fields of the result, and how a value reads.
-const COLUMNS: [(&str, &str, Show); 7] = [
-    ("hours", "instance_hours", Show::Tenth),
-    ("cost", "cost", Show::Money),
-    ("lost", "lost", Show::Count),
-    ("net", "net", Show::Money),
-    ("mean", "response_mean_us", Show::Time),
-    ("p99", "response_p99_us", Show::Time),
-    ("CPU", "cpu_mean", Show::PerCent),
+/// The columns.
+const COLUMNS: [&Figure; 7] = [
+    figure::INSTANCE_HOURS,
+    figure::COST,
+    figure::LOST,
+    figure::NET,
+    figure::RESPONSE_MEAN_US,
+    figure::RESPONSE_P99_US,
+    figure::CPU_MEAN,
 ];
 
-/// How a value reads.
-#[derive(Clone, Copy, PartialEq)]
-enum Show {
-    Tenth,
-    Money,
-    Count,
-    Time,
-    PerCent,
-}
-
-impl Show {
-    /// The text of a value that is not below zero.
-    fn text(self, value: f64, sign: &str) -> String {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
-        let whole = |value: f64| value.round() as u64;
-        match self {
-            Self::Tenth => format!("{value:.1}"),
-            Self::Money => format!("{sign}{value:.2}"),
-            Self::Count => show_count(whole(value)),
-            Self::Time => show_duration(whole(1e3 * value)),
-            Self::PerCent => format!("{value:.1}%"),
-        }
-    }
-
-    /// A value with the half width of its interval, where there is one.
-    fn with(self, value: f64, interval: Option<&(f64, f64)>, sign: &str, is_plus: bool) -> String {
-        if !value.is_finite() {
-            return "–".to_owned();
-        }
-        let text = self.text(value.abs(), sign);
-        // What is shown as zero has no sign.
-        let is_zero = !text.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
-        let before = match value {
-            _ if is_zero => "",
-            value if value < 0.0 => "−",
-            _ if is_plus => "+",
-            _ => "",
-        };
-        let text = format!("{before}{text}");
-        match interval {
-            // One end may be cut off where it cannot be; the other is whole.
-            Some((low, high)) => {
-                let half = (value - low).max(high - value);
-                format!("{text} ±{}", self.text(half, ""))
-            }
-            None => text,
-        }
-    }
+/// Half the width of an interval. One end may be cut off where it cannot be; the other is whole.
+fn half(value: f64, (low, high): (f64, f64)) -> f64 {
+    (value - low).max(high - value)
 }
 
 /// The table of all policies, and what a reader has to know.
@@ -74,9 +30,9 @@ pub(super) fn render(simulation: &Simulation) -> String {
     let paint = Paint::stdout();
     let has_slo = result.policies.iter().any(|policy| !policy.slo.is_empty());
     let mut heads = vec!["policy"];
-    for (head, field, _) in COLUMNS {
-        heads.push(head);
-        heads.extend((field == "lost").then_some("share"));
+    for figure in COLUMNS {
+        heads.push(figure.label);
+        heads.extend((figure == figure::LOST).then_some(figure::LOST_SHARE.label));
     }
     heads.extend(has_slo.then_some("SLO"));
     let rows: Vec<_> = result.policies.iter().map(|policy| row(policy, sign, has_slo)).collect();
@@ -131,19 +87,13 @@ fn lines(heads: &[&str], rows: &[Vec<String>], paint: &Paint) -> String {
 
 fn row(policy: &PolicyResult, sign: &str, has_slo: bool) -> Vec<String> {
     let mut row = vec![policy.label.clone()];
-    for (_, field, show) in COLUMNS {
-        let value = match field {
-            "instance_hours" => policy.instance_hours,
-            "cost" => policy.cost,
-            "lost" => policy.lost,
-            "net" => policy.net,
-            "response_mean_us" => policy.response_mean_us.unwrap_or(f64::NAN),
-            "response_p99_us" => policy.response_p99_us.unwrap_or(f64::NAN),
-            _ => policy.cpu_mean,
-        };
-        row.push(show.with(value, policy.ci95.get(field), sign, false));
-        if field == "lost" {
-            row.push(show_share(policy.lost / policy.offered.max(1.0)));
+    for figure in COLUMNS {
+        let value = policy.value(figure).unwrap_or(f64::NAN);
+        let half = policy.ci95.get(figure.name).map(|of| half(value, *of));
+        row.push(figure.unit.show_estimate(value, half, sign, false));
+        if figure == figure::LOST {
+            let share = policy.value(figure::LOST_SHARE).unwrap_or(f64::NAN);
+            row.push(figure::LOST_SHARE.unit.show(share));
         }
     }
     let broken: Vec<&str> =
@@ -161,11 +111,12 @@ fn write_differences(out: &mut String, simulation: &Simulation, paint: &Paint) {
     for group in paired.chunk_by(|one, other| one.with == other.with) {
         let less = format!("less {}", group[0].with);
         let mut heads = vec![less.as_str()];
-        heads.extend(COLUMNS.iter().map(|(head, ..)| *head));
+        heads.extend(COLUMNS.iter().map(|figure| figure.label));
         let row = |one: &Paired| {
-            let cell = |(_, field, show): (&str, &str, Show)| {
-                let value = one.difference.get(field).copied().unwrap_or(f64::NAN);
-                show.with(value, one.ci95.get(field), sign, value > 0.0)
+            let cell = |figure: &Figure| {
+                let value = one.difference.get(figure.name).copied().unwrap_or(f64::NAN);
+                let half = one.ci95.get(figure.name).map(|of| half(value, *of));
+                figure.unit.show_estimate(value, half, sign, true)
             };
             [one.label.clone()].into_iter().chain(COLUMNS.map(cell)).collect()
         };

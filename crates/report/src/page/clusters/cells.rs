@@ -1,54 +1,58 @@
 //! Every cluster as a row: its misses, where else it finds objects, what that costs in messages,
 //! and its response times. The lowest of what clusters are chosen by stands out.
 
-use plimsoll_cache::cluster::{Counts, Source};
+use plimsoll_cache::cluster::Counts;
+use plimsoll_stats::figure::{self, Figure};
 
 use super::shown::Shown;
-use super::{mean_us, messages, ratio};
-use crate::chart::unit::{micros, per_cent, significant, whole};
+use super::{messages, ratio};
+use crate::chart::figure_text;
+use crate::chart::unit::{per_cent, significant};
 use crate::markup::Markup;
 
 /// What clusters are chosen by, lower is better.
 pub(super) struct Measure {
-    /// What it is called, and with its lowest value.
-    pub(super) name: &'static str,
+    /// What is measured.
+    pub(super) figure: &'static Figure,
+    /// What its lowest value is called.
     pub(super) lowest: &'static str,
     /// Whether it says nothing of a trace without sizes.
     pub(super) needs_sizes: bool,
-    pub(super) value: fn(&Counts) -> f64,
-    /// How a value reads.
-    pub(super) text: fn(f64) -> String,
 }
 
 /// All of them.
 pub(super) const MEASURES: [Measure; 3] = [
+    Measure { figure: figure::MISS_RATIO, lowest: "Lowest miss ratio", needs_sizes: false },
     Measure {
-        name: "miss ratio",
-        lowest: "Lowest miss ratio",
-        needs_sizes: false,
-        value: Counts::miss_ratio,
-        text: per_cent,
-    },
-    Measure {
-        name: "byte miss ratio",
+        figure: figure::BYTE_MISS_RATIO,
         lowest: "Lowest byte miss ratio",
         needs_sizes: true,
-        value: Counts::byte_miss_ratio,
-        text: per_cent,
     },
     Measure {
-        name: "mean response",
+        figure: figure::RESPONSE_MEAN_MS,
         lowest: "Lowest mean response time",
         needs_sizes: false,
-        value: mean_us,
-        text: micros,
     },
 ];
+
+impl Measure {
+    /// The value of a cluster; 0 where it answered nothing.
+    pub(super) fn value(&self, of: &Counts) -> f64 {
+        of.value(self.figure).unwrap_or(0.0)
+    }
+
+    /// How a value reads.
+    pub(super) fn text(&self, value: f64) -> String {
+        figure_text::text(self.figure, value, "")
+    }
+}
 
 /// A column of the table.
 enum Column {
     /// One that clusters are chosen by.
     Measure(&'static Measure),
+    /// Another figure.
+    Of(&'static Figure),
     /// Another: its head, and what stands in it.
     Plain(&'static str, fn(&Counts) -> String),
 }
@@ -56,7 +60,8 @@ enum Column {
 impl Column {
     fn head(&self) -> &'static str {
         match self {
-            Self::Measure(measure) => measure.name,
+            Self::Measure(measure) => measure.figure.label,
+            Self::Of(figure) => figure.label,
             Self::Plain(head, _) => head,
         }
     }
@@ -122,42 +127,33 @@ fn columns(shown: &Shown<'_>) -> Vec<Column> {
         columns.push(Column::Measure(bytes));
         columns.push(Column::Plain("bandwidth saved", |of| per_cent(1.0 - of.byte_miss_ratio())));
     }
-    let mut optional = |is_any: bool, head, show: fn(&Counts) -> String| {
-        if is_any {
-            columns.push(Column::Plain(head, show));
-        }
+    let is_any = |figure: &&'static Figure| {
+        shown.all.iter().any(|(_, cell)| cell.counts.value(figure).unwrap_or(0.0) > 0.0)
     };
-    let from = |source: Source| shown.any(|of| of.answers[source as usize]);
-    optional(from(Source::Sibling), "from siblings", |of| answered(of, Source::Sibling));
-    optional(from(Source::Parent), "from parents", |of| answered(of, Source::Parent));
-    let talks = shown.any(messages);
-    optional(talks, "messages a request", |of| significant(of.messages_per_request()));
-    optional(talks, "their bytes a request", |of| {
-        format!("{} B", significant(ratio(of.messages.bytes, of.requests)))
-    });
-    optional(shown.any(|of| of.duplicates), "duplicates", |of| {
-        per_cent(ratio(of.duplicates, of.nodes.iter().map(|node| node.held).sum()))
-    });
-    optional(shown.any(|of| of.false_hits), "false hits", |of| whole(of.false_hits as f64));
-    optional(shown.any(|of| of.missed_chances), "missed chances", |of| {
-        whole(of.missed_chances as f64)
-    });
-    optional(shown.any(|of| of.stale_hits), "stale hits", |of| whole(of.stale_hits as f64));
+    let mut optional = |figures: &[&'static Figure]| {
+        columns.extend(figures.iter().copied().filter(is_any).map(Column::Of));
+    };
+    optional(&[figure::SIBLING_SHARE, figure::PARENT_SHARE, figure::MESSAGES_PER_REQUEST]);
+    if shown.any(messages) {
+        columns.push(Column::Plain("their bytes a request", |of| {
+            format!("{} B", significant(ratio(of.messages.bytes, of.requests)))
+        }));
+    }
+    if shown.any(|of| of.duplicates) {
+        columns.push(Column::Plain(figure::DUPLICATES.label, |of| {
+            per_cent(ratio(of.duplicates, of.nodes.iter().map(|node| node.held).sum()))
+        }));
+    }
+    let others = [figure::FALSE_HITS, figure::MISSED_CHANCES, figure::STALE_HITS];
+    columns.extend(others.into_iter().filter(is_any).map(Column::Of));
     columns.push(Column::Measure(response));
-    columns.push(Column::Plain("p50", |of| quantile(of, 0.5)));
-    columns.push(Column::Plain("p99", |of| quantile(of, 0.99)));
+    columns.extend([figure::RESPONSE_P50_MS, figure::RESPONSE_P99_MS].map(Column::Of));
     columns
 }
 
-/// The share of requests that came from there.
-fn answered(of: &Counts, source: Source) -> String {
-    per_cent(ratio(of.answers[source as usize], of.requests))
-}
-
-/// A quantile of the response times; a dash where too few requests lie beyond it.
-pub(super) fn quantile(of: &Counts, quantile: f64) -> String {
-    let ns = of.response_percentile(quantile);
-    ns.map_or_else(|| "–".to_owned(), |ns| micros(ns as f64 / 1e3))
+/// The text of a figure; a dash where too few requests tell it.
+pub(super) fn text(of: &Counts, figure: &Figure) -> String {
+    figure_text::text(figure, of.value(figure).unwrap_or(f64::NAN), "")
 }
 
 fn write_row(m: &mut Markup, shown: &Shown<'_>, number: usize, columns: &[Column]) {
@@ -170,12 +166,16 @@ fn write_row(m: &mut Markup, shown: &Shown<'_>, number: usize, columns: &[Column
                     m.leaf("td", &[], show(counts));
                     continue;
                 }
+                Column::Of(figure) => {
+                    m.leaf("td", &[], text(counts, figure));
+                    continue;
+                }
                 Column::Measure(measure) => measure,
             };
-            let value = (measure.value)(counts);
-            let others = shown.all.iter().map(|(_, cell)| (measure.value)(cell.counts));
+            let value = measure.value(counts);
+            let others = shown.all.iter().map(|(_, cell)| measure.value(cell.counts));
             let is_least = value <= others.fold(f64::INFINITY, f64::min);
-            write_value(m, &(measure.text)(value), is_least && shown.all.len() > 1);
+            write_value(m, &measure.text(value), is_least && shown.all.len() > 1);
         }
     });
 }

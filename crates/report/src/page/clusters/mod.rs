@@ -66,7 +66,7 @@ fn write_best(m: &mut Markup, shown: &Shown<'_>) {
         return;
     }
     let best = |measure: &&Measure| {
-        let value = |number: usize| (measure.value)(shown.counts(number));
+        let value = |number: usize| measure.value(shown.counts(number));
         let first = (0..shown.all.len()).min_by(|&a, &b| value(a).total_cmp(&value(b)))?;
         let all: Vec<usize> = (0..shown.all.len())
             .filter(|&number| value(number).total_cmp(&value(first)).is_eq())
@@ -78,7 +78,7 @@ fn write_best(m: &mut Markup, shown: &Shown<'_>) {
         Some(Tile {
             name: measure.lowest,
             meaning: "",
-            value: (measure.text)(value(first)),
+            value: measure.text(value(first)),
             detail: format!("{}{beside}", shown.name(first)),
             class: "",
         })
@@ -146,11 +146,6 @@ fn of_label(title: &str, label: &str) -> String {
 /// A share of nothing is nothing.
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// The mean response time, µs; 0 of none.
-fn mean_us(counts: &Counts) -> f64 {
-    counts.response_ns.mean().unwrap_or(0.0) / 1e3
 }
 
 /// Messages of all kinds.

@@ -4,7 +4,7 @@
 use super::cells::write_name;
 use super::shown::Shown;
 use crate::Estimate;
-use crate::chart::unit::{micros, per_cent, significant};
+use crate::chart::figure_text;
 use crate::markup::Markup;
 
 /// Writes the table; nothing where there is one replication.
@@ -21,7 +21,7 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
                 m.tag("tr", &[], |m| {
                     m.leaf("th", &[("scope", &"col")], "cluster");
                     for head in heads {
-                        m.leaf("th", &[("scope", &"col")], name(head));
+                        m.leaf("th", &[("scope", &"col")], head.figure.label);
                     }
                 });
             });
@@ -46,23 +46,10 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
 fn write_estimate(m: &mut Markup, of: &Estimate) {
     let (low, high) = of.ci95;
     m.tag("td", &[], |m| {
-        m.text(text(of, of.mean));
-        let interval = format!("{} to {}", text(of, low.max(0.0)), text(of, high));
-        m.leaf("small", &[], if high > low { interval } else { "no spread".to_owned() });
+        m.text(figure_text::text(of.figure, of.mean, ""));
+        let (least, greatest) = of.figure.unit.range();
+        let ends = (low.max(least), high.min(greatest));
+        let show = |value: f64| figure_text::text(of.figure, value, "");
+        m.leaf("small", &[], figure_text::interval(ends, show));
     });
-}
-
-/// `response_mean_ms` as `response mean`.
-fn name(of: &Estimate) -> String {
-    of.name.strip_suffix("_ms").unwrap_or(of.name).replace('_', " ")
-}
-
-fn text(of: &Estimate, value: f64) -> String {
-    if of.name.ends_with("_ms") {
-        micros(value * 1e3)
-    } else if of.name.ends_with("per_request") {
-        significant(value)
-    } else {
-        per_cent(value)
-    }
 }

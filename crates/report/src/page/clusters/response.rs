@@ -2,9 +2,9 @@
 //! that answers come from is a step; and their quantiles as a table.
 
 use plimsoll_stats::Histogram;
+use plimsoll_stats::figure::{self, Figure};
 
-use super::cells::quantile;
-use super::mean_us;
+use super::cells;
 use super::shown::{Group, Shown, is_open};
 use crate::chart::axis::Axis;
 use crate::chart::cumulative::{Cumulative, Sample};
@@ -14,9 +14,16 @@ use crate::markup::Markup;
 
 /// Places of the axis that answers are gathered at: a pixel or two of a wide screen.
 const PLACES: f64 = 500.0;
-/// The quantiles of the table.
-const QUANTILES: [(f64, &str); 5] =
-    [(0.5, "p50"), (0.9, "p90"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
+/// The columns of the table.
+const FIGURES: [&Figure; 7] = [
+    figure::RESPONSE_MEAN_MS,
+    figure::RESPONSE_P50_MS,
+    figure::RESPONSE_P90_MS,
+    figure::RESPONSE_P95_MS,
+    figure::RESPONSE_P99_MS,
+    figure::RESPONSE_P999_MS,
+    figure::RESPONSE_MAX_MS,
+];
 
 /// Writes a chart a group, and the table of all.
 pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
@@ -89,13 +96,10 @@ fn places(histogram: &Histogram, (start, end): (f64, f64)) -> Vec<(f64, u64)> {
 }
 
 fn write_quantiles(m: &mut Markup, shown: &Shown<'_>) {
-    let heads = ["cluster", "mean"].into_iter().chain(QUANTILES.map(|of| of.1)).chain(["maximum"]);
+    let heads = ["cluster"].into_iter().chain(FIGURES.map(|figure| figure.label));
     let row = |number: usize| {
-        let counts = shown.counts(number);
-        let max = counts.response_ns.max();
-        let mut row = vec![shown.name(number), micros(mean_us(counts))];
-        row.extend(QUANTILES.map(|(at, _)| quantile(counts, at)));
-        row.push(max.map_or_else(|| "–".to_owned(), |ns| micros(ns as f64 / 1e3)));
+        let mut row = vec![shown.name(number)];
+        row.extend(FIGURES.map(|figure| cells::text(shown.counts(number), figure)));
         row
     };
     let table = Table {

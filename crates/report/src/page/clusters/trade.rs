@@ -2,9 +2,10 @@
 //! messages; a point a cluster, and the front of those that no other beats.
 
 use plimsoll_cache::cluster::Counts;
+use plimsoll_stats::figure::{self, Figure};
 
+use super::messages;
 use super::shown::Shown;
-use super::{mean_us, messages};
 use crate::chart::axis::Axis;
 use crate::chart::front::{self, Spot};
 use crate::chart::plot::{Plot, Table};
@@ -13,20 +14,25 @@ use crate::chart::scale::Scale;
 use crate::chart::unit::Unit;
 use crate::markup::Markup;
 
-/// One figure of a cluster: what it is called, and how it is shown.
+/// One axis: a figure of a cluster, and how a chart shows it.
 #[derive(Clone, Copy)]
-struct Figure {
-    name: &'static str,
+struct Side {
+    figure: &'static Figure,
     unit: Unit,
-    value: fn(&Counts) -> f64,
 }
 
-const RESPONSE: Figure = Figure { name: "mean response time", unit: Unit::Micros, value: mean_us };
-const MESSAGES: Figure =
-    Figure { name: "messages a request", unit: Unit::Mean, value: Counts::messages_per_request };
-const MISSES: Figure = Figure { name: "miss ratio", unit: Unit::Share, value: Counts::miss_ratio };
-const BYTES: Figure =
-    Figure { name: "byte miss ratio", unit: Unit::Share, value: Counts::byte_miss_ratio };
+impl Side {
+    /// The value of a cluster in the unit of the chart; 0 where it answered nothing.
+    fn value(self, of: &Counts) -> f64 {
+        let value = of.value(self.figure).unwrap_or(0.0);
+        if self.figure.unit == figure::Unit::Millis { 1e3 * value } else { value }
+    }
+}
+
+const RESPONSE: Side = Side { figure: figure::RESPONSE_MEAN_MS, unit: Unit::Micros };
+const MESSAGES: Side = Side { figure: figure::MESSAGES_PER_REQUEST, unit: Unit::Mean };
+const MISSES: Side = Side { figure: figure::MISS_RATIO, unit: Unit::Share };
+const BYTES: Side = Side { figure: figure::BYTE_MISS_RATIO, unit: Unit::Share };
 
 /// Writes the charts.
 pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
@@ -51,11 +57,11 @@ fn write_one(
     shown: &Shown<'_>,
     id: &str,
     title: &str,
-    (across, upright): (Figure, Figure),
+    (across, upright): (Side, Side),
 ) {
     let at = |number: usize| {
         let counts = shown.counts(number);
-        ((across.value)(counts), (upright.value)(counts))
+        (across.value(counts), upright.value(counts))
     };
     let points: Vec<(f64, f64)> = (0..shown.all.len()).map(at).collect();
     let spots = spots(shown, &points);
@@ -76,7 +82,7 @@ fn write_one(
             "Better is to the left and down. On the line is the front: no other cluster is better \
              in one without being worse in the other.{axes}"
         ),
-        measure: format!("{}, over {}", upright.name, across.name),
+        measure: format!("{}, over {}", upright.figure.label, across.figure.label),
         readout: (table.id.clone(), (1..table.heads.len()).collect()),
         ..Plot::empty(axis, (range.low, range.high), Scale::Over(rise), upright.unit)
     };
@@ -97,12 +103,7 @@ fn spots(shown: &Shown<'_>, points: &[(f64, f64)]) -> Vec<Spot> {
     spots
 }
 
-fn table(
-    shown: &Shown<'_>,
-    spots: &[Spot],
-    id: &str,
-    (across, upright): (Figure, Figure),
-) -> Table {
+fn table(shown: &Shown<'_>, spots: &[Spot], id: &str, (across, upright): (Side, Side)) -> Table {
     let head = |text: &str| (text.to_owned(), String::new());
     let row = |spot: &Spot| {
         let by = spot.beaten_by.map_or_else(|| "none".to_owned(), |by| shown.name(by));
@@ -112,7 +113,12 @@ fn table(
     Table {
         id: id.to_owned(),
         summary: "Table",
-        heads: vec![head("cluster"), head(across.name), head(upright.name), head("beaten by")],
+        heads: vec![
+            head("cluster"),
+            head(across.figure.label),
+            head(upright.figure.label),
+            head("beaten by"),
+        ],
         rows: spots.iter().map(row).collect(),
     }
 }

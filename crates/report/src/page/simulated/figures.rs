@@ -2,54 +2,48 @@
 //! requests.
 
 use plimsoll_elastic::course::Simulation;
-use plimsoll_elastic::result::{Off, PolicyResult};
+use plimsoll_elastic::result::PolicyResult;
+use plimsoll_stats::figure::{self, Figure};
 
-use super::fields::{self, DASH, Show};
 use super::{earns, letter};
-use crate::chart::unit::per_cent;
+use crate::chart::figure_text;
 use crate::markup::Markup;
 
 /// Most causes of loss with a column of their own.
 const CAUSES: usize = 12;
 
-/// A response time of a policy; `None` where too few requests tell it.
-type Time = fn(&PolicyResult) -> Option<f64>;
-
 /// A column of a table.
-struct Column {
-    name: String,
-    /// Its field among the intervals; empty without one.
-    key: &'static str,
-    show: Show,
-    value: Box<dyn Fn(&PolicyResult) -> f64>,
-    /// What stands beside the value.
-    beside: fn(&PolicyResult) -> String,
+enum Column {
+    /// A figure, with its interval where it has one.
+    Of(&'static Figure),
+    /// The requests lost, and which share of all they are.
+    Lost,
+    /// The requests lost by a cause.
+    LostBy(String),
 }
 
-/// A column without intervals.
-fn plain(name: &str, show: Show, value: impl Fn(&PolicyResult) -> f64 + 'static) -> Column {
-    let name = name.to_owned();
-    Column { name, key: "", show, value: Box::new(value), beside: |_| String::new() }
-}
-
-/// A column of a figure that has intervals.
-fn known(key: &'static str, value: fn(&PolicyResult) -> f64) -> Column {
-    let field = fields::of(key);
-    Column { key, ..plain(field.name, field.show, value) }
+impl Column {
+    fn head(&self) -> String {
+        match self {
+            Self::Of(figure) => figure.label.to_owned(),
+            Self::Lost => figure::LOST.label.to_owned(),
+            Self::LostBy(cause) => format!("lost: {}", cause.replace('_', " ")),
+        }
+    }
 }
 
 /// Writes the figures that policies are chosen by.
 pub(super) fn write_headline(m: &mut Markup, simulation: &Simulation) {
     let mut columns = vec![
-        known("instance_hours", |of| of.instance_hours),
-        known("cost", |of| of.cost),
-        Column { beside: share_lost, ..known("lost", |of| of.lost) },
-        known("response_mean_us", |of| of.response_mean_us.unwrap_or(f64::NAN)),
-        known("response_p99_us", |of| of.response_p99_us.unwrap_or(f64::NAN)),
-        known("slo_violated_s", |of| of.slo_violated_s),
+        Column::Of(figure::INSTANCE_HOURS),
+        Column::Of(figure::COST),
+        Column::Lost,
+        Column::Of(figure::RESPONSE_MEAN_US),
+        Column::Of(figure::RESPONSE_P99_US),
+        Column::Of(figure::SLO_VIOLATED_S),
     ];
     if earns(simulation) {
-        columns.insert(3, known("net", |of| of.net));
+        columns.insert(3, Column::Of(figure::NET));
     }
     write_table(m, simulation, &columns);
     m.leaf("p", &[("class", &"note after")], note(simulation));
@@ -59,32 +53,25 @@ pub(super) fn write_headline(m: &mut Markup, simulation: &Simulation) {
 pub(super) fn write_others(m: &mut Markup, simulation: &Simulation) {
     m.leaf("h3", &[], "How the pool followed demand");
     let followed = [
-        known("instance_hours_used", |of| of.instance_hours_used),
-        known("cpu_mean", |of| of.cpu_mean),
-        known("scale_out", |of| of.scale_out),
-        known("scale_in", |of| of.scale_in),
-        plain("under: accuracy", Show::Mean, |of| off(of.under, |off| off.accuracy)),
-        plain("under: timeshare", Show::PerCent, |of| off(of.under, |off| 100.0 * off.timeshare)),
-        plain("over: accuracy", Show::Mean, |of| off(of.over, |off| off.accuracy)),
-        plain("over: timeshare", Show::PerCent, |of| off(of.over, |off| 100.0 * off.timeshare)),
-        plain("jitter an hour", Show::Mean, |of| of.jitter_per_hour.unwrap_or(f64::NAN)),
+        figure::INSTANCE_HOURS_USED,
+        figure::CPU_MEAN,
+        figure::SCALE_OUT,
+        figure::SCALE_IN,
+        figure::UNDER_ACCURACY,
+        figure::UNDER_TIMESHARE,
+        figure::OVER_ACCURACY,
+        figure::OVER_TIMESHARE,
+        figure::JITTER_PER_HOUR,
     ];
+    let followed = followed.map(Column::Of);
     write_table(m, simulation, &followed);
     m.leaf("h3", &[], "Requests and their response times");
     write_table(m, simulation, &requests(simulation));
 }
 
-/// How far the supply was off; not a number where no number of instances would have been enough.
-fn off(of: Option<Off>, figure: fn(Off) -> f64) -> f64 {
-    of.map_or(f64::NAN, figure)
-}
-
 fn requests(simulation: &Simulation) -> Vec<Column> {
-    let mut columns = vec![
-        known("offered", |of| of.offered),
-        known("served", |of| of.served),
-        known("in_flight_at_end", |of| of.in_flight_at_end),
-    ];
+    let due = [figure::OFFERED, figure::SERVED, figure::IN_FLIGHT_AT_END];
+    let mut columns: Vec<Column> = due.map(Column::Of).into();
     let policies = &simulation.result.policies;
     let mut causes: Vec<&String> = Vec::new();
     for (cause, lost) in policies.iter().flat_map(|policy| &policy.lost_by) {
@@ -92,32 +79,20 @@ fn requests(simulation: &Simulation) -> Vec<Column> {
             causes.push(cause);
         }
     }
-    for cause in causes.into_iter().take(CAUSES) {
-        let (name, cause) = (format!("lost: {}", cause.replace('_', " ")), cause.clone());
-        let value = move |of: &PolicyResult| of.lost_by.get(&cause).copied().unwrap_or(0.0);
-        columns.push(plain(&name, Show::Count, value));
-    }
+    columns.extend(causes.into_iter().take(CAUSES).map(|cause| Column::LostBy(cause.clone())));
     if earns(simulation) {
-        columns.push(known("revenue", |of| of.revenue));
+        columns.push(Column::Of(figure::REVENUE));
     }
-    let times: [(&str, Time); 6] = [
-        ("min", |of| of.response_us.min),
-        ("p50", |of| of.response_us.p50),
-        ("p90", |of| of.response_us.p90),
-        ("p95", |of| of.response_us.p95),
-        ("p99.9", |of| of.response_us.p999),
-        ("max", |of| of.response_us.max),
+    let times = [
+        figure::RESPONSE_US_MIN,
+        figure::RESPONSE_US_P50,
+        figure::RESPONSE_US_P90,
+        figure::RESPONSE_US_P95,
+        figure::RESPONSE_US_P999,
+        figure::RESPONSE_US_MAX,
     ];
-    let time = |(name, of): (&str, Time)| {
-        plain(name, Show::Micros, move |policy| of(policy).unwrap_or(f64::NAN))
-    };
-    columns.extend(times.map(time));
+    columns.extend(times.map(Column::Of));
     columns
-}
-
-/// The share of the requests due that were lost.
-fn share_lost(policy: &PolicyResult) -> String {
-    if policy.offered > 0.0 { per_cent(policy.lost / policy.offered) } else { DASH.to_owned() }
 }
 
 /// What the small figures are.
@@ -140,7 +115,7 @@ fn write_table(m: &mut Markup, simulation: &Simulation, columns: &[Column]) {
                 m.tag("tr", &[], |m| {
                     m.leaf("th", &[("scope", &"col")], "policy");
                     for column in columns {
-                        m.leaf("th", &[("scope", &"col")], &column.name);
+                        m.leaf("th", &[("scope", &"col")], column.head());
                     }
                 });
             });
@@ -171,12 +146,22 @@ fn write_name(m: &mut Markup, index: usize, policy: &PolicyResult) {
 }
 
 fn write_cell(m: &mut Markup, column: &Column, policy: &PolicyResult, currency: &str) {
-    m.text(column.show.text((column.value)(policy), currency));
-    let beside = (column.beside)(policy);
-    if !beside.is_empty() {
-        m.text(format_args!(" ({beside})"));
+    let text = |figure: &Figure, value: f64| figure_text::text(figure, value, currency);
+    let value = |figure: &Figure| text(figure, policy.value(figure).unwrap_or(f64::NAN));
+    let figure = match column {
+        Column::LostBy(cause) => {
+            m.text(text(figure::LOST, policy.lost_by.get(cause).copied().unwrap_or(0.0)));
+            return;
+        }
+        Column::Of(figure) => figure,
+        Column::Lost => figure::LOST,
+    };
+    m.text(value(figure));
+    if matches!(column, Column::Lost) {
+        m.text(format_args!(" ({})", value(figure::LOST_SHARE)));
     }
-    if let Some(&interval) = policy.ci95.get(column.key) {
-        m.leaf("small", &[], column.show.interval(interval, currency));
+    if let Some(&interval) = policy.ci95.get(figure.name) {
+        let text = figure_text::interval(interval, |value| text(figure, value));
+        m.leaf("small", &[], text);
     }
 }

@@ -4,7 +4,6 @@
 mod counting;
 mod courses;
 mod decisions;
-mod fields;
 mod figures;
 mod paired;
 mod revenue;

@@ -3,9 +3,29 @@
 
 use plimsoll_elastic::course::Simulation;
 use plimsoll_elastic::result::Paired;
+use plimsoll_stats::figure::{self, Figure};
 
-use super::fields::{FIELDS, Field, Show};
+use crate::chart::figure_text::{self, DASH};
 use crate::markup::Markup;
+
+/// The figures of which there are differences, in the order in which they are shown.
+const FIGURES: [&Figure; 15] = [
+    figure::INSTANCE_HOURS,
+    figure::INSTANCE_HOURS_USED,
+    figure::COST,
+    figure::REVENUE,
+    figure::NET,
+    figure::OFFERED,
+    figure::SERVED,
+    figure::LOST,
+    figure::IN_FLIGHT_AT_END,
+    figure::RESPONSE_MEAN_US,
+    figure::RESPONSE_P99_US,
+    figure::SLO_VIOLATED_S,
+    figure::CPU_MEAN,
+    figure::SCALE_OUT,
+    figure::SCALE_IN,
+];
 
 /// Whether anything is compared.
 pub(super) fn is_any(simulation: &Simulation) -> bool {
@@ -36,13 +56,14 @@ pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
                 });
             });
             m.tag("tbody", &[], |m| {
-                let has =
-                    |field: &Field| paired.iter().any(|one| one.difference.contains_key(field.key));
-                for field in FIELDS.iter().filter(|field| has(field)) {
+                let has = |figure: &&Figure| {
+                    paired.iter().any(|one| one.difference.contains_key(figure.name))
+                };
+                for figure in FIGURES.into_iter().filter(has) {
                     m.tag("tr", &[], |m| {
-                        m.leaf("th", &[("scope", &"row")], field.name);
+                        m.leaf("th", &[("scope", &"row")], figure.label);
                         for one in paired {
-                            m.tag("td", &[], |m| write_cell(m, *field, one, currency));
+                            m.tag("td", &[], |m| write_cell(m, figure, one, currency));
                         }
                     });
                 }
@@ -51,21 +72,21 @@ pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
     });
 }
 
-fn write_cell(m: &mut Markup, field: Field, one: &Paired, currency: &str) {
-    let show = if field.show == Show::PerCent { Show::Points } else { field.show };
-    let Some(&difference) = one.difference.get(field.key) else {
-        m.text(super::fields::DASH);
+fn write_cell(m: &mut Markup, figure: &Figure, one: &Paired, currency: &str) {
+    let show = |value: f64| figure_text::difference(figure, value, currency);
+    let Some(&difference) = one.difference.get(figure.name) else {
+        m.text(DASH);
         return;
     };
-    let text = show.text(difference, currency);
+    let text = show(difference);
     let text = if difference > 0.0 { format!("+{text}") } else { text };
-    let Some(&(low, high)) = one.ci95.get(field.key) else {
+    let Some(&(low, high)) = one.ci95.get(figure.name) else {
         m.text(text);
         return;
     };
     let is_within = low <= 0.0 && 0.0 <= high;
     m.leaf(if is_within { "span" } else { "b" }, &[], text);
     let zero = if is_within { "zero within" } else { "zero outside" };
-    let interval = show.interval((low, high), currency);
+    let interval = figure_text::interval((low, high), show);
     m.leaf("small", &[], format_args!("{interval}: {zero}"));
 }

@@ -2,15 +2,16 @@
 
 use plimsoll_elastic::course::Simulation;
 use plimsoll_elastic::result::PolicyResult;
+use plimsoll_stats::figure::{self, Figure};
 
-use super::fields::{DASH, Show};
 use super::letter;
 use crate::chart::axis::Axis;
+use crate::chart::figure_text::{self, DASH};
 use crate::chart::front::{self, Spot};
 use crate::chart::plot::{Plot, Table};
 use crate::chart::range::Range;
 use crate::chart::scale::Scale;
-use crate::chart::unit::{Unit, per_cent};
+use crate::chart::unit::Unit;
 use crate::markup::Markup;
 
 /// From this ratio of the most to the least, losses stand on a logarithmic axis.
@@ -55,14 +56,15 @@ pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
     });
 }
 
-fn interval(policy: &PolicyResult, key: &str) -> Option<(f64, f64)> {
-    let &(low, high) = policy.ci95.get(key)?;
+fn interval(policy: &PolicyResult, figure: &Figure) -> Option<(f64, f64)> {
+    let &(low, high) = policy.ci95.get(figure.name)?;
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
 /// The scale of losses, and what a reader has to know of it.
 fn losses(points: &[Point<'_>]) -> (Scale, &'static str) {
-    let highs = points.iter().filter_map(|of| interval(of.policy, "lost").map(|(_, high)| high));
+    let highs =
+        points.iter().filter_map(|of| interval(of.policy, figure::LOST).map(|(_, high)| high));
     let means = || points.iter().map(|of| of.policy.lost);
     let most = means().chain(highs).fold(0.0, f64::max);
     let least = means().filter(|&lost| lost > 0.0).fold(f64::INFINITY, f64::min);
@@ -79,7 +81,7 @@ fn losses(points: &[Point<'_>]) -> (Scale, &'static str) {
 
 fn plot(points: &[Point<'_>], currency: &str, table: &Table) -> Plot {
     let means = points.iter().map(|of| of.policy.cost);
-    let ends = points.iter().filter_map(|of| interval(of.policy, "cost"));
+    let ends = points.iter().filter_map(|of| interval(of.policy, figure::COST));
     let range = Range::over(means.chain(ends.flat_map(|(low, high)| [low.max(0.0), high])));
     let (scale, of_losses) = losses(points);
     let axis = Axis::Range { range, unit: Unit::Amount };
@@ -115,29 +117,32 @@ fn spot(point: &Point<'_>) -> Spot {
 
 /// The bars of a policy's intervals, one across and one upright.
 fn intervals(policy: &PolicyResult) -> Vec<Vec<(f64, f64)>> {
-    let across =
-        interval(policy, "cost").map(|(low, high)| vec![(low, policy.lost), (high, policy.lost)]);
-    let upright =
-        interval(policy, "lost").map(|(low, high)| vec![(policy.cost, low), (policy.cost, high)]);
+    let across = interval(policy, figure::COST)
+        .map(|(low, high)| vec![(low, policy.lost), (high, policy.lost)]);
+    let upright = interval(policy, figure::LOST)
+        .map(|(low, high)| vec![(policy.cost, low), (policy.cost, high)]);
     across.into_iter().chain(upright).collect()
 }
 
 fn table(points: &[Point<'_>], policies: &[PolicyResult], currency: &str) -> Table {
-    let heads = ["policy", "cost", "95%", "lost", "95%", "of those due", "beaten by"];
+    let (cost, lost) = (figure::COST.label, figure::LOST.label);
+    let heads = ["policy", cost, "95%", lost, "95%", figure::LOST_SHARE.label, "beaten by"];
     let row = |point: &Point<'_>| {
         let policy = point.policy;
-        let share = policy.lost / policy.offered;
-        let between = |key: &str, show: Show| {
-            let found = interval(policy, key).map(|found| show.interval(found, currency));
-            found.unwrap_or_else(|| DASH.to_owned())
+        let text = |figure: &Figure, value: f64| figure_text::text(figure, value, currency);
+        let value = |figure: &Figure| text(figure, policy.value(figure).unwrap_or(f64::NAN));
+        let between = |figure: &Figure| {
+            let found = interval(policy, figure);
+            let show = |value: f64| text(figure, value);
+            found.map_or_else(|| DASH.to_owned(), |of| figure_text::interval(of, show))
         };
         vec![
             format!("{} {}", letter(point.index), policy.label),
-            Show::Money.text(policy.cost, currency),
-            between("cost", Show::Money),
-            Show::Count.text(policy.lost, currency),
-            between("lost", Show::Count),
-            if share.is_finite() { per_cent(share) } else { DASH.to_owned() },
+            value(figure::COST),
+            between(figure::COST),
+            value(figure::LOST),
+            between(figure::LOST),
+            value(figure::LOST_SHARE),
             point.beaten_by.map_or_else(|| "none".to_owned(), |by| policies[by].label.clone()),
         ]
     };

@@ -90,8 +90,8 @@ fn response(counts: &Counts) -> Value {
 fn replications(of: &Simulated, first: &Simulated) -> Value {
     let all = |estimated: Vec<Estimated>| -> Map<String, Value> {
         let of = |one: Estimated| {
-            let Estimated { name, mean, ci95: (low, high) } = one;
-            (name.to_owned(), json!({ "mean": mean, "ci95": [low, high] }))
+            let Estimated { figure, mean, ci95: (low, high) } = one;
+            (figure.name.to_owned(), json!({ "mean": mean, "ci95": [low, high] }))
         };
         estimated.into_iter().map(of).collect()
     };

@@ -35,8 +35,8 @@ pub(super) fn render(done: &Done, plan: &str) -> String {
 
 fn drawn<'a>(done: &'a Done, cell: &'a Cell, of: &'a Simulated) -> DrawnCluster<'a> {
     let estimate = |one: Estimated| {
-        let Estimated { name, mean, ci95 } = one;
-        Estimate { name, mean, ci95 }
+        let Estimated { figure, mean, ci95 } = one;
+        Estimate { figure, mean, ci95 }
     };
     DrawnCluster {
         label: &cell.label,
