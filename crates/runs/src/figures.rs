@@ -75,3 +75,11 @@ pub(crate) fn read(database: &Connection, cell: u32) -> rusqlite::Result<Vec<Fig
     })?;
     rows.collect()
 }
+
+/// The least and the greatest value of a figure over all cells; `None` where none has it.
+pub(crate) fn range(database: &Connection, name: &str) -> rusqlite::Result<Option<(f64, f64)>> {
+    let sql = "SELECT min(value), max(value) FROM figure WHERE name = ?";
+    database.query_row(sql, [name], |row| {
+        Ok(row.get::<_, Option<f64>>(0)?.zip(row.get::<_, Option<f64>>(1)?))
+    })
+}

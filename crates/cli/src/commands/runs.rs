@@ -8,7 +8,7 @@ use crate::terminal::table::{render, us};
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_runs::Run;
-use plimsoll_runs::index::{Entry, list};
+use plimsoll_runs::index::{Entry, LoadEntry, list};
 use plimsoll_units::{show_rate, show_share};
 use std::fmt::Write;
 use std::path::Path;
@@ -41,19 +41,24 @@ fn show_list(root: &Path, json: bool) -> Result<Exit> {
         let _ = writeln!(out, "{}", Paint::stdout().dim(&head));
     }
     for run in &listing.runs {
-        let time = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), us);
-        let share = run.failed as f64 / run.offered.max(1) as f64;
-        let ended = if run.valid { run.ended.clone() } else { format!("{} ✗", run.ended) };
+        let none = || "–".to_owned();
+        let time = |value: Option<f64>| value.map_or_else(none, us);
+        let load = run.load.as_ref();
+        let share = |load: &LoadEntry| show_share(load.failed as f64 / load.offered.max(1) as f64);
+        let is_valid = load.is_none_or(|load| load.valid);
+        let ended = if is_valid { run.ended.clone() } else { format!("{} ✗", run.ended) };
         let name = if run.name.is_empty() { String::new() } else { format!("{}: ", run.name) };
+        let cells = run.cells.map(|cells| format!(" ({} of {} cells)", cells.done, cells.of));
         let _ = writeln!(
             out,
-            "{:<24} {ended:<10} {:>11} {:>10} {:>10} {:>8}  {name}{}",
+            "{:<24} {ended:<10} {:>11} {:>10} {:>10} {:>8}  {name}{}{}",
             run.id,
-            show_rate(run.rate_mean),
-            time(run.p50_us),
-            time(run.p99_us),
-            show_share(share),
+            load.map_or_else(none, |load| show_rate(load.rate_mean)),
+            time(load.and_then(|load| load.p50_us)),
+            time(load.and_then(|load| load.p99_us)),
+            load.map_or_else(none, share),
             run.subject,
+            cells.unwrap_or_default(),
         );
     }
     print(&out)?;
@@ -64,10 +69,18 @@ fn show_list(root: &Path, json: bool) -> Result<Exit> {
 }
 
 fn entry(run: &Entry) -> serde_json::Value {
+    let load = run.load.as_ref();
+    let headline = run.headline.as_ref();
     serde_json::json!({
-        "id": run.id, "name": run.name, "subject": run.subject, "started": run.started,
-        "ended": run.ended, "valid": run.valid, "rate_mean": run.rate_mean,
-        "p50_us": run.p50_us, "p99_us": run.p99_us, "offered": run.offered, "failed": run.failed,
+        "id": run.id, "name": run.name, "kind": run.kind.name(), "subject": run.subject,
+        "started": run.started, "ended": run.ended,
+        "cells": run.cells.map(|cells| serde_json::json!({ "done": cells.done, "of": cells.of })),
+        "valid": load.map(|load| load.valid), "rate_mean": load.map(|load| load.rate_mean),
+        "p50_us": load.and_then(|load| load.p50_us), "p99_us": load.and_then(|load| load.p99_us),
+        "offered": load.map(|load| load.offered), "failed": load.map(|load| load.failed),
+        "headline": headline.map(|of| {
+            serde_json::json!({ "figure": of.name, "low": of.low, "high": of.high })
+        }),
     })
 }
 

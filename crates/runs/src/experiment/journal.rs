@@ -14,7 +14,7 @@ use crate::experiment::{
 };
 use crate::meta::Ended;
 use crate::opened;
-use crate::{Event, FigureRow, database, figures};
+use crate::{Event, FigureRow, database, figures, index};
 
 /// Why a cell is cut that was running when its experiment was opened to go on.
 const KILLED: &str = "the program ended before the cell did";
@@ -207,8 +207,8 @@ impl Journal {
         figures::read(&self.database, cell).map_err(self.fault("read"))
     }
 
-    /// Ends the experiment, `ended_ns` after its start: cells that are still running are cut, and
-    /// the journal becomes one plain file.
+    /// Ends the experiment, `ended_ns` after its start: cells that are still running are cut, the
+    /// journal becomes one plain file, and the index is brought up to date.
     ///
     /// # Errors
     /// Where the journal cannot be written.
@@ -222,6 +222,9 @@ impl Journal {
         let Self { database, folder, .. } = self;
         let file = folder.join(FILE);
         database.close().map_err(|(_, source)| RunError::database("close", &file)(source))?;
+        if let Some(root) = folder.parent() {
+            index::enter(root, &folder);
+        }
         Experiment::open(&folder)
     }
 

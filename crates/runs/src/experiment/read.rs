@@ -79,6 +79,14 @@ impl Experiment {
         figures::read(&self.opened.database, cell).map_err(self.unreadable())
     }
 
+    /// The least and the greatest value of a figure over the done cells; `None` where none has it.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn range_of(&self, figure: &str) -> Result<Option<(f64, f64)>, RunError> {
+        figures::range(&self.opened.database, figure).map_err(self.unreadable())
+    }
+
     /// All that happened, in the order in which it was told, each with the cell it concerns.
     ///
     /// # Errors

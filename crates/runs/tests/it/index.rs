@@ -2,8 +2,11 @@
 
 use std::fs;
 
-use plimsoll_runs::{Ended, Phase, RunWriter, Sink as _, index};
+use plimsoll_runs::experiment::{ExperimentMeta, Journal, Progress, State};
+use plimsoll_runs::index::{self, Headline};
+use plimsoll_runs::{Ended, FigureRow, Kind, Phase, RunMeta, RunWriter, Sink as _, World};
 
+use crate::experiment::{cell, meta};
 use crate::made::{self, MS};
 
 fn ids(root: &std::path::Path) -> Vec<String> {
@@ -29,11 +32,15 @@ fn an_entry_tells_the_run_at_a_glance() {
     assert_eq!((entry.id.as_str(), entry.name.as_str()), ("a", "by hand"));
     assert_eq!(entry.subject, "http://127.0.0.1:8080/");
     assert_eq!(entry.started, "2026-03-01T12:00:00.250Z");
-    assert_eq!((entry.ended.as_str(), entry.valid), ("complete", true));
-    assert!((entry.rate_mean - 100.0).abs() < 1e-9);
-    assert!((3990.0..4010.0).contains(&entry.p50_us.unwrap()), "{entry:?}");
-    assert_eq!(entry.p99_us, None, "four of 400 lie beyond");
-    assert_eq!((entry.offered, entry.failed), (400, 0));
+    assert_eq!((entry.ended.as_str(), entry.kind, entry.cells), ("complete", Kind::Load, None));
+    let load = entry.load.unwrap();
+    assert!(load.valid && (load.rate_mean - 100.0).abs() < 1e-9);
+    let p50_us = load.p50_us.unwrap();
+    assert!((3990.0..4010.0).contains(&p50_us), "{entry:?}");
+    assert_eq!(load.p99_us, None, "four of 400 lie beyond");
+    assert_eq!((load.offered, load.failed), (400, 0));
+    let name = "response_us.p50".to_owned();
+    assert_eq!(entry.headline, Some(Headline { name, low: p50_us, high: p50_us }));
 }
 
 #[test]
@@ -80,7 +87,7 @@ fn it_follows_folders_that_come_go_and_grow() {
     made::answered(&mut interval, Phase::Measured, 70, MS, 0);
     writer.interval(&interval).unwrap();
     let entry = index::list(root.path()).unwrap().runs.remove(1);
-    assert_eq!((entry.offered, entry.ended.as_str()), (70, "incomplete"));
+    assert_eq!((entry.load.unwrap().offered, entry.ended.as_str()), (70, "incomplete"));
     writer.finish(made::end(Ended::Interrupted)).unwrap();
     assert_eq!(index::list(root.path()).unwrap().runs[1].ended, "interrupted");
     fs::remove_dir_all(root.path().join("a")).unwrap();
@@ -128,4 +135,57 @@ fn several_runs_may_end_and_be_listed_at_once() {
     let index = rusqlite::Connection::open(root.path().join("index.sqlite")).unwrap();
     let rows: i64 = index.query_row("SELECT count(*) FROM run", [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 12);
+}
+
+#[test]
+fn an_experiment_is_one_entry_with_its_cells() {
+    let root = tempfile::tempdir().unwrap();
+    let about = ExperimentMeta { kind: Kind::Caches, ..meta("e") };
+    let mut journal = Journal::create(root.path(), &about).unwrap();
+    journal.plan(&[cell(1), cell(2), cell(3)]).unwrap();
+    for (n, ratio) in [(1, 0.5), (2, 0.25)] {
+        journal.begin(&cell(n), 0).unwrap();
+        let run_meta = RunMeta { cell: n, ..made::meta("e/1", 0, 1) };
+        drop(RunWriter::create_cell(journal.folder(), &run_meta).unwrap());
+        journal.figures(n, &[FigureRow::new("miss_ratio", ratio)]).unwrap();
+        journal.end(n, State::Done, "", 0).unwrap();
+    }
+    journal.begin(&cell(3), 0).unwrap();
+    journal.figures(3, &[FigureRow::new("miss_ratio", 0.99)]).unwrap();
+    let entry = |ended: &str| {
+        let mut listing = index::list(root.path()).unwrap();
+        assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
+        assert_eq!(listing.runs.len(), 1, "cells are no entries of their own");
+        let entry = listing.runs.remove(0);
+        assert_eq!((entry.id.as_str(), entry.name.as_str()), ("e", "two rates"));
+        assert_eq!((entry.kind, entry.ended.as_str(), entry.load), (Kind::Caches, ended, None));
+        assert_eq!(entry.started, "2026-03-01T12:00:00.250Z");
+        let headline = entry.headline.clone().unwrap();
+        assert_eq!(
+            (headline.name.as_str(), headline.low, headline.high),
+            ("miss_ratio", 0.25, 0.5)
+        );
+        entry.cells
+    };
+    assert_eq!(entry("incomplete"), Some(Progress { done: 2, of: 3 }));
+    assert_eq!(entry("incomplete"), Some(Progress { done: 2, of: 3 }), "from the index");
+    drop(journal.finish(&Ended::Interrupted, 0).unwrap());
+    assert_eq!(entry("interrupted"), Some(Progress { done: 2, of: 3 }));
+}
+
+#[test]
+fn a_run_without_a_load_lists_without_made_up_rates() {
+    let root = tempfile::tempdir().unwrap();
+    let (kind, world) = (Kind::Pool, World::Simulated);
+    let about = RunMeta { kind, world, load: None, ..made::meta("pool", 0, 10) };
+    let mut writer = RunWriter::create(root.path(), &about).unwrap();
+    let listed = || index::list(root.path()).unwrap().runs.remove(0);
+    assert_eq!((listed().load, listed().headline, listed().cells), (None, None, None));
+    writer.figures(&[FigureRow::new("cost", 12.5)]).unwrap();
+    drop(writer.finish(made::end(Ended::Complete)).unwrap());
+    let entry = listed();
+    assert_eq!((entry.load, entry.ended.as_str()), (None, "complete"));
+    let headline = Headline { name: "cost".to_owned(), low: 12.5, high: 12.5 };
+    assert_eq!((entry.kind, entry.headline), (Kind::Pool, Some(headline)));
+    assert_eq!(listed().kind, Kind::Pool, "from the index");
 }

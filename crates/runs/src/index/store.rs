@@ -1,0 +1,150 @@
+//! `index.sqlite`: a row an entry.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior, params};
+
+use crate::experiment::Progress;
+use crate::index::entry::{Entry, Headline, LoadEntry};
+use crate::meta::Kind;
+use crate::schema::{int, uint};
+
+/// The file's name below the root of all runs.
+const FILE: &str = "index.sqlite";
+/// The version of the index; another one is thrown away.
+const FORMAT: i64 = 2;
+
+/// The columns of a row: the folder's name, the stamp of its files, and the entry.
+const COLUMNS: &str = "id, stamp, name, kind, subject, started, ended, cells_done, cells_of,
+    valid, rate_mean, p50_us, p99_us, offered, failed, headline, headline_low, headline_high";
+
+/// The index, made where it is missing and made anew where it is damaged; `None` where it cannot
+/// be.
+pub(super) fn open(root: &Path) -> Option<Connection> {
+    let file = root.join(FILE);
+    match open_or_make(&file) {
+        Ok(index) => Some(index),
+        Err(rusqlite::Error::SqliteFailure(cause, _))
+            if matches!(cause.code, ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) =>
+        {
+            fs::remove_file(&file).ok()?;
+            open_or_make(&file).ok()
+        }
+        Err(_) => None,
+    }
+}
+
+fn open_or_make(file: &Path) -> rusqlite::Result<Connection> {
+    let mut index = Connection::open(file)?;
+    index.busy_timeout(std::time::Duration::from_secs(5))?;
+    index.execute_batch("PRAGMA cache_size = -256;")?;
+    let version = |index: &Connection| -> rusqlite::Result<i64> {
+        index.pragma_query_value(None, "user_version", |row| row.get(0))
+    };
+    if version(&index)? != FORMAT {
+        let transaction = index.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another program may have made it while we waited.
+        if version(&transaction)? != FORMAT {
+            transaction.execute_batch(&format!(
+                "DROP TABLE IF EXISTS run;
+                 CREATE TABLE run (id TEXT PRIMARY KEY, stamp TEXT NOT NULL, name TEXT NOT NULL,
+                   kind TEXT NOT NULL, subject TEXT NOT NULL, started TEXT NOT NULL,
+                   ended TEXT NOT NULL, cells_done INTEGER, cells_of INTEGER, valid INTEGER,
+                   rate_mean REAL, p50_us REAL, p99_us REAL, offered INTEGER, failed INTEGER,
+                   headline TEXT, headline_low REAL, headline_high REAL) WITHOUT ROWID;
+                 PRAGMA user_version = {FORMAT};"
+            ))?;
+        }
+        transaction.commit()?;
+    }
+    Ok(index)
+}
+
+/// The rows by id, with their stamps; none where the index cannot be read.
+pub(super) fn rows(index: &Connection) -> BTreeMap<String, (String, Entry)> {
+    let read = || -> rusqlite::Result<_> {
+        let mut statement = index.prepare(&format!("SELECT {COLUMNS} FROM run"))?;
+        let rows = statement.query_map([], row)?;
+        rows.map(|row| row.map(|(stamp, entry)| (entry.id.clone(), (stamp, entry)))).collect()
+    };
+    read().unwrap_or_default()
+}
+
+fn row(row: &Row<'_>) -> rusqlite::Result<(String, Entry)> {
+    let kind: String = row.get(3)?;
+    let kind = Kind::named(&kind).ok_or_else(|| {
+        let problem = format!("no kind of run is `{kind}`");
+        rusqlite::Error::FromSqlConversionFailure(3, Type::Text, problem.into())
+    })?;
+    let entry = Entry {
+        id: row.get(0)?,
+        name: row.get(2)?,
+        kind,
+        subject: row.get(4)?,
+        started: row.get(5)?,
+        ended: row.get(6)?,
+        cells: match (row.get(7)?, row.get(8)?) {
+            (Some(done), Some(of)) => Some(Progress { done: uint(done), of: uint(of) }),
+            _ => None,
+        },
+        load: row.get::<_, Option<f64>>(10)?.map(|rate_mean| load(row, rate_mean)).transpose()?,
+        headline: match (row.get(15)?, row.get(16)?, row.get(17)?) {
+            (Some(name), Some(low), Some(high)) => Some(Headline { name, low, high }),
+            _ => None,
+        },
+    };
+    Ok((row.get(1)?, entry))
+}
+
+fn load(row: &Row<'_>, rate_mean: f64) -> rusqlite::Result<LoadEntry> {
+    Ok(LoadEntry {
+        valid: row.get(9)?,
+        rate_mean,
+        p50_us: row.get(11)?,
+        p99_us: row.get(12)?,
+        offered: uint(row.get(13)?),
+        failed: uint(row.get(14)?),
+    })
+}
+
+/// Writes the entries that changed, with their stamps, and drops those that are gone.
+pub(super) fn renew<'a>(
+    index: &mut Connection,
+    changed: &[(String, Entry)],
+    gone: impl Iterator<Item = &'a String>,
+) -> rusqlite::Result<()> {
+    let transaction = index.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (stamp, entry) in changed {
+        let (cells, load, headline) = (entry.cells, entry.load, entry.headline.as_ref());
+        let marks = vec!["?"; COLUMNS.split(',').count()].join(",");
+        transaction
+            .prepare_cached(&format!("INSERT OR REPLACE INTO run ({COLUMNS}) VALUES ({marks})"))?
+            .execute(params![
+                entry.id,
+                stamp,
+                entry.name,
+                entry.kind.name(),
+                entry.subject,
+                entry.started,
+                entry.ended,
+                cells.map(|cells| int(cells.done)),
+                cells.map(|cells| int(cells.of)),
+                load.map(|load| load.valid),
+                load.map(|load| load.rate_mean),
+                load.and_then(|load| load.p50_us),
+                load.and_then(|load| load.p99_us),
+                load.map(|load| int(load.offered)),
+                load.map(|load| int(load.failed)),
+                headline.map(|headline| &headline.name),
+                headline.map(|headline| headline.low),
+                headline.map(|headline| headline.high),
+            ])?;
+    }
+    for id in gone {
+        transaction.prepare_cached("DELETE FROM run WHERE id = ?")?.execute([id])?;
+    }
+    transaction.commit()
+}
