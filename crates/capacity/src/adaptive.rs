@@ -60,6 +60,9 @@ const SPARE: f64 = 0.95;
 const LOOKS: f64 = 20.0;
 const FOR_LOOKS: f64 = 0.1;
 const MOST_FOR_LOOKS: f64 = 1.05;
+/// The curve is that of a server to within this standard error, ln λ. A hold has so many requests that
+/// what they say of the line is not much less sure than that.
+const CURVE_ERROR: f64 = 0.004;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.
 const INFLATIONS: (f64, f64) = (0.6, 4.0);
@@ -229,6 +232,9 @@ impl Adaptive {
         if let Some(mut fit) = fit {
             fit.take_scatter(self.jackknife.ratio());
             fit.error *= self.inflation() * self.for_looks();
+            if !self.holds.is_empty() {
+                fit.error = libm::hypot(fit.error, CURVE_ERROR);
+            }
             fit.freedom = self.freedom(fit.freedom);
             // What was too much well below the line was disturbed, and would be forbidden for ever.
             let low = fit.line_per_s * libm::exp(-fit.half_width());
