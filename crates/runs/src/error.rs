@@ -114,6 +114,16 @@ pub enum RunError {
     /// What was still to be written at the end could not be.
     #[error("finish the run; make room on the disk, what is there stays readable")]
     Unfinished(#[source] crate::SinkError),
+    /// What was asked for is the distribution of a single run.
+    #[error(
+        "export {} as hgrm: an experiment has no one distribution; name one of its cells, such as \
+         {}/cells/0001",
+        .path.display(), .path.display()
+    )]
+    OfOneRun {
+        /// The experiment's folder.
+        path: PathBuf,
+    },
     /// The export's destination refused.
     #[error("write the export")]
     Export(#[source] std::io::Error),

@@ -76,6 +76,15 @@ pub(crate) fn read(database: &Connection, cell: u32) -> rusqlite::Result<Vec<Fig
     rows.collect()
 }
 
+/// The names of all figures, in the order in which they were first written, and whether any cell
+/// has an interval of it.
+pub(crate) fn columns(database: &Connection) -> rusqlite::Result<Vec<(String, bool)>> {
+    let sql = "SELECT name, max(low IS NOT NULL OR high IS NOT NULL) FROM figure
+               GROUP BY name ORDER BY min(rowid)";
+    let mut statement = database.prepare_cached(sql)?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
 /// The least and the greatest value of a figure over all cells; `None` where none has it.
 pub(crate) fn range(database: &Connection, name: &str) -> rusqlite::Result<Option<(f64, f64)>> {
     let sql = "SELECT min(value), max(value) FROM figure WHERE name = ?";

@@ -13,8 +13,8 @@
 //! versions wrote it, reads with the bounds and middles of buckets.
 //!
 //! Tags are those of [`Tag`](crate::Tag) and the run's own ([`TagName`](crate::TagName)) for the
-//! measured phase, `warm-up.` before them for the warm-up, and `turn` and `timer_late`, which belong
-//! to seconds rather than to requests.
+//! measured phase, `warm-up.` before them for the warm-up, and `turn` and `timer_late`, which
+//! belong to seconds rather than to requests.
 //!
 //! # Torn and damaged files
 //!

@@ -3,8 +3,8 @@
 //! A finished one is one plain file and opens from anywhere. One that is still written, or was
 //! killed, has its latest rows in `….sqlite-wal`, and SQLite wants to write its shared-memory
 //! file beside them. Where it may not (a read-only medium), the database and its WAL are copied to
-//! a temporary folder, which is removed when the database is closed. Where there is no WAL, or no room
-//! for a copy, the file is opened as immutable: as of its last checkpoint, which is everything
+//! a temporary folder, which is removed when the database is closed. Where there is no WAL, or no
+//! room for a copy, the file is opened as immutable: as of its last checkpoint, which is everything
 //! where there is no WAL, and which is said otherwise.
 
 use std::fs;

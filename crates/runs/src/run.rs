@@ -244,8 +244,8 @@ impl Run {
         Ok(steps)
     }
 
-    /// The tags under which something was recorded for the requests due in a phase, sorted: those of
-    /// every run ([`crate::Tag`]), those of seconds, and the run's own.
+    /// The tags under which something was recorded for the requests due in a phase, sorted: those
+    /// of every run ([`crate::Tag`]), those of seconds, and the run's own.
     ///
     /// # Errors
     /// Where the log cannot be read.
@@ -307,6 +307,22 @@ impl Run {
             Ok(())
         })?;
         Ok(rows)
+    }
+
+    /// Visits every sample of every series with the series' name, in the order in which they were
+    /// taken, one in memory at a time.
+    ///
+    /// # Errors
+    /// Where the run cannot be read, or `visit` fails.
+    pub fn for_each_sample(
+        &self,
+        mut visit: impl FnMut(&str, SeriesRow) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        self.for_each_row(series::SELECT_ALL, &[], |row| {
+            let sample = series::read(row).map_err(self.unreadable())?;
+            let name: String = row.get(3).map_err(self.unreadable())?;
+            visit(&name, sample)
+        })
     }
 
     /// The names of the series that the run has, sorted.

@@ -140,7 +140,10 @@ pub(crate) fn write(database: &Connection, cell: u32, samples: &[Pending]) -> ru
 pub(crate) const SELECT: &str =
     "SELECT labels, at_ns, value FROM series WHERE name = ? ORDER BY at_ns, labels";
 
-/// Reads a row of [`SELECT`].
+/// Selects what [`read`] reads, and the name, of all series.
+pub(crate) const SELECT_ALL: &str = "SELECT labels, at_ns, value, name FROM series";
+
+/// Reads a row of [`SELECT`] or [`SELECT_ALL`].
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<SeriesRow> {
     let labels: String = row.get(0)?;
     let labels = serde_json::from_str(&labels)

@@ -1,7 +1,7 @@
 //! Tags: under which name a histogram stands in `latency.hlog`.
 //!
-//! The engine's own are a closed list, so that its hot path finds a histogram by an index. A run may
-//! have others, whose names come with what it does: `step.checkout`.
+//! The engine's own are a closed list, so that its hot path finds a histogram by an index. A run
+//! may have others, whose names come with what it does: `step.checkout`.
 
 use std::sync::Arc;
 

@@ -40,6 +40,21 @@ pub struct WindowRow {
     pub verdict: String,
 }
 
+/// The columns of the table after `cell`: the fields of a [`WindowRow`].
+pub(crate) const COLUMNS: [&str; 11] = [
+    "start_s",
+    "seconds",
+    "phase",
+    "offered_per_s",
+    "achieved_per_s",
+    "rtt_us",
+    "rtt_samples_us",
+    "response_us",
+    "percentiles_us",
+    "errors",
+    "verdict",
+];
+
 /// Makes the table.
 pub(crate) const TABLE: &str = "CREATE TABLE window (cell INTEGER NOT NULL, start_s REAL NOT NULL,
     seconds REAL NOT NULL, phase TEXT NOT NULL, offered_per_s REAL NOT NULL,

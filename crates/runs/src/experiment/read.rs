@@ -79,6 +79,12 @@ impl Experiment {
         figures::read(&self.opened.database, cell).map_err(self.unreadable())
     }
 
+    /// The names of the figures that any done cell has, in the order in which they were first
+    /// given, and whether any cell has an interval of it.
+    pub(crate) fn figure_columns(&self) -> Result<Vec<(String, bool)>, RunError> {
+        figures::columns(&self.opened.database).map_err(self.unreadable())
+    }
+
     /// The least and the greatest value of a figure over the done cells; `None` where none has it.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 mod crash;
 mod experiment;
 mod export;
+mod export_cells;
 mod folder;
 mod index;
 mod log;

@@ -1,103 +1,44 @@
-//! Exports of a run, for other tools: CSV, JSON, and HdrHistogram's percentile output.
+//! The seconds of a run.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use plimsoll_stats::availability::State;
 use serde_json::{Value, json};
 
+use super::{csv, text};
 use crate::error::RunError;
-use crate::hgrm;
 use crate::row::IntervalRow;
 use crate::run::Run;
-use crate::{Phase, Tag};
 
-/// The forms of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// One row a second, units in the header, an empty cell where there is no figure.
-    Csv,
-    /// An object `{ summary, intervals: [...] }`, the intervals as in the CSV.
-    Json,
-    /// The distribution of the measured phase's response time, in milliseconds.
-    Hgrm,
-}
-
-impl Format {
-    /// Every form.
-    pub const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Hgrm];
-
-    /// The name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Json => "json",
-            Self::Hgrm => "hgrm",
-        }
-    }
-}
-
-impl std::str::FromStr for Format {
-    type Err = plimsoll_units::ParseError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            let wanted = "a format: csv, json or hgrm";
-            let error = plimsoll_units::ParseError::new(wanted, text, 0, text.len());
-            match plimsoll_units::nearest(text, Self::ALL.map(Self::name)) {
-                Some(name) => error.hint(format!("did you mean `{name}`?")),
-                None => error,
-            }
-        })
-    }
-}
-
-/// Writes an export. Rows are streamed: memory does not grow with the run.
-///
-/// # Errors
-/// Where the run cannot be read, or `out` refuses.
-pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), RunError> {
-    match format {
-        Format::Csv => csv(run, out),
-        Format::Json => intervals_as_json(run, out),
-        Format::Hgrm => {
-            let histogram = run.histogram(Phase::Measured, Tag::Response)?;
-            hgrm::write(&histogram, out).map_err(RunError::Export)
-        }
-    }?;
-    out.flush().map_err(RunError::Export)
-}
-
-fn csv(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
-    writeln!(out, "{}", NAMES.join(",")).map_err(RunError::Export)?;
+pub(super) fn csv(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
+    csv::row(out, NAMES)?;
     run.for_each_interval(|row| {
-        let line = values(&row).map(|value| match value {
-            Value::Null => String::new(),
-            Value::String(text) => text,
-            // The status codes and their counts: `200:12 503:1`.
-            Value::Object(counts) => {
-                let parts: Vec<_> = counts.iter().map(|(code, n)| format!("{code}:{n}")).collect();
-                parts.join(" ")
-            }
-            number => number.to_string(),
-        });
-        writeln!(out, "{}", line.join(",")).map_err(RunError::Export)
+        csv::row(
+            out,
+            values(&row).map(|value| match value {
+                // The status codes and their counts: `200:12 503:1`.
+                Value::Object(counts) => {
+                    let counts = counts.iter().map(|(code, n)| format!("{code}:{n}"));
+                    counts.collect::<Vec<_>>().join(" ")
+                }
+                value => csv::field(&value),
+            }),
+        )
     })
 }
 
-fn intervals_as_json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
-    let broken = |error: serde_json::Error| RunError::Export(io::Error::from(error));
-    out.write_all(b"{\"summary\":").map_err(RunError::Export)?;
-    serde_json::to_writer(&mut *out, &run.summary()?).map_err(broken)?;
-    out.write_all(b",\"intervals\":[").map_err(RunError::Export)?;
+pub(super) fn json(run: &Run, out: &mut dyn Write) -> Result<(), RunError> {
+    text(out, "{\"summary\":")?;
+    super::json(out, &run.summary()?)?;
+    text(out, ",\"intervals\":[")?;
     let mut before = "\n";
     run.for_each_interval(|row| {
-        out.write_all(before.as_bytes()).map_err(RunError::Export)?;
+        text(out, before)?;
         before = ",\n";
         let pairs = NAMES.map(str::to_owned).into_iter().zip(values(&row));
-        serde_json::to_writer(&mut *out, &Value::Object(pairs.collect())).map_err(broken)
+        super::json(out, &Value::Object(pairs.collect()))
     })?;
-    out.write_all(b"\n]}\n").map_err(RunError::Export)
+    text(out, "\n]}\n")
 }
 
 /// A second's columns, names with units.

@@ -1,0 +1,107 @@
+//! Exports of a run or of an experiment, for other tools: CSV, JSON, and HdrHistogram's percentile
+//! output.
+
+mod cells;
+mod csv;
+mod intervals;
+mod sampled;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::error::RunError;
+use crate::experiment::Experiment;
+use crate::hgrm;
+use crate::run::Run;
+use crate::{Phase, Tag};
+
+/// The forms of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A table with units in its header, and an empty field where there is no value: of a run one
+    /// row a second, or, where it has no seconds, its windows or the samples of its series; of an
+    /// experiment one row a cell.
+    Csv,
+    /// An object with the same: `{ summary, intervals: [...] }` of a run that has seconds,
+    /// `{ run, figures, events, windows, series }` of another, `{ experiment, cells: [...] }`.
+    Json,
+    /// The distribution of the measured phase's response time, in milliseconds.
+    Hgrm,
+}
+
+impl Format {
+    /// Every form.
+    pub const ALL: [Self; 3] = [Self::Csv, Self::Json, Self::Hgrm];
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Hgrm => "hgrm",
+        }
+    }
+}
+
+impl std::str::FromStr for Format {
+    type Err = plimsoll_units::ParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            let wanted = "a format: csv, json or hgrm";
+            let error = plimsoll_units::ParseError::new(wanted, text, 0, text.len());
+            match plimsoll_units::nearest(text, Self::ALL.map(Self::name)) {
+                Some(name) => error.hint(format!("did you mean `{name}`?")),
+                None => error,
+            }
+        })
+    }
+}
+
+/// Writes an export of a run. Rows are streamed: memory does not grow with the run.
+///
+/// # Errors
+/// Where the run cannot be read, or `out` refuses.
+pub fn export(run: &Run, format: Format, out: &mut dyn Write) -> Result<(), RunError> {
+    // Of a load without a second the table is empty, and still the one of a load.
+    let has_seconds = run.meta().load.is_some();
+    match format {
+        Format::Csv if has_seconds => intervals::csv(run, out),
+        Format::Json if has_seconds => intervals::json(run, out),
+        Format::Csv => sampled::csv(run, out),
+        Format::Json => sampled::json(run, out),
+        Format::Hgrm => {
+            let histogram = run.histogram(Phase::Measured, Tag::Response)?;
+            hgrm::write(&histogram, out).map_err(RunError::Export)
+        }
+    }?;
+    out.flush().map_err(RunError::Export)
+}
+
+/// Writes an export of an experiment: its cells, each with its factors and figures.
+///
+/// # Errors
+/// Where the experiment cannot be read, `out` refuses, or the format is the distribution of a
+/// single run.
+pub fn export_cells(
+    experiment: &Experiment,
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<(), RunError> {
+    match format {
+        Format::Csv => cells::csv(experiment, out),
+        Format::Json => cells::json(experiment, out),
+        Format::Hgrm => Err(RunError::OfOneRun { path: experiment.folder().to_path_buf() }),
+    }?;
+    out.flush().map_err(RunError::Export)
+}
+
+fn text(out: &mut dyn Write, text: &str) -> Result<(), RunError> {
+    out.write_all(text.as_bytes()).map_err(RunError::Export)
+}
+
+fn json(out: &mut dyn Write, value: &impl Serialize) -> Result<(), RunError> {
+    serde_json::to_writer(out, value).map_err(|error| RunError::Export(io::Error::from(error)))
+}
