@@ -1,6 +1,7 @@
 //! Something that happened once, at a moment of a run.
 
 use rusqlite::Row;
+use rusqlite::types::Type;
 
 use crate::schema::uint;
 
@@ -50,13 +51,16 @@ pub struct Event {
     pub text: String,
 }
 
-/// Reads an event from its columns, of which `at_ns` is at `first`. A class that a later version
-/// may add reads as one of the run.
+/// Reads an event from its columns, of which `at_ns` is at `first`.
 pub(crate) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Event> {
     let class: String = row.get(first + 1)?;
+    let class = Class::named(&class).ok_or_else(|| {
+        let problem = format!("no class of events is `{class}`");
+        rusqlite::Error::FromSqlConversionFailure(first + 1, Type::Text, problem.into())
+    })?;
     Ok(Event {
         at_ns: row.get(first).map(uint)?,
-        class: Class::named(&class).unwrap_or(Class::Run),
+        class,
         kind: row.get(first + 2)?,
         text: row.get(first + 3)?,
     })

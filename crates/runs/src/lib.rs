@@ -7,10 +7,13 @@
 //! | file | what | written |
 //! | --- | --- | --- |
 //! | `plan.toml` | the plan, complete, defaults filled in | at the start |
-//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, `host`; in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
-//! | `latency.hlog` | histograms by second, phase and tag: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
+//! | `run.sqlite` | tables `meta`, `interval`, `total`, `reason`, `event`, [`series`], [`window`], `figure` ([`figures`]); in WAL mode while it runs (then with `run.sqlite-wal` and `-shm` beside it), one plain file at the end | one transaction a second |
+//! | `latency.hlog` | histograms by second, phase and [`tag`]: HdrHistogram log 1.3, V2, nanoseconds | appended each second |
 //! | `artifacts/samples.bin` | every request, where samples are kept ([`samples`]) | in blocks |
-//! | `summary.json` | the [`Summary`] | at the end; rebuilt when missing |
+//! | `summary.json` | the [`Summary`], of what has a load | at the end; rebuilt when missing |
+//!
+//! Several cells of one plan are an [`experiment`]: a folder with a journal, and a run folder for
+//! each cell.
 //!
 //! Histograms are kept, not percentiles, so runs merge exactly. A crash at any moment leaves a run
 //! that reads up to that moment ([`folder`] says what may be lost when). `runs/index.sqlite`

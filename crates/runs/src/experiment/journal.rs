@@ -103,17 +103,21 @@ impl Journal {
         &self.meta
     }
 
-    /// Enters cells that are still to be done. Those that the journal knows already are left as
-    /// they are.
+    /// Enters the cells of the plan. Those that the journal knows already are left as they are.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
+    /// Where the journal knows a cell of that number and another hash, so that its figures would
+    /// be another cell's, or cannot be written; then no cell is entered.
     pub fn plan(&mut self, cells: &[Cell]) -> Result<(), RunError> {
+        let known = tables::hashes(&self.database).map_err(self.fault("read"))?;
+        let other = |cell: &&Cell| known.get(&cell.number).is_some_and(|hash| *hash != cell.hash);
+        if let Some(cell) = cells.iter().find(other) {
+            return Err(self.out_of_order("plan", cell.number, "a cell of another plan"));
+        }
+        let new = |cell: &&Cell| !known.contains_key(&cell.number);
         self.write(|database| {
-            cells.iter().try_for_each(|cell| match tables::state_of(database, cell.number)? {
-                None => tables::write_cell(database, cell, State::Planned, None),
-                Some(_) => Ok(()),
-            })
+            let mut new = cells.iter().filter(new);
+            new.try_for_each(|cell| tables::write_cell(database, cell, State::Planned, None))
         })
     }
 

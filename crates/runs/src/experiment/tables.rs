@@ -141,6 +141,12 @@ pub(super) fn state_of(database: &Connection, number: u32) -> rusqlite::Result<O
     database.prepare_cached(sql)?.query_row([number], read).optional()
 }
 
+/// The hash of each cell, by number.
+pub(super) fn hashes(database: &Connection) -> rusqlite::Result<BTreeMap<u32, String>> {
+    let mut statement = database.prepare_cached("SELECT cell, hash FROM cell")?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
 /// The numbers of the cells in a state.
 pub(super) fn in_state(database: &Connection, state: State) -> rusqlite::Result<BTreeSet<u32>> {
     let mut statement = database.prepare_cached("SELECT cell FROM cell WHERE state = ?")?;

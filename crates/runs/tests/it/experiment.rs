@@ -124,12 +124,38 @@ fn a_finished_experiment_tells_what_went_in() {
     assert!(!folder.join("cells/index.sqlite").exists(), "cells are listed by their experiment");
 }
 
+/// The names that the manual's table with a head has in a section of the page on run folders.
+fn named_by_manual(section: &str, head: &str) -> Vec<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/run-folder.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once(&format!("\n## {section}\n")).unwrap();
+    let (_, table) = section.split_once(head).unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
+    let mut names: Vec<String> =
+        rows.map(|row| row.split('`').nth(1).unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+fn tables_of(database: &rusqlite::Connection) -> Vec<String> {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+    let mut statement = database.prepare(sql).unwrap();
+    let names = statement.query_map([], |row| row.get(0)).unwrap();
+    names.collect::<rusqlite::Result<_>>().unwrap()
+}
+
 #[test]
 fn the_tables_are_those_that_the_manual_names() {
     let root = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(root.path(), &meta("e")).unwrap();
     done(&mut journal, 1);
     drop(journal.finish(&Ended::Complete, 0).unwrap());
+    let open = |file: &str| rusqlite::Connection::open(root.path().join(file)).unwrap();
+    let head = "| table | a row is |";
+    let of_run = named_by_manual("`run.sqlite`", head);
+    assert_eq!(tables_of(&open("e/cells/0001/run.sqlite")), of_run);
+    let of_journal = named_by_manual("The folder of an experiment", head);
+    assert_eq!(tables_of(&open("e/experiment.sqlite")), of_journal);
     let database = rusqlite::Connection::open(root.path().join("e/experiment.sqlite")).unwrap();
     let text = |sql: &str| database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
     assert_eq!(text("SELECT factors FROM cell"), r#"{"cores":"2","rate":"10/s"}"#);
@@ -237,6 +263,22 @@ fn what_is_no_experiment_or_of_a_later_version_is_said_to_be() {
     ] {
         assert!(matches!(error, RunError::Format { found: 9, known: 1, .. }), "{error}");
     }
+}
+
+#[test]
+fn a_plan_goes_on_with_its_own_cells_only() {
+    let root = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(root.path(), &meta("e")).unwrap();
+    journal.plan(&[cell(1), cell(2)]).unwrap();
+    done(&mut journal, 1);
+    let changed = Cell { hash: "of another plan".to_owned(), ..cell(1) };
+    let error = journal.plan(&[changed, cell(3)]).unwrap_err();
+    assert!(error.to_string().contains("plan cell 1"), "{error}");
+    assert!(error.to_string().contains("another plan"), "{error}");
+    assert_eq!(journal.cells().unwrap().len(), 2, "all of them or none");
+    journal.plan(&[cell(1), cell(2), cell(3)]).unwrap();
+    let of_all = [(1, State::Done), (2, State::Planned), (3, State::Planned)];
+    assert_eq!(states(&journal.cells().unwrap()), of_all);
 }
 
 #[test]
@@ -355,6 +397,19 @@ proptest! {
     }
 }
 
+/// Opens a torn journal to go on: what was running is cut, and what was done is done.
+fn goes_on(folder: &Path, found: &[(u32, State, usize)]) {
+    let journal = Journal::open(folder).unwrap();
+    let cells = journal.cells().unwrap();
+    assert_eq!(cells.len(), found.len());
+    for (row, (number, state, figures)) in cells.iter().zip(found) {
+        let wanted = if *state == State::Running { State::Cut } else { *state };
+        assert_eq!((row.cell.number, row.state), (*number, wanted));
+        assert_eq!(journal.figures_of(*number).unwrap().len(), *figures);
+        assert!(*figures == 0 || wanted == State::Done);
+    }
+}
+
 #[test]
 fn a_journal_torn_at_any_byte_opens_to_a_prefix() {
     let root = tempfile::tempdir().unwrap();
@@ -402,6 +457,10 @@ fn a_journal_torn_at_any_byte_opens_to_a_prefix() {
         let step = step.unwrap_or_else(|| panic!("torn at byte {at}: {found:?}"));
         assert!(step >= before, "more of the log tells no less: byte {at}");
         before = step;
+        drop(experiment);
+        if at.is_multiple_of(331) {
+            goes_on(&copy, &found);
+        }
     }
     assert_eq!(before, told.len() - 1, "whole, it tells everything");
 }

@@ -187,6 +187,10 @@ fn a_run_of_version_1_reads_as_it_did() {
     assert!(anew == kept, "the summary that version 1 made, byte for byte");
 
     assert_eq!((run.meta().kind, run.meta().cell), (Kind::Load, 0));
+    // Version 1 did not say that a run is a search; its windows did.
+    std::fs::create_dir(run.path().join("artifacts")).unwrap();
+    std::fs::write(run.path().join("artifacts/windows.jsonl"), "").unwrap();
+    assert_eq!(Run::open(run.path()).unwrap().meta().kind, Kind::Search);
     let load: &LoadMeta = run.meta().load.as_ref().unwrap();
     assert_eq!((load.threads, load.pacing.as_str(), load.patience_ns), (1, "precise", SECOND));
     assert_eq!(run.intervals().unwrap().len(), 5);
