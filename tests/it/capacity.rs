@@ -26,6 +26,7 @@ fn it_finds_the_capacity_of_a_queue_and_keeps_it_as_a_run() {
     // It is 1,914/s; a busy machine makes it less.
     let estimate = result["estimate_per_s"].as_f64().unwrap();
     assert!((1200.0..2300.0).contains(&estimate), "{estimate}");
+    crate::figures::assert_rates(&result);
     let (low, high) = (result["ci95"][0].as_f64().unwrap(), result["ci95"][1].as_f64().unwrap());
     assert!(low < estimate && estimate < high, "{result}");
     let windows = result["windows"].as_array().unwrap();

@@ -29,6 +29,7 @@ fn a_search_serves_as_calibration_and_a_few_probes_tell_the_load_or_decline() {
     assert_eq!(result["schema"], 1, "{result}");
     assert_eq!(result["capacity_per_s"], 200.0);
     assert_eq!(result["probe_rate_per_s"], 100.0);
+    crate::figures::assert_rates(&result);
     assert!(run.ends_with(result["calibration"].as_str().unwrap()));
     assert!(result["probes"].as_u64().unwrap() <= 200, "{result}");
     let said = result["warnings"].to_string();

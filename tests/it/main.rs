@@ -19,6 +19,7 @@ mod crash;
 mod databases;
 mod encrypted;
 mod exit_codes;
+mod figures;
 mod full_disk;
 mod hlog;
 mod infer;

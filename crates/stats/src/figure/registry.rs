@@ -148,6 +148,8 @@ figures! {
         "share of handshakes more than 15 ms above the baseline", "capacity";
     LOAD_PER_S: "load_per_s", "load", PerSecond, Neither,
         "the load that is on the server, without the probes", "infer";
+    PROBE_RATE_PER_S: "probe_rate_per_s", "probe rate", PerSecond, Neither,
+        "the rate of the probes", "infer";
     SHARE_OF_CAPACITY: "share_of_capacity", "share of the capacity", Share, Neither,
         "that load, over the capacity that was found", "infer";
     CAPACITY_PER_S: "capacity_per_s", "capacity", PerSecond, Higher,
