@@ -20,6 +20,7 @@ mod databases;
 mod encrypted;
 mod exit_codes;
 mod figures;
+mod experiments;
 mod full_disk;
 mod hlog;
 mod infer;

@@ -116,7 +116,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
 /// Runs every policy at every size. Cells come in the order of policies, then of sizes.
 ///
 /// `cpu_ns` tells the processor time of the thread that asks. `step` is told of each cell that is
-/// done, and says whether to go on; `None` where it did not.
+/// done, by its place among all, and says whether to go on; `None` where it did not.
 ///
 /// *Errors*: see [`SimulateError`]; nothing is replayed then.
 ///
@@ -126,7 +126,7 @@ pub fn simulate(
     comparison: &Comparison,
     threads: NonZeroUsize,
     cpu_ns: fn() -> u64,
-    step: &(dyn Fn() -> bool + Sync),
+    step: &(dyn Fn(usize, &Cell) -> bool + Sync),
 ) -> Result<Option<Vec<Cell>>, SimulateError> {
     if let Some(admission) = comparison.admission {
         admission.check(trace)?;
@@ -158,8 +158,9 @@ pub fn simulate(
                     cells.get(number).map(|cell| (number, cell))
                 } {
                     let replayed = world.replay(cell);
+                    let goes_on = replayed.as_ref().map_or(true, |cell| step(number, cell));
                     done.lock().unwrap_or_else(PoisonError::into_inner).push((number, replayed));
-                    if !step() {
+                    if !goes_on {
                         turn.store(cells.len(), Ordering::Relaxed);
                     }
                 }
@@ -304,7 +305,7 @@ mod tests {
             by_size: parts > 1,
         };
         let threads = NonZeroUsize::new(threads).unwrap();
-        simulate(&trace(), &comparison, threads, || 0, &|| true).unwrap().unwrap()
+        simulate(&trace(), &comparison, threads, || 0, &|_, _| true).unwrap().unwrap()
     }
 
     #[test]
@@ -344,7 +345,8 @@ mod tests {
             parts: NonZeroUsize::MIN,
             by_size: false,
         };
-        let run = |trace: &Trace| simulate(trace, &comparison, NonZeroUsize::MIN, || 0, &|| true);
+        let run =
+            |trace: &Trace| simulate(trace, &comparison, NonZeroUsize::MIN, || 0, &|_, _| true);
         let trace = trace();
         let cells = run(&trace).unwrap().unwrap();
         // Objects above 10 bytes never come in, all others once.
@@ -369,7 +371,7 @@ mod tests {
             parts: NonZeroUsize::MIN,
             by_size: false,
         };
-        let stopped = simulate(&trace(), &comparison, NonZeroUsize::MIN, || 0, &|| false);
+        let stopped = simulate(&trace(), &comparison, NonZeroUsize::MIN, || 0, &|_, _| false);
         assert_eq!(stopped, Ok(None));
     }
 }

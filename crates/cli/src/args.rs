@@ -391,6 +391,7 @@ pub(crate) struct Report {
 #[command(after_help = "\
 A and B are groups of replications, as `plimsoll load --repeat` makes them: the name of the
 group or of its runs (--name), the folder they are in (--out), or `--with` between the runs of both.
+Two experiments of one kind are compared combination by combination.
 
 Examples:
   plimsoll compare runs/A runs/B
@@ -418,7 +419,7 @@ pub(crate) struct Runs {
 
 #[derive(Subcommand)]
 pub(crate) enum RunsCommand {
-    /// List the runs of a folder, the oldest first
+    /// List the runs and experiments of a folder, the oldest first
     List {
         /// Folder for runs
         #[arg(long, value_name = "FOLDER", default_value = "runs")]
@@ -427,10 +428,19 @@ pub(crate) enum RunsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show a run's summary again
+    /// Show a run's summary again, the results of an experiment, or one of its cells
+    #[command(after_help = "\
+Examples:
+  plimsoll runs show
+  plimsoll runs show runs/20261120T105245Z-1bdc
+  plimsoll runs show runs/E --figure cost,response_us.p99
+  plimsoll runs show runs/E/cells/7 --json")]
     Show {
-        /// The run, by folder or by name; the last one in runs otherwise
+        /// The run, experiment or cell, by folder or by name; the last one in runs otherwise
         run: Option<PathBuf>,
+        /// Of an experiment show these figures, such as cost,response_us.p99
+        #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+        figure: Vec<String>,
         /// Print it as JSON
         #[arg(long)]
         json: bool,
@@ -438,10 +448,14 @@ pub(crate) enum RunsCommand {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll export runs/20261120T105245Z-1bdc --format hgrm -o response.hgrm
+  plimsoll export runs/E > cells.csv")]
 pub(crate) struct Export {
-    /// The run folder
+    /// The run, experiment or cell, by folder or by name
     pub(crate) run: PathBuf,
-    /// csv, json or hgrm
+    /// csv, json or hgrm; of an experiment csv or json, a row for each cell
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) format: String,
     /// The file; standard output otherwise

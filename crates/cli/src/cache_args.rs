@@ -105,6 +105,13 @@ pub(crate) struct CacheSimulate {
     /// Threads; all cores otherwise
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Keep a run of every cell, of a policy at a size or a cluster in one replication, where there
+    /// are more than 100 too
+    #[arg(long)]
+    pub(crate) keep_cells: bool,
     /// Write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

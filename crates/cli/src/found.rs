@@ -1,9 +1,11 @@
 //! Which runs are meant: by their folder, by the folder that holds them, by a group of
-//! replications, by an id or a name, or by none for the last one.
+//! replications, by an id or a name, or by none for the last one. An experiment is meant like a
+//! run, and one of its cells by `E/cells/7`.
 
 use crate::terminal::error::UsageError;
 use anyhow::Result;
 use plimsoll_elastic::course::FILE as SIMULATED;
+use plimsoll_runs::experiment::{CELLS, is_experiment};
 use plimsoll_runs::index::list;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +15,37 @@ const RUNS: &str = "runs";
 /// The file that makes a folder a run.
 const RUN: &str = "run.sqlite";
 
-/// The run that is meant: of several the last, and without a name the last one of all. A path where
-/// no run is stays what it is: opening it tells what it lacks.
+/// What a name means.
+pub(crate) enum Found {
+    /// The folder of a run.
+    Run(PathBuf),
+    /// The folder of an experiment.
+    Experiment(PathBuf),
+    /// A cell, by the folder of its experiment and its number.
+    Cell(PathBuf, u32),
+}
+
+/// The run, experiment or cell that is meant: of several the last, and without a name the last one
+/// of all.
+pub(crate) fn what(named: Option<&Path>) -> Result<Found> {
+    if let Some((experiment, number)) = named.and_then(cell) {
+        return Ok(Found::Cell(experiment, number));
+    }
+    let folder = one(named)?;
+    Ok(if is_experiment(&folder) { Found::Experiment(folder) } else { Found::Run(folder) })
+}
+
+/// The cell that `E/cells/0007` or `E/cells/7` means, where E is an experiment.
+fn cell(path: &Path) -> Option<(PathBuf, u32)> {
+    let number = path.file_name()?.to_str()?.parse().ok()?;
+    let cells = path.parent().filter(|folder| folder.ends_with(CELLS))?;
+    let experiment = cells.parent()?;
+    let found = all(experiment).ok()?.pop()?;
+    is_experiment(&found).then_some((found, number))
+}
+
+/// The run or experiment that is meant: of several the last, and without a name the last one of
+/// all. A path where no run is stays what it is: opening it tells what it lacks.
 pub(crate) fn one(named: Option<&Path>) -> Result<PathBuf> {
     let path = named.unwrap_or(Path::new(RUNS));
     if named.is_none() && !path.is_dir() {
@@ -29,7 +60,7 @@ pub(crate) fn one(named: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
-/// All the runs that are meant, in their order.
+/// All the runs and experiments that are meant, in their order.
 pub(crate) fn all(path: &Path) -> Result<Vec<PathBuf>> {
     if is_run(path) {
         return Ok(vec![path.to_owned()]);
@@ -54,7 +85,7 @@ fn not_found(path: &Path) -> anyhow::Error {
 }
 
 fn is_run(path: &Path) -> bool {
-    path.join(RUN).is_file() || path.join(SIMULATED).is_file()
+    path.join(RUN).is_file() || path.join(SIMULATED).is_file() || is_experiment(path)
 }
 
 /// The runs in a folder, the oldest first: their names begin with the time.

@@ -79,6 +79,9 @@ pub(crate) struct Simulate {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
+    /// Keep a run of every cell, of a policy in one replication, where there are more than 100 too
+    #[arg(long)]
+    pub(crate) keep_cells: bool,
     /// Write the HTML report to this file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -135,6 +138,12 @@ pub(crate) struct Tune {
     /// Threads; all cores otherwise
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Keep a run of every cell, of a setting in one replication, where there are more than 100 too
+    #[arg(long)]
+    pub(crate) keep_cells: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -193,7 +193,7 @@ fn known(outcomes: &[Outcome], of: impl Fn(&Outcome) -> Option<f64>) -> Option<f
 
 /// The response times of all replications. Their mean is exact, and no percentile lies beyond the
 /// greatest of them, as the end of its bucket may.
-fn response(outcomes: &[Outcome]) -> Percentiles {
+pub(crate) fn response(outcomes: &[Outcome]) -> Percentiles {
     let mut response = Histogram::new();
     outcomes.iter().for_each(|of| response.add(&of.response));
     let mut all = Percentiles::of(&response);

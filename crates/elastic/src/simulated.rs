@@ -16,7 +16,7 @@ mod world;
 
 pub use objective::holds;
 pub use outcome::{Decided, Outcome, Tick};
-pub use replicate::{Begin, Replications};
+pub use replicate::{Begin, Keep, Replications};
 pub use requests::Requests;
 pub use setup::{Boot, Failures, Load, Setup, SlowStart};
 pub use world::{run, schedule};

@@ -6,12 +6,14 @@
 pub mod caches;
 pub mod check;
 pub mod cold;
+pub mod combinations;
 pub mod error;
 pub mod execute;
 pub mod fill;
 pub mod infer;
 pub mod mix;
 pub mod prepare;
+pub mod record;
 pub mod restart;
 pub mod search;
 pub mod series;

@@ -99,7 +99,7 @@ fn said(settings: &[(&str, &str)]) -> String {
         .unwrap_or_else(|errors| panic!("{settings:?}: {errors}"));
     let model = model(&plan).unwrap();
     let scale = Scale { replications: 1, threads: 1 };
-    let simulation = simulate(&plan, &model, scale, &|| true).unwrap().unwrap();
+    let simulation = simulate(&plan, &model, scale, &|_, _, _| true).unwrap().unwrap();
     serde_json::to_string(&simulation).unwrap()
 }
 

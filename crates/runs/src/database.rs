@@ -3,7 +3,8 @@
 //!
 //! A database is in WAL mode with `synchronous=NORMAL` while it is written: a killed process loses
 //! nothing that it had committed; a power cut may lose the latest transactions, and what is left is
-//! consistent.
+//! consistent. What can be made again is not synced at all ([`Syncs::Never`]): a killed process
+//! still loses nothing, and after a power cut it has to be made again.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,18 +14,32 @@ use rusqlite::{Connection, ErrorCode};
 /// How long a writer waits for another program that reads or writes the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// When what is written is brought to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syncs {
+    /// When SQLite needs it to be consistent after a power cut.
+    WhereNeeded,
+    /// When the system likes: what is simulated can be simulated again, and syncing several files
+    /// takes longer than to simulate them.
+    Never,
+}
+
 /// Makes a database, fills it by `tables`, and puts it into WAL mode. What `tables` writes is in
 /// the file itself, so that even a folder that has lost its WAL has it.
 pub(crate) fn make(
     file: &Path,
+    syncs: Syncs,
     tables: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Connection> {
     let database = Connection::open(file)?;
     database.busy_timeout(PATIENCE)?;
     database.execute_batch("PRAGMA page_size = 4096;")?;
     limit_memory(&database)?;
+    if syncs == Syncs::Never {
+        database.pragma_update(None, "synchronous", "OFF")?;
+    }
     tables(&database)?;
-    enter_wal(&database)?;
+    enter_wal(&database, syncs)?;
     Ok(database)
 }
 
@@ -35,7 +50,7 @@ pub(crate) fn reopen(file: &Path) -> rusqlite::Result<Connection> {
     let database = Connection::open_with_flags(file, flags)?;
     database.busy_timeout(PATIENCE)?;
     limit_memory(&database)?;
-    enter_wal(&database)?;
+    enter_wal(&database, Syncs::WhereNeeded)?;
     Ok(database)
 }
 
@@ -45,9 +60,12 @@ fn limit_memory(database: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-fn enter_wal(database: &Connection) -> rusqlite::Result<()> {
+fn enter_wal(database: &Connection, syncs: Syncs) -> rusqlite::Result<()> {
     database.pragma_update(None, "journal_mode", "WAL")?;
-    database.pragma_update(None, "synchronous", "NORMAL")
+    match syncs {
+        Syncs::WhereNeeded => database.pragma_update(None, "synchronous", "NORMAL"),
+        Syncs::Never => Ok(()),
+    }
 }
 
 /// Brings everything into the one file. Where another program reads the database just now, it

@@ -92,3 +92,9 @@ pub(crate) fn range(database: &Connection, name: &str) -> rusqlite::Result<Optio
         Ok(row.get::<_, Option<f64>>(0)?.zip(row.get::<_, Option<f64>>(1)?))
     })
 }
+
+/// The names of the figures that any cell has, sorted.
+pub(crate) fn names(database: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = database.prepare("SELECT DISTINCT name FROM figure ORDER BY name")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}

@@ -11,7 +11,7 @@
 //! filled a block). A power cut or a crash of the kernel may lose what the kernel had not yet
 //! written: the database is in WAL mode with `synchronous=NORMAL` and stays consistent, but its
 //! last transactions, back to the last checkpoint at worst, and the log's last lines may be gone.
-//! At the end everything is synced.
+//! At the end everything is synced. What was simulated is never synced: it can be simulated again.
 //!
 //! # Memory
 //!
@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::database::{self, Syncs};
 use crate::error::RunError;
 use crate::experiment;
 use crate::facts;
@@ -40,7 +41,7 @@ use crate::tag::Tagged;
 use crate::window::{self, WindowRow};
 use crate::{
     Counters, Event, FigureRow, Interval, Phase, Sample, Sink, SinkError, Summary, Tag, World,
-    database, figures, summarise, summary_file,
+    figures, summarise, summary_file,
 };
 
 /// The plan's file in a run folder.
@@ -257,7 +258,8 @@ impl RunWriter {
         let keeps_samples = meta.load.as_ref().is_some_and(|load| load.samples);
         let samples = keeps_samples.then(|| Samples::create(path)).transpose()?;
         let file = path.join(schema::FILE);
-        let database = database::make(&file, schema::create)
+        let syncs = syncs(meta.world);
+        let database = database::make(&file, syncs, schema::create)
             .and_then(|database| {
                 let mut facts = facts::of_meta(meta);
                 facts.push((facts::HLOG_BYTES, log.len.to_string()));
@@ -386,7 +388,10 @@ impl RunWriter {
         let flushed = if self.store.series.is_empty() { Ok(()) } else { self.flush() };
         let flushed = flushed.map_err(RunError::Unfinished);
         let kept = self.samples.take().map_or(Ok(()), Samples::close);
-        let synced = self.store.log.sync();
+        let synced = match syncs(self.world) {
+            Syncs::WhereNeeded => self.store.log.sync(),
+            Syncs::Never => Ok(()),
+        };
         let ended = self.store.end(&end);
         let summary = self.sum_up();
         let stored = match &summary {
@@ -460,6 +465,14 @@ impl Sink for RunWriter {
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         let place = self.place(event.at_ns);
         self.store.store("an event", "", |database, _| schema::insert_event(database, place, event))
+    }
+}
+
+/// When the files of a run in a world are synced.
+fn syncs(world: World) -> Syncs {
+    match world {
+        World::Live => Syncs::WhereNeeded,
+        World::Simulated => Syncs::Never,
     }
 }
 

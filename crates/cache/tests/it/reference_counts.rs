@@ -102,7 +102,9 @@ fn cells(trace: &Trace, policies: &[&str], sizes: &str) -> Vec<Cell> {
         parts: NonZeroUsize::MIN,
         by_size: false,
     };
-    simulate(trace, &comparison, NonZeroUsize::new(2).unwrap(), || 0, &|| true).unwrap().unwrap()
+    simulate(trace, &comparison, NonZeroUsize::new(2).unwrap(), || 0, &|_, _| true)
+        .unwrap()
+        .unwrap()
 }
 
 /// Compares cells with counts, within a share of the requests.

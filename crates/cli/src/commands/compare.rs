@@ -1,6 +1,7 @@
 //! `plimsoll compare`: is B worse than A? Intervals come from replications, never from the
 //! correlated seconds of one run.
 
+mod experiments;
 mod loads;
 
 use crate::args::Compare;
@@ -10,6 +11,7 @@ use crate::terminal::error::{FlagError, NotValid, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use anyhow::Result;
+use plimsoll_runs::experiment::is_experiment;
 use plimsoll_runs::{Run, Summary};
 use plimsoll_stats::figure::{self, Figure, Unit};
 use plimsoll_stats::interval::{
@@ -39,6 +41,17 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
         .map_err(|error| FlagError::new("--tolerance", &args.tolerance, error))?;
     let (a, b) = sides(args)?;
     once_each(&a, &b)?;
+    if let ([a], [b]) = (&a[..], &b[..])
+        && is_experiment(a)
+        && is_experiment(b)
+    {
+        return experiments::compare(a, b, tolerance, args.json);
+    }
+    if let Some(one) = a.iter().chain(&b).find(|path| is_experiment(path)) {
+        let one = one.display();
+        let text = format!("compare the experiment {one} with runs: name one experiment a side");
+        return Err(UsageError(text).into());
+    }
     let (a, b) = (opened(&a)?, opened(&b)?);
     let mut remarks = loads::differences(&a, &b);
     let (a, b) = (summaries(&a)?, summaries(&b)?);

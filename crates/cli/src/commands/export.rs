@@ -1,29 +1,62 @@
-//! `plimsoll export`: a run for other tools.
+//! `plimsoll export`: a run, or the cells of an experiment, for other tools.
 
 use crate::args::Export;
 use crate::exit::Exit;
-use crate::terminal::error::FlagError;
+use crate::found::{self, Found};
+use crate::terminal::error::{FlagError, UsageError};
 use anyhow::{Context, Result};
-use plimsoll_runs::Run;
-use plimsoll_runs::export::{Format, export};
+use plimsoll_runs::experiment::{Experiment, cell_folder};
+use plimsoll_runs::export::{Format, export, export_cells};
+use plimsoll_runs::{Run, RunError};
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Export) -> Result<Exit> {
     let format: Format =
         args.format.parse().map_err(|error| FlagError::new("--format", &args.format, error))?;
-    let run = Run::open(&args.run)?;
-    match &args.output {
+    let found = if args.run.as_os_str().is_empty() {
+        Found::Run(args.run.clone())
+    } else {
+        found::what(Some(&args.run))?
+    };
+    match found {
+        Found::Experiment(_) if format == Format::Hgrm => {
+            let text = "write the response times of an experiment: its cells have their own; \
+                        export one of them, E/cells/1, or the table of all as csv or json";
+            Err(UsageError(text.to_owned()).into())
+        }
+        Found::Experiment(path) => {
+            let experiment = Experiment::open(&path)?;
+            write(args.output.as_deref(), |out| export_cells(&experiment, format, out))
+        }
+        Found::Cell(path, number) => {
+            let run = Run::open(&cell_folder(&path, number))?;
+            write(args.output.as_deref(), |out| export(&run, format, out))
+        }
+        Found::Run(path) => {
+            let run = Run::open(&path)?;
+            write(args.output.as_deref(), |out| export(&run, format, out))
+        }
+    }
+}
+
+/// Writes to a file, or to standard output.
+fn write(
+    output: Option<&Path>,
+    export: impl FnOnce(&mut dyn Write) -> Result<(), RunError>,
+) -> Result<Exit> {
+    match output {
         Some(path) => {
-            let file = std::fs::File::create(path)
-                .with_context(|| format!("write the export to {}", path.display()))?;
+            let failed = || format!("write the export to {}", path.display());
+            let file = std::fs::File::create(path).with_context(failed)?;
             let mut out = BufWriter::new(file);
-            export(&run, format, &mut out)?;
-            out.flush().with_context(|| format!("write the export to {}", path.display()))?;
+            export(&mut out)?;
+            out.flush().with_context(failed)?;
         }
         None => {
             let mut text = Vec::new();
-            export(&run, format, &mut text)?;
+            export(&mut text)?;
             crate::terminal::print(&String::from_utf8_lossy(&text))?;
         }
     }

@@ -4,11 +4,13 @@ use crate::args::Report;
 use crate::commands::simulate;
 use crate::exit::Exit;
 use crate::found;
+use crate::terminal::error::UsageError;
 use crate::terminal::print;
 use anyhow::{Context, Result};
 use plimsoll_elastic::course::FILE;
 use plimsoll_report::{Options, html};
-use plimsoll_runs::Run;
+use plimsoll_runs::experiment::{Experiment, is_experiment};
+use plimsoll_runs::{Kind, Run};
 use std::path::Path;
 
 /// Runs the command.
@@ -28,12 +30,35 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
         print(&format!("{}\n", path.display()))?;
         return Ok(Exit::Held);
     }
-    let runs = folders.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let runs = folders.iter().map(|path| opened(path)).collect::<Result<Vec<_>>>()?;
     let beside = || folders[0].join("artifacts").join("report.html");
     let path = args.output.clone().unwrap_or_else(beside);
     write(&runs, &path, args.title.clone())?;
     print(&format!("{}\n", path.display()))?;
     Ok(Exit::Held)
+}
+
+/// A run that has a page.
+fn opened(path: &Path) -> Result<Run> {
+    let shown = path.display();
+    if is_experiment(path) {
+        let instead = match Experiment::open(path)?.meta().kind {
+            Kind::Caches => "write it while they are compared, by `cache simulate … --report FILE`",
+            Kind::Pool => "it is written when the simulation ends; `simulate` it again",
+            Kind::Load | Kind::Search | Kind::Tune => "`runs show` prints its figures",
+        };
+        let text = format!("write the page of the experiment {shown}: it has none; {instead}");
+        return Err(UsageError(text).into());
+    }
+    let run = Run::open(path)?;
+    if run.meta().load.is_none() {
+        let text = format!(
+            "write the page of the simulated run {shown}: it has none; `runs show` prints its \
+             figures"
+        );
+        return Err(UsageError(text).into());
+    }
+    Ok(run)
 }
 
 /// Writes the page of some runs.

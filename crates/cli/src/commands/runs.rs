@@ -1,8 +1,12 @@
 //! `plimsoll runs`: what has been run.
 
+mod experiment;
+
+pub(crate) use experiment::usual;
+
 use crate::args::RunsCommand;
 use crate::exit::Exit;
-use crate::found;
+use crate::found::{self, Found};
 use crate::terminal::paint::Paint;
 use crate::terminal::table::{render, us};
 use crate::terminal::{print, say};
@@ -17,7 +21,7 @@ use std::path::Path;
 pub(crate) fn run(command: &RunsCommand) -> Result<Exit> {
     match command {
         RunsCommand::List { out, json } => show_list(out, *json),
-        RunsCommand::Show { run, json } => show(&found::one(run.as_deref())?, *json),
+        RunsCommand::Show { run, figure, json } => show(run.as_deref(), figure, *json),
     }
 }
 
@@ -84,8 +88,21 @@ fn entry(run: &Entry) -> serde_json::Value {
     })
 }
 
-fn show(path: &Path, json: bool) -> Result<Exit> {
+/// Shows what is meant: a run, an experiment, or one of its cells.
+fn show(named: Option<&Path>, figures: &[String], json: bool) -> Result<Exit> {
+    let columns = experiment::columns(figures)?;
+    match found::what(named)? {
+        Found::Run(path) => show_run(&path, json),
+        Found::Experiment(path) => experiment::show(&path, &columns, json),
+        Found::Cell(path, number) => experiment::show_cell(&path, number, json),
+    }
+}
+
+fn show_run(path: &Path, json: bool) -> Result<Exit> {
     let run = Run::open(path)?;
+    if run.meta().load.is_none() {
+        return experiment::show_simulated(&run, json);
+    }
     let summary = run.summary()?;
     if json {
         print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;

@@ -1,5 +1,6 @@
 //! What a person sees: the live view, the table at the end, errors.
 
+pub(crate) mod align;
 pub(crate) mod error;
 pub(crate) mod live;
 pub(crate) mod paint;

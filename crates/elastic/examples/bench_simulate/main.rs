@@ -100,7 +100,7 @@ fn whole_day() {
         let begin = |policy: usize, _: u64| (makers[policy](), None);
         let all =
             Replications { setup: &setup, demand: &demand, policies: 1, begin: &begin, threads };
-        let once = || wall_s(|| drop(all.run(0..8, &|outcome| outcome, &|| true)));
+        let once = || wall_s(|| drop(all.run(0..8, &|_, _, outcome| outcome, &|| true)));
         median((0..TIMES).map(|_| once()).collect())
     };
     let (one, two) = (wall(1), wall(2));

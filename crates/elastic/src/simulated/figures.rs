@@ -1,6 +1,9 @@
 //! The figures of a replication, by the registry of figures.
 
 use super::Outcome;
+use super::engine::Loss;
+use crate::result::response;
+use plimsoll_stats::elasticity::Elasticity;
 use plimsoll_stats::figure::{self, Figure};
 
 /// Takes a figure's value from a replication; `None` where it has none.
@@ -30,7 +33,48 @@ const TAKEN: [(&Figure, Take); 20] = [
     (figure::SLO_VIOLATED_S, |of| Some(of.violated_s)),
 ];
 
+/// Requests that were lost, by cause.
+const LOST_BY: [(&Figure, Loss); Loss::ALL.len()] = [
+    (figure::LOST_BY_NO_SLOT, Loss::NoSlot),
+    (figure::LOST_BY_QUEUE_FULL, Loss::QueueFull),
+    (figure::LOST_BY_QUEUE_TIMEOUT, Loss::QueueTimeout),
+    (figure::LOST_BY_CLIENT_TIMEOUT, Loss::ClientTimeout),
+    (figure::LOST_BY_INSTANCE_FAILED, Loss::InstanceFailed),
+];
+
+/// Takes a figure of how well supply followed demand.
+type Off = fn(&Elasticity) -> f64;
+
+/// How well supply followed demand.
+const ELASTIC: [(&Figure, Off); 5] = [
+    (figure::UNDER_ACCURACY, |of| of.under.accuracy),
+    (figure::UNDER_TIMESHARE, |of| of.under.timeshare),
+    (figure::OVER_ACCURACY, |of| of.over.accuracy),
+    (figure::OVER_TIMESHARE, |of| of.over.timeshare),
+    // Not −0 where nothing changed.
+    (figure::JITTER_PER_HOUR, |of| 3600.0 * of.jitter_per_s + 0.0),
+];
+
 impl Outcome {
+    /// All figures of this replication alone, with their values. One that it lacks, such as a
+    /// percentile of too few requests, is left out.
+    #[must_use]
+    pub fn figures(&self) -> Vec<(&'static Figure, f64)> {
+        // Those of the times are told as a load tells its own.
+        let is_of_several = |figure: &&Figure| figure.name.starts_with("response_");
+        let own = Self::known_figures().filter(|figure| !is_of_several(figure));
+        let own = own.filter_map(|figure| Some((figure, self.value(figure)?)));
+        let lost = LOST_BY.map(|(figure, why)| (figure, self.lost[why as usize] as f64));
+        let elastic = ELASTIC.into_iter();
+        let elastic =
+            elastic.filter_map(|(figure, of)| Some((figure, of(self.elasticity.as_ref()?))));
+        let times = response(std::slice::from_ref(self)).figures().into_iter();
+        let times = times.filter_map(|(field, value)| {
+            Some((figure::named(&format!("response_us.{field}"))?, value?))
+        });
+        own.chain(lost).chain(elastic).chain(times).collect()
+    }
+
     /// The value of a figure; `None` where this replication has none, and for figures that no
     /// replication has.
     #[must_use]

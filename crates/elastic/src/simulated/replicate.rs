@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// is not the setup's number.
 pub type Begin<'a> = &'a (dyn Fn(usize, u64) -> (Box<dyn Decider>, Option<u32>) + Sync);
 
+/// What is kept of an outcome, by the number of its policy and of its replication.
+pub type Keep<'a, T> = &'a (dyn Fn(usize, u64, Outcome) -> T + Sync);
+
 /// What is run again and again.
 #[derive(Clone, Copy)]
 pub struct Replications<'a> {
@@ -30,13 +33,14 @@ pub struct Replications<'a> {
 
 impl Replications<'_> {
     /// Runs replications of each policy, and keeps of each outcome what `keep` makes of it: a row
-    /// for each policy, in order. After each, `goes_on` says whether to go on; then replications
-    /// that not all policies have are left out.
+    /// for each policy, in order. `keep` is told the number of the policy and that of the
+    /// replication, on the thread that simulated it. After each, `goes_on` says whether to go on;
+    /// then replications that not all policies have are left out.
     #[must_use]
     pub fn run<T: Send>(
         &self,
         replications: Range<u64>,
-        keep: &(dyn Fn(Outcome) -> T + Sync),
+        keep: Keep<'_, T>,
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Vec<T>> {
         let policies = self.policies as u64;
@@ -51,7 +55,9 @@ impl Replications<'_> {
                 }
                 // Replication by replication: those of one number see the same requests.
                 let replication = replications.start + number / policies;
-                done.push((number, keep(self.one(number % policies, replication))));
+                let policy = usize::try_from(number % policies).unwrap_or(usize::MAX);
+                let outcome = self.one(policy, replication);
+                done.push((number, keep(policy, replication, outcome)));
                 if !goes_on() {
                     next.store(all, Ordering::Relaxed);
                 }
@@ -77,8 +83,7 @@ impl Replications<'_> {
         rows
     }
 
-    fn one(&self, policy: u64, replication: u64) -> Outcome {
-        let policy = usize::try_from(policy).unwrap_or(usize::MAX);
+    fn one(&self, policy: usize, replication: u64) -> Outcome {
         let (mut decider, start) = (self.begin)(policy, replication);
         let start = start.unwrap_or(self.setup.start);
         let setup = Setup { start, ..self.setup.clone() };

@@ -117,7 +117,7 @@ fn replications_are_the_same_on_one_thread_and_on_three() {
         let begin = |policy: usize, _: u64| (makers[policy](), None);
         let policies = makers.len();
         let all = Replications { setup: &setup, demand: &demand, policies, begin: &begin, threads };
-        let rows = all.run(0..3, &|outcome| outcome, &|| true);
+        let rows = all.run(0..3, &|_, _, outcome| outcome, &|| true);
         rows.iter().flatten().map(said).collect()
     };
     let (one, three) = (all(1), all(3));

@@ -86,7 +86,7 @@ fn replicate(
         on_done();
         true
     };
-    all.run(0..replications, &|outcome| outcome, &goes_on)
+    all.run(0..replications, &|_, _, outcome| outcome, &goes_on)
 }
 
 /// The rule of demand for it.

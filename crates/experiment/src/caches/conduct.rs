@@ -27,8 +27,8 @@ pub struct World<'a> {
     pub cpu_ns: fn() -> u64,
     /// Asked within a cell whether to go on.
     pub goes_on: &'a (dyn Fn() -> bool + Sync),
-    /// Told of each cell that is done, says whether to go on.
-    pub step: &'a (dyn Fn() -> bool + Sync),
+    /// Told of each cell that is done, by its place among all; says whether to go on.
+    pub step: &'a (dyn Fn(usize, &Counts) -> bool + Sync),
 }
 
 /// Simulates all cells on one trace; results come in their order. `None` where the world said not
@@ -52,7 +52,8 @@ pub fn simulate(
             let counted = replay(trace, &cluster, &goes_on);
             let cpu_s = (world.cpu_ns)().saturating_sub(began_ns) as f64 / 1e9;
             // What is wrong with one, is told at once.
-            if !matches!(counted, Ok(Some(_))) || !(world.step)() {
+            let goes_on = matches!(&counted, Ok(Some(counts)) if (world.step)(number, counts));
+            if !goes_on {
                 ended.store(true, Ordering::Relaxed);
                 turn.store(cells.len(), Ordering::Relaxed);
             }

@@ -1,6 +1,8 @@
 //! The figures of a cell that have intervals, where requests were made up several times.
 
+use crate::record::Valued;
 use plimsoll_cache::cluster::Counts;
+use plimsoll_cache::simulate::{Cell as Replayed, Total};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval;
 
@@ -58,6 +60,32 @@ impl Figures {
         };
         ESTIMATED.into_iter().enumerate().filter_map(estimate).collect()
     }
+}
+
+/// All figures of one policy at one size.
+#[must_use]
+pub fn of_replay(cell: &Replayed) -> Vec<Valued> {
+    let Replayed { all, after_skip, .. } = cell;
+    let ratios = |of: &Total| {
+        let requests = (of.requests > 0).then(|| of.miss_ratio());
+        (requests, (of.requested_bytes > 0).then(|| of.byte_miss_ratio()))
+    };
+    let (missed, missed_bytes) = ratios(all);
+    let (skipped, skipped_bytes) =
+        if after_skip == all { (None, None) } else { ratios(after_skip) };
+    let figures = [
+        (figure::REQUESTS, Some(all.requests as f64)),
+        (figure::MISSES, Some(all.misses as f64)),
+        (figure::MISS_RATIO, missed),
+        (figure::REQUESTED_BYTES, Some(all.requested_bytes as f64)),
+        (figure::MISSED_BYTES, Some(all.missed_bytes as f64)),
+        (figure::BYTE_MISS_RATIO, missed_bytes),
+        (figure::AFTER_SKIP_MISS_RATIO, skipped),
+        (figure::AFTER_SKIP_BYTE_MISS_RATIO, skipped_bytes),
+        (figure::EVICTIONS, Some(cell.evictions as f64)),
+        (figure::MEMORY_BYTES, Some(cell.memory_bytes as f64)),
+    ];
+    figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))).collect()
 }
 
 #[cfg(test)]

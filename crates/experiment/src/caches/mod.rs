@@ -6,12 +6,14 @@
 
 mod cells;
 mod conduct;
+mod contents;
 mod figures;
 mod levels;
 mod requests;
 
 pub use cells::{Cell, cells};
 pub use conduct::{Simulated, World, replicate, simulate};
-pub use figures::{Estimated, Figures};
+pub use contents::{write_cluster, write_replay};
+pub use figures::{Estimated, Figures, of_replay};
 pub use levels::check;
 pub use requests::{Requests, life, made};

@@ -11,6 +11,7 @@ use plimsoll_elastic::simulated::{Outcome, Replications};
 use plimsoll_plan::Plan;
 use plimsoll_units::show_count;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How much is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +22,12 @@ pub struct Scale {
     pub threads: usize,
 }
 
-/// Simulates all policies of a model; after each replication `goes_on` says whether to go on.
-/// Returns what was simulated until then, without its timing; `None` where not all policies have
-/// a replication.
+/// Is told of each replication that is done, by the numbers of its policy and of itself, on the
+/// thread that simulated it; says whether to go on.
+pub type Watch<'a> = &'a (dyn Fn(usize, u64, &Outcome) -> bool + Sync);
+
+/// Simulates all policies of a model, as long as `watch` says so. Returns what was simulated until
+/// then, without its timing; `None` where not all policies have a replication.
 ///
 /// # Errors
 /// A policy that cannot be made.
@@ -31,10 +35,10 @@ pub fn simulate(
     plan: &Plan,
     model: &Model,
     scale: Scale,
-    goes_on: &(dyn Fn() -> bool + Sync),
+    watch: Watch<'_>,
 ) -> Result<Option<Simulation>, ExperimentError> {
     let replications = 0..scale.replications;
-    let outcomes = outcomes(model, replications, scale.threads, &|outcome| outcome, goes_on)?;
+    let outcomes = outcomes(model, replications, scale.threads, &|outcome| outcome, watch)?;
     if outcomes.iter().any(Vec::is_empty) || outcomes.is_empty() {
         return Ok(None);
     }
@@ -80,7 +84,8 @@ fn warnings(model: &Model, outcomes: &[Vec<Outcome>]) -> Vec<String> {
     warnings
 }
 
-/// What is kept of the outcomes of replications, a row for each policy.
+/// What is kept of the outcomes of replications, a row for each policy; `watch` is told of each
+/// before.
 ///
 /// # Errors
 /// A policy that cannot be made.
@@ -89,7 +94,7 @@ pub(super) fn outcomes<T: Send>(
     replications: Range<u64>,
     threads: usize,
     keep: &(dyn Fn(Outcome) -> T + Sync),
-    goes_on: &(dyn Fn() -> bool + Sync),
+    watch: Watch<'_>,
 ) -> Result<Vec<Vec<T>>, ExperimentError> {
     // All are made once before, so that what is wrong is known before anything runs.
     for named in &model.policies {
@@ -108,7 +113,14 @@ pub(super) fn outcomes<T: Send>(
         begin: &begin,
         threads,
     };
-    Ok(all.run(replications, keep, goes_on))
+    let goes_on = AtomicBool::new(true);
+    let keep = |policy: usize, replication: u64, outcome: Outcome| {
+        if !watch(policy, replication, &outcome) {
+            goes_on.store(false, Ordering::Relaxed);
+        }
+        keep(outcome)
+    };
+    Ok(all.run(replications, &keep, &|| goes_on.load(Ordering::Relaxed)))
 }
 
 /// Revenue by the number of instances, at the mean and at the greatest rate.

@@ -1,9 +1,10 @@
 //! Simulates a plan of a pool: all its policies on the same requests, replicated.
 //!
-//! [`model`] makes of a plan what is simulated, [`conduct`] runs it, [`tune`] looks for better
-//! parameters of a policy.
+//! [`model`] makes of a plan what is simulated, [`conduct`] runs it, [`contents`] writes a
+//! replication into its run, [`tune`] looks for better parameters of a policy.
 
 pub mod conduct;
+pub mod contents;
 mod model;
 mod notes;
 mod parts;
@@ -11,5 +12,5 @@ pub mod tune;
 pub mod wish;
 mod words;
 
-pub use conduct::{Scale, simulate};
+pub use conduct::{Scale, Watch, simulate};
 pub use model::{Model, Named, check, model};

@@ -14,7 +14,9 @@ use plimsoll_elastic::policy::{Facts, Fault};
 use plimsoll_elastic::result::{Paired, PolicyResult};
 use plimsoll_elastic::simulated::Outcome;
 use plimsoll_stats::figure::Figure;
+use plimsoll_workload::random::seed_of;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Of the candidates of a round one in so many is kept, with so many times the replications.
@@ -87,10 +89,91 @@ pub struct Effort {
 
 /// Tells how far it is, and whether to go on.
 pub trait Listener: Sync {
-    /// A round begins: so many candidates, so many replications of each.
-    fn round(&self, candidates: usize, replications: u64);
-    /// A replication is done; says whether to go on.
-    fn goes_on(&self) -> bool;
+    /// A round begins.
+    ///
+    /// # Errors
+    /// Where it cannot be heeded: the search ends with it.
+    fn round(&self, round: &Round<'_>) -> Result<(), ExperimentError>;
+    /// A replication of a setting is done; says whether to go on.
+    fn done(&self, tried: &Tried<'_>, outcome: &Outcome) -> bool;
+}
+
+/// A round of a search: some settings in the same replications.
+pub struct Round<'a> {
+    settings: &'a [Named],
+    replications: Range<u64>,
+    /// So many replications of settings were simulated before.
+    before: u64,
+    /// The plan's seed.
+    seed: u64,
+}
+
+/// One setting in one replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tried<'a> {
+    /// Its number among all that are tried, from 1.
+    pub number: u64,
+    /// The setting.
+    pub setting: &'a [(String, String)],
+    /// Whether the replication is one that nothing was chosen by.
+    pub is_fresh: bool,
+    /// The replication's number, from 0; fresh ones are numbered anew.
+    pub replication: u64,
+    /// The replication's seed.
+    pub seed: u64,
+}
+
+impl Round<'_> {
+    /// How many settings are tried.
+    #[must_use]
+    pub fn settings(&self) -> usize {
+        self.settings.len()
+    }
+
+    /// In how many replications.
+    #[must_use]
+    pub fn replications(&self) -> u64 {
+        self.replications.end - self.replications.start
+    }
+
+    /// All that is tried, in the order in which it is begun.
+    pub fn tried(&self) -> impl Iterator<Item = Tried<'_>> {
+        let settings = 0..self.settings.len();
+        let of = |replication| settings.clone().map(move |setting| (setting, replication));
+        let all: Vec<_> = self.replications.clone().flat_map(of).collect();
+        all.into_iter().map(|(setting, replication)| self.one(setting, replication))
+    }
+
+    fn one(&self, setting: usize, replication: u64) -> Tried<'_> {
+        let before = (replication - self.replications.start) * self.settings.len() as u64;
+        Tried {
+            number: self.before + before + setting as u64 + 1,
+            setting: &self.settings[setting].parameters,
+            is_fresh: replication >= FRESH,
+            replication: replication % FRESH,
+            seed: seed_of(self.seed, replication),
+        }
+    }
+}
+
+/// How many cells a search of so many candidates has: one setting in one replication each, in all
+/// its rounds, with so many fresh replications of those that come to the end.
+#[must_use]
+pub fn most_cells(candidates: usize, fresh: u64) -> u64 {
+    let (mut left, mut each, mut all) = (candidates, 1, 0);
+    loop {
+        all += left as u64 * each;
+        if left <= FINALISTS {
+            return all + (left as u64 + 1) * fresh;
+        }
+        left = kept(left);
+        each *= KEEPS as u64;
+    }
+}
+
+/// How many candidates of a round are kept.
+fn kept(candidates: usize) -> usize {
+    (candidates / KEEPS).max(FINALISTS)
 }
 
 /// The means of the figures of a candidate, and how often they were seen.
@@ -221,7 +304,6 @@ impl Halving<'_> {
         let mut left: Vec<Seen> = grid.into_iter().map(fresh).collect();
         let mut replications = 1;
         loop {
-            listener.round(left.len(), replications);
             if !self.look(&mut left, replications, listener)? {
                 return Ok(None);
             }
@@ -229,9 +311,27 @@ impl Halving<'_> {
             if left.len() <= FINALISTS {
                 return Ok(Some(left));
             }
-            left.truncate((left.len() / KEEPS).max(FINALISTS));
+            left.truncate(kept(left.len()));
             replications *= KEEPS as u64;
         }
+    }
+
+    /// Runs a round, the settings of a model in some replications, and keeps of each outcome what
+    /// `keep` makes of it.
+    fn round<T: Send>(
+        &self,
+        model: &Model,
+        replications: Range<u64>,
+        keep: &(dyn Fn(Outcome) -> T + Sync),
+        listener: &dyn Listener,
+    ) -> Result<Vec<Vec<T>>, ExperimentError> {
+        let (settings, seed) = (&model.policies[..], model.setup.seed);
+        let round = Round { settings, replications: replications.clone(), before: self.run, seed };
+        listener.round(&round)?;
+        let watch = |setting: usize, replication: u64, outcome: &Outcome| {
+            listener.done(&round.one(setting, replication), outcome)
+        };
+        outcomes(model, replications, self.threads, keep, &watch)
     }
 
     /// Runs so many more replications of all candidates.
@@ -247,8 +347,7 @@ impl Halving<'_> {
         };
         let model = self.of(left.iter().map(|seen| seen.parameters.clone()));
         let range = self.done..self.done + replications;
-        let goes_on = || listener.goes_on();
-        let rows = outcomes(&model, range, self.threads, &keep, &goes_on)?;
+        let rows = self.round(&model, range, &keep, listener)?;
         self.done += replications;
         for (seen, row) in left.iter_mut().zip(&rows) {
             self.run += row.len() as u64;
@@ -286,12 +385,10 @@ impl Halving<'_> {
         effort: Effort,
         listener: &dyn Listener,
     ) -> Result<Option<TuneResult>, ExperimentError> {
-        listener.round(left.len() + 1, effort.replications);
         let own = std::iter::once(self.base.parameters.clone());
         let model = self.of(own.chain(left.into_iter().map(|seen| seen.parameters)));
         let range = FRESH..FRESH + effort.replications;
-        let goes_on = || listener.goes_on();
-        let rows = outcomes(&model, range, self.threads, &|outcome| outcome, &goes_on)?;
+        let rows = self.round(&model, range, &|outcome| outcome, listener)?;
         if rows.iter().any(Vec::is_empty) {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::figure::{Figure, Unit};
 
-use super::unit::{micros, money, per_cent, signed, significant, whole};
+use super::unit::{bytes, micros, money, per_cent, signed, significant, whole};
 
 /// Where there is no value.
 pub(crate) const DASH: &str = "–";
@@ -22,6 +22,7 @@ pub(crate) fn text(figure: &Figure, value: f64, currency: &str) -> String {
         Unit::Number => signed(value, significant),
         Unit::Share => signed(value, per_cent),
         Unit::PerCent => signed(value, |size| per_cent(size / 100.0)),
+        Unit::Bytes => signed(value, bytes),
         Unit::Money | Unit::Balance => money(value, currency),
     }
 }

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rustix::fs::{FlockOperation, flock};
 
+use crate::database::{self, Syncs};
 use crate::error::RunError;
 use crate::experiment::read::{self, Experiment};
 use crate::experiment::{
-    CELLS, Cell, CellRow, ExperimentMeta, FILE, INPUTS, State, folders, tables,
+    CELLS, Cell, CellRow, ExperimentMeta, FILE, Finished, INPUTS, State, folders, tables,
 };
 use crate::meta::Ended;
 use crate::opened;
-use crate::{Event, FigureRow, database, figures, index};
+use crate::{Event, FigureRow, figures, index};
 
 /// Why a cell is cut that was running when its experiment was opened to go on.
 const KILLED: &str = "the program ended before the cell did";
@@ -60,8 +61,9 @@ impl Journal {
         fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
         let lock = lock(folder)?;
         let file = folder.join(FILE);
-        let database = database::make(&file, |database| tables::create(database, meta))
-            .map_err(RunError::database("make", &file))?;
+        let database =
+            database::make(&file, Syncs::WhereNeeded, |database| tables::create(database, meta))
+                .map_err(RunError::database("make", &file))?;
         let (folder, meta) = (folder.to_path_buf(), meta.clone());
         Ok(Self { database, folder, meta, running: BTreeMap::new(), _lock: lock })
     }
@@ -185,6 +187,31 @@ impl Journal {
             true => folders::keep(&self.folder, cell),
             false => folders::set_aside(&self.folder, cell),
         }
+    }
+
+    /// Takes cells that are done and keep no run, with their figures, in one transaction: where
+    /// cells take milliseconds, a transaction each would take longer than they do.
+    ///
+    /// # Errors
+    /// Where one of them is running or done, a value is no finite number, or the journal cannot be
+    /// written; then none of them is.
+    pub fn record(&mut self, cells: &[Finished]) -> Result<(), RunError> {
+        for Finished { cell, figures, .. } in cells {
+            if let Some(problem) = figures::fault(figures) {
+                let (path, cell) = (self.folder.clone(), cell.number);
+                return Err(RunError::Cell { path, cell, what: "write", problem });
+            }
+            if let Some(state @ (State::Running | State::Done)) = self.state_of(cell.number)? {
+                return Err(self.out_of_order("record", cell.number, state.name()));
+            }
+        }
+        self.write(|database| {
+            cells.iter().try_for_each(|Finished { cell, figures, started_ns, ended_ns }| {
+                tables::write_cell(database, cell, State::Done, Some(*started_ns))?;
+                tables::end_cell(database, cell.number, State::Done, "", Some(*ended_ns))?;
+                figures::write(database, cell.number, figures)
+            })
+        })
     }
 
     /// Writes something that happened, of one cell or of the whole.

@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 pub use journal::Journal;
 pub use read::Experiment;
 
+use crate::FigureRow;
 use crate::meta::{Kind, World};
 
 /// The journal's file name.
@@ -82,6 +83,19 @@ pub struct Cell {
     /// What tells whether a cell of another plan is the same: a digest of all that its result
     /// depends on.
     pub hash: String,
+}
+
+/// A cell that is done and keeps no run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// The cell.
+    pub cell: Cell,
+    /// Its figures.
+    pub figures: Vec<FigureRow>,
+    /// When it began, nanoseconds since the experiment's start.
+    pub started_ns: u64,
+    /// When it was done.
+    pub ended_ns: u64,
 }
 
 /// How far a cell is.

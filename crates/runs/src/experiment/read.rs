@@ -93,6 +93,14 @@ impl Experiment {
         figures::range(&self.opened.database, figure).map_err(self.unreadable())
     }
 
+    /// The names of the figures that any cell has, sorted.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn figure_names(&self) -> Result<Vec<String>, RunError> {
+        figures::names(&self.opened.database).map_err(self.unreadable())
+    }
+
     /// All that happened, in the order in which it was told, each with the cell it concerns.
     ///
     /// # Errors

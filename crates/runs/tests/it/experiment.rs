@@ -5,8 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use plimsoll_runs::experiment::{
-    Cell, CellRow, Experiment, ExperimentMeta, Journal, Progress, State, cell_folder, part_folder,
+    Cell, CellRow, Experiment, ExperimentMeta, Finished, Journal, Progress, State, cell_folder,
+    part_folder,
 };
+use plimsoll_runs::export::{Format, export_cells};
 use plimsoll_runs::{
     Class, Ended, Event, FigureRow, Kind, Phase, RunError, RunWriter, Sink as _, World,
 };
@@ -463,4 +465,61 @@ fn a_journal_torn_at_any_byte_opens_to_a_prefix() {
         }
     }
     assert_eq!(before, told.len() - 1, "whole, it tells everything");
+}
+
+/// Cells that keep no run, several in one transaction: all of them, or none.
+#[test]
+fn cells_without_runs_are_recorded_together() {
+    let root = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(root.path(), &meta("e")).unwrap();
+    journal.plan(&[cell(1), cell(2), cell(3)]).unwrap();
+    let finished = |number: u32, value: f64| Finished {
+        cell: cell(number),
+        figures: vec![figure(value)],
+        started_ns: SECOND,
+        ended_ns: 2 * SECOND,
+    };
+    journal.record(&[finished(1, 1.5), finished(2, 2.5)]).unwrap();
+    // One is done already, the other has no number: nothing of either is written.
+    assert!(journal.record(&[finished(3, 3.5), finished(2, 9.0)]).is_err());
+    assert!(journal.record(&[finished(3, f64::NAN)]).is_err());
+    let wanted = [(1, State::Done), (2, State::Done), (3, State::Planned)];
+    assert_eq!(states(&journal.cells().unwrap()), wanted);
+    assert_eq!(journal.figures_of(2).unwrap(), [figure(2.5)]);
+    assert!(journal.figures_of(3).unwrap().is_empty());
+    assert!(names(&journal.folder().join("cells")).is_empty());
+    let experiment = journal.finish(&Ended::Interrupted, 3 * SECOND).unwrap();
+    assert_eq!(experiment.progress().unwrap(), Progress { done: 2, of: 3 });
+    assert_eq!(experiment.figure_names().unwrap(), ["response_us.p50"]);
+}
+
+/// A level may have commas and quotes: it stays one field.
+#[test]
+fn cells_are_exported_as_a_table() {
+    let root = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(root.path(), &meta("e")).unwrap();
+    let mut odd = cell(1);
+    odd.factors.insert("rate".to_owned(), "10/s, \"calm\"".to_owned());
+    let figures = vec![figure(1.5)];
+    let finished = Finished { cell: odd, figures, started_ns: 0, ended_ns: SECOND };
+    journal.record(&[finished]).unwrap();
+    journal.plan(&[cell(2)]).unwrap();
+    let experiment = journal.finish(&Ended::Complete, SECOND).unwrap();
+    let exported = |format: Format| {
+        let mut out = Vec::new();
+        export_cells(&experiment, format, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let seeds = [1, 2].map(|number| u64::MAX - number);
+    let wanted = format!(
+        "cell,cores,rate,replication,block,seed,world,state,response_us.p50\n\
+         1,2,\"10/s, \"\"calm\"\"\",1,0,{},live,done,1.5\n\
+         2,2,20/s,1,0,{},live,planned,\n",
+        seeds[0], seeds[1]
+    );
+    assert_eq!(exported(Format::Csv), wanted);
+    let read: serde_json::Value = serde_json::from_str(&exported(Format::Json)).unwrap();
+    assert_eq!(read["cells"][0]["factors"]["rate"], "10/s, \"calm\"");
+    assert_eq!(read["cells"][0]["figures"]["response_us.p50"], 1.5);
+    assert_eq!(read["cells"][1]["state"], "planned");
 }

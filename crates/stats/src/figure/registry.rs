@@ -169,6 +169,16 @@ figures! {
         "requests that were served", "simulate, tune";
     LOST: "lost", "lost", Count, Lower,
         "requests that were lost", "simulate, tune";
+    LOST_BY_NO_SLOT: "lost_by.no_slot", "lost: no slot", Count, Lower,
+        "requests that found no place, where there is no queue", "simulate";
+    LOST_BY_QUEUE_FULL: "lost_by.queue_full", "lost: queue full", Count, Lower,
+        "requests that found the balancer's queue full", "simulate";
+    LOST_BY_QUEUE_TIMEOUT: "lost_by.queue_timeout", "lost: queue timeout", Count, Lower,
+        "requests that waited in the balancer's queue for too long", "simulate";
+    LOST_BY_CLIENT_TIMEOUT: "lost_by.client_timeout", "lost: client timeout", Count, Lower,
+        "requests whose clients gave up", "simulate";
+    LOST_BY_INSTANCE_FAILED: "lost_by.instance_failed", "lost: instance failed", Count, Lower,
+        "requests whose instances failed", "simulate";
     LOST_SHARE: "lost_share", "share lost", Share, Lower,
         "share of requests due that were lost", "simulate, tune";
     RESPONSE_MEAN_US: "response_mean_us", "mean response", Micros, Lower,
@@ -208,6 +218,16 @@ figures! {
         "share of the requested bytes that came from the origin", "cache simulate, cache mrc";
     MISSES: "misses", "misses", Count, Lower,
         "requests whose answers came from the origin", "cache simulate";
+    REQUESTED_BYTES: "requested_bytes", "bytes requested", Bytes, Neither,
+        "the sizes of what was requested, summed", "cache simulate";
+    MISSED_BYTES: "missed_bytes", "bytes missed", Bytes, Lower,
+        "the sizes of what came from the origin, summed", "cache simulate";
+    AFTER_SKIP_MISS_RATIO: "after_skip.miss_ratio", "misses after skip", Share, Lower,
+        "share of the requests after those that are skipped that missed", "cache simulate";
+    AFTER_SKIP_BYTE_MISS_RATIO: "after_skip.byte_miss_ratio", "bytes after skip", Share, Lower,
+        "share of the bytes after the requests that are skipped that missed", "cache simulate";
+    MEMORY_BYTES: "memory_bytes", "policy's memory", Bytes, Lower,
+        "memory of the eviction policy's state", "cache simulate";
     EVICTIONS: "evictions", "evictions", Count, Neither,
         "objects that had to make room for others", "cache simulate";
     SIBLING_SHARE: "sibling_share", "from siblings", Share, Neither,

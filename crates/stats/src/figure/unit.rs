@@ -20,6 +20,8 @@ pub enum Unit {
     PerSecond,
     /// Things; a mean of counts may have a fraction.
     Count,
+    /// Sizes, in bytes; a mean may have a fraction.
+    Bytes,
     /// A number of no unit: a mean per something, a deviation in instances.
     Number,
     /// A share of one.
@@ -44,6 +46,12 @@ fn count(value: f64) -> String {
     units::show_count(value.round() as u64)
 }
 
+/// A size for a person.
+fn bytes(value: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown; saturates")]
+    units::show_size(value.round() as u64)
+}
+
 impl Unit {
     /// The unit for the manual: what a value of 1 means.
     #[must_use]
@@ -55,6 +63,7 @@ impl Unit {
             Self::Hours => "h",
             Self::PerSecond => "1/s",
             Self::Count => "count",
+            Self::Bytes => "B",
             Self::Number => "number",
             Self::Share => "share of 1",
             Self::PerCent => "%",
@@ -95,6 +104,7 @@ impl Unit {
             Self::Hours => format!("{size:.1} h"),
             Self::PerSecond => units::show_rate(size),
             Self::Count => count(size),
+            Self::Bytes => bytes(size),
             Self::Number => format!("{size:.2}"),
             Self::Share => units::show_share(size),
             Self::PerCent => format!("{size:.1}%"),

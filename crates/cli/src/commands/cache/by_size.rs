@@ -1,7 +1,7 @@
 //! Misses by the size of objects, as a person and as a program reads them.
 
 use super::simulate::total;
-use super::table::align;
+use crate::terminal::align::align;
 use crate::terminal::paint::Paint;
 use plimsoll_cache::simulate::Cell;
 use plimsoll_cache::size_class::SizeClass;

@@ -3,6 +3,7 @@
 mod by_size;
 mod clusters;
 mod mrc;
+mod recorded;
 mod simulate;
 mod table;
 mod trace;

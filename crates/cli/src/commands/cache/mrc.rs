@@ -186,7 +186,7 @@ fn table(opened: &Opened, curves: &[DrawnCurve], warnings: &[String]) -> String 
     }
     let mut out = super::table::about(opened);
     out.push('\n');
-    super::table::align(&mut out, &rows, paint);
+    crate::terminal::align::align(&mut out, &rows, paint);
     if curves
         .iter()
         .flat_map(|curve| &curve.points)

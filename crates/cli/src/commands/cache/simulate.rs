@@ -1,6 +1,8 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{Opened, by_size, list, open, table, too_small, trace_json, unit, usage, write_whole};
+use super::{
+    Opened, by_size, list, open, recorded, table, too_small, trace_json, unit, usage, write_whole,
+};
 use crate::cache_args::CacheSimulate;
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -13,6 +15,8 @@ use plimsoll_cache::bound::{self, Bound, size_of_all};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total, simulate};
+use plimsoll_experiment::caches::{of_replay, write_replay};
+use plimsoll_runs::{Ended, RunWriter};
 use plimsoll_units::{count, share};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -49,10 +53,19 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     let quiet = args.quiet || args.json;
     let progress = Progress::new(cells as u64, "replays", quiet, &interrupts);
     let clock = plimsoll_load::clock::thread_cpu_ns;
-    let done = simulate(&opened.trace, &comparison, threads, clock, &|| progress.step());
+    let record = recorded::comparison(args, &comparison)?;
+    let step = |number: usize, cell: &Cell| {
+        let write = |run: &mut RunWriter| write_replay(run, &opened.trace, cell);
+        let of = recorded::replay(number, &cell.policy, &cell.size);
+        record.done(of, &of_replay(cell), &write) && progress.step()
+    };
+    let done = simulate(&opened.trace, &comparison, threads, clock, &step);
     progress.finish();
+    let ended = if interrupts.count() > 0 { Ended::Interrupted } else { Ended::Complete };
+    let folder = record.finish(ended, &opened.told.warnings())?;
     let Some(cells) = done.map_err(usage)? else {
         say("interrupted before every replay was done");
+        folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
         return Ok(Exit::Incomplete);
     };
     let refuses = comparison.admission.is_some();
@@ -68,6 +81,7 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         print(&format!("{:#}\n", json(&done)))?;
     } else {
         print(&table::render(&done))?;
+        folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }
     if let Some(path) = &args.report {
         write_report(&done, args, path)?;

@@ -14,15 +14,15 @@ const MOST_CASES: usize = 1000;
 pub(crate) struct Case {
     /// The plan.
     pub(crate) plan: Plan,
-    /// The values that differ, `instance.boot=const:60s`.
-    pub(crate) differs: Vec<String>,
+    /// The values that differ, by their keys: `const:60s` of `instance.boot`.
+    pub(crate) differs: Vec<(String, String)>,
 }
 
 impl Case {
     /// Adds what differs to a label.
     pub(crate) fn name(&self, label: &mut String) {
-        for pair in &self.differs {
-            label.push_str(&format!(" · {pair}"));
+        for (key, value) in &self.differs {
+            label.push_str(&format!(" · {key}={value}"));
         }
     }
 }
@@ -59,11 +59,11 @@ pub(super) fn cases(path: &str, args: &Simulate) -> Result<Vec<Case>> {
         };
         let values = values(&setting, &read);
         let several = values.len() > 1;
-        let with = |(settings, differs): &(Vec<Setting>, Vec<String>), value: &String| {
+        let with = |(settings, differs): &(Vec<Setting>, Vec<(String, String)>), value: &String| {
             let one = Setting { value: value.clone(), ..setting.clone() };
             let mut differs = differs.clone();
             if several {
-                differs.push(format!("{}={value}", setting.key));
+                differs.push((setting.key.clone(), value.clone()));
             }
             ([settings.clone(), vec![one]].concat(), differs)
         };

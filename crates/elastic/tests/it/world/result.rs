@@ -4,6 +4,7 @@ use super::{demand, played, replicate, setup};
 use plimsoll_elastic::policy::{self, Facts};
 use plimsoll_elastic::result::{Paired, PolicyResult};
 use plimsoll_elastic::simulated::{Outcome, Setup};
+use std::collections::BTreeMap;
 
 fn rows(setup: &Setup, instances: &[&str]) -> Vec<Vec<Outcome>> {
     let facts: Facts = super::facts(setup);
@@ -68,4 +69,34 @@ fn what_is_not_a_number_is_left_out() {
     assert_eq!(again(&result), result);
     let paired = Paired::of("none", &outcomes, "other", &outcomes).unwrap();
     assert!(!paired.difference.contains_key("response_mean_us"));
+}
+
+/// Every number of a result, by its path.
+fn numbers(of: &serde_json::Value, path: &str, found: &mut BTreeMap<String, f64>) {
+    if let Some(number) = of.as_f64() {
+        found.insert(path.to_owned(), number);
+    }
+    for (key, value) in of.as_object().into_iter().flatten() {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        numbers(value, &path, found);
+    }
+}
+
+#[test]
+fn the_figures_of_a_replication_are_the_numbers_of_its_result() {
+    let rows = rows(&setup("150/s for 2m"), &["1", "4"]);
+    for outcome in rows.iter().flatten() {
+        let one = std::slice::from_ref(outcome);
+        let result = PolicyResult::of("four", "fixed", "the rule", None, one);
+        let mut wanted = BTreeMap::new();
+        numbers(&serde_json::to_value(&result).unwrap(), "", &mut wanted);
+        // How much there was, and the means of replications' own figures, are no figures of one.
+        for key in ["replications", "response_us.count", "response_mean_us", "response_p99_us"] {
+            assert!(wanted.remove(key).is_some(), "{key}");
+        }
+        wanted.insert("lost_share".to_owned(), result.lost / result.offered);
+        let found: BTreeMap<String, f64> =
+            outcome.figures().iter().map(|(of, value)| (of.name.to_owned(), *value)).collect();
+        assert_eq!(found, wanted);
+    }
 }

@@ -5,7 +5,7 @@ mod report;
 mod table;
 
 use super::table::describe;
-use super::{open, seconds, too_small, trace_json, usage, write_whole};
+use super::{open, recorded, seconds, too_small, trace_json, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::threads;
@@ -14,12 +14,14 @@ use crate::interrupt::Interrupts;
 use crate::terminal::error::FlagError;
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_cache::cluster::Life;
+use plimsoll_cache::cluster::{Counts, Life};
 use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::caches::{
-    Cell, Simulated, World, cells, check, life, made, replicate, simulate,
+    Cell, Simulated, World, cells, check, life, made, replicate, simulate, write_cluster,
 };
+use plimsoll_experiment::record::Record;
 use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting};
+use plimsoll_runs::{Ended, RunWriter};
 use std::num::NonZeroUsize;
 
 /// Parts of the trace, each a point of a line over time.
@@ -62,25 +64,26 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     let quiet = args.quiet || args.json;
     let all = cells.len() as u64 * u64::from(plan.repeat);
     let progress = Progress::new(all, "clusters", quiet, &interrupts);
-    let world = World {
-        threads,
-        cpu_ns: plimsoll_load::clock::thread_cpu_ns,
-        goes_on: &|| interrupts.count() == 0,
-        step: &|| progress.step(),
-    };
-    let first = simulate(&asked.trace, asked.life.as_ref(), &cells, world).map_err(usage)?;
-    let Some(mut simulated) = first else {
-        progress.finish();
+    let record = recorded::plan(args, &plan, &cells)?;
+    let goes_on = || interrupts.count() == 0;
+    let going =
+        Going { plan: &plan, cells: &cells, threads, goes_on: &goes_on, progress: &progress };
+    let simulated = going.simulate(&asked, &record)?;
+    progress.finish();
+    let is_whole = simulated.as_ref().is_some_and(|(_, is_whole)| *is_whole);
+    let ended = if goes_on() { Ended::Complete } else { Ended::Interrupted };
+    let folder = record.finish(ended, &asked.warnings)?;
+    let Some((simulated, _)) = simulated else {
         say("interrupted before every cluster was simulated");
+        folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
         return Ok(Exit::Incomplete);
     };
-    let is_whole = replicate_all(&plan, &mut simulated, &cells, world)?;
-    progress.finish();
     let done = Done { plan, asked, cells, simulated };
     if args.json {
         print(&format!("{:#}\n", json::render(&done)))?;
     } else {
         print(&table::render(&done))?;
+        folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }
     if let Some(path) = &args.report {
         write_whole(path, &report::render(&done, args.plan.as_deref().unwrap_or_default()))?;
@@ -101,23 +104,64 @@ fn too_small_of(cells: &[Cell], trace: &Trace) -> Option<String> {
     too_small(trace, known)
 }
 
-/// All replications after the first; says whether all were completed.
-fn replicate_all(
-    plan: &CachePlan,
-    simulated: &mut [Simulated],
-    cells: &[Cell],
-    world: World<'_>,
-) -> Result<bool> {
-    let CacheRequests::Made(of) = &plan.asked else { return Ok(true) };
-    for number in 1..plan.repeat {
-        let requests = made(of, plan.seed, number)?;
-        let life = requests.life.as_ref();
-        if !replicate(simulated, &requests.trace, life, cells, world).map_err(usage)? {
-            say(&format!("interrupted after {number} of {} replications", plan.repeat));
-            return Ok(false);
+/// Clusters that are being simulated.
+struct Going<'a> {
+    plan: &'a CachePlan,
+    cells: &'a [Cell],
+    threads: NonZeroUsize,
+    goes_on: &'a (dyn Fn() -> bool + Sync),
+    progress: &'a Progress<'a>,
+}
+
+impl Going<'_> {
+    /// All replications of all clusters, and whether that was completed; `None` where the first
+    /// replication was not.
+    fn simulate(
+        &self,
+        asked: &Asked,
+        record: &Record<'_>,
+    ) -> Result<Option<(Vec<Simulated>, bool)>> {
+        let (first, life) = (&asked.trace, asked.life.as_ref());
+        let step = self.step(first, 0, record);
+        let simulated = simulate(first, life, self.cells, self.world(&step)).map_err(usage)?;
+        let Some(mut simulated) = simulated else { return Ok(None) };
+        let CacheRequests::Made(of) = &self.plan.asked else { return Ok(Some((simulated, true))) };
+        for number in 1..self.plan.repeat {
+            let requests = made(of, self.plan.seed, number)?;
+            let (trace, life) = (&requests.trace, requests.life.as_ref());
+            let step = self.step(trace, number, record);
+            let world = self.world(&step);
+            let is_whole = replicate(&mut simulated, trace, life, self.cells, world);
+            if !is_whole.map_err(usage)? {
+                say(&format!("interrupted after {number} of {} replications", self.plan.repeat));
+                return Ok(Some((simulated, false)));
+            }
+        }
+        Ok(Some((simulated, true)))
+    }
+
+    fn world<'b>(&'b self, step: &'b (dyn Fn(usize, &Counts) -> bool + Sync)) -> World<'b> {
+        World {
+            threads: self.threads,
+            cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+            goes_on: self.goes_on,
+            step,
         }
     }
-    Ok(true)
+
+    /// Records a cluster that was simulated in a replication.
+    fn step<'b>(
+        &'b self,
+        trace: &'b Trace,
+        replication: u32,
+        record: &'b Record<'_>,
+    ) -> impl Fn(usize, &Counts) -> bool + Sync + 'b {
+        move |place, counts| {
+            let cell = recorded::cluster(self.plan, self.cells, place, replication);
+            let write = |run: &mut RunWriter| write_cluster(run, trace, counts);
+            record.done(cell, &counts.figures(), &write) && self.progress.step()
+        }
+    }
 }
 
 /// The plan with the flags over it.

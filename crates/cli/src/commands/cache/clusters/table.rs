@@ -1,7 +1,7 @@
 //! Clusters as a table on the terminal.
 
-use super::super::table::align;
 use super::Done;
+use crate::terminal::align::align;
 use crate::terminal::paint::Paint;
 use plimsoll_cache::cluster::{Counts, Source, Totals};
 use plimsoll_experiment::caches::{Cell, Estimated, Figures, Simulated};

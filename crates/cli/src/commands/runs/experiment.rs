@@ -1,0 +1,278 @@
+//! What `runs show` says of an experiment, of one of its cells, and of a simulated run.
+
+use crate::exit::Exit;
+use crate::terminal::align::align;
+use crate::terminal::error::{UsageError, read};
+use crate::terminal::paint::Paint;
+use crate::terminal::print;
+use anyhow::Result;
+use plimsoll_experiment::combinations::{Combination, Mean, combinations};
+use plimsoll_runs::experiment::{CellRow, Experiment};
+use plimsoll_runs::{Ended, FigureRow, Kind, Run, iso8601};
+use plimsoll_stats::figure::{self, Figure};
+use plimsoll_units::{ParseError, show_count};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The most combinations that are shown to a person.
+const MAX_ROWS: usize = 100;
+/// The most levels of a factor that are named to a person.
+const MAX_LEVELS: usize = 8;
+
+/// The figures that a person wants to see.
+pub(super) fn columns(names: &[String]) -> Result<Vec<&'static Figure>> {
+    let one = |name: &String| {
+        read("--figure", name, |name| {
+            figure::named(name.trim()).ok_or_else(|| {
+                let error = ParseError::new("the name of a figure", name, 0, name.len());
+                match figure::nearest(name.trim()) {
+                    Some(near) => error.hint(format!("did you mean {}?", near.name)),
+                    None => error.hint("`runs show --json` has all that there are"),
+                }
+            })
+        })
+    };
+    names.iter().map(|name| Ok(one(name)?)).collect()
+}
+
+/// The figures by which results of a kind are usually told.
+pub(crate) fn usual(kind: Kind) -> &'static [&'static Figure] {
+    match kind {
+        Kind::Load => {
+            &[figure::RATE_MEAN, figure::RESPONSE_US_P50, figure::RESPONSE_US_P99, figure::ERRORS]
+        }
+        Kind::Search => &[figure::ESTIMATE_PER_S, figure::HELD_PER_S, figure::KNEE_PER_S],
+        Kind::Pool | Kind::Tune => &[
+            figure::COST,
+            figure::LOST_SHARE,
+            figure::NET,
+            figure::RESPONSE_US_MEAN,
+            figure::RESPONSE_US_P99,
+            figure::CPU_MEAN,
+            figure::SLO_VIOLATED_S,
+        ],
+        Kind::Caches => &[
+            figure::MISS_RATIO,
+            figure::BYTE_MISS_RATIO,
+            figure::SIBLING_SHARE,
+            figure::PARENT_SHARE,
+            figure::MESSAGES_PER_REQUEST,
+            figure::RESPONSE_US_MEAN,
+            figure::RESPONSE_US_P99,
+        ],
+    }
+}
+
+/// The levels that each factor has, in their order.
+fn factors(of: &[Combination]) -> BTreeMap<&str, Vec<&str>> {
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (factor, level) in of.iter().flat_map(|combination| &combination.factors) {
+        let levels = all.entry(factor).or_default();
+        if !levels.contains(&level.as_str()) {
+            levels.push(level);
+        }
+    }
+    all
+}
+
+fn ended(of: Option<&Ended>) -> &'static str {
+    of.map_or("incomplete", Ended::name)
+}
+
+/// Shows an experiment.
+pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Result<Exit> {
+    let experiment = Experiment::open(path)?;
+    let combinations = combinations(&experiment)?;
+    if json {
+        print(&format!("{:#}\n", document(&experiment, &combinations)?))?;
+        return Ok(Exit::Held);
+    }
+    let mut out = head(&experiment, &combinations)?;
+    let usual = usual(experiment.meta().kind);
+    let wanted = if columns.is_empty() { usual } else { columns };
+    let any = |figure: &&&Figure| combinations.iter().any(|of| of.mean(figure).is_some());
+    let shown: Vec<&Figure> = wanted.iter().filter(any).copied().collect();
+    table(&mut out, &combinations, &shown);
+    for (cell, event) in experiment.events()? {
+        let of = cell.map_or_else(String::new, |cell| format!("cell {cell}: "));
+        let _ = writeln!(out, "note: {of}{}", event.text);
+    }
+    print(&out)?;
+    Ok(Exit::Held)
+}
+
+/// What it is, how far it is, and what is varied.
+fn head(experiment: &Experiment, combinations: &[Combination]) -> Result<String> {
+    let (meta, progress) = (experiment.meta(), experiment.progress()?);
+    let mut out = String::new();
+    let mut row = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<12}{text}");
+    };
+    if !meta.name.is_empty() {
+        row("name", &meta.name);
+    }
+    row("kind", &format!("{}: {}", meta.kind.name(), meta.subject));
+    let (done, of) = (show_count(progress.done), show_count(progress.of));
+    row("cells", &format!("{done} of {of} done, {}", ended(experiment.ended())));
+    for (factor, levels) in factors(combinations) {
+        let more = levels.len().saturating_sub(MAX_LEVELS);
+        let named = levels.iter().take(MAX_LEVELS).copied().collect::<Vec<_>>().join(", ");
+        let rest = if more > 0 { format!(", … {more} more") } else { String::new() };
+        row("factor", &format!("{factor}: {named}{rest}"));
+    }
+    out.push('\n');
+    Ok(out)
+}
+
+/// A row a combination: its levels, how many replications are done, and its figures.
+fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
+    let all = factors(combinations);
+    let blocks: BTreeSet<u32> = combinations.iter().map(|of| of.block).collect();
+    let mut heads: Vec<String> = all.keys().map(|factor| (*factor).to_owned()).collect();
+    if blocks.len() > 1 {
+        heads.push("block".to_owned());
+    }
+    heads.push("done".to_owned());
+    heads.extend(shown.iter().map(|figure| figure.label.to_owned()));
+    let mut rows = vec![heads];
+    for of in combinations.iter().take(MAX_ROWS) {
+        let level = |factor: &&str| of.factors.get(*factor).map_or("–", String::as_str).to_owned();
+        let mut row: Vec<String> = all.keys().map(level).collect();
+        if blocks.len() > 1 {
+            row.push(of.block.to_string());
+        }
+        row.push(format!("{}/{}", of.done.len(), of.cells));
+        row.extend(shown.iter().map(|figure| shown_as(figure, of.mean(figure))));
+        rows.push(row);
+    }
+    align(out, &rows, Paint::stdout());
+    if combinations.len() > MAX_ROWS {
+        let more = show_count((combinations.len() - MAX_ROWS) as u64);
+        let _ = writeln!(out, "… and {more} more: --json and `plimsoll export` have all");
+    }
+}
+
+/// `13.5% ±2.1%`; a dash where it is not known.
+fn shown_as(figure: &Figure, mean: Option<Mean>) -> String {
+    let show = |value: f64| figure.unit.show(value);
+    match mean {
+        None => "–".to_owned(),
+        Some(Mean { value, ci95: None }) => show(value),
+        Some(Mean { value, ci95: Some((low, high)) }) => {
+            format!("{} ±{}", show(value), show((value - low).max(high - value)))
+        }
+    }
+}
+
+fn document(experiment: &Experiment, combinations: &[Combination]) -> Result<Value> {
+    let (meta, progress) = (experiment.meta(), experiment.progress()?);
+    let mean = |figure: &'static Figure, of: &Combination| {
+        let value = of.mean(figure).map(|of| json!({ "mean": of.value, "ci95": of.ci95 }));
+        (figure.name.to_owned(), json!(value))
+    };
+    let result = |of: &Combination| {
+        let figures: Map<String, Value> = of.figures().map(|figure| mean(figure, of)).collect();
+        json!({
+            "factors": of.factors, "block": of.block, "cells": of.cells, "done": of.done.len(),
+            "figures": figures,
+        })
+    };
+    let events = experiment.events()?;
+    let event = |(cell, event): &(Option<u32>, plimsoll_runs::Event)| {
+        json!({
+            "cell": cell, "at_ns": event.at_ns, "class": event.class.name(), "kind": event.kind,
+            "text": event.text,
+        })
+    };
+    Ok(json!({
+        "schema": 1,
+        "id": meta.id,
+        "name": meta.name,
+        "kind": meta.kind.name(),
+        "subject": meta.subject,
+        "started": iso8601(meta.started_unix_ns),
+        "ended": ended(experiment.ended()),
+        "cells": { "done": progress.done, "of": progress.of },
+        "factors": factors(combinations),
+        "results": combinations.iter().map(result).collect::<Vec<_>>(),
+        "events": events.iter().map(event).collect::<Vec<_>>(),
+    }))
+}
+
+/// Shows a cell, by its number: what the journal knows of it.
+pub(super) fn show_cell(path: &Path, number: u32, json: bool) -> Result<Exit> {
+    let experiment = Experiment::open(path)?;
+    let cells = experiment.cells()?;
+    let Some(CellRow { cell, state, reason, .. }) =
+        cells.iter().find(|row| row.cell.number == number)
+    else {
+        let (path, most) = (path.display(), cells.len());
+        let text = format!("find cell {number} of {path}: it has {most}, numbered from 1");
+        return Err(UsageError(text).into());
+    };
+    let figures = experiment.figures_of(number)?;
+    let id = &experiment.meta().id;
+    if json {
+        let value = json!({
+            "schema": 1, "experiment": id, "cell": number, "factors": cell.factors,
+            "replication": cell.replication, "block": cell.block, "seed": cell.seed,
+            "world": cell.world.name(), "state": state.name(), "reason": reason,
+            "figures": named(&figures),
+        });
+        print(&format!("{value:#}\n"))?;
+        return Ok(Exit::Held);
+    }
+    let mut out = String::new();
+    let mut row = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<12}{text}");
+    };
+    row("cell", &format!("{number} of {id}"));
+    for (factor, level) in &cell.factors {
+        row("factor", &format!("{factor}: {level}"));
+    }
+    row("replication", &format!("{}, seed {}", cell.replication, cell.seed));
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    row("state", &format!("{}{why}", state.name()));
+    list(&mut out, &figures);
+    print(&out)?;
+    Ok(Exit::Held)
+}
+
+/// Shows a simulated run: its figures.
+pub(super) fn show_simulated(run: &Run, json: bool) -> Result<Exit> {
+    let (meta, figures) = (run.meta(), run.figures()?);
+    let ended = ended(run.end().map(|end| &end.ended));
+    if json {
+        let value = json!({
+            "schema": 1, "id": meta.id, "name": meta.name, "kind": meta.kind.name(),
+            "subject": meta.subject, "world": meta.world.name(), "seed": meta.seed,
+            "started": iso8601(meta.started_unix_ns), "ended": ended, "figures": named(&figures),
+        });
+        print(&format!("{value:#}\n"))?;
+        return Ok(Exit::Held);
+    }
+    let mut out = String::new();
+    let _ = writeln!(out, "{:<12}{}: {}, {ended}", "kind", meta.kind.name(), meta.subject);
+    list(&mut out, &figures);
+    print(&out)?;
+    Ok(Exit::Held)
+}
+
+/// Figures by name.
+fn named(figures: &[FigureRow]) -> BTreeMap<&str, f64> {
+    figures.iter().map(|row| (row.name.as_str(), row.value)).collect()
+}
+
+/// A row a figure, in the order of the registry.
+fn list(out: &mut String, figures: &[FigureRow]) {
+    let values = named(figures);
+    let rows = figure::ALL.iter().filter_map(|figure| {
+        let value = values.get(figure.name)?;
+        Some(vec![figure.label.to_owned(), figure.unit.show(*value), figure.name.to_owned()])
+    });
+    let heads = ["figure", "value", "name"].map(str::to_owned).to_vec();
+    out.push('\n');
+    align(out, &std::iter::once(heads).chain(rows).collect::<Vec<_>>(), Paint::stdout());
+}

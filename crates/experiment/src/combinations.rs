@@ -1,0 +1,96 @@
+//! The results of an experiment by combination of its factors' levels: each figure as the mean over
+//! the replications, with its interval.
+
+use std::collections::BTreeMap;
+
+use plimsoll_runs::RunError;
+use plimsoll_runs::experiment::{CellRow, Experiment, State};
+use plimsoll_stats::figure::{self, Figure};
+use plimsoll_stats::interval::{self, LEVEL};
+
+/// A combination of levels, and what its cells came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Combination {
+    /// The level of each factor.
+    pub factors: BTreeMap<String, String>,
+    /// The block of its cells.
+    pub block: u32,
+    /// How many cells it has.
+    pub cells: usize,
+    /// Its cells that are done, in the order of their replications.
+    pub done: Vec<Replication>,
+}
+
+/// A cell that is done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replication {
+    /// Its number among the replications of its combination.
+    pub number: u32,
+    /// Its seed.
+    pub seed: u64,
+    /// Its figures, by name.
+    pub figures: BTreeMap<String, f64>,
+}
+
+/// A figure over the replications of a combination.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// Its 95% interval (Student), cut off where the figure cannot be; `None` of one replication.
+    pub ci95: Option<(f64, f64)>,
+}
+
+/// The combinations of an experiment, in the order of their first cells.
+///
+/// # Errors
+/// Where the journal cannot be read.
+pub fn combinations(experiment: &Experiment) -> Result<Vec<Combination>, RunError> {
+    let mut places: BTreeMap<(BTreeMap<String, String>, u32), usize> = BTreeMap::new();
+    let mut all: Vec<Combination> = Vec::new();
+    for CellRow { cell, state, .. } in experiment.cells()? {
+        let key = (cell.factors.clone(), cell.block);
+        let place = *places.entry(key).or_insert_with(|| {
+            let (factors, block) = (cell.factors.clone(), cell.block);
+            all.push(Combination { factors, block, cells: 0, done: Vec::new() });
+            all.len() - 1
+        });
+        let combination = &mut all[place];
+        combination.cells += 1;
+        if state == State::Done {
+            let figures = experiment.figures_of(cell.number)?;
+            let figures = figures.into_iter().map(|row| (row.name, row.value)).collect();
+            let (number, seed) = (cell.replication, cell.seed);
+            combination.done.push(Replication { number, seed, figures });
+        }
+    }
+    all.iter_mut().for_each(|of| of.done.sort_by_key(|one| one.number));
+    Ok(all)
+}
+
+impl Combination {
+    /// The values of a figure, replication by replication; `None` where one lacks it, or none is
+    /// done.
+    #[must_use]
+    pub fn values(&self, figure: &Figure) -> Option<Vec<f64>> {
+        let values = self.done.iter().map(|one| one.figures.get(figure.name).copied());
+        values.collect::<Option<Vec<f64>>>().filter(|values| !values.is_empty())
+    }
+
+    /// A figure over the replications; `None` as for [`Combination::values`].
+    #[must_use]
+    pub fn mean(&self, figure: &Figure) -> Option<Mean> {
+        let values = self.values(figure)?;
+        let value = values.iter().sum::<f64>() / values.len() as f64;
+        let (least, greatest) = figure.unit.range();
+        let ci95 = interval::mean(&values, LEVEL).ok();
+        Some(Mean { value, ci95: ci95.map(|of| (of.low.max(least), of.high.min(greatest))) })
+    }
+
+    /// The figures that any of its replications has, in the order of the registry.
+    pub fn figures(&self) -> impl Iterator<Item = &'static Figure> {
+        let has =
+            |figure: &Figure| self.done.iter().any(|one| one.figures.contains_key(figure.name));
+        figure::ALL.iter().copied().filter(move |figure| has(figure))
+    }
+}
