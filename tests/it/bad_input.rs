@@ -44,6 +44,35 @@ fn an_unreachable_target() {
 }
 
 #[test]
+fn a_bare_one_is_no_share() {
+    let place = Place::new();
+    let shop = place.write("shop.csv", "time_s,object,size\n0,/a,5\n1,/b,5\n2,/a,5\n");
+    let shop = shop.to_str().unwrap();
+    let pool = "[load]\nrate = '5/s'\nfor = '1m'\n[pool]\n[instance]\nservice = 'exp:70ms'\n\
+                [billing]\n[policy.one]\nkind = 'fixed'\n";
+    let pool = place.write("pool.toml", pool);
+    let pool = pool.to_str().unwrap();
+    let cases: [(&[&str], &str); 9] = [
+        (&["target", "--errors", "1"], "--errors"),
+        (&["target", "--errors", "1.0"], "--errors"),
+        (&["compare", "a", "b", "--tolerance", "1"], "--tolerance"),
+        (&["cache", "mrc", "--trace", shop, "--rate", "1"], "--rate"),
+        (&["cache", "simulate", "--trace", shop, "--size", "1obj", "--skip", "1.0"], "--skip"),
+        (
+            &["cache", "simulate", "--trace", shop, "--size", "1obj", "--admit", "random:1"],
+            "--admit",
+        ),
+        (&["capacity", "http://h.invalid/", "--slo", "p90<1s", "--precision", "1"], "--precision"),
+        (&["tune", pool, "--subject-to", "lost<1"], "--subject-to"),
+        (&["simulate", pool, "--set", "pool.metric_noise=1"], "metric_noise"),
+    ];
+    for (arguments, flag) in cases {
+        let done = place.plimsoll(arguments).ended_with(2);
+        done.says(&[flag, "hint: ", "write 1", "%, or 100% if it is a share of 1"]);
+    }
+}
+
+#[test]
 fn a_wrong_unit_with_the_accepted_ones() {
     let place = Place::new();
     let cases: [(&[&str], &[&str]); 6] = [

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_units::{ParseError, duration, share};
+use plimsoll_units::{ParseError, duration, share, show_share_exact};
 use plimsoll_workload::distribution::Distribution;
 
 use crate::key::{Alternative, Choice, SectionKeys, key};
@@ -218,10 +218,10 @@ impl Instance {
         }
         match &self.slowdown {
             Slowdown::None => {}
-            Slowdown::Each(share) => out.number("slowdown", *share),
+            Slowdown::Each(share) => out.text("slowdown", show_share_exact(*share)),
             Slowdown::Factors(factors) => out.numbers("slowdown", factors),
         }
-        out.number("speed_variation", self.speed_variation);
+        out.text("speed_variation", show_share_exact(self.speed_variation));
         out.text("boot", self.boot);
         out.text("configure", self.configure);
         if let Some((factor, over)) = self.slow_start {

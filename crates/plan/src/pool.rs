@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plimsoll_units::{ParseError, share};
+use plimsoll_units::{ParseError, share, show_share_exact};
 
 use crate::key::{SectionKeys, key};
 use crate::section::Section;
@@ -141,7 +141,7 @@ impl Pool {
         out.whole("start", u64::from(self.start));
         out.duration("decide_every", self.decide_every);
         out.duration("metric_delay", self.metric_delay);
-        out.number("metric_noise", self.metric_noise);
+        out.text("metric_noise", show_share_exact(self.metric_noise));
         for (word, _) in TERMINATE.iter().filter(|(_, way)| *way == self.terminate) {
             out.text("terminate", word);
         }

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_units::{ParseError, rate, share, show_rate_exact};
+use plimsoll_units::{ParseError, rate, share, show_rate_exact, show_share_exact};
 use plimsoll_workload::profile::Profile;
 use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
@@ -202,7 +202,7 @@ fn write_options(options: &TraceOptions, table: &mut Inline) {
     table.number("speed", options.speed);
     table.switch("interpolate", options.interpolate);
     if let Some(share) = options.fill_drops {
-        table.number("fill_drops", share);
+        table.text("fill_drops", show_share_exact(share));
     }
 }
 

@@ -3,7 +3,7 @@
 //! What the values mean, with their formulas, is said where they are drawn:
 //! [`plimsoll_workload::objects`].
 
-use plimsoll_units::{ParseError, count, share};
+use plimsoll_units::{ParseError, count, share, show_share_exact};
 use plimsoll_workload::objects::{
     self, Clients, Drift, HotSet, Popularity, Population, WorkingSet, WorkloadError,
 };
@@ -133,7 +133,7 @@ impl Workload {
                 drift.iter().for_each(|drift| out.text("drift", drift));
             }
             Population::Open { recurrence, working_set } => {
-                out.number("recurrence", recurrence);
+                out.text("recurrence", show_share_exact(recurrence));
                 out.text("working_set", working_set);
             }
         }

@@ -1,6 +1,6 @@
 //! `[workload.class.LABEL]`: content classes, each with the laws of its sizes and lives.
 
-use plimsoll_units::{ParseError, share};
+use plimsoll_units::{ParseError, share, show_share_exact};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::objects::{Class, Fresh, MAX_LABEL_BYTES, SizeLaw};
 
@@ -142,11 +142,11 @@ fn read_one(workload: &Section<'_>, entry: &Entry) -> Option<(Class, bool)> {
 pub(crate) fn write(classes: &[Class], out: &mut Writer) {
     for class in classes {
         out.section_of("workload.class", &class.label);
-        out.number("share", class.share);
+        out.text("share", show_share_exact(class.share));
         out.text("size", class.sizes);
         out.text("changes", class.changes);
-        out.number("variance", class.variance);
+        out.text("variance", show_share_exact(class.variance));
         out.text("fresh", class.fresh);
-        out.number("cachable", class.cachable);
+        out.text("cachable", show_share_exact(class.cachable));
     }
 }

@@ -32,4 +32,4 @@ pub use nearest::nearest;
 pub use number::MAX_DIGITS;
 pub use quantity::{count, share, size};
 pub use rate::{rate, show_rate, show_rate_exact};
-pub use show::{show_count, show_share, show_size};
+pub use show::{show_count, show_share, show_share_exact, show_size};

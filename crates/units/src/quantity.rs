@@ -34,8 +34,10 @@ pub fn size(text: &str) -> Result<u64, ParseError> {
 
 /// Reads a share: `25%` and `0.25` are the same. Within 0 and 1, ends included.
 ///
+/// All is `100%`: a bare `1` is refused, because who writes `1` for a share may mean 1%.
+///
 /// # Errors
-/// A number above 1 (above 100%), another unit.
+/// A number above 100%, one of 1 or more without a percent sign, another unit.
 pub fn share(text: &str) -> Result<f64, ParseError> {
     let part = Part::of(text, SHARE)?;
     let percent = match part.unit {
@@ -44,8 +46,12 @@ pub fn share(text: &str) -> Result<f64, ParseError> {
         _ => return Err(part.wrong(SHARE).hint("write 25% or 0.25")),
     };
     let value = if percent { part.number.percent() } else { part.number.scaled(1, 1.0) };
-    if value <= 1.0 {
+    if value < 1.0 || (percent && value <= 1.0) {
         return Ok(value);
+    }
+    if value <= 1.0 {
+        let error = part.wrong("a share with its percent sign, such as 1% or 100%");
+        return Err(error.hint("write 1%, or 100% if it is a share of 1"));
     }
     let error = part.wrong("a share between 0 and 1, or 0% and 100%");
     Err(if percent || value > 100.0 {
@@ -139,15 +145,21 @@ mod tests {
             ("99.999%", 0.999_99),
             ("0.1%", 0.001),
             ("100%", 1.0),
-            ("1", 1.0),
+            ("0.999", 0.999),
+            ("0.05", 0.05),
             ("0", 0.0),
+            ("0%", 0.0),
         ] {
             assert_eq!(share(text).unwrap(), value, "{text}");
         }
-        for text in ["", "-5%", "101%", "1.01", "25", "5 %%", "NaN", "5 percent"] {
+        for text in ["", "-5%", "101%", "1", "1.0", "1.01", "25", "5 %%", "NaN", "5 percent"] {
             assert!(share(text).is_err(), "{text}");
         }
         assert_eq!(share("25").unwrap_err().hint.unwrap(), "25% is a share of 0.25");
+        for text in ["1", " 1", "1.0", "1.00"] {
+            let error = share(text).unwrap_err();
+            assert_eq!(error.hint.unwrap(), "write 1%, or 100% if it is a share of 1", "{text}");
+        }
     }
 
     #[test]

@@ -46,6 +46,27 @@ pub fn show_share(share: f64) -> String {
     format!("{}%", trim_zeros(&format!("{:.decimals$}", share * 100.0)))
 }
 
+/// A share as a text that [`share`](crate::share) reads back to the same: `65%`, `100%`, `0.1%`.
+///
+/// The shortest decimals of the share, its point moved by two places. What is no share comes out as
+/// `0%` or `100%`.
+#[must_use]
+pub fn show_share_exact(share: f64) -> String {
+    if share.is_nan() || share <= 0.0 {
+        return "0%".to_owned();
+    }
+    if share >= 1.0 {
+        return "100%".to_owned();
+    }
+    let text = share.to_string();
+    let decimals = text.strip_prefix("0.").unwrap_or(&text);
+    let (whole, rest) = decimals.split_at_checked(2).unwrap_or((decimals, ""));
+    let whole = format!("{whole:0<2}");
+    let whole = whole.trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    if rest.is_empty() { format!("{whole}%") } else { format!("{whole}.{rest}%") }
+}
+
 /// `value / unit` to three significant digits; zeros after the point only where they were rounded
 /// to, none where the value is exactly the shorter text.
 pub(crate) fn significant(value: u64, unit: u64) -> String {
@@ -113,6 +134,29 @@ mod tests {
             (f64::NAN, "–"),
         ] {
             assert_eq!(show_share(share), text);
+        }
+    }
+
+    #[test]
+    fn shows_shares_exactly() {
+        for (share, text) in [
+            (0.0, "0%"),
+            (1.0, "100%"),
+            (0.65, "65%"),
+            (0.5, "50%"),
+            (0.195, "19.5%"),
+            (0.001, "0.1%"),
+            (0.000_012_34, "0.001234%"),
+            (0.999_999, "99.9999%"),
+            (1.0 / 3.0, "33.33333333333333%"),
+            (0.1 + 0.2, "30.000000000000004%"),
+        ] {
+            assert_eq!(show_share_exact(share), text);
+            let back = crate::share(text).unwrap();
+            assert_eq!(back.to_bits(), share.to_bits(), "{text}");
+        }
+        for outside in [f64::NAN, -1.0, 7.0] {
+            assert!(crate::share(&show_share_exact(outside)).is_ok());
         }
     }
 }

@@ -107,9 +107,9 @@ fn what_is_written_reads_back_the_same() {
     assert_eq!(
         written(&short),
         "[workload]\nobjects = 100000\npopularity = \"zipf:0.8\"\nclients = 1\n\
-         client_popularity = \"uniform\"\n\n[workload.class.all]\nshare = 1.0\n\
-         size = \"exp:13000B\"\nchanges = \"none\"\nvariance = 0.0\nfresh = \"until-change\"\n\
-         cachable = 1.0\n"
+         client_popularity = \"uniform\"\n\n[workload.class.all]\nshare = \"100%\"\n\
+         size = \"exp:13000B\"\nchanges = \"none\"\nvariance = \"0%\"\n\
+         fresh = \"until-change\"\ncachable = \"100%\"\n"
     );
 }
 
@@ -144,7 +144,10 @@ fn faults_of_classes_have_their_places() {
     for (text, at, says) in [
         ("[workload.class.a]\nshare = '0%'", "4:10", "above 0%"),
         ("[workload.class.a]\nshare = '50%'", "3:11", "come to 100%, found 50%"),
-        ("[workload.class.a]\nshare = 1\n[workload.class.b]", "3:11", "found 100%"),
+        ("[workload.class.a]\nshare = '100%'\n[workload.class.b]", "3:11", "found 100%"),
+        ("[workload.class.a]\nshare = 1", "4:9", "write 1%, or 100%"),
+        ("[workload.class.a]\nshare = 1.0", "4:9", "write 1%, or 100%"),
+        ("[workload.class.a]\ncachable = '1'", "4:13", "write 1%, or 100%"),
         ("[workload.class.a]\nsize = 'ex:5'", "4:9", "did you mean `exp`"),
         (
             "[workload.class.a]\nsize = 'lognormal+pareto:1kB,1,7%,1,2kB..1kB'",

@@ -34,12 +34,12 @@ const PLANS: [&str; 14] = [
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
 
-/// Reads a plan of a load, or of clusters of caches.
-fn read(text: &str, origin: &str) -> Result<(), PlanErrors> {
+/// Reads a plan of a load, or of clusters of caches; gives it as it is printed.
+fn read(text: &str, origin: &str) -> Result<String, PlanErrors> {
     if text.contains("[cluster") {
-        caches::read(text, origin, &[]).map(drop)
+        caches::read(text, origin, &[]).map(|plan| plan.to_toml())
     } else {
-        Plan::parse(text, origin).map(drop)
+        Plan::parse(text, origin).map(|plan| plan.to_toml())
     }
 }
 
@@ -85,9 +85,9 @@ fn documented_keys_are_the_keys() {
     }
 }
 
-/// The plan with the key set to its example, in a section of its own order.
-fn with_example(plan: &str, section: &SectionKeys, key: &Key) -> Option<String> {
-    let line = format!("{} = {}\n", key.name, key.example);
+/// The plan with the key set to a value, in a section of its own order.
+fn with_value(plan: &str, section: &SectionKeys, key: &Key, value: &str) -> Option<String> {
+    let line = format!("{} = {value}\n", key.name);
     if section.path.is_empty() {
         return Some(format!("{line}{plan}"));
     }
@@ -108,8 +108,10 @@ fn with_example(plan: &str, section: &SectionKeys, key: &Key) -> Option<String> 
 fn documented_examples_are_right() {
     for section in sections() {
         for key in section.keys.iter().filter(|key| !key.example.is_empty()) {
-            let tried: Vec<_> =
-                PLANS.iter().filter_map(|plan| with_example(plan, section, key)).collect();
+            let tried: Vec<_> = PLANS
+                .iter()
+                .filter_map(|plan| with_value(plan, section, key, key.example))
+                .collect();
             let right = tried.iter().any(|text| read(text, "example.toml").is_ok());
             let said = || {
                 let errors = tried.iter().map(|text| read(text, "example.toml").unwrap_err());
@@ -118,6 +120,43 @@ fn documented_examples_are_right() {
             assert!(right, "{} of [{}]:\n{}", key.name, section.path, said());
         }
     }
+}
+
+#[test]
+fn a_bare_one_is_no_share_of_any_key() {
+    let keys = || sections().flat_map(|of| of.keys.iter().map(move |key| (of, key)));
+    let shares = || keys().filter(|(_, key)| key.takes == "share");
+    assert!(shares().count() >= 5, "{:?}", shares().map(|(_, key)| key.name).collect::<Vec<_>>());
+    for (section, key) in shares() {
+        for value in ["1", "1.0", "\"1\"", "'1.0'"] {
+            let tried: Vec<_> =
+                PLANS.iter().filter_map(|plan| with_value(plan, section, key, value)).collect();
+            let errors: Vec<String> =
+                tried.iter().map(|text| read(text, "bare.toml").unwrap_err().to_string()).collect();
+            let hint = "write 1%, or 100% if it is a share of 1";
+            let said = errors.iter().any(|error| error.contains(hint));
+            assert!(said, "{} = {value}:\n{}", key.name, errors.join("\n---\n"));
+        }
+    }
+}
+
+#[test]
+fn shares_are_printed_as_they_are_read() {
+    let mut seen = 0;
+    for section in sections() {
+        for key in section.keys.iter().filter(|key| key.takes.starts_with("share")) {
+            for value in ["\"100%\"", "\"19.5%\"", "0.25"] {
+                let plans = PLANS.iter().filter_map(|plan| with_value(plan, section, key, value));
+                for printed in plans.filter_map(|text| read(&text, "example.toml").ok()) {
+                    let again = read(&printed, "printed.toml");
+                    let again = again.unwrap_or_else(|error| panic!("{error}\n{printed}"));
+                    assert_eq!(again, printed, "{} = {value}", key.name);
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen >= 20, "only {seen} plans were right");
 }
 
 #[test]

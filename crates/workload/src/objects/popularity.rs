@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use plimsoll_units::{ParseError, nearest, share};
+use plimsoll_units::{ParseError, nearest, share, show_share_exact};
 
 /// The greatest exponent: beyond it nearly every request asks for the first rank.
 pub(super) const MAX_EXPONENT: f64 = 10.0;
@@ -128,6 +128,7 @@ impl FromStr for HotSet {
 /// The text that [`HotSet::parse`] reads back to the same.
 impl fmt::Display for HotSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.objects, self.requests)
+        let [objects, requests] = [self.objects, self.requests].map(show_share_exact);
+        write!(f, "{objects},{requests}")
     }
 }

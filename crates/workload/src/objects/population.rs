@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use plimsoll_units::{ParseError, count, nearest, share};
+use plimsoll_units::{ParseError, count, nearest, share, show_share_exact};
 
 /// The most objects of a closed population with drift: their order takes 4 bytes an object.
 pub(super) const MAX_MOVING: u32 = 100_000_000;
@@ -154,6 +154,6 @@ impl FromStr for Drift {
 /// The text that [`Drift::parse`] reads back to the same.
 impl fmt::Display for Drift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} every {}", self.share, self.every)
+        write!(f, "{} every {}", show_share_exact(self.share), self.every)
     }
 }

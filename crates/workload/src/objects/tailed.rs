@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use plimsoll_units::{ParseError, share, size};
+use plimsoll_units::{ParseError, share, show_share_exact, size};
 
 use crate::distribution::Distribution;
 use crate::random::Stream;
@@ -127,6 +127,7 @@ impl Tailed {
 impl fmt::Display for Tailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { mean, sigma, share, shape, cut, most } = self;
+        let share = show_share_exact(*share);
         write!(f, "{NAME}:{mean}B,{sigma},{share},{shape},{cut}B..{most}B")
     }
 }

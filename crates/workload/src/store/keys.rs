@@ -14,7 +14,7 @@
 use std::fmt;
 
 use plimsoll_units::hash::fnv_1a;
-use plimsoll_units::{ParseError, nearest, share, show_share};
+use plimsoll_units::{ParseError, nearest, share, show_share_exact};
 
 use crate::random::Stream;
 use crate::request::Zipf;
@@ -115,7 +115,7 @@ impl fmt::Display for Keys {
                 if theta.to_bits() == THETA.to_bits() { Ok(()) } else { write!(f, ":{theta}") }
             }
             Self::HotSet { records, operations } => {
-                write!(f, "hotset:{},{}", show_share(*records), show_share(*operations))
+                write!(f, "hotset:{},{}", show_share_exact(*records), show_share_exact(*operations))
             }
         }
     }

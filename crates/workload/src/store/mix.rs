@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use plimsoll_units::{ParseError, nearest, share, show_share};
+use plimsoll_units::{ParseError, nearest, share, show_share_exact};
 
 use super::keys::Keys;
 
@@ -108,7 +108,7 @@ impl fmt::Display for Mix {
         for (n, (name, millionths)) in shown.enumerate() {
             let comma = if n > 0 { "," } else { "" };
             let share = f64::from(*millionths) / f64::from(Self::WHOLE);
-            write!(f, "{comma}{name}:{}", show_share(share))?;
+            write!(f, "{comma}{name}:{}", show_share_exact(share))?;
         }
         Ok(())
     }
