@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use plimsoll_stats::figure::{self, Figure};
+
 use crate::admission::{Admission, NoSizes};
 use crate::capacity::{Capacity, CapacityError, Size};
 use crate::eviction::{Policy, SettingError};
@@ -52,6 +54,32 @@ pub struct Cell {
     pub memory_bytes: usize,
     /// Processor time of the replay, seconds.
     pub cpu_s: f64,
+}
+
+/// Takes a figure's value from a cell.
+type Take = fn(&Cell) -> f64;
+
+/// All figures of a cell, each with the function that takes it.
+const TAKEN: [(&Figure, Take); 5] = [
+    (figure::REQUESTS, |of| of.all.requests as f64),
+    (figure::MISS_RATIO, |of| of.all.miss_ratio()),
+    (figure::BYTE_MISS_RATIO, |of| of.all.byte_miss_ratio()),
+    (figure::MISSES, |of| of.all.misses as f64),
+    (figure::EVICTIONS, |of| of.evictions as f64),
+];
+
+impl Cell {
+    /// The value of a figure of the whole trace; `None` for figures that no cell has.
+    #[must_use]
+    pub fn value(&self, figure: &Figure) -> Option<f64> {
+        let (_, take) = TAKEN.iter().find(|(of, _)| *of == figure)?;
+        Some(take(self))
+    }
+
+    /// All figures that there are, in the order of the registry, with their values.
+    pub fn figures(&self) -> impl Iterator<Item = (&'static Figure, f64)> {
+        figure::valued(|figure| self.value(figure))
+    }
 }
 
 /// Requests and misses.

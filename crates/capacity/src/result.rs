@@ -3,11 +3,11 @@
 use crate::conduct::{Judged, Outcome};
 use crate::cost::Cost;
 use crate::search::{Bound, Sustained};
-use crate::trips::{AtLoad, Load, MOST_SAMPLES, at, sorted, spike_share, thinned};
+use crate::trips::{AtLoad, Load, MOST_SAMPLES, at, sorted, spike_share, stated_us, thinned};
 use crate::window::Verdict;
 use plimsoll_runs::{FigureRow, WindowRow};
 use plimsoll_stats::Percentiles;
-use plimsoll_stats::figure::*;
+use plimsoll_stats::figure::{self, Figure};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
@@ -90,7 +90,7 @@ pub struct CheckResult {
 pub struct RoundTrips {
     /// The least median of a steady window.
     pub baseline: Option<f64>,
-    /// Median.
+    /// Median; as every percentile `None` where fewer than ten lie beyond it.
     pub p50: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
@@ -124,38 +124,49 @@ fn late(outcome: &Outcome) -> Option<String> {
     })
 }
 
+/// Takes a figure's value from a result; `None` where there is none.
+type Take = fn(&CapacityResult) -> Option<f64>;
+
+/// All figures of a search, each with the function that takes it.
+const TAKEN: [(&Figure, Take); 20] = [
+    (figure::ESTIMATE_PER_S, |of| of.estimate_per_s),
+    (figure::LOWER_BOUND_PER_S, |of| of.lower_bound_per_s),
+    (figure::HELD_PER_S, |of| of.held_per_s),
+    (figure::BROKEN_PER_S, |of| of.broken_per_s),
+    (figure::KNEE_PER_S, |of| of.knee_per_s),
+    (figure::SATURATION_PER_S, |of| of.saturation_per_s),
+    (figure::BURST_PER_S, |of| of.sustained?.burst_per_s),
+    (figure::SUSTAINED_PER_S, |of| of.sustained?.sustained_per_s),
+    (figure::EXHAUSTED_AFTER_S, |of| of.sustained?.exhausted_after_s),
+    (figure::HELD_S, |of| Some(of.sustained?.held_s)),
+    (figure::SECONDS, |of| Some(of.seconds)),
+    (figure::REQUESTS, |of| Some(of.requests as f64)),
+    (figure::REQUESTS_BEYOND_SLO, |of| Some(of.requests_beyond_slo as f64)),
+    (figure::SECONDS_ABOVE_ESTIMATE, |of| of.seconds_above_estimate),
+    (figure::COST_PER_REQUEST, |of| Some(of.cost?.per_request)),
+    (figure::COST_PER_MILLION, |of| Some(of.cost?.per_million)),
+    (figure::RTT_US_BASELINE, |of| of.rtt_us.baseline),
+    (figure::RTT_US_P50, |of| of.rtt_us.p50),
+    (figure::RTT_US_P99, |of| of.rtt_us.p99),
+    (figure::RTT_US_SPIKE_SHARE, |of| of.rtt_us.spike_share),
+];
+
 impl CapacityResult {
-    /// The figures of a run's own table; none for what was not found. A hold gives none without
-    /// `--sustain`, nor does a price that is set afterwards.
+    /// The value of a figure; `None` where there is none, and for figures that no search has.
+    #[must_use]
+    pub fn value(&self, figure: &Figure) -> Option<f64> {
+        let (_, take) = TAKEN.iter().find(|(of, _)| *of == figure)?;
+        take(self)
+    }
+
+    /// The figures of a run's own table; none for what was not found.
     #[must_use]
     pub fn figures(&self) -> Vec<FigureRow> {
-        let (held, rtt) = (self.sustained.as_ref(), &self.rtt_us);
-        let plain = [
-            (LOWER_BOUND_PER_S, self.lower_bound_per_s),
-            (HELD_PER_S, self.held_per_s),
-            (BROKEN_PER_S, self.broken_per_s),
-            (KNEE_PER_S, self.knee_per_s),
-            (SATURATION_PER_S, self.saturation_per_s),
-            (SECONDS, Some(self.seconds)),
-            (REQUESTS, Some(self.requests as f64)),
-            (REQUESTS_BEYOND_SLO, Some(self.requests_beyond_slo as f64)),
-            (SECONDS_ABOVE_ESTIMATE, self.seconds_above_estimate),
-            (BURST_PER_S, held.and_then(|held| held.burst_per_s)),
-            (SUSTAINED_PER_S, held.and_then(|held| held.sustained_per_s)),
-            (EXHAUSTED_AFTER_S, held.and_then(|held| held.exhausted_after_s)),
-            (HELD_S, held.map(|held| held.held_s)),
-            (RTT_US_BASELINE, rtt.baseline),
-            (RTT_US_P50, rtt.p50),
-            (RTT_US_P99, rtt.p99),
-            (RTT_US_SPIKE_SHARE, rtt.spike_share),
-        ];
-        let estimate = self.estimate_per_s.map(|value| match self.ci95 {
-            Some(ends) => FigureRow::within(ESTIMATE_PER_S.name, value, ends),
-            None => FigureRow::new(ESTIMATE_PER_S.name, value),
-        });
-        let plain =
-            plain.into_iter().filter_map(|(of, value)| Some(FigureRow::new(of.name, value?)));
-        estimate.into_iter().chain(plain).collect()
+        let row = |(of, value): (&'static Figure, f64)| match self.ci95 {
+            Some(ends) if of == figure::ESTIMATE_PER_S => FigureRow::within(of.name, value, ends),
+            _ => FigureRow::new(of.name, value),
+        };
+        figure::valued(|of| self.value(of)).map(row).collect()
     }
 
     /// The result of a search by `method` for `slo`.
@@ -191,8 +202,8 @@ impl CapacityResult {
             sustained: found.sustained.as_deref().copied(),
             rtt_us: RoundTrips {
                 baseline: outcome.rtt_baseline_ns.map(us),
-                p50: at(&trips, 0.5).map(us),
-                p99: at(&trips, 0.99).map(us),
+                p50: stated_us(&trips, 0.5),
+                p99: stated_us(&trips, 0.99),
                 spike_share: {
                     let all = sorted(windows().flat_map(|window| window.handshakes_ns.clone()));
                     outcome.rtt_baseline_ns.and_then(|baseline| spike_share(&all, baseline))

@@ -7,6 +7,7 @@
 
 use crate::conduct::{Judged, Outcome};
 use plimsoll_stats::histogram::rank;
+use plimsoll_stats::percentiles::is_stated;
 use serde::{Deserialize, Serialize};
 
 /// So far above the baseline a round trip is a spike, nanoseconds.
@@ -49,12 +50,12 @@ pub struct AtLoad {
     pub windows: usize,
     /// How many handshakes.
     pub handshakes: usize,
-    /// Median.
-    pub p50: f64,
+    /// Median; as every percentile `None` where fewer than ten lie beyond it.
+    pub p50: Option<f64>,
     /// 90th percentile.
-    pub p90: f64,
+    pub p90: Option<f64>,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// The longest.
     pub max: f64,
     /// The share of them that were spikes; `None` without a baseline.
@@ -73,15 +74,14 @@ impl AtLoad {
         let windows: Vec<&Judged> = outcome.windows.iter().filter(is_it).collect();
         let all = windows.iter().flat_map(|judged| &judged.window.handshakes_ns).copied();
         let all = sorted(all);
-        let us = |q: f64| Some(at(&all, q)? as f64 / 1e3);
         let baseline = outcome.rtt_baseline_ns;
         Some(Self {
             windows: windows.len(),
             handshakes: all.len(),
-            p50: us(0.5)?,
-            p90: us(0.9)?,
-            p99: us(0.99)?,
-            max: us(1.0)?,
+            p50: stated_us(&all, 0.5),
+            p90: stated_us(&all, 0.9),
+            p99: stated_us(&all, 0.99),
+            max: *all.last()? as f64 / 1e3,
             spike_share: baseline.and_then(|baseline| spike_share(&all, baseline)),
         })
     }
@@ -98,6 +98,12 @@ pub(crate) fn sorted(values: impl Iterator<Item = u64>) -> Vec<u64> {
 pub(crate) fn at(sorted: &[u64], q: f64) -> Option<u64> {
     let rank = usize::try_from(rank(q, sorted.len() as u64)).ok()?;
     sorted.get(rank.checked_sub(1)?).copied()
+}
+
+/// A percentile of sorted nanoseconds in microseconds; `None` where it may not be stated.
+pub(crate) fn stated_us(sorted: &[u64], q: f64) -> Option<f64> {
+    let ns = at(sorted, q).filter(|_| is_stated(q, sorted.len() as u64));
+    ns.map(|ns| ns as f64 / 1e3)
 }
 
 /// The share of sorted round trips that are spikes above a baseline; `None` of none.
@@ -140,12 +146,20 @@ mod tests {
         let outcome = Outcome { ended, found, windows, rtt_baseline_ns };
         let low = AtLoad::of(&outcome, Load::Low).unwrap();
         assert_eq!((low.windows, low.handshakes, low.spike_share), (1, 3, Some(0.0)));
-        assert_eq!((low.p50, low.p99, low.max), (2000.0, 3000.0, 3000.0));
+        assert_eq!((low.p50, low.p99, low.max), (None, None, 3000.0), "three handshakes");
         let high = AtLoad::of(&outcome, Load::High).unwrap();
         // 16 ms is 15 ms above the baseline, and not more.
         assert_eq!((high.windows, high.handshakes, high.spike_share), (2, 4, Some(0.25)));
         let nothing = Outcome { found: Found::default(), ..outcome };
         assert_eq!(AtLoad::of(&nothing, Load::Low), None);
+    }
+
+    #[test]
+    fn percentiles_of_round_trips_are_stated_where_ten_lie_beyond() {
+        let trips: Vec<u64> = (1..=1000).map(|us| 1000 * us).collect();
+        assert_eq!(stated_us(&trips, 0.99), Some(990.0));
+        assert_eq!(stated_us(&trips[..999], 0.99), None);
+        assert_eq!((stated_us(&trips[..20], 0.5), stated_us(&[], 0.5)), (Some(10.0), None));
     }
 
     #[test]

@@ -295,6 +295,11 @@ impl PolicyResult {
         take(self)
     }
 
+    /// All figures that there are, in the order of the registry, with their values.
+    pub fn figures(&self) -> impl Iterator<Item = (&'static Figure, f64)> {
+        figure::valued(|figure| self.value(figure))
+    }
+
     /// Whether all clauses of the SLO held.
     #[must_use]
     pub fn holds(&self) -> bool {

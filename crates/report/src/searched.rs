@@ -142,8 +142,7 @@ fn parse_result(text: &str) -> Result<CapacityResult, String> {
     let all = all.chain(cost.into_iter().flatten());
     let trips = &result.rtt_us;
     let at_load = [&trips.low, &trips.high].into_iter().flatten();
-    let at_load = at_load
-        .flat_map(|at| [Some(at.p50), Some(at.p90), Some(at.p99), Some(at.max), at.spike_share]);
+    let at_load = at_load.flat_map(|at| [at.p50, at.p90, at.p99, Some(at.max), at.spike_share]);
     let trips =
         [trips.baseline, trips.p50, trips.p99, trips.spike_share].into_iter().chain(at_load);
     let all = all.chain(trips.flatten());

@@ -40,7 +40,7 @@ impl Summary {
 
     /// All figures that this run has, in the order of the registry, with their values.
     pub fn figures(&self) -> impl Iterator<Item = (&'static Figure, f64)> {
-        figure::ALL.iter().filter_map(|figure| Some((*figure, self.value(figure)?)))
+        figure::valued(|figure| self.value(figure))
     }
 }
 

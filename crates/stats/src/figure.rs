@@ -63,6 +63,13 @@ pub fn named(name: &str) -> Option<&'static Figure> {
     ALL.iter().find(|figure| figure.name == name).copied()
 }
 
+/// Those figures that a source has a value of, in the order of the registry.
+pub fn valued(
+    value: impl Fn(&'static Figure) -> Option<f64>,
+) -> impl Iterator<Item = (&'static Figure, f64)> {
+    ALL.iter().filter_map(move |figure| Some((*figure, value(figure)?)))
+}
+
 /// The figure whose name is nearest to a mistyped one, for a hint; `None` where none is near.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static Figure> {

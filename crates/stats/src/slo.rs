@@ -41,6 +41,7 @@ pub use stop::{SecondInputs, StopRule};
 
 use plimsoll_units::ParseError;
 
+use crate::figure::{self as registry, Unit};
 use crate::percentiles::to_us;
 
 /// What must hold of a run: clauses, all of which must.
@@ -75,6 +76,31 @@ pub enum Metric {
     Availability,
     /// Completed answers per second.
     Rate,
+}
+
+impl Metric {
+    /// The registered figure that it is, whose unit and direction are the metric's. A percentile
+    /// without a figure of its own is of the kind of the 99th.
+    #[must_use]
+    pub fn figure(self) -> &'static registry::Figure {
+        let (mean, max, p99) = match self {
+            Self::Errors => return registry::ERRORS,
+            Self::Lost => return registry::LOST,
+            Self::Availability => return registry::AVAILABILITY_RATIO,
+            Self::Rate => return registry::RATE_MEAN,
+            Self::Time(Timing::Response, _) => {
+                (registry::RESPONSE_US_MEAN, registry::RESPONSE_US_MAX, registry::RESPONSE_US_P99)
+            }
+            Self::Time(Timing::Service, _) => {
+                (registry::SERVICE_US_MEAN, registry::SERVICE_US_MAX, registry::SERVICE_US_P99)
+            }
+        };
+        match self {
+            Self::Time(_, Figure::Mean) => mean,
+            Self::Time(_, Figure::Max) => max,
+            _ => p99,
+        }
+    }
 }
 
 /// Which times.
@@ -145,6 +171,19 @@ pub enum Bound {
     Count(u64),
     /// Per second.
     Rate(f64),
+}
+
+impl Clause {
+    /// The unit of its value and its bound.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        match self.bound {
+            Bound::Time(_) => Unit::Micros,
+            Bound::Share(_) => Unit::Share,
+            Bound::Count(_) => Unit::Count,
+            Bound::Rate(_) => Unit::PerSecond,
+        }
+    }
 }
 
 impl Bound {

@@ -24,6 +24,7 @@ use plimsoll_experiment::prepare::{Place, Prepared};
 use plimsoll_experiment::search::{Method, Searched, search, set_price};
 use plimsoll_experiment::{Setting as RunSetting, prepare};
 use plimsoll_plan::{Plan, Setting};
+use plimsoll_stats::figure;
 use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
 use plimsoll_units::{
     ParseError, duration, rate, share, show_count, show_duration, show_rate, show_share,
@@ -406,9 +407,9 @@ fn render(result: &CapacityResult) -> String {
     if let Some(caches) = &result.caches {
         row("caches", caches.clone());
     }
-    let optional = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), show_rate);
-    row("knee", optional(result.knee_per_s));
-    row("saturation", optional(result.saturation_per_s));
+    for figure in [figure::KNEE_PER_S, figure::SATURATION_PER_S] {
+        row(figure.label, figure.unit.show(result.value(figure).unwrap_or(f64::NAN)));
+    }
     let said = |check: &Option<String>| check.clone().unwrap_or_else(|| "–".to_owned());
     row("bracket", shown::bracket(result));
     row(

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_experiment::Progress;
 use plimsoll_load::run::Wish;
 use plimsoll_runs::{ErrorKind, Interval, Phase, Tag};
+use plimsoll_stats::percentiles::is_stated;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use std::io::IsTerminal;
 
@@ -90,7 +91,8 @@ impl Live {
         let seconds = (second.len_ns as f64 / 1e9).max(1e-3);
         let response = second.all_phases(Tag::Response);
         let at = |q: f64| {
-            let value = response.value_at_quantile(q);
+            let is_told = q >= 1.0 || is_stated(q, response.count());
+            let value = response.value_at_quantile(q).filter(|_| is_told);
             value.map_or_else(|| "–".to_owned(), |ns| us(ns as f64 / 1e3))
         };
         let events = &second.events;

@@ -2,8 +2,9 @@
 
 use super::paint::Paint;
 use plimsoll_runs::summary::{Cause, SloVerdict, Summary};
-use plimsoll_stats::Percentiles;
 use plimsoll_stats::interval::QuantileBatches;
+use plimsoll_stats::slo::Clause;
+use plimsoll_stats::{Percentiles, Slo};
 use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
 use std::fmt::Write;
 
@@ -205,17 +206,10 @@ fn objectives(out: &mut String, slo: &[SloVerdict], paint: Paint) {
     }
 }
 
-/// A clause's figure in the unit of its bound.
+/// A clause's value in the unit of its bound.
 fn measured(expr: &str, value: f64) -> String {
-    if expr.starts_with("errors") || expr.starts_with("availability") || expr.ends_with('%') {
-        show_share(value)
-    } else if expr.starts_with("rate") {
-        show_rate(value)
-    } else if expr.starts_with("lost") {
-        format!("{value}")
-    } else {
-        us(value)
-    }
+    let unit = Slo::parse(expr).ok().and_then(|slo| slo.clauses().first().map(Clause::unit));
+    unit.map_or_else(|| value.to_string(), |unit| unit.show(value))
 }
 
 fn rate(count: u64, seconds: f64) -> String {

@@ -9,10 +9,15 @@ pub(crate) const DASH: &str = "–";
 
 /// The text of a value; of money with its currency.
 pub(crate) fn text(figure: &Figure, value: f64, currency: &str) -> String {
+    of_unit(figure.unit, value, currency)
+}
+
+/// The text of a value of a unit; of money with its currency.
+pub(crate) fn of_unit(unit: Unit, value: f64, currency: &str) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
     }
-    match figure.unit {
+    match unit {
         Unit::Micros => signed(value, micros),
         Unit::Millis => signed(value, |size| micros(1e3 * size)),
         Unit::Seconds => format!("{} min", signed(value / 60.0, significant)),

@@ -1,6 +1,7 @@
 //! The distribution of response time: a linear histogram, and percentiles by number of nines.
 
 use plimsoll_stats::Histogram;
+use plimsoll_stats::percentiles::MIN_BEYOND;
 
 use super::Content;
 use crate::chart::axis::Axis;
@@ -14,7 +15,7 @@ const BARS: usize = 60;
 /// Columns of the percentile curve, for each nine.
 const COLUMNS_A_NINE: usize = 24;
 /// Fewer values than this beyond a percentile: it is not to be relied upon.
-const TO_RELY_ON: f64 = 10.0;
+const TO_RELY_ON: f64 = MIN_BEYOND as f64;
 
 /// How far the bars reach for a run, µs: to its p99, but no further than thrice its p90, so that a
 /// stall does not press everything else into the first bar.

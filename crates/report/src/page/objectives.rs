@@ -2,10 +2,12 @@
 //! bounds that can stand in a chart of response times.
 
 use plimsoll_runs::summary::SloVerdict;
+use plimsoll_stats::Slo;
+use plimsoll_stats::slo::Clause;
 use plimsoll_units as units;
 
 use crate::chart::figure::Mark;
-use crate::chart::unit::{Unit, per_cent};
+use crate::chart::figure_text;
 use crate::view::View;
 
 /// A clause taken apart: what it is about, and its bound's text.
@@ -19,18 +21,14 @@ fn parts(expr: &str) -> Option<(&str, &str)> {
 /// value that was broken although something was measured ranks beyond every bound; where nothing
 /// was, its note says so.
 pub(crate) fn value(verdict: &SloVerdict) -> String {
-    let Some((value, (subject, bound))) = verdict.value.zip(parts(&verdict.expr)) else {
+    let slo = Slo::parse(&verdict.expr).ok();
+    let unit = slo.as_ref().and_then(|slo| slo.clauses().first()).map(Clause::unit);
+    let Some((value, unit)) = verdict.value.zip(unit) else {
         let nothing = verdict.note.as_deref().is_some_and(|note| note.starts_with("no"));
         let beyond = verdict.pass == Some(false) && !nothing;
         return if beyond { "beyond every bound" } else { "–" }.to_owned();
     };
-    match subject {
-        "errors" | "availability" => per_cent(value),
-        "lost" if bound.contains(['%', '.']) => per_cent(value),
-        "lost" => Unit::Count.show(value),
-        "rate" => format!("{}/s", Unit::PerSecond.show(value)),
-        _ => Unit::Micros.show(value),
-    }
+    figure_text::of_unit(unit, value, "")
 }
 
 /// Whether a clause is about a percentile.

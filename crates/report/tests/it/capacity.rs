@@ -51,9 +51,9 @@ fn at_load(handshakes: usize, spikes: f64) -> Option<AtLoad> {
     Some(AtLoad {
         windows,
         handshakes,
-        p50: 115.0,
-        p90: 160.0,
-        p99: 175.0,
+        p50: Some(115.0),
+        p90: Some(160.0),
+        p99: Some(175.0),
         max: 175.0,
         spike_share,
     })

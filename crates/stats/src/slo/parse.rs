@@ -4,6 +4,7 @@ use plimsoll_units as units;
 use units::ParseError;
 
 use super::{Bound, Clause, Comparison, Figure, Metric, Timing};
+use crate::figure::{Better, Unit};
 
 const METRICS: &str = "metrics are p50, p90, p99, p99.9 (any percentile), mean, max, errors, lost, \
                        availability and rate; service.p99, service.mean and service.max count \
@@ -170,7 +171,7 @@ fn comparison(
     // An objective bounds what is bad from above and what is good from below; a rate either way.
     let (below, above) = match (purpose, metric) {
         (Purpose::Stop, _) | (_, Metric::Rate) => (true, true),
-        (_, Metric::Availability) => (false, true),
+        _ if metric.figure().better == Better::Higher => (false, true),
         _ => (true, false),
     };
     let accepted = match (below, above) {
@@ -207,15 +208,15 @@ fn example(metric: Metric) -> &'static str {
 }
 
 fn bound(text: &str, metric: Metric) -> Result<Bound, ParseError> {
-    match metric {
-        Metric::Time(..) => {
+    match metric.figure().unit {
+        Unit::Micros => {
             let ns = units::duration(text)?.as_nanos();
             Ok(Bound::Time(u64::try_from(ns).unwrap_or(u64::MAX)))
         }
-        Metric::Errors | Metric::Availability => share(text).map(Bound::Share),
-        Metric::Lost if text.contains(['%', '.']) => share(text).map(Bound::Share),
-        Metric::Lost => units::count(text).map(Bound::Count),
-        Metric::Rate => units::rate(text).map(Bound::Rate),
+        // What is counted may be bounded as a share too: lost<0.1%.
+        Unit::Count if !text.contains(['%', '.']) => units::count(text).map(Bound::Count),
+        Unit::PerSecond => units::rate(text).map(Bound::Rate),
+        _ => share(text).map(Bound::Share),
     }
 }
 
@@ -273,6 +274,8 @@ mod tests {
                 (metric, comparison, bound)
             );
             assert_eq!(clause.expr, text);
+            let unit = metric.figure().unit;
+            assert!(clause.unit() == unit || metric == Metric::Lost, "{text}");
         }
     }
 

@@ -8,6 +8,7 @@ use plimsoll_cache::bound::Bound;
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::simulate::{Cell, Comparison};
 use plimsoll_cache::trace::Trace;
+use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
 use std::fmt::Write as _;
 
@@ -17,9 +18,9 @@ pub(super) fn render(done: &Done) -> String {
     let paint = Paint::stdout();
     let mut out = about(opened);
     let sized = opened.trace.sizes().is_some();
-    let mut heads = vec!["policy", "size", "", "miss ratio"];
+    let mut heads = vec!["policy", "size", "", figure::MISS_RATIO.label];
     if sized {
-        heads.push("byte miss ratio");
+        heads.push(figure::BYTE_MISS_RATIO.label);
     }
     if comparison.skip > 0 {
         heads.push("after skip");
@@ -27,7 +28,7 @@ pub(super) fn render(done: &Done) -> String {
             heads.push("bytes");
         }
     }
-    heads.extend(["misses", "evictions", "speed"]);
+    heads.extend([figure::MISSES.label, figure::EVICTIONS.label, "speed"]);
     let mut rows = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
     rows.extend(cells.iter().map(|cell| row(cell, comparison, sized)));
     out.push('\n');
@@ -80,14 +81,15 @@ pub(super) fn describe(trace: &Trace, how: &str, cpu_s: f64) -> String {
 }
 
 fn row(cell: &Cell, comparison: &Comparison, sized: bool) -> Vec<String> {
+    let text = |figure: &Figure| figure.unit.show(cell.value(figure).unwrap_or(f64::NAN));
     let mut row = vec![
         cell.policy.clone(),
         cell.size.clone(),
         capacity(&cell.capacity),
-        show_share(cell.all.miss_ratio()),
+        text(figure::MISS_RATIO),
     ];
     if sized {
-        row.push(show_share(cell.all.byte_miss_ratio()));
+        row.push(text(figure::BYTE_MISS_RATIO));
     }
     if comparison.skip > 0 {
         row.push(show_share(cell.after_skip.miss_ratio()));
@@ -95,8 +97,7 @@ fn row(cell: &Cell, comparison: &Comparison, sized: bool) -> Vec<String> {
             row.push(show_share(cell.after_skip.byte_miss_ratio()));
         }
     }
-    row.push(show_count(cell.all.misses));
-    row.push(show_count(cell.evictions));
+    row.extend([figure::MISSES, figure::EVICTIONS].map(text));
     row.push(show_rate(cell.all.requests as f64 / cell.cpu_s.max(1e-9)));
     row
 }

@@ -9,8 +9,7 @@ use anyhow::Result;
 use plimsoll_cache::trace::info::{Info, SizeSpread, Sizes};
 use plimsoll_cache::trace::reference::Reference;
 use plimsoll_cache::trace::{Trace, compiled, oracle_general};
-use plimsoll_stats::histogram::rank;
-use plimsoll_stats::percentiles::MIN_BEYOND;
+use plimsoll_stats::percentiles::is_stated;
 use plimsoll_units::{count, show_count, show_duration, show_rate, show_share, show_size};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -89,11 +88,9 @@ fn reference(objects: &str, requests: &str, seed: &str, output: &Path) -> Result
     Ok(())
 }
 
-/// A percentile, where at least [`MIN_BEYOND`] of so many values lie beyond it: of fewer it would
-/// be the say of a handful.
+/// A percentile, where it may be stated of so many values.
 fn stated<T>(value: T, share: f64, count: u64) -> Option<T> {
-    let is_supported = count.saturating_sub(rank(share, count)) >= MIN_BEYOND;
-    is_supported.then_some(value)
+    is_stated(share, count).then_some(value)
 }
 
 /// Requests that are not the first to their object: those that have a reuse distance.

@@ -69,10 +69,11 @@ fn sentence(name: &str, at: Option<&AtLoad>) -> String {
     let Some(at) = at else { return format!(" At {name}: no handshake.") };
     let spikes =
         at.spike_share.map_or_else(String::new, |share| format!(", spikes {}", per_cent(share)));
+    let stated = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), micros);
     format!(
         " At {name}: p50 {}, p99 {}, greatest {} of {} handshakes{spikes}.",
-        micros(at.p50),
-        micros(at.p99),
+        stated(at.p50),
+        stated(at.p99),
         micros(at.max),
         whole(at.handshakes as f64)
     )
