@@ -100,6 +100,30 @@ fn every_figure_with_an_interval_is_registered() {
 }
 
 #[test]
+fn a_percentile_of_a_replication_needs_ten_beyond_it() {
+    let place = Place::new();
+    let pool = place.write("pool.toml", POOL);
+    let pool = pool.to_str().unwrap();
+    // Of 800 requests eight lie beyond a p99.
+    let few = ["--set", "load.schedule=400/m for 2m", "--set", "load.arrivals=even"];
+    let simulate = ["simulate", pool, "--replications", "2", "--only", "always", "--json"];
+    let result = place.plimsoll(&[&simulate[..], &few].concat()).json();
+    let policy = &result["policies"][0];
+    assert!(policy["response_p99_us"].is_null(), "{policy}");
+    assert!(policy["ci95"].get("response_p99_us").is_none(), "{policy}");
+    assert!(policy["ci95"]["response_mean_us"].is_array(), "{policy}");
+    // The verdict is given all the same, and says so.
+    let note = policy["slo"][0]["note"].as_str().unwrap_or_default();
+    assert_eq!(note, "fewer than 10 requests lie beyond it", "{policy}");
+    // A search is told that its objective is none.
+    let tune = ["tune", pool, "--policy", "eager", "--vary", "upper=60,80", "--minimise", "p99"];
+    let more = ["--replications", "2", "--json"];
+    let result = place.plimsoll(&[&tune[..], &few, &more].concat()).json();
+    assert!(result["finalists"][0]["objective"].is_null(), "{result}");
+    assert!(result["warnings"].to_string().contains("response_p99_us is not stated"), "{result}");
+}
+
+#[test]
 fn loads_are_compared_by_registered_figures() {
     let place = Place::new();
     let target = place.calm();

@@ -77,8 +77,8 @@ pub struct PolicyResult {
     pub over: Option<Off>,
     /// Instances launched and ended beyond what demand changed by, an hour; as `under`.
     pub jitter_per_hour: Option<f64>,
-    /// Whether each clause of the SLO held, by the mean over the replications of what was found over
-    /// all that was offered; empty without an SLO.
+    /// Whether each clause of the SLO held, by the mean over the replications of what was found
+    /// over all that was offered; empty without an SLO.
     #[serde(default)]
     pub slo: Vec<Verdict>,
     /// Seconds of ticks in which the SLO did not hold.

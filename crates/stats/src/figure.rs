@@ -1,9 +1,9 @@
 //! Figures: the named results of runs, and the one registry that says what each of them is.
 //!
-//! A table, a page, a comparison, an objective or a row of a run's own table takes a figure's label,
-//! its unit, which way it is better and how it is shown from here. What stays with the type that a
-//! figure comes from is the function that takes the value from it. So a new figure is one line of
-//! the registry, and that function where its source has no list of values of its own.
+//! A table, a page, a comparison, an objective or a row of a run's own table takes a figure's
+//! label, its unit, which way it is better and how it is shown from here. What stays with the type
+//! that a figure comes from is the function that takes the value from it. So a new figure is one
+//! line of the registry, and that function.
 //!
 //! Names are the keys under which `--json` has the value; a point stands between an object and its
 //! field (`response_us.p50`). `docs/figures.md` has all of them.

@@ -19,9 +19,9 @@ pub fn is_stated(quantile: f64, count: u64) -> bool {
 
 /// Count, mean, deviation, extremes and percentiles of a histogram; microseconds.
 ///
-/// A percentile is `None` (`null` in JSON) where it may not be stated ([`is_stated`]). Mean, deviation and extremes are `None` when nothing was
-/// counted. Percentiles follow HdrHistogram's rule, within the extremes
-/// ([`Histogram::value_at_quantile`]).
+/// A percentile is `None` (`null` in JSON) where it may not be stated ([`is_stated`]). Mean,
+/// deviation and extremes are `None` when nothing was counted. Percentiles follow HdrHistogram's
+/// rule, within the extremes ([`Histogram::value_at_quantile`]).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "p25 is the 25th percentile, and so on")]
 pub struct Percentiles {

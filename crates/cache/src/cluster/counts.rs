@@ -134,8 +134,8 @@ impl Counts {
         ratio(self.answers[Source::Origin as usize], self.requests)
     }
 
-    /// A percentile of response times, nanoseconds; `None` where it may not be stated, as fewer than
-    /// ten requests lie beyond it ([`is_stated`]).
+    /// A percentile of response times, nanoseconds; `None` where it may not be stated, as fewer
+    /// than ten requests lie beyond it ([`is_stated`]).
     #[must_use]
     pub fn response_percentile(&self, quantile: f64) -> Option<u64> {
         let is_stated = is_stated(quantile, self.response_ns.count());

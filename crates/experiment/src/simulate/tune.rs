@@ -272,8 +272,8 @@ pub fn tune(
 /// What is to be said of a figure that some replication does not have.
 fn lacking(figure: &Figure) -> String {
     format!(
-        "{} is not stated of every replication: a mean needs a served request, and a percentile ten \
-         that lie beyond it. It counts as beyond every bound there.",
+        "{} is not stated of every replication: a mean needs a served request, and a percentile \
+         ten that lie beyond it. It counts as beyond every bound there.",
         figure.name
     )
 }

@@ -2,7 +2,6 @@
 
 use plimsoll_runs::Summary;
 use plimsoll_runs::summary::Spread;
-use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_units as units;
 
 use super::Content;
@@ -57,7 +56,7 @@ fn write_percentiles(m: &mut Markup, s: &Summary) {
                     m.tag("tr", &[], |m| {
                         m.leaf("th", &[("scope", &"row")], name);
                         m.leaf("td", &[], whole(p.count as f64));
-                        for value in times(p) {
+                        for (_, value) in p.figures() {
                             m.leaf("td", &[], value.map_or_else(|| DASH.to_owned(), micros));
                         }
                     });
@@ -65,13 +64,6 @@ fn write_percentiles(m: &mut Markup, s: &Summary) {
             });
         });
     });
-}
-
-fn times(p: &Percentiles) -> [Option<f64>; 15] {
-    [
-        p.min, p.mean, p.stddev, p.p25, p.p50, p.p66, p.p75, p.p80, p.p90, p.p95, p.p98, p.p99,
-        p.p999, p.p9999, p.max,
-    ]
 }
 
 type Facts = Vec<(String, String)>;

@@ -11,7 +11,8 @@ const END: &str = "<!-- end: figures -->\n";
 
 fn table() -> String {
     let mut out = String::from(
-        "| figure | called | unit | better | what it is | in |\n| --- | --- | --- | --- | --- | --- |\n",
+        "| figure | called | unit | better | what it is | in |\n\
+         | --- | --- | --- | --- | --- | --- |\n",
     );
     for Figure { name, label, unit, better, about, commands } in ALL {
         let (unit, better) = (unit.word(), better.word());

@@ -2,10 +2,12 @@
 
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Cell;
+use plimsoll_stats::figure::{self, Figure};
 
 use super::capacity;
 use crate::Caches;
-use crate::chart::unit::{per_cent, significant, whole};
+use crate::chart::figure_text;
+use crate::chart::unit::{per_cent, significant};
 use crate::markup::Markup;
 
 /// A column: its head, and what stands in it.
@@ -39,12 +41,19 @@ pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
     m.leaf("p", &[("class", &"note after")], note);
 }
 
+fn text(of: &Cell, figure: &Figure) -> String {
+    figure_text::text(figure, of.value(figure).unwrap_or(f64::NAN), "")
+}
+
 fn columns(caches: &Caches<'_>) -> Vec<Column> {
     let sized = caches.trace.sizes().is_some();
-    let mut columns: Vec<Column> =
-        vec![("capacity", capacity), ("miss ratio", |cell| per_cent(cell.all.miss_ratio()))];
+    let mut columns: Vec<Column> = vec![
+        ("capacity", capacity),
+        (figure::MISS_RATIO.label, |cell| text(cell, figure::MISS_RATIO)),
+    ];
     if sized {
-        columns.push(("byte miss ratio", |cell| per_cent(cell.all.byte_miss_ratio())));
+        let bytes = figure::BYTE_MISS_RATIO.label;
+        columns.push((bytes, |cell| text(cell, figure::BYTE_MISS_RATIO)));
     }
     if caches.comparison.skip > 0 {
         columns.push(("after the skipped", |cell| per_cent(cell.after_skip.miss_ratio())));
@@ -52,8 +61,8 @@ fn columns(caches: &Caches<'_>) -> Vec<Column> {
             columns.push(("of bytes", |cell| per_cent(cell.after_skip.byte_miss_ratio())));
         }
     }
-    columns.push(("misses", |cell| whole(cell.all.misses as f64)));
-    columns.push(("evictions", |cell| whole(cell.evictions as f64)));
+    columns.push((figure::MISSES.label, |cell| text(cell, figure::MISSES)));
+    columns.push((figure::EVICTIONS.label, |cell| text(cell, figure::EVICTIONS)));
     columns.push(("state", |cell| plimsoll_units::show_size(cell.memory_bytes as u64)));
     columns.push(("replayed", |cell| {
         let rate = cell.all.requests as f64 / cell.cpu_s.max(1e-9);

@@ -3,7 +3,9 @@
 use plimsoll_capacity::cost::Cost;
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::{Bound, Sustained};
+use plimsoll_stats::figure;
 
+use crate::chart::figure_text;
 use crate::chart::unit::{micros, per_cent, significant, whole};
 use crate::markup::Markup;
 use crate::page::tiles::Tile;
@@ -44,7 +46,7 @@ pub(crate) fn write(m: &mut Markup, searched: &Searched) {
 }
 
 fn per_second(rate: f64) -> String {
-    format!("{}/s", significant(rate))
+    figure_text::text(figure::ESTIMATE_PER_S, rate, "")
 }
 
 /// Where the estimate lies, in words; empty where no interval is known.

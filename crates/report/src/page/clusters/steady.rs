@@ -2,6 +2,7 @@
 //! and after it beside those of the whole trace.
 
 use plimsoll_cache::cluster::{Counts, Full, Source, Totals};
+use plimsoll_stats::figure;
 
 use super::cells::{write_name, write_value};
 use super::shown::Shown;
@@ -21,9 +22,10 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
         return;
     }
     let sized = shown.is_sized();
-    let mut heads = vec!["cluster", "every spool full after", "miss ratio", "until then", "after"];
+    let misses = figure::MISS_RATIO.label;
+    let mut heads = vec!["cluster", "every spool full after", misses, "until then", "after"];
     if sized {
-        heads.extend(["byte miss ratio", "until then", "after"]);
+        heads.extend([figure::BYTE_MISS_RATIO.label, "until then", "after"]);
     }
     m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
         m.tag("table", &[("class", &"policies"), ("id", &"steady-table")], |m| {

@@ -1,8 +1,9 @@
 //! All figures of the groups as a table, with what a request costs.
 
 use plimsoll_capacity::compared::{Compared, Group};
-use plimsoll_stats::Described;
+use plimsoll_stats::{Described, figure};
 
+use crate::chart::figure_text;
 use crate::chart::unit::{per_cent, significant};
 use crate::markup::Markup;
 
@@ -91,7 +92,7 @@ fn write_row(m: &mut Markup, group: &Group, priced: bool) {
 /// The cells of a group's estimates; dashes where there are none.
 fn cells(described: Option<&Described>) -> [String; 9] {
     let Some(of) = described else { return std::array::from_fn(|_| DASH.to_owned()) };
-    let rate = |value: f64| format!("{}/s", significant(value));
+    let rate = |value: f64| figure_text::text(figure::ESTIMATE_PER_S, value, "");
     let interval = |interval: Option<(f64, f64)>| {
         let show = |(low, high)| format!("{} to {}", significant(low), significant(high));
         interval.map_or_else(|| DASH.to_owned(), show)
