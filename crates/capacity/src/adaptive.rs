@@ -60,8 +60,8 @@ const SPARE: f64 = 0.95;
 const LOOKS: f64 = 20.0;
 const FOR_LOOKS: f64 = 0.1;
 const MOST_FOR_LOOKS: f64 = 1.05;
-/// The curve is that of a server to within this standard error, ln λ. A hold has so many requests that
-/// what they say of the line is not much less sure than that.
+/// The curve is that of a server to within this standard error, ln λ. A hold has so many requests
+/// that what they say of the line is not much less sure than that.
 const CURVE_ERROR: f64 = 0.004;
 /// By what a fit's error may be off, and how much more is to be seen before that is looked at
 /// again.

@@ -4,8 +4,8 @@
 /// multiplied first, it keeps small numbers apart, and zero from staying zero.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Mixes the bits of a number, one to one: the output function of SplitMix64 (Steele, Lea and Flood,
-/// *Fast splittable pseudorandom number generators*, OOPSLA 2014; D. Stafford's variant 13).
+/// Mixes the bits of a number, one to one: the output function of SplitMix64 (Steele, Lea and
+/// Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014; D. Stafford's variant 13).
 #[inline(always)]
 #[must_use]
 pub const fn mix(mut z: u64) -> u64 {

@@ -55,8 +55,8 @@ struct Tracked {
     changes: Changes,
 }
 
-/// What tells `target` and `hpa` apart: the target and the period with how they are written, and the
-/// limits of change, empty for none.
+/// What tells `target` and `hpa` apart: the target and the period with how they are written, and
+/// the limits of change, empty for none.
 pub(super) struct Defaults {
     pub(super) target: (f64, &'static str),
     pub(super) period_s: (f64, &'static str),
