@@ -259,7 +259,13 @@ impl RunWriter {
         let samples = keeps_samples.then(|| Samples::create(path)).transpose()?;
         let file = path.join(schema::FILE);
         let syncs = syncs(meta.world);
-        let database = database::make(&file, syncs, schema::create)
+        // In one transaction: a table each would be synced, or at least written, one by one.
+        let tables = |database: &Connection| {
+            let transaction = database.unchecked_transaction()?;
+            schema::create(&transaction)?;
+            transaction.commit()
+        };
+        let database = database::make(&file, syncs, tables)
             .and_then(|database| {
                 let mut facts = facts::of_meta(meta);
                 facts.push((facts::HLOG_BYTES, log.len.to_string()));

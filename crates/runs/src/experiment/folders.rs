@@ -6,15 +6,24 @@ use std::path::{Path, PathBuf};
 
 use crate::error::RunError;
 use crate::experiment::{CELLS, cell_folder, part_folder};
+use crate::meta::World;
 
 /// How the folder of a cell ends that is under way.
 pub(super) const PART: &str = ".part";
 /// How the folder of an attempt ends that came to nothing, before its number.
 const CUT: &str = ".cut-";
 
-/// Gives the run of a done cell its name. A cell without a run has nothing to name.
-pub(super) fn keep(experiment: &Path, number: u32) -> Result<(), RunError> {
-    rename(experiment, &part_folder(experiment, number), &cell_folder(experiment, number))
+/// Gives the run of a done cell its name. A cell without a run has nothing to name. Of a live one
+/// the file system remembers it; what was simulated is not synced, as its files are not.
+pub(super) fn keep(experiment: &Path, number: u32, world: World) -> Result<(), RunError> {
+    let (from, to) = (part_folder(experiment, number), cell_folder(experiment, number));
+    match world {
+        World::Live => rename(experiment, &from, &to),
+        World::Simulated if from.exists() => {
+            fs::rename(&from, &to).map_err(RunError::file("rename", &from))
+        }
+        World::Simulated => Ok(()),
+    }
 }
 
 /// Sets a folder of a cell aside, where there is one, as `0007.cut-N`.
@@ -57,7 +66,7 @@ pub(super) fn mend(experiment: &Path, done: &BTreeSet<u32>) -> Result<(), RunErr
     for number in found {
         let is_kept = cell_folder(experiment, number).exists();
         match done.contains(&number) {
-            true if !is_kept => keep(experiment, number)?,
+            true if !is_kept => keep(experiment, number, World::Live)?,
             // An attempt at a cell that was done before would be a fault of ours; it is kept apart.
             true if part_folder(experiment, number).exists() => {
                 let part = part_folder(experiment, number);

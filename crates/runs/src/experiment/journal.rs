@@ -13,7 +13,7 @@ use crate::experiment::read::{self, Experiment};
 use crate::experiment::{
     CELLS, Cell, CellRow, ExperimentMeta, FILE, Finished, INPUTS, State, folders, tables,
 };
-use crate::meta::Ended;
+use crate::meta::{Ended, World};
 use crate::opened;
 use crate::{Event, FigureRow, figures, index};
 
@@ -28,8 +28,8 @@ pub struct Journal {
     database: Connection,
     folder: PathBuf,
     meta: ExperimentMeta,
-    /// The figures so far of the cells that are running.
-    running: BTreeMap<u32, Vec<FigureRow>>,
+    /// The cells that are running: where, and their figures so far.
+    running: BTreeMap<u32, (World, Vec<FigureRow>)>,
     /// Holds the folder while it is open.
     _lock: File,
 }
@@ -139,7 +139,7 @@ impl Journal {
         self.write(|database| {
             tables::write_cell(database, cell, State::Running, Some(started_ns))
         })?;
-        self.running.insert(number, Vec::new());
+        self.running.insert(number, (cell.world, Vec::new()));
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Journal {
             return Err(RunError::Cell { path: self.folder.clone(), cell, what: "write", problem });
         }
         match self.running.get_mut(&cell) {
-            Some(figures) => figures.extend_from_slice(rows),
+            Some((_, figures)) => figures.extend_from_slice(rows),
             None => return Err(self.out_of_order("give figures to", cell, "not running")),
         }
         Ok(())
@@ -174,17 +174,17 @@ impl Journal {
         if matches!(state, State::Planned | State::Running) {
             return Err(self.out_of_order("end", cell, &format!("to be {}", state.name())));
         }
-        let Some(rows) = self.running.get(&cell) else {
+        let Some((world, rows)) = self.running.get(&cell) else {
             return Err(self.out_of_order("end", cell, "not running"));
         };
-        let is_done = state == State::Done;
+        let (is_done, world) = (state == State::Done, *world);
         self.write(|database| {
             tables::end_cell(database, cell, state, reason, Some(ended_ns))?;
             if is_done { figures::write(database, cell, rows) } else { Ok(()) }
         })?;
         self.running.remove(&cell);
         match is_done {
-            true => folders::keep(&self.folder, cell),
+            true => folders::keep(&self.folder, cell, world),
             false => folders::set_aside(&self.folder, cell),
         }
     }
