@@ -39,6 +39,6 @@ echo '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |'
 rows -E '^\| odd: '
 echo
 rows -E '^(far off|very long|bracket aside|not found):'
-beyond=$(rows '^beyond their bounds: ' | sed 's/^beyond their bounds: //' | grep -vx none | paste -sd, | sed 's/,/, /g')
+beyond=$(rows '^beyond their bounds: ' | sed 's/^beyond their bounds: //' | grep -vx none | paste -sd';' | sed 's/;/; /g')
 echo "beyond their bounds: ${beyond:-none}"
 [[ -z $beyond ]]

@@ -307,7 +307,10 @@ fn row(case: &Case, all: &[Searched], misses: &mut Vec<String>) {
         let width = mean(&widths);
         (
             cell(per_cent(inside), inside >= LEAST_INSIDE, "inside"),
-            cell(format!("{width:.2}"), width <= MOST_WIDE && !widths.is_empty(), "bracket"),
+            match widths.is_empty() {
+                true => cell("–".to_owned(), false, "bracket"),
+                false => cell(format!("{width:.2}"), width <= MOST_WIDE, "bracket"),
+            },
         )
     };
     let times = |of: fn(&Searched) -> f64| mean(&all.iter().map(of).collect::<Vec<_>>());
