@@ -299,6 +299,22 @@ fn what_has_no_page_says_what_to_do_instead() {
         .says(&["did you mean served?"]);
 }
 
+/// A place that cannot be written is told before the work, which leaves nothing then.
+#[test]
+fn what_cannot_be_written_is_told_before_the_work() {
+    let place = place();
+    for args in [
+        &["simulate", "plan.toml", "--report", "nowhere/page.html"][..],
+        &["cache", "simulate", "--trace", "shop.csv", "--report", "nowhere/page.html"],
+        &["cache", "simulate", "clusters.toml", "--report", "nowhere/page.html"],
+        &["cache", "mrc", "--trace", "shop.csv", "--report", "nowhere/page.html"],
+        &["capacity", "http://127.0.0.1:9/", "--model-out", "nowhere/model.json"],
+    ] {
+        place.plimsoll(args).ended_with(2).says(&["to nowhere/", "choose another place"]);
+        assert!(!place.path("runs").exists(), "{args:?}");
+    }
+}
+
 /// How far an experiment is, once it is so far that so many cells are done.
 fn progress(place: &Place, at_least: u64) -> Value {
     wait_for("cells to be done", || {

@@ -41,6 +41,11 @@ pub(crate) fn plan(path: &str) -> Result<String, UsageError> {
     Ok(text)
 }
 
+/// Tries whether the report that is asked for can be written, before the work that it is of.
+pub(crate) fn check_report(path: Option<&Path>) -> Result<(), UsageError> {
+    path.map_or(Ok(()), |path| check_place("the report", path))
+}
+
 /// Tries whether a file can be written at a place, before the work whose result it is; `what` is
 /// it. Nothing is left there, and a file that is there stays as it is.
 pub(crate) fn check_place(what: &str, path: &Path) -> Result<(), UsageError> {

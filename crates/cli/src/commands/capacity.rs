@@ -47,6 +47,9 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
     let plan = read_plan(args)?;
     restart::check(args, &plan)?;
     let asked = Asked::new(args, plan)?;
+    if let Some(path) = &args.model_out {
+        crate::files::check_place("the service model", path)?;
+    }
     if asked.plan.repeat > 1 {
         return series::run(&asked);
     }

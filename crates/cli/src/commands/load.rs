@@ -27,9 +27,7 @@ use std::path::Path;
 /// Runs the command.
 pub(crate) fn run(args: &Load) -> Result<Exit> {
     let plan = read_plan(args)?;
-    if let Some(path) = &args.report {
-        files::check_place("the report", path)?;
-    }
+    files::check_report(args.report.as_deref())?;
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);

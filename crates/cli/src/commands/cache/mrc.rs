@@ -27,6 +27,7 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     let rate = read("--rate", &args.rate, share)?;
     let sampling = Sampling::new(rate, read("--seed", &args.seed, count)?).map_err(usage)?;
     let points = points(&args.points)?;
+    crate::files::check_report(args.report.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let opened = open(&args.trace, &args.reading)?;
     let capacities = capacities(args, &sizes, points, &opened)?;

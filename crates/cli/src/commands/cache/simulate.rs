@@ -30,6 +30,7 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     if args.list_policies {
         return policies(args.json);
     }
+    crate::files::check_report(args.report.as_deref())?;
     let mut comparison = Comparison {
         policies: list("--policy", &args.policy)?,
         sizes: list("--size", &args.size)?,

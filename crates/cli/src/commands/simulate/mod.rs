@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         }
         return Ok(Exit::Held);
     }
+    crate::files::check_report(args.report.as_deref())?;
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let models = models(&cases)?;

@@ -54,6 +54,7 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         return Ok(Exit::Held);
     }
     let cells = cells(&plan, PARTS).map_err(usage)?;
+    crate::files::check_report(args.report.as_deref())?;
     let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
     let interrupts = Interrupts::watch()?;
     let mut asked = match &plan.asked {
