@@ -15,7 +15,7 @@ const RUNS: &str = "runs";
 /// The file that makes a folder a run.
 const RUN: &str = "run.sqlite";
 
-/// What a name means.
+/// A name stands for a run, an experiment, or a cell of one.
 pub(crate) enum Found {
     /// The folder of a run.
     Run(PathBuf),

@@ -41,7 +41,7 @@ pub struct Opening<'a> {
     pub id: String,
     /// The plan's name; may be empty.
     pub name: String,
-    /// What the cells are.
+    /// The kind of run that each cell is.
     pub kind: Kind,
     /// What is simulated, in a few words, for lists.
     pub subject: String,
@@ -91,7 +91,7 @@ pub struct Record<'a> {
     inner: Mutex<Inner>,
 }
 
-/// What threads share.
+/// The part of a record that threads share, behind its lock.
 struct Inner {
     /// Cells that are to be entered when there is a journal.
     planned: Vec<Cell>,

@@ -177,7 +177,7 @@ pub struct DrawnCluster<'a> {
 /// A figure of a cluster over its replications.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Which.
+    /// The figure that is estimated.
     pub figure: &'static Figure,
     /// The mean.
     pub mean: f64,

@@ -43,7 +43,7 @@ impl Class {
 pub struct Event {
     /// Nanoseconds since the run's first due time.
     pub at_ns: u64,
-    /// What it is about.
+    /// The class by which a reader filters events.
     pub class: Class,
     /// A short fixed name: `started`, `interrupted`, `stopped`, `finished`, `warning`, …
     pub kind: String,

@@ -26,7 +26,7 @@ pub struct Figures([Option<f64>; ESTIMATED.len()]);
 /// A figure over replications: its mean, and the 95% interval of that (Student).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimated {
-    /// Which.
+    /// The figure that is estimated.
     pub figure: &'static Figure,
     /// The mean.
     pub mean: f64,

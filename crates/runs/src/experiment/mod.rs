@@ -52,7 +52,7 @@ pub struct ExperimentMeta {
     pub id: String,
     /// The plan's name; may be empty.
     pub name: String,
-    /// What its cells are.
+    /// The kind of run that each cell is.
     pub kind: Kind,
     /// What is put to the test, for lists: a URL, or a few words.
     pub subject: String,
@@ -141,7 +141,7 @@ impl State {
 pub struct CellRow {
     /// The cell.
     pub cell: Cell,
-    /// How far it is.
+    /// Whether it is planned, running, done, failed or cut.
     pub state: State,
     /// Why it failed or was cut; empty otherwise.
     pub reason: String,
@@ -156,7 +156,7 @@ pub struct CellRow {
 pub struct Progress {
     /// Cells that are done.
     pub done: u64,
-    /// All cells.
+    /// The number of cells that are planned, done or not.
     pub of: u64,
 }
 

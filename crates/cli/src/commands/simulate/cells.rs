@@ -14,7 +14,7 @@ use std::path::Path;
 pub(crate) struct Recorded<'a> {
     /// The plan.
     pub(crate) plan: &'a Plan,
-    /// What its cells are.
+    /// The kind of run that each cell is.
     pub(crate) kind: Kind,
     /// What is written as the plan.
     pub(crate) plan_text: String,

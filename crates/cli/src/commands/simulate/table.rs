@@ -7,7 +7,7 @@ use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{show_duration, show_rate};
 use std::fmt::Write;
 
-/// The columns.
+/// The figures that are columns of the table, in their order.
 const COLUMNS: [&Figure; 7] = [
     figure::INSTANCE_HOURS,
     figure::COST,

@@ -12,7 +12,7 @@ use crate::markup::Markup;
 
 /// What clusters are chosen by, lower is better.
 pub(super) struct Measure {
-    /// What is measured.
+    /// The figure that the column shows.
     pub(super) figure: &'static Figure,
     /// What its lowest value is called.
     pub(super) lowest: &'static str,
@@ -41,7 +41,7 @@ impl Measure {
         of.value(self.figure).unwrap_or(0.0)
     }
 
-    /// How a value reads.
+    /// A value as the column shows it.
     pub(super) fn text(&self, value: f64) -> String {
         figure_text::text(self.figure, value, "")
     }
