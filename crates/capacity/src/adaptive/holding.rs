@@ -3,8 +3,9 @@
 //!
 //! A search steers by the curve of a queue as long as nothing contradicts it. What does: requests
 //! that are refused at once, since they wait in no queue; errors that break the SLO before response
-//! times do; a disturbance that comes again; a hold that broke; windows near the line whose share
-//! beyond the SLO lies outside all that the interval allows. From then on it goes by what is seen
+//! times do; a disturbance that comes again; a hold that broke; requests beyond the SLO that come
+//! in clumps far below the line, as no queue makes them; windows near the line whose share beyond
+//! the SLO lies outside all that the interval allows. From then on it goes by what is seen
 //! near the line alone ([`super::local`]), and cuts no window short: to end a window where a pause
 //! begins is to choose.
 
