@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use plimsoll_units::ParseError;
+use plimsoll_units::{ParseError, show_share_exact};
 use plimsoll_workload::objects::{Drift, Fresh, HotSet, Popularity, SizeLaw, WorkingSet};
 
 #[test]
@@ -16,9 +16,9 @@ fn texts_read_back() {
     }
     assert_eq!(WorkingSet::parse(" frozen: 10k ").unwrap(), WorkingSet::Frozen(10_000));
     let hot = HotSet::parse("1%, 10%").unwrap();
-    assert_eq!((hot.to_string(), hot.objects, hot.requests), ("0.01,0.1".to_owned(), 0.01, 0.1));
+    assert_eq!((hot.to_string(), hot.objects, hot.requests), ("1%,10%".to_owned(), 0.01, 0.1));
     let drift = Drift::parse("1% every 100k").unwrap();
-    assert_eq!((drift.to_string().as_str(), drift.every), ("0.01 every 100000", 100_000));
+    assert_eq!((drift.to_string().as_str(), drift.every), ("1% every 100000", 100_000));
     assert_eq!(Fresh::parse("until-change").unwrap(), Fresh::UntilChange);
     assert_eq!(Fresh::parse("1h30m").unwrap().to_string(), "1h30m");
     for (text, shown) in [
@@ -27,7 +27,7 @@ fn texts_read_back() {
         ("pareto:1.2,1KiB..1MiB", "pareto:1.2,1024B..1048576B"),
         (
             "lognormal+pareto:10KiB,1.3,7%,1.1,133kB..50MB",
-            "lognormal+pareto:10240B,1.3,0.07,1.1,133000B..50000000B",
+            "lognormal+pareto:10240B,1.3,7%,1.1,133000B..50000000B",
         ),
     ] {
         let law = SizeLaw::parse(text).unwrap();
@@ -148,6 +148,7 @@ proptest! {
         let fresh = Fresh::For { ns: every };
         prop_assert_eq!(Fresh::parse(&fresh.to_string()).unwrap(), fresh);
         let (share, most) = (share(requests), cut + more);
+        let share = show_share_exact(share);
         let law = format!("lognormal+pareto:{cut}B,{sigma},{share},{shape},{cut}B..{most}B");
         prop_assert_eq!(SizeLaw::parse(&law).unwrap().to_string(), law);
     }
