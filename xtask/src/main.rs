@@ -1,5 +1,5 @@
 //! The project's own checks: `cargo xtask tidy` reads every file, `cargo xtask docs` runs every
-//! command that the manual shows. Both are part of `make test`.
+//! command that the manual shows; both are part of `make test`. `cargo xtask lines` counts code.
 //!
 //! A rule of tidy is one file in `src/tidy/` and one line in its list; words that are not the
 //! field's stand in `words.txt`.
@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's results and errors")]
 
 mod docs;
+mod lines;
 mod process;
 mod tidy;
 
@@ -19,6 +20,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   tidy               check floors, lengths, headers, links, words, leftovers, the changelog
+  lines              count the lines of code of crates/*/src, without tests, comments, blanks
   docs [PAGE…]       run the commands that docs/*.md and README.md show
        [--bin PATH]  with this binary, instead of building one";
 
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.split_first() {
         Some((command, [])) if command == "tidy" => run_tidy(),
+        Some((command, [])) if command == "lines" => run_lines(),
         Some((command, rest)) if command == "docs" => run_docs(rest),
         _ => {
             eprintln!("{USAGE}");
@@ -51,6 +54,17 @@ fn run_tidy() -> anyhow::Result<bool> {
     }
     println!("tidy: {} files read, {} findings", tree.files.len(), findings.len());
     Ok(findings.is_empty())
+}
+
+fn run_lines() -> anyhow::Result<bool> {
+    let root = root()?;
+    let tree = tidy::Tree::read(&root, process::metadata(&root)?)?;
+    let lines = lines::by_crate(&tree);
+    for (name, lines) in &lines {
+        println!("{lines:>7}  {name}");
+    }
+    println!("{:>7}  in all", lines.values().sum::<usize>());
+    Ok(true)
 }
 
 fn run_docs(arguments: &[String]) -> anyhow::Result<bool> {

@@ -4,6 +4,8 @@
 //! A scanner, not a parser: it knows line and (nested) block comments, strings with escapes, raw
 //! strings, characters and lifetimes. Masking keeps every byte's place, so lines and columns hold.
 
+use std::ops::RangeInclusive;
+
 /// One text three times over, each with what it is not about blanked out by spaces.
 #[derive(Debug)]
 pub(crate) struct Masked {
@@ -45,6 +47,17 @@ impl Masked {
             }
         }
         found
+    }
+
+    /// The lines, from 1, of the items that an attribute stands before, the attribute included.
+    pub(crate) fn items_behind(&self, attribute: &str) -> Vec<RangeInclusive<usize>> {
+        let ends = |(at, _): (usize, &str)| {
+            let from = at + attribute.len();
+            let semicolon = self.code[from..].find(';').map(|offset| from + offset);
+            let end = end_of_body(&self.code, from).or(semicolon).unwrap_or(from);
+            line_of(&self.code, at)..=line_of(&self.code, end)
+        };
+        self.code.match_indices(attribute).map(ends).collect()
     }
 }
 
