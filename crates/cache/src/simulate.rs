@@ -1,8 +1,6 @@
-//! Several policies at several sizes on one trace, on all cores.
+//! Several policies at several sizes on one trace.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use plimsoll_stats::figure::{self, Figure};
 
@@ -141,72 +139,12 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Runs every policy at every size. Cells come in the order of policies, then of sizes.
-///
-/// `cpu_ns` tells the processor time of the thread that asks. `step` is told of each cell that is
-/// done, by its place among all, and says whether to go on; `None` where it did not.
-///
-/// *Errors*: see [`SimulateError`]; nothing is replayed then.
-///
-/// *Cost*: threads share the trace; each replays one cell at a time, one pass each.
-pub fn simulate(
-    trace: &Trace,
-    comparison: &Comparison,
-    threads: NonZeroUsize,
-    cpu_ns: fn() -> u64,
-    step: &(dyn Fn(usize, &Cell) -> bool + Sync),
-) -> Result<Option<Vec<Cell>>, SimulateError> {
-    if let Some(admission) = comparison.admission {
-        admission.check(trace)?;
-    }
-    let mut cells = Vec::new();
-    for policy in &comparison.policies {
-        for size in &comparison.sizes {
-            cells.push((policy, size, size.of(trace)?));
-        }
-    }
-    let needs_next = comparison.policies.iter().any(|policy| policy.kind.needs.next);
-    let size_classes = if comparison.by_size { SizeClasses::new(trace) } else { None };
-    let world = World {
-        trace,
-        size_classes: size_classes.as_ref(),
-        next: if needs_next { trace.next_uses() } else { Vec::new() },
-        marks: marks(trace.len(), comparison),
-        requested: Vec::new(),
-        comparison,
-        cpu_ns,
-    };
-    let world = World { requested: requested(trace, &world.marks), ..world };
-    let (turn, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.get().min(cells.len()) {
-            scope.spawn(|| {
-                while let Some((number, cell)) = {
-                    let number = turn.fetch_add(1, Ordering::Relaxed);
-                    cells.get(number).map(|cell| (number, cell))
-                } {
-                    let replayed = world.replay(cell);
-                    let goes_on = replayed.as_ref().map_or(true, |cell| step(number, cell));
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((number, replayed));
-                    if !goes_on {
-                        turn.store(cells.len(), Ordering::Relaxed);
-                    }
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if done.len() < cells.len() {
-        return Ok(None);
-    }
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, cell)| cell).collect::<Result<Vec<_>, _>>().map(Some)
-}
-
-/// What all cells share.
-struct World<'a> {
+/// Every policy at every size on one trace, ready to be replayed: a cell by its place, in the order
+/// of policies, then of sizes.
+pub struct Replays<'a> {
     trace: &'a Trace,
-    size_classes: Option<&'a SizeClasses<'a>>,
+    cells: Vec<(&'a Policy, &'a Size, Capacity)>,
+    size_classes: Option<SizeClasses<'a>>,
     next: Vec<u32>,
     marks: Vec<usize>,
     /// Bytes asked for in each stretch.
@@ -215,18 +153,53 @@ struct World<'a> {
     cpu_ns: fn() -> u64,
 }
 
-impl World<'_> {
-    fn replay(
-        &self,
-        (policy, size, capacity): &(&Policy, &Size, Capacity),
-    ) -> Result<Cell, SimulateError> {
+impl<'a> Replays<'a> {
+    /// Prepares what all cells share. `cpu_ns` tells the processor time of the thread that asks.
+    ///
+    /// *Errors*: see [`SimulateError`].
+    pub fn new(
+        trace: &'a Trace,
+        comparison: &'a Comparison,
+        cpu_ns: fn() -> u64,
+    ) -> Result<Self, SimulateError> {
+        if let Some(admission) = comparison.admission {
+            admission.check(trace)?;
+        }
+        let mut cells = Vec::new();
+        for policy in &comparison.policies {
+            for size in &comparison.sizes {
+                cells.push((policy, size, size.of(trace)?));
+            }
+        }
+        let needs_next = comparison.policies.iter().any(|policy| policy.kind.needs.next);
+        let marks = marks(trace.len(), comparison);
+        Ok(Self {
+            trace,
+            cells,
+            size_classes: comparison.by_size.then(|| SizeClasses::new(trace)).flatten(),
+            next: if needs_next { trace.next_uses() } else { Vec::new() },
+            requested: requested(trace, &marks),
+            marks,
+            comparison,
+            cpu_ns,
+        })
+    }
+
+    /// Replays a cell: one pass over the trace.
+    ///
+    /// *Errors*: a setting that its policy cannot take.
+    ///
+    /// # Panics
+    /// Where there are not so many cells.
+    pub fn replay(&self, place: usize) -> Result<Cell, SimulateError> {
+        let (policy, size, capacity) = &self.cells[place];
         let job = Job {
             trace: self.trace,
             next: &self.next,
             capacity: *capacity,
             settings: &policy.settings,
             admission: self.comparison.admission,
-            size_classes: self.size_classes,
+            size_classes: self.size_classes.as_ref(),
             marks: &self.marks,
         };
         let began_ns = (self.cpu_ns)();
@@ -323,7 +296,13 @@ mod tests {
         Trace::new(requests, names).unwrap().with_sizes(sizes).unwrap()
     }
 
-    fn compared(parts: usize, threads: usize, skip: usize) -> Vec<Cell> {
+    /// All cells, each in turn.
+    fn simulate(trace: &Trace, comparison: &Comparison) -> Result<Vec<Cell>, SimulateError> {
+        let replays = Replays::new(trace, comparison, || 0)?;
+        (0..replays.cells.len()).map(|place| replays.replay(place)).collect()
+    }
+
+    fn compared(parts: usize, skip: usize) -> Vec<Cell> {
         let comparison = Comparison {
             policies: vec!["lru".parse().unwrap(), "gdsf".parse().unwrap()],
             sizes: vec!["10%".parse().unwrap(), "20obj".parse().unwrap()],
@@ -332,14 +311,13 @@ mod tests {
             parts: NonZeroUsize::new(parts).unwrap(),
             by_size: parts > 1,
         };
-        let threads = NonZeroUsize::new(threads).unwrap();
-        simulate(&trace(), &comparison, threads, || 0, &|_, _| true).unwrap().unwrap()
+        simulate(&trace(), &comparison).unwrap()
     }
 
     #[test]
-    fn parts_and_threads_change_nothing_but_the_course() {
-        let plain = compared(1, 1, 0);
-        let parted = compared(97, 3, 1_234);
+    fn parts_change_nothing_but_the_course() {
+        let plain = compared(1, 0);
+        let parted = compared(97, 1_234);
         assert_eq!(plain.len(), 4);
         for (plain, parted) in plain.iter().zip(&parted) {
             assert_eq!((plain.all, plain.evictions), (parted.all, parted.evictions));
@@ -373,10 +351,9 @@ mod tests {
             parts: NonZeroUsize::MIN,
             by_size: false,
         };
-        let run =
-            |trace: &Trace| simulate(trace, &comparison, NonZeroUsize::MIN, || 0, &|_, _| true);
+        let run = |trace: &Trace| simulate(trace, &comparison);
         let trace = trace();
-        let cells = run(&trace).unwrap().unwrap();
+        let cells = run(&trace).unwrap();
         // Objects above 10 bytes never come in, all others once.
         let sizes = trace.sizes().unwrap();
         let small = |object: u32| sizes.of(object) <= 10;
@@ -387,19 +364,5 @@ mod tests {
         }
         let bare = Trace::new(vec![0, 1, 0], Names::Numbers(vec![1, 2])).unwrap();
         assert!(matches!(run(&bare), Err(SimulateError::Admission(_))));
-    }
-
-    #[test]
-    fn who_says_stop_gets_nothing() {
-        let comparison = Comparison {
-            policies: vec!["lru".parse().unwrap()],
-            sizes: vec!["10%".parse().unwrap(), "20%".parse().unwrap()],
-            admission: None,
-            skip: 0,
-            parts: NonZeroUsize::MIN,
-            by_size: false,
-        };
-        let stopped = simulate(&trace(), &comparison, NonZeroUsize::MIN, || 0, &|_, _| false);
-        assert_eq!(stopped, Ok(None));
     }
 }

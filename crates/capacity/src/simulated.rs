@@ -162,10 +162,10 @@ impl Simulated {
         }
     }
 
-    /// What becomes of a request that arrives now: its response time, seconds; `None` where it is
-    /// refused at once.
+    /// What becomes of a request that arrives at a time, seconds, not before those that came
+    /// earlier: its response time, seconds; `None` where it is refused at once.
     #[inline]
-    fn ask(&mut self, at: f64) -> Option<f64> {
+    pub fn ask(&mut self, at: f64) -> Option<f64> {
         if !self.door.admits(at) {
             return None;
         }

@@ -27,6 +27,13 @@ pub(crate) fn is_plan(target: &str) -> bool {
     target == "-" || named_plan || !target.contains("://") && file.is_file()
 }
 
+/// The path of the file that a plan is read from, whole; empty where it is no file.
+pub(crate) fn plan_file(target: Option<&str>) -> String {
+    let file = target.filter(|target| *target != "-" && is_plan(target));
+    let path = file.and_then(|file| std::path::absolute(file).ok());
+    path.map_or_else(String::new, |path| path.display().to_string())
+}
+
 /// The text of a plan.
 pub(crate) fn plan(path: &str) -> Result<String, UsageError> {
     let failed = |why: String| UsageError(format!("read the plan {path}: {why}"));

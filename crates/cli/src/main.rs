@@ -9,7 +9,6 @@ mod files;
 mod flags;
 mod found;
 mod interrupt;
-mod lock;
 mod peers;
 mod place;
 mod series_args;

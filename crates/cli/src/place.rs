@@ -1,8 +1,9 @@
 //! What the libraries are told of the place they run at: time, environment, cores.
 
-use plimsoll_experiment::prepare::Cores;
+use plimsoll_experiment::prepare::{Cores, Place};
 use plimsoll_units::civil;
 use plimsoll_units::hash::GOLDEN;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The version of the program.
@@ -13,6 +14,12 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What libraries are told of this place; `here` is the working folder.
+pub(crate) fn place(here: &Path) -> Place<'_> {
+    let system = Path::new("/");
+    Place { environment, here, now_ns: unix_ns, system, cores: cores(), version: VERSION }
 }
 
 /// An environment variable.

@@ -8,7 +8,6 @@ pub mod engine;
 mod figures;
 mod objective;
 mod outcome;
-mod replicate;
 mod requests;
 mod setup;
 mod variates;
@@ -16,7 +15,6 @@ mod world;
 
 pub use objective::holds;
 pub use outcome::{Decided, Outcome, Tick};
-pub use replicate::{Begin, Keep, Replications};
 pub use requests::Requests;
 pub use setup::{Boot, Failures, Load, Setup, SlowStart};
 pub use world::{run, schedule};

@@ -2,7 +2,7 @@
 //! machine is dropped (Linux, *Documentation for /proc/sys/vm*, `drop_caches`), so that what it is
 //! asked for is read from disk.
 
-use crate::execute::Progress;
+use crate::control::Control;
 use crate::prepare::Prepared;
 use crate::restart::{Restart, RestartError, Restarted, restart};
 use std::io;
@@ -41,9 +41,9 @@ pub fn chill(
     prepared: &Prepared,
     how: &Restart<'_>,
     system: &Path,
-    progress: &mut dyn Progress,
+    control: &dyn Control,
 ) -> Result<Restarted, ColdError> {
-    let restarted = restart(prepared, how, progress)?;
+    let restarted = restart(prepared, how, control)?;
     if restarted == Restarted::Answers {
         empty(system)?;
     }

@@ -1,5 +1,6 @@
 //! Why a plan cannot be executed, or a run not be completed.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Why a plan cannot be executed, or a run not be completed.
@@ -104,6 +105,12 @@ pub enum ExperimentError {
     /// Requests for caches that cannot be made.
     #[error(transparent)]
     Synthetic(#[from] plimsoll_cache::trace::synthetic::SyntheticError),
+    /// A cluster of caches that its requests do not allow.
+    #[error(transparent)]
+    Cluster(#[from] plimsoll_cache::cluster::ClusterError),
+    /// A policy or size that a trace does not allow.
+    #[error(transparent)]
+    Replay(#[from] plimsoll_cache::simulate::SimulateError),
     /// The run could not be made or completed.
     #[error(transparent)]
     Load(#[from] plimsoll_load::run::RunError),
@@ -122,6 +129,31 @@ pub enum ExperimentError {
     /// The run folder could not be made or finished.
     #[error(transparent)]
     Runs(#[from] plimsoll_runs::RunError),
+    /// A series of searches could not be kept.
+    #[error(transparent)]
+    Series(#[from] Box<crate::series::SeriesError>),
+    /// Another search loads the target.
+    #[error(
+        "search {address}: another search{holder} loads it, and each would measure the other; wait \
+         for its end"
+    )]
+    TargetInUse {
+        /// The target.
+        address: String,
+        /// Who searches it.
+        holder: crate::locks::Holder,
+    },
+    /// The target did not answer after its restart.
+    #[error("put a load on {subject}: {why}")]
+    Silent {
+        /// The target.
+        subject: String,
+        /// How long was waited.
+        why: String,
+    },
+    /// The target could not be restarted, or its caches not be emptied.
+    #[error(transparent)]
+    Cold(#[from] Box<crate::cold::ColdError>),
     /// The probe of the host could not start.
     #[error(transparent)]
     Timer(#[from] plimsoll_monitor::TimerError),
@@ -141,6 +173,9 @@ impl ExperimentError {
                 | Self::Capacity(_)
                 | Self::Artifact { .. }
                 | Self::Timer(_)
+                | Self::Series(_)
+                | Self::Silent { .. }
+                | Self::Cold(_)
         ) || matches!(
             self,
             Self::Load(plimsoll_load::run::RunError::Session(
@@ -148,4 +183,27 @@ impl ExperimentError {
             ))
         )
     }
+}
+
+impl From<crate::series::SeriesError> for ExperimentError {
+    fn from(error: crate::series::SeriesError) -> Self {
+        Self::Series(Box::new(error))
+    }
+}
+
+impl From<crate::cold::ColdError> for ExperimentError {
+    fn from(error: crate::cold::ColdError) -> Self {
+        Self::Cold(Box::new(error))
+    }
+}
+
+/// An error and what lies beneath it, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let _ = write!(text, ": {inner}");
+        cause = inner.source();
+    }
+    text
 }

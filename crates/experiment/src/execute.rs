@@ -1,8 +1,9 @@
-//! Executes one cell: engine, host probes and run folder together.
+//! Executes one load: engine, host probes and run folder together.
 
-use crate::error::ExperimentError;
+use crate::control::{Control, News, Wish};
+use crate::error::{ExperimentError, chain};
 use crate::prepare::Prepared;
-use plimsoll_load::run::{Watch, Wish, run};
+use plimsoll_load::run::{Watch, run};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::{
     End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Run, RunMeta, RunWriter,
@@ -21,10 +22,6 @@ const TIMER_PERIOD: Duration = Duration::from_millis(20);
 /// What a run is told about itself and its place.
 #[derive(Debug, Clone)]
 pub struct Setting<'a> {
-    /// The folder for runs.
-    pub root: &'a Path,
-    /// The run's id: the name of its folder.
-    pub id: String,
     /// The plan's name.
     pub name: String,
     /// When it starts, by the wall clock, nanoseconds since 1970.
@@ -43,36 +40,30 @@ pub struct Setting<'a> {
     pub system: &'a Path,
 }
 
-/// Watches a run; what it wishes is done.
-pub trait Progress: Send {
-    /// Called four times a second with the present second so far; `complete` when it is whole.
-    fn second(&mut self, second: &Interval, complete: bool);
-    /// What the user wishes.
-    fn wish(&mut self) -> Wish;
-}
-
 /// How a cell went.
 pub struct Outcome {
     /// The run, finished.
     pub run: Run,
+    /// How it ended.
+    pub ended: Ended,
     /// Why it could not be completed, if so.
     pub failed: Option<ExperimentError>,
 }
 
-/// Runs a prepared plan into a folder.
+/// Runs a prepared plan into its run.
 ///
 /// # Errors
-/// Where nothing was sent, or the folder could not be made or finished. A run that broke off in the
-/// middle is an [`Outcome`] with its reason.
+/// Where nothing was sent, and the run is gone, or it could not be finished. A run that broke off in
+/// the middle is an [`Outcome`] with its reason.
 pub fn execute(
     prepared: &Prepared,
+    writer: RunWriter,
     setting: &Setting<'_>,
-    progress: &mut dyn Progress,
+    control: &dyn Control,
 ) -> Result<Outcome, ExperimentError> {
-    let writer = RunWriter::create(setting.root, &meta(prepared, setting, Kind::Load))?;
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
-    let mut steering = Steering::new(progress, setting.stop_when.as_ref());
+    let mut steering = Steering::new(control, setting.stop_when.as_ref());
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
@@ -98,7 +89,7 @@ pub fn execute(
         }
         Err(error) => (Ended::Failed(chain(&error)), None, Some(error.into())),
     };
-    let mut end = End::new(ended);
+    let mut end = End::new(ended.clone());
     end.warnings.clone_from(&prepared.notes);
     if let Some(times) = times {
         end.tls = prepared.config.tls.as_ref().map(|_| times.tls);
@@ -111,21 +102,10 @@ pub fn execute(
     }
     let finished = recording.finish(end, setting);
     match (finished, failed) {
-        (Ok(run), failed) => Ok(Outcome { run, failed }),
+        (Ok(run), failed) => Ok(Outcome { run, ended, failed }),
         // The cause of both is the first: a full disk fails every second and the end as well.
         (Err(error), failed) => Err(failed.unwrap_or(error.into())),
     }
-}
-
-/// An error and what lies beneath it, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let _ = write!(text, ": {inner}");
-        cause = inner.source();
-    }
-    text
 }
 
 pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> RunMeta {
@@ -135,7 +115,8 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> Ru
     }
     let config = &prepared.config;
     RunMeta {
-        id: setting.id.clone(),
+        // Its place gives it a name.
+        id: String::new(),
         name: setting.name.clone(),
         subject: prepared.subject.clone(),
         kind,
@@ -242,7 +223,7 @@ impl Sink for Recording<'_> {
 
 /// The stop rule and the user's wishes.
 pub(crate) struct Steering<'a> {
-    progress: &'a mut dyn Progress,
+    control: &'a dyn Control,
     rule: Option<&'a StopRule>,
     figures: Vec<Option<f64>>,
     stopped: Option<String>,
@@ -250,14 +231,14 @@ pub(crate) struct Steering<'a> {
 }
 
 impl<'a> Steering<'a> {
-    pub(crate) fn new(progress: &'a mut dyn Progress, rule: Option<&'a StopRule>) -> Self {
-        Self { progress, rule, figures: Vec::new(), stopped: None, wish: Wish::Continue }
+    pub(crate) fn new(control: &'a dyn Control, rule: Option<&'a StopRule>) -> Self {
+        Self { control, rule, figures: Vec::new(), stopped: None, wish: Wish::Continue }
     }
 }
 
 impl Watch for Steering<'_> {
     fn watch(&mut self, second: &Interval, complete: bool) -> Wish {
-        self.progress.second(second, complete);
+        self.control.tell(News::Second(second, complete));
         if complete && let Some(rule) = self.rule {
             self.figures.push(figure(rule, second));
             let surplus = self.figures.len().saturating_sub(rule.seconds());
@@ -271,7 +252,7 @@ impl Watch for Steering<'_> {
     }
 
     fn wish(&mut self) -> Wish {
-        let wish = self.progress.wish();
+        let wish = self.control.wish();
         if wish != Wish::Continue {
             self.wish = wish;
         }

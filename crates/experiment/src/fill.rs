@@ -1,10 +1,11 @@
 //! Loading the data set of a store: one use of the engine, in which request n writes
 //! record n, as fast as the store takes it.
 
+use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared, prepare, store};
 use plimsoll_load::Config;
-use plimsoll_load::run::{Offer, Watch, Wish, run};
+use plimsoll_load::run::{Offer, Watch, run};
 use plimsoll_load::session::Load;
 use plimsoll_load::store::{Before, ReadBack, read_back};
 use plimsoll_plan::Plan;
@@ -54,14 +55,6 @@ impl Filled {
     }
 }
 
-/// Watches while a data set is loaded; what it wishes is done.
-pub trait Filling: Send {
-    /// Called four times a second with the number of records written so far.
-    fn written(&mut self, records: u64);
-    /// What the user wishes.
-    fn wish(&mut self) -> Wish;
-}
-
 /// Loads the data set of a plan's store.
 ///
 /// # Errors
@@ -70,7 +63,7 @@ pub trait Filling: Send {
 pub fn fill(
     plan: &Plan,
     place: &Place<'_>,
-    progress: &mut dyn Filling,
+    control: &dyn Control,
 ) -> Result<Filled, ExperimentError> {
     let Some(asked) = &plan.store else {
         let text = "load a data set: the target is no store; give a redis://, memcached://, \
@@ -88,7 +81,8 @@ pub fn fill(
     let limit = Some(records);
     let longest_silence_ns = config.timeout_ns.max(SILENCE_NS);
     let mut steering = Steering {
-        progress,
+        control,
+        records,
         written: 0,
         silence: Silence::default(),
         longest_silence_ns,
@@ -230,7 +224,9 @@ const SILENCE_NS: u64 = 10_000_000_000;
 
 /// Tells how far it is.
 struct Steering<'a> {
-    progress: &'a mut dyn Filling,
+    control: &'a dyn Control,
+    /// Records of the data set.
+    records: u64,
     /// Records of the seconds that are whole.
     written: u64,
     silence: Silence,
@@ -258,12 +254,12 @@ impl Watch for Steering<'_> {
         if complete {
             self.written = so_far;
         }
-        self.progress.written(so_far);
+        self.control.tell(News::Steps(so_far, self.records));
         self.give_up_after(so_far, second, complete)
     }
 
     fn wish(&mut self) -> Wish {
-        self.progress.wish()
+        self.control.wish()
     }
 }
 

@@ -1,20 +1,23 @@
-//! Writes what a simulation finds, cell by cell, while it goes on: an experiment with its journal,
-//! or, of a single cell, one run.
+//! Keeps what comes of cells, cell by cell, while they are executed: an experiment with its
+//! journal, or, of a single cell, one run.
 //!
-//! Nothing is made before the first cell is done, so that what cannot be simulated leaves nothing.
-//! Cells that keep a run are written one by one. The figures of others are gathered, and go into
-//! the journal several cells a transaction: a cell of a millisecond would spend more on its own.
+//! Nothing is made before the first cell has come to something, so that what cannot be executed
+//! leaves nothing. Cells that keep a run are written one by one. The figures of others are
+//! gathered, and go into the journal several cells a transaction: a cell of a millisecond would
+//! spend more on its own.
 
 use std::cell::Cell as Local;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use plimsoll_runs::event::Class;
-use plimsoll_runs::experiment::{Cell, ExperimentMeta, Finished, Journal, State};
+use plimsoll_runs::experiment::{
+    Cell, ExperimentMeta, Finished, Journal, Layout, State, cell_folder,
+};
 use plimsoll_runs::{
-    End, Ended, Event, FigureRow, Kind, RunError, RunMeta, RunWriter, SinkError, World,
+    End, Ended, Event, FigureRow, Kind, Run, RunError, RunMeta, RunWriter, SinkError, World,
 };
 use plimsoll_stats::figure::Figure;
 use sha2::{Digest, Sha256};
@@ -29,39 +32,55 @@ const MAX_WAIT_NS: u64 = 100_000_000;
 const MAX_GATHERED: usize = 512;
 
 thread_local! {
-    /// When this thread had done its last cell, nanoseconds since 1970: then it began the next.
-    static LAST_NS: Local<u64> = const { Local::new(0) };
+    /// When this thread began its present cell, nanoseconds since 1970.
+    static BEGAN_NS: Local<u64> = const { Local::new(0) };
 }
 
-/// What is recorded, as it is known before the first cell.
+/// What is executed, as it is known before the first cell.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The plan's name; may be empty.
+    pub name: String,
+    /// The kind of run that each cell is.
+    pub kind: Kind,
+    /// Where the cells take place.
+    pub world: World,
+    /// What is put to the test, in a few words, for lists.
+    pub what: String,
+    /// The plan, complete.
+    pub plan_text: String,
+    /// All that the figures of cells depend on, beside their levels and seeds: the plan without its
+    /// name, and without how often it is run.
+    pub identity: String,
+    /// The plan's SLO, as it states it.
+    pub slo: Option<String>,
+    /// How long the load is, nanoseconds; 0 where that is not known.
+    pub duration_ns: u64,
+}
+
+/// Where a record is kept, and how.
 pub struct Opening<'a> {
     /// The folder for runs.
     pub root: &'a Path,
     /// The name of the new folder in it.
     pub id: String,
-    /// The plan's name; may be empty.
-    pub name: String,
-    /// The kind of run that each cell is.
-    pub kind: Kind,
-    /// What is simulated, in a few words, for lists.
-    pub subject: String,
-    /// The plan, complete.
-    pub plan_text: String,
-    /// The plan's SLO, as it states it.
-    pub slo: Option<String>,
-    /// How long the simulated load is; 0 where that is not known.
-    pub duration_ns: u64,
+    /// Where the cells have their runs.
+    pub layout: Layout,
+    /// What is executed.
+    pub of: Subject,
+    /// The file that the plan was read from; empty where there was none.
+    pub plan_file: String,
+    /// How many cells there are at most: a single one becomes a single run.
+    pub cells: u64,
+    /// Whether every simulated cell keeps a run; else up to [`MAX_RUNS`] cells do.
+    pub keeps_runs: bool,
     /// The version of this program.
     pub version: &'a str,
     /// Tells nanoseconds since 1970.
     pub now_ns: fn() -> u64,
-    /// Whether there is one cell in all: it becomes a single run.
-    pub is_single: bool,
-    /// Whether every cell keeps a run: usually where there are no more than [`MAX_RUNS`].
-    pub keeps_runs: bool,
 }
 
-/// What a cell is, before its number in the experiment is known to matter.
+/// A cell as a plan has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellPlan {
     /// Its number, from 1.
@@ -86,7 +105,7 @@ pub type Contents<'a> = &'a dyn Fn(&mut RunWriter) -> Result<(), SinkError>;
 pub struct Record<'a> {
     opening: Opening<'a>,
     /// Digest of what all cells depend on.
-    plan_digest: Sha256,
+    identity: Sha256,
     started_ns: u64,
     inner: Mutex<Inner>,
 }
@@ -99,16 +118,18 @@ struct Inner {
     /// Cells whose figures are to be written.
     gathered: Vec<Finished>,
     gathered_ns: u64,
-    /// The first thing that could not be written.
-    fault: Option<ExperimentError>,
+    /// Whether there is something that is worth keeping.
+    has_some: bool,
 }
 
 /// Where cells go.
 enum Place {
-    /// Nothing is done yet.
+    /// Nothing has come about yet.
     Nowhere,
     /// A single run, open until the end.
-    Run(Box<RunWriter>),
+    Open(Box<RunWriter>),
+    /// A single run, in its folder.
+    Run(PathBuf),
     /// An experiment.
     Experiment(Box<Journal>),
 }
@@ -118,43 +139,163 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn new(opening: Opening<'a>) -> Self {
         let started_ns = (opening.now_ns)();
-        let plan_digest = Sha256::new_with_prefix(opening.plan_text.as_bytes());
-        let inner = Inner {
-            planned: Vec::new(),
-            place: Place::Nowhere,
-            gathered: Vec::new(),
-            gathered_ns: started_ns,
-            fault: None,
-        };
-        Self { opening, plan_digest, started_ns, inner: Mutex::new(inner) }
+        Self::at(opening, Place::Nowhere, started_ns)
     }
 
-    /// Enters cells that are going to be done.
+    /// A record that goes on with an experiment.
+    #[must_use]
+    pub fn resume(opening: Opening<'a>, journal: Journal) -> Self {
+        let started_ns = journal.meta().started_unix_ns;
+        let opening =
+            Opening { layout: journal.layout(), id: journal.meta().id.clone(), ..opening };
+        Self::at(opening, Place::Experiment(Box::new(journal)), started_ns)
+    }
+
+    fn at(opening: Opening<'a>, place: Place, started_ns: u64) -> Self {
+        let identity = Sha256::new_with_prefix(opening.of.identity.as_bytes());
+        let has_some = matches!(place, Place::Experiment(_));
+        let gathered = Vec::new();
+        let inner =
+            Inner { planned: Vec::new(), place, gathered, gathered_ns: started_ns, has_some };
+        Self { opening, identity, started_ns, inner: Mutex::new(inner) }
+    }
+
+    /// Enters cells that are going to be executed. Returns those that are not done yet.
     ///
     /// # Errors
-    /// Where the journal cannot be written.
-    pub fn plan(&self, cells: impl Iterator<Item = CellPlan>) -> Result<(), ExperimentError> {
-        let cells: Vec<Cell> = cells.map(|cell| self.cell(cell)).collect();
+    /// Where the journal has other cells of these numbers, or cannot be written.
+    pub fn plan(
+        &self,
+        cells: impl Iterator<Item = CellPlan>,
+    ) -> Result<Vec<Cell>, ExperimentError> {
+        let mut cells: Vec<Cell> = cells.map(|cell| self.cell(cell)).collect();
         let mut inner = self.inner();
-        match &mut inner.place {
-            Place::Experiment(journal) => journal.plan(&cells)?,
-            _ => inner.planned.extend(cells),
+        if let Place::Experiment(journal) = &mut inner.place {
+            journal.plan(&cells)?;
+            let done: BTreeSet<u32> = journal
+                .cells()?
+                .into_iter()
+                .filter_map(|row| (row.state == State::Done).then_some(row.cell.number))
+                .collect();
+            cells.retain(|cell| !done.contains(&cell.number));
+        } else {
+            inner.planned.extend(cells.iter().cloned());
+        }
+        Ok(cells)
+    }
+
+    /// Says that this thread begins a cell.
+    pub fn begins(&self) {
+        BEGAN_NS.set((self.opening.now_ns)());
+    }
+
+    /// Takes a simulated cell that is done.
+    ///
+    /// # Errors
+    /// Where it could not be written.
+    pub fn done(
+        &self,
+        cell: &Cell,
+        figures: &[Valued],
+        contents: Contents<'_>,
+    ) -> Result<(), ExperimentError> {
+        let figures: Vec<FigureRow> =
+            figures.iter().map(|(of, value)| FigureRow::new(of.name, *value)).collect();
+        let now_ns = (self.opening.now_ns)();
+        let since = |at_ns: u64| at_ns.clamp(self.started_ns, now_ns) - self.started_ns;
+        let times = (since(BEGAN_NS.get()), since(now_ns));
+        let mut inner = self.inner();
+        inner.open(self)?;
+        inner.has_some = true;
+        if let Place::Open(writer) = &mut inner.place {
+            contents(writer).map_err(RunError::Unfinished)?;
+            writer.figures(&figures).map_err(RunError::Unfinished)?;
+        } else if self.opening.keeps_runs || self.opening.cells <= MAX_RUNS {
+            drop(inner);
+            self.write_run(cell, &figures, contents, times)?;
+        } else {
+            let (cell, (started_ns, ended_ns)) = (cell.clone(), times);
+            inner.gathered.push(Finished { cell, figures, started_ns, ended_ns });
+            if inner.gathered.len() >= MAX_GATHERED || now_ns >= inner.gathered_ns + MAX_WAIT_NS {
+                inner.flush()?;
+                inner.gathered_ns = now_ns;
+            }
         }
         Ok(())
     }
 
-    /// Takes a cell that is done. Returns whether it makes sense to go on: not where something
-    /// could not be written, which [`Record::finish`] tells.
-    pub fn done(&self, cell: CellPlan, figures: &[Valued], contents: Contents<'_>) -> bool {
-        let written = self.write(self.cell(cell), figures, contents);
+    /// Begins a cell that writes its run as it goes on. `meta` says what it is; what depends on its
+    /// place is filled in here.
+    ///
+    /// # Errors
+    /// Where the run cannot be made.
+    pub fn begin(&self, cell: &Cell, meta: RunMeta) -> Result<RunWriter, ExperimentError> {
         let mut inner = self.inner();
-        if let Err(error) = written {
-            inner.fault.get_or_insert(error);
-        }
-        inner.fault.is_none()
+        inner.open(self)?;
+        let of = &self.opening;
+        let Place::Experiment(journal) = &mut inner.place else {
+            let id = of.id.clone();
+            return Ok(RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?);
+        };
+        journal.begin(cell, self.since_start_ns())?;
+        let number = cell.number;
+        Ok(match journal.layout() {
+            Layout::Within => {
+                let id = format!("{}/{number:04}", of.id);
+                RunWriter::create_cell(journal.folder(), &RunMeta { id, cell: number, ..meta })?
+            }
+            Layout::Beside => {
+                let id = format!("{}-{number}", of.id);
+                RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?
+            }
+        })
     }
 
-    /// Ends it. Returns the folder; `None` where no cell was done, and nothing was written.
+    /// Ends a cell that was begun, and has a run. Returns the run of a cell that is done, under its
+    /// name.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn end(
+        &self,
+        cell: &Cell,
+        run: Run,
+        state: State,
+        reason: &str,
+    ) -> Result<Run, ExperimentError> {
+        let mut inner = self.inner();
+        inner.has_some = true;
+        let at_ns = self.since_start_ns();
+        let Place::Experiment(journal) = &mut inner.place else {
+            inner.place = Place::Run(run.path().to_owned());
+            return Ok(run);
+        };
+        journal.figures(cell.number, &run.figures()?)?;
+        journal.end(cell.number, state, reason, at_ns)?;
+        match journal.layout() {
+            Layout::Within if state == State::Done => {
+                drop(run);
+                Ok(Run::open(&cell_folder(journal.folder(), cell.number))?)
+            }
+            _ => Ok(run),
+        }
+    }
+
+    /// Ends a cell that came to nothing, and left no run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn fail(&self, cell: &Cell, reason: &str) -> Result<(), ExperimentError> {
+        let mut inner = self.inner();
+        let at_ns = self.since_start_ns();
+        if let Place::Experiment(journal) = &mut inner.place {
+            journal.end(cell.number, State::Failed, reason, at_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Ends it. Returns the path of the run or experiment; `None` where no cell came to anything:
+    /// then nothing is left.
     ///
     /// # Errors
     /// What could not be written.
@@ -166,14 +307,16 @@ impl<'a> Record<'a> {
         let at_ns = self.since_start_ns();
         let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         inner.flush()?;
-        if let Some(fault) = inner.fault {
-            return Err(fault);
-        }
         match inner.place {
             Place::Nowhere => Ok(None),
-            Place::Run(writer) => {
+            Place::Run(path) => Ok(Some(path)),
+            Place::Open(writer) => {
                 let end = End { warnings: warnings.to_vec(), ..End::new(ended) };
                 Ok(Some(writer.finish(end)?.path().to_owned()))
+            }
+            Place::Experiment(journal) if !inner.has_some => {
+                journal.remove()?;
+                Ok(None)
             }
             Place::Experiment(mut journal) => {
                 for warning in warnings {
@@ -194,49 +337,13 @@ impl<'a> Record<'a> {
 
     fn cell(&self, of: CellPlan) -> Cell {
         let CellPlan { number, factors, replication, block, seed } = of;
-        let mut digest = self.plan_digest.clone();
+        let mut digest = self.identity.clone();
         for (factor, level) in &factors {
             digest.update(format!("\0{factor}={level}"));
         }
         digest.update(seed.to_le_bytes());
-        let hash = hex(&digest.finalize());
-        Cell { number, factors, replication, block, seed, world: World::Simulated, hash }
-    }
-
-    fn write(
-        &self,
-        cell: Cell,
-        figures: &[Valued],
-        contents: Contents<'_>,
-    ) -> Result<(), ExperimentError> {
-        let now_ns = (self.opening.now_ns)();
-        let began_ns = LAST_NS.get().clamp(self.started_ns, now_ns);
-        let started_ns = began_ns - self.started_ns;
-        let ended_ns = now_ns - self.started_ns;
-        let figures: Vec<FigureRow> =
-            figures.iter().map(|(of, value)| FigureRow::new(of.name, *value)).collect();
-        let keeps_run = {
-            let mut inner = self.inner();
-            inner.open(self)?;
-            if let Place::Run(writer) = &mut inner.place {
-                contents(writer).map_err(RunError::Unfinished)?;
-                writer.figures(&figures).map_err(RunError::Unfinished)?;
-                return Ok(());
-            }
-            self.opening.keeps_runs
-        };
-        if keeps_run {
-            self.write_run(&cell, &figures, contents, (started_ns, ended_ns))?;
-        } else {
-            let mut inner = self.inner();
-            inner.gathered.push(Finished { cell, figures, started_ns, ended_ns });
-            if inner.gathered.len() >= MAX_GATHERED || now_ns >= inner.gathered_ns + MAX_WAIT_NS {
-                inner.flush()?;
-                inner.gathered_ns = now_ns;
-            }
-        }
-        LAST_NS.set((self.opening.now_ns)());
-        Ok(())
+        let (hash, world) = (hex(&digest.finalize()), self.opening.of.world);
+        Cell { number, factors, replication, block, seed, world, hash }
     }
 
     /// Writes a cell's run, and then that the cell is done. The run is written without a lock:
@@ -268,15 +375,15 @@ impl<'a> Record<'a> {
     }
 
     fn meta(&self, id: String, cell: &Cell, started_unix_ns: u64) -> RunMeta {
-        let of = &self.opening;
+        let of = &self.opening.of;
         RunMeta {
             id,
             kind: of.kind,
             cell: cell.number,
             name: of.name.clone(),
-            subject: subject(&of.subject, &cell.factors),
+            subject: subject(&of.what, &cell.factors),
             started_unix_ns,
-            version: of.version.to_owned(),
+            version: self.opening.version.to_owned(),
             seed: cell.seed,
             plan_text: of.plan_text.clone(),
             plan_sha256: hex(&Sha256::digest(of.plan_text.as_bytes())),
@@ -284,7 +391,7 @@ impl<'a> Record<'a> {
             duration_ns: of.duration_ns,
             slo: of.slo.clone(),
             load: None,
-            world: World::Simulated,
+            world: of.world,
             host: Vec::new(),
         }
     }
@@ -296,22 +403,30 @@ impl Inner {
         if !matches!(self.place, Place::Nowhere) {
             return Ok(());
         }
-        let of = &record.opening;
-        if let ([only], true) = (&self.planned[..], of.is_single) {
-            let meta = RunMeta { cell: 0, ..record.meta(of.id.clone(), only, record.started_ns) };
-            self.place = Place::Run(Box::new(RunWriter::create(of.root, &meta)?));
+        let Opening { root, id, of, version, .. } = &record.opening;
+        if record.opening.cells == 1 {
+            // A run that is written as its cell goes on is made when that begins.
+            if let ([only], World::Simulated) = (&self.planned[..], of.world) {
+                let meta = record.meta(id.clone(), only, record.started_ns);
+                let writer = RunWriter::create(root, &RunMeta { cell: 0, ..meta })?;
+                self.place = Place::Open(Box::new(writer));
+            }
             return Ok(());
         }
         let meta = ExperimentMeta {
-            id: of.id.clone(),
+            id: id.clone(),
             name: of.name.clone(),
             kind: of.kind,
-            subject: of.subject.clone(),
+            subject: of.what.clone(),
             started_unix_ns: record.started_ns,
-            version: of.version.to_owned(),
+            version: (*version).to_owned(),
             plan_text: of.plan_text.clone(),
+            plan_file: record.opening.plan_file.clone(),
         };
-        let mut journal = Journal::create(of.root, &meta)?;
+        let mut journal = match record.opening.layout {
+            Layout::Within => Journal::create(root, &meta)?,
+            Layout::Beside => Journal::create_beside(root, &meta)?,
+        };
         journal.plan(&std::mem::take(&mut self.planned))?;
         self.place = Place::Experiment(Box::new(journal));
         Ok(())

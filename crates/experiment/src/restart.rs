@@ -7,11 +7,11 @@
 //! ended by the first line it writes after us. The target answers when one request of the plan has
 //! succeeded, sent as the search sends them.
 
+use crate::control::{Control, Wish};
 use crate::error::ExperimentError;
-use crate::execute::Progress;
 use crate::prepare::Prepared;
 use plimsoll_load::clock::Clock;
-use plimsoll_load::run::{Offer, RunError, Watch, Wish, run};
+use plimsoll_load::run::{Offer, RunError, Watch, run};
 use plimsoll_load::{Config, Pacing, SLICE_NS, SessionError, Times};
 use plimsoll_runs::{Event, Interval, Sample, Sink, SinkError};
 use plimsoll_workload::arrivals::Arrivals;
@@ -103,9 +103,9 @@ pub enum RestartError {
 pub fn restart(
     prepared: &Prepared,
     how: &Restart<'_>,
-    progress: &mut dyn Progress,
+    control: &dyn Control,
 ) -> Result<Restarted, RestartError> {
-    if command(how, progress)? == Wish::Abort || progress.wish() != Wish::Continue {
+    if command(how, control)? == Wish::Abort || control.wish() != Wish::Continue {
         return Ok(Restarted::Interrupted);
     }
     let clock = Clock::start();
@@ -115,10 +115,10 @@ pub fn restart(
         if left_ns == 0 {
             return Ok(Restarted::Silent);
         }
-        if answers(&prepared.config, left_ns, progress).map_err(Box::new)? {
+        if answers(&prepared.config, left_ns, control).map_err(Box::new)? {
             return Ok(Restarted::Answers);
         }
-        if progress.wish() != Wish::Continue {
+        if control.wish() != Wish::Continue {
             return Ok(Restarted::Interrupted);
         }
         pause(PAUSE);
@@ -126,7 +126,7 @@ pub fn restart(
 }
 
 /// Runs the command to its end. A first interrupt lets it end, [`Wish::Abort`] ends it.
-fn command(how: &Restart<'_>, progress: &mut dyn Progress) -> Result<Wish, RestartError> {
+fn command(how: &Restart<'_>, control: &dyn Control) -> Result<Wish, RestartError> {
     let failed = |source| RestartError::Log { path: how.log.to_owned(), source };
     let mut options = OpenOptions::new();
     let mut log = options.create(true).append(true).read(true).open(how.log).map_err(failed)?;
@@ -145,7 +145,7 @@ fn command(how: &Restart<'_>, progress: &mut dyn Progress) -> Result<Wish, Resta
             end(&mut child);
             return Err(RestartError::TooLong { limit: how.limit, said: said(&mut log, began) });
         }
-        if progress.wish() == Wish::Abort {
+        if control.wish() == Wish::Abort {
             end(&mut child);
             return Ok(Wish::Abort);
         }
@@ -194,11 +194,7 @@ fn said(log: &mut File, began: u64) -> String {
 }
 
 /// Whether the target answers one request with success, within a time.
-fn answers(
-    config: &Config,
-    left_ns: u64,
-    progress: &mut dyn Progress,
-) -> Result<bool, ExperimentError> {
+fn answers(config: &Config, left_ns: u64, control: &dyn Control) -> Result<bool, ExperimentError> {
     let before = u32::from(!config.connection_per_request);
     let config = Config {
         connections: (before, 1),
@@ -216,7 +212,7 @@ fn answers(
     let parts = vec![Times::Schedule(Arc::new(second), Arrivals::Even)];
     let offer = Offer::Open { parts, limit: Some(1) };
     let mut heard = Heard { succeeded: 0 };
-    let mut wishes = Wishes(progress);
+    let mut wishes = Wishes(control);
     // A thread of its own, as it gives way to the engine's threads.
     let ended = std::thread::scope(|scope| {
         let thread = scope.spawn(|| run(&config, &offer, &mut heard, &mut wishes));
@@ -249,7 +245,7 @@ impl Sink for Heard {
 }
 
 /// Hands on what the user wishes.
-struct Wishes<'a>(&'a mut dyn Progress);
+struct Wishes<'a>(&'a dyn Control);
 
 impl Watch for Wishes<'_> {
     fn watch(&mut self, _: &Interval, _: bool) -> Wish {
@@ -282,14 +278,15 @@ fn pause(span: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::News;
 
     /// Wishes for the same all the time.
     struct Always(Wish);
 
-    impl Progress for Always {
-        fn second(&mut self, _: &Interval, _: bool) {}
+    impl Control for Always {
+        fn tell(&self, _: News<'_>) {}
 
-        fn wish(&mut self) -> Wish {
+        fn wish(&self) -> Wish {
             self.0
         }
     }
@@ -299,7 +296,7 @@ mod tests {
         let log = folder.path().join("day.restart.log");
         std::fs::write(&log, "of the restart before\n").unwrap();
         let limit = Duration::from_millis(limit_ms);
-        let done = command(&Restart { command: text, limit, log: &log }, &mut Always(wish));
+        let done = command(&Restart { command: text, limit, log: &log }, &Always(wish));
         (done, std::fs::read_to_string(&log).unwrap())
     }
 

@@ -6,8 +6,9 @@
 //! at the end of a window is answered only after it was judged; so lines and rows are written anew
 //! when all is answered, and say the same as the result.
 
+use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
-use crate::execute::{Progress, Recording, Setting, Steering, meta};
+use crate::execute::{Recording, Setting, Steering};
 use crate::prepare::Prepared;
 use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::calibrate::Calibrating;
@@ -20,8 +21,7 @@ use plimsoll_capacity::search::Search;
 use plimsoll_capacity::several::Several;
 use plimsoll_capacity::sustain::Sustain;
 use plimsoll_load::Config;
-use plimsoll_load::run::Wish;
-use plimsoll_runs::{End, Ended, Kind, Run, RunError, RunWriter, WindowRow};
+use plimsoll_runs::{End, Ended, Run, RunError, RunWriter, WindowRow};
 use plimsoll_workload::service_model::ServiceModel;
 use std::fs::File;
 use std::io::Write;
@@ -63,7 +63,7 @@ impl Method {
         }
     }
 
-    fn slo(&self) -> (f64, u64) {
+    pub(crate) fn slo(&self) -> (f64, u64) {
         match self {
             Self::Ladder { settings, .. } => settings.slo,
             Self::Adaptive { settings, .. } => settings.slo,
@@ -71,7 +71,7 @@ impl Method {
         }
     }
 
-    fn start(&self) -> Box<dyn Search> {
+    pub(crate) fn start(&self) -> Box<dyn Search> {
         match self {
             Self::Ladder { settings, first_per_s } => {
                 Box::new(Several::new(*settings, first_per_s))
@@ -95,38 +95,58 @@ pub struct Searched {
     pub model: Option<ServiceModel>,
 }
 
-/// Searches for a capacity in a run folder. What the plan says of load is not used but for how it
-/// is sent.
+/// How to search, within what, and what it is worth.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// How.
+    pub method: Method,
+    /// What it may use up.
+    pub limits: Limits,
+    /// What the target costs per hour.
+    pub price_per_hour: Option<f64>,
+}
+
+impl Asked {
+    /// The result of a search, with the cost of its requests where there is a price.
+    pub(crate) fn result(&self, outcome: &Outcome, slo: &str) -> CapacityResult {
+        let mut result = CapacityResult::of(outcome, self.method.name(), slo);
+        let cost = |rate| self.price_per_hour.and_then(|price| Cost::of(price, rate));
+        result.cost = result.estimate_per_s.and_then(cost);
+        result
+    }
+}
+
+/// Searches for a capacity, into its run. What the plan says of load is not used but for how it is
+/// sent.
 ///
 /// # Errors
-/// Where nothing was sent, or the folder could not be made or finished.
+/// Where nothing was sent, and the run is gone, or it could not be finished.
 pub fn search(
     prepared: &Prepared,
-    method: &Method,
-    limits: Limits,
+    asked: &Asked,
+    writer: RunWriter,
     setting: &Setting<'_>,
-    progress: &mut dyn Progress,
-    on_window: &mut (dyn FnMut(&Judged) + Send),
+    control: &dyn Control,
 ) -> Result<Searched, ExperimentError> {
+    let Asked { method, limits, .. } = asked;
     let config = Config { samples: true, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
-    let writer = RunWriter::create(setting.root, &meta(prepared, setting, Kind::Search))?;
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();
     recording.take_windows(windows);
-    let mut steering = Steering::new(progress, None);
+    let mut steering = Steering::new(control, None);
     let conducted = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
         let (windows, config) = (folder.join(WINDOWS), &config);
         // A thread of its own, as it gives way to the engine's threads.
         let thread = scope.spawn(move || {
             let mut lines = Lines::create(&windows)?;
-            run(config, method, limits, recording, steering, &mut |judged| {
+            run(config, method, *limits, recording, steering, &mut |judged| {
                 let window = WindowRow::from(judged);
                 lines.write(&window);
                 // It is stored as long as the run is.
                 let _ = sender.send(window);
-                on_window(judged);
+                control.tell(News::Window(judged));
             })
             .and_then(|outcome| lines.fault.map_or(Ok(outcome), Err))
         });
@@ -147,7 +167,7 @@ pub fn search(
         }
     };
     let slo = setting.slo.clone().unwrap_or_default();
-    let mut result = CapacityResult::of(&outcome, method.name(), &slo);
+    let mut result = asked.result(&outcome, &slo);
     result.caches = prepared.workload.as_ref().map(|workload| workload.caches.clone());
     write_result(&folder.join(RESULT), &result)?;
     write_windows(&folder.join(WINDOWS), &result.windows)?;
@@ -200,18 +220,8 @@ impl Lines {
     }
 }
 
-/// Gives the result of a search the cost of its requests, at a price per hour, and keeps it.
-///
-/// # Errors
-/// Where the result cannot be written.
-pub fn set_price(searched: &mut Searched, price_per_hour: f64) -> Result<(), ExperimentError> {
-    let result = &mut searched.result;
-    result.cost = result.estimate_per_s.and_then(|rate| Cost::of(price_per_hour, rate));
-    write_result(&searched.run.path().join(RESULT), result)
-}
-
 /// Writes the windows anew, whole or not at all.
-fn write_windows(path: &Path, windows: &[WindowRow]) -> Result<(), ExperimentError> {
+pub(crate) fn write_windows(path: &Path, windows: &[WindowRow]) -> Result<(), ExperimentError> {
     let beside = path.with_extension("jsonl.tmp");
     let lines = windows.iter().map(|window| Ok(serde_json::to_string(window)? + "\n"));
     let written = lines.collect::<Result<String, serde_json::Error>>();
@@ -225,7 +235,7 @@ fn write_windows(path: &Path, windows: &[WindowRow]) -> Result<(), ExperimentErr
     })
 }
 
-fn write_result(path: &Path, result: &CapacityResult) -> Result<(), ExperimentError> {
+pub(crate) fn write_result(path: &Path, result: &CapacityResult) -> Result<(), ExperimentError> {
     let failed = |source| ExperimentError::Artifact { path: path.into(), source };
     let text = serde_json::to_string_pretty(result).map_err(std::io::Error::other);
     text.and_then(|text| std::fs::write(path, text)).map_err(failed)

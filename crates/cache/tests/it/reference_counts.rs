@@ -4,9 +4,10 @@
 //! Capacities are 0.1%, 1% and 10% of the objects, and of their bytes.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use plimsoll_cache::capacity::Unit;
-use plimsoll_cache::simulate::{Cell, Comparison, simulate};
+use plimsoll_cache::simulate::{Cell, Comparison, Replays};
 use plimsoll_cache::trace::Trace;
 use plimsoll_cache::trace::reference::Reference;
 
@@ -102,9 +103,16 @@ fn cells(trace: &Trace, policies: &[&str], sizes: &str) -> Vec<Cell> {
         parts: NonZeroUsize::MIN,
         by_size: false,
     };
-    simulate(trace, &comparison, NonZeroUsize::new(2).unwrap(), || 0, &|_, _| true)
-        .unwrap()
-        .unwrap()
+    let replays = Replays::new(trace, &comparison, || 0).unwrap();
+    let all = comparison.policies.len() * comparison.sizes.len();
+    let (former, latter) = (0..all / 2, all / 2..all);
+    let replay = |places: Range<usize>| -> Vec<Cell> {
+        places.map(|place| replays.replay(place).unwrap()).collect()
+    };
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| replay(latter));
+        [replay(former), others.join().unwrap()].concat()
+    })
 }
 
 /// Compares cells with counts, within a share of the requests.

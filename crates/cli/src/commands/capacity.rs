@@ -6,13 +6,12 @@ mod series;
 mod shown;
 
 use crate::args::Capacity;
-use crate::commands::restart::{Wishes, begin_cold};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::lock::{Holder, Lock, Tried, try_lock, wait_for_turn};
-use crate::place::{VERSION, cores, environment, run_id, unix_ns};
+use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::series_args::CapacityCommand;
 use crate::terminal::error::{FlagError, UsageError, read};
+use crate::terminal::screen::{Hear, Screen};
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_capacity::conduct::{Judged, Limits};
@@ -20,17 +19,26 @@ use plimsoll_capacity::cost::price;
 use plimsoll_capacity::ladder::StepOf;
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::{adaptive, ladder};
-use plimsoll_experiment::prepare::{Place, Prepared};
-use plimsoll_experiment::search::{Method, Searched, search, set_price};
-use plimsoll_experiment::{Setting as RunSetting, prepare};
+use plimsoll_experiment::control::News;
+use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::locks::Locks;
+use plimsoll_experiment::prepare;
+use plimsoll_experiment::prepare::Prepared;
+use plimsoll_experiment::record::{Opening, Record};
+use plimsoll_experiment::search::{self, Method};
+use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
 use plimsoll_plan::{Plan, Setting};
+use plimsoll_runs::experiment::{Journal, Layout};
 use plimsoll_stats::figure;
 use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
 use plimsoll_units::{
     ParseError, duration, rate, share, show_count, show_duration, show_rate, show_share,
 };
+use plimsoll_workload::service_model::{ServiceModel, ServiceModelError};
 use std::fmt::Write;
-use std::path::Path;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The SLO where none is given: the published one.
@@ -57,27 +65,48 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         let text = "search every so often: how often in all is not said; say it by --repeat 96";
         return Err(UsageError(text.to_owned()).into());
     }
-    let interrupts = Interrupts::watch()?;
-    let held = asked.lock()?;
-    let turn = asked.turn(&interrupts);
-    if interrupts.count() > 0 {
+    once(&asked)
+}
+
+/// Searches once.
+fn once(asked: &Asked<'_>) -> Result<Exit> {
+    let args = asked.args;
+    let (interrupts, id) = (Interrupts::watch()?, run_id(unix_ns()));
+    let hear = asked.hear();
+    let screen = asked.screen(&interrupts, &hear);
+    let came = Mutex::new(None);
+    let take = |of: Came| {
+        *came.lock().unwrap_or_else(PoisonError::into_inner) = Some(of);
+        Ok(())
+    };
+    let world = asked.world(&args.out.join(&id), &take);
+    let held = world.hold_target(&screen)?;
+    let record = asked.record(id, 1, None);
+    let cells = record.plan(cells(1..=1, asked.plan.seed))?;
+    let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
+    record.finish(ending(&executed, &screen), &[])?;
+    executed?;
+    drop(held);
+    let Some(came) = came.into_inner().unwrap_or_else(PoisonError::into_inner) else {
         return Ok(Exit::Incomplete);
+    };
+    if let Some(error) = came.error {
+        return Err(error.into());
     }
-    let started = unix_ns();
-    let id = run_id(started);
-    let (path, quiet) = (args.out.join(&id), asked.is_quiet());
-    if let Some(exit) = begin_cold(&asked.plan, &asked.prepared, &path, quiet, &interrupts)? {
-        return Ok(exit);
-    }
-    let searched = asked.search(id, started, &interrupts)?;
-    drop((turn, held));
+    asked.keep_model(came.model.as_ref())?;
+    let Some(result) = came.result else {
+        let why = came.run.why.unwrap_or_default();
+        say(&format!("no load was put on {}: {why}", asked.prepared.subject));
+        return Ok(Exit::Incomplete);
+    };
     if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&searched.result)?))?;
+        print(&format!("{}\n", serde_json::to_string_pretty(&result)?))?;
     } else {
-        print(&render(&searched.result))?;
-        print(&format!("  {:<14}{}\n", "run", searched.run.path().display()))?;
+        print(&render(&result))?;
+        let run = args.out.join(came.run.run.unwrap_or_default());
+        print(&format!("  {:<14}{}\n", "run", run.display()))?;
     }
-    Ok(exit(&searched.result))
+    Ok(exit(&result))
 }
 
 /// A search that was asked for, read and ready.
@@ -85,10 +114,10 @@ pub(super) struct Asked<'a> {
     args: &'a Capacity,
     plan: Plan,
     slo: Slo,
-    method: Method,
-    limits: Limits,
+    search: search::Asked,
     prepared: Prepared,
-    price_per_hour: Option<f64>,
+    locks: Locks,
+    here: PathBuf,
 }
 
 impl<'a> Asked<'a> {
@@ -101,13 +130,14 @@ impl<'a> Asked<'a> {
         }
         let limits = limits(args)?;
         let price = args.series.price.as_ref().map(|text| read("--price", text, price));
-        let price_per_hour = price.transpose()?;
-        let place = Place { environment: &environment, cores: cores(), version: VERSION };
-        let prepared = prepare(&plan, &place, true)?;
+        let search = search::Asked { method, limits, price_per_hour: price.transpose()? };
+        let here = std::env::current_dir()?;
+        let prepared = prepare(&plan, &place(&here), true)?;
         if let Some(bound) = slo.response_bound() {
             check_timeout(bound, prepared.config.timeout_ns)?;
         }
-        Ok(Self { args, plan, slo, method, limits, prepared, price_per_hour })
+        let locks = Locks::new(environment("XDG_RUNTIME_DIR"));
+        Ok(Self { args, plan, slo, search, prepared, locks, here })
     }
 
     /// Whether nothing is said of the way.
@@ -115,69 +145,68 @@ impl<'a> Asked<'a> {
         self.args.quiet || self.args.json
     }
 
-    /// Keeps other searches of this target away.
-    fn lock(&self) -> Result<Option<Lock>> {
-        let address = self.prepared.config.endpoint.to_string();
-        match try_lock(&format!("target {address}"), "") {
-            None => Ok(None),
-            Some(Tried::Ours(lock)) => Ok(Some(lock)),
-            Some(Tried::Held(holder)) => {
-                let text = format!(
-                    "search {address}: another search{holder} loads it, and each would measure the \
-                     other; wait for its end"
-                );
-                Err(UsageError(text).into())
-            }
+    /// Says what becomes of each window.
+    fn hear(&self) -> impl Fn(&News<'_>) + Sync + use<> {
+        let (quiet, quantile) = (self.is_quiet(), self.slo.response_bound().map_or(0.9, |of| of.0));
+        move |news| match news {
+            News::Window(judged) if !quiet => say(&line(judged, quantile)),
+            _ => {}
         }
     }
 
-    /// Waits until no other search of this user uses this machine; `None` where the user will not
-    /// wait, or no lock can be had.
-    fn turn(&self, interrupts: &Interrupts) -> Option<Lock> {
-        let deed = format!("of {}", self.prepared.config.endpoint);
-        let why = |holder: &Holder| {
-            format!("another search{holder} uses this machine: waiting for its end")
-        };
-        wait_for_turn("generator", &deed, why, || interrupts.count() > 0)
+    fn screen<'b>(&self, interrupts: &Interrupts, hear: Hear<'b>) -> Screen<'b> {
+        let screen = Screen::new(self.is_quiet(), interrupts).heard_by(hear);
+        screen.answering("ending; what was measured is kept")
     }
 
-    /// Searches once, in a run of its own.
-    fn search(&self, id: String, started: u64, interrupts: &Interrupts) -> Result<Searched> {
-        let (args, plan) = (self.args, &self.plan);
-        let here = std::env::current_dir()?;
-        let setting = RunSetting {
-            root: &args.out,
+    /// The search as a world, whose results `take` takes.
+    fn world<'b>(&'b self, path: &Path, take: Take<'b>) -> World<'b> {
+        World {
+            plan: &self.plan,
+            prepared: &self.prepared,
+            asked: &self.search,
+            slo: self.slo.to_string(),
+            path: path.to_owned(),
+            locks: &self.locks,
+            restarts: false,
+            every_s: None,
+            of: 1,
+            killed: 0,
+            place: place(&self.here),
+            take,
+            due_us: Mutex::default(),
+        }
+    }
+
+    /// The record of so many searches, or of those that go on with a journal.
+    fn record(&self, id: String, cells: u32, journal: Option<Journal>) -> Record<'_> {
+        let opening = Opening {
+            root: &self.args.out,
             id,
-            name: plan.name.clone().unwrap_or_default(),
-            started_unix_ns: started,
+            layout: Layout::Beside,
+            of: subject(&self.plan, &self.prepared, &self.slo.to_string(), &place(&self.here)),
+            plan_file: crate::files::plan_file(self.args.target.as_deref()),
+            cells: cells.into(),
+            keeps_runs: true,
             version: VERSION,
-            plan_text: plan.to_toml_from(&here),
-            patience: plan.load.patience,
-            slo: Some(self.slo.to_string()),
-            stop_when: None,
-            system: Path::new("/"),
+            now_ns: unix_ns,
         };
-        let quiet = self.is_quiet();
-        let mut wishes = Wishes::of(interrupts);
-        let (quantile, _) = self.slo.response_bound().unwrap_or((0.9, 0));
-        let mut show = |judged: &Judged| {
-            if !quiet {
-                say(&line(judged, quantile));
-            }
-        };
-        let (prepared, method) = (&self.prepared, &self.method);
-        let mut searched = search(prepared, method, self.limits, &setting, &mut wishes, &mut show)?;
-        if let Some(price) = self.price_per_hour {
-            set_price(&mut searched, price)?;
+        match journal {
+            Some(journal) => Record::resume(opening, journal),
+            None => Record::new(opening),
         }
-        match (&args.model_out, &searched.model) {
+    }
+
+    /// Writes the service model that was found, where one is asked for.
+    fn keep_model(&self, model: Option<&ServiceModel>) -> Result<(), ServiceModelError> {
+        match (&self.args.model_out, model) {
             (Some(path), Some(model)) => model.write(path)?,
             (Some(path), None) => {
                 say(&format!("no service model was found: {} is not written", path.display()));
             }
             (None, _) => {}
         }
-        Ok(searched)
+        Ok(())
     }
 }
 

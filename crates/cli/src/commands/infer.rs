@@ -3,7 +3,7 @@
 use crate::args::Infer;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::place::{VERSION, cores, environment};
+use crate::place::place;
 use crate::terminal::error::FlagError;
 use crate::terminal::{print, say};
 use anyhow::Result;
@@ -12,7 +12,6 @@ use plimsoll_capacity::infer::probing::{Declined, Settings, Step, USUAL_SHARE};
 use plimsoll_capacity::infer::result::{InferResult, Question};
 use plimsoll_experiment::infer::{calibration, infer};
 use plimsoll_experiment::prepare;
-use plimsoll_experiment::prepare::Place;
 use plimsoll_load::run::Wish;
 use plimsoll_plan::{Plan, Setting};
 use plimsoll_runs::Run;
@@ -35,8 +34,8 @@ pub(crate) fn run(args: &Infer) -> Result<Exit> {
     let seconds = args.max_time.as_ref().map(|text| read("--max-time", text, duration));
     let seconds = seconds.transpose()?.map_or(f64::INFINITY, |span| span.as_secs_f64());
     let plan = read_plan(args)?;
-    let place = Place { environment: &environment, cores: cores(), version: VERSION };
-    let prepared = prepare(&plan, &place, true)?;
+    let here = std::env::current_dir()?;
+    let prepared = prepare(&plan, &place(&here), true)?;
     let quiet = args.quiet || args.json;
     let mut warnings =
         warnings(&run, &plan, &prepared.subject, &settings, calibration.capacity_per_s);

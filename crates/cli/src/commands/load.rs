@@ -3,26 +3,31 @@
 use crate::args::Load;
 use crate::commands::group::{Group, no_run};
 use crate::commands::prometheus::Exporter;
-use crate::commands::restart::begin_cold;
 use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
-use crate::place::{VERSION, cores, environment, run_id, unix_ns};
+use crate::place::{VERSION, place, run_id, unix_ns};
 use crate::terminal::error::{code, show};
-use crate::terminal::live::Live;
 use crate::terminal::paint::Paint;
+use crate::terminal::screen::Screen;
 use crate::terminal::table::{Uncertainty, render};
 use crate::terminal::{print, say, verdict};
 use anyhow::Result;
+use plimsoll_experiment::control::News;
+use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::mix::{Mix, Part};
-use plimsoll_experiment::prepare::{Place, Prepared};
-use plimsoll_experiment::{Check, Setting as RunSetting, execute, prepare};
+use plimsoll_experiment::prepare::Prepared;
+use plimsoll_experiment::record::{Opening, Record};
+use plimsoll_experiment::world::load::{Load as World, cells, subject};
+use plimsoll_experiment::{Check, ExperimentError, prepare};
 use plimsoll_plan::{Plan, Setting};
+use plimsoll_runs::experiment::Layout;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use std::fmt::Write;
-use std::path::Path;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 /// Runs the command.
 pub(crate) fn run(args: &Load) -> Result<Exit> {
@@ -43,46 +48,65 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
 }
 
 fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
-    let place = Place { environment: &environment, cores: cores(), version: VERSION };
-    let mut prepared = prepare(plan, &place, !args.check)?;
+    let here = std::env::current_dir()?;
+    let place = place(&here);
+    let prepared = prepare(plan, &place, !args.check)?;
     if args.check {
         return check(&prepared, args.json);
     }
     let interrupts = Interrupts::watch()?;
     let exporter = args.prometheus.map(Exporter::start).transpose()?;
-    let started = unix_ns();
-    let group = run_id(started);
-    let (mut runs, mut failures) = (Vec::new(), Vec::new());
-    let mut exit = Exit::Held;
-    let several = plan.repeat > 1;
-    for number in 1..=plan.repeat {
-        let id = if plan.repeat == 1 { group.clone() } else { format!("{group}-{number}") };
-        prepared.replicate(plan.seed, number);
-        let one = Once { args, plan, prepared: &prepared, interrupts: &interrupts };
-        let (path, quiet) = (args.out.join(&id), args.quiet || args.json);
-        if let Some(ended) = begin_cold(plan, &prepared, &path, quiet, &interrupts)? {
-            exit = exit.and(ended);
-            break;
-        }
-        match one.run(id, exporter.clone()) {
-            Ok((run, ended)) => {
-                exit = exit.and(ended);
-                runs.push(run);
+    let id = run_id(unix_ns());
+    let world = World { plan, prepared: &prepared, path: args.out.join(&id), place };
+    let record = Record::new(Opening {
+        root: &args.out,
+        id: id.clone(),
+        layout: Layout::Beside,
+        of: subject(plan, &prepared, &here),
+        plan_file: files::plan_file(args.target.as_deref()),
+        cells: plan.repeat.into(),
+        keeps_runs: true,
+        version: VERSION,
+        now_ns: unix_ns,
+    });
+    let cells = record.plan(cells(plan))?;
+    let done = Mutex::new(Done { args, several: plan.repeat > 1, exit: Exit::Held, runs: vec![] });
+    let hear = |news: &News<'_>| done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
+    let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
+    let quiet = args.quiet || args.json;
+    let screen = Screen::new(quiet, &interrupts).of_load(length, exporter).heard_by(&hear);
+    let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
+    screen.clear();
+    let ended = ending(&executed, &screen);
+    let path = record.finish(ended, &prepared.notes)?;
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    conclude(plan, &id, done, executed, path.is_some())
+}
+
+/// Prints what replications say together, and writes the report.
+fn conclude(
+    plan: &Plan,
+    id: &str,
+    done: Done<'_>,
+    executed: Result<(), ExperimentError>,
+    has_run: bool,
+) -> Result<Exit> {
+    let Done { args, several, mut exit, runs } = done;
+    let mut failures = Vec::new();
+    match executed {
+        Ok(()) if !has_run => return Ok(Exit::Incomplete),
+        Ok(()) => {}
+        Err(error) => {
+            let (number, error) = (runs.len() + 1, anyhow::Error::from(error));
+            if runs.is_empty() && !several {
+                return Err(error);
             }
-            Err(error) if several => {
-                exit = exit.and(show(&error));
-                failures.push(format!("replication {number}: {error:#}"));
-                break;
-            }
-            Err(error) => return Err(error),
-        }
-        if interrupts.count() > 0 {
-            break;
+            exit = exit.and(show(&error));
+            failures.push(format!("replication {number}: {error:#}"));
         }
     }
     if several {
-        let name = plan.name.as_deref().unwrap_or_default();
-        let of = (group.as_str(), name, plan.repeat);
+        let of = (id, plan.name.as_deref().unwrap_or_default(), plan.repeat);
         let group = Group::of(of, &args.out, &runs, &failures)?;
         if args.json {
             print(&group.json()?)?;
@@ -203,56 +227,34 @@ fn mix_json(mix: &Mix) -> serde_json::Value {
     })
 }
 
-/// One of the runs of a command.
-struct Once<'a> {
+/// The runs that are done, and how the program ends with them.
+struct Done<'a> {
     args: &'a Load,
-    plan: &'a Plan,
-    prepared: &'a Prepared,
-    interrupts: &'a Interrupts,
+    several: bool,
+    exit: Exit,
+    runs: Vec<Run>,
 }
 
-impl Once<'_> {
-    fn run(&self, id: String, exporter: Option<Exporter>) -> Result<(Run, Exit)> {
-        let plan = self.plan;
-        let here = std::env::current_dir()?;
-        let seeded = Plan { seed: self.prepared.config.seed, ..plan.clone() };
-        let setting = RunSetting {
-            root: &self.args.out,
-            id,
-            name: plan.name.clone().unwrap_or_default(),
-            started_unix_ns: unix_ns(),
-            version: VERSION,
-            plan_text: seeded.to_toml_from(&here),
-            patience: plan.load.patience,
-            slo: plan.measure.slo.as_ref().map(ToString::to_string),
-            stop_when: plan.load.stop_when.clone(),
-            system: Path::new("/"),
-        };
-        let prepared = self.prepared;
-        let total_ns = prepared.offer.duration_ns();
-        let quiet = self.args.quiet || self.args.json;
-        let interrupts = self.interrupts.clone();
-        let mut live = Live::new(total_ns, prepared.warmup_ns, quiet, interrupts, exporter);
-        let result = execute(prepared, &setting, &mut live);
-        live.finish();
-        let outcome = result?;
-        let run = outcome.run;
+impl Done<'_> {
+    fn hear(&mut self, news: &News<'_>) {
+        if let News::Done(_, Some(run)) = news {
+            let ended = self.show(run).unwrap_or_else(|error| show(&error));
+            self.exit = self.exit.and(ended);
+        }
+    }
+
+    fn show(&mut self, run: &Run) -> Result<Exit> {
         let summary = run.summary()?;
-        if self.args.json {
-            // Several are told of together.
-            if plan.repeat == 1 {
-                print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
-            }
-        } else {
-            let uncertainty = uncertainty(&run)?;
+        if !self.args.json {
+            let uncertainty = uncertainty(run)?;
             print(&render(&summary, uncertainty.as_ref(), Paint::stdout()))?;
             print(&format!("\n  {:<14}{}\n", "run", run.path().display()))?;
+        } else if !self.several {
+            // Several are told of together.
+            print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
         }
-        let mut exit = verdict::exit(&summary);
-        if let Some(error) = outcome.failed {
-            exit = exit.and(show(&anyhow::Error::from(error)));
-        }
-        Ok((run, exit))
+        self.runs.push(Run::open(run.path())?);
+        Ok(verdict::exit(&summary))
     }
 }
 

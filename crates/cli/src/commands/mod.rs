@@ -11,7 +11,6 @@ pub(crate) mod load;
 pub(crate) mod prepare;
 pub(crate) mod prometheus;
 pub(crate) mod report;
-pub(crate) mod restart;
 pub(crate) mod runs;
 pub(crate) mod shoal;
 pub(crate) mod simulate;

@@ -4,22 +4,16 @@ use crate::args::Prepare;
 use crate::commands::load::read_plan_of;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::place::{VERSION, cores, environment};
+use crate::place::place;
+use crate::terminal::print;
+use crate::terminal::screen::Screen;
 use crate::terminal::table::reasons;
-use crate::terminal::{print, say};
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_experiment::prepare::Place;
-use plimsoll_experiment::{Filled, Filling, fill};
-use plimsoll_load::run::Wish;
+use plimsoll_experiment::{Filled, fill};
 use plimsoll_plan::{Plan, Setting};
 use plimsoll_runs::ErrorKind;
 use plimsoll_units::{show_count, show_duration, show_rate, show_size};
 use serde_json::{Map, Value, json};
-use std::io::IsTerminal;
-
-/// How much more is written before a line says so, where there is no terminal: a tenth.
-const LINES: u64 = 10;
 
 /// Runs the command.
 pub(crate) fn run(args: &Prepare) -> Result<Exit> {
@@ -27,12 +21,11 @@ pub(crate) fn run(args: &Prepare) -> Result<Exit> {
     if plan.store.is_some() {
         plan = read_plan(args, Some(&args.streams))?;
     }
-    let place = Place { environment: &environment, cores: cores(), version: VERSION };
-    let records = plan.store.as_ref().map_or(0, |store| store.workload.records);
-    let quiet = args.quiet || args.json;
-    let mut progress = Progress::new(records, quiet, Interrupts::watch()?);
-    let filled = fill(&plan, &place, &mut progress);
-    progress.finish();
+    let here = std::env::current_dir()?;
+    let interrupts = Interrupts::watch()?;
+    let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("records written");
+    let filled = fill(&plan, &place(&here), &screen);
+    screen.clear();
     let filled = filled?;
     print(&if args.json { format!("{:#}\n", as_json(&filled)) } else { shown(&filled) })?;
     Ok(if filled.is_whole() { Exit::Held } else { Exit::Incomplete })
@@ -145,56 +138,4 @@ fn shown(filled: &Filled) -> String {
         out.push_str(&reasons(&filled.refused.1));
     }
     out
-}
-
-/// Shows how far it is, and says what the user wishes.
-struct Progress {
-    bar: Option<ProgressBar>,
-    lines: bool,
-    records: u64,
-    said: u64,
-    interrupts: Interrupts,
-}
-
-impl Progress {
-    fn new(records: u64, quiet: bool, interrupts: Interrupts) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let bar = (terminal && !quiet).then(|| {
-            let bar = ProgressBar::with_draw_target(Some(records), ProgressDrawTarget::stderr());
-            let template = "{wide_bar} {human_pos} of {human_len} records, {eta} left";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("━━─"));
-            }
-            bar
-        });
-        Self { bar, lines: !terminal && !quiet, records, said: 0, interrupts }
-    }
-
-    fn finish(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-impl Filling for Progress {
-    fn written(&mut self, records: u64) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(records);
-        }
-        let tenths = records * LINES / self.records.max(1);
-        if self.lines && tenths > self.said && records < self.records {
-            self.said = tenths;
-            let (so_far, all) = (show_count(records), show_count(self.records));
-            say(&format!("{so_far} of {all} records written"));
-        }
-    }
-
-    fn wish(&mut self) -> Wish {
-        match self.interrupts.count() {
-            0 => Wish::Continue,
-            1 => Wish::Stop,
-            _ => Wish::Abort,
-        }
-    }
 }

@@ -1,27 +1,24 @@
 //! `plimsoll tune`: better parameters of a policy.
 
-use crate::commands::simulate::progress::Progress;
 use crate::commands::simulate::{cells, read_plan, threads};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::simulate_args::Tune;
 use crate::terminal::error::{FlagError, UsageError, read};
+use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_elastic::policy::Parameter;
 use plimsoll_elastic::result::PolicyResult;
-use plimsoll_elastic::simulated::Outcome;
-use plimsoll_experiment::ExperimentError;
-use plimsoll_experiment::record::{CellPlan, Record};
-use plimsoll_experiment::simulate::tune::{
-    Axis, Effort, Listener, Round, Tried, TuneResult, most_cells, tune,
-};
+use plimsoll_experiment::engine::ending;
+use plimsoll_experiment::record::{Record, Subject};
+use plimsoll_experiment::simulate::tune::{Axis, Trials, TuneResult, most_cells, tune};
 use plimsoll_experiment::simulate::wish::{Wish, figure_of};
-use plimsoll_experiment::simulate::{Model, Named, contents, model};
+use plimsoll_experiment::simulate::{Model, Named, model, subject};
 use plimsoll_plan::{Plan, Setting, Tuning};
-use plimsoll_runs::{Ended, Kind, RunWriter};
+use plimsoll_runs::Kind;
 use plimsoll_stats::figure::{self, Figure};
-use plimsoll_units::{ParseError, count, show_count};
+use plimsoll_units::{ParseError, count};
 use std::fmt::Write;
 
 /// The most values of one parameter.
@@ -45,19 +42,22 @@ pub(crate) fn run(args: &Tune) -> Result<Exit> {
         n @ 2..=100_000 => Ok(n),
         _ => Err(ParseError::new("from 2 to 100000 replications", text, 0, text.len())),
     })?;
-    let effort = Effort { replications, threads: threads(args.threads.as_deref())? };
+    let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let quiet = args.quiet || args.json;
-    let progress = Progress::new(0, "replications", quiet, &interrupts);
     let record = record(args, &plan, &model, &asked(&label, &axes, &wish, replications))?;
-    let listening =
-        Listening { progress: &progress, record: &record, model: &model, axes: &axes, quiet };
-    let tuned = tune(&model, &label, &axes, &wish, effort, &listening)?;
-    progress.finish();
+    let screen = Screen::new(quiet, &interrupts).of_steps("replications");
+    let trials = Trials { replications, record: &record, control: &screen, threads };
+    let tuned = tune(&model, &label, &axes, &wish, &trials);
+    screen.clear();
     let is_interrupted = interrupts.count() > 0;
-    let ended = if is_interrupted { Ended::Interrupted } else { Ended::Complete };
+    let (tuned, executed) = match tuned {
+        Ok(tuned) => (tuned, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
     let warnings = tuned.as_ref().map(|of| of.warnings.clone()).unwrap_or_default();
-    let folder = record.finish(ended, &warnings)?;
+    let folder = record.finish(ending(&executed, &screen), &warnings)?;
+    executed?;
     let Some(tuned) = tuned else {
         say("interrupted before there was a result");
         folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
@@ -91,66 +91,15 @@ fn asked(label: &str, axes: &[Axis], wish: &Wish, replications: u64) -> Tuning {
 fn record<'a>(args: &'a Tune, plan: &Plan, model: &Model, asked: &Tuning) -> Result<Record<'a>> {
     let here = std::env::current_dir()?;
     let candidates = asked.vary.iter().map(|(_, values)| values.len()).product();
+    let of = subject(plan, model, &here);
+    let of = Subject {
+        kind: Kind::Tune,
+        what: format!("{} of {}", asked.wish, asked.policy),
+        plan_text: format!("{}\n{}", of.plan_text, asked.to_toml()),
+        ..of
+    };
     let cells = most_cells(candidates, asked.replications);
-    Ok(cells::record(
-        &args.out,
-        cells::Recorded {
-            plan,
-            kind: Kind::Tune,
-            plan_text: format!("{}\n{}", plan.to_toml_from(&here), asked.to_toml()),
-            is_single: false,
-            keeps_runs: cells::keeps_runs(cells, args.keep_cells),
-            subject: format!("{} of {}", asked.wish, asked.policy),
-            duration_ns: model.schedule.duration_ns(),
-        },
-    ))
-}
-
-/// The level of a parameter that a setting leaves at its default.
-const DEFAULT: &str = "default";
-
-/// Shows how far it is, and records what is tried.
-struct Listening<'a> {
-    progress: &'a Progress<'a>,
-    record: &'a Record<'a>,
-    model: &'a Model,
-    axes: &'a [Axis],
-    quiet: bool,
-}
-
-impl Listening<'_> {
-    /// A setting in one replication, as a cell: its factors are the parameters that are varied. In
-    /// block 0 settings are chosen; block 1 has the replications that nothing was chosen by.
-    fn cell(&self, tried: &Tried<'_>) -> CellPlan {
-        let level = |axis: &Axis| {
-            let given = tried.setting.iter().find(|(name, _)| *name == axis.name);
-            (axis.name.clone(), given.map_or(DEFAULT, |(_, value)| value).to_owned())
-        };
-        CellPlan {
-            number: u32::try_from(tried.number).unwrap_or(u32::MAX),
-            factors: self.axes.iter().map(level).collect(),
-            replication: u32::try_from(tried.replication).unwrap_or(u32::MAX),
-            block: u32::from(tried.is_fresh),
-            seed: tried.seed,
-        }
-    }
-}
-
-impl Listener for Listening<'_> {
-    fn round(&self, round: &Round<'_>) -> Result<(), ExperimentError> {
-        let (settings, replications) = (round.settings() as u64, round.replications());
-        self.progress.restart(settings * replications);
-        if !self.quiet {
-            let (candidates, each) = (show_count(settings), show_count(replications));
-            say(&format!("{candidates} settings, {each} more replications of each"));
-        }
-        self.record.plan(round.tried().map(|tried| self.cell(&tried)))
-    }
-
-    fn done(&self, tried: &Tried<'_>, outcome: &Outcome) -> bool {
-        let write = |run: &mut RunWriter| contents::write(run, self.model, outcome);
-        self.record.done(self.cell(tried), &outcome.figures(), &write) && self.progress.step()
-    }
+    Ok(cells::record(&args.out, &args.plan, of, (cells, args.keep_cells)))
 }
 
 fn wish(args: &Tune) -> Result<Wish> {

@@ -5,10 +5,7 @@ use super::paint::Paint;
 use super::say;
 use super::table::us;
 use crate::commands::prometheus::Exporter;
-use crate::interrupt::Interrupts;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_experiment::Progress;
-use plimsoll_load::run::Wish;
 use plimsoll_runs::{ErrorKind, Interval, Phase, Tag};
 use plimsoll_stats::percentiles::is_stated;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
@@ -17,44 +14,47 @@ use std::io::IsTerminal;
 /// How often a line is written where there is no terminal, in seconds of the run.
 const LINE_EVERY_S: u64 = 10;
 
-/// Shows a run's progress, and says what the user wishes.
+/// Shows a load's progress, and serves it where somebody asks for it.
 pub(crate) struct Live {
     bar: Option<ProgressBar>,
-    lines: bool,
+    is_quiet: bool,
     total_ns: u64,
     warmup_ns: u64,
-    interrupts: Interrupts,
-    said: usize,
     exporter: Option<Exporter>,
     errors: u64,
 }
 
 impl Live {
-    /// A view of a run of so many nanoseconds.
+    /// A view of loads of so many nanoseconds, the warm-up within them.
     pub(crate) fn new(
-        total_ns: u64,
-        warmup_ns: u64,
-        quiet: bool,
-        interrupts: Interrupts,
+        (total_ns, warmup_ns): (u64, u64),
+        is_quiet: bool,
         exporter: Option<Exporter>,
     ) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let bar = (terminal && !quiet).then(|| {
-            let bar = ProgressBar::with_draw_target(
-                Some(total_ns / 1_000_000),
-                ProgressDrawTarget::stderr(),
-            );
-            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {prefix}\n{msg}") {
-                bar.set_style(style.progress_chars("━━─"));
-            }
-            bar
-        });
-        let lines = !terminal && !quiet;
-        Self { bar, lines, total_ns, warmup_ns, interrupts, said: 0, exporter, errors: 0 }
+        Self { bar: None, is_quiet, total_ns, warmup_ns, exporter, errors: 0 }
+    }
+
+    /// Begins a load.
+    pub(crate) fn begin(&mut self) {
+        self.errors = 0;
+        if self.is_quiet || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let total_ms = Some(self.total_ns / 1_000_000);
+        let bar = ProgressBar::with_draw_target(total_ms, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {prefix}\n{msg}") {
+            bar.set_style(style.progress_chars("━━─"));
+        }
+        self.bar = Some(bar);
+    }
+
+    /// What is shown on a terminal.
+    pub(crate) fn bar(&self) -> Option<&ProgressBar> {
+        self.bar.as_ref()
     }
 
     /// Takes the view off the terminal.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
@@ -68,7 +68,7 @@ impl Live {
             if complete || second.len_ns >= 500_000_000 {
                 bar.set_message(self.figures(second, Paint::stderr()));
             }
-        } else if self.lines && complete && (now / 1_000_000_000).is_multiple_of(LINE_EVERY_S) {
+        } else if !self.is_quiet && complete && (now / 1_000_000_000).is_multiple_of(LINE_EVERY_S) {
             let figures = self.figures(second, Paint::stderr()).replace('\n', "; ");
             say(&format!("{} {figures}", self.clock(now)));
         }
@@ -128,10 +128,9 @@ impl Live {
             )),
         )
     }
-}
 
-impl Progress for Live {
-    fn second(&mut self, second: &Interval, complete: bool) {
+    /// Takes the present second, and whether it is whole.
+    pub(crate) fn second(&mut self, second: &Interval, complete: bool) {
         if complete {
             // What the end of a run cuts off is told at the end.
             let ended =
@@ -146,25 +145,5 @@ impl Progress for Live {
             }
         }
         self.draw(second, complete);
-    }
-
-    fn wish(&mut self) -> Wish {
-        let count = self.interrupts.count();
-        if count > self.said {
-            self.said = count;
-            let text = match count {
-                1 => "stopping: what is in flight is finished; interrupt again to end at once",
-                _ => "ending at once",
-            };
-            match &self.bar {
-                Some(bar) => bar.suspend(|| say(text)),
-                None => say(text),
-            }
-        }
-        match count {
-            0 => Wish::Continue,
-            1 => Wish::Stop,
-            _ => Wish::Abort,
-        }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod align;
 pub(crate) mod error;
 pub(crate) mod live;
 pub(crate) mod paint;
+pub(crate) mod screen;
 pub(crate) mod table;
 pub(crate) mod verdict;
 

@@ -1,13 +1,77 @@
-//! Runs the cells of a plan over all threads, replication by replication.
+//! Simulated caches as worlds: policies and sizes on one trace, a cell each; and clusters, a cell
+//! each in each replication of their requests.
 
-use super::{Cell, Figures};
-use plimsoll_cache::cluster::{Cluster, ClusterError, Counts, Life, simulate as replay};
+use super::{Cell as ClusterCell, Figures, Requests, made, of_replay, write_cluster, write_replay};
+use crate::engine::{Execution, World};
+use crate::error::ExperimentError;
+use crate::record::{CellPlan, Subject};
+use plimsoll_cache::cluster::{Cluster, Counts, simulate as replay};
+use plimsoll_cache::simulate::{Cell as Replayed, Comparison, Replays};
 use plimsoll_cache::trace::Trace;
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use plimsoll_plan::{CachePlan, CacheRequests};
+use plimsoll_runs::experiment::Cell;
+use plimsoll_runs::{Kind, RunWriter};
+use plimsoll_workload::random::seed_of;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// A cell that was simulated.
+/// Every policy at every size of a comparison.
+pub struct Policies<'a> {
+    trace: &'a Trace,
+    replays: Replays<'a>,
+    kept: Mutex<BTreeMap<u32, Replayed>>,
+}
+
+/// The cells of a comparison: the sizes of the first policy, then those of the next.
+pub fn policy_cells(of: &Comparison) -> impl Iterator<Item = CellPlan> {
+    let all = of.policies.iter().flat_map(|policy| of.sizes.iter().map(move |size| (policy, size)));
+    all.zip(1..).map(|((policy, size), number)| {
+        let levels = [("policy", policy.text.as_str()), ("size", size.text())];
+        let factors = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
+        CellPlan { number, factors, replication: 0, block: 0, seed: 0 }
+    })
+}
+
+impl<'a> Policies<'a> {
+    /// A comparison on a trace, of which nothing is replayed yet. `cpu_ns` tells the processor time
+    /// of the thread that asks.
+    ///
+    /// # Errors
+    /// What this trace does not allow.
+    pub fn new(
+        trace: &'a Trace,
+        comparison: &'a Comparison,
+        cpu_ns: fn() -> u64,
+    ) -> Result<Self, ExperimentError> {
+        let replays = Replays::new(trace, comparison, cpu_ns)?;
+        Ok(Self { trace, replays, kept: Mutex::default() })
+    }
+
+    /// The cells that were replayed, in their order.
+    pub fn replayed(self) -> Vec<Replayed> {
+        self.kept.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+    }
+}
+
+impl World for Policies<'_> {
+    fn batches<'c>(&self, cells: &'c [Cell]) -> Vec<&'c [Cell]> {
+        vec![cells]
+    }
+
+    fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+        to.each(batch, &|cell| {
+            let replayed = self.replays.replay(place(cell))?;
+            let write = |run: &mut RunWriter| write_replay(run, self.trace, &replayed);
+            let goes_on = to.done(cell, &of_replay(&replayed), &write)?;
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(cell.number, replayed);
+            Ok(goes_on)
+        })
+    }
+}
+
+/// A cluster that was simulated.
 #[derive(Debug, Clone)]
 pub struct Simulated {
     /// What happened in the first replication.
@@ -18,85 +82,172 @@ pub struct Simulated {
     pub cpu_s: f64,
 }
 
-/// How cells are run.
-#[derive(Clone, Copy)]
-pub struct World<'a> {
-    /// Threads.
-    pub threads: NonZeroUsize,
-    /// Tells the processor time of the thread that asks, nanoseconds.
-    pub cpu_ns: fn() -> u64,
-    /// Asked within a cell whether to go on.
-    pub goes_on: &'a (dyn Fn() -> bool + Sync),
-    /// Told of each cell that is done, by its place among all; says whether to go on.
-    pub step: &'a (dyn Fn(usize, &Counts) -> bool + Sync),
+/// The clusters of a plan.
+pub struct Clusters<'a> {
+    /// The plan.
+    plan: &'a CachePlan,
+    /// Its clusters.
+    clusters: &'a [ClusterCell],
+    /// What they are asked for in the first replication.
+    first: &'a Requests,
+    cpu_ns: fn() -> u64,
+    kept: Mutex<BTreeMap<u32, Kept>>,
 }
 
-/// Simulates all cells on one trace; results come in their order. `None` where the world said not
-/// to go on.
+/// What is kept of a cluster in a replication; of the first one all.
+struct Kept {
+    counts: Option<Counts>,
+    figures: Figures,
+    cpu_s: f64,
+}
+
+/// The cells of a plan of clusters: all in the first replication, then all in the next.
+pub fn cluster_cells<'a>(
+    plan: &'a CachePlan,
+    clusters: &'a [ClusterCell],
+) -> impl Iterator<Item = CellPlan> + 'a {
+    let all = (0..plan.repeat).flat_map(move |number| clusters.iter().map(move |of| (number, of)));
+    all.zip(1..).map(|((replication, of), number)| {
+        let label = std::iter::once(("cluster".to_owned(), of.label.clone()));
+        let level =
+            |key: &&'static str| ((*key).to_owned(), of.level(key).unwrap_or_default().to_owned());
+        CellPlan {
+            number,
+            factors: label.chain(of.differs.iter().map(level)).collect(),
+            replication,
+            block: 0,
+            seed: match &plan.asked {
+                CacheRequests::Recorded(_) => plan.seed,
+                CacheRequests::Made(_) => seed_of(plan.seed, u64::from(replication)),
+            },
+        }
+    })
+}
+
+/// What a plan's caches are, for their record. The text of the plan names its files from anywhere.
 ///
 /// # Errors
-/// A cluster that this trace does not allow.
-pub fn simulate(
-    trace: &Trace,
-    life: Option<&Life>,
-    cells: &[Cell],
-    world: World<'_>,
-) -> Result<Option<Vec<Simulated>>, ClusterError> {
-    let (turn, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let done = Mutex::new(Vec::with_capacity(cells.len()));
-    let goes_on = || (world.goes_on)() && !ended.load(Ordering::Relaxed);
-    let work = || {
-        while let Some((number, cell)) = next(&turn, cells) {
-            let began_ns = (world.cpu_ns)();
-            let cluster = Cluster { life: life.cloned(), ..cell.cluster.clone() };
-            let counted = replay(trace, &cluster, &goes_on);
-            let cpu_s = (world.cpu_ns)().saturating_sub(began_ns) as f64 / 1e9;
-            // What is wrong with one, is told at once.
-            let goes_on = matches!(&counted, Ok(Some(counts)) if (world.step)(number, counts));
-            if !goes_on {
-                ended.store(true, Ordering::Relaxed);
-                turn.store(cells.len(), Ordering::Relaxed);
-            }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, counted, cpu_s));
+/// Where the working folder cannot be found.
+pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
+    let mut kept = plan.clone();
+    let what = match &mut kept.asked {
+        CacheRequests::Recorded(trace) => {
+            let failed = |source| ExperimentError::File { path: trace.file.clone(), source };
+            trace.file = std::path::absolute(&trace.file).map_err(failed)?;
+            named(&trace.file)
         }
+        CacheRequests::Made(_) => "caches, a synthetic workload".to_owned(),
     };
-    std::thread::scope(|scope| {
-        for _ in 0..world.threads.get().min(cells.len()) {
-            scope.spawn(work);
+    let nameless = CachePlan { name: None, repeat: 1, seed: 0, ..kept.clone() };
+    let plan_text = kept.to_toml();
+    Ok(of_text(plan.name.clone().unwrap_or_default(), what, plan_text, nameless.to_toml()))
+}
+
+/// What policies and sizes on a trace are, for their record.
+#[must_use]
+pub fn subject_of_trace(file: &Path, plan_text: String) -> Subject {
+    of_text(String::new(), named(file), plan_text.clone(), plan_text)
+}
+
+fn of_text(name: String, what: String, plan_text: String, identity: String) -> Subject {
+    let world = plimsoll_runs::World::Simulated;
+    Subject {
+        name,
+        kind: Kind::Caches,
+        world,
+        what,
+        plan_text,
+        identity,
+        slo: None,
+        duration_ns: 0,
+    }
+}
+
+/// What caches are asked for, in a few words.
+fn named(file: &Path) -> String {
+    format!("caches, {}", file.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// The place of a cell among all.
+fn place(cell: &Cell) -> usize {
+    cell.number as usize - 1
+}
+
+impl<'a> Clusters<'a> {
+    /// Clusters of which nothing is simulated yet. `cpu_ns` tells the processor time of the thread
+    /// that asks.
+    #[must_use]
+    pub fn new(
+        plan: &'a CachePlan,
+        clusters: &'a [ClusterCell],
+        first: &'a Requests,
+        cpu_ns: fn() -> u64,
+    ) -> Self {
+        Self { plan, clusters, first, cpu_ns, kept: Mutex::default() }
+    }
+
+    /// The clusters, in their order, with as many replications as all of them have; `None` where
+    /// one lacks the first.
+    pub fn simulated(self) -> Option<Vec<Simulated>> {
+        let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let is_next = |(number, (known, _)): &(u32, (&u32, &Kept))| number == *known;
+        let whole = (1..).zip(&kept).take_while(is_next).count() / self.clusters.len();
+        let mut all: Vec<Simulated> = Vec::with_capacity(self.clusters.len());
+        for (place, Kept { counts, figures, cpu_s }) in kept.into_values().enumerate() {
+            match counts {
+                Some(counts) => {
+                    all.push(Simulated { counts, replications: vec![figures], cpu_s });
+                }
+                None if place / self.clusters.len() < whole => {
+                    let of = all.get_mut(place % self.clusters.len())?;
+                    of.replications.push(figures);
+                    of.cpu_s += cpu_s;
+                }
+                None => {}
+            }
         }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(number, _, _)| *number);
-    let is_whole = done.len() == cells.len();
-    let mut simulated = Vec::with_capacity(done.len());
-    for (_, counted, cpu_s) in done {
-        let Some(counts) = counted? else { return Ok(None) };
-        let replications = vec![Figures::of(&counts)];
-        simulated.push(Simulated { counts, replications, cpu_s });
+        (whole > 0).then_some(all)
     }
-    Ok(is_whole.then_some(simulated))
+
+    fn replication(
+        &self,
+        batch: &[Cell],
+        requests: &Requests,
+        to: &Execution<'_>,
+    ) -> Result<(), ExperimentError> {
+        let goes_on = || to.control.goes_on();
+        to.each(batch, &|cell| {
+            let of = &self.clusters[place(cell) % self.clusters.len()];
+            let cluster = Cluster { life: requests.life.clone(), ..of.cluster.clone() };
+            let began_ns = (self.cpu_ns)();
+            let Some(counts) = replay(&requests.trace, &cluster, &goes_on)? else {
+                return Ok(false);
+            };
+            let cpu_s = (self.cpu_ns)().saturating_sub(began_ns) as f64 / 1e9;
+            let write = |run: &mut RunWriter| write_cluster(run, &requests.trace, &counts);
+            let goes_on = to.done(cell, &counts.figures(), &write)?;
+            let figures = Figures::of(&counts);
+            let counts = (cell.replication == 0).then_some(counts);
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(cell.number, Kept { counts, figures, cpu_s });
+            Ok(goes_on)
+        })
+    }
 }
 
-/// Adds a further replication to what was simulated; says whether it was completed.
-///
-/// # Errors
-/// As for [`simulate`].
-pub fn replicate(
-    simulated: &mut [Simulated],
-    trace: &Trace,
-    life: Option<&Life>,
-    cells: &[Cell],
-    world: World<'_>,
-) -> Result<bool, ClusterError> {
-    let Some(more) = simulate(trace, life, cells, world)? else { return Ok(false) };
-    for (of, more) in simulated.iter_mut().zip(more) {
-        of.replications.extend(more.replications);
-        of.cpu_s += more.cpu_s;
+impl World for Clusters<'_> {
+    /// Those of one replication see the same requests.
+    fn batches<'c>(&self, cells: &'c [Cell]) -> Vec<&'c [Cell]> {
+        cells.chunk_by(|a, b| a.replication == b.replication).collect()
     }
-    Ok(true)
-}
 
-fn next<'a>(turn: &AtomicUsize, cells: &'a [Cell]) -> Option<(usize, &'a Cell)> {
-    let number = turn.fetch_add(1, Ordering::Relaxed);
-    cells.get(number).map(|cell| (number, cell))
+    fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+        let replication = batch.first().map_or(0, |cell| cell.replication);
+        match &self.plan.asked {
+            CacheRequests::Made(of) if replication > 0 => {
+                self.replication(batch, &made(of, self.plan.seed, replication)?, to)
+            }
+            _ => self.replication(batch, self.first, to),
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //! same requests.
 //!
 //! [`check`] says what is wrong with a cluster of a plan, [`cells`] makes of a plan what is
-//! simulated, [`made`] the requests of a synthetic workload, [`simulate`] runs one on the other.
+//! simulated, [`made`] the requests of a synthetic workload; [`Clusters`] and [`Policies`] are the
+//! worlds that execute them.
 
 mod cells;
 mod conduct;
@@ -12,7 +13,9 @@ mod levels;
 mod requests;
 
 pub use cells::{Cell, cells};
-pub use conduct::{Simulated, World, replicate, simulate};
+pub use conduct::{
+    Clusters, Policies, Simulated, cluster_cells, policy_cells, subject, subject_of_trace,
+};
 pub use contents::{write_cluster, write_replay};
 pub use figures::{Estimated, Figures, of_replay};
 pub use levels::check;

@@ -19,7 +19,7 @@ const ORIGIN: &str = "http://origin.example";
 /// Due times that are drawn at once.
 const BLOCK: usize = 4096;
 
-/// Requests that were made up.
+/// Requests of one replication.
 #[derive(Debug)]
 pub struct Requests {
     /// The requests.

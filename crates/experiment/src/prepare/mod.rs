@@ -14,8 +14,8 @@ use plimsoll_load::store::Before;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
 use plimsoll_runs::summary::StoreWorkload;
-use plimsoll_workload::random::seed_of;
 use plimsoll_workload::request::Scheme;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ pub use threads::Cores;
 pub use tls::CertificateEnd;
 
 /// A plan, ready to be executed.
+#[derive(Clone)]
 pub struct Prepared {
     /// The engine's settings.
     pub config: Config,
@@ -44,19 +45,17 @@ pub struct Prepared {
     pub certificate: CertificateEnd,
 }
 
-impl Prepared {
-    /// Makes it the replication of a number, from 1, of a plan of that seed: the first draws by the
-    /// plan's own seed, each further one by a seed of its own. Replications of the same number of
-    /// two plans with one seed draw alike, so that they can be compared as a pair.
-    pub fn replicate(&mut self, seed: u64, number: u32) {
-        self.config.seed = if number <= 1 { seed } else { seed_of(seed, number.into()) };
-    }
-}
-
 /// What is known of the place where a plan is executed, which libraries do not ask for themselves.
+#[derive(Clone, Copy)]
 pub struct Place<'a> {
     /// The value of an environment variable.
-    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    pub environment: fn(&str) -> Option<String>,
+    /// The working folder: the plans of runs name their files from there.
+    pub here: &'a Path,
+    /// Tells nanoseconds since 1970.
+    pub now_ns: fn() -> u64,
+    /// The root of the file system, below which `proc` lies.
+    pub system: &'a Path,
     /// The cores that the process may use.
     pub cores: Cores,
     /// The version of the program.

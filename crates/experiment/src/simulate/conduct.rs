@@ -1,49 +1,175 @@
-//! Runs a simulation: every policy on the same requests, replication by replication.
+//! A simulated pool as a world: a cell is a policy in one replication, and all policies see the same
+//! requests in it. What comes of all cells together is a simulation.
 
+use super::contents;
 use super::model::Model;
 use super::words;
+use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
+use crate::record::{CellPlan, Subject};
+use crate::world::load::identity;
 use plimsoll_elastic::course::{Course, RevenueCurve, Simulation};
 use plimsoll_elastic::demand::MOST;
-use plimsoll_elastic::policy::Decider;
 use plimsoll_elastic::result::{Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
-use plimsoll_elastic::simulated::{Outcome, Replications};
+use plimsoll_elastic::simulated::{Outcome, Setup, run};
 use plimsoll_plan::Plan;
-use plimsoll_units::show_count;
+use plimsoll_runs::experiment::Cell;
+use plimsoll_runs::{Kind, RunWriter};
+use plimsoll_units::{show_count, show_duration};
+use plimsoll_workload::random::seed_of;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-/// How much is simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scale {
-    /// Replications of each policy; at least 1.
-    pub replications: u64,
-    /// Threads.
-    pub threads: usize,
+/// The cells of a model: each policy in each replication, replication by replication.
+#[derive(Debug, Clone)]
+pub struct Grid {
+    /// So many cells stand before them.
+    pub before: u64,
+    /// How many policies.
+    pub policies: usize,
+    /// The replications.
+    pub replications: Range<u64>,
 }
 
-/// Is told of each replication that is done, by the numbers of its policy and of itself, on the
-/// thread that simulated it; says whether to go on.
-pub type Watch<'a> = &'a (dyn Fn(usize, u64, &Outcome) -> bool + Sync);
+impl Grid {
+    /// How many cells there are.
+    #[must_use]
+    pub fn cells(&self) -> u64 {
+        self.policies as u64 * (self.replications.end - self.replications.start)
+    }
 
-/// Simulates all policies of a model, as long as `watch` says so. Returns what was simulated until
-/// then, without its timing; `None` where not all policies have a replication.
-///
-/// # Errors
-/// A policy that cannot be made.
-pub fn simulate(
-    plan: &Plan,
-    model: &Model,
-    scale: Scale,
-    watch: Watch<'_>,
-) -> Result<Option<Simulation>, ExperimentError> {
-    let replications = 0..scale.replications;
-    let outcomes = outcomes(model, replications, scale.threads, &|outcome| outcome, watch)?;
+    /// The cells as policies and replications, in their order.
+    pub fn places(&self) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let policies = self.policies;
+        self.replications.clone().flat_map(move |number| (0..policies).map(move |of| (of, number)))
+    }
+
+    /// The number of a cell.
+    #[must_use]
+    pub fn number(&self, policy: usize, replication: u64) -> u32 {
+        let rows = (replication - self.replications.start) * self.policies as u64;
+        u32::try_from(self.before + rows + policy as u64 + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The policy and the replication of a cell.
+    fn place(&self, number: u32) -> (usize, u64) {
+        let place = u64::from(number) - 1 - self.before;
+        let policies = self.policies as u64;
+        (usize::try_from(place % policies).unwrap_or(0), self.replications.start + place / policies)
+    }
+}
+
+/// The cells of a plan's policies, beside levels that they have in common.
+pub fn cells<'a>(
+    model: &'a Model,
+    grid: &'a Grid,
+    levels: &'a [(String, String)],
+) -> impl Iterator<Item = CellPlan> + 'a {
+    grid.places().map(move |(policy, replication)| {
+        let label = ("policy".to_owned(), model.policies[policy].label.clone());
+        CellPlan {
+            number: grid.number(policy, replication),
+            factors: std::iter::once(label).chain(levels.iter().cloned()).collect(),
+            replication: u32::try_from(replication).unwrap_or(u32::MAX),
+            block: 0,
+            seed: seed_of(model.setup.seed, replication),
+        }
+    })
+}
+
+/// What a plan's pool is, for its record; `here` is the working folder.
+#[must_use]
+pub fn subject(plan: &Plan, model: &Model, here: &Path) -> Subject {
+    let (requests, long) = (model.schedule.total(), model.schedule.duration_ns());
+    Subject {
+        name: plan.name.clone().unwrap_or_default(),
+        kind: Kind::Pool,
+        world: plimsoll_runs::World::Simulated,
+        what: format!("a pool, {} requests in {}", show_count(requests), show_duration(long)),
+        plan_text: plan.to_toml_from(here),
+        identity: identity(plan, here),
+        slo: plan.measure.slo.as_ref().map(ToString::to_string),
+        duration_ns: long,
+    }
+}
+
+/// What is kept of an outcome.
+pub type Keep<'a, T> = &'a (dyn Fn(Outcome) -> T + Sync);
+
+/// A simulated pool under each policy of a model.
+pub struct Pool<'a, T> {
+    model: &'a Model,
+    grid: Grid,
+    keep: Keep<'a, T>,
+    kept: Mutex<BTreeMap<u32, T>>,
+}
+
+impl<'a, T: Send> Pool<'a, T> {
+    /// A pool, of which nothing is simulated yet.
+    ///
+    /// # Errors
+    /// A policy that cannot be made.
+    pub fn new(model: &'a Model, grid: Grid, keep: Keep<'a, T>) -> Result<Self, ExperimentError> {
+        // What is wrong with a policy is known before anything runs.
+        for named in &model.policies {
+            model.begin(named, 0)?;
+        }
+        Ok(Self { model, grid, keep, kept: Mutex::default() })
+    }
+
+    /// What was kept: a row for each policy. Replications that not all policies have are left out.
+    pub fn rows(self) -> Vec<Vec<T>> {
+        let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let policies = self.grid.policies;
+        let first = self.grid.number(0, self.grid.replications.start);
+        let is_next = |(place, (number, _)): &(u32, (&u32, &T))| first + place == **number;
+        let whole = (0..).zip(&kept).take_while(is_next).count() / policies.max(1) * policies;
+        let mut rows: Vec<Vec<T>> = (0..policies).map(|_| Vec::new()).collect();
+        for (place, (_, outcome)) in kept.into_iter().take(whole).enumerate() {
+            rows[place % policies].push(outcome);
+        }
+        rows
+    }
+
+    fn simulate(&self, cell: &Cell) -> Result<Outcome, ExperimentError> {
+        let (policy, replication) = self.grid.place(cell.number);
+        let named = &self.model.policies[policy];
+        let mut policy = self.model.begin(named, replication)?;
+        let start = named.start.unwrap_or(self.model.setup.start);
+        let setup = Setup { start, ..self.model.setup.clone() };
+        Ok(run(&setup, &self.model.demand, policy.as_mut(), replication))
+    }
+}
+
+impl<T: Send> World for Pool<'_, T> {
+    /// All at once: they have the model in common.
+    fn batches<'c>(&self, cells: &'c [Cell]) -> Vec<&'c [Cell]> {
+        vec![cells]
+    }
+
+    fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+        to.each(batch, &|cell| {
+            let outcome = self.simulate(cell)?;
+            let write = |run: &mut RunWriter| contents::write(run, self.model, &outcome);
+            let goes_on = to.done(cell, &outcome.figures(), &write)?;
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(cell.number, (self.keep)(outcome));
+            Ok(goes_on)
+        })
+    }
+}
+
+/// What the outcomes of a model's policies, a row for each, come to together, without its timing;
+/// `None` where a policy has no replication.
+#[must_use]
+pub fn simulation(plan: &Plan, model: &Model, outcomes: &[Vec<Outcome>]) -> Option<Simulation> {
     if outcomes.iter().any(Vec::is_empty) || outcomes.is_empty() {
-        return Ok(None);
+        return None;
     }
     let (demand, slo) = (model.demand.describe(), model.setup.slo.as_ref());
-    let labels = || model.policies.iter().zip(&outcomes);
+    let labels = || model.policies.iter().zip(outcomes);
     let policies = labels()
         .map(|(named, of)| PolicyResult::of(&named.label, named.kind.name, &demand, slo, of))
         .collect();
@@ -55,19 +181,18 @@ pub fn simulate(
         .collect();
     let result = SimulationResult {
         schema: SCHEMA,
-        warnings: warnings(model, &outcomes),
+        warnings: warnings(model, outcomes),
         policies,
         paired,
         timing: Timing::default(),
     };
     let courses = labels().map(|(named, of)| Course::of(&named.label, &of[0])).collect();
-    let replications = outcomes[0].len();
-    Ok(Some(Simulation {
+    Some(Simulation {
         result,
-        about: words::about(plan, model, replications),
+        about: words::about(plan, model, outcomes[0].len()),
         courses,
         revenue: revenue(model),
-    }))
+    })
 }
 
 /// What a reader should know of the model, and of what came out.
@@ -82,45 +207,6 @@ fn warnings(model: &Model, outcomes: &[Vec<Outcome>]) -> Vec<String> {
         ));
     }
     warnings
-}
-
-/// What is kept of the outcomes of replications, a row for each policy; `watch` is told of each
-/// before.
-///
-/// # Errors
-/// A policy that cannot be made.
-pub(super) fn outcomes<T: Send>(
-    model: &Model,
-    replications: Range<u64>,
-    threads: usize,
-    keep: &(dyn Fn(Outcome) -> T + Sync),
-    watch: Watch<'_>,
-) -> Result<Vec<Vec<T>>, ExperimentError> {
-    // All are made once before, so that what is wrong is known before anything runs.
-    for named in &model.policies {
-        model.begin(named, 0)?;
-    }
-    let begin = |policy: usize, replication: u64| -> (Box<dyn Decider>, Option<u32>) {
-        let named = &model.policies[policy];
-        let made = model.begin(named, replication);
-        let made = made.unwrap_or_else(|fault| unreachable!("it was made before: {fault}"));
-        (made, named.start)
-    };
-    let all = Replications {
-        setup: &model.setup,
-        demand: &model.demand,
-        policies: model.policies.len(),
-        begin: &begin,
-        threads,
-    };
-    let goes_on = AtomicBool::new(true);
-    let keep = |policy: usize, replication: u64, outcome: Outcome| {
-        if !watch(policy, replication, &outcome) {
-            goes_on.store(false, Ordering::Relaxed);
-        }
-        keep(outcome)
-    };
-    Ok(all.run(replications, &keep, &|| goes_on.load(Ordering::Relaxed)))
 }
 
 /// Revenue by the number of instances, at the mean and at the greatest rate.

@@ -7,10 +7,10 @@ pub mod conduct;
 pub mod contents;
 mod model;
 mod notes;
-mod parts;
+pub(crate) mod parts;
 pub mod tune;
 pub mod wish;
 mod words;
 
-pub use conduct::{Scale, Watch, simulate};
+pub use conduct::{Grid, Keep, Pool, cells, simulation, subject};
 pub use model::{Model, Named, check, model};

@@ -11,12 +11,12 @@ use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 use std::time::Duration;
 
 /// What an instance can do, of the plan and of its model.
-pub(super) struct Server {
-    pub(super) service: ServiceTime,
-    pub(super) cores: u32,
+pub(crate) struct Server {
+    pub(crate) service: ServiceTime,
+    pub(crate) cores: u32,
     /// Processor time of a request, seconds.
     pub(super) cpu_s: f64,
-    pub(super) limit: Option<u32>,
+    pub(crate) limit: Option<u32>,
 }
 
 /// Points of a service time, and draws for each.
@@ -27,7 +27,7 @@ const FACTORS: u32 = 1000;
 
 impl Server {
     /// Reads the model where the plan names one; what the plan says itself wins.
-    pub(super) fn of(elastic: &Elastic) -> Result<Self, ExperimentError> {
+    pub(crate) fn of(elastic: &Elastic) -> Result<Self, ExperimentError> {
         let given = &elastic.instance;
         let model = match &given.service {
             plan::Service::Law(law) => ServiceModel::new(ServiceTime::Law(*law)),

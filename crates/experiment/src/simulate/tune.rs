@@ -6,16 +6,21 @@
 //! replications. Those that are left at the end are run on replications that none of them was
 //! chosen by, beside the plan's own setting: what is said of the best is from these alone.
 
-use super::conduct::outcomes;
+use super::conduct::{Grid, Keep, Pool};
 use super::model::{Model, Named};
 use super::wish::{Wish, value};
+use crate::control::{Control, News};
+use crate::engine;
 use crate::error::ExperimentError;
+use crate::record::{CellPlan, Record};
 use plimsoll_elastic::policy::{Facts, Fault};
 use plimsoll_elastic::result::{Paired, PolicyResult};
 use plimsoll_elastic::simulated::Outcome;
 use plimsoll_stats::figure::Figure;
+use plimsoll_units::show_count;
 use plimsoll_workload::random::seed_of;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -78,83 +83,20 @@ pub struct Finalist {
     pub keeps: bool,
 }
 
-/// How much is tried.
-#[derive(Debug, Clone, Copy)]
-pub struct Effort {
+/// How what is tried is executed.
+pub struct Trials<'a> {
     /// Fresh replications of those that come to the end; at least 2 for intervals.
     pub replications: u64,
+    /// Keeps what comes of each setting in each replication.
+    pub record: &'a Record<'a>,
+    /// Watches, and says when to end.
+    pub control: &'a dyn Control,
     /// Threads.
-    pub threads: usize,
+    pub threads: NonZeroUsize,
 }
 
-/// Tells how far it is, and whether to go on.
-pub trait Listener: Sync {
-    /// A round begins.
-    ///
-    /// # Errors
-    /// Where it cannot be heeded: the search ends with it.
-    fn round(&self, round: &Round<'_>) -> Result<(), ExperimentError>;
-    /// A replication of a setting is done; says whether to go on.
-    fn done(&self, tried: &Tried<'_>, outcome: &Outcome) -> bool;
-}
-
-/// A round of a search: some settings in the same replications.
-pub struct Round<'a> {
-    settings: &'a [Named],
-    replications: Range<u64>,
-    /// So many replications of settings were simulated before.
-    before: u64,
-    /// The plan's seed.
-    seed: u64,
-}
-
-/// One setting in one replication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tried<'a> {
-    /// Its number among all that are tried, from 1.
-    pub number: u64,
-    /// The setting.
-    pub setting: &'a [(String, String)],
-    /// Whether the replication is one that nothing was chosen by.
-    pub is_fresh: bool,
-    /// The replication's number, from 0; fresh ones are numbered anew.
-    pub replication: u64,
-    /// The replication's seed.
-    pub seed: u64,
-}
-
-impl Round<'_> {
-    /// How many settings are tried.
-    #[must_use]
-    pub fn settings(&self) -> usize {
-        self.settings.len()
-    }
-
-    /// In how many replications.
-    #[must_use]
-    pub fn replications(&self) -> u64 {
-        self.replications.end - self.replications.start
-    }
-
-    /// All that is tried, in the order in which it is begun.
-    pub fn tried(&self) -> impl Iterator<Item = Tried<'_>> {
-        let settings = 0..self.settings.len();
-        let of = |replication| settings.clone().map(move |setting| (setting, replication));
-        let all: Vec<_> = self.replications.clone().flat_map(of).collect();
-        all.into_iter().map(|(setting, replication)| self.one(setting, replication))
-    }
-
-    fn one(&self, setting: usize, replication: u64) -> Tried<'_> {
-        let before = (replication - self.replications.start) * self.settings.len() as u64;
-        Tried {
-            number: self.before + before + setting as u64 + 1,
-            setting: &self.settings[setting].parameters,
-            is_fresh: replication >= FRESH,
-            replication: replication % FRESH,
-            seed: seed_of(self.seed, replication),
-        }
-    }
-}
+/// The level of a parameter that a setting leaves at its default.
+const DEFAULT: &str = "default";
 
 /// How many cells a search of so many candidates has: one setting in one replication each, in all
 /// its rounds, with so many fresh replications of those that come to the end.
@@ -232,8 +174,7 @@ pub fn tune(
     label: &str,
     axes: &[Axis],
     wish: &Wish,
-    effort: Effort,
-    listener: &dyn Listener,
+    trials: &Trials<'_>,
 ) -> Result<Option<TuneResult>, ExperimentError> {
     let conflict = |text: String| ExperimentError::Conflict(text);
     let base = model.policy(label)?;
@@ -262,11 +203,9 @@ pub fn tune(
         let left = combinations - candidates;
         format!("{left} of {combinations} settings cannot be made, and were left out: {why}")
     });
-    let threads = effort.threads;
-    let mut search = Halving { model, base, wish, threads, note, done: 0, run: 0 };
-    let grid = fits;
-    let Some(left) = search.run(grid, listener)? else { return Ok(None) };
-    search.last(left, candidates, effort, listener)
+    let mut search = Halving { model, base, axes, wish, trials, note, done: 0, run: 0 };
+    let Some(left) = search.run(fits)? else { return Ok(None) };
+    search.last(left, candidates)
 }
 
 /// What is to be said of a figure that some replication does not have.
@@ -282,8 +221,9 @@ fn lacking(figure: &Figure) -> String {
 struct Halving<'a> {
     model: &'a Model,
     base: &'a Named,
+    axes: &'a [Axis],
     wish: &'a Wish,
-    threads: usize,
+    trials: &'a Trials<'a>,
     /// What was left out of the grid.
     note: Option<String>,
     /// Replications by which candidates were chosen.
@@ -297,14 +237,13 @@ impl Halving<'_> {
     fn run(
         &mut self,
         grid: Vec<Vec<(String, String)>>,
-        listener: &dyn Listener,
     ) -> Result<Option<Vec<Seen>>, ExperimentError> {
         let figures = self.wish.figures().len();
         let fresh = |parameters| Seen { parameters, sums: vec![0.0; figures], count: 0.0 };
         let mut left: Vec<Seen> = grid.into_iter().map(fresh).collect();
         let mut replications = 1;
         loop {
-            if !self.look(&mut left, replications, listener)? {
+            if !self.look(&mut left, replications)? {
                 return Ok(None);
             }
             left.sort_by(|a, b| self.rank(a).total_cmp_by(&self.rank(b)));
@@ -317,37 +256,53 @@ impl Halving<'_> {
     }
 
     /// Runs a round, the settings of a model in some replications, and keeps of each outcome what
-    /// `keep` makes of it.
+    /// `keep` makes of it. A row for each setting; shorter where the user has ended it.
     fn round<T: Send>(
         &self,
         model: &Model,
         replications: Range<u64>,
-        keep: &(dyn Fn(Outcome) -> T + Sync),
-        listener: &dyn Listener,
+        keep: Keep<'_, T>,
     ) -> Result<Vec<Vec<T>>, ExperimentError> {
-        let (settings, seed) = (&model.policies[..], model.setup.seed);
-        let round = Round { settings, replications: replications.clone(), before: self.run, seed };
-        listener.round(&round)?;
-        let watch = |setting: usize, replication: u64, outcome: &Outcome| {
-            listener.done(&round.one(setting, replication), outcome)
+        let Trials { record, control, threads, .. } = *self.trials;
+        let (settings, more) =
+            (model.policies.len(), replications.end.saturating_sub(replications.start));
+        let (candidates, each) = (show_count(settings as u64), show_count(more));
+        control
+            .tell(News::Says(&format!("{candidates} settings, {each} more replications of each")));
+        let grid = Grid { before: self.run, policies: settings, replications };
+        let cells = record.plan(grid.places().map(|(setting, replication)| {
+            self.cell(&model.policies[setting], grid.number(setting, replication), replication)
+        }))?;
+        let pool = Pool::new(model, grid, keep)?;
+        engine::execute(&pool, &cells, record, control, threads)?;
+        Ok(pool.rows())
+    }
+
+    /// A setting in a replication. Its factors are the parameters that are varied. In block 0
+    /// settings are chosen; block 1 has the replications that nothing was chosen by, numbered anew.
+    fn cell(&self, setting: &Named, number: u32, replication: u64) -> CellPlan {
+        let level = |axis: &Axis| {
+            let given = setting.parameters.iter().find(|(name, _)| *name == axis.name);
+            (axis.name.clone(), given.map_or(DEFAULT, |(_, value)| value).to_owned())
         };
-        outcomes(model, replications, self.threads, keep, &watch)
+        CellPlan {
+            number,
+            factors: self.axes.iter().map(level).collect(),
+            replication: u32::try_from(replication % FRESH).unwrap_or(u32::MAX),
+            block: u32::from(replication >= FRESH),
+            seed: seed_of(self.model.setup.seed, replication),
+        }
     }
 
     /// Runs so many more replications of all candidates.
-    fn look(
-        &mut self,
-        left: &mut [Seen],
-        replications: u64,
-        listener: &dyn Listener,
-    ) -> Result<bool, ExperimentError> {
+    fn look(&mut self, left: &mut [Seen], replications: u64) -> Result<bool, ExperimentError> {
         let figures = self.wish.figures();
         let keep = |outcome: Outcome| -> Vec<f64> {
             figures.iter().map(|figure| value(figure, &outcome)).collect()
         };
         let model = self.of(left.iter().map(|seen| seen.parameters.clone()));
         let range = self.done..self.done + replications;
-        let rows = self.round(&model, range, &keep, listener)?;
+        let rows = self.round(&model, range, &keep)?;
         self.done += replications;
         for (seen, row) in left.iter_mut().zip(&rows) {
             self.run += row.len() as u64;
@@ -382,13 +337,11 @@ impl Halving<'_> {
         &mut self,
         left: Vec<Seen>,
         candidates: usize,
-        effort: Effort,
-        listener: &dyn Listener,
     ) -> Result<Option<TuneResult>, ExperimentError> {
         let own = std::iter::once(self.base.parameters.clone());
         let model = self.of(own.chain(left.into_iter().map(|seen| seen.parameters)));
-        let range = FRESH..FRESH + effort.replications;
-        let rows = self.round(&model, range, &|outcome| outcome, listener)?;
+        let range = FRESH..FRESH + self.trials.replications;
+        let rows = self.round(&model, range, &|outcome| outcome)?;
         if rows.iter().any(Vec::is_empty) {
             return Ok(None);
         }

@@ -11,7 +11,8 @@ use crate::database::{self, Syncs};
 use crate::error::RunError;
 use crate::experiment::read::{self, Experiment};
 use crate::experiment::{
-    CELLS, Cell, CellRow, ExperimentMeta, FILE, Finished, INPUTS, State, folders, tables,
+    CELLS, Cell, CellRow, ExperimentMeta, Finished, INPUTS, Layout, State, folders, is_experiment,
+    tables,
 };
 use crate::meta::{Ended, World};
 use crate::opened;
@@ -27,6 +28,7 @@ const KILLED: &str = "the program ended before the cell did";
 pub struct Journal {
     database: Connection,
     folder: PathBuf,
+    layout: Layout,
     meta: ExperimentMeta,
     /// The cells that are running: where, and their figures so far.
     running: BTreeMap<u32, (World, Vec<FigureRow>)>,
@@ -52,6 +54,20 @@ impl Journal {
         })
     }
 
+    /// Makes the journal `root/id.experiment.sqlite` of an experiment whose cells are runs of their
+    /// own beside it.
+    ///
+    /// # Errors
+    /// Where there is one already, or it cannot be written.
+    pub fn create_beside(root: &Path, meta: &ExperimentMeta) -> Result<Self, RunError> {
+        let folder = root.join(&meta.id);
+        fs::create_dir_all(root).map_err(RunError::file("make", root))?;
+        if is_experiment(&folder) {
+            return Err(RunError::Exists { path: folder });
+        }
+        Self::make(folder, Layout::Beside, meta)
+    }
+
     fn fill(folder: &Path, meta: &ExperimentMeta) -> Result<Self, RunError> {
         for part in [INPUTS, CELLS] {
             let part = folder.join(part);
@@ -59,13 +75,16 @@ impl Journal {
         }
         let plan = folder.join(crate::folder::PLAN);
         fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
-        let lock = lock(folder)?;
-        let file = folder.join(FILE);
+        Self::make(folder.to_path_buf(), Layout::Within, meta)
+    }
+
+    fn make(folder: PathBuf, layout: Layout, meta: &ExperimentMeta) -> Result<Self, RunError> {
+        let file = layout.journal(&folder);
         let database =
             database::make(&file, Syncs::WhereNeeded, |database| tables::create(database, meta))
                 .map_err(RunError::database("make", &file))?;
-        let (folder, meta) = (folder.to_path_buf(), meta.clone());
-        Ok(Self { database, folder, meta, running: BTreeMap::new(), _lock: lock })
+        let (lock, meta) = (lock(&file, &folder)?, meta.clone());
+        Ok(Self { database, folder, layout, meta, running: BTreeMap::new(), _lock: lock })
     }
 
     /// Opens an experiment to go on with it. A cell that was running is cut; folders of cells that
@@ -75,13 +94,13 @@ impl Journal {
     /// Where there is no experiment, another program is at it, a later version wrote it, or it
     /// cannot be read or written.
     pub fn open(folder: &Path) -> Result<Self, RunError> {
-        let file = read::file_of(folder)?;
-        let lock = lock(folder)?;
+        let (file, layout) = read::place_of(folder)?;
+        let lock = lock(&file, folder)?;
         let database = database::reopen(&file).map_err(RunError::database("open", &file))?;
         opened::check_format(&database, &file, tables::FORMAT)?;
         let (meta, _) = read::facts(&database, &file)?;
         let (folder, running) = (folder.to_path_buf(), BTreeMap::new());
-        let journal = Self { database, folder, meta, running, _lock: lock };
+        let journal = Self { database, folder, layout, meta, running, _lock: lock };
         let done = journal.write(|database| {
             for cell in tables::in_state(database, State::Running)? {
                 tables::end_cell(database, cell, State::Cut, KILLED, None)?;
@@ -89,14 +108,22 @@ impl Journal {
             tables::clear_ended(database)?;
             tables::in_state(database, State::Done)
         })?;
-        folders::mend(&journal.folder, &done)?;
+        if layout == Layout::Within {
+            folders::mend(&journal.folder, &done)?;
+        }
         Ok(journal)
     }
 
-    /// The experiment's folder.
+    /// The path of the experiment: of its folder, where it has one.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Where its cells have their runs.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// What was known before the first cell.
@@ -250,13 +277,30 @@ impl Journal {
         }
         self.write(|database| tables::set_ended(database, ended, ended_ns))?;
         database::leave_wal(&self.database).map_err(self.fault("finish"))?;
-        let Self { database, folder, .. } = self;
-        let file = folder.join(FILE);
+        let Self { database, folder, layout, .. } = self;
+        let file = layout.journal(&folder);
         database.close().map_err(|(_, source)| RunError::database("close", &file)(source))?;
-        if let Some(root) = folder.parent() {
+        // Runs beside the journal stand in the index by themselves.
+        if let (Layout::Within, Some(root)) = (layout, folder.parent()) {
             index::enter(root, &folder);
         }
         Experiment::open(&folder)
+    }
+
+    /// Removes an experiment of which no cell came to anything.
+    ///
+    /// # Errors
+    /// Where it cannot be removed.
+    pub fn remove(self) -> Result<(), RunError> {
+        let Self { database, folder, layout, .. } = self;
+        let file = layout.journal(&folder);
+        database::leave_wal(&database).map_err(RunError::database("finish", &file))?;
+        database.close().map_err(|(_, source)| RunError::database("close", &file)(source))?;
+        match layout {
+            Layout::Within => fs::remove_dir_all(&folder),
+            Layout::Beside => fs::remove_file(&file),
+        }
+        .map_err(RunError::file("remove", &folder))
     }
 
     fn state_of(&self, cell: u32) -> Result<Option<State>, RunError> {
@@ -277,7 +321,7 @@ impl Journal {
     }
 
     fn fault(&self, what: &'static str) -> impl FnOnce(rusqlite::Error) -> RunError + use<> {
-        let file = self.folder.join(FILE);
+        let file = self.layout.journal(&self.folder);
         move |source| RunError::database(what, &file)(source)
     }
 
@@ -293,12 +337,14 @@ impl std::fmt::Debug for Journal {
     }
 }
 
-/// Holds an experiment's folder for this process: an advisory lock of the kernel, which is gone
-/// when the process is, however that ends.
-fn lock(folder: &Path) -> Result<File, RunError> {
-    let file = File::open(folder).map_err(RunError::file("open", folder))?;
+/// Holds an experiment for this process, by its journal: an advisory lock of the kernel, which is
+/// gone when the process is, however that ends.
+fn lock(journal: &Path, experiment: &Path) -> Result<File, RunError> {
+    let file = File::open(journal).map_err(RunError::file("open", journal))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(RunError::InUse { path: folder.to_path_buf() }),
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            Err(RunError::InUse { path: experiment.to_path_buf() })
+        }
         // A file system without locks keeps nobody away, and is no reason not to go on.
         _ => Ok(file),
     }

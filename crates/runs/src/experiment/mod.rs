@@ -15,6 +15,10 @@
 //!
 //! Cells of a simulated world may have figures only, and no run.
 //!
+//! Where the cells are runs of their own, `runs/E-1`, `runs/E-2`, …, there is no folder: the
+//! journal stands beside them as `runs/E.experiment.sqlite`. The experiment is called `runs/E` all
+//! the same.
+//!
 //! # What a crash leaves
 //!
 //! A cell's figures are written in the transaction that says that it is done, so the table
@@ -63,6 +67,17 @@ pub struct ExperimentMeta {
     pub version: String,
     /// The plan, complete: what `plan.toml` holds.
     pub plan_text: String,
+    /// The path of the file that the plan was read from; empty where there was none.
+    pub plan_file: String,
+}
+
+/// Where the cells of an experiment have their runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// In the folder of the experiment: `E/cells/0007`.
+    Within,
+    /// Beside its journal, as runs of their own: `E-7`.
+    Beside,
 }
 
 /// One combination of factor levels in one replication.
@@ -172,8 +187,44 @@ pub fn part_folder(experiment: &Path, number: u32) -> PathBuf {
     experiment.join(CELLS).join(format!("{number:04}{}", folders::PART))
 }
 
-/// Whether a folder is one of an experiment.
+/// Whether there is an experiment of that path: its folder, or its journal beside its runs.
 #[must_use]
-pub fn is_experiment(folder: &Path) -> bool {
-    folder.join(FILE).is_file()
+pub fn is_experiment(path: &Path) -> bool {
+    place(path).is_some()
+}
+
+/// Where the journal of an experiment is, and its layout; `None` where there is none.
+#[must_use]
+pub fn place(path: &Path) -> Option<(PathBuf, Layout)> {
+    [Layout::Within, Layout::Beside]
+        .map(|layout| (layout.journal(path), layout))
+        .into_iter()
+        .find(|(journal, _)| journal.is_file())
+}
+
+impl Layout {
+    /// The journal of the experiment of a path.
+    #[must_use]
+    pub fn journal(self, path: &Path) -> PathBuf {
+        match self {
+            Self::Within => path.join(FILE),
+            Self::Beside => beside(path, &format!(".{FILE}")),
+        }
+    }
+
+    /// The folder of a done cell's run.
+    #[must_use]
+    pub fn run(self, path: &Path, number: u32) -> PathBuf {
+        match self {
+            Self::Within => cell_folder(path, number),
+            Self::Beside => beside(path, &format!("-{number}")),
+        }
+    }
+}
+
+/// A path whose name ends in something more.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(end);
+    path.with_file_name(name)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::error::RunError;
-use crate::experiment::{CellRow, ExperimentMeta, FILE, Progress, State, cell_folder, tables};
+use crate::experiment::{CellRow, ExperimentMeta, FILE, Layout, Progress, State, place, tables};
 use crate::meta::Ended;
 use crate::opened::{self, Opened};
 use crate::{Event, FigureRow, Run, figures};
@@ -14,6 +14,8 @@ use crate::{Event, FigureRow, Run, figures};
 /// An experiment's folder, open for reading. What it tells of one that is still going on grows.
 pub struct Experiment {
     folder: PathBuf,
+    file: PathBuf,
+    layout: Layout,
     opened: Opened,
     meta: ExperimentMeta,
     ended: Option<(Ended, u64)>,
@@ -25,16 +27,22 @@ impl Experiment {
     /// # Errors
     /// Where there is no experiment, or it cannot be read, or a later version wrote it.
     pub fn open(folder: &Path) -> Result<Self, RunError> {
-        let file = file_of(folder)?;
+        let (file, layout) = place_of(folder)?;
         let opened = opened::open(&file, tables::FORMAT)?;
         let (meta, ended) = facts(&opened.database, &file)?;
-        Ok(Self { folder: folder.to_path_buf(), opened, meta, ended })
+        Ok(Self { folder: folder.to_path_buf(), file, layout, opened, meta, ended })
     }
 
-    /// The folder.
+    /// The path of the experiment: of its folder, where it has one.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Where its cells have their runs.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// What was known before the first cell.
@@ -115,13 +123,13 @@ impl Experiment {
     /// Where the run, or the journal, cannot be read.
     pub fn run(&self, cell: u32) -> Result<Option<Run>, RunError> {
         let state = tables::state_of(&self.opened.database, cell).map_err(self.unreadable())?;
-        let folder = cell_folder(&self.folder, cell);
+        let folder = self.layout.run(&self.folder, cell);
         let is_there = state == Some(State::Done) && folder.exists();
         is_there.then(|| Run::open(&folder)).transpose()
     }
 
     fn unreadable(&self) -> impl FnOnce(rusqlite::Error) -> RunError + use<> {
-        let file = self.folder.join(FILE);
+        let file = self.file.clone();
         move |source| RunError::database("read", &file)(source)
     }
 }
@@ -132,16 +140,10 @@ impl std::fmt::Debug for Experiment {
     }
 }
 
-/// The journal's file in a folder that has one.
-pub(super) fn file_of(folder: &Path) -> Result<PathBuf, RunError> {
-    let file = folder.join(FILE);
-    match std::fs::metadata(&file) {
-        Ok(_) => Ok(file),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(RunError::NotAnExperiment { path: folder.to_path_buf(), missing: FILE })
-        }
-        Err(error) => Err(RunError::file("read", &file)(error)),
-    }
+/// The journal of the experiment of a path that has one, and its layout.
+pub(super) fn place_of(path: &Path) -> Result<(PathBuf, Layout), RunError> {
+    let missing = || RunError::NotAnExperiment { path: path.to_path_buf(), missing: FILE };
+    place(path).ok_or_else(missing)
 }
 
 /// Reads the facts of an experiment.

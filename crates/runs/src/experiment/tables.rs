@@ -48,6 +48,7 @@ pub(super) fn create(database: &Connection, meta: &ExperimentMeta) -> rusqlite::
         ("started_unix_ns", &meta.started_unix_ns.to_string()),
         ("version", &meta.version),
         ("plan_text", &meta.plan_text),
+        ("plan_file", &meta.plan_file),
     ] {
         schema::set_meta(&transaction, key, value)?;
     }
@@ -89,6 +90,7 @@ pub(super) fn read_meta(
         started_unix_ns: number("started_unix_ns")?,
         version: text("version")?.clone(),
         plan_text: text("plan_text")?.clone(),
+        plan_file: facts.get("plan_file").cloned().unwrap_or_default(),
     };
     let Some(name) = facts.get("ended") else { return Ok((meta, None)) };
     let ended = Ended::from_parts(name, text("ended_because")?)

@@ -2,17 +2,18 @@
 
 use super::{Opened, list, open, too_small, trace_json, usage, write_whole};
 use crate::cache_args::CacheMrc;
-use crate::commands::simulate::progress::Progress;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::{FlagError, UsageError, read};
 use crate::terminal::paint::Paint;
+use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_cache::capacity::{Capacity, Size, Unit};
 use plimsoll_cache::curve::{Point, lru, miniature, sampled, spaced};
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::trace::Sampling;
+use plimsoll_experiment::control::{Control, News};
 use plimsoll_report::DrawnCurve;
 use plimsoll_units::{ParseError, count, share, show_count, show_share};
 use std::fmt::Write as _;
@@ -32,19 +33,20 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     let opened = open(&args.trace, &args.reading)?;
     let capacities = capacities(args, &sizes, points, &opened)?;
     let quiet = args.quiet || args.json;
-    let progress = Progress::new(policies.len() as u64, "curves", quiet, &interrupts);
+    let screen = Screen::new(quiet, &interrupts).of_steps("curves");
     let began_ns = plimsoll_load::clock::process_cpu_ns();
     let mut curves = Vec::with_capacity(policies.len());
     for policy in &policies {
         let points = curve(policy, &opened, &capacities, &sampling)?;
         curves.push(DrawnCurve { name: policy.text.clone(), points });
-        if !progress.step() {
-            progress.finish();
+        screen.tell(News::Steps(curves.len() as u64, policies.len() as u64));
+        if !screen.goes_on() {
+            screen.clear();
             say("interrupted before every curve was done");
             return Ok(Exit::Incomplete);
         }
     }
-    progress.finish();
+    screen.clear();
     let cpu_s = super::seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
     let warnings = warnings(args, &sizes, &opened, &curves)?;
     if args.json {

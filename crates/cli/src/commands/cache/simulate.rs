@@ -4,19 +4,20 @@ use super::{
     Opened, by_size, list, open, recorded, table, too_small, trace_json, unit, usage, write_whole,
 };
 use crate::cache_args::CacheSimulate;
-use crate::commands::simulate::progress::Progress;
+use crate::commands::simulate::cells::record;
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::{UsageError, read};
+use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_cache::bound::{self, Bound, size_of_all};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
-use plimsoll_cache::simulate::{Cell, Comparison, Total, simulate};
-use plimsoll_experiment::caches::{of_replay, write_replay};
-use plimsoll_runs::{Ended, RunWriter};
+use plimsoll_cache::simulate::{Cell, Comparison, Total};
+use plimsoll_experiment::caches::{Policies, policy_cells, subject_of_trace};
+use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_units::{count, share};
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -43,32 +44,30 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         parts: PARTS,
         by_size: args.by_size,
     };
-    let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
+    let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let path = args.trace.as_deref().unwrap_or(Path::new(""));
     let opened = open(path, &args.reading)?;
     if let Some(text) = &args.skip {
         comparison.skip = skipped(text, opened.trace.len())?;
     }
-    let cells = comparison.policies.len() * comparison.sizes.len();
-    let quiet = args.quiet || args.json;
-    let progress = Progress::new(cells as u64, "replays", quiet, &interrupts);
+    let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replays");
+    let of = subject_of_trace(path, recorded::plan_text(args)?);
+    let all = (comparison.policies.len() * comparison.sizes.len()) as u64;
+    let record = record(&args.out, "", of, (all, args.keep_cells));
+    let cells = record.plan(policy_cells(&comparison))?;
     let clock = plimsoll_load::clock::thread_cpu_ns;
-    let record = recorded::comparison(args, &comparison)?;
-    let step = |number: usize, cell: &Cell| {
-        let write = |run: &mut RunWriter| write_replay(run, &opened.trace, cell);
-        let of = recorded::replay(number, &cell.policy, &cell.size);
-        record.done(of, &of_replay(cell), &write) && progress.step()
-    };
-    let done = simulate(&opened.trace, &comparison, threads, clock, &step);
-    progress.finish();
-    let ended = if interrupts.count() > 0 { Ended::Interrupted } else { Ended::Complete };
-    let folder = record.finish(ended, &opened.told.warnings())?;
-    let Some(cells) = done.map_err(usage)? else {
+    let world = Policies::new(&opened.trace, &comparison, clock)?;
+    let executed = execute(&world, &cells, &record, &screen, threads);
+    screen.clear();
+    let folder = record.finish(ending(&executed, &screen), &opened.told.warnings())?;
+    executed?;
+    let cells = world.replayed();
+    if (cells.len() as u64) < all {
         say("interrupted before every replay was done");
         folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
         return Ok(Exit::Incomplete);
-    };
+    }
     let refuses = comparison.admission.is_some();
     let bounds = if args.bound { bounds(&opened, &cells, refuses)? } else { Vec::new() };
     let done = Done {

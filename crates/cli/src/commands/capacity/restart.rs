@@ -3,14 +3,11 @@
 //! Before the first one too: it would otherwise be of a server that has been up for who knows how
 //! long, and no sample of what a restart brings.
 
-use super::Asked;
 use crate::args::Capacity;
-use crate::commands::restart::{self, Before, is_cold};
-use crate::interrupt::Interrupts;
 use crate::terminal::error::UsageError;
 use plimsoll_capacity::series::SeriesResult;
+use plimsoll_experiment::world::is_cold;
 use plimsoll_plan::Plan;
-use std::path::Path;
 
 /// Whether what the command line says of restarts goes together, and with the plan.
 pub(super) fn check(args: &Capacity, plan: &Plan) -> Result<(), UsageError> {
@@ -53,17 +50,4 @@ pub(super) fn check_resumed(args: &Capacity, series: &SeriesResult) -> Result<()
         ))),
         _ => Ok(()),
     }
-}
-
-/// Restarts the target before the next search, where the series or its plan says so.
-pub(super) fn restarted(
-    asked: &Asked<'_>,
-    series: &SeriesResult,
-    path: &Path,
-    interrupts: &Interrupts,
-) -> Before {
-    if !(series.restarts || is_cold(&asked.plan)) {
-        return Before::Ready;
-    }
-    restart::restarted(&asked.plan, &asked.prepared, path, asked.is_quiet(), interrupts)
 }

@@ -1,13 +1,10 @@
 //! `plimsoll capacity --repeat`: one search after another, each a run of its own, together a series
 //! that can be gone on with.
 
-use super::restart::restarted;
-use super::{Asked, exit, shown};
+use super::{Asked, World, exit, shown};
 use crate::args::{Arguments, Capacity, Command};
-use crate::commands::restart::Before;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::lock::pause;
 use crate::place::{run_id, unix_ns};
 use crate::terminal::error::{UsageError, show};
 use crate::terminal::{print, say};
@@ -15,21 +12,20 @@ use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{CommandFactory, Parser};
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
-use plimsoll_experiment::series::{due_us, read, record, result_of, write};
+use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::series::{done, killed, next_number, read, sum_up, take_in, write};
+use plimsoll_experiment::world::search::{Came, cells};
 use plimsoll_plan::Plan;
-use plimsoll_runs::{Run, iso8601};
+use plimsoll_runs::experiment::{Journal, is_experiment};
 use plimsoll_units::{duration, show_rate};
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 /// The heading of the flags that say how to search.
 const SEARCH: &str = "How to search";
-/// How a search ended that was killed.
-const KILLED: &str = "incomplete";
-/// How often an interrupt is looked for between two searches.
-const STEP_US: u64 = 100_000;
-
 /// Begins a series.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Exit> {
     let args = asked.args;
@@ -44,12 +40,12 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Exit> {
             series,
             name: asked.plan.name.clone().unwrap_or_default(),
             target: asked.prepared.subject.clone(),
-            method: asked.method.name().to_owned(),
+            method: asked.search.method.name().to_owned(),
             slo: asked.slo.to_string(),
             every_s,
             repeat: asked.plan.repeat,
             restarts: args.series.restarts.is_some(),
-            price_per_hour: asked.price_per_hour,
+            price_per_hour: asked.search.price_per_hour,
             runs: Vec::new(),
             summary: SeriesSummary::default(),
         },
@@ -83,8 +79,8 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
     let series = &mut file.result;
     let plan = Plan::parse_with(&file.plan, &series.series, &settings)?;
     let mut asked = Asked::new(&again, plan)?;
-    series.price_per_hour = asked.price_per_hour.or(series.price_per_hour);
-    asked.price_per_hour = series.price_per_hour;
+    series.price_per_hour = asked.search.price_per_hour.or(series.price_per_hour);
+    asked.search.price_per_hour = series.price_per_hour;
     series.every_s = every(args)?.or(series.every_s);
     series.repeat = asked.plan.repeat;
     let path = again.out.join(&series.series);
@@ -103,17 +99,6 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
 fn every(args: &Capacity) -> Result<Option<f64>> {
     let every = args.series.every.as_ref().map(|text| super::read("--every", text, duration));
     Ok(every.transpose()?.map(|every| every.as_secs_f64()))
-}
-
-/// How many of its searches a series has. One that was killed is there, as a gap, and is none of
-/// them: another one is made in its place.
-fn done(series: &SeriesResult) -> u32 {
-    let killed = series.runs.iter().filter(|run| run.ended == KILLED).count();
-    u32::try_from(series.runs.len() - killed).unwrap_or(u32::MAX)
-}
-
-fn next_number(series: &SeriesResult) -> u32 {
-    series.runs.last().map_or(1, |run| run.number.saturating_add(1))
 }
 
 /// The flags that say how to search, as they stand on the command line; without `given`, the ones
@@ -140,87 +125,29 @@ fn search_flags(given: bool) -> Vec<String> {
     flags
 }
 
-/// Takes in searches that ended after the file was last written: of a series that was killed.
-fn take_in(series: &mut SeriesResult, path: &Path) -> Result<()> {
-    loop {
-        let number = next_number(series);
-        let id = format!("{}-{number}", series.series);
-        let folder = path.with_file_name(&id);
-        if !folder.is_dir() {
-            return Ok(());
-        }
-        let started = Run::open(&folder).map_or(0, |run| run.meta().started_unix_ns);
-        let run = match result_of(&folder)? {
-            Some(result) => record(number, &id, started, 0.0, &result),
-            None => gap(number, Some(id), started, 0.0, KILLED, "the search was killed"),
-        };
-        series.runs.push(SeriesRun { restarted: series.restarts, ..run });
-    }
-}
-
-fn gap(
-    number: u32,
-    run: Option<String>,
-    started: u64,
-    late_s: f64,
-    ended: &str,
-    why: &str,
-) -> SeriesRun {
-    SeriesRun {
-        number,
-        run,
-        started: iso8601(started),
-        started_unix_us: started / 1000,
-        late_s,
-        ended: ended.to_owned(),
-        estimate_per_s: None,
-        bound: None,
-        ci95: None,
-        why: Some(why.to_owned()),
-        restarted: false,
-    }
-}
-
 /// Searches until the series has all its searches, or the user ends it.
-fn go_on(asked: &Asked<'_>, mut file: SeriesFile, path: &Path) -> Result<Exit> {
+fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
-    let _held = asked.lock()?;
-    let quiet = asked.is_quiet();
+    let series = &file.result;
+    let (first, left) = (next_number(series), series.repeat - done(series));
+    let (restarts, every_s) = (series.restarts, series.every_s);
+    let (of, killed, id) = (series.repeat, killed(series), series.series.clone());
+    let going = Mutex::new((file, Exit::Held));
+    let take = |came: Came| took(asked, &going, path, came);
+    let world = World { restarts, every_s, of, killed, ..asked.world(path, &take) };
+    let hear = asked.hear();
+    let screen = asked.screen(&interrupts, &hear);
+    let _held = world.hold_target(&screen)?;
+    let journal = is_experiment(path).then(|| Journal::open(path)).transpose()?;
+    let record = asked.record(id, left.max(2), journal);
+    let cells = record.plan(cells(first..=first + left - 1, asked.plan.seed))?;
     std::fs::create_dir_all(&asked.args.out)?;
-    write(path, &file)?;
-    let mut worst = Exit::Held;
-    let mut due = None;
-    while done(&file.result) < file.result.repeat {
-        let (number, all) = (next_number(&file.result), file.result.repeat);
-        if let Some(due) = due {
-            wait_until(due, file.result.every_s, &interrupts, quiet);
-        }
-        let _turn = asked.turn(&interrupts);
-        if interrupts.count() > 0 {
-            break;
-        }
-        // A restart is part of the search that comes after it.
-        let began_us = unix_ns() / 1000;
-        let late_s = due.map_or(0.0, |due| began_us.saturating_sub(due) as f64 / 1e6);
-        let (run, ended) = match restarted(asked, &file.result, path, &interrupts) {
-            Before::Ended(exit) => {
-                worst = worst.and(exit);
-                break;
-            }
-            Before::Silent(why) => {
-                (gap(number, None, unix_ns(), late_s, "target_lost", &why), Exit::Incomplete)
-            }
-            Before::Ready => once(asked, number, late_s, &file.result, &interrupts)?,
-        };
-        let run = SeriesRun { restarted: file.result.restarts, ..run };
-        worst = worst.and(ended);
-        if !asked.args.json {
-            print(&row(&run, all))?;
-        }
-        due = file.result.every_s.map(|every| due_us(began_us, Some(every)));
-        file.result.runs.push(run);
-        sum_up(&mut file.result);
-        write(path, &file)?;
+    write(path, &going.lock().unwrap_or_else(PoisonError::into_inner).0)?;
+    let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
+    record.finish(ending(&executed, &screen), &[])?;
+    let (mut file, mut worst) = going.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Err(error) = executed {
+        worst = worst.and(show(&error.into()));
     }
     sum_up(&mut file.result);
     write(path, &file)?;
@@ -238,73 +165,31 @@ fn go_on(asked: &Asked<'_>, mut file: SeriesFile, path: &Path) -> Result<Exit> {
     Ok(worst)
 }
 
-/// Says what the searches so far say together.
-fn sum_up(series: &mut SeriesResult) {
-    series.summary = SeriesSummary::of(&series.runs, series.price_per_hour);
-    series.warnings = warnings(series);
-}
-
-fn warnings(series: &SeriesResult) -> Vec<String> {
-    let late = series.runs.iter().filter(|run| run.late_s >= 1.0).count();
-    let mut warnings = Vec::new();
-    if let Some(every) = series.every_s.filter(|_| late > 0) {
-        let every = shown::seconds(every);
-        let why = format!("as the one before took longer than {every}");
-        warnings.push(format!("Searches that began late, {why}: {late}."));
-    }
-    warnings.extend(series.summary.warn_of_bounds());
-    if series.summary.is_too_long() {
-        warnings.push("The series is too long to be searched for changes.".to_owned());
-    }
-    warnings
-}
-
-/// Waits until the next search is due; says so, and where that is past.
-fn wait_until(due: u64, every_s: Option<f64>, interrupts: &Interrupts, quiet: bool) {
-    let now = || unix_ns() / 1000;
-    let (left, every) = (due.saturating_sub(now()), shown::seconds(every_s.unwrap_or(0.0)));
-    if left == 0 {
-        if !quiet {
-            say(&format!("the search took longer than {every}: the next one starts at once"));
-        }
-        return;
-    }
-    if !quiet {
-        let left = shown::seconds((left as f64 / 1e6).ceil());
-        say(&format!("next search in {left}"));
-    }
-    while interrupts.count() == 0 {
-        let left = due.saturating_sub(now());
-        if left == 0 {
-            return;
-        }
-        pause(Duration::from_micros(left.min(STEP_US)));
-    }
-}
-
-/// One search of a series. A failed one is a gap; one that was asked for wrongly ends the series.
-fn once(
+/// Takes what came of a search into its series.
+fn took(
     asked: &Asked<'_>,
-    number: u32,
-    late_s: f64,
-    series: &SeriesResult,
-    interrupts: &Interrupts,
-) -> Result<(SeriesRun, Exit)> {
-    let (started, id) = (unix_ns(), format!("{}-{number}", series.series));
-    if !(asked.args.quiet || asked.args.json) {
-        say(&format!("search {} of {}", done(series) + 1, series.repeat));
-    }
-    let error = match asked.search(id.clone(), started, interrupts) {
-        Ok(searched) => {
-            let run = record(number, &id, started, late_s, &searched.result);
-            return Ok((run, exit(&searched.result)));
-        }
-        Err(error) => error,
+    going: &Mutex<(SeriesFile, Exit)>,
+    path: &Path,
+    came: Came,
+) -> Result<(), ExperimentError> {
+    let mut going = going.lock().unwrap_or_else(PoisonError::into_inner);
+    let (file, worst) = &mut *going;
+    let ended = match (&came.result, came.error) {
+        (Some(result), _) => exit(result),
+        (None, Some(error)) => show(&error.into()),
+        (None, None) => Exit::Incomplete,
     };
-    let code = show(&error);
-    let why = format!("{error:#}");
-    let run = asked.args.out.join(&id).is_dir().then_some(id);
-    Ok((gap(number, run, started, late_s, "failed", &why), code))
+    *worst = worst.and(ended);
+    if came.result.is_some() {
+        asked.keep_model(came.model.as_ref())?;
+    }
+    if !asked.args.json {
+        // A reader that has gone away is no reason not to search.
+        let _ = print(&row(&came.run, file.result.repeat));
+    }
+    file.result.runs.push(came.run);
+    sum_up(&mut file.result);
+    Ok(write(path, file)?)
 }
 
 /// One search in a line.

@@ -5,8 +5,9 @@ use plimsoll_capacity::restarts::Restarts;
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_capacity::series::{Change, DipFound, SeriesSummary};
+use plimsoll_experiment::series::show_seconds;
 use plimsoll_stats::Described;
-use plimsoll_units::{show_duration, show_rate, show_share};
+use plimsoll_units::{show_rate, show_share};
 
 /// The cost of a request.
 pub(super) fn cost(cost: &Cost) -> String {
@@ -69,9 +70,9 @@ pub(super) fn sustained(held: &Sustained) -> String {
     let kept = rate(held.sustained_per_s);
     match held.exhausted_after_s {
         Some(after) => {
-            format!("{kept} after {} at up to {}", seconds(after), rate(held.burst_per_s))
+            format!("{kept} after {} at up to {}", show_seconds(after), rate(held.burst_per_s))
         }
-        None => format!("{kept} for {}", seconds(held.held_s)),
+        None => format!("{kept} for {}", show_seconds(held.held_s)),
     }
 }
 
@@ -82,13 +83,6 @@ pub(super) fn interval(interval: Option<(f64, f64)>) -> String {
 
 pub(super) fn dash() -> String {
     "–".to_owned()
-}
-
-/// A length of time in seconds.
-pub(super) fn seconds(seconds: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let ns = (seconds.max(0.0) * 1e9).round() as u64;
-    show_duration(ns)
 }
 
 /// The time of day and date of ISO 8601, to the second.
@@ -125,7 +119,7 @@ fn dip(dip: &DipFound) -> String {
         show_rate(dip.level_per_s),
     );
     let searches = if dip.searches == 1 { "search" } else { "searches" };
-    let length = format!("for {} ({} {searches})", seconds(dip.length_s), dip.searches);
+    let length = format!("for {} ({} {searches})", show_seconds(dip.length_s), dip.searches);
     match (dip.after_per_s, dip.recovery) {
         (Some(after), Some(recovery)) => format!(
             "{fell}, {length}; it came back to {}, by {} of what was lost",

@@ -3,7 +3,6 @@
 pub(crate) mod cells;
 mod kinds;
 mod plans;
-pub(crate) mod progress;
 mod table;
 
 pub(crate) use plans::read_plan;
@@ -13,20 +12,23 @@ use crate::interrupt::Interrupts;
 use crate::place::{cores, unix_ns};
 use crate::simulate_args::Simulate;
 use crate::terminal::error::{UsageError, read};
+use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::{Context, Result};
-use cells::{Cells, keeps_runs};
 use plans::Case;
 use plimsoll_elastic::course::{FILE, Simulation};
 use plimsoll_elastic::result::PolicyResult;
-use plimsoll_elastic::simulated::Outcome;
+use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::control::Control;
+use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::record::Record;
-use plimsoll_experiment::simulate::{Model, Scale, contents, model, simulate};
-use plimsoll_runs::{Ended, Kind, RunWriter};
+use plimsoll_experiment::simulate::{
+    Grid, Model, Pool, cells as cells_of, model, simulation, subject,
+};
 use plimsoll_units::{ParseError, count};
-use progress::Progress;
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// The most bytes of a simulation that are read.
@@ -52,13 +54,19 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     let models = models(&cases)?;
     let record = record(args, &cases, &models)?;
     let (began_ns, began_cpu_ns) = (unix_ns(), plimsoll_load::clock::process_cpu_ns());
-    let simulation = simulate_all(&cases, &models, threads, args, &record, &interrupts)?;
+    let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");
+    let simulated = simulate_all(&cases, &models, threads, &record, &screen);
+    screen.clear();
     let cpu_ns = plimsoll_load::clock::process_cpu_ns() - began_cpu_ns;
     let wall_ns = unix_ns().saturating_sub(began_ns);
     let is_interrupted = interrupts.count() > 0;
-    let ended = if is_interrupted { Ended::Interrupted } else { Ended::Complete };
+    let (simulation, executed) = match simulated {
+        Ok(simulation) => (simulation, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
     let warnings = simulation.as_ref().map(|of| of.result.warnings.clone()).unwrap_or_default();
-    let folder = record.finish(ended, &warnings)?;
+    let folder = record.finish(ending(&executed, &screen), &warnings)?;
+    executed?;
     let Some(mut simulation) = simulation else {
         say("interrupted before every policy was simulated once");
         folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
@@ -106,13 +114,15 @@ fn show(args: &Simulate, simulation: &Simulation, folder: &Path) -> Result<()> {
 }
 
 /// How many threads: all that the process may use, unless it is said otherwise.
-pub(crate) fn threads(text: Option<&str>) -> Result<usize> {
-    let Some(text) = text else { return Ok(cores().allowed as usize) };
-    let threads = read("--threads", text, |text| match count(text)? {
-        threads @ 1..=1024 => Ok(threads),
-        _ => Err(ParseError::new("from 1 to 1024 threads", text, 0, text.len())),
-    })?;
-    Ok(usize::try_from(threads)?)
+pub(crate) fn threads(text: Option<&str>) -> Result<NonZeroUsize> {
+    let threads = match text {
+        None => u64::from(cores().allowed),
+        Some(text) => read("--threads", text, |text| match count(text)? {
+            threads @ 1..=1024 => Ok(threads),
+            _ => Err(ParseError::new("from 1 to 1024 threads", text, 0, text.len())),
+        })?,
+    };
+    Ok(NonZeroUsize::new(usize::try_from(threads)?).unwrap_or(NonZeroUsize::MIN))
 }
 
 /// The models of all cases, in each of which every policy can be made.
@@ -131,12 +141,13 @@ fn models(cases: &[Case]) -> Result<Vec<Model>> {
 }
 
 /// The cells of all cases, one case after the other.
-fn cells<'a>(cases: &'a [Case], models: &'a [Model]) -> Vec<Cells<'a>> {
+fn grids(cases: &[Case], models: &[Model]) -> Vec<Grid> {
     let mut before = 0;
-    let of = |(case, model)| {
-        let cells = Cells { case, model, before };
-        before += cells.count();
-        cells
+    let of = |(case, model): (&Case, &Model)| {
+        let replications = 0..u64::from(case.plan.repeat);
+        let grid = Grid { before, policies: model.policies.len(), replications };
+        before += grid.cells();
+        grid
     };
     cases.iter().zip(models).map(of).collect()
 }
@@ -145,49 +156,31 @@ fn cells<'a>(cases: &'a [Case], models: &'a [Model]) -> Vec<Cells<'a>> {
 /// stands in the factors of their cells.
 fn record<'a>(args: &'a Simulate, cases: &[Case], models: &[Model]) -> Result<Record<'a>> {
     let here = std::env::current_dir()?;
-    let all = cells(cases, models);
-    let count: u64 = all.iter().map(Cells::count).sum();
-    let (case, model) = (&cases[0], &models[0]);
-    let record = cells::record(
-        &args.out,
-        cells::Recorded {
-            plan: &case.plan,
-            kind: Kind::Pool,
-            plan_text: case.plan.to_toml_from(&here),
-            is_single: count == 1,
-            keeps_runs: keeps_runs(count, args.keep_cells),
-            subject: cells::subject(model),
-            duration_ns: model.schedule.duration_ns(),
-        },
-    );
-    for cells in &all {
-        record.plan(cells.all())?;
-    }
-    Ok(record)
+    let count = grids(cases, models).iter().map(Grid::cells).sum();
+    let of = subject(&cases[0].plan, &models[0], &here);
+    let plan = args.plan.as_deref().unwrap_or_default();
+    Ok(cells::record(&args.out, plan, of, (count, args.keep_cells)))
 }
 
 /// All cases one after the other, in one result; `None` where it was interrupted too early.
 fn simulate_all(
     cases: &[Case],
     models: &[Model],
-    threads: usize,
-    args: &Simulate,
+    threads: NonZeroUsize,
     record: &Record<'_>,
-    interrupts: &Interrupts,
-) -> Result<Option<Simulation>> {
-    let cells = cells(cases, models);
-    let all = cells.iter().map(Cells::count).sum();
-    let progress = Progress::new(all, "replications", args.quiet || args.json, interrupts);
+    control: &dyn Control,
+) -> Result<Option<Simulation>, ExperimentError> {
+    let grids = grids(cases, models);
+    let all = || cases.iter().zip(models).zip(&grids);
+    let mut planned = Vec::new();
+    for ((case, model), grid) in all() {
+        planned.push(record.plan(cells_of(model, grid, &case.differs))?);
+    }
     let mut together: Option<Simulation> = None;
-    for cells in &cells {
-        let Cells { case, model, .. } = cells;
-        let scale = Scale { replications: u64::from(case.plan.repeat), threads };
-        let watch = |policy: usize, replication: u64, outcome: &Outcome| {
-            let write = |run: &mut RunWriter| contents::write(run, model, outcome);
-            let cell = cells.one(policy, replication);
-            record.done(cell, &outcome.figures(), &write) && progress.step()
-        };
-        let Some(mut one) = simulate(&case.plan, model, scale, &watch)? else { break };
+    for (((case, model), grid), cells) in all().zip(&planned) {
+        let pool = Pool::new(model, grid.clone(), &|outcome| outcome)?;
+        execute(&pool, cells, record, control, threads)?;
+        let Some(mut one) = simulation(&case.plan, model, &pool.rows()) else { break };
         for (policy, course) in one.result.policies.iter_mut().zip(&mut one.courses) {
             case.name(&mut policy.label);
             case.name(&mut course.label);
@@ -205,7 +198,6 @@ fn simulate_all(
             }
         }
     }
-    progress.finish();
     Ok(together)
 }
 

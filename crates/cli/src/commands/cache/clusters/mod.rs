@@ -5,37 +5,33 @@ mod report;
 mod table;
 
 use super::table::describe;
-use super::{open, recorded, seconds, too_small, trace_json, usage, write_whole};
+use super::{open, seconds, too_small, trace_json, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
-use crate::commands::simulate::progress::Progress;
+use crate::commands::simulate::cells::record;
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::FlagError;
+use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_cache::cluster::{Counts, Life};
 use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::caches::{
-    Cell, Simulated, World, cells, check, life, made, replicate, simulate, write_cluster,
+    Cell, Clusters, Requests, Simulated, cells, check, cluster_cells, life, made, subject,
 };
-use plimsoll_experiment::record::Record;
+use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting};
-use plimsoll_runs::{Ended, RunWriter};
-use std::num::NonZeroUsize;
 
 /// Parts of the trace, each a point of a line over time.
 const PARTS: usize = 200;
 
 /// What caches are asked for, and what is said of it.
 pub(super) struct Asked {
-    trace: Trace,
-    life: Option<Life>,
+    requests: Requests,
     /// As JSON has it.
     json: serde_json::Value,
     /// As a person reads it.
     about: String,
-    warnings: Vec<String>,
 }
 
 /// Clusters that were compared.
@@ -55,30 +51,34 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
     }
     let cells = cells(&plan, PARTS).map_err(usage)?;
     crate::files::check_report(args.report.as_deref())?;
-    let threads = NonZeroUsize::new(threads(args.threads.as_deref())?).unwrap_or(NonZeroUsize::MIN);
+    let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let mut asked = match &plan.asked {
         CacheRequests::Recorded(trace) => recorded(trace, plan.seed)?,
         CacheRequests::Made(of) => replication(of, plan.seed, 0)?,
     };
-    asked.warnings.extend(too_small_of(&cells, &asked.trace));
-    let quiet = args.quiet || args.json;
+    asked.requests.notes.extend(too_small_of(&cells, &asked.requests.trace));
+    let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("clusters");
     let all = cells.len() as u64 * u64::from(plan.repeat);
-    let progress = Progress::new(all, "clusters", quiet, &interrupts);
-    let record = recorded::plan(args, &plan, &cells)?;
-    let goes_on = || interrupts.count() == 0;
-    let going =
-        Going { plan: &plan, cells: &cells, threads, goes_on: &goes_on, progress: &progress };
-    let simulated = going.simulate(&asked, &record)?;
-    progress.finish();
-    let is_whole = simulated.as_ref().is_some_and(|(_, is_whole)| *is_whole);
-    let ended = if goes_on() { Ended::Complete } else { Ended::Interrupted };
-    let folder = record.finish(ended, &asked.warnings)?;
-    let Some((simulated, _)) = simulated else {
+    let plan_file = args.plan.as_deref().unwrap_or_default();
+    let record = record(&args.out, plan_file, subject(&plan)?, (all, args.keep_cells));
+    let planned = record.plan(cluster_cells(&plan, &cells))?;
+    let clock = plimsoll_load::clock::thread_cpu_ns;
+    let world = Clusters::new(&plan, &cells, &asked.requests, clock);
+    let executed = execute(&world, &planned, &record, &screen, threads);
+    screen.clear();
+    let folder = record.finish(ending(&executed, &screen), &asked.requests.notes)?;
+    executed?;
+    let Some(simulated) = world.simulated() else {
         say("interrupted before every cluster was simulated");
         folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
         return Ok(Exit::Incomplete);
     };
+    let replications = simulated[0].replications.len();
+    let is_whole = replications == plan.repeat as usize;
+    if !is_whole {
+        say(&format!("interrupted after {replications} of {} replications", plan.repeat));
+    }
     let done = Done { plan, asked, cells, simulated };
     if args.json {
         print(&format!("{:#}\n", json::render(&done)))?;
@@ -103,66 +103,6 @@ fn too_small_of(cells: &[Cell], trace: &Trace) -> Option<String> {
     // A size that cannot be is told by the simulation, with its error.
     let known = sizes.filter_map(|size| Some((size.text(), size.of(trace).ok()?)));
     too_small(trace, known)
-}
-
-/// Clusters that are being simulated.
-struct Going<'a> {
-    plan: &'a CachePlan,
-    cells: &'a [Cell],
-    threads: NonZeroUsize,
-    goes_on: &'a (dyn Fn() -> bool + Sync),
-    progress: &'a Progress<'a>,
-}
-
-impl Going<'_> {
-    /// All replications of all clusters, and whether that was completed; `None` where the first
-    /// replication was not.
-    fn simulate(
-        &self,
-        asked: &Asked,
-        record: &Record<'_>,
-    ) -> Result<Option<(Vec<Simulated>, bool)>> {
-        let (first, life) = (&asked.trace, asked.life.as_ref());
-        let step = self.step(first, 0, record);
-        let simulated = simulate(first, life, self.cells, self.world(&step)).map_err(usage)?;
-        let Some(mut simulated) = simulated else { return Ok(None) };
-        let CacheRequests::Made(of) = &self.plan.asked else { return Ok(Some((simulated, true))) };
-        for number in 1..self.plan.repeat {
-            let requests = made(of, self.plan.seed, number)?;
-            let (trace, life) = (&requests.trace, requests.life.as_ref());
-            let step = self.step(trace, number, record);
-            let world = self.world(&step);
-            let is_whole = replicate(&mut simulated, trace, life, self.cells, world);
-            if !is_whole.map_err(usage)? {
-                say(&format!("interrupted after {number} of {} replications", self.plan.repeat));
-                return Ok(Some((simulated, false)));
-            }
-        }
-        Ok(Some((simulated, true)))
-    }
-
-    fn world<'b>(&'b self, step: &'b (dyn Fn(usize, &Counts) -> bool + Sync)) -> World<'b> {
-        World {
-            threads: self.threads,
-            cpu_ns: plimsoll_load::clock::thread_cpu_ns,
-            goes_on: self.goes_on,
-            step,
-        }
-    }
-
-    /// Records a cluster that was simulated in a replication.
-    fn step<'b>(
-        &'b self,
-        trace: &'b Trace,
-        replication: u32,
-        record: &'b Record<'_>,
-    ) -> impl Fn(usize, &Counts) -> bool + Sync + 'b {
-        move |place, counts| {
-            let cell = recorded::cluster(self.plan, self.cells, place, replication);
-            let write = |run: &mut RunWriter| write_cluster(run, trace, counts);
-            record.done(cell, &counts.figures(), &write) && self.progress.step()
-        }
-    }
 }
 
 /// The plan with the flags over it.
@@ -190,13 +130,9 @@ fn read(args: &CacheSimulate) -> Result<CachePlan> {
 fn recorded(of: &CacheTrace, seed: u64) -> Result<Asked> {
     let flags = TraceFlags { format: of.format.clone(), columns: of.columns.clone() };
     let opened = open(&of.file, &flags)?;
-    Ok(Asked {
-        json: trace_json(&opened),
-        about: super::table::about(&opened),
-        warnings: opened.told.warnings(),
-        life: life(of, seed),
-        trace: opened.trace,
-    })
+    let (json, about) = (trace_json(&opened), super::table::about(&opened));
+    let (life, notes) = (life(of, seed), opened.told.warnings());
+    Ok(Asked { json, about, requests: Requests { trace: opened.trace, life, notes } })
 }
 
 /// A replication that is made up.
@@ -204,7 +140,7 @@ fn replication(of: &MadeRequests, seed: u64, number: u32) -> Result<Asked> {
     let began_ns = plimsoll_load::clock::process_cpu_ns();
     let requests = made(of, seed, number)?;
     let cpu_s = seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
-    let trace = requests.trace;
+    let trace = &requests.trace;
     Ok(Asked {
         json: serde_json::json!({
             "format": "synthetic",
@@ -213,9 +149,7 @@ fn replication(of: &MadeRequests, seed: u64, number: u32) -> Result<Asked> {
             "footprint_bytes": trace.footprint_bytes(),
             "compile_cpu_s": cpu_s,
         }),
-        about: describe(&trace, "made up", cpu_s),
-        warnings: requests.notes,
-        life: requests.life,
-        trace,
+        about: describe(trace, "made up", cpu_s),
+        requests,
     })
 }

@@ -25,9 +25,9 @@ pub(super) fn render(done: &Done, plan: &str) -> String {
     let latency = done.cells.first().map_or_else(Latency::default, |cell| cell.cluster.latency);
     clusters_page(&Clusters {
         name: &name,
-        trace: &done.asked.trace,
+        trace: &done.asked.requests.trace,
         trace_name: &trace_name,
-        warnings: &done.asked.warnings,
+        warnings: &done.asked.requests.notes,
         latency,
         cells: &cells,
     })
@@ -43,7 +43,7 @@ fn drawn<'a>(done: &'a Done, cell: &'a Cell, of: &'a Simulated) -> DrawnCluster<
         name: cell.name(),
         levels: &cell.levels,
         counts: &of.counts,
-        moves: Moves::of(&done.asked.trace, &cell.cluster),
+        moves: Moves::of(&done.asked.requests.trace, &cell.cluster),
         replications: of.replications.len(),
         estimates: Figures::estimated(&of.replications).into_iter().map(estimate).collect(),
     }

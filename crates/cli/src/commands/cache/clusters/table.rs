@@ -50,7 +50,7 @@ pub(super) fn render(done: &Done) -> String {
     if done.plan.repeat > 1 {
         out.push_str(&intervals(done));
     }
-    for warning in &done.asked.warnings {
+    for warning in &done.asked.requests.notes {
         let _ = writeln!(out, "note: {warning}");
     }
     out
@@ -100,7 +100,7 @@ fn columns(done: &Done) -> Vec<Column> {
     let any =
         |count: &dyn Fn(&Counts) -> f64| done.simulated.iter().any(|of| count(&of.counts) > 0.0);
     let mut columns = vec![Column::Of(figure::MISS_RATIO)];
-    if done.asked.trace.sizes().is_some() {
+    if done.asked.requests.trace.sizes().is_some() {
         columns.push(Column::Of(figure::BYTE_MISS_RATIO));
     }
     if any(&|of| of.steady.map_or(0.0, |steady| steady.requests as f64)) {

@@ -5,6 +5,8 @@
 //! the series is known by: a search that sent nothing has no folder, and stands only there. Files
 //! come from outside, so they are bounded and checked.
 
+mod course;
+
 use plimsoll_capacity::compared::Search;
 use plimsoll_capacity::result::{CapacityResult, RESULT};
 use plimsoll_capacity::series::{EXTENSION, SCHEMA, SeriesFile, SeriesRun};
@@ -12,6 +14,8 @@ use plimsoll_runs::{Run, RunError, iso8601};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+pub use course::{done, gap, killed, next_number, show_seconds, sum_up, take_in};
 
 /// The most bytes of a file that are read.
 const MOST_BYTES: u64 = 16 << 20;

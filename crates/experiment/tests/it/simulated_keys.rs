@@ -1,11 +1,12 @@
 //! Every key of a pool and its bill changes what a simulation says: a key that is accepted is used.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-use plimsoll_experiment::simulate::{Scale, check, model, simulate};
+use crate::{Nobody, record};
+use plimsoll_experiment::engine::execute;
+use plimsoll_experiment::simulate::{Grid, Pool, cells, check, model, simulation, subject};
 use plimsoll_plan::{Plan, Setting, all_keys};
 use plimsoll_workload::service_model::ServiceModel;
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 /// A pool that is too small at noon, and whose policies act.
 const PLAN: &str = "\
@@ -98,9 +99,13 @@ fn said(settings: &[(&str, &str)]) -> String {
     let plan = Plan::parse_checked(&text, "plan.toml", &given, &check)
         .unwrap_or_else(|errors| panic!("{settings:?}: {errors}"));
     let model = model(&plan).unwrap();
-    let scale = Scale { replications: 1, threads: 1 };
-    let simulation = simulate(&plan, &model, scale, &|_, _, _| true).unwrap().unwrap();
-    serde_json::to_string(&simulation).unwrap()
+    let folder = tempfile::tempdir().unwrap();
+    let grid = Grid { before: 0, policies: model.policies.len(), replications: 0..1 };
+    let record = record(folder.path(), subject(&plan, &model, folder.path()), grid.cells());
+    let cells = record.plan(cells(&model, &grid, &[])).unwrap();
+    let pool = Pool::new(&model, grid, &|outcome| outcome).unwrap();
+    execute(&pool, &cells, &record, &Nobody, NonZeroUsize::MIN).unwrap();
+    serde_json::to_string(&simulation(&plan, &model, &pool.rows()).unwrap()).unwrap()
 }
 
 #[test]

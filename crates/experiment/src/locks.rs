@@ -5,8 +5,7 @@
 //! folder, so it is gone when its process is, however that ends. Searches of other users are not
 //! seen.
 
-use crate::place::environment;
-use crate::terminal::say;
+use crate::control::{Control, News};
 use plimsoll_units::hash::fnv_1a;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -23,10 +22,12 @@ const MOST_NAME: usize = 80;
 const MOST_HOLDER: u64 = 512;
 
 /// A lock; free when dropped.
-pub(crate) struct Lock(#[expect(dead_code, reason = "holds the lock while it is open")] File);
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "holds the lock while it is open")] File);
 
 /// What came of trying.
-pub(crate) enum Tried {
+#[derive(Debug)]
+pub enum Tried {
     /// It is ours.
     Ours(Lock),
     /// Another process holds it.
@@ -35,11 +36,11 @@ pub(crate) enum Tried {
 
 /// Who holds a lock, as far as can be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Holder {
+pub struct Holder {
     /// Its process.
-    pub(crate) process: Option<u32>,
+    pub process: Option<u32>,
     /// What it does, in a few words.
-    pub(crate) deed: String,
+    pub deed: String,
 }
 
 impl Holder {
@@ -60,10 +61,11 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// The folder of the locks: `$XDG_RUNTIME_DIR/plimsoll`, else one of the user's own in `/tmp`.
-fn folder() -> io::Result<PathBuf> {
+/// The folder of the locks: `plimsoll` in the user's runtime folder, `$XDG_RUNTIME_DIR`, else one of
+/// the user's own in `/tmp`.
+fn folder(runtime: Option<String>) -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
-    let runtime = environment("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let runtime = runtime.map(PathBuf::from);
     let folder = match runtime.filter(|path| path.is_absolute() && path.is_dir()) {
         Some(runtime) => runtime.join("plimsoll"),
         None => PathBuf::from(format!("/tmp/plimsoll-{user}")),
@@ -107,49 +109,69 @@ fn attempt(path: &Path, deed: &str) -> io::Result<Tried> {
     Ok(Tried::Ours(Lock(file)))
 }
 
-/// Tries to lock what is so called, for a deed in a few words. `None`, and said so, where locks
-/// cannot be had at all: then a search goes on without.
-pub(crate) fn try_lock(what: &str, deed: &str) -> Option<Tried> {
-    match folder().and_then(|folder| attempt(&folder.join(file_name(what)), deed)) {
-        Ok(tried) => Some(tried),
-        Err(error) => {
-            say(&format!("note: other searches are not kept away, as no lock can be had: {error}"));
-            None
+/// The locks of a user, in their folder.
+pub struct Locks {
+    folder: io::Result<PathBuf>,
+}
+
+impl Locks {
+    /// Those of the user whose runtime folder, `$XDG_RUNTIME_DIR`, this is.
+    #[must_use]
+    pub fn new(runtime: Option<String>) -> Self {
+        Self { folder: folder(runtime) }
+    }
+
+    /// Tries to lock what is so called, for a deed in a few words. `None`, and said so, where locks
+    /// cannot be had at all: then a search goes on without.
+    pub fn try_lock(&self, what: &str, deed: &str, control: &dyn Control) -> Option<Tried> {
+        let tried = match &self.folder {
+            Ok(folder) => attempt(&folder.join(file_name(what)), deed),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        };
+        match tried {
+            Ok(tried) => Some(tried),
+            Err(error) => {
+                control.tell(News::Warns(&format!(
+                    "note: other searches are not kept away, as no lock can be had: {error}"
+                )));
+                None
+            }
         }
+    }
+
+    /// Waits for a turn with what is so called, and says `why`, with who has it, where it has to.
+    /// `None` where it cannot be had, or where nobody wants it any more.
+    ///
+    /// Whoever wants a turn first takes a place at the head of the queue, which is a lock of its
+    /// own, and leaves it with the turn. So one who takes turn after turn stands behind one who
+    /// waits already.
+    pub fn wait_for_turn(
+        &self,
+        what: &str,
+        deed: &str,
+        why: impl Fn(&Holder) -> String,
+        control: &dyn Control,
+    ) -> Option<Lock> {
+        let mut said = false;
+        let mut wait = |what: &str| loop {
+            match self.try_lock(what, deed, control)? {
+                Tried::Ours(lock) => return Some(lock),
+                Tried::Held(_) if !control.goes_on() => return None,
+                Tried::Held(holder) if !said => {
+                    said = true;
+                    control.tell(News::Warns(&why(&holder)));
+                }
+                Tried::Held(_) => {}
+            }
+            pause(STEP);
+        };
+        let _head = wait(&format!("{what} queue"))?;
+        wait(what)
     }
 }
 
-/// Waits for a turn with what is so called, and says `why`, with who has it, where it has to.
-/// `None` where it cannot be had, or where `is_over` says that nobody wants it any more.
-///
-/// Whoever wants a turn first takes a place at the head of the queue, which is a lock of its own,
-/// and leaves it with the turn. So one who takes turn after turn stands behind one who waits
-/// already.
-pub(crate) fn wait_for_turn(
-    what: &str,
-    deed: &str,
-    why: impl Fn(&Holder) -> String,
-    is_over: impl Fn() -> bool,
-) -> Option<Lock> {
-    let mut said = false;
-    let mut wait = |what: &str| loop {
-        match try_lock(what, deed)? {
-            Tried::Ours(lock) => return Some(lock),
-            Tried::Held(_) if is_over() => return None,
-            Tried::Held(holder) if !said => {
-                said = true;
-                say(&why(&holder));
-            }
-            Tried::Held(_) => {}
-        }
-        pause(STEP);
-    };
-    let _head = wait(&format!("{what} queue"))?;
-    wait(what)
-}
-
 /// Waits a little.
-#[expect(clippy::disallowed_methods, reason = "the command line waits between searches")]
+#[expect(clippy::disallowed_methods, reason = "searches wait for each other")]
 pub(crate) fn pause(span: Duration) {
     std::thread::sleep(span);
 }

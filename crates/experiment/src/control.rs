@@ -1,0 +1,41 @@
+//! How whoever executes something tells how far it is, and is told when to end: one way for loads,
+//! searches, simulations and all else that takes long.
+
+use plimsoll_capacity::conduct::Judged;
+use plimsoll_runs::experiment::Cell;
+use plimsoll_runs::{Interval, Run};
+
+pub use plimsoll_load::run::Wish;
+
+/// What is told while something goes on.
+#[derive(Clone, Copy)]
+pub enum News<'a> {
+    /// A cell begins that takes a while.
+    Begins(&'a Cell),
+    /// What is done besides, such as a restart: one short sentence.
+    Says(&'a str),
+    /// What a user has to know at once, however quiet it is to be: one short sentence.
+    Warns(&'a str),
+    /// The present second of a load, several times a second; and whether it is whole.
+    Second(&'a Interval, bool),
+    /// A window of a search was judged.
+    Window(&'a Judged),
+    /// A cell is done; with its run where that was written as the cell went on.
+    Done(&'a Cell, Option<&'a Run>),
+    /// So many steps are done, of so many.
+    Steps(u64, u64),
+}
+
+/// Watches what is executed, from any thread; what it wishes is done.
+pub trait Control: Sync {
+    /// Takes what is told.
+    fn tell(&self, news: News<'_>);
+
+    /// What the user wishes. It is asked several times a second.
+    fn wish(&self) -> Wish;
+
+    /// Whether the user wishes to go on.
+    fn goes_on(&self) -> bool {
+        self.wish() == Wish::Continue
+    }
+}

@@ -1,0 +1,130 @@
+//! Executes cells: a world takes them in batches of those that share work, and a record keeps what
+//! comes of each.
+//!
+//! Batches are executed one after the other. A simulated world uses all threads for the cells of a
+//! batch; a live world takes a cell at a time. What a cell comes to depends on the cell alone,
+//! neither on its batch nor on the threads.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use plimsoll_runs::Ended;
+use plimsoll_runs::experiment::Cell;
+
+use crate::control::{Control, News};
+use crate::error::{ExperimentError, chain};
+use crate::record::{Contents, Record, Valued};
+
+/// Where cells take place.
+pub trait World: Sync {
+    /// The cells in batches of those that share work, in their order. Each by itself where nothing
+    /// is shared.
+    fn batches<'a>(&self, cells: &'a [Cell]) -> Vec<&'a [Cell]> {
+        cells.chunks(1).collect()
+    }
+
+    /// Executes the cells of a batch, and hands over what comes of each.
+    ///
+    /// # Errors
+    /// Where the batch cannot be executed, so that no further one makes sense.
+    fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError>;
+}
+
+/// What cells are executed with.
+pub struct Execution<'a> {
+    /// Keeps what comes of them.
+    pub record: &'a Record<'a>,
+    /// Watches, and says when to end.
+    pub control: &'a dyn Control,
+    threads: NonZeroUsize,
+    /// How many cells there are, and how many of them are done.
+    of: u64,
+    done: AtomicU64,
+}
+
+/// Executes cells in a world, as long as `control` wishes so.
+///
+/// # Errors
+/// The world's, and where something could not be kept. What was done before is in the record.
+pub fn execute(
+    world: &dyn World,
+    cells: &[Cell],
+    record: &Record<'_>,
+    control: &dyn Control,
+    threads: NonZeroUsize,
+) -> Result<(), ExperimentError> {
+    let (of, done) = (cells.len() as u64, AtomicU64::new(0));
+    let to = Execution { record, control, threads, of, done };
+    for batch in world.batches(cells) {
+        if !control.goes_on() {
+            break;
+        }
+        world.execute(batch, &to)?;
+    }
+    Ok(())
+}
+
+/// How an experiment ended whose cells were executed so.
+#[must_use]
+pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> Ended {
+    match executed {
+        Err(error) => Ended::Failed(chain(error)),
+        Ok(()) if control.goes_on() => Ended::Complete,
+        Ok(()) => Ended::Interrupted,
+    }
+}
+
+impl Execution<'_> {
+    /// Takes a simulated cell that is done; says whether to go on.
+    ///
+    /// # Errors
+    /// Where it could not be kept.
+    pub fn done(
+        &self,
+        cell: &Cell,
+        figures: &[Valued],
+        contents: Contents<'_>,
+    ) -> Result<bool, ExperimentError> {
+        self.record.done(cell, figures, contents)?;
+        self.control.tell(News::Done(cell, None));
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.control.tell(News::Steps(done, self.of));
+        Ok(self.control.goes_on())
+    }
+
+    /// Does the work of each cell, on all threads, in their order; `work` says whether to go on.
+    ///
+    /// # Errors
+    /// The first one of `work`, after which no further cell is begun.
+    pub fn each(&self, cells: &[Cell], work: Work<'_>) -> Result<(), ExperimentError> {
+        let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let fault = Mutex::new(None);
+        let thread = || {
+            while !is_over.load(Ordering::Relaxed)
+                && let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                self.record.begins();
+                match work(cell) {
+                    Ok(true) => {}
+                    Ok(false) => is_over.store(true, Ordering::Relaxed),
+                    Err(error) => {
+                        is_over.store(true, Ordering::Relaxed);
+                        let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
+                        fault.get_or_insert(error);
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.threads.get().min(cells.len()) {
+                scope.spawn(thread);
+            }
+            thread();
+        });
+        fault.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
+/// The work of a cell; says whether to go on.
+pub type Work<'a> = &'a (dyn Fn(&Cell) -> Result<bool, ExperimentError> + Sync);

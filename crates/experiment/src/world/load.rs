@@ -1,0 +1,127 @@
+//! A live load as a world: a cell is one replication of a plan's load on its target.
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_plan::Plan;
+use plimsoll_runs::experiment::{Cell, State};
+use plimsoll_runs::{Ended, Kind};
+use plimsoll_workload::random::seed_of;
+
+use super::live::{Before, is_cold, make_ready};
+use crate::control::{Control, News};
+use crate::engine::{Execution, World};
+use crate::error::{ExperimentError, chain};
+use crate::execute::{Outcome, Setting, execute, meta};
+use crate::prepare::{Place, Prepared};
+use crate::record::{CellPlan, Subject};
+
+/// A plan's load on its target.
+pub struct Load<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The plan, ready to be executed.
+    pub prepared: &'a Prepared,
+    /// The path of the run or experiment, beside which a restart is logged.
+    pub path: PathBuf,
+    /// Where it is executed.
+    pub place: Place<'a>,
+}
+
+/// The cells of a plan's load. The first draws by the plan's own seed, each further one by a seed
+/// of its own. Replications of the same number of two plans with one seed draw alike, so that they
+/// can be compared as a pair.
+pub fn cells(plan: &Plan) -> impl Iterator<Item = CellPlan> + use<> {
+    let seed = plan.seed;
+    (1..=plan.repeat).map(move |number| CellPlan {
+        number,
+        factors: [].into(),
+        replication: number - 1,
+        block: 0,
+        seed: if number == 1 { seed } else { seed_of(seed, number.into()) },
+    })
+}
+
+/// What a plan's load is, for its record; `here` is the working folder.
+#[must_use]
+pub fn subject(plan: &Plan, prepared: &Prepared, here: &Path) -> Subject {
+    Subject {
+        name: plan.name.clone().unwrap_or_default(),
+        kind: Kind::Load,
+        world: plimsoll_runs::World::Live,
+        what: prepared.subject.clone(),
+        plan_text: plan.to_toml_from(here),
+        identity: identity(plan, here),
+        slo: plan.measure.slo.as_ref().map(ToString::to_string),
+        duration_ns: prepared.duration_ns,
+    }
+}
+
+/// The text of all of a plan that the figures of its cells depend on, beside their levels and
+/// seeds.
+pub(crate) fn identity(plan: &Plan, here: &Path) -> String {
+    Plan { name: None, repeat: 1, seed: 0, ..plan.clone() }.to_toml_from(here)
+}
+
+impl Load<'_> {
+    fn setting(&self, cell: &Cell) -> Setting<'_> {
+        let plan = self.plan;
+        let seeded = Plan { seed: cell.seed, ..plan.clone() };
+        Setting {
+            name: plan.name.clone().unwrap_or_default(),
+            started_unix_ns: (self.place.now_ns)(),
+            version: self.place.version,
+            plan_text: seeded.to_toml_from(self.place.here),
+            patience: plan.load.patience,
+            slo: plan.measure.slo.as_ref().map(ToString::to_string),
+            stop_when: plan.load.stop_when.clone(),
+            system: self.place.system,
+        }
+    }
+
+    /// Whether the load can begin.
+    fn is_ready(&self, control: &dyn Control) -> Result<bool, ExperimentError> {
+        if !is_cold(self.plan) {
+            return Ok(true);
+        }
+        match make_ready(self.plan, self.prepared, &self.path, self.place.system, control)? {
+            Before::Ready => Ok(true),
+            Before::Interrupted => Ok(false),
+            Before::Silent(why) => {
+                Err(ExperimentError::Silent { subject: self.prepared.subject.clone(), why })
+            }
+        }
+    }
+
+    fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+        if !self.is_ready(to.control)? {
+            return Ok(());
+        }
+        to.control.tell(News::Begins(cell));
+        let mut prepared = self.prepared.clone();
+        prepared.config.seed = cell.seed;
+        let setting = self.setting(cell);
+        let writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Load))?;
+        let Outcome { run, ended, failed } = match execute(&prepared, writer, &setting, to.control)
+        {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                to.record.fail(cell, &chain(&error))?;
+                return Err(error);
+            }
+        };
+        let (state, reason) = match &ended {
+            Ended::Complete | Ended::Stopped(_) => (State::Done, ""),
+            Ended::Interrupted => (State::Cut, "the user ended it"),
+            Ended::Failed(reason) => (State::Failed, reason.as_str()),
+        };
+        let run = to.record.end(cell, run, state, reason)?;
+        to.control.tell(News::Done(cell, Some(&run)));
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl World for Load<'_> {
+    fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+        batch.iter().try_for_each(|cell| self.one(cell, to))
+    }
+}

@@ -1,0 +1,9 @@
+//! Worlds that cells are executed in.
+
+mod live;
+pub mod load;
+pub mod search;
+
+pub use live::is_cold;
+pub use load::Load;
+pub use search::Search;
