@@ -1,15 +1,12 @@
 //! What a request costs on a server that is loaded to its capacity.
 
-use plimsoll_units::ParseError;
+pub use plimsoll_units::price;
 use serde::{Deserialize, Serialize};
 
 /// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
 /// A million.
 const MILLION: f64 = 1e6;
-/// Prices are below this; it also keeps products finite.
-const GREATEST: f64 = 1e12;
-const WANTED: &str = "a price per hour above zero such as 0.17/h";
 
 /// The cost of requests, in the currency of the price.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -52,27 +49,6 @@ impl Cost {
     }
 }
 
-/// Reads a price per hour: `0.17/h`. The currency is the reader's.
-///
-/// # Errors
-/// Anything but digits, at most one point, and `/h`; a price that is not above zero.
-pub fn price(text: &str) -> Result<f64, ParseError> {
-    let body = text.trim();
-    let at = text.len() - text.trim_start().len();
-    let wrong = || ParseError::new(WANTED, body, at, body.len());
-    let Some(number) = body.strip_suffix("/h") else {
-        let is_bare = !body.is_empty() && body.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let hint = if is_bare { format!("write {body}/h") } else { "write 0.17/h".to_owned() };
-        return Err(wrong().hint(hint));
-    };
-    let number = number.trim_end();
-    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return Err(wrong().hint("a plain number of the currency you reckon in, without its sign"));
-    }
-    let value: f64 = number.parse().map_err(|_| wrong())?;
-    if value > 0.0 && value < GREATEST { Ok(value) } else { Err(wrong()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,22 +78,5 @@ mod tests {
         assert_eq!(Cost::of(0.0, 10.0), None);
         assert_eq!(Cost::of(f64::NAN, 10.0), None);
         assert_eq!(Cost::of(1e300, 1e-300), None);
-    }
-
-    #[test]
-    fn wrong_prices_are_told() {
-        let error = price("0.17").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "expected a price per hour above zero such as 0.17/h, found `0.17`"
-        );
-        assert_eq!(error.hint.unwrap(), "write 0.17/h");
-        assert!(price("$0.17/h").unwrap_err().hint.unwrap().contains("without its sign"));
-        for wrong in ["", "/h", "0/h", "-1/h", "1e3/h", "1/s", "1..2/h", "NaN/h", "inf/h", "./h"] {
-            assert!(price(wrong).is_err(), "{wrong}");
-        }
-        assert!(price(&format!("{}/h", "9".repeat(400))).is_err());
-        let error = price("  x/h").unwrap_err();
-        assert_eq!((error.at, error.len), (2, 3));
     }
 }

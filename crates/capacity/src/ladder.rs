@@ -10,21 +10,12 @@ use crate::hold::Hold;
 use crate::search::{Check, Found, Search, Step};
 use crate::window::{Offer, Phase, Verdict, Window};
 use plimsoll_stats::slo::Comparison;
+pub use plimsoll_workload::search::StepOf;
 
 /// How often the first rate is halved before giving up.
 const HALVINGS: u32 = 10;
 /// The rate at which nothing is left to halve, per second.
 const LEAST_RATE: f64 = 0.01;
-
-/// What a fine-tuning step is a share of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum StepOf {
-    /// The gap between the last two rates of the ramp, as the text and its example have it.
-    #[default]
-    Gap,
-    /// Half the last accepted rate, as the listing has it.
-    Half,
-}
 
 /// How the ladder climbs.
 #[derive(Debug, Clone, Copy, PartialEq)]

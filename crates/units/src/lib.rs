@@ -25,11 +25,13 @@ mod number;
 mod quantity;
 mod rate;
 mod show;
+mod words;
 
 pub use duration::{duration, show_duration, show_duration_exact};
 pub use error::ParseError;
 pub use nearest::nearest;
 pub use number::MAX_DIGITS;
-pub use quantity::{count, share, size};
+pub use quantity::{count, price, share, size};
 pub use rate::{rate, show_rate, show_rate_exact};
 pub use show::{show_count, show_share, show_share_exact, show_size};
+pub use words::Words;

@@ -1,4 +1,5 @@
-//! Plain quantities: sizes in bytes (`10MB`, `1KiB`), shares (`25%`, `0.25`), counts (`200k`).
+//! Plain quantities: sizes in bytes (`10MB`, `1KiB`), shares (`25%`, `0.25`), counts (`200k`),
+//! prices (`0.17/h`).
 
 use crate::error::ParseError;
 use crate::number::Decimal;
@@ -8,6 +9,9 @@ const SIZE_UNITS: &str = "units are B, k, M, G and T (thousands: kB, MB, …) an
                           (of 1024: KiB, MiB, …)";
 const SHARE: &str = "a share such as 25% or 0.25";
 const COUNT: &str = "a whole number such as 64, 200_000 or 200k";
+const PRICE: &str = "a price per hour above zero such as 0.17/h";
+/// Prices are below this, so that products of them are finite.
+const GREATEST_PRICE: f64 = 1e12;
 
 /// Reads a size in bytes: `962`, `962B`, `10MB` (10^7), `10MiB`, `1k`, `1.5KiB`. Case is ignored.
 ///
@@ -75,6 +79,27 @@ pub fn count(text: &str) -> Result<u64, ParseError> {
         _ => return Err(part.wrong(COUNT).hint("k, M and G stand for thousands and more")),
     };
     part.whole(times, COUNT, "whole units")
+}
+
+/// Reads a price per hour: `0.17/h`. The currency is the reader's.
+///
+/// # Errors
+/// Anything but digits, at most one point, and `/h`; a price that is not above zero.
+pub fn price(text: &str) -> Result<f64, ParseError> {
+    let body = text.trim();
+    let at = text.len() - text.trim_start().len();
+    let wrong = || ParseError::new(PRICE, body, at, body.len());
+    let Some(number) = body.strip_suffix("/h") else {
+        let is_bare = !body.is_empty() && body.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let hint = if is_bare { format!("write {body}/h") } else { "write 0.17/h".to_owned() };
+        return Err(wrong().hint(hint));
+    };
+    let number = number.trim_end();
+    if !number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return Err(wrong().hint("a plain number of the currency you reckon in, without its sign"));
+    }
+    let value: f64 = number.parse().map_err(|_| wrong())?;
+    if value > 0.0 && value < GREATEST_PRICE { Ok(value) } else { Err(wrong()) }
 }
 
 /// A number and the text after it.
@@ -174,5 +199,22 @@ mod tests {
         }
         let error = count(" 1.5").unwrap_err();
         assert_eq!((error.at, error.len), (1, 3));
+    }
+
+    #[test]
+    fn wrong_prices_are_told() {
+        let error = price("0.17").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected a price per hour above zero such as 0.17/h, found `0.17`"
+        );
+        assert_eq!(error.hint.unwrap(), "write 0.17/h");
+        assert!(price("$0.17/h").unwrap_err().hint.unwrap().contains("without its sign"));
+        for wrong in ["", "/h", "0/h", "-1/h", "1e3/h", "1/s", "1..2/h", "NaN/h", "inf/h", "./h"] {
+            assert!(price(wrong).is_err(), "{wrong}");
+        }
+        assert!(price(&format!("{}/h", "9".repeat(400))).is_err());
+        let error = price("  x/h").unwrap_err();
+        assert_eq!((error.at, error.len), (2, 3));
     }
 }

@@ -13,6 +13,7 @@ pub mod profile;
 pub mod random;
 pub mod request;
 pub mod schedule;
+pub mod search;
 pub mod service_model;
 pub mod size;
 pub mod store;
