@@ -63,8 +63,8 @@ pub struct MadeRequests {
 /// The sections of a plan of clusters. A plan of a load has none of them.
 pub(crate) const SECTIONS: [&str; 4] = ["trace", "workload", "latency", "cluster"];
 /// The keys and sections of other plans that make no sense here.
-const FOREIGN: [&str; 8] =
-    ["target", "store", "measure", "pool", "instance", "balancer", "billing", "policy"];
+const FOREIGN: [&str; 9] =
+    ["target", "store", "search", "measure", "pool", "instance", "balancer", "billing", "policy"];
 
 impl CachePlan {
     /// Reads a plan with flags laid over it; `origin` is the name of its file. No file is opened.
@@ -153,7 +153,7 @@ impl CacheRequests {
         let workload = Workload::read(&Section::open(reading, root, &WORKLOAD));
         let target = Target::read(&Section::open(reading, root, &TARGET), folder, true);
         let section = Section::open(reading, root, &LOAD);
-        let load = Load::read(&section, folder, &target)?;
+        let load = Load::read(&section, folder, &target, None)?;
         let LoadShape::Open { source, arrivals } = &load.shape else {
             let message = "expected a load that goes by the clock: `rate`, `schedule`, `trace` or \
                            `profile`";
@@ -175,7 +175,7 @@ impl CacheRequests {
             Self::Recorded(trace) => trace.write(out),
             Self::Made(made) => {
                 made.workload.write(out);
-                made.load.write(out, &made.target);
+                made.load.write(out, &made.target, false);
             }
         }
     }

@@ -8,7 +8,7 @@
 use plimsoll_units::ParseError;
 
 use crate::key::{SectionKeys, key};
-use crate::section::Reading;
+use crate::section::{Reading, parts};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::write::Writer;
@@ -272,18 +272,6 @@ fn levels(reading: &Reading, node: &Node) -> Option<Vec<Level>> {
         levels.push((text, Some(node)));
     }
     Some(levels)
-}
-
-/// The parts of a flag's value between commas, each with its place.
-fn parts(text: &str, place: Place) -> Vec<Node> {
-    let start = place.span.map_or(0, |(start, _)| start);
-    let part = |part: &str| {
-        let trimmed = part.trim();
-        let at = start + (trimmed.as_ptr() as usize - text.as_ptr() as usize);
-        let place = Place::new(place.source, at, at + trimmed.len());
-        Node { value: Value::Typed(trimmed.to_owned()), place }
-    };
-    text.split(',').map(part).collect()
 }
 
 pub(crate) fn write(clusters: &[ClusterPlan], out: &mut Writer) {

@@ -14,6 +14,7 @@ use crate::load::{
     ConnectionLife, Connections, LIVES, LOAD, Load, LoadShape, PACINGS, Pacing, RESUMPTIONS,
     RateSource, SHAPE,
 };
+use crate::search::Search;
 use crate::section::Section;
 use crate::target::{Asked, Http, Target};
 use crate::trace::{PROFILE, ProfileSource, TRACE, TraceSource};
@@ -28,9 +29,23 @@ const AUTO: &str = "auto";
 const STREAMS: u32 = 64;
 
 impl Load {
-    /// Reads the section for a target; nothing where there is no saying how much load.
-    pub(crate) fn read(section: &Section<'_>, folder: &Path, target: &Target) -> Option<Self> {
-        let shape = read_shape(section, folder, target);
+    /// Reads the section for a target; nothing where there is no saying how much load. A search
+    /// makes a load of its own: what the section says of one is of no effect with it.
+    pub(crate) fn read(
+        section: &Section<'_>,
+        folder: &Path,
+        target: &Target,
+        search: Option<&Search>,
+    ) -> Option<Self> {
+        let shape = match search {
+            Some(search) => {
+                if SHAPE.among.iter().any(|way| section.has(way.key)) {
+                    read_shape(section, folder, target);
+                }
+                Some(search.load())
+            }
+            None => read_shape(section, folder, target),
+        };
         let timeout = section.positive_duration("timeout").unwrap_or(Target::TIMEOUT);
         let connections = read_connections(section);
         let streams = section.small("streams", 1..=100_000);
@@ -79,9 +94,11 @@ impl Load {
         })
     }
 
-    pub(crate) fn write(&self, out: &mut Writer, target: &Target) {
+    pub(crate) fn write(&self, out: &mut Writer, target: &Target, is_search: bool) {
         out.section(LOAD.path);
-        self.shape.write(out);
+        if !is_search {
+            self.shape.write(out);
+        }
         out.duration("warm_up", self.warm_up);
         out.duration("drain", self.drain);
         if self.connections.start == self.connections.most {
@@ -212,7 +229,8 @@ fn read_for(section: &Section<'_>, key: &str) -> Option<Duration> {
     section.positive_duration("for")
 }
 
-fn positive_rate(text: &str) -> Result<f64, ParseError> {
+/// A rate above zero, requests a second.
+pub(crate) fn positive_rate(text: &str) -> Result<f64, ParseError> {
     match rate(text)? {
         rate if rate > 0.0 => Ok(rate),
         _ => Err(ParseError::new("a rate above zero", text, 0, text.len())),

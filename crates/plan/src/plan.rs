@@ -9,6 +9,7 @@ use crate::key::{SectionKeys, key};
 use crate::load::{LOAD, Load};
 use crate::measure::{MEASURE, Measure};
 use crate::policies::CheckPolicy;
+use crate::search::{SEARCH, Search};
 use crate::section::{Reading, Section};
 use crate::setting::{Setting, lay_over, write_out};
 use crate::source::Source;
@@ -35,6 +36,7 @@ pub(crate) static TOP: SectionKeys = SectionKeys::plain(
         key("target", "table", "–", "", "What is asked: the section `[target]`."),
         key("store", "table", "{}", "", "What a store is asked for: the section `[store]`."),
         key("load", "table", "–", "", "How much is asked, and when: the section `[load]`."),
+        key("search", "table", "–", "", "How a capacity is searched for: the section `[search]`."),
         key("measure", "table", "{}", "", "What the run is judged by: the section `[measure]`."),
         key("pool", "table", "–", "", "How many instances there may be: the section `[pool]`."),
         key("instance", "table", "–", "", "What one of them can do: the section `[instance]`."),
@@ -95,6 +97,9 @@ pub struct Plan {
     pub store: Option<Store>,
     /// How much is asked, and when.
     pub load: Load,
+    /// How a capacity is searched for; `None` where the plan is of no search. The load is the
+    /// search's own then.
+    pub search: Option<Search>,
     /// What the run is judged by.
     pub measure: Measure,
     /// A pool of instances and its policies; `None` where the plan is of none.
@@ -164,7 +169,6 @@ impl Plan {
         let folder = folder.unwrap_or_else(|| origin_folder.to_path_buf());
         let name = top.line("name").map(str::to_owned);
         let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
-        let repeat = top.small("repeat", 1..=1_000_000).unwrap_or(1);
         for section in caches::SECTIONS.into_iter().filter(|section| top.has(section)) {
             let message = format!("[{section}] goes with clusters of caches, not with a load");
             top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
@@ -174,9 +178,13 @@ impl Plan {
         let is_simulated = Elastic::is_in(root);
         let target = Target::read(&Section::open(reading, root, &TARGET), &folder, is_simulated);
         let store = Store::read(&Section::open(reading, root, &STORE), &target);
-        let load = Load::read(&Section::open(reading, root, &LOAD), &folder, &target);
+        let search = top.has(SEARCH.path).then(|| Section::open(reading, root, &SEARCH));
+        let search = search.map(|section| Search::read(&section));
+        let load = Section::open(reading, root, &LOAD);
+        let load = Load::read(&load, &folder, &target, search.as_ref());
+        let repeat = read_repeat(&top, search.as_ref());
         let measure = Measure::read(&Section::open(reading, root, &MEASURE));
-        Some(Self { name, seed, repeat, target, store, load: load?, measure, elastic })
+        Some(Self { name, seed, repeat, target, store, load: load?, search, measure, elastic })
     }
 
     /// The plan as a complete text: defaults filled in, secrets left out. Read again from the
@@ -207,7 +215,8 @@ impl Plan {
         if let Some(store) = &self.store {
             store.write(&mut out);
         }
-        self.load.write(&mut out, &self.target);
+        self.load.write(&mut out, &self.target, self.search.is_some());
+        self.search.iter().for_each(|search| search.write(&mut out));
         self.measure.write(&mut out);
         if let Some(elastic) = &self.elastic {
             elastic.write(&mut out);
@@ -228,4 +237,21 @@ impl Plan {
         let elastic = self.elastic.iter().flat_map(Elastic::files);
         self.target.files().chain(self.load.files()).chain(elastic).cloned().collect()
     }
+}
+
+/// How many times the plan is run: once more than a search has restarts, where it has some.
+fn read_repeat(top: &Section<'_>, search: Option<&Search>) -> u32 {
+    let repeat = top.small("repeat", 1..=1_000_000);
+    let Some(restarts) = search.and_then(|search| search.restarts) else {
+        return repeat.unwrap_or(1);
+    };
+    if repeat.is_some_and(|repeat| repeat != restarts + 1) {
+        let message = format!(
+            "expected `repeat` one more than the `restarts` of [search], {}, found {}",
+            restarts + 1,
+            repeat.unwrap_or(1)
+        );
+        top.fault("repeat", message, Some("keep one of them"));
+    }
+    restarts + 1
 }

@@ -427,6 +427,15 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// The values of a list, as [`Self::list`]; one flag may give several, with commas.
+    pub(crate) fn parts(&self, key: &str) -> Vec<Node> {
+        let parts = |node: &Node| match &node.value {
+            Value::Typed(text) => parts(text, node.place),
+            _ => vec![node.clone()],
+        };
+        self.list(key).into_iter().flat_map(parts).collect()
+    }
+
     /// The entries of a map with names of the user's choice.
     pub(crate) fn map(&self, key: &str) -> &'a [Entry] {
         match self.node(key) {
@@ -481,4 +490,16 @@ impl<'a> Section<'a> {
         let message = format!("expected `{key}` beside `{beside}`, found none");
         self.reading.fault(place, message, Some(self.reading.example(place, key, value)));
     }
+}
+
+/// The parts of a flag's value between commas, each with its place.
+pub(crate) fn parts(text: &str, place: Place) -> Vec<Node> {
+    let start = place.span.map_or(0, |(start, _)| start);
+    let part = |part: &str| {
+        let trimmed = part.trim();
+        let at = start + (trimmed.as_ptr() as usize - text.as_ptr() as usize);
+        let place = Place::new(place.source, at, at + trimmed.len());
+        Node { value: Value::Typed(trimmed.to_owned()), place }
+    };
+    text.split(',').map(part).collect()
 }

@@ -13,6 +13,7 @@ use crate::measure::MEASURE;
 use crate::plan::TOP;
 use crate::policies::POLICY;
 use crate::pool::POOL;
+use crate::search::SEARCH;
 use crate::store::STORE;
 use crate::target::{REPLAY, TARGET};
 use crate::trace::{PROFILE, TRACE};
@@ -20,7 +21,7 @@ use crate::workload::WORKLOAD;
 use crate::workload_class::CLASS;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 18] = [
+pub(crate) static SECTIONS: [&SectionKeys; 19] = [
     &TOP,
     &TARGET,
     &REPLAY,
@@ -28,6 +29,7 @@ pub(crate) static SECTIONS: [&SectionKeys; 18] = [
     &LOAD,
     &TRACE,
     &PROFILE,
+    &SEARCH,
     &MEASURE,
     &POOL,
     &INSTANCE,

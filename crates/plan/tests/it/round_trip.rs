@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::{LoadShape, Plan, PlanKind, RateSource, Search, Setting, kind_of};
+use plimsoll_workload::arrivals::Arrivals;
 use proptest::prelude::*;
 
 /// One setting: a key and a value that is right for it.
@@ -191,8 +192,67 @@ fn rest() -> impl Strategy<Value = Vec<(String, String)>> {
         })
 }
 
+fn search() -> impl Strategy<Value = Vec<(String, String)>> {
+    let share = || (1u32..50, 0u32..1000).prop_map(|(whole, part)| format!("{whole}.{part:03}%"));
+    let near = prop_oneof![duration(), Just("off".to_owned())];
+    let ladder = (
+        Just(vec![("search.method".to_owned(), "ladder".to_owned())]),
+        prop::collection::vec(one("search.first", rate()), 0..4),
+    );
+    let adaptive =
+        (maybe("search.method", words(&["adaptive"])), maybe("search.sustain", duration()));
+    let method = prop_oneof![
+        ladder.prop_map(|(method, first)| [method, first].concat()),
+        adaptive.prop_map(|(method, sustain)| [method, sustain].concat()),
+    ];
+    let rest = (
+        maybe("search.window", (1u32..5000).prop_map(|s| format!("{s}s"))),
+        maybe("search.tuning", share()),
+        maybe("search.near_rtt", near),
+        maybe("search.step_of", words(&["gap", "half"])),
+        maybe("search.every", duration()),
+        maybe("search.restarts", (1u32..1_000_000).prop_map(|n| n.to_string())),
+        maybe(
+            "search.price",
+            (1u32..999_999_999).prop_map(|n| format!("{}/h", f64::from(n) / 1e4)),
+        ),
+    )
+        .prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].concat());
+    (
+        one("search.start", rate()),
+        maybe("search.max_rate", rate()),
+        maybe("search.max_time", duration()),
+        maybe("search.max_overload", duration()),
+        maybe("search.calibrate", words(&["true", "false"])),
+        maybe("search.precision", share()),
+        method,
+        rest,
+    )
+        .prop_map(|(a, b, c, d, e, f, g, h)| [vec![a], b, c, d, e, f, g, h].concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_search_reads_back_the_same(search in search()) {
+        let url = [("target.url".to_owned(), "http://h/".to_owned())];
+        let settings: Vec<Setting> = url
+            .into_iter()
+            .chain(search)
+            .map(|(key, value)| Setting::new(key, value, "--flag"))
+            .collect();
+        let plan = Plan::assemble(&settings);
+        prop_assert!(plan.is_ok(), "{}", plan.unwrap_err());
+        let plan = plan.unwrap();
+        let printed = plan.to_toml();
+        prop_assert_eq!(kind_of(&printed), PlanKind::Search);
+        let again = Plan::parse(&printed, "printed.toml");
+        prop_assert!(again.is_ok(), "{}\n{printed}", again.unwrap_err());
+        let again = again.unwrap();
+        prop_assert_eq!(&again, &plan, "{}", printed);
+        prop_assert_eq!(again.to_toml(), printed);
+    }
 
     #[test]
     fn any_plan_reads_back_the_same(
@@ -241,7 +301,7 @@ fn committed_plans_are_right_and_print_what_is_committed() {
         }
         assert_eq!(std::fs::read_to_string(&golden).unwrap_or_default(), printed, "{golden:?}");
     }
-    assert_eq!(seen, 8);
+    assert_eq!(seen, 9);
 }
 
 #[test]
@@ -264,4 +324,28 @@ fn defaults_are_filled_in() {
     assert_eq!((plan.load.connections.start, plan.load.connections.most), (64, 64));
     assert_eq!(plan.target.method, "GET");
     assert!(plan.target.ok.contains(204) && !plan.target.ok.contains(304));
+}
+
+#[test]
+fn a_search_needs_no_load_and_a_load_no_search() {
+    let target = "[target]\nurl = 'http://h/'\n";
+    let plan = Plan::parse(&format!("{target}[search]\nstart = '7/s'\n"), "p").unwrap();
+    let search = plan.search.as_ref().unwrap();
+    assert_eq!(search, &Search { start_per_s: 7.0, ..Search::default() });
+    let hour = Duration::from_secs(3600);
+    let source = RateSource::Constant { rate_per_s: 7.0, duration: hour };
+    assert_eq!(plan.load.shape, LoadShape::Open { source, arrivals: Arrivals::Poisson });
+    // What a load's plan says of its rate is no matter of a search's.
+    let loaded = format!("{target}[load]\nusers = 3\nfor = '1s'\ntimeout = '3s'\n");
+    let flag = Setting::new("search.start", "7/s", "--start");
+    let searched = Plan::parse_with(&loaded, "p", std::slice::from_ref(&flag)).unwrap();
+    assert_eq!((&searched.search, &searched.load.shape), (&plan.search, &plan.load.shape));
+    assert_eq!(searched.load.timeout, Duration::from_secs(3));
+    assert!(Plan::parse(&loaded, "p").unwrap().search.is_none());
+    let without = Plan::parse(target, "p").unwrap_err().to_string();
+    assert!(without.contains("one of `schedule`, `rate`"), "{without}");
+    // A series after restarts is repeated so many times and once.
+    let series = format!("{target}[search]\nrestarts = 4\n");
+    assert_eq!(Plan::parse(&series, "p").unwrap().repeat, 5);
+    assert!(Plan::parse(&format!("repeat = 4\n{series}"), "p").is_err());
 }
