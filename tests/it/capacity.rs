@@ -214,8 +214,8 @@ fn flags_of_the_other_method_are_refused() {
     let search = |args: &[&str]| {
         place.plimsoll(&[&["capacity", "http://127.0.0.1:9/"], args].concat()).ended_with(2)
     };
-    search(&["--first", "400/s"]).says(&["`--first` goes with `--search ladder`"]);
+    search(&["--first", "400/s"]).says(&["`first` goes with the method ladder"]);
     search(&["--search", "ladder", "--sustain", "1m"])
-        .says(&["`--sustain` goes with `--search adaptive`"]);
+        .says(&["`sustain` goes with the method adaptive"]);
     search(&["--search", "ladder", "--first", "400,x"]).says(&["--first", "a rate"]);
 }

@@ -40,6 +40,7 @@ mod rabbit;
 mod reading;
 mod recording;
 mod restarts;
+mod runs_of_plans;
 mod secrets;
 mod series;
 mod server_limit;

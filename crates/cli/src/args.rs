@@ -3,7 +3,7 @@
 
 use crate::cache_args::Cache;
 use crate::flags::{LoadFlags, RequestFlags};
-use crate::series_args::{CapacityCommand, SeriesFlags};
+use crate::series_args::{CapacityCommand, SearchFlags, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
 use clap::{Args, Parser, Subcommand};
@@ -19,6 +19,10 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Execute a plan: a load, a search, a pool of servers, or caches
+    Run(crate::run_args::Run),
+    /// Say what a plan would do: cells, seeds, time; start nothing
+    Check(crate::run_args::Check),
     /// Drive a web application with a load, and tell the truth about its latency
     Load(Box<Load>),
     /// Load the data set of a store, before a load reads it
@@ -150,7 +154,7 @@ pub(crate) struct Prepare {
     pub(crate) quiet: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -175,45 +179,8 @@ pub(crate) struct Capacity {
     /// A URL, or a plan file
     #[arg(required_unless_present = "resume")]
     pub(crate) target: Option<String>,
-    /// adaptive, or ladder: the published method
-    #[arg(long, value_name = "METHOD", default_value = "adaptive", help_heading = "How to search")]
-    pub(crate) search: String,
-    /// Half the width of the 95% interval at which it ends (adaptive)
-    #[arg(long, value_name = "SHARE", default_value = "5%", help_heading = "How to search")]
-    pub(crate) precision: String,
-    /// The first rate
-    #[arg(long, value_name = "RATE", default_value = "1/s", help_heading = "How to search")]
-    pub(crate) start: String,
-    /// Never offer more than this
-    #[arg(long, value_name = "RATE", help_heading = "How to search")]
-    pub(crate) max_rate: Option<String>,
-    /// End after so much load time, with what is known
-    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
-    pub(crate) max_time: Option<String>,
-    /// End after so long at rates that were too much
-    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
-    pub(crate) max_overload: Option<String>,
-    /// The length of a window (ladder)
-    #[arg(long, value_name = "DURATION", default_value = "10s", help_heading = "How to search")]
-    pub(crate) window: String,
-    /// The fine-tuning rate (ladder)
-    #[arg(long, value_name = "SHARE", default_value = "20%", help_heading = "How to search")]
-    pub(crate) tuning: String,
-    /// How far the median may exceed the round trip in the ramp, or off (ladder)
-    #[arg(long, value_name = "DURATION", default_value = "10ms", help_heading = "How to search")]
-    pub(crate) near_rtt: String,
-    /// What a step is a share of: gap or half (ladder)
-    #[arg(long, value_name = "WHAT", default_value = "gap", help_heading = "How to search")]
-    pub(crate) step_of: String,
-    /// Search from each of these rates, one after the other (ladder)
-    #[arg(long, value_name = "RATE,…", value_delimiter = ',', help_heading = "How to search")]
-    pub(crate) first: Vec<String>,
-    /// Hold what was found for so long, and search again where it falls (adaptive)
-    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
-    pub(crate) sustain: Option<String>,
-    /// Look at low and middle loads as well when it is found, for `plimsoll infer`
-    #[arg(long, help_heading = "How to search")]
-    pub(crate) calibrate: bool,
+    #[command(flatten)]
+    pub(crate) search: SearchFlags,
     /// Write the service model that was found, for `plimsoll target --model` (adaptive)
     #[arg(long, value_name = "FILE")]
     pub(crate) model_out: Option<PathBuf>,

@@ -11,6 +11,7 @@ mod found;
 mod interrupt;
 mod peers;
 mod place;
+mod run_args;
 mod series_args;
 mod shape_flags;
 mod shoal_args;
@@ -32,6 +33,8 @@ fn main() -> std::process::ExitCode {
         }
     };
     let result = match arguments.command {
+        Command::Run(run) => commands::run::run(&run),
+        Command::Check(check) => commands::check::run(&check),
         Command::Load(load) => commands::load::run(&load),
         Command::Capacity(capacity) => commands::capacity::run(&capacity),
         Command::Infer(infer) => commands::infer::run(&infer),

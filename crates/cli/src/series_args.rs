@@ -13,6 +13,77 @@ pub(crate) enum CapacityCommand {
     Compare(CapacityCompare),
 }
 
+/// How the capacity is searched for: the keys of `[search]` in a plan.
+#[derive(Args, Default)]
+pub(crate) struct SearchFlags {
+    /// adaptive, or ladder: the published method; adaptive otherwise
+    #[arg(long, value_name = "METHOD", help_heading = "How to search")]
+    search: Option<String>,
+    /// Half the width of the 95% interval at which it ends (adaptive); 5% otherwise
+    #[arg(long, value_name = "SHARE", help_heading = "How to search")]
+    precision: Option<String>,
+    /// The first rate; 1/s otherwise
+    #[arg(long, value_name = "RATE", help_heading = "How to search")]
+    start: Option<String>,
+    /// Never offer more than this
+    #[arg(long, value_name = "RATE", help_heading = "How to search")]
+    max_rate: Option<String>,
+    /// End after so much load time, with what is known
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    max_time: Option<String>,
+    /// End after so long at rates that were too much
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    max_overload: Option<String>,
+    /// The length of a window (ladder); 10s otherwise
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    window: Option<String>,
+    /// The fine-tuning rate (ladder); 20% otherwise
+    #[arg(long, value_name = "SHARE", help_heading = "How to search")]
+    tuning: Option<String>,
+    /// How far the median may exceed the round trip in the ramp, or off (ladder); 10ms otherwise
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    near_rtt: Option<String>,
+    /// What a step is a share of: gap or half (ladder); gap otherwise
+    #[arg(long, value_name = "WHAT", help_heading = "How to search")]
+    step_of: Option<String>,
+    /// Search from each of these rates, one after the other (ladder)
+    #[arg(long, value_name = "RATE,…", help_heading = "How to search")]
+    first: Option<String>,
+    /// Hold what was found for so long, and search again where it falls (adaptive)
+    #[arg(long, value_name = "DURATION", help_heading = "How to search")]
+    sustain: Option<String>,
+    /// Look at low and middle loads as well when it is found, for `plimsoll infer`
+    #[arg(long, help_heading = "How to search")]
+    calibrate: bool,
+}
+
+impl SearchFlags {
+    /// The keys of a plan that the flags set.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        let calibrate = self.calibrate.then(|| "true".to_owned());
+        let given = [
+            ("method", "search", &self.search),
+            ("precision", "precision", &self.precision),
+            ("start", "start", &self.start),
+            ("max_rate", "max-rate", &self.max_rate),
+            ("max_time", "max-time", &self.max_time),
+            ("max_overload", "max-overload", &self.max_overload),
+            ("window", "window", &self.window),
+            ("tuning", "tuning", &self.tuning),
+            ("near_rtt", "near-rtt", &self.near_rtt),
+            ("step_of", "step-of", &self.step_of),
+            ("first", "first", &self.first),
+            ("sustain", "sustain", &self.sustain),
+            ("calibrate", "calibrate", &calibrate),
+        ];
+        let setting = |(key, flag, value): (&str, &str, &Option<String>)| {
+            let (key, flag) = (format!("search.{key}"), format!("--{flag}"));
+            value.as_ref().map(|value| Setting::new(key, value, flag))
+        };
+        given.into_iter().filter_map(setting).collect()
+    }
+}
+
 /// Searching again and again, and what the target costs.
 #[derive(Args, Default)]
 pub(crate) struct SeriesFlags {
@@ -57,6 +128,9 @@ impl SeriesFlags {
             of("store.cold", &self.cold.then(|| "true".to_owned()), "--cold"),
             of("target.restart", &self.restart_command, "--restart-command"),
             of("target.restart_timeout", &self.restart_timeout, "--restart-timeout"),
+            of("search.every", &self.every, "--every"),
+            of("search.price", &self.price, "--price"),
+            of("search.restarts", &self.restarts, "--restarts"),
         ];
         let mut settings: Vec<Setting> = keys.into_iter().flatten().collect();
         if let Some(text) = &self.restarts {

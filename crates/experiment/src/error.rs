@@ -7,6 +7,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
+    /// What is wrong with the plan's text.
+    #[error(transparent)]
+    Plan(Box<plimsoll_plan::PlanErrors>),
+    /// A trace of caches that cannot be read.
+    #[error(transparent)]
+    CacheTrace(Box<plimsoll_cache::trace::TraceError>),
     /// The plan names no target.
     #[error("find what to request: the plan has neither `target.url` nor URLs of its own")]
     NoTarget,
@@ -64,13 +70,13 @@ pub enum ExperimentError {
     },
     /// A trace that cannot be used.
     #[error(transparent)]
-    Trace(#[from] plimsoll_workload::trace::TraceError),
+    Trace(Box<plimsoll_workload::trace::TraceError>),
     /// A service model that cannot be used.
     #[error(transparent)]
     Service(#[from] plimsoll_workload::service_model::ServiceModelError),
     /// A list of URLs that cannot be used.
     #[error(transparent)]
-    Requests(#[from] plimsoll_workload::request::RequestError),
+    Requests(Box<plimsoll_workload::request::RequestError>),
     /// A log that cannot be replayed.
     #[error(transparent)]
     Log(#[from] plimsoll_workload::access_log::LogError),
@@ -107,10 +113,10 @@ pub enum ExperimentError {
     Synthetic(#[from] plimsoll_cache::trace::synthetic::SyntheticError),
     /// A cluster of caches that its requests do not allow.
     #[error(transparent)]
-    Cluster(#[from] plimsoll_cache::cluster::ClusterError),
+    Cluster(Box<plimsoll_cache::cluster::ClusterError>),
     /// A policy or size that a trace does not allow.
     #[error(transparent)]
-    Replay(#[from] plimsoll_cache::simulate::SimulateError),
+    Replay(Box<plimsoll_cache::simulate::SimulateError>),
     /// The run could not be made or completed.
     #[error(transparent)]
     Load(#[from] plimsoll_load::run::RunError),
@@ -131,7 +137,7 @@ pub enum ExperimentError {
     Runs(#[from] plimsoll_runs::RunError),
     /// A series of searches could not be kept.
     #[error(transparent)]
-    Series(#[from] Box<crate::series::SeriesError>),
+    Series(Box<crate::series::SeriesError>),
     /// Another search loads the target.
     #[error(
         "search {address}: another search{holder} loads it, and each would measure the other; wait \
@@ -153,7 +159,7 @@ pub enum ExperimentError {
     },
     /// The target could not be restarted, or its caches not be emptied.
     #[error(transparent)]
-    Cold(#[from] Box<crate::cold::ColdError>),
+    Cold(Box<crate::cold::ColdError>),
     /// The probe of the host could not start.
     #[error(transparent)]
     Timer(#[from] plimsoll_monitor::TimerError),
@@ -180,21 +186,33 @@ impl ExperimentError {
             self,
             Self::Load(plimsoll_load::run::RunError::Session(
                 plimsoll_load::SessionError::Descriptors { .. }
-            ))
+            )) | Self::Runs(
+                plimsoll_runs::RunError::OtherPlan { .. } | plimsoll_runs::RunError::InUse { .. }
+            )
         )
     }
 }
 
-impl From<crate::series::SeriesError> for ExperimentError {
-    fn from(error: crate::series::SeriesError) -> Self {
-        Self::Series(Box::new(error))
-    }
+/// Errors that are large are kept in a box.
+macro_rules! boxed {
+    ($($error:ty => $variant:ident,)*) => {
+        $(impl From<$error> for ExperimentError {
+            fn from(error: $error) -> Self {
+                Self::$variant(Box::new(error))
+            }
+        })*
+    };
 }
 
-impl From<crate::cold::ColdError> for ExperimentError {
-    fn from(error: crate::cold::ColdError) -> Self {
-        Self::Cold(Box::new(error))
-    }
+boxed! {
+    plimsoll_plan::PlanErrors => Plan,
+    plimsoll_workload::trace::TraceError => Trace,
+    plimsoll_workload::request::RequestError => Requests,
+    plimsoll_cache::trace::TraceError => CacheTrace,
+    plimsoll_cache::cluster::ClusterError => Cluster,
+    plimsoll_cache::simulate::SimulateError => Replay,
+    crate::series::SeriesError => Series,
+    crate::cold::ColdError => Cold,
 }
 
 /// An error and what lies beneath it, in one line.

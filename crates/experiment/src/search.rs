@@ -21,12 +21,16 @@ use plimsoll_capacity::search::Search;
 use plimsoll_capacity::several::Several;
 use plimsoll_capacity::sustain::Sustain;
 use plimsoll_load::Config;
+use plimsoll_plan::{self as plan, Plan, SearchMethod};
 use plimsoll_runs::{End, Ended, Run, RunError, RunWriter, WindowRow};
+use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
+use plimsoll_units::show_duration;
 use plimsoll_workload::service_model::ServiceModel;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
+use std::time::Duration;
 
 /// How often a connection is opened anew, for its handshake, nanoseconds.
 const RENEW_NS: u64 = 200_000_000;
@@ -63,7 +67,9 @@ impl Method {
         }
     }
 
-    pub(crate) fn slo(&self) -> (f64, u64) {
+    /// The quantile and the bound, nanoseconds, that it steers by.
+    #[must_use]
+    pub fn slo(&self) -> (f64, u64) {
         match self {
             Self::Ladder { settings, .. } => settings.slo,
             Self::Adaptive { settings, .. } => settings.slo,
@@ -102,17 +108,135 @@ pub struct Asked {
     pub method: Method,
     /// What it may use up.
     pub limits: Limits,
+    /// What must hold.
+    pub slo: String,
     /// What the target costs per hour.
     pub price_per_hour: Option<f64>,
 }
 
+/// The SLO where none is given: the published one.
+const USUAL_SLO: &str = "p90<150ms";
+
 impl Asked {
+    /// What a plan asks for.
+    ///
+    /// # Errors
+    /// An SLO that no search can steer by, or that the method or the timeout does not allow.
+    pub fn of(plan: &Plan) -> Result<Self, ExperimentError> {
+        let usual = Slo::parse(USUAL_SLO).ok();
+        let none = || ExperimentError::Conflict("find an SLO: the plan has none".to_owned());
+        let slo = plan.measure.slo.clone().or(usual).ok_or_else(none)?;
+        let search = plan.search.clone().unwrap_or_default();
+        let goal = Goal::of(&slo)?;
+        check_timeout(goal.slo, plan.load.timeout)?;
+        let mut method = method(&search, &goal)?;
+        if search.calibrate {
+            method = Method::Calibrating(Box::new(method));
+        }
+        let usual = Limits::default();
+        let limits = Limits {
+            seconds: search.max_time.map_or(usual.seconds, |most| most.as_secs_f64()),
+            overload_s: search.max_overload.map_or(usual.overload_s, |most| most.as_secs_f64()),
+        };
+        let (slo, price_per_hour) = (slo.to_string(), search.price_per_hour);
+        Ok(Self { method, limits, slo, price_per_hour })
+    }
+
     /// The result of a search, with the cost of its requests where there is a price.
-    pub(crate) fn result(&self, outcome: &Outcome, slo: &str) -> CapacityResult {
-        let mut result = CapacityResult::of(outcome, self.method.name(), slo);
+    pub(crate) fn result(&self, outcome: &Outcome) -> CapacityResult {
+        let mut result = CapacityResult::of(outcome, self.method.name(), &self.slo);
         let cost = |rate| self.price_per_hour.and_then(|price| Cost::of(price, rate));
         result.cost = result.estimate_per_s.and_then(cost);
         result
+    }
+}
+
+/// What a search steers by: one percentile of the response time, and beside it, where it is given,
+/// a limit of the share of errors.
+struct Goal {
+    slo: (f64, u64),
+    comparison: Comparison,
+    most_errors: Option<f64>,
+}
+
+impl Goal {
+    fn of(slo: &Slo) -> Result<Self, ExperimentError> {
+        let is_time = |clause: &&Clause| {
+            matches!(clause.metric, Metric::Time(Timing::Response, Figure::Quantile(_)))
+        };
+        let errors = |clause: &Clause| match (clause.metric, clause.comparison, clause.bound) {
+            (Metric::Errors, Comparison::Below | Comparison::AtMost, Bound::Share(most)) => {
+                Some(most)
+            }
+            _ => None,
+        };
+        let others: Vec<&Clause> = slo.clauses().iter().filter(|of| !is_time(of)).collect();
+        let times: Vec<&Clause> = slo.clauses().iter().filter(is_time).collect();
+        let most_errors = match others[..] {
+            [] => Some(None),
+            [one] => errors(one).map(Some),
+            _ => None,
+        };
+        match (&times[..], slo.response_bound(), most_errors) {
+            ([clause], Some(slo), Some(most_errors)) => {
+                Ok(Self { slo, comparison: clause.comparison, most_errors })
+            }
+            _ => {
+                let text = format!(
+                    "wanted one percentile of the response time, with a limit of errors beside it \
+                     or without, found `{slo}`; write it as p90<150ms or p90<150ms,errors<1%"
+                );
+                Err(ExperimentError::Conflict(text))
+            }
+        }
+    }
+}
+
+/// Whether the SLO's bound can be told: what takes longer than the timeout fails before.
+fn check_timeout((_, bound_ns): (f64, u64), timeout: Duration) -> Result<(), ExperimentError> {
+    let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+    if bound_ns <= timeout_ns {
+        return Ok(());
+    }
+    let (bound, timeout) = (show_duration(bound_ns), show_duration(timeout_ns));
+    // As the option reads it.
+    let typed = format!("{}ms", bound_ns.div_ceil(1_000_000));
+    Err(ExperimentError::Conflict(format!(
+        "search for responses within {bound}: the timeout is {timeout}, so that slower ones fail \
+         before their bound; say --timeout {typed} or more, or a shorter bound"
+    )))
+}
+
+fn method(search: &plan::Search, goal: &Goal) -> Result<Method, ExperimentError> {
+    let Goal { slo, comparison, most_errors } = *goal;
+    let plan::Search { start_per_s, max_rate_per_s, precision, .. } = *search;
+    match search.method {
+        SearchMethod::Adaptive => {
+            let settings =
+                adaptive::Settings { slo, most_errors, start_per_s, precision, max_rate_per_s };
+            let hold_s = search.sustain.map(|hold| hold.as_secs_f64());
+            Ok(Method::Adaptive { settings, hold_s })
+        }
+        SearchMethod::Ladder if most_errors.is_some() => {
+            let text = "the published method knows no limit of errors: leave it out of the SLO, or \
+                        search by the method adaptive";
+            Err(ExperimentError::Conflict(text.to_owned()))
+        }
+        SearchMethod::Ladder => Ok(Method::Ladder {
+            settings: ladder::Settings {
+                slo,
+                comparison,
+                start_per_s,
+                window_s: search.window.as_secs_f64(),
+                tuning: search.tuning,
+                near_rtt_ns: search
+                    .near_rtt
+                    .map(|near| u64::try_from(near.as_nanos()).unwrap_or(u64::MAX)),
+                step_of: search.step_of,
+                max_rate_per_s,
+            },
+            first_per_s: search.first_per_s.clone(),
+        }),
     }
 }
 
@@ -166,8 +290,7 @@ pub fn search(
             return Err(error);
         }
     };
-    let slo = setting.slo.clone().unwrap_or_default();
-    let mut result = asked.result(&outcome, &slo);
+    let mut result = asked.result(&outcome);
     result.caches = prepared.workload.as_ref().map(|workload| workload.caches.clone());
     write_result(&folder.join(RESULT), &result)?;
     write_windows(&folder.join(WINDOWS), &result.windows)?;

@@ -41,6 +41,17 @@ pub enum RunError {
         /// The experiment's folder.
         path: PathBuf,
     },
+    /// The cells of an experiment are another plan's.
+    #[error(
+        "go on with {}: the plan has changed, so that cell {cell} is a cell of another plan; begin \
+         another experiment by --new", .path.display()
+    )]
+    OtherPlan {
+        /// The experiment's folder.
+        path: PathBuf,
+        /// The first cell that differs.
+        cell: u32,
+    },
     /// A cell is not in the state for what is to be done with it, or what it is given is no
     /// result. The caller's fault.
     #[error("{what} cell {cell} of {}: {problem}", .path.display())]

@@ -10,39 +10,29 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::series_args::CapacityCommand;
-use crate::terminal::error::{FlagError, UsageError, read};
+use crate::terminal::error::{FlagError, UsageError};
 use crate::terminal::screen::{Hear, Screen};
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_capacity::conduct::{Judged, Limits};
-use plimsoll_capacity::cost::price;
-use plimsoll_capacity::ladder::StepOf;
+use plimsoll_capacity::conduct::Judged;
 use plimsoll_capacity::result::CapacityResult;
-use plimsoll_capacity::{adaptive, ladder};
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::prepare::Prepared;
 use plimsoll_experiment::record::{Opening, Record};
-use plimsoll_experiment::search::{self, Method};
+use plimsoll_experiment::search;
 use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::{Plan, PlanKind, Setting, kind_of};
 use plimsoll_runs::experiment::{Journal, Layout};
 use plimsoll_stats::figure;
-use plimsoll_stats::slo::{Bound, Clause, Comparison, Figure, Metric, Slo, Timing};
-use plimsoll_units::{
-    ParseError, duration, rate, share, show_count, show_duration, show_rate, show_share,
-};
+use plimsoll_units::{show_count, show_duration, show_rate, show_share};
 use plimsoll_workload::service_model::{ServiceModel, ServiceModelError};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-
-/// The SLO where none is given: the published one.
-const USUAL_SLO: &str = "p90<150ms";
 
 /// Runs the command.
 pub(crate) fn run(args: &Capacity) -> Result<Exit> {
@@ -113,7 +103,6 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
 pub(super) struct Asked<'a> {
     args: &'a Capacity,
     plan: Plan,
-    slo: Slo,
     search: search::Asked,
     prepared: Prepared,
     locks: Locks,
@@ -122,22 +111,11 @@ pub(super) struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn new(args: &'a Capacity, plan: Plan) -> Result<Self> {
-        let usual = Slo::parse(USUAL_SLO);
-        let slo = plan.measure.slo.clone().map_or(usual, Ok).map_err(anyhow::Error::from)?;
-        let mut method = method(args, &slo)?;
-        if args.calibrate {
-            method = Method::Calibrating(Box::new(method));
-        }
-        let limits = limits(args)?;
-        let price = args.series.price.as_ref().map(|text| read("--price", text, price));
-        let search = search::Asked { method, limits, price_per_hour: price.transpose()? };
+        let search = search::Asked::of(&plan)?;
         let here = std::env::current_dir()?;
         let prepared = prepare(&plan, &place(&here), true)?;
-        if let Some(bound) = slo.response_bound() {
-            check_timeout(bound, prepared.config.timeout_ns)?;
-        }
         let locks = Locks::new(environment("XDG_RUNTIME_DIR"));
-        Ok(Self { args, plan, slo, search, prepared, locks, here })
+        Ok(Self { args, plan, search, prepared, locks, here })
     }
 
     /// Whether nothing is said of the way.
@@ -147,7 +125,7 @@ impl<'a> Asked<'a> {
 
     /// Says what becomes of each window.
     fn hear(&self) -> impl Fn(&News<'_>) + Sync + use<> {
-        let (quiet, quantile) = (self.is_quiet(), self.slo.response_bound().map_or(0.9, |of| of.0));
+        let (quiet, (quantile, _)) = (self.is_quiet(), self.search.method.slo());
         move |news| match news {
             News::Window(judged) if !quiet => say(&line(judged, quantile)),
             _ => {}
@@ -165,7 +143,6 @@ impl<'a> Asked<'a> {
             plan: &self.plan,
             prepared: &self.prepared,
             asked: &self.search,
-            slo: self.slo.to_string(),
             path: path.to_owned(),
             locks: &self.locks,
             restarts: false,
@@ -184,7 +161,7 @@ impl<'a> Asked<'a> {
             root: &self.args.out,
             id,
             layout: Layout::Beside,
-            of: subject(&self.plan, &self.prepared, &self.slo.to_string(), &place(&self.here)),
+            of: subject(&self.plan, &self.prepared, &self.search, &place(&self.here)),
             plan_file: crate::files::plan_file(self.args.target.as_deref()),
             cells: cells.into(),
             keeps_runs: true,
@@ -210,6 +187,7 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// The plan that a command line means. What it says of a search is laid over what a plan says.
 fn read_plan(args: &Capacity) -> Result<Plan> {
     let mut settings = args.request.settings();
     for pair in &args.set {
@@ -217,185 +195,29 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
             Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?;
         settings.push(setting);
     }
-    // A search makes its own load: what stands in a plan is only how it is sent.
-    settings.push(Setting::new("load.rate", &args.start, "--start"));
-    settings.push(Setting::new("load.for", "1h", "the search"));
-    settings.push(Setting::new("load.arrivals", "poisson", "the search"));
+    settings.extend(args.search.settings());
     settings.extend(args.series.settings()?);
     let target = args.target.as_deref().unwrap_or_default();
     if crate::files::is_plan(target) {
         let text = crate::files::plan(target)?;
+        make_search(&mut settings, &text);
         return Ok(Plan::parse_with(&text, target, &settings)?);
     }
+    make_search(&mut settings, "");
     settings.push(Setting::new("target.url", target, "the URL"));
     Ok(Plan::assemble(&settings)?)
 }
 
-/// What a search steers by: one percentile of the response time, and beside it, where it is given,
-/// a limit of the share of errors.
-struct Goal<'a> {
-    clause: &'a Clause,
-    slo: (f64, u64),
-    most_errors: Option<f64>,
-}
-
-impl<'a> Goal<'a> {
-    fn of(slo: &'a Slo) -> Result<Self> {
-        let is_time = |clause: &&Clause| {
-            matches!(clause.metric, Metric::Time(Timing::Response, Figure::Quantile(_)))
-        };
-        let errors = |clause: &Clause| match (clause.metric, clause.comparison, clause.bound) {
-            (Metric::Errors, Comparison::Below | Comparison::AtMost, Bound::Share(most)) => {
-                Some(most)
-            }
-            _ => None,
-        };
-        let others: Vec<&Clause> = slo.clauses().iter().filter(|of| !is_time(of)).collect();
-        let times: Vec<&Clause> = slo.clauses().iter().filter(is_time).collect();
-        let most_errors = match others[..] {
-            [] => Some(None),
-            [one] => errors(one).map(Some),
-            _ => None,
-        };
-        match (&times[..], slo.response_bound(), most_errors) {
-            ([clause], Some(slo), Some(most_errors)) => Ok(Self { clause, slo, most_errors }),
-            _ => {
-                let text = format!(
-                    "wanted one percentile of the response time, with a limit of errors beside it \
-                     or without, found `{slo}`; write it as p90<150ms or p90<150ms,errors<1%"
-                );
-                Err(UsageError(text).into())
-            }
-        }
+/// Makes a plan one of a search, where its text and what is laid over it do not say so.
+fn make_search(settings: &mut Vec<Setting>, text: &str) {
+    let is_one = settings.iter().any(|setting| setting.key.starts_with("search."));
+    if kind_of(text) != PlanKind::Search && !is_one {
+        settings.push(Setting::new("search.method", "adaptive", "the search"));
     }
-}
-
-/// Whether the SLO's bound can be told: what takes longer than the timeout fails before.
-fn check_timeout(slo: (f64, u64), timeout_ns: u64) -> Result<(), UsageError> {
-    if slo.1 <= timeout_ns {
-        return Ok(());
-    }
-    let (bound, timeout) = (show_duration(slo.1), show_duration(timeout_ns));
-    // As the option reads it.
-    let typed = format!("{}ms", slo.1.div_ceil(1_000_000));
-    Err(UsageError(format!(
-        "search for responses within {bound}: the timeout is {timeout}, so that slower ones fail \
-         before their bound; say --timeout {typed} or more, or a shorter bound"
-    )))
-}
-
-fn method(args: &Capacity, slo: &Slo) -> Result<Method> {
-    let Goal { clause, slo: bound, most_errors } = Goal::of(slo)?;
-    let above_zero = |text: &str| {
-        let value = rate(text)?;
-        let wrong = || ParseError::new("a rate above zero", text, 0, text.len());
-        if value > 0.0 { Ok(value) } else { Err(wrong()) }
-    };
-    let start_per_s = read("--start", &args.start, above_zero)?;
-    let max_rate_per_s =
-        args.max_rate.as_ref().map(|text| read("--max-rate", text, above_zero)).transpose()?;
-    match args.search.as_str() {
-        "adaptive" => {
-            let precision = read("--precision", &args.precision, |text| {
-                let value = share(text)?;
-                let wrong = || ParseError::new("a share from 1% to 50%", text, 0, text.len());
-                if (0.01..=0.5).contains(&value) { Ok(value) } else { Err(wrong()) }
-            })?;
-            if !args.first.is_empty() {
-                return Err(UsageError("`--first` goes with `--search ladder`".to_owned()).into());
-            }
-            let settings = adaptive::Settings {
-                slo: bound,
-                most_errors,
-                start_per_s,
-                precision,
-                max_rate_per_s,
-            };
-            let hold = args.sustain.as_ref().map(|text| read("--sustain", text, duration));
-            Ok(Method::Adaptive { settings, hold_s: hold.transpose()?.map(|d| d.as_secs_f64()) })
-        }
-        "ladder" => {
-            if most_errors.is_some() {
-                let text = "the published method knows no limit of errors: leave it out of --slo, \
-                            or use --search adaptive";
-                return Err(UsageError(text.to_owned()).into());
-            }
-            if args.sustain.is_some() {
-                let text = "`--sustain` goes with `--search adaptive`".to_owned();
-                return Err(UsageError(text).into());
-            }
-            // The published lists of rates have no unit.
-            let each = |text: &str| {
-                let per_second = || above_zero(&format!("{text}/s"));
-                above_zero(text).or_else(|error| per_second().map_err(|_| error))
-            };
-            let first = args.first.iter().map(|text| read("--first", text, each));
-            let first_per_s = first.collect::<Result<Vec<f64>, _>>()?;
-            let settings =
-                ladder_settings(args, bound, clause.comparison, start_per_s, max_rate_per_s)?;
-            Ok(Method::Ladder { settings, first_per_s })
-        }
-        other => {
-            let wanted = "adaptive or ladder";
-            Err(FlagError::new("--search", other, ParseError::new(wanted, other, 0, other.len()))
-                .into())
-        }
-    }
-}
-
-fn ladder_settings(
-    args: &Capacity,
-    slo: (f64, u64),
-    comparison: Comparison,
-    start_per_s: f64,
-    max_rate_per_s: Option<f64>,
-) -> Result<ladder::Settings> {
-    let near_rtt_ns = match args.near_rtt.as_str() {
-        "off" => None,
-        text => Some(nanoseconds(read("--near-rtt", text, duration)?)),
-    };
-    let step_of = match args.step_of.as_str() {
-        "gap" => StepOf::Gap,
-        "half" => StepOf::Half,
-        text => {
-            let error = ParseError::new("gap or half", text, 0, text.len());
-            return Err(FlagError::new("--step-of", text, error).into());
-        }
-    };
-    let window = read("--window", &args.window, |text| {
-        let value = duration(text)?;
-        let wrong = || ParseError::new("1 s or more", text, 0, text.len());
-        if value >= Duration::from_secs(1) { Ok(value) } else { Err(wrong()) }
-    })?;
-    Ok(ladder::Settings {
-        slo,
-        comparison,
-        start_per_s,
-        window_s: window.as_secs_f64(),
-        tuning: read("--tuning", &args.tuning, share)?,
-        near_rtt_ns,
-        step_of,
-        max_rate_per_s,
-    })
-}
-
-fn limits(args: &Capacity) -> Result<Limits> {
-    let mut limits = Limits::default();
-    if let Some(text) = &args.max_time {
-        limits.seconds = read("--max-time", text, duration)?.as_secs_f64();
-    }
-    if let Some(text) = &args.max_overload {
-        limits.overload_s = read("--max-overload", text, duration)?.as_secs_f64();
-    }
-    Ok(limits)
-}
-
-fn nanoseconds(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A window in one line.
-fn line(judged: &Judged, quantile: f64) -> String {
+pub(super) fn line(judged: &Judged, quantile: f64) -> String {
     let window = &judged.window;
     let at = window.response.quantile_ns(quantile).map_or_else(|| "–".to_owned(), show_duration);
     format!(
@@ -471,7 +293,7 @@ fn render(result: &CapacityResult) -> String {
     out
 }
 
-fn exit(result: &CapacityResult) -> Exit {
+pub(super) fn exit(result: &CapacityResult) -> Exit {
     match result.ended.as_str() {
         "found" => Exit::Held,
         "slo_unreachable" => Exit::Broken,

@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod capacity;
+pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod export;
@@ -11,6 +12,7 @@ pub(crate) mod load;
 pub(crate) mod prepare;
 pub(crate) mod prometheus;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shoal;
 pub(crate) mod simulate;

@@ -13,6 +13,7 @@ use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_runs::Run;
 use plimsoll_runs::index::{Entry, LoadEntry, list};
+use plimsoll_stats::figure::Figure;
 use plimsoll_units::{show_rate, show_share};
 use std::fmt::Write;
 use std::path::Path;
@@ -91,9 +92,18 @@ fn entry(run: &Entry) -> serde_json::Value {
 /// Shows what is meant: a run, an experiment, or one of its cells.
 fn show(named: Option<&Path>, figures: &[String], json: bool) -> Result<Exit> {
     let columns = experiment::columns(figures)?;
-    match found::what(named)? {
+    show_what(found::what(named)?, &columns, json)
+}
+
+/// Shows the run or experiment of a path.
+pub(crate) fn show_path(path: &Path, columns: &[&'static Figure], json: bool) -> Result<Exit> {
+    show_what(found::what(Some(path))?, columns, json)
+}
+
+fn show_what(found: Found, columns: &[&'static Figure], json: bool) -> Result<Exit> {
+    match found {
         Found::Run(path) => show_run(&path, json),
-        Found::Experiment(path) => experiment::show(&path, &columns, json),
+        Found::Experiment(path) => experiment::show(&path, columns, json),
         Found::Cell(path, number) => experiment::show_cell(&path, number, json),
     }
 }

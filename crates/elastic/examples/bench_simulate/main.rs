@@ -18,7 +18,7 @@ mod textbook;
 mod truth;
 
 use day::{INSTANCES, Path, Ran};
-use plimsoll_elastic::simulated::{Replications, run};
+use plimsoll_elastic::simulated::run;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::service_model::ServiceTime;
 use std::process::ExitCode;
@@ -95,12 +95,18 @@ fn whole_day() {
     let (setup, demand, maker) = day::setup();
     let (seconds, outcome) = timed(|| run(&setup, &demand, maker().as_mut(), 0));
     line("the whole simulation of the day", seconds, outcome.offered, None);
-    let makers = [maker];
-    let wall = |threads| {
-        let begin = |policy: usize, _: u64| (makers[policy](), None);
-        let all =
-            Replications { setup: &setup, demand: &demand, policies: 1, begin: &begin, threads };
-        let once = || wall_s(|| drop(all.run(0..8, &|_, _, outcome| outcome, &|| true)));
+    let days = &|from: u64, threads: u64| {
+        let mine = (from..8).step_by(usize::try_from(threads).unwrap_or(1));
+        mine.for_each(|day| drop(run(&setup, &demand, maker().as_mut(), day)));
+    };
+    let wall = |threads: u64| {
+        let once = || {
+            wall_s(|| {
+                std::thread::scope(|scope| {
+                    (0..threads).for_each(|from| drop(scope.spawn(move || days(from, threads))));
+                });
+            })
+        };
         median((0..TIMES).map(|_| once()).collect())
     };
     let (one, two) = (wall(1), wall(2));

@@ -1,13 +1,14 @@
 //! What one replication came to.
 
 use super::engine::Loss;
-use super::objective::within;
+use super::objective::{holds, within};
 use crate::billing::{Bill, Used};
 use crate::observation::Metric;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::Elasticity;
 use plimsoll_stats::histogram::rank;
 use plimsoll_stats::percentiles::is_stated;
+use plimsoll_stats::slo::Slo;
 
 /// One replication.
 #[derive(Clone)]
@@ -91,6 +92,12 @@ pub struct Decided {
 }
 
 impl Outcome {
+    /// Whether the SLO of its setup held, over all that was offered.
+    #[must_use]
+    pub fn holds(&self, slo: &Slo) -> bool {
+        slo.clauses().iter().zip(&self.slo).all(|(clause, value)| holds(clause, *value))
+    }
+
     /// Requests that were lost.
     #[must_use]
     pub fn lost(&self) -> u64 {

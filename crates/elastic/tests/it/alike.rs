@@ -1,10 +1,11 @@
 //! Whole simulations say the same whichever path their engine takes, and on however many threads.
 
+use crate::world::replicate;
 use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{Facts, Maker, kind};
 use plimsoll_elastic::simulated::engine::Rules;
-use plimsoll_elastic::simulated::{Boot, Outcome, Replications, Setup, SlowStart, run};
+use plimsoll_elastic::simulated::{Boot, Outcome, Setup, SlowStart, run};
 use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
@@ -114,10 +115,7 @@ fn replications_are_the_same_on_one_thread_and_on_three() {
     let (setup, demand) = (setup(), Demand::new(&facts()));
     let makers = [restless(), policy(&[("upper", "90"), ("lower", "50")])];
     let all = |threads| -> Vec<String> {
-        let begin = |policy: usize, _: u64| (makers[policy](), None);
-        let policies = makers.len();
-        let all = Replications { setup: &setup, demand: &demand, policies, begin: &begin, threads };
-        let rows = all.run(0..3, &|_, _, outcome| outcome, &|| true);
+        let rows = replicate(&setup, &demand, &makers, 3, threads);
         rows.iter().flatten().map(said).collect()
     };
     let (one, three) = (all(1), all(3));

@@ -13,7 +13,7 @@ use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::observation::Observation;
 use plimsoll_elastic::policy::{Decider, Decision, Facts, Maker};
 use plimsoll_elastic::simulated::engine::Rules;
-use plimsoll_elastic::simulated::{Boot, Outcome, Replications, Setup, run};
+use plimsoll_elastic::simulated::{Boot, Outcome, Setup, run};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
@@ -70,23 +70,29 @@ fn setup(load: &str) -> Setup {
     }
 }
 
-/// So many replications of each policy; `on_done` is told of each.
-fn replicate(
+/// So many replications of each policy on some threads, a row for each policy.
+pub(crate) fn replicate(
     setup: &Setup,
     demand: &Demand,
     makers: &[Maker],
     replications: u64,
     threads: usize,
-    on_done: &(dyn Fn() + Sync),
 ) -> Vec<Vec<Outcome>> {
-    let begin = |policy: usize, _: u64| (makers[policy](), None);
-    let policies = makers.len();
-    let all = Replications { setup, demand, policies, begin: &begin, threads };
-    let goes_on = || {
-        on_done();
-        true
+    let places = |maker| (0..replications).map(move |replication| (maker, replication));
+    let all: Vec<(&Maker, u64)> = makers.iter().flat_map(places).collect();
+    let some = &|from: usize| {
+        let mine = all.iter().enumerate().skip(from).step_by(threads);
+        let one = |maker: &Maker, replication| run(setup, demand, maker().as_mut(), replication);
+        mine.map(|(place, (maker, number))| (place, one(maker, *number))).collect::<Vec<_>>()
     };
-    all.run(0..replications, &|_, _, outcome| outcome, &goes_on)
+    let mut outcomes = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|from| scope.spawn(move || some(from))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    outcomes.sort_by_key(|(place, _)| *place);
+    let mut outcomes = outcomes.into_iter().map(|(_, outcome)| outcome);
+    let mut row = || outcomes.by_ref().take(usize::try_from(replications).unwrap()).collect();
+    makers.iter().map(|_| row()).collect()
 }
 
 /// The rule of demand for it.

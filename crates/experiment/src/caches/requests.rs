@@ -5,12 +5,14 @@ use crate::error::ExperimentError;
 use crate::prepare::schedule;
 use plimsoll_cache::cluster::{Life, Periods};
 use plimsoll_cache::trace::Trace;
-use plimsoll_cache::trace::read::Limits;
+use plimsoll_cache::trace::read::{Limits, ReadOptions, read};
 use plimsoll_cache::trace::synthetic::Synthetic;
-use plimsoll_plan::{CacheTrace, MadeRequests};
+use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests};
 use plimsoll_workload::arrivals::{DueTimes, Share};
 use plimsoll_workload::objects::{Catalogue, Fresh, Object};
 use plimsoll_workload::random::seed_of;
+use std::fmt::Display;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +30,33 @@ pub struct Requests {
     pub life: Option<Life>,
     /// What a reader should know.
     pub notes: Vec<String>,
+}
+
+/// What the caches of a plan are asked for in their first replication.
+///
+/// # Errors
+/// A trace that cannot be read; as for [`made`].
+pub fn requests(plan: &CachePlan) -> Result<Requests, ExperimentError> {
+    let of = match &plan.asked {
+        CacheRequests::Recorded(of) => of,
+        CacheRequests::Made(of) => return made(of, plan.seed, 0),
+    };
+    let options = ReadOptions {
+        format: said("format", of.format.as_deref())?,
+        columns: said("columns", of.columns.as_deref())?,
+        ..ReadOptions::default()
+    };
+    let (trace, told) = read(&of.file, &options)?;
+    Ok(Requests { trace, life: life(of, plan.seed), notes: told.warnings() })
+}
+
+/// The value of a key of `[trace]` whose type knows its own text.
+fn said<T: FromStr>(key: &str, text: Option<&str>) -> Result<Option<T>, ExperimentError>
+where
+    T::Err: Display,
+{
+    let wrong = |error| ExperimentError::Conflict(format!("read `trace.{key}`: {error}"));
+    text.map(str::parse).transpose().map_err(wrong)
 }
 
 /// How the objects of a recorded trace change, where the plan says so.
@@ -104,7 +133,6 @@ impl Iterator for Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_plan::{CachePlan, CacheRequests};
 
     fn requests(workload: &str, load: &str, seed: u64) -> Requests {
         let text = format!("[workload]\n{workload}\n[load]\n{load}\n[cluster]\nsize = '1GB'\n");

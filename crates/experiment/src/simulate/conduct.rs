@@ -15,6 +15,7 @@ use plimsoll_elastic::simulated::{Outcome, Setup, run};
 use plimsoll_plan::Plan;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Kind, RunWriter};
+use plimsoll_stats::figure;
 use plimsoll_units::{show_count, show_duration};
 use plimsoll_workload::random::seed_of;
 use std::collections::BTreeMap;
@@ -153,7 +154,11 @@ impl<T: Send> World for Pool<'_, T> {
         to.each(batch, &|cell| {
             let outcome = self.simulate(cell)?;
             let write = |run: &mut RunWriter| contents::write(run, self.model, &outcome);
-            let goes_on = to.done(cell, &outcome.figures(), &write)?;
+            let mut figures = outcome.figures();
+            if let Some(slo) = &self.model.setup.slo {
+                figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
+            }
+            let goes_on = to.done(cell, &figures, &write)?;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.insert(cell.number, (self.keep)(outcome));
             Ok(goes_on)

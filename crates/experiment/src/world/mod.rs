@@ -3,6 +3,7 @@
 mod live;
 pub mod load;
 pub mod search;
+pub mod simulated;
 
 pub use live::is_cold;
 pub use load::Load;

@@ -35,8 +35,6 @@ pub struct Search<'a> {
     pub prepared: &'a Prepared,
     /// How to search.
     pub asked: &'a Asked,
-    /// What must hold.
-    pub slo: String,
     /// The path of the run, series or experiment, beside which restarts are logged.
     pub path: PathBuf,
     /// Keep other searches away.
@@ -83,7 +81,7 @@ pub struct Came {
 
 /// What a plan's search is, for its record.
 #[must_use]
-pub fn subject(plan: &Plan, prepared: &Prepared, slo: &str, place: &Place<'_>) -> Subject {
+pub fn subject(plan: &Plan, prepared: &Prepared, asked: &Asked, place: &Place<'_>) -> Subject {
     Subject {
         name: plan.name.clone().unwrap_or_default(),
         kind: Kind::Search,
@@ -91,7 +89,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, slo: &str, place: &Place<'_>) -
         what: prepared.subject.clone(),
         plan_text: plan.to_toml_from(place.here),
         identity: identity(plan, place.here),
-        slo: Some(slo.to_owned()),
+        slo: Some(asked.slo.clone()),
         duration_ns: 0,
     }
 }
@@ -199,7 +197,7 @@ impl Search<'_> {
             version: self.place.version,
             plan_text: self.plan.to_toml_from(self.place.here),
             patience: self.plan.load.patience,
-            slo: Some(self.slo.clone()),
+            slo: Some(self.asked.slo.clone()),
             stop_when: None,
             system: self.place.system,
         };

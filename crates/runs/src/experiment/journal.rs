@@ -11,8 +11,7 @@ use crate::database::{self, Syncs};
 use crate::error::RunError;
 use crate::experiment::read::{self, Experiment};
 use crate::experiment::{
-    CELLS, Cell, CellRow, ExperimentMeta, Finished, INPUTS, Layout, State, folders, is_experiment,
-    tables,
+    CELLS, Cell, CellRow, ExperimentMeta, Finished, INPUTS, Layout, State, folders, place, tables,
 };
 use crate::meta::{Ended, World};
 use crate::opened;
@@ -62,7 +61,7 @@ impl Journal {
     pub fn create_beside(root: &Path, meta: &ExperimentMeta) -> Result<Self, RunError> {
         let folder = root.join(&meta.id);
         fs::create_dir_all(root).map_err(RunError::file("make", root))?;
-        if is_experiment(&folder) {
+        if place(&folder).is_some() {
             return Err(RunError::Exists { path: folder });
         }
         Self::make(folder, Layout::Beside, meta)
@@ -141,7 +140,8 @@ impl Journal {
         let known = tables::hashes(&self.database).map_err(self.fault("read"))?;
         let other = |cell: &&Cell| known.get(&cell.number).is_some_and(|hash| *hash != cell.hash);
         if let Some(cell) = cells.iter().find(other) {
-            return Err(self.out_of_order("plan", cell.number, "a cell of another plan"));
+            let (path, cell) = (self.folder.clone(), cell.number);
+            return Err(RunError::OtherPlan { path, cell });
         }
         let new = |cell: &&Cell| !known.contains_key(&cell.number);
         self.write(|database| {

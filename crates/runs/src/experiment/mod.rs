@@ -187,13 +187,14 @@ pub fn part_folder(experiment: &Path, number: u32) -> PathBuf {
     experiment.join(CELLS).join(format!("{number:04}{}", folders::PART))
 }
 
-/// Whether there is an experiment of that path: its folder, or its journal beside its runs.
+/// Whether a folder is one of an experiment.
 #[must_use]
-pub fn is_experiment(path: &Path) -> bool {
-    place(path).is_some()
+pub fn is_experiment(folder: &Path) -> bool {
+    Layout::Within.journal(folder).is_file()
 }
 
-/// Where the journal of an experiment is, and its layout; `None` where there is none.
+/// Where the journal of an experiment is, in its folder or beside its runs, and which of both;
+/// `None` where there is none.
 #[must_use]
 pub fn place(path: &Path) -> Option<(PathBuf, Layout)> {
     [Layout::Within, Layout::Beside]

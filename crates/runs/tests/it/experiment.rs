@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use plimsoll_runs::experiment::{
-    Cell, CellRow, Experiment, ExperimentMeta, Finished, Journal, Progress, State, cell_folder,
-    part_folder,
+    Cell, CellRow, Experiment, ExperimentMeta, Finished, Journal, Layout, Progress, State,
+    cell_folder, is_experiment, part_folder,
 };
 use plimsoll_runs::export::{Format, export_cells};
 use plimsoll_runs::{
@@ -25,6 +25,7 @@ pub(crate) fn meta(id: &str) -> ExperimentMeta {
         started_unix_ns: 1_772_366_400_250_000_000,
         version: "0.1.0".to_owned(),
         plan_text: "# a plan\nrate = [\"10/s\", \"20/s\"]\n".to_owned(),
+        plan_file: "/plans/a.toml".to_owned(),
     }
 }
 
@@ -522,4 +523,33 @@ fn cells_are_exported_as_a_table() {
     assert_eq!(read["cells"][0]["factors"]["rate"], "10/s, \"calm\"");
     assert_eq!(read["cells"][0]["figures"]["response_us.p50"], 1.5);
     assert_eq!(read["cells"][1]["state"], "planned");
+}
+
+/// An experiment whose cells are runs of their own has its journal beside them.
+#[test]
+fn a_journal_stands_beside_the_runs_of_its_cells() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join(meta("E").id);
+    let mut journal = Journal::create_beside(root.path(), &meta("E")).unwrap();
+    assert_eq!(journal.layout(), Layout::Beside);
+    assert!(Journal::create_beside(root.path(), &meta("E")).is_err(), "there is one already");
+    assert!(matches!(Journal::open(&path), Err(RunError::InUse { .. })));
+    let cells = [cell(1), cell(2)];
+    journal.plan(&cells).unwrap();
+    journal.begin(&cells[0], 5).unwrap();
+    journal.figures(1, &[FigureRow::new("rate_mean", 10.0)]).unwrap();
+    journal.end(1, State::Done, "", 9).unwrap();
+    journal.begin(&cells[1], 10).unwrap();
+    drop(journal);
+
+    let file = root.path().join(format!("{}.experiment.sqlite", meta("E").id));
+    assert!(file.is_file() && !path.exists() && !is_experiment(&path));
+    let experiment = Experiment::open(&path).unwrap();
+    assert_eq!(experiment.meta(), &meta("E"));
+    assert_eq!(experiment.figures_of(1).unwrap()[0].value.to_bits(), 10.0_f64.to_bits());
+    // The second one was killed.
+    let journal = Journal::open(&path).unwrap();
+    assert_eq!(journal.cells().unwrap()[1].state, State::Cut);
+    journal.remove().unwrap();
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }

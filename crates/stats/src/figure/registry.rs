@@ -195,6 +195,8 @@ figures! {
         "the mean of the replications' own p99.9 of the response times", "tune";
     SLO_VIOLATED_S: "slo_violated_s", "SLO not held", Seconds, Lower,
         "ticks in which the SLO did not hold", "simulate, tune";
+    SLO_HELD: "slo_held", "SLO held", Share, Higher,
+        "replications in which the whole SLO held, over all that was offered", "simulate, tune";
     CPU_MEAN: "cpu_mean", "CPU, mean", PerCent, Neither,
         "the mean processor time of the instances", "simulate, tune";
     SCALE_OUT: "scale_out", "scale-outs", Count, Neither,

@@ -9,79 +9,79 @@ use crate::place::{run_id, unix_ns};
 use crate::terminal::error::{UsageError, show};
 use crate::terminal::{print, say};
 use anyhow::Result;
-use clap::parser::ValueSource;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
 use plimsoll_experiment::ExperimentError;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::series::{done, killed, next_number, read, sum_up, take_in, write};
 use plimsoll_experiment::world::search::{Came, cells};
-use plimsoll_plan::Plan;
-use plimsoll_runs::experiment::{Journal, is_experiment};
-use plimsoll_units::{duration, show_rate};
+use plimsoll_plan::{Plan, Setting};
+use plimsoll_runs::experiment::{Journal, place as journal_of};
+use plimsoll_units::show_rate;
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The heading of the flags that say how to search.
-const SEARCH: &str = "How to search";
 /// Begins a series.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Exit> {
-    let args = asked.args;
-    let every_s = every(args)?;
-    let here = std::env::current_dir()?;
+    let (args, plan) = (asked.args, &asked.plan);
     let series = run_id(unix_ns());
     let path = args.out.join(&series);
+    let search = plan.search.clone().unwrap_or_default();
     let file = SeriesFile {
         result: SeriesResult {
             schema: SCHEMA,
             warnings: Vec::new(),
             series,
-            name: asked.plan.name.clone().unwrap_or_default(),
+            name: plan.name.clone().unwrap_or_default(),
             target: asked.prepared.subject.clone(),
             method: asked.search.method.name().to_owned(),
-            slo: asked.slo.to_string(),
-            every_s,
-            repeat: asked.plan.repeat,
-            restarts: args.series.restarts.is_some(),
+            slo: asked.search.slo.clone(),
+            every_s: search.every.map(|every| every.as_secs_f64()),
+            repeat: plan.repeat,
+            restarts: search.restarts.is_some(),
             price_per_hour: asked.search.price_per_hour,
             runs: Vec::new(),
             summary: SeriesSummary::default(),
         },
-        plan: asked.plan.to_toml_from(&here),
-        search: search_flags(false),
+        plan: plan.to_toml_from(&asked.here),
+        search: Vec::new(),
     };
     go_on(asked, file, &path)
 }
 
 /// Goes on with a series.
 pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
-    if let Some(flag) = search_flags(true).first() {
-        let text =
-            format!("go on with {}: it searches as it began; leave out {flag}", path.display());
+    if let Some(flag) = args.search.settings().first() {
+        let (path, flag) = (path.display(), flag.origin.clone());
+        let text = format!("go on with {path}: it searches as it began; leave out {flag}");
         return Err(UsageError(text).into());
     }
     let mut file = read(path)?;
-    let given = ["plimsoll", "capacity", "resumed"].map(str::to_owned);
-    let parsed = Arguments::try_parse_from(given.iter().chain(&file.search));
-    let Ok(Arguments { command: Command::Capacity(mut again) }) = parsed else {
-        let text = format!("read {}: its arguments are none of this program", path.display());
-        return Err(UsageError(text).into());
-    };
-    again.out = path.parent().map(PathBuf::from).unwrap_or_default();
-    (again.json, again.quiet) = (args.json, args.quiet);
-    again.model_out.clone_from(&args.model_out);
-    again.series.price.clone_from(&args.series.price);
     super::restart::check_resumed(args, &file.result)?;
-    let mut settings = args.request.settings();
-    settings.extend(args.series.settings()?);
     let series = &mut file.result;
+    let mut settings = began_with(&file.search, path)?;
+    settings.extend(args.request.settings());
+    settings.extend(args.series.settings()?);
+    let repeat = args.series.repeat.as_ref().and_then(|text| text.parse::<u32>().ok());
+    if let Some(restarts) = repeat.filter(|_| series.restarts).and_then(|n| n.checked_sub(1)) {
+        settings.push(Setting::new("search.restarts", restarts.to_string(), "--repeat"));
+    }
+    super::make_search(&mut settings, &file.plan);
     let plan = Plan::parse_with(&file.plan, &series.series, &settings)?;
+    let again = Capacity {
+        out: path.parent().map(PathBuf::from).unwrap_or_default(),
+        json: args.json,
+        quiet: args.quiet,
+        model_out: args.model_out.clone(),
+        ..Capacity::default()
+    };
     let mut asked = Asked::new(&again, plan)?;
     series.price_per_hour = asked.search.price_per_hour.or(series.price_per_hour);
     asked.search.price_per_hour = series.price_per_hour;
-    series.every_s = every(args)?.or(series.every_s);
+    let every = asked.plan.search.as_ref().and_then(|search| search.every);
+    series.every_s = every.map(|every| every.as_secs_f64()).or(series.every_s);
     series.repeat = asked.plan.repeat;
     let path = again.out.join(&series.series);
     take_in(&mut file.result, &path)?;
@@ -96,33 +96,16 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
     go_on(&asked, file, &path)
 }
 
-fn every(args: &Capacity) -> Result<Option<f64>> {
-    let every = args.series.every.as_ref().map(|text| super::read("--every", text, duration));
-    Ok(every.transpose()?.map(|every| every.as_secs_f64()))
-}
-
-/// The flags that say how to search, as they stand on the command line; without `given`, the ones
-/// left at their defaults as well.
-fn search_flags(given: bool) -> Vec<String> {
-    let command = Arguments::command();
-    let Ok(matches) = command.clone().try_get_matches_from(std::env::args_os()) else {
-        return Vec::new();
+/// How a series of an earlier version of the program searches: as it was typed. Later ones say it
+/// in their plan.
+fn began_with(flags: &[String], path: &Path) -> Result<Vec<Setting>> {
+    let given = ["plimsoll", "capacity", "resumed"].map(str::to_owned);
+    let parsed = Arguments::try_parse_from(given.iter().chain(flags));
+    let Ok(Arguments { command: Command::Capacity(began) }) = parsed else {
+        let text = format!("read {}: its arguments are none of this program", path.display());
+        return Err(UsageError(text).into());
     };
-    let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
-    let known = command.find_subcommand(name).into_iter().flat_map(clap::Command::get_arguments);
-    let mut flags = Vec::new();
-    for flag in known.filter(|flag| flag.get_help_heading() == Some(SEARCH)) {
-        let id = flag.get_id().as_str();
-        let typed = matches.value_source(id) == Some(ValueSource::CommandLine);
-        let (Some(long), true) = (flag.get_long(), typed || !given) else { continue };
-        if !flag.get_action().takes_values() {
-            flags.extend(typed.then(|| format!("--{long}")));
-            continue;
-        }
-        let values = matches.get_raw(id).into_iter().flatten();
-        flags.extend(values.map(|value| format!("--{long}={}", value.to_string_lossy())));
-    }
-    flags
+    Ok(began.search.settings())
 }
 
 /// Searches until the series has all its searches, or the user ends it.
@@ -138,7 +121,7 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
     let hear = asked.hear();
     let screen = asked.screen(&interrupts, &hear);
     let _held = world.hold_target(&screen)?;
-    let journal = is_experiment(path).then(|| Journal::open(path)).transpose()?;
+    let journal = journal_of(path).map(|_| Journal::open(path)).transpose()?;
     let record = asked.record(id, left.max(2), journal);
     let cells = record.plan(cells(first..=first + left - 1, asked.plan.seed))?;
     std::fs::create_dir_all(&asked.args.out)?;

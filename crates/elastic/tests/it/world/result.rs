@@ -13,7 +13,7 @@ fn rows(setup: &Setup, instances: &[&str]) -> Vec<Vec<Outcome>> {
         policy::kind("fixed").unwrap().make(&given, &facts).unwrap()
     };
     let makers: Vec<_> = instances.iter().map(fixed).collect();
-    replicate(setup, &demand(setup), &makers, 4, 2, &|| ())
+    replicate(setup, &demand(setup), &makers, 4, 2)
 }
 
 fn again(result: &PolicyResult) -> PolicyResult {

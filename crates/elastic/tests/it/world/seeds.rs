@@ -50,12 +50,7 @@ fn the_same_seed_is_the_same_day_on_any_number_of_threads() {
     let demand = demand(&setup);
     let makers = makers(&setup);
     let all = |threads: usize| {
-        let done = std::sync::atomic::AtomicUsize::new(0);
-        let count = || {
-            done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        };
-        let rows = replicate(&setup, &demand, &makers, 4, threads, &count);
-        assert_eq!(done.into_inner(), 12);
+        let rows = replicate(&setup, &demand, &makers, 4, threads);
         rows.iter().map(|row| row.iter().map(said).collect::<Vec<_>>()).collect::<Vec<_>>()
     };
     let one = all(1);
@@ -73,7 +68,7 @@ fn the_same_seed_is_the_same_day_on_any_number_of_threads() {
 #[test]
 fn every_policy_sees_the_same_requests() {
     let setup = chancy();
-    let rows = replicate(&setup, &demand(&setup), &makers(&setup), 3, 2, &|| ());
+    let rows = replicate(&setup, &demand(&setup), &makers(&setup), 3, 2);
     for replication in 0..3 {
         let rates = |row: &[Outcome]| -> Vec<f64> {
             row[replication].ticks.iter().map(|of| of.rate).collect()
@@ -99,12 +94,4 @@ fn setup_without_waiting() -> Setup {
     setup.rules = plimsoll_elastic::simulated::engine::Rules::new(64);
     setup.boot.boot = Distribution::NONE;
     setup
-}
-
-#[test]
-fn there_may_be_no_policy_and_no_replication() {
-    let setup = setup("1/s for 1m");
-    assert!(replicate(&setup, &demand(&setup), &[], 3, 2, &|| ()).is_empty());
-    let rows = replicate(&setup, &demand(&setup), &makers(&setup), 0, 2, &|| ());
-    assert!(rows.len() == 3 && rows.iter().all(Vec::is_empty));
 }

@@ -1,0 +1,79 @@
+//! `plimsoll check`: what a plan would do; nothing is started.
+
+use super::run::ready;
+use crate::exit::Exit;
+use crate::run_args::Check;
+use crate::terminal::print;
+use anyhow::Result;
+use plimsoll_experiment::ready::Ready;
+use plimsoll_experiment::record::CellPlan;
+use plimsoll_units::{show_count, show_duration};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The most cells that are shown to a person.
+const MAX_CELLS: usize = 20;
+
+/// Runs the command.
+pub(crate) fn run(args: &Check) -> Result<Exit> {
+    let here = std::env::current_dir()?;
+    let ready = ready(&args.of, false, &here)?;
+    print(&if args.json { format!("{:#}\n", document(&ready)) } else { shown(&ready) })?;
+    Ok(Exit::Held)
+}
+
+fn document(ready: &Ready) -> serde_json::Value {
+    let cell = |cell: &CellPlan| {
+        json!({
+            "cell": cell.number, "factors": cell.factors, "replication": cell.replication,
+            "block": cell.block, "seed": cell.seed,
+        })
+    };
+    json!({
+        "schema": 1,
+        "warnings": ready.notes,
+        "kind": ready.subject.kind.name(),
+        "world": ready.subject.world.name(),
+        "subject": ready.subject.what,
+        "slo": ready.subject.slo,
+        "duration_s": ready.length_s,
+        "cells": ready.cells.iter().map(cell).collect::<Vec<_>>(),
+    })
+}
+
+fn shown(ready: &Ready) -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<12}{text}");
+    };
+    let of = &ready.subject;
+    row("kind", &format!("{}, {}: {}", of.kind.name(), of.world.name(), of.what));
+    if let Some(slo) = &of.slo {
+        row("SLO", slo);
+    }
+    if let Some(seconds) = ready.length_s {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+        row("takes", &show_duration((seconds * 1e9) as u64));
+    }
+    row("cells", &show_count(ready.cells.len() as u64));
+    for cell in ready.cells.iter().take(MAX_CELLS) {
+        row(&format!("  {}", cell.number), &described(cell));
+    }
+    if ready.cells.len() > MAX_CELLS {
+        let more = show_count((ready.cells.len() - MAX_CELLS) as u64);
+        row("  …", &format!("{more} more: --json has all"));
+    }
+    for note in &ready.notes {
+        row("note", note);
+    }
+    out
+}
+
+/// The levels of a cell, its replication and its seed.
+fn described(cell: &CellPlan) -> String {
+    let factors: &BTreeMap<String, String> = &cell.factors;
+    let levels: Vec<String> = factors.iter().map(|(of, level)| format!("{of} {level}")).collect();
+    let levels = if levels.is_empty() { String::new() } else { format!("{}, ", levels.join(", ")) };
+    format!("{levels}replication {}, seed {}", cell.replication, cell.seed)
+}

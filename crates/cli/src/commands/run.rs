@@ -1,0 +1,189 @@
+//! `plimsoll run`: any plan, executed, or gone on with.
+
+use super::runs::show_path;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::place::{VERSION, environment, place, run_id, unix_ns};
+use crate::run_args::{PlanFlags, Run};
+use crate::terminal::error::FlagError;
+use crate::terminal::screen::Screen;
+use crate::terminal::{print, say, verdict};
+use anyhow::Result;
+use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::combinations::combinations;
+use plimsoll_experiment::control::News;
+use plimsoll_experiment::engine::ending;
+use plimsoll_experiment::locks::Locks;
+use plimsoll_experiment::ready::{Ask, Ready, With};
+use plimsoll_experiment::record::{Opening, Record};
+use plimsoll_experiment::resume::{Unfinished, unfinished};
+use plimsoll_experiment::series::result_of;
+use plimsoll_plan::Setting;
+use plimsoll_runs::experiment::{Experiment, Layout, State, is_experiment};
+use plimsoll_runs::{Ended, Kind, Run as Recorded};
+use plimsoll_stats::figure;
+use std::path::Path;
+
+/// Runs the command.
+pub(crate) fn run(args: &Run) -> Result<Exit> {
+    let here = std::env::current_dir()?;
+    let interrupts = Interrupts::watch()?;
+    let ready = ready(&args.of, true, &here)?;
+    let plan_file = crate::files::plan_file(Some(&args.of.plan));
+    let found = match args.new {
+        true => None,
+        false => {
+            unfinished(&args.out, &plan_file, &ready.subject.name).map_err(ExperimentError::from)?
+        }
+    };
+    let quiet = args.quiet || args.json;
+    let hear = |news: &News<'_>| {
+        if let (News::Window(judged), Some(quantile), false) = (news, ready.quantile(), quiet) {
+            say(&super::capacity::line(judged, quantile));
+        }
+    };
+    let screen = screen(Screen::new(quiet, &interrupts), &ready).heard_by(&hear);
+    let (record, id) = record(args, &ready, plan_file, found);
+    let cells = record.plan(ready.cells.iter().cloned())?;
+    let with = With {
+        record: &record,
+        path: &args.out.join(&id),
+        control: &screen,
+        locks: &Locks::new(environment("XDG_RUNTIME_DIR")),
+        threads: super::simulate::threads(args.threads.as_deref())?,
+        place: place(&here),
+        cpu_ns: plimsoll_load::clock::thread_cpu_ns,
+    };
+    let executed = ready.execute(&cells, &with);
+    screen.clear();
+    let ended = ending(&executed, &screen);
+    let is_whole = ended == Ended::Complete;
+    let path = record.finish(ended, &ready.notes)?;
+    executed.map_err(plain)?;
+    let Some(path) = path else {
+        say("ended before there was a result");
+        return Ok(Exit::Incomplete);
+    };
+    show_path(&path, &[], args.json)?;
+    if !args.json {
+        print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
+    }
+    if !is_whole {
+        say(&format!("ended; go on with: plimsoll run {}", args.of.plan));
+    }
+    let exit = if is_whole { Exit::Held } else { Exit::Incomplete };
+    Ok(exit.and(exit_of(&path)?))
+}
+
+/// The plan of a command line, ready to be executed.
+pub(super) fn ready(flags: &PlanFlags, asks: bool, here: &Path) -> Result<Ready> {
+    let text = crate::files::plan(&flags.plan)?;
+    let mut settings = Vec::new();
+    for pair in &flags.set {
+        let setting = Setting::from_pair(pair);
+        settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
+    }
+    let ask = Ask {
+        text: &text,
+        origin: &flags.plan,
+        settings: &settings,
+        is_simulated: flags.simulated,
+        asks,
+        place: place(here),
+    };
+    Ready::of(&ask).map_err(plain)
+}
+
+/// An error with the place in the plan, where it is of the plan's text.
+fn plain(error: ExperimentError) -> anyhow::Error {
+    match error {
+        ExperimentError::Plan(errors) => (*errors).into(),
+        error => error.into(),
+    }
+}
+
+fn screen<'a>(screen: Screen<'a>, ready: &Ready) -> Screen<'a> {
+    match (ready.load_ns(), ready.subject.kind) {
+        (Some(length), _) => screen.of_load(length, None),
+        (None, Kind::Search) => screen.answering("ending; what was measured is kept"),
+        (None, _) => screen.of_steps("cells"),
+    }
+}
+
+/// The record of the plan's cells: that of an experiment that goes on, or a new one.
+fn record<'a>(
+    args: &'a Run,
+    ready: &Ready,
+    plan_file: String,
+    found: Option<Unfinished>,
+) -> (Record<'a>, String) {
+    let opening = Opening {
+        root: &args.out,
+        id: run_id(unix_ns()),
+        layout: Layout::Within,
+        of: ready.subject.clone(),
+        plan_file,
+        cells: ready.cells.len() as u64,
+        keeps_runs: args.keep_cells,
+        version: VERSION,
+        now_ns: unix_ns,
+    };
+    match found {
+        None => {
+            let id = opening.id.clone();
+            (Record::new(opening), id)
+        }
+        Some(Unfinished { journal, left, of }) => {
+            let path = journal.folder().display();
+            say(&format!("going on with {path}: {left} of {of} cells are left"));
+            let id = journal.meta().id.clone();
+            (Record::resume(opening, journal), id)
+        }
+    }
+}
+
+/// The exit code that a run, or the cells of an experiment, mean.
+fn exit_of(path: &Path) -> Result<Exit> {
+    if !is_experiment(path) {
+        return exit_of_run(&Recorded::open(path)?);
+    }
+    let experiment = Experiment::open(path)?;
+    if experiment.meta().kind == Kind::Pool {
+        let held = combinations(&experiment)?;
+        let shares: Vec<f64> =
+            held.iter().filter_map(|of| Some(of.mean(figure::SLO_HELD)?.value)).collect();
+        return Ok(one_held(&shares));
+    }
+    let mut exit = Exit::Held;
+    for row in experiment.cells()? {
+        if row.state == State::Failed {
+            exit = exit.and(Exit::Incomplete);
+        }
+        if let Some(run) = experiment.run(row.cell.number)? {
+            exit = exit.and(exit_of_run(&run)?);
+        }
+    }
+    Ok(exit)
+}
+
+/// Of several policies one that holds the SLO in most replications is enough: it is the one to
+/// take. Without an SLO there is nothing to hold.
+fn one_held(shares: &[f64]) -> Exit {
+    let is_held = shares.is_empty() || shares.iter().any(|share| *share > 0.5);
+    if is_held { Exit::Held } else { Exit::Broken }
+}
+
+fn exit_of_run(run: &Recorded) -> Result<Exit> {
+    Ok(match run.meta().kind {
+        Kind::Load => verdict::exit(&run.summary()?),
+        Kind::Search => {
+            result_of(run.path())?.map_or(Exit::Incomplete, |result| super::capacity::exit(&result))
+        }
+        Kind::Pool => {
+            let figures = run.figures()?;
+            let held = figures.iter().filter(|row| row.name == figure::SLO_HELD.name);
+            one_held(&held.map(|row| row.value).collect::<Vec<_>>())
+        }
+        Kind::Caches | Kind::Tune => Exit::Held,
+    })
+}

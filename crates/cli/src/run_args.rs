@@ -1,0 +1,69 @@
+//! The command line of plans of any kind.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// What `run` and `check` take of a plan.
+#[derive(Args)]
+pub(crate) struct PlanFlags {
+    /// A plan file; - for standard input
+    pub(crate) plan: String,
+    /// Simulate it, rather than load what is there
+    #[arg(long)]
+    pub(crate) simulated: bool,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+A plan with [search] is a search for a capacity, one with [pool] or [policy] a pool of servers, one
+with [cluster] caches, and any other one a load. An experiment that was ended or killed goes on with
+the cells that are left.
+
+Examples:
+  plimsoll run examples/load/steps.toml
+  plimsoll run examples/elastic/published-day.toml --simulated
+  plimsoll run plan.toml --set repeat=5 --new
+  plimsoll run plan.toml --simulated --json
+
+Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed, 5 not valid. Of
+several policies one that holds the SLO in most replications is enough.")]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) of: PlanFlags,
+    /// Begin anew, where an experiment of this plan could go on
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// Threads of simulations; all cores otherwise
+    #[arg(long, short = 't', value_name = "N")]
+    pub(crate) threads: Option<String>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
+    /// Keep a run of every simulated cell, where there are more than 100 too
+    #[arg(long)]
+    pub(crate) keep_cells: bool,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll check examples/load/steps.toml
+  plimsoll check examples/elastic/published-day.toml --simulated --json
+
+Exit codes: 0 it can be run, 2 wrong use or plan.")]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) of: PlanFlags,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,265 @@
+//! Any plan, made ready: what it is of, its cells, and the world that executes them.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, kind_of};
+use plimsoll_runs::experiment::Cell;
+
+use crate::caches::{self, Clusters, Requests};
+use crate::control::Control;
+use crate::engine::{self, World};
+use crate::error::ExperimentError;
+use crate::locks::Locks;
+use crate::prepare::{Place, Prepared, prepare};
+use crate::record::{CellPlan, Record, Subject};
+use crate::search::Asked;
+use crate::simulate::{self, Grid, Model, Pool};
+use crate::world::simulated::{self, Instance};
+use crate::world::{load, search};
+use std::num::NonZeroUsize;
+
+/// Parts of a trace, each a point of a line over time.
+const PARTS: usize = 200;
+
+/// What is asked of a plan.
+pub struct Ask<'a> {
+    /// The text of the plan.
+    pub text: &'a str,
+    /// The name of its file.
+    pub origin: &'a str,
+    /// What is laid over it.
+    pub settings: &'a [Setting],
+    /// Whether it is to be simulated.
+    pub is_simulated: bool,
+    /// Whether the target may be asked: not where the plan is only checked.
+    pub asks: bool,
+    /// Where it is executed.
+    pub place: Place<'a>,
+}
+
+/// A plan that can be executed.
+pub struct Ready {
+    /// What is executed.
+    pub subject: Subject,
+    /// The cells, in the order in which they are executed.
+    pub cells: Vec<CellPlan>,
+    /// What a reader should know, one sentence each.
+    pub notes: Vec<String>,
+    /// How long all cells take, seconds; `None` where that is not known before, or is no time.
+    pub length_s: Option<f64>,
+    of: Of,
+}
+
+/// What a plan is of.
+enum Of {
+    Load(Box<(Plan, Prepared)>),
+    Search(Box<(Plan, Prepared, Asked)>),
+    SimulatedLoad(Box<(Plan, Prepared, Instance)>),
+    SimulatedSearch(Box<(Plan, Prepared, Asked, Instance)>),
+    Pool(Box<(Plan, Model, Grid)>),
+    Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
+}
+
+/// What a plan that is ready is executed with.
+pub struct With<'a> {
+    /// Keeps what comes of the cells.
+    pub record: &'a Record<'a>,
+    /// The path of the run or experiment.
+    pub path: &'a Path,
+    /// Watches, and says when to end.
+    pub control: &'a dyn Control,
+    /// Keep other searches away.
+    pub locks: &'a Locks,
+    /// Threads for simulations.
+    pub threads: NonZeroUsize,
+    /// Where it is executed.
+    pub place: Place<'a>,
+    /// Tells the processor time of the thread that asks, nanoseconds.
+    pub cpu_ns: fn() -> u64,
+}
+
+impl Ready {
+    /// Reads a plan and what it names.
+    ///
+    /// # Errors
+    /// What is wrong with the plan, or what it names; a plan whose world is not there.
+    pub fn of(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        match (kind_of(ask.text), ask.is_simulated) {
+            (PlanKind::Load, _) => Self::load(ask),
+            (PlanKind::Search, _) => Self::search(ask),
+            (PlanKind::Pool, true) => Self::pool(ask),
+            (PlanKind::Caches, true) => Self::clusters(ask),
+            (PlanKind::Pool, false) => Err(not_live("a pool")),
+            (PlanKind::Caches, false) => Err(not_live("caches")),
+            (PlanKind::Tune, _) => Err(ExperimentError::Conflict(
+                "run a search for parameters: it is made by `plimsoll tune`".to_owned(),
+            )),
+        }
+    }
+
+    fn load(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let plan = Plan::parse_with(ask.text, ask.origin, ask.settings)?;
+        let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
+        let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
+        let subject = load::subject(&plan, &prepared, ask.place.here);
+        let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());
+        let each_s = prepared.offer.duration_ns() as f64 / 1e9;
+        Ok(match instance {
+            None => Self {
+                subject,
+                cells,
+                notes,
+                length_s: Some(each_s * f64::from(plan.repeat)),
+                of: Of::Load(Box::new((plan, prepared))),
+            },
+            Some(instance) => Self {
+                subject: simulated::subject(subject),
+                cells,
+                notes,
+                length_s: None,
+                of: Of::SimulatedLoad(Box::new((plan, prepared, instance))),
+            },
+        })
+    }
+
+    fn search(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let plan = Plan::parse_with(ask.text, ask.origin, ask.settings)?;
+        let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
+        let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
+        let asked = Asked::of(&plan)?;
+        let subject = search::subject(&plan, &prepared, &asked, &ask.place);
+        let notes = prepared.notes.clone();
+        let searches = search::cells(1..=plan.repeat, plan.seed);
+        Ok(match instance {
+            None => Self {
+                subject,
+                cells: searches.collect(),
+                notes,
+                length_s: None,
+                of: Of::Search(Box::new((plan, prepared, asked))),
+            },
+            Some(instance) => Self {
+                subject: simulated::subject(subject),
+                // A simulated server is the same at any time: another search is another sample.
+                cells: load::cells(&plan).collect(),
+                notes,
+                length_s: None,
+                of: Of::SimulatedSearch(Box::new((plan, prepared, asked, instance))),
+            },
+        })
+    }
+
+    fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let plan = Plan::parse_checked(ask.text, ask.origin, ask.settings, &simulate::check)?;
+        let model = simulate::model(&plan)?;
+        if model.policies.is_empty() {
+            let text = "find a policy in the plan: it has none; add a section [policy.NAME], see \
+                        `plimsoll simulate --list-policies`";
+            return Err(ExperimentError::Conflict(text.to_owned()));
+        }
+        let replications = 0..plan.repeat.into();
+        let grid = Grid { before: 0, policies: model.policies.len(), replications };
+        Ok(Self {
+            subject: simulate::subject(&plan, &model, ask.place.here),
+            cells: simulate::cells(&model, &grid, &[]).collect(),
+            notes: model.notes.clone(),
+            length_s: None,
+            of: Of::Pool(Box::new((plan, model, grid))),
+        })
+    }
+
+    fn clusters(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let plan = CachePlan::parse(ask.text, ask.origin, ask.settings, &caches::check)?;
+        let clusters = caches::cells(&plan, PARTS)
+            .map_err(|error| ExperimentError::Conflict(error.to_string()))?;
+        let requests = caches::requests(&plan)?;
+        Ok(Self {
+            subject: caches::subject(&plan)?,
+            cells: caches::cluster_cells(&plan, &clusters).collect(),
+            notes: requests.notes.clone(),
+            length_s: None,
+            of: Of::Clusters(Box::new((plan, clusters, requests))),
+        })
+    }
+
+    /// Executes cells of the plan.
+    ///
+    /// # Errors
+    /// As for [`engine::execute`].
+    pub fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
+        let go = |world: &dyn World| {
+            engine::execute(world, cells, with.record, with.control, with.threads)
+        };
+        let place = with.place;
+        match &self.of {
+            Of::Load(of) => {
+                let (plan, prepared) = &**of;
+                go(&load::Load { plan, prepared, path: with.path.to_owned(), place })
+            }
+            Of::Search(of) => {
+                let (plan, prepared, asked) = &**of;
+                let series = plan.search.as_ref();
+                let world = search::Search {
+                    plan,
+                    prepared,
+                    asked,
+                    path: with.path.to_owned(),
+                    locks: with.locks,
+                    restarts: series.is_some_and(|search| search.restarts.is_some()),
+                    every_s: series.and_then(|of| of.every).map(|every| every.as_secs_f64()),
+                    of: plan.repeat,
+                    killed: 0,
+                    place,
+                    take: &|came: search::Came| came.error.map_or(Ok(()), Err),
+                    due_us: Mutex::default(),
+                };
+                let _held = world.hold_target(with.control)?;
+                go(&world)
+            }
+            Of::SimulatedLoad(of) => {
+                let (plan, prepared, instance) = &**of;
+                go(&simulated::Load { plan, prepared, instance, place })
+            }
+            Of::SimulatedSearch(of) => {
+                let (plan, prepared, asked, instance) = &**of;
+                go(&simulated::Search { plan, prepared, asked, instance, place })
+            }
+            Of::Pool(of) => {
+                let (_, model, grid) = &**of;
+                go(&Pool::new(model, grid.clone(), &|_| ())?)
+            }
+            Of::Clusters(of) => {
+                let (plan, clusters, requests) = &**of;
+                go(&Clusters::new(plan, clusters, requests, with.cpu_ns))
+            }
+        }
+    }
+
+    /// The load that is sent, where a live one is: its length and that of its warm-up, nanoseconds.
+    #[must_use]
+    pub fn load_ns(&self) -> Option<(u64, u64)> {
+        match &self.of {
+            Of::Load(of) => Some((of.1.offer.duration_ns(), of.1.warmup_ns)),
+            _ => None,
+        }
+    }
+
+    /// The quantile of the response time that a search steers by.
+    #[must_use]
+    pub fn quantile(&self) -> Option<f64> {
+        match &self.of {
+            Of::Search(of) => Some(of.2.method.slo().0),
+            Of::SimulatedSearch(of) => Some(of.2.method.slo().0),
+            _ => None,
+        }
+    }
+}
+
+fn not_live(what: &str) -> ExperimentError {
+    let text = format!(
+        "run {what} live: the plan has no [testbed] that would start it; say --simulated to \
+         simulate it"
+    );
+    ExperimentError::Conflict(text)
+}

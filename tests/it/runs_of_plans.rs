@@ -1,0 +1,281 @@
+//! `plimsoll run` and `check`: a plan of any kind, live or simulated, and what was killed goes on.
+
+use crate::place::Place;
+use crate::program::{PLIMSOLL, wait_for};
+use plimsoll_runs::experiment::{Experiment, State};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const POOL: &str = "\
+[load]
+rate = '40/s'
+for = '10m'
+arrivals = 'poisson'
+[measure]
+slo = 'p99<900ms'
+[pool]
+max = 6
+start = 2
+[instance]
+service = 'exp:70ms'
+cores = 2
+[policy.calm]
+kind = 'threshold'
+[policy.always]
+kind = 'fixed'
+instances = 6
+";
+
+const CLUSTERS: &str = "\
+[workload]
+objects = 2000
+clients = 4
+[load]
+rate = '400/s'
+for = '2m'
+[cluster]
+nodes = 3
+size = ['10%', '20%']
+protocol = ['none', 'icp', 'htcp']
+";
+
+/// A load that a server of 5 ms takes easily, at a URL.
+fn load(url: &str) -> String {
+    format!(
+        "seed = 7\n[target]\nurl = '{url}'\n[load]\nrate = '60/s'\nfor = '3s'\n\
+         arrivals = 'poisson'\n[measure]\nslo = 'p90<200ms'\n"
+    )
+}
+
+/// A search of two windows of a second: the SLO holds at the greatest rate that is allowed.
+fn search(url: &str) -> String {
+    format!(
+        "[target]\nurl = '{url}'\n[measure]\nslo = 'p90<500ms'\n[search]\nmethod = 'ladder'\n\
+         window = '1s'\nnear_rtt = 'off'\nstart = '40/s'\nmax_rate = '40/s'\n"
+    )
+}
+
+fn json(place: &Place, args: &[&str]) -> Value {
+    let done = place.again(|| place.plimsoll(&[args, &["--json"]].concat()));
+    done.went_well().json()
+}
+
+#[test]
+fn a_plan_of_each_kind_leaves_a_run() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "const:5ms", "--workers", "100"]);
+    place.write("load.toml", load(&target.url()));
+    place.write("search.toml", search(&target.url()));
+    place.write("pool.toml", POOL);
+    place.write("clusters.toml", CLUSTERS);
+    let loaded = json(&place, &["run", "load.toml"]);
+    assert_eq!(loaded["offered"], loaded["completed"], "{loaded}");
+    let said = place.again(|| place.plimsoll(&["run", "search.toml"])).went_well();
+    assert!(said.err.contains("ramp") && said.out.contains("40/s"), "{}\n{}", said.err, said.out);
+    let pool = json(&place, &["run", "pool.toml", "--simulated"]);
+    let of = |label: &str| {
+        let mut results = pool["results"].as_array().unwrap().iter();
+        results.find(|of| of["factors"]["policy"] == label).unwrap()["figures"].clone()
+    };
+    assert_eq!(of("always")["slo_held"]["mean"], 1.0, "{pool}");
+    let caches = json(&place, &["run", "clusters.toml", "--simulated"]);
+    assert_eq!(caches["cells"]["done"], 6, "{caches}");
+
+    let list = json(&place, &["runs", "list"]);
+    let kinds: Vec<&str> =
+        list["runs"].as_array().unwrap().iter().map(|run| run["kind"].as_str().unwrap()).collect();
+    let once = |kind: &str| kinds.iter().filter(|of| **of == kind).count() >= 1;
+    assert!(["load", "search", "pool", "caches"].into_iter().all(once), "{kinds:?}");
+
+    // A pool and caches have nothing that would start them.
+    for (plan, what) in [("pool.toml", "a pool"), ("clusters.toml", "caches")] {
+        let refused = place.plimsoll(&["run", plan]).ended_with(2);
+        refused.says(&[what, "[testbed]", "--simulated"]);
+    }
+    // What no policy holds is said by the exit code.
+    place
+        .plimsoll(&["run", "pool.toml", "--simulated", "--set", "measure.slo=p99<80ms"])
+        .ended_with(3);
+    place.plimsoll(&["run", "nowhere.toml"]).ended_with(2).says(&["nowhere.toml"]);
+    let wrong = place.plimsoll(&["run", "load.toml", "--set", "load.rate=fast"]).ended_with(2);
+    wrong.says(&["--set load.rate"]);
+}
+
+#[test]
+fn what_a_plan_would_do_is_told_before() {
+    let place = Place::new();
+    place.write("load.toml", load("http://127.0.0.1:9/"));
+    place.write("pool.toml", POOL);
+    let of = json(&place, &["check", "load.toml", "--set", "repeat=3"]);
+    assert_eq!((&of["kind"], &of["duration_s"]), (&"load".into(), &9.0.into()), "{of}");
+    let seeds: Vec<u64> =
+        of["cells"].as_array().unwrap().iter().map(|cell| cell["seed"].as_u64().unwrap()).collect();
+    assert!(seeds.len() == 3 && seeds[0] == 7 && seeds[1] != seeds[2], "{of}");
+    let text = place.plimsoll(&["check", "pool.toml", "--simulated"]).ended_with(0).out;
+    assert!(text.contains("pool, simulated") && text.contains("policy always"), "{text}");
+    assert!(!place.path("runs").exists());
+    place.plimsoll(&["check", "pool.toml"]).ended_with(2).says(&["--simulated"]);
+}
+
+#[test]
+fn a_load_and_a_search_are_simulated_on_an_instance() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "const:5ms", "--workers", "2"]);
+    place.write("load.toml", load(&target.url()));
+    place.write("search.toml", search(&target.url()));
+    for plan in ["load.toml", "search.toml"] {
+        let refused = place.plimsoll(&["run", plan, "--simulated"]).ended_with(2);
+        refused.says(&["[instance]", "model"]);
+    }
+    let instance = "[instance]\nservice = 'const:5ms'\ncores = 2\n";
+    place.write("load.toml", load(&target.url()) + instance);
+    let run = |more: &[&str]| json(&place, &[&["run", "load.toml"], more].concat());
+    let (live, simulated) = (run(&[]), run(&["--simulated"]));
+    // The same schedule and the same seed.
+    assert_eq!(live["offered"], simulated["offered"], "{simulated}");
+    let p50 = |of: &Value| of["response_us"]["p50"].as_f64().unwrap();
+    let (live, simulated) = (p50(&live), p50(&simulated));
+    assert!(simulated >= 5000.0 && live > 0.9 * simulated, "{live} {simulated}");
+    // The simulated one is the same every time.
+    assert_eq!(p50(&run(&["--simulated"])).to_bits(), simulated.to_bits());
+
+    // An M/M/1 of 20 ms holds p90 < 100 ms up to 50/s - ln 10 / 0.1 s = 27/s.
+    let plan = "[target]\nurl = 'http://127.0.0.1:9/'\n[measure]\nslo = 'p90<100ms'\n[search]\n\
+                [instance]\nservice = 'exp:20ms'\n";
+    place.write("search.toml", plan);
+    json(&place, &["run", "search.toml", "--simulated"]);
+    let found = json(&place, &["runs", "show"]);
+    let estimate = found["figures"]["estimate_per_s"].as_f64().unwrap();
+    assert!((25.0..29.0).contains(&estimate), "{found}");
+    let shared = ["run", "search.toml", "--simulated", "--set", "instance.discipline=sharing"];
+    place.plimsoll(&shared).ended_with(2).says(&["instance.discipline"]);
+}
+
+/// The journal of the only experiment, as JSON.
+fn experiment(place: &Place) -> Option<(PathBuf, Value)> {
+    let folder =
+        place.runs("runs").into_iter().find(|path| path.join("experiment.sqlite").is_file());
+    let folder = folder?;
+    let shown = place.plimsoll(&["runs", "show", folder.to_str()?, "--json"]);
+    (shown.code() == Some(0)).then(|| (folder, shown.json()))
+}
+
+/// The figures of each combination.
+fn figures(of: &Value) -> BTreeMap<String, Value> {
+    let results = of["results"].as_array().unwrap().iter();
+    results.map(|of| (of["factors"].to_string(), of["figures"].clone())).collect()
+}
+
+/// Runs a plan to its end, killed after some of its cells; and another one that nobody kills.
+fn killed_and_whole(plan: &str, args: &[&str], kill_after: u64) -> (Value, Value) {
+    let run = |place: &Place| {
+        place.write("plan.toml", plan);
+        place.start(place.command(PLIMSOLL, &[&["run", "plan.toml"], args].concat()))
+    };
+    let place = Place::new();
+    let mut going = run(&place);
+    let (_, of) = wait_for("some cells", || {
+        let found = experiment(&place);
+        assert!(!going.has_ended(), "{}", going.err());
+        found.filter(|(_, of)| of["cells"]["done"].as_u64() >= Some(kill_after))
+    });
+    going.signal(Signal::KILL);
+    going.wait();
+    let (folder, left) = experiment(&place).unwrap();
+    let (done, all) =
+        (left["cells"]["done"].as_u64().unwrap(), left["cells"]["of"].as_u64().unwrap());
+    assert!(kill_after <= done && done < all, "{of}");
+    let times = |folder: &Path| cell_times(folder);
+    let before = times(&folder);
+    let again = run(&place).wait().ended_with(0);
+    let going_on = format!("{} of {all} cells are left", all - done);
+    assert!(again.err.contains("going on with") && again.err.contains(&going_on), "{}", again.err);
+    let after = times(&folder);
+    assert_eq!(place.runs("runs").len(), 1);
+    assert_eq!(after.len() as u64, all, "every cell once");
+    for (cell, ended) in &before {
+        assert_eq!(after.get(cell), Some(ended), "cell {cell} ran again");
+    }
+    let (_, went_on) = experiment(&place).unwrap();
+    // It is finished: another one begins.
+    let other = Place::new();
+    run(&other).wait().ended_with(0);
+    (went_on, experiment(&other).unwrap().1)
+}
+
+/// When each done cell of an experiment ended, by the journal.
+fn cell_times(folder: &Path) -> BTreeMap<u32, u64> {
+    let cells = Experiment::open(folder).unwrap().cells().unwrap();
+    let done = cells.into_iter().filter(|row| row.state == State::Done);
+    done.map(|row| (row.cell.number, row.ended_ns.unwrap())).collect()
+}
+
+#[test]
+fn a_sweep_of_simulations_that_was_killed_goes_on() {
+    let plan = format!("repeat = 60\n{POOL}").replace("10m", "2h");
+    let (went_on, whole) = killed_and_whole(&plan, &["--simulated", "--quiet"], 5);
+    assert_eq!(figures(&went_on), figures(&whole));
+}
+
+#[test]
+fn a_sweep_of_caches_that_was_killed_goes_on() {
+    let plan = format!("repeat = 8\n{CLUSTERS}").replace("2m", "10m");
+    let (went_on, whole) = killed_and_whole(&plan, &["--simulated", "--quiet"], 3);
+    assert_eq!(figures(&went_on), figures(&whole));
+}
+
+#[test]
+fn three_searches_that_were_killed_go_on() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "const:1ms", "--workers", "100"]);
+    place.write("plan.toml", format!("repeat = 3\n{}", search(&target.url())));
+    let run = || place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
+    let mut going = run();
+    // The second search goes on while the first is done.
+    let folder = wait_for("the second search", || {
+        assert!(!going.has_ended(), "{}", going.err());
+        let (folder, of) = experiment(&place)?;
+        let is_on = folder.join("cells/0002.part/artifacts/windows.jsonl").is_file();
+        (of["cells"]["done"] == 1 && is_on).then_some(folder)
+    });
+    going.signal(Signal::KILL);
+    going.wait();
+    let first = cell_times(&folder);
+    assert_eq!(first.keys().collect::<Vec<_>>(), [&1]);
+    let again = run().wait();
+    assert!(matches!(again.code(), Some(0 | 4 | 5)), "{}", again.err);
+    assert!(again.err.contains("2 of 3 cells are left"), "{}", again.err);
+    let after = cell_times(&folder);
+    assert_eq!(after.get(&1), first.get(&1));
+    assert!(folder.join("cells/0002.cut-1").is_dir() && folder.join("cells/0002").is_dir());
+    if again.code() == Some(0) {
+        assert_eq!(after.len(), 3);
+        // All are there: another experiment begins.
+        let other = place.plimsoll(&["run", "plan.toml", "--set", "repeat=1", "--quiet"]);
+        assert!(!other.err.contains("going on"), "{}", other.err);
+    }
+}
+
+#[test]
+fn a_changed_plan_is_not_taken_for_the_one_that_was_begun() {
+    let place = Place::new();
+    place.write("plan.toml", format!("repeat = 400\n{POOL}").replace("10m", "2h"));
+    let args = ["run", "plan.toml", "--simulated", "--quiet"];
+    let mut going = place.start(place.command(PLIMSOLL, &args));
+    wait_for("a cell", || {
+        assert!(!going.has_ended(), "{}", going.err());
+        experiment(&place).filter(|(_, of)| of["cells"]["done"].as_u64() > Some(0))
+    });
+    // While one process is at it, no other one goes on with it.
+    let second = place.plimsoll(&args).ended_with(2);
+    second.says(&["another program is at it"]);
+    going.signal(Signal::INT);
+    let ended = going.wait().ended_with(4);
+    ended.says(&["go on with: plimsoll run plan.toml"]);
+    let changed = place.plimsoll(&[&args[..], &["--set", "load.rate=41/s"]].concat()).ended_with(2);
+    changed.says(&["another plan", "--new"]);
+    let new = [&args[..], &["--set", "load.rate=41/s", "--set", "repeat=1", "--new"]].concat();
+    place.plimsoll(&new).ended_with(0);
+}
