@@ -1,53 +1,19 @@
 //! What a pool costs: the time of its instances in the units that are charged, requests and
 //! traffic, and the balancer's own.
 
+use plimsoll_workload::pool::{BillingUnit, ChargeFrom};
 use serde::{Deserialize, Serialize};
-
-/// The unit of time that is charged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Every started hour.
-    Hour,
-    /// Every started minute.
-    Minute,
-    /// Every started second.
-    Second,
-}
-
-/// From when an instance is charged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum From {
-    /// When it is ready: booting is free.
-    #[default]
-    Running,
-    /// When it was launched.
-    Launch,
-}
-
-/// Which instance goes where one is too many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Termination {
-    /// The one whose next unit begins soonest: least of what is paid is lost.
-    #[default]
-    ClosestToHour,
-    /// The one that has been there longest.
-    Oldest,
-    /// The one that came last.
-    Newest,
-    /// Any, by chance.
-    Random,
-}
 
 /// A price list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
     /// The unit of time.
-    pub unit: Unit,
+    pub unit: BillingUnit,
     /// The least time that is charged for an instance, nanoseconds: in started units too, and one
     /// at least.
     pub least_ns: u64,
     /// From when.
-    pub from: From,
+    pub from: ChargeFrom,
     /// An instance per hour.
     pub per_hour: f64,
     /// A request, served or not.
@@ -62,38 +28,6 @@ pub struct Prices {
     pub balancer_per_gb: f64,
     /// What a served request earns.
     pub income_per_request: f64,
-}
-
-/// Ticks of a second and so on: times here are in nanoseconds.
-const SECOND_NS: u64 = 1_000_000_000;
-
-impl Unit {
-    /// Its length, nanoseconds.
-    #[must_use]
-    pub fn length_ns(self) -> u64 {
-        match self {
-            Self::Hour => 3600 * SECOND_NS,
-            Self::Minute => 60 * SECOND_NS,
-            Self::Second => SECOND_NS,
-        }
-    }
-
-    /// The time that is charged for a time that was used, where so much is the least, in hours.
-    #[must_use]
-    pub fn charged_hours(self, used_ns: u64, least_ns: u64) -> f64 {
-        let length = self.length_ns();
-        // What was begun is paid, and who was there at all pays for one.
-        let units = used_ns.max(least_ns).div_ceil(length).max(1);
-        units as f64 * length as f64 / (3600.0 * SECOND_NS as f64)
-    }
-
-    /// How long until the next unit begins, for an instance charged since then, nanoseconds.
-    #[must_use]
-    pub fn left_ns(self, charged_from_ns: u64, now_ns: u64) -> u64 {
-        let length = self.length_ns();
-        let used = now_ns.saturating_sub(charged_from_ns) % length;
-        length - used
-    }
 }
 
 /// What it all came to.
@@ -125,8 +59,8 @@ impl Prices {
     #[must_use]
     pub fn charged_from_ns(&self, used: &Used) -> Option<u64> {
         match self.from {
-            From::Running => used.ready_ns,
-            From::Launch => Some(used.launched_ns),
+            ChargeFrom::Running => used.ready_ns,
+            ChargeFrom::Launch => Some(used.launched_ns),
         }
     }
 
@@ -138,7 +72,7 @@ impl Prices {
             let Some(from_ns) = self.charged_from_ns(used) else { continue };
             let used_ns = used.ended_ns.saturating_sub(from_ns);
             bill.hours += self.unit.charged_hours(used_ns, self.least_ns);
-            bill.hours_used += used_ns as f64 / (3600.0 * SECOND_NS as f64);
+            bill.hours_used += used_ns as f64 / BillingUnit::Hour.length_ns() as f64;
         }
         let gigabytes = served as f64 * self.answer_bytes / 1e9;
         bill.cost = bill.hours * self.per_hour
@@ -155,13 +89,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const MINUTE: u64 = 60 * SECOND_NS;
+    const MINUTE: u64 = 60_000_000_000;
 
-    fn prices(unit: Unit) -> Prices {
+    fn prices(unit: BillingUnit) -> Prices {
         Prices {
             unit,
             least_ns: 0,
-            from: From::Running,
+            from: ChargeFrom::Running,
             per_hour: 0.17,
             per_request: 0.0,
             per_gb: 0.0,
@@ -175,31 +109,34 @@ mod tests {
     #[test]
     fn what_is_begun_is_paid() {
         for (unit, minutes, least, hours) in [
-            (Unit::Hour, 0, 0, 1.0),
-            (Unit::Hour, 60, 0, 1.0),
-            (Unit::Hour, 61, 0, 2.0),
-            (Unit::Minute, 61, 0, 61.0 / 60.0),
-            (Unit::Second, 0, 1, 1.0 / 60.0),
-            (Unit::Second, 90, 1, 1.5),
+            (BillingUnit::Hour, 0, 0, 1.0),
+            (BillingUnit::Hour, 60, 0, 1.0),
+            (BillingUnit::Hour, 61, 0, 2.0),
+            (BillingUnit::Minute, 61, 0, 61.0 / 60.0),
+            (BillingUnit::Second, 0, 1, 1.0 / 60.0),
+            (BillingUnit::Second, 90, 1, 1.5),
             // The least is charged whatever the unit, in started units of it.
-            (Unit::Minute, 7, 90, 1.5),
-            (Unit::Hour, 7, 90, 2.0),
-            (Unit::Minute, 100, 90, 100.0 / 60.0),
+            (BillingUnit::Minute, 7, 90, 1.5),
+            (BillingUnit::Hour, 7, 90, 2.0),
+            (BillingUnit::Minute, 100, 90, 100.0 / 60.0),
         ] {
             let charged = unit.charged_hours(minutes * MINUTE, least * MINUTE);
             assert!((charged - hours).abs() < 1e-12, "{unit:?} {minutes}: {charged}");
         }
-        assert!((Unit::Hour.charged_hours(60 * MINUTE + 1, 0) - 2.0).abs() < 1e-12);
+        assert!((BillingUnit::Hour.charged_hours(60 * MINUTE + 1, 0) - 2.0).abs() < 1e-12);
     }
 
     #[test]
     fn booting_is_free_unless_it_is_charged_from_launch() {
         let used = Used { launched_ns: 0, ready_ns: Some(3 * MINUTE), ended_ns: 62 * MINUTE };
         let of = |prices: Prices| prices.bill(&[used], 0, 0, 1.0).hours;
-        assert!((of(prices(Unit::Hour)) - 1.0).abs() < 1e-12);
-        assert!((of(Prices { from: From::Launch, ..prices(Unit::Hour) }) - 2.0).abs() < 1e-12);
+        assert!((of(prices(BillingUnit::Hour)) - 1.0).abs() < 1e-12);
+        assert!(
+            (of(Prices { from: ChargeFrom::Launch, ..prices(BillingUnit::Hour) }) - 2.0).abs()
+                < 1e-12
+        );
         let never = Used { ready_ns: None, ..used };
-        assert!(prices(Unit::Hour).bill(&[never], 0, 0, 1.0).hours.abs() < 1e-12);
+        assert!(prices(BillingUnit::Hour).bill(&[never], 0, 0, 1.0).hours.abs() < 1e-12);
     }
 
     /// The published table: hours, cost, lost, revenue net of servers; of 22.2 million requests.
@@ -212,7 +149,7 @@ mod tests {
         ] {
             let used = Used { launched_ns: 0, ready_ns: Some(0), ended_ns: 60 * MINUTE };
             let served = 22_200_000 - lost;
-            let bill = prices(Unit::Hour).bill(&vec![used; hours], 22_200_000, served, 24.0);
+            let bill = prices(BillingUnit::Hour).bill(&vec![used; hours], 22_200_000, served, 24.0);
             assert!((bill.cost - cost).abs() < 1e-9, "{}", bill.cost);
             assert!((bill.revenue - bill.cost - net).abs() < 1e-4, "{}", bill.revenue - bill.cost);
         }
@@ -221,19 +158,19 @@ mod tests {
     proptest! {
         #[test]
         fn more_is_charged_than_used_and_less_than_a_unit_more(used in 1u64..1 << 50) {
-            for unit in [Unit::Hour, Unit::Minute, Unit::Second] {
-                let hours = used as f64 / (3600.0 * SECOND_NS as f64);
+            for unit in [BillingUnit::Hour, BillingUnit::Minute, BillingUnit::Second] {
+                let hours = used as f64 / BillingUnit::Hour.length_ns() as f64;
                 let charged = unit.charged_hours(used, 0);
-                let one = unit.length_ns() as f64 / (3600.0 * SECOND_NS as f64);
+                let one = unit.length_ns() as f64 / BillingUnit::Hour.length_ns() as f64;
                 prop_assert!(charged >= hours - 1e-9 && charged < hours + one + 1e-9);
             }
         }
 
         #[test]
         fn the_next_unit_begins_within_one(from in 0u64..1 << 50, after in 0u64..1 << 50) {
-            let left = Unit::Hour.left_ns(from, from + after);
-            prop_assert!(left > 0 && left <= Unit::Hour.length_ns());
-            prop_assert_eq!((after + left) % Unit::Hour.length_ns(), 0);
+            let left = BillingUnit::Hour.left_ns(from, from + after);
+            prop_assert!(left > 0 && left <= BillingUnit::Hour.length_ns());
+            prop_assert_eq!((after + left) % BillingUnit::Hour.length_ns(), 0);
         }
     }
 }

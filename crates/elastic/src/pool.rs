@@ -3,8 +3,9 @@
 //! Pure bookkeeping in nanoseconds since the start; whoever runs the pool, simulated or live, tells
 //! it what happens.
 
-use crate::billing::{From, Prices, Termination, Used};
+use crate::billing::{Prices, Used};
 use crate::observation::{Instance as Seen, State};
+use plimsoll_workload::pool::{ChargeFrom, Termination};
 use plimsoll_workload::random::Stream;
 
 /// An instance.
@@ -121,19 +122,19 @@ impl Pool {
     ) -> Option<Instance> {
         let booting = self.wanted().filter(|of| of.ready_ns > now_ns);
         if let Some(last) = booting.max_by_key(|of| of.number)
-            && prices.from == From::Running
+            && prices.from == ChargeFrom::Running
         {
             return Some(*last);
         }
         let charged_from = |of: &Instance| match prices.from {
-            From::Running => of.ready_ns,
-            From::Launch => of.launched_ns,
+            ChargeFrom::Running => of.ready_ns,
+            ChargeFrom::Launch => of.launched_ns,
         };
         let left = |of: &Instance| prices.unit.left_ns(charged_from(of), now_ns);
         let mut all = self.wanted();
         match termination {
             // Of several, the older.
-            Termination::ClosestToHour => all.min_by_key(|of| (left(of), of.number)),
+            Termination::ClosestToUnit => all.min_by_key(|of| (left(of), of.number)),
             Termination::Oldest => all.next(),
             Termination::Newest => all.last(),
             Termination::Random => {
@@ -163,15 +164,15 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::billing::Unit;
+    use plimsoll_workload::pool::BillingUnit;
 
     const MINUTE: u64 = 60_000_000_000;
 
     fn prices() -> Prices {
         Prices {
-            unit: Unit::Hour,
+            unit: BillingUnit::Hour,
             least_ns: 0,
-            from: From::Running,
+            from: ChargeFrom::Running,
             per_hour: 1.0,
             per_request: 0.0,
             per_gb: 0.0,
@@ -197,9 +198,9 @@ mod tests {
         let mut chosen = |termination, minutes: u64| {
             pool.choose(termination, &prices(), minutes * MINUTE, &mut chance).unwrap().number
         };
-        assert_eq!(chosen(Termination::ClosestToHour, 55), 0);
-        assert_eq!(chosen(Termination::ClosestToHour, 70), 2);
-        assert_eq!(chosen(Termination::ClosestToHour, 100), 1);
+        assert_eq!(chosen(Termination::ClosestToUnit, 55), 0);
+        assert_eq!(chosen(Termination::ClosestToUnit, 70), 2);
+        assert_eq!(chosen(Termination::ClosestToUnit, 100), 1);
         assert_eq!(chosen(Termination::Oldest, 100), 0);
         assert_eq!(chosen(Termination::Newest, 100), 2);
         assert!(chosen(Termination::Random, 100) < 3);

@@ -1,95 +1,56 @@
 //! `[trace]`: what clusters of caches are asked for, as it was recorded.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration};
 
-use crate::key::{SectionKeys, key};
+use crate::key::section;
 use crate::section::Section;
-use crate::target_reader::file;
+use crate::takes::{DURATION, File, Form, Line, Parsed};
 use crate::write::{Writer, exact};
 
-/// The keys of `[trace]`.
-pub(crate) static CACHE_TRACE: SectionKeys = SectionKeys::plain(
-    "trace",
-    &[
-        key("file", "file", "–", r#""access.log.gz""#, "What was asked for: any trace."),
-        key(
-            "format",
-            "format",
-            "told from the file",
-            r#""squid""#,
-            "Its format: oracleGeneral, csv, squid, combined, …",
-        ),
-        key(
-            "columns",
-            "names",
-            "told from the file",
-            r#""time,object,size""#,
-            "What the columns of a table are.",
-        ),
-        key(
-            "changes",
-            "duration..duration",
-            "–",
-            r#""10m..30d""#,
-            "Each object changes at the origin at a period of its own between these.",
-        ),
-        key("fresh", "duration", "1h", r#""10m""#, "How long a copy is served without asking."),
-    ],
-);
-
-/// How long a copy is fresh where objects change and the plan does not say.
-const FRESH: Duration = Duration::from_secs(3600);
-
-/// A recorded trace, and how its objects change.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CacheTrace {
-    /// The file.
-    pub file: PathBuf,
-    /// Its format, where it is not told from the file.
-    pub format: Option<String>,
-    /// The columns of a table, likewise.
-    pub columns: Option<String>,
-    /// The shortest and the longest period at which an object changes, in whole seconds; without
-    /// them nothing changes.
-    pub changes: Option<(Duration, Duration)>,
-    /// How long a copy is fresh, in whole seconds.
-    pub fresh: Duration,
+section! {
+    /// What clusters of caches are asked for, as it was recorded.
+    ["trace"]
+    pub struct CacheTrace {
+        /// What was asked for: any trace.
+        file: PathBuf { File, required "the `file` of the trace", "access.log.gz" }
+        /// Its format: oracleGeneral, csv, squid, combined, …
+        format: Option<String> { Line("format"), said "told from the file", "squid" }
+        /// What the columns of a table are.
+        columns: Option<String> { Line("names"), said "told from the file", "time,object,size" }
+        /// Each object changes at the origin at a period of its own between these.
+        changes: Option<(Duration, Duration)> { PERIODS, "10m..30d" }
+        /// How long a copy is served without asking.
+        fresh: Duration { SECONDS, or Duration::from_secs(3600), "10m" }
+    }
 }
 
 impl CacheTrace {
-    pub(crate) fn read(section: &Section<'_>, folder: &Path) -> Option<Self> {
-        let name = file(section, "file", folder);
-        if name.is_none() && !section.has("file") {
-            section.missing("the `file` of the trace", "file", "access.log.gz");
-        }
-        let changes = section.parsed("changes", "two durations such as 10m..30d", periods);
-        if changes.is_none() && section.has("fresh") && !section.has("changes") {
+    pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
+        if section.has("fresh") && !section.has("changes") {
             section.missing_beside("changes", "fresh", "10m..30d");
         }
-        let fresh = section.parsed("fresh", "a duration such as 1h", whole_seconds);
-        Some(Self {
-            file: name?,
-            format: section.line("format").map(str::to_owned),
-            columns: section.line("columns").map(str::to_owned),
-            changes,
-            fresh: fresh.unwrap_or(FRESH),
-        })
+        Self::read_keys(section)
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {
-        out.section(CACHE_TRACE.path);
-        out.text("file", self.file.display());
-        self.format.iter().for_each(|format| out.text("format", format));
-        self.columns.iter().for_each(|columns| out.text("columns", columns));
-        if let Some((least, most)) = self.changes {
-            out.text("changes", format!("{}..{}", exact(least), exact(most)));
-            out.duration("fresh", self.fresh);
-        }
+        // Nothing that is served grows old where nothing changes.
+        let left_out: &[&str] = if self.changes.is_some() { &[] } else { &["fresh"] };
+        out.section(Self::SECTION.path);
+        self.write_keys(out, left_out);
     }
 }
+
+const PERIODS: Parsed<(Duration, Duration)> = Parsed {
+    takes: "duration..duration",
+    wanted: "two durations such as 10m..30d",
+    form: Form::Text,
+    parse: periods,
+    show: |(least, most)| format!("{}..{}", exact(*least), exact(*most)),
+};
+const SECONDS: Parsed<Duration> = DURATION.only(whole_seconds).such_as("a duration such as 1h");
 
 /// `10m..30d`, the first no longer than the second.
 fn periods(text: &str) -> Result<(Duration, Duration), ParseError> {

@@ -1,20 +1,19 @@
 //! A plan of clusters of caches: what is asked for, what every way costs, and the clusters that are
 //! compared. `plimsoll cache simulate` reads it.
 
-use std::path::Path;
-
 use plimsoll_workload::arrivals::Arrivals;
 
-use crate::cache_trace::{CACHE_TRACE, CacheTrace};
+use crate::cache_trace::CacheTrace;
 use crate::cluster::{self, CheckCluster, ClusterPlan};
 use crate::error::PlanErrors;
-use crate::latency::{LATENCY, LatencyPlan};
-use crate::load::{LOAD, Load, LoadShape, RateSource};
-use crate::plan::{Opened, TOP};
+use crate::latency::LatencyPlan;
+use crate::load::Load;
+use crate::load_shape::{LoadShape, RateSource};
+use crate::plan::{NAME, Opened, SEED, TOP};
 use crate::section::{Reading, Section};
 use crate::setting::Setting;
-use crate::target::{TARGET, Target};
-use crate::target_reader::file;
+use crate::takes::Small;
+use crate::target::Target;
 use crate::tree::Table;
 use crate::workload::{WORKLOAD, Workload};
 use crate::write::Writer;
@@ -77,31 +76,24 @@ impl CachePlan {
         settings: &[Setting],
         check: CheckCluster<'_>,
     ) -> Result<Self, PlanErrors> {
-        let Opened { reading, root, folder } = Opened::file(text, origin, settings)?;
-        match Self::read(&reading, &root, &folder, check) {
+        let Opened { reading, root } = Opened::file(text, origin, settings)?;
+        match Self::read(&reading, &root, check) {
             Some(plan) if !reading.is_faulty() => Ok(plan),
             _ => Err(reading.into_errors()),
         }
     }
 
-    fn read(
-        reading: &Reading,
-        root: &Table,
-        origin_folder: &Path,
-        check: CheckCluster<'_>,
-    ) -> Option<Self> {
+    fn read(reading: &Reading, root: &Table, check: CheckCluster<'_>) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
-        let folder = file(&top, "folder", origin_folder);
-        let folder = folder.unwrap_or_else(|| origin_folder.to_path_buf());
         for key in FOREIGN.into_iter().filter(|key| top.has(key)) {
             let message = format!("`{key}` goes with a server or a pool, not with caches");
             top.fault(key, message, Some("leave it out, or put it into a plan of its own"));
         }
-        let name = top.line("name").map(str::to_owned);
-        let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
-        let repeat = top.small("repeat", 1..=MOST_REPEATS).unwrap_or(1);
-        let asked = CacheRequests::read(reading, root, (&top, repeat), &folder);
-        let latency = LatencyPlan::read(&Section::open(reading, root, &LATENCY));
+        let name = top.get("name", &NAME);
+        let seed = top.get("seed", &SEED).unwrap_or(1);
+        let repeat = top.get("repeat", &REPEATS).unwrap_or(1);
+        let asked = CacheRequests::read(reading, root, (&top, repeat));
+        let latency = LatencyPlan::read(&Section::open(reading, root, LatencyPlan::SECTION));
         let clusters = cluster::read(reading, root, check);
         Some(Self { name, seed, repeat, asked: asked?, latency: latency?, clusters: clusters? })
     }
@@ -113,9 +105,9 @@ impl CachePlan {
         if let Some(name) = &self.name {
             out.text("name", name);
         }
-        out.whole("seed", self.seed);
+        out.put("seed", &SEED, &self.seed);
         if self.repeat > 1 {
-            out.whole("repeat", u64::from(self.repeat));
+            out.put("repeat", &REPEATS, &self.repeat);
         }
         self.asked.write(&mut out);
         self.latency.write(&mut out);
@@ -124,40 +116,43 @@ impl CachePlan {
     }
 }
 
-/// The most repetitions.
-const MOST_REPEATS: u32 = 10_000;
+const REPEATS: Small = Small(1..=10_000);
 
 impl CacheRequests {
-    fn read(
-        reading: &Reading,
-        root: &Table,
-        (top, repeat): (&Section<'_>, u32),
-        folder: &Path,
-    ) -> Option<Self> {
+    fn read(reading: &Reading, root: &Table, (top, repeat): (&Section<'_>, u32)) -> Option<Self> {
         if !top.has(WORKLOAD.path) {
-            if top.has(LOAD.path) {
+            if top.has(Load::SECTION.path) {
                 let hint = "a trace has times of its own: leave [load] out, or [trace]";
-                top.fault(LOAD.path, "`load` goes with a [workload]", Some(hint));
+                top.fault(Load::SECTION.path, "`load` goes with a [workload]", Some(hint));
             }
             if repeat > 1 {
                 let hint = "a trace is the same each time; a [workload] is another with each seed";
                 top.fault("repeat", "`repeat` goes with a [workload]", Some(hint));
             }
-            let section = Section::open(reading, root, &CACHE_TRACE);
-            return CacheTrace::read(&section, folder).map(Self::Recorded);
+            let section = Section::open(reading, root, CacheTrace::SECTION);
+            return CacheTrace::read(&section).map(Self::Recorded);
         }
-        if top.has(CACHE_TRACE.path) {
+        if top.has(CacheTrace::SECTION.path) {
             let message = "[trace] and [workload] exclude each other".to_owned();
-            top.fault_beside(CACHE_TRACE.path, WORKLOAD.path, message, Some("keep one of them"));
+            top.fault_beside(
+                CacheTrace::SECTION.path,
+                WORKLOAD.path,
+                message,
+                Some("keep one of them"),
+            );
         }
         let workload = Workload::read(&Section::open(reading, root, &WORKLOAD));
-        let target = Target::read(&Section::open(reading, root, &TARGET), folder, true);
-        let section = Section::open(reading, root, &LOAD);
-        let load = Load::read(&section, folder, &target, None)?;
+        let target = Target::read(&Section::open(reading, root, Target::SECTION), true)?;
+        let section = Section::open(reading, root, Load::SECTION);
+        let load = Load::read(&section, &target, None)?;
         let LoadShape::Open { source, arrivals } = &load.shape else {
             let message = "expected a load that goes by the clock: `rate`, `schedule`, `trace` or \
                            `profile`";
-            top.fault(LOAD.path, message, Some("for example rate = \"100/s\" and for = \"1h\""));
+            top.fault(
+                Load::SECTION.path,
+                message,
+                Some("for example rate = \"100/s\" and for = \"1h\""),
+            );
             return None;
         };
         let (source, arrivals) = (source.clone(), *arrivals);

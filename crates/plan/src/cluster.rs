@@ -6,79 +6,77 @@
 //! are of.
 
 use plimsoll_units::ParseError;
+use serde_json::{Value as Json, json};
 
-use crate::key::{SectionKeys, key};
+use crate::key::{SectionKeys, Without, key};
 use crate::section::{Reading, parts};
 use crate::source::Place;
+use crate::takes::{Describe, Takes};
 use crate::tree::{Entry, Node, Table, Value};
-use crate::write::Writer;
+use crate::write::{Writer, quoted};
 
 /// The keys of `[cluster]` and of `[cluster.LABEL]`.
-pub(crate) static CLUSTER: SectionKeys = SectionKeys::plain(
-    "cluster",
-    &[
-        key("nodes", "counts", "1", "3", "How many caches clients ask."),
-        key(
-            "parents",
-            "counts",
-            "0",
-            "1",
-            "How many caches are between them and the origin: none in a mesh, any in a hierarchy.",
-        ),
-        key(
-            "siblings",
-            "switches",
-            "true",
-            "false",
-            "Whether the nodes of a hierarchy ask each other.",
-        ),
-        key(
-            "protocol",
-            "protocols",
-            "none",
-            r#"["icp", "digest:every=10m"]"#,
-            "How a node finds who holds an object: none, icp, htcp, digest, carp, carp:draft.",
-        ),
-        key(
-            "spread",
-            "spreads",
-            "round-robin",
-            r#"["round-robin", "sticky"]"#,
-            "Which node is asked: round-robin, hash (by the object) or sticky (by the client).",
-        ),
-        key(
-            "policy",
-            "policies",
-            "lru",
-            r#"["lru", "gdsf"]"#,
-            "The eviction policy of every node.",
-        ),
-        key("size", "sizes", "–", r#"["1GB", "10%"]"#, "The size of every node."),
-        key(
-            "memory",
-            "sizes",
-            "–",
-            r#""256MB""#,
-            "So much of a node is in memory; all is on disk without.",
-        ),
-        key(
-            "parent_policy",
-            "policies",
-            "the nodes'",
-            r#""lfuda""#,
-            "The eviction policy of every parent.",
-        ),
-        key("parent_size", "sizes", "the nodes'", r#""10GB""#, "The size of every parent."),
-        key(
-            "admit",
-            "filters",
-            "all",
-            r#"["all", "max:1MB"]"#,
-            "What comes in: all, max:SIZE, second or random:SHARE.",
-        ),
-        key("proxy_only", "switches", "false", "true", "Whether what a sibling gave is not kept."),
-    ],
-);
+pub(crate) static CLUSTER: SectionKeys = SectionKeys {
+    path: "cluster",
+    about: "Clusters of caches: what holds for all of them, and one in each table.",
+    groups: &[&[
+        key!("nodes": Levels("counts"), or "1".to_owned(), "3",
+            "How many caches clients ask."),
+        key!("parents": Levels("counts"), or "0".to_owned(), "1",
+            "How many caches are between them and the origin: none in a mesh, any in a hierarchy."),
+        key!("siblings": Levels("switches"), or "true".to_owned(), "false",
+            "Whether the nodes of a hierarchy ask each other."),
+        key!("protocol": Levels("protocols"), or "none".to_owned(), r#"["icp", "digest:every=10m"]"#,
+            "How a node finds who holds an object: none, icp, htcp, digest, carp, carp:draft."),
+        key!("spread": Levels("spreads"), or "round-robin".to_owned(), r#"["round-robin", "sticky"]"#,
+            "Which node is asked: round-robin, hash (by the object) or sticky (by the client)."),
+        key!("policy": Levels("policies"), or "lru".to_owned(), r#"["lru", "gdsf"]"#,
+            "The eviction policy of every node."),
+        key!("size": Levels("sizes"), r#"["1GB", "10%"]"#,
+            "The size of every node."),
+        key!("memory": Levels("sizes"), "256MB",
+            "So much of a node is in memory; all is on disk without."),
+        key!("parent_policy": Levels("policies"), said "the nodes'", "lfuda",
+            "The eviction policy of every parent."),
+        key!("parent_size": Levels("sizes"), said "the nodes'", "10GB",
+            "The size of every parent."),
+        key!("admit": Levels("filters"), or "all".to_owned(), r#"["all", "max:1MB"]"#,
+            "What comes in: all, max:SIZE, second or random:SHARE."),
+        key!("proxy_only": Levels("switches"), or "false".to_owned(), "true",
+            "Whether what a sibling gave is not kept."),
+    ]],
+    shorthand: None,
+    choices: &[],
+};
+
+/// A level or several: numbers, switches or texts, whose meaning is known on a floor above. The
+/// words of the manual for them.
+struct Levels(&'static str);
+
+impl Describe for Levels {
+    fn takes(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        let one = json!({"type": ["string", "number", "boolean"]});
+        json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": MOST}]})
+    }
+}
+
+impl Takes for Levels {
+    type Of = String;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<String> {
+        reading.level(node)
+    }
+
+    fn write(&self, level: &String) -> String {
+        let is_number = level.parse::<i64>().is_ok_and(|number| number.to_string() == *level);
+        let is_bare = is_number || level.parse::<bool>().is_ok();
+        if is_bare { level.clone() } else { quoted(level) }
+    }
+}
 
 /// The most clusters of a plan, and the most levels of a key.
 const MOST: usize = 1000;
@@ -215,12 +213,14 @@ fn read_one(
     let mut plan = ClusterPlan { label: label.to_owned(), factors: Vec::new() };
     let mut places: Vec<Vec<Option<Node>>> = Vec::new();
     let mut is_whole = true;
-    for key in CLUSTER.keys {
+    for key in CLUSTER.keys() {
         let given = own.get(key.name).or_else(|| all.get(key.name).filter(is_level));
         let levels = match given {
             Some(entry) => levels(reading, &entry.node),
-            None if key.default.contains([' ', '–', '\'']) => continue,
-            None => Some(vec![(key.default.to_owned(), None)]),
+            None => match key.without {
+                Without::Value(_) => key.default().map(|level| vec![(level, None)]),
+                Without::Nothing | Without::Said(_) => continue,
+            },
         };
         is_whole &= levels.is_some();
         let (texts, nodes) = levels.unwrap_or_default().into_iter().unzip();
@@ -253,11 +253,7 @@ fn read_one(
 
 /// The levels of a key: a value, a list of them, or several from the command line.
 fn levels(reading: &Reading, node: &Node) -> Option<Vec<Level>> {
-    let nodes: Vec<Node> = match &node.value {
-        Value::List(items) => items.clone(),
-        Value::Typed(text) => parts(text, node.place),
-        _ => vec![node.clone()],
-    };
+    let nodes = parts(node);
     if nodes.is_empty() || nodes.len() > MOST {
         reading.wrong_type(node, &format!("from 1 to {MOST} levels"), None);
         return None;
@@ -279,11 +275,7 @@ pub(crate) fn write(clusters: &[ClusterPlan], out: &mut Writer) {
         out.section_of(CLUSTER.path, &cluster.label);
         for factor in &cluster.factors {
             match factor.levels.as_slice() {
-                [one] => match (one.parse(), one.parse()) {
-                    (Ok(number), _) => out.whole(factor.key, number),
-                    (_, Ok(switch)) => out.switch(factor.key, switch),
-                    _ => out.text(factor.key, one),
-                },
+                [one] => out.put(factor.key, &Levels(""), one),
                 several => out.list(factor.key, several.iter().cloned()),
             }
         }

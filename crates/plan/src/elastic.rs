@@ -1,13 +1,13 @@
 //! The sections of an elastic pool together: `[pool]`, `[instance]`, `[balancer]`, `[billing]` and
 //! `[policy.LABEL]`. A plan with any of them is of a pool, and needs no target to be simulated.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::balancer::{BALANCER, Balancer};
-use crate::billing::{BILLING, Billing};
-use crate::instance::{INSTANCE, Instance};
+use crate::balancer::Balancer;
+use crate::billing::Billing;
+use crate::instance::Instance;
 use crate::policies::{self, CheckPolicy, PolicyPlan};
-use crate::pool::{POOL, Pool};
+use crate::pool::Pool;
 use crate::section::{Reading, Section};
 use crate::tree::Table;
 use crate::write::Writer;
@@ -40,21 +40,22 @@ impl Elastic {
     pub(crate) fn read(
         reading: &Reading,
         root: &Table,
-        folder: &Path,
         check: Option<CheckPolicy<'_>>,
     ) -> Option<Self> {
         if !Self::is_in(root) {
             return None;
         }
-        let pool = Pool::read(&Section::open(reading, root, &POOL));
-        let instance = Instance::read(&Section::open(reading, root, &INSTANCE), folder);
-        let balancer = Balancer::read(&Section::open(reading, root, &BALANCER));
-        let billing = Billing::read(&Section::open(reading, root, &BILLING));
+        let pool = Pool::read(&Section::open(reading, root, Pool::SECTION));
+        let instance = Instance::read(&Section::open(reading, root, Instance::SECTION));
+        let balancer = Balancer::read(&Section::open(reading, root, Balancer::SECTION));
+        let billing = Billing::read(&Section::open(reading, root, Billing::SECTION));
         let read = policies::read(reading, root);
         let policies = read.iter().map(|policy| policy.plan.clone()).collect();
+        let pool = pool?;
         for policy in &read {
             policy.check_start(reading, &pool);
         }
+        let (balancer, billing) = (balancer?, billing?);
         let elastic = Self { pool, instance: instance?, balancer, billing, policies };
         if let Some(check) = check {
             for policy in &read {

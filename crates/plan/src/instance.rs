@@ -1,140 +1,60 @@
 //! `[instance]`: what one server of a pool can do, how it begins, and how it fails.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration, share, show_share_exact};
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::pool::{Discipline, Slowdown};
+use serde_json::{Value as Json, json};
 
-use crate::key::{Alternative, Choice, SectionKeys, key};
-use crate::section::Section;
-use crate::target_reader::file;
-use crate::tree::Value;
-use crate::write::{Writer, exact};
-
-/// The ways to say how long service takes.
-pub(crate) static SERVICE: Choice = Choice {
-    among: &[Alternative { key: "service", with: &[] }, Alternative { key: "model", with: &[] }],
+use crate::key::{Alternative, Choice, Key, key, section};
+use crate::section::{Part, Reading, Section};
+use crate::takes::{
+    DISTRIBUTION, DURATION, Describe, File, Form, OrWord, Parsed, SHARE, Small, TIME, Takes, word,
 };
+use crate::tree::{Node, Value};
+use crate::write::{Writer, exact, quoted};
 
-/// The keys of `[instance]`.
-pub(crate) static INSTANCE: SectionKeys = SectionKeys {
-    path: "instance",
-    keys: &[
-        key(
-            "service",
-            "distribution",
-            "–",
-            r#""exp:70ms""#,
-            "How long the service of a request takes.",
-        ),
-        key(
-            "model",
-            "file",
-            "–",
-            r#""server.json""#,
-            "A service model, as `plimsoll capacity --model-out` writes it.",
-        ),
-        key("cores", "count", "1, or the model's", "2", "How many requests are served at once."),
-        key(
-            "cpu",
-            "duration",
-            "service time, or the model's",
-            r#""60ms""#,
-            "Processor time of a request, of one core.",
-        ),
-        key(
-            "limit",
-            "count or none",
-            "none, or the model's",
-            "10",
-            "The most requests of an instance, in service or waiting.",
-        ),
-        key(
-            "discipline",
-            "fcfs or sharing",
-            "fcfs",
-            r#""sharing""#,
-            "First come first served, or all share the cores.",
-        ),
-        key(
-            "slowdown",
-            "share or list of numbers",
-            "–",
-            r#""3%""#,
-            "So much slower for each request beyond the cores; or a factor for 1, 2, … requests.",
-        ),
-        key(
-            "speed_variation",
-            "share",
-            "0%",
-            r#""13%""#,
-            "The coefficient of variation of the speeds of instances.",
-        ),
-        key(
-            "boot",
-            "distribution",
-            "none",
-            r#""const:3m""#,
-            "From the launch of an instance until it runs.",
-        ),
-        key(
-            "configure",
-            "distribution",
-            "none",
-            r#""uniform:10s..30s""#,
-            "From then until it takes requests.",
-        ),
-        key(
-            "slow_start",
-            "factor:duration",
-            "–",
-            r#""3:60s""#,
-            "So many times slower at first, fading over so long.",
-        ),
-        key("mttf", "duration", "–", r#""48h""#, "Mean time from ready to failure; needs `mttr`."),
-        key(
-            "mttr",
-            "duration",
-            "–",
-            r#""5m""#,
-            "Mean time from failure until another one is ready.",
-        ),
-    ],
-    shorthand: None,
-    lists: &[],
-    maps: &[],
-    choices: &[&SERVICE],
-};
+section! {
+    /// What one server of a pool can do, how it begins, and how it fails.
+    ["instance", choices &[&SERVICE]; read, write]
+    pub struct Instance {
+        /// How long service takes.
+        service: Service { part }
+        /// How many requests are served at once.
+        cores: Option<u32> { Small(1..=1024), said "1, or the model's", "2" }
+        /// Processor time of a request, of one core.
+        cpu: Option<Duration> { DURATION, said "service time, or the model's", "60ms" }
+        /// The most requests of an instance, in service or waiting.
+        limit: Option<Option<u32>> { OrWord(Small(1..=1_000_000), "none"),
+            said "none, or the model's", "10" }
+        /// First come first served, or all share the cores.
+        discipline: Discipline { word::<Discipline>(), or Discipline::Fcfs, "sharing" }
+        /// So much slower for each request beyond the cores; or a factor for 1, 2, … requests.
+        slowdown: Option<Slowdown> { Slower, "3%" }
+        /// The coefficient of variation of the speeds of instances.
+        speed_variation: f64 { SHARE, or 0.0, "13%" }
+        /// From the launch of an instance until it runs.
+        boot: Distribution { DISTRIBUTION, or Distribution::NONE, "const:3m" }
+        /// From then until it takes requests.
+        configure: Distribution { DISTRIBUTION, or Distribution::NONE, "uniform:10s..30s" }
+        /// So many times slower at first, fading over so long.
+        slow_start: Option<(f64, Duration)> { SLOW_START, "3:60s" }
+        /// How it fails.
+        failures: Failures { part }
+    }
+}
 
-/// The most factors of a slowdown.
-const MOST_FACTORS: usize = 10_000;
-
-/// What one server can do.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Instance {
-    /// How long service takes.
-    pub service: Service,
-    /// Requests served at once; without it the model's, or 1.
-    pub cores: Option<u32>,
-    /// Processor time of a request; without it the model's, or its service time.
-    pub cpu: Option<Duration>,
-    /// The most requests of an instance.
-    pub limit: Limit,
-    /// Whether requests share the cores.
-    pub is_sharing: bool,
-    /// How service slows down with the number of requests.
-    pub slowdown: Slowdown,
-    /// The coefficient of variation of the speeds of instances.
-    pub speed_variation: f64,
-    /// From launch until it runs.
-    pub boot: Distribution,
-    /// From then until it takes requests.
-    pub configure: Distribution,
-    /// So many times slower at first, fading over so long.
-    pub slow_start: Option<(f64, Duration)>,
-    /// Mean times to failure and to repair.
-    pub failures: Option<(Duration, Duration)>,
+impl Instance {
+    /// The files that the section names.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let model = match &self.service {
+            Service::Model(path) => Some(path),
+            Service::Law(_) => None,
+        };
+        model.into_iter()
+    }
 }
 
 /// How long service takes.
@@ -146,149 +66,126 @@ pub enum Service {
     Model(PathBuf),
 }
 
-/// The most requests of an instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// The model's, or none.
-    Default,
-    /// None.
-    None,
-    /// So many; at least 1.
-    Of(u32),
+/// The ways to say how long service takes.
+static SERVICE: Choice = Choice {
+    among: &[Alternative { key: "service", with: &[] }, Alternative { key: "model", with: &[] }],
+};
+
+/// A distribution that takes time.
+const LAW: Parsed<Distribution> = DISTRIBUTION
+    .only(|text| match Distribution::parse(text)? {
+        law if law.mean() > 0.0 => Ok(law),
+        _ => Err(ParseError::new("a service time above zero", text, 0, text.len())),
+    })
+    .such_as("a distribution such as exp:70ms");
+
+impl Part for Service {
+    const KEYS: &'static [Key] = &[
+        key!("service": LAW, "exp:70ms", "How long the service of a request takes."),
+        key!("model": File, "server.json",
+            "A service model, as `plimsoll capacity --model-out` writes it."),
+    ];
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        match section.chosen(&SERVICE) {
+            Some("model") => section.get("model", &File).map(Self::Model),
+            Some(key) => section.get(key, &LAW).map(Self::Law),
+            None => {
+                section.missing("`service` or `model`", "service", "exp:70ms");
+                None
+            }
+        }
+    }
+
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Law(law) => out.put("service", &LAW, law),
+            Self::Model(path) => out.put("model", &File, path),
+        }
+    }
 }
 
-/// How service slows down with the number of requests at an instance.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Slowdown {
-    /// Not at all.
-    None,
-    /// By this share for each request beyond the cores.
-    Each(f64),
-    /// By these factors for 1, 2, … requests, the last for all above.
-    Factors(Vec<f64>),
+/// How an instance fails: not at all, or after mean times to failure and to repair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Failures(pub Option<(Duration, Duration)>);
+
+impl Part for Failures {
+    const KEYS: &'static [Key] = &[
+        key!("mttf": TIME, "48h", "Mean time from ready to failure; needs `mttr`."),
+        key!("mttr": DURATION, "5m", "Mean time from failure until another one is ready."),
+    ];
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        match (section.has("mttf"), section.has("mttr")) {
+            (true, false) => section.missing_beside("mttr", "mttf", "5m"),
+            (false, true) => section.missing_beside("mttf", "mttr", "48h"),
+            _ => {}
+        }
+        let (mttf, mttr) = (section.get("mttf", &TIME), section.get("mttr", &DURATION));
+        Some(Self(mttf.zip(mttr)))
+    }
+
+    fn write(&self, out: &mut Writer) {
+        if let Some((mttf, mttr)) = &self.0 {
+            out.put("mttf", &TIME, mttf);
+            out.put("mttr", &DURATION, mttr);
+        }
+    }
 }
 
-impl Instance {
-    /// Reads the section; `folder` is where its files are.
-    pub(crate) fn read(section: &Section<'_>, folder: &Path) -> Option<Self> {
-        let limit = match section.node("limit").map(|node| &node.value) {
-            None => Limit::Default,
-            Some(Value::Text(text) | Value::Typed(text)) if text == "none" => Limit::None,
-            Some(_) => section.small("limit", 1..=1_000_000).map_or(Limit::Default, Limit::Of),
+/// A share for each request beyond the cores, or a list of factors.
+struct Slower;
+
+/// The most factors of a slowdown.
+const MOST_FACTORS: usize = 10_000;
+
+impl Describe for Slower {
+    fn takes(&self) -> String {
+        "share or list of numbers".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        let factor = json!({"type": ["number", "string"], "minimum": 0.001, "maximum": 1000});
+        json!({"anyOf": [
+            SHARE.schema(),
+            {"type": "array", "items": factor, "minItems": 1, "maxItems": MOST_FACTORS},
+        ]})
+    }
+}
+
+impl Takes for Slower {
+    type Of = Slowdown;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Slowdown> {
+        let Value::List(items) = &node.value else {
+            let wanted = "a share such as 3%, or a list of factors";
+            return reading.parsed(node, wanted, share).map(Slowdown::Each);
         };
-        let distribution =
-            |key| section.parsed(key, "a distribution such as const:3m", Distribution::parse);
-        let rest = Self {
-            service: Service::Law(Distribution::NONE),
-            cores: section.small("cores", 1..=1024),
-            cpu: section.duration("cpu"),
-            limit,
-            is_sharing: section.word("discipline", &DISCIPLINES).unwrap_or(false),
-            slowdown: read_slowdown(section),
-            speed_variation: section
-                .parsed("speed_variation", "a share such as 13%", share)
-                .unwrap_or(0.0),
-            boot: distribution("boot").unwrap_or(Distribution::NONE),
-            configure: distribution("configure").unwrap_or(Distribution::NONE),
-            slow_start: section.parsed("slow_start", "a factor and a duration", slow_start),
-            failures: read_failures(section),
-        };
-        Some(Self { service: read_service(section, folder)?, ..rest })
+        let factors: Vec<f64> =
+            items.iter().filter_map(|item| reading.number(item, 0.001, 1000.0)).collect();
+        if factors.is_empty() || factors.len() > MOST_FACTORS {
+            reading.fault(node.place, "expected from 1 to 10000 factors", None);
+            return None;
+        }
+        Some(Slowdown::Factors(factors))
     }
 
-    pub(crate) fn write(&self, out: &mut Writer) {
-        out.section(INSTANCE.path);
-        match &self.service {
-            Service::Law(law) => out.text("service", law),
-            Service::Model(path) => out.text("model", path.display()),
-        }
-        if let Some(cores) = self.cores {
-            out.whole("cores", u64::from(cores));
-        }
-        if let Some(cpu) = self.cpu {
-            out.duration("cpu", cpu);
-        }
-        match self.limit {
-            Limit::Default => {}
-            Limit::None => out.text("limit", "none"),
-            Limit::Of(limit) => out.whole("limit", u64::from(limit)),
-        }
-        for (word, _) in DISCIPLINES.iter().filter(|(_, sharing)| *sharing == self.is_sharing) {
-            out.text("discipline", word);
-        }
-        match &self.slowdown {
-            Slowdown::None => {}
-            Slowdown::Each(share) => out.text("slowdown", show_share_exact(*share)),
-            Slowdown::Factors(factors) => out.numbers("slowdown", factors),
-        }
-        out.text("speed_variation", show_share_exact(self.speed_variation));
-        out.text("boot", self.boot);
-        out.text("configure", self.configure);
-        if let Some((factor, over)) = self.slow_start {
-            out.text("slow_start", format!("{factor:?}:{}", exact(over)));
-        }
-        if let Some((mttf, mttr)) = self.failures {
-            out.duration("mttf", mttf);
-            out.duration("mttr", mttr);
-        }
-    }
-
-    /// The files that the section names.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        let model = match &self.service {
-            Service::Model(path) => Some(path),
-            Service::Law(_) => None,
-        };
-        model.into_iter()
-    }
-}
-
-/// The words of `discipline`.
-const DISCIPLINES: [(&str, bool); 2] = [("fcfs", false), ("sharing", true)];
-
-fn read_service(section: &Section<'_>, folder: &Path) -> Option<Service> {
-    match section.chosen(&SERVICE) {
-        Some("model") => file(section, "model", folder).map(Service::Model),
-        Some(key) => section
-            .parsed(key, "a distribution such as exp:70ms", |text| {
-                match Distribution::parse(text)? {
-                    law if law.mean() > 0.0 => Ok(law),
-                    _ => Err(ParseError::new("a service time above zero", text, 0, text.len())),
-                }
-            })
-            .map(Service::Law),
-        None => {
-            section.missing("`service` or `model`", "service", "exp:70ms");
-            None
+    fn write(&self, value: &Slowdown) -> String {
+        match value {
+            Slowdown::None => quoted(&show_share_exact(0.0)),
+            Slowdown::Each(share) => quoted(&show_share_exact(*share)),
+            Slowdown::Factors(factors) => format!("{factors:?}"),
         }
     }
 }
 
-fn read_slowdown(section: &Section<'_>) -> Slowdown {
-    let Some(node) = section.node("slowdown") else { return Slowdown::None };
-    let Value::List(items) = &node.value else {
-        let each = section.parsed("slowdown", "a share such as 3%, or a list of factors", share);
-        return each.map_or(Slowdown::None, Slowdown::Each);
-    };
-    let factors: Vec<f64> =
-        items.iter().filter_map(|item| section.reading.number(item, 0.001, 1000.0)).collect();
-    if factors.is_empty() || factors.len() > MOST_FACTORS {
-        section.fault("slowdown", "expected from 1 to 10000 factors", None);
-        return Slowdown::None;
-    }
-    Slowdown::Factors(factors)
-}
-
-fn read_failures(section: &Section<'_>) -> Option<(Duration, Duration)> {
-    let pair = ("mttf", "mttr");
-    let given = (section.has(pair.0), section.has(pair.1));
-    match given {
-        (true, false) => section.missing_beside(pair.1, pair.0, "5m"),
-        (false, true) => section.missing_beside(pair.0, pair.1, "48h"),
-        _ => {}
-    }
-    Some((section.positive_duration(pair.0)?, section.duration(pair.1)?))
-}
+const SLOW_START: Parsed<(f64, Duration)> = Parsed {
+    takes: "factor:duration",
+    wanted: "a factor and a duration",
+    form: Form::Text,
+    parse: slow_start,
+    show: |(factor, over)| format!("{factor:?}:{}", exact(*over)),
+};
 
 /// Reads `3:60s`.
 fn slow_start(text: &str) -> Result<(f64, Duration), ParseError> {

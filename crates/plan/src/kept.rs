@@ -3,6 +3,7 @@
 //! was done; no command reads them back yet.
 
 use crate::cache_trace::CacheTrace;
+use crate::takes::{Switch, Whole};
 use crate::write::Writer;
 
 /// Caches that are compared on one trace: every policy at every size.
@@ -35,8 +36,8 @@ impl CacheComparison {
         out.list("size", self.sizes.iter().cloned());
         self.admit.iter().for_each(|admit| out.text("admit", admit));
         self.skip.iter().for_each(|skip| out.text("skip", skip));
-        out.switch("bound", self.bound);
-        out.switch("by_size", self.by_size);
+        out.put("bound", &Switch, &self.bound);
+        out.put("by_size", &Switch, &self.by_size);
         out.finish()
     }
 }
@@ -62,7 +63,7 @@ impl Tuning {
         out.section("tune");
         out.text("policy", &self.policy);
         out.text("wish", &self.wish);
-        out.whole("replications", self.replications);
+        out.put("replications", &Whole(0..=u64::MAX), &self.replications);
         out.section("tune.vary");
         for (name, values) in &self.vary {
             out.list(name, values.iter().cloned());

@@ -1,34 +1,85 @@
-//! What a section of a plan is made of: its keys, which of them exclude each other, and how it may
-//! be shortened. The readers, the merging of flags and the manual's tables all go by these lists.
+//! What a section of a plan is made of. [`section!`] says each key once: its name, what it takes,
+//! what holds without it, an example, and what it means. The reader and the writer of the section,
+//! the flags, the manual's tables and the schema for editors all go by that.
+
+use crate::takes::Describe;
 
 /// One key of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Key {
     /// Its name within its section.
     pub name: &'static str,
+    pub(crate) takes: &'static dyn Describe,
+    pub(crate) without: Without,
+    pub(crate) example: &'static str,
+    pub(crate) about: &'static str,
+}
+
+/// What holds where a key is not given.
+#[derive(Clone, Copy)]
+pub(crate) enum Without {
+    /// Nothing.
+    Nothing,
+    /// A value, as it stands behind the `=`.
+    Value(fn() -> String),
+    /// What follows from something else, in words.
+    Said(&'static str),
+}
+
+impl Key {
     /// What it takes, in the words of the manual: `duration`, `rate`, …
-    pub takes: &'static str,
-    /// What holds where it is not given; `–` where nothing does.
-    pub default: &'static str,
-    /// A value as it stands behind the `=`.
-    pub example: &'static str,
+    #[must_use]
+    pub fn takes(&self) -> String {
+        self.takes.takes()
+    }
+
+    /// What holds where it is not given, in the words of the manual; none where nothing does.
+    #[must_use]
+    pub fn default(&self) -> Option<String> {
+        match self.without {
+            Without::Nothing => None,
+            Without::Value(value) => {
+                let value = value();
+                let bare = value.trim_matches('"');
+                Some(bare.strip_suffix(".0").unwrap_or(bare).to_owned())
+            }
+            Without::Said(words) => Some(words.to_owned()),
+        }
+    }
+
+    /// A value as it stands behind the `=`; empty for a section.
+    #[must_use]
+    pub fn example(&self) -> String {
+        let is_bare = self.example.is_empty()
+            || self.example.starts_with(['[', '{', '\'', '"'])
+            || ["true", "false"].contains(&self.example)
+            || self.example.parse::<f64>().is_ok();
+        if is_bare { self.example.to_owned() } else { format!("\"{}\"", self.example) }
+    }
+
     /// What it means, in one sentence.
-    pub about: &'static str,
+    #[must_use]
+    pub fn about(&self) -> &'static str {
+        self.about.trim()
+    }
+}
+
+impl std::fmt::Debug for SectionKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.title())
+    }
 }
 
 /// A section of a plan: `[load]`, or the table under a key: `load.trace`.
-#[derive(Debug)]
 pub struct SectionKeys {
     /// Its path, `load` or `load.trace`; empty for the keys above the first section.
     pub path: &'static str,
-    /// Its keys, in the order in which a plan is printed.
-    pub keys: &'static [Key],
+    /// What it is, in one sentence.
+    pub(crate) about: &'static str,
+    /// Its keys, in the order in which a plan is printed, some of them in groups.
+    pub(crate) groups: &'static [&'static [Key]],
     /// The key that a plain string in the table's place stands for.
     pub(crate) shorthand: Option<&'static str>,
-    /// Keys of which a flag adds one more instead of replacing the one before.
-    pub(crate) lists: &'static [&'static str],
-    /// Keys that hold a table with names of the user's choice.
-    pub(crate) maps: &'static [&'static str],
     /// Keys that exclude each other.
     pub(crate) choices: &'static [&'static Choice],
 }
@@ -47,9 +98,9 @@ pub(crate) struct Alternative {
 }
 
 impl SectionKeys {
-    /// A section of nothing but keys.
-    pub(crate) const fn plain(path: &'static str, keys: &'static [Key]) -> Self {
-        Self { path, keys, shorthand: None, lists: &[], maps: &[], choices: &[] }
+    /// Its keys, in the order in which a plan is printed.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone + use<> {
+        self.groups.iter().copied().flatten()
     }
 
     /// The section's own name: the last part of its path.
@@ -66,8 +117,13 @@ impl SectionKeys {
         }
     }
 
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.keys.iter().any(|known| known.name == key)
+    /// The key of a name.
+    pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys().find(|known| known.name == name)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.key(name).is_some()
     }
 }
 
@@ -83,13 +139,185 @@ impl Choice {
     }
 }
 
-/// A short way of writing the list of keys.
-pub(crate) const fn key(
-    name: &'static str,
-    takes: &'static str,
-    default: &'static str,
-    example: &'static str,
-    about: &'static str,
-) -> Key {
-    Key { name, takes, default, example, about }
+/// One key of a list that is written by hand: what it takes, its example, what holds without it.
+macro_rules! key {
+    ($name:literal: $takes:expr, $example:literal, $about:literal) => {
+        $crate::key::key!(@ $name, $takes, $crate::key::Without::Nothing, $example, $about)
+    };
+    ($name:literal: $takes:expr, said $said:literal, $example:literal, $about:literal) => {
+        $crate::key::key!(@ $name, $takes, $crate::key::Without::Said($said), $example, $about)
+    };
+    ($name:literal: $takes:expr, or $default:expr, $example:literal, $about:literal) => {
+        $crate::key::key!(@ $name, $takes, $crate::key::Without::Value(|| {
+            $crate::takes::Takes::write(&$takes, &$default)
+        }), $example, $about)
+    };
+    (@ $name:expr, $takes:expr, $without:expr, $example:literal, $about:expr) => {
+        $crate::key::Key {
+            name: $name,
+            takes: &$takes,
+            without: $without,
+            example: $example,
+            about: $about,
+        }
+    };
 }
+
+/// Declares a section: its type, each field a key. A key is, in braces behind the field's name and
+/// type, what it takes, what holds without it, and an example; its comment is the sentence of the
+/// manual. The name of the key is that of the field, or stands in brackets before the braces.
+///
+/// - `{ SHARE, "5%" }`: there may be none, and the field is an `Option`. With `said "…"` before the
+///   example the manual tells what holds then.
+/// - `{ SHARE, or 0.05, "2%" }`: a value holds without it. With `said "…"` behind it the manual
+///   tells it in words, and the expression may use the fields above it as they hold, and those below
+///   it as they were read.
+/// - `{ File, required "the `file`", "day.csv" }`: without it the plan is wrong.
+/// - `{ part }`: several keys make the field: its type is a [`Part`](crate::section::Part).
+///
+/// Behind the section's path may stand the key for which a plain text in its place stands, and the
+/// keys that exclude each other; and `; read, write, default` where nothing is to be said of how its values go
+/// together. Else its own functions of these names go by `read_keys` and `write_keys`.
+macro_rules! section {
+    (
+        $(#[doc = $head:literal])+
+        [$path:literal $(, shorthand $shorthand:literal)? $(, choices $choices:expr)?
+            $(; $($plain:ident),+)?]
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $about:literal])+
+                $field:ident : $of:ty $([$key:literal])? { $($rest:tt)* }
+            )*
+        }
+    ) => {
+        $(#[doc = $head])+
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            $( $(#[doc = $about])+ pub $field: $of, )*
+        }
+
+        impl $name {
+            /// The keys of the section.
+            pub(crate) const SECTION: &'static $crate::key::SectionKeys =
+                &$crate::key::SectionKeys {
+                    path: $path,
+                    about: concat!($($head),+),
+                    groups: &[$(
+                        $crate::key::section!(@keys $crate::key::section!(@name $field $($key)?), concat!($($about),+), $of,
+                            $($rest)*),
+                    )*],
+                    shorthand: $crate::key::section!(@option $($shorthand)?),
+                    choices: $crate::key::section!(@choices $($choices)?),
+                };
+
+            /// The values of the keys; none where one is missing that has to be there.
+            pub(crate) fn read_keys(section: &$crate::section::Section<'_>) -> Option<Self> {
+                $( let $field = $crate::key::section!(@read section, $crate::key::section!(@name $field $($key)?), $of,
+                    $($rest)*); )*
+                $( let $field = $crate::key::section!(@value $field, $($rest)*); )*
+                Some(Self { $($field),* })
+            }
+
+            /// Writes every key that has a value and is none of those that are to be left out.
+            pub(crate) fn write_keys(&self, out: &mut $crate::write::Writer, left_out: &[&str]) {
+                $( if !left_out.contains(&$crate::key::section!(@name $field $($key)?)) {
+                    $crate::key::section!(@write self.$field, out, $crate::key::section!(@name $field $($key)?), $($rest)*);
+                } )*
+            }
+
+            $( $( $crate::key::section!(@plain $plain); )+ )?
+        }
+
+        $( $( $crate::key::section!(@beside $plain $name); )+ )?
+    };
+
+    (@plain read) => {
+        /// Reads the section.
+        pub(crate) fn read(section: &$crate::section::Section<'_>) -> Option<Self> {
+            Self::read_keys(section)
+        }
+    };
+    (@plain write) => {
+        /// Writes the section.
+        pub(crate) fn write(&self, out: &mut $crate::write::Writer) {
+            out.section(Self::SECTION.path);
+            self.write_keys(out, &[]);
+        }
+    };
+    (@plain default) => {};
+    (@beside default $name:ident) => {
+        impl Default for $name {
+            /// What holds where nothing is said.
+            fn default() -> Self {
+                let reading = $crate::section::Reading::of_nothing();
+                let section = $crate::section::Section::of_nothing(&reading, Self::SECTION);
+                Self::read_keys(&section).unwrap_or_else(|| unreachable!("no key is required"))
+            }
+        }
+    };
+    (@beside $plain:ident $name:ident) => {};
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $key:literal) => { $key };
+    (@option) => { None };
+    (@option $some:literal) => { Some($some) };
+    (@choices) => { &[] };
+    (@choices $some:expr) => { $some };
+
+    (@keys $name:expr, $about:expr, $of:ty, part) => {
+        <$of as $crate::section::Part>::KEYS
+    };
+    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, or $default:expr, said $said:literal,
+        $example:literal) => {
+        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Said($said), $example, $about)]
+    };
+    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, or $default:expr, $example:literal) => {
+        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Value(|| {
+            $crate::takes::Takes::write(&$takes, &$default)
+        }), $example, $about)]
+    };
+    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, required $what:literal,
+        $example:literal) => {
+        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Nothing, $example, $about)]
+    };
+    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, said $said:literal, $example:literal) => {
+        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Said($said), $example, $about)]
+    };
+    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, $example:literal) => {
+        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Nothing, $example, $about)]
+    };
+
+    (@read $section:ident, $name:expr, $of:ty, part) => {
+        <$of as $crate::section::Part>::read($section)
+    };
+    (@read $section:ident, $name:expr, $of:ty, $takes:expr, required $what:literal,
+        $example:literal) => {
+        $section.required($name, &$takes, $what, $example)
+    };
+    (@read $section:ident, $name:expr, $of:ty, $takes:expr, $($rest:tt)*) => {
+        $section.get($name, &$takes)
+    };
+
+    (@value $field:ident, part) => { $field? };
+    (@value $field:ident, $takes:expr, or $default:expr, $($rest:tt)*) => {
+        $field.unwrap_or_else(|| $default)
+    };
+    (@value $field:ident, $takes:expr, required $($rest:tt)*) => { $field? };
+    (@value $field:ident, $takes:expr, $(said $said:literal,)? $example:literal) => { $field };
+
+    (@write $self:ident.$field:ident, $out:ident, $name:expr, part) => {
+        $crate::section::Part::write(&$self.$field, $out);
+    };
+    (@write $self:ident.$field:ident, $out:ident, $name:expr, $takes:expr,
+        $(said $said:literal,)? $example:literal) => {
+        if let Some(value) = &$self.$field {
+            $out.put($name, &$takes, value);
+        }
+    };
+    (@write $self:ident.$field:ident, $out:ident, $name:expr, $takes:expr, $($rest:tt)*) => {
+        $out.put($name, &$takes, &$self.$field);
+    };
+}
+
+pub(crate) use {key, section};

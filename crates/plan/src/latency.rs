@@ -4,27 +4,9 @@ use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration, size};
 
-use crate::key::{SectionKeys, key};
-use crate::section::Section;
-use crate::write::{Writer, exact};
-
-/// The keys of `[latency]`: the time to the first byte, and the rate of the rest.
-pub(crate) static LATENCY: SectionKeys = SectionKeys::plain(
-    "latency",
-    &[
-        key("memory", "way", "20us, 10GB/s", r#""10us, 20GB/s""#, "What is in a node's memory."),
-        key("disk", "way", "200us, 500MB/s", r#""8ms, 150MB/s""#, "What is on its disk."),
-        key(
-            "sibling",
-            "way",
-            "500us, 1GB/s",
-            r#""1ms, 125MB/s""#,
-            "To a sibling and back; a question costs the time to the first byte.",
-        ),
-        key("parent", "way", "5ms, 125MB/s", r#""20ms, 1GB/s""#, "To a parent and back, likewise."),
-        key("origin", "way", "80ms, 12500kB/s", r#""150ms, 5MB/s""#, "To the origin and back."),
-    ],
-);
+use crate::key::section;
+use crate::takes::{Form, Parsed};
+use crate::write::exact;
 
 /// One way: the time to the first byte, and the rate of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,49 +17,37 @@ pub struct Way {
     pub bytes_per_s: u64,
 }
 
-/// What each way costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LatencyPlan {
-    /// What is in a node's memory.
-    pub memory: Way,
-    /// What is on its disk.
-    pub disk: Way,
-    /// To a sibling and back.
-    pub sibling: Way,
-    /// To a parent and back.
-    pub parent: Way,
-    /// To the origin and back.
-    pub origin: Way,
-}
-
-impl LatencyPlan {
-    pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
-        let way = |key: &'static str| {
-            if section.has(key) {
-                return section.parsed(key, WANTED, way);
-            }
-            let default = LATENCY.keys.iter().find(|known| known.name == key)?.default;
-            way(default).ok()
-        };
-        let [memory, disk, sibling, parent, origin] =
-            ["memory", "disk", "sibling", "parent", "origin"].map(way);
-        Some(Self {
-            memory: memory?,
-            disk: disk?,
-            sibling: sibling?,
-            parent: parent?,
-            origin: origin?,
-        })
-    }
-
-    pub(crate) fn write(&self, out: &mut Writer) {
-        out.section(LATENCY.path);
-        let ways = [self.memory, self.disk, self.sibling, self.parent, self.origin];
-        for (key, way) in LATENCY.keys.iter().zip(ways) {
-            out.text(key.name, format!("{}, {}/s", exact(way.first), bytes(way.bytes_per_s)));
-        }
+section! {
+    /// What each way costs over which an object may come.
+    ["latency"; read, write]
+    #[derive(Copy, Eq)]
+    pub struct LatencyPlan {
+        /// What is in a node's memory.
+        memory: Way { WAY, or Way::of(20, 10_000_000), "10us, 20GB/s" }
+        /// What is on its disk.
+        disk: Way { WAY, or Way::of(200, 500_000), "8ms, 150MB/s" }
+        /// To a sibling and back; a question costs the time to the first byte.
+        sibling: Way { WAY, or Way::of(500, 1_000_000), "1ms, 125MB/s" }
+        /// To a parent and back, likewise.
+        parent: Way { WAY, or Way::of(5_000, 125_000), "20ms, 1GB/s" }
+        /// To the origin and back.
+        origin: Way { WAY, or Way::of(80_000, 12_500), "150ms, 5MB/s" }
     }
 }
+
+impl Way {
+    fn of(first_us: u64, kilobytes_per_s: u64) -> Self {
+        Self { first: Duration::from_micros(first_us), bytes_per_s: 1000 * kilobytes_per_s }
+    }
+}
+
+const WAY: Parsed<Way> = Parsed {
+    takes: "way",
+    wanted: WANTED,
+    form: Form::Text,
+    parse: way,
+    show: |way| format!("{}, {}/s", exact(way.first), bytes(way.bytes_per_s)),
+};
 
 /// A size to the byte, in the greatest unit that has no fraction.
 fn bytes(of: u64) -> String {

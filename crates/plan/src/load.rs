@@ -5,216 +5,134 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_stats::slo::StopRule;
-use plimsoll_units::{ParseError, count};
-use plimsoll_workload::arrivals::Arrivals;
-use plimsoll_workload::distribution::Distribution;
-use plimsoll_workload::schedule::Schedule;
+use plimsoll_units::{ParseError, Words, count};
+use serde_json::{Value as Json, json};
 
-use crate::key::{Alternative, Choice, SectionKeys, key};
-use crate::trace::{ProfileSource, TraceSource};
-
-/// The ways to say how much load.
-pub(crate) static SHAPE: Choice = Choice {
-    among: &[
-        Alternative { key: "schedule", with: &["arrivals"] },
-        Alternative { key: "rate", with: &["for", "arrivals"] },
-        Alternative { key: "trace", with: &["arrivals"] },
-        Alternative { key: "profile", with: &["arrivals"] },
-        Alternative { key: "users", with: &["for", "think"] },
-    ],
+use crate::asked::Asked;
+use crate::key::section;
+use crate::load_shape::{LoadShape, RateSource, SHAPE};
+use crate::search::Search;
+use crate::section::{Reading, Section};
+use crate::takes::{
+    DURATION, Describe, Form, OrWord, Parsed, STOP_RULE, Small, TIME, Takes, Whole, word,
 };
+use crate::target::{Http, Target};
+use crate::tree::{Node, Value};
+use crate::write::{Writer, quoted};
 
-/// The keys of `[load]`.
-pub(crate) static LOAD: SectionKeys = SectionKeys {
-    path: "load",
-    keys: &[
-        key(
-            "schedule",
-            "schedule",
-            "–",
-            r#""100/s for 1m, 100/s..600/s in 10m""#,
-            "The offered rate over time, piece by piece.",
-        ),
-        key("rate", "rate", "–", r#""500/s""#, "A constant rate; needs `for`."),
-        key("trace", "file or table", "–", r#""day.csv""#, "The rate of a recorded trace."),
-        key(
-            "profile",
-            "name or table",
-            "–",
-            r#""clarknet-day""#,
-            "The rate of a day that ships with the program.",
-        ),
-        key(
-            "users",
-            "count",
-            "–",
-            "64",
-            "So many users, each waiting for its answer; needs `for`.",
-        ),
-        key("for", "duration", "–", r#""30s""#, "How long, with `rate` and `users`."),
-        key(
-            "arrivals",
-            "even, random, poisson or burst",
-            "even",
-            r#""poisson""#,
-            "How single requests fall.",
-        ),
-        key(
-            "think",
-            "distribution",
-            "none",
-            r#""exp:1s""#,
-            "How long a user thinks between two requests.",
-        ),
-        key(
-            "warm_up",
-            "duration",
-            "0s",
-            r#""10s""#,
-            "A phase before the measured one, kept apart from it.",
-        ),
-        key(
-            "drain",
-            "duration",
-            "`timeout`",
-            r#""5s""#,
-            "How long answers are awaited after the last request.",
-        ),
-        key(
-            "connections",
-            "count or range",
-            "64, or `users`",
-            r#""64..2000""#,
-            "How many connections; `64..2000` grows.",
-        ),
-        key(
-            "connection",
-            "keep-alive or per-request",
-            "keep-alive",
-            r#""per-request""#,
-            "How long a connection lives.",
-        ),
-        key(
-            "tls_resumption",
-            "off or on",
-            "on; off with `per-request`",
-            r#""off""#,
-            "Whether a TLS connection goes on with the session of one before.",
-        ),
-        key(
-            "streams",
-            "count",
-            "64; a store: 1",
-            "16",
-            "Requests at once on one connection: of HTTP/2, or of a store.",
-        ),
-        key(
-            "timeout",
-            "duration",
-            "10s",
-            r#""2.5s""#,
-            "When a request is given up, counted from its sending.",
-        ),
-        key(
-            "max_waiting",
-            "count",
-            "–",
-            r#""20k""#,
-            "How many due requests may wait; without it, any number.",
-        ),
-        key("threads", "count or auto", "auto", "2", "How many threads generate the load."),
-        key(
-            "pacing",
-            "precise, thrifty or auto",
-            "auto",
-            r#""precise""#,
-            "How exactly, and at what cost, time is kept.",
-        ),
-        key("stop_when", "stop rule", "–", r#""errors>50% for 5s""#, "Ends the run early."),
-        key(
-            "patience",
-            "duration",
-            "1s",
-            r#""500ms""#,
-            "How long without an answer makes a second count as down.",
-        ),
-    ],
-    shorthand: None,
-    lists: &[],
-    maps: &[],
-    choices: &[&SHAPE],
-};
-
-/// How much is asked, when, over how many connections, and when to stop.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Load {
-    /// When requests start.
-    pub shape: LoadShape,
-    /// The phase before the measured one; zero for none.
-    pub warm_up: Duration,
-    /// How long answers are awaited after the last request.
-    pub drain: Duration,
-    /// How many connections, in all threads together.
-    pub connections: Connections,
-    /// How long a connection lives.
-    pub connection: ConnectionLife,
-    /// Whether TLS sessions are resumed, where the plan says so ([`Load::resumes_tls`]).
-    pub tls_resumption: Option<bool>,
-    /// Requests at once on one connection, where the protocol has several; at least 1.
-    pub streams: u32,
-    /// When a request is given up, counted from its sending; above zero.
-    pub timeout: Duration,
-    /// How many due requests may wait for a connection; any number without it.
-    pub max_waiting: Option<u64>,
-    /// How many threads, not more than `connections.most`; without it, as many as the load needs.
-    pub threads: Option<u32>,
-    /// How exactly time is kept.
-    pub pacing: Pacing,
-    /// When the run ends early.
-    pub stop_when: Option<StopRule>,
-    /// How long without an answer makes a second count as down; above zero.
-    pub patience: Duration,
+section! {
+    /// How much is asked, when, over how many connections, and when to stop.
+    ["load", choices &[&SHAPE]]
+    pub struct Load {
+        /// When requests start.
+        shape: LoadShape { part }
+        /// A phase before the measured one, kept apart from it.
+        warm_up: Duration { DURATION, or Duration::ZERO, "10s" }
+        /// How long answers are awaited after the last request.
+        drain: Duration { DURATION, or timeout.unwrap_or(TIMEOUT), said "`timeout`", "5s" }
+        /// How many connections; `64..2000` grows.
+        connections: Connections { CountOrRange, or Connections::fixed(shape.users()),
+            said "64, or `users`", "64..2000" }
+        /// How long a connection lives.
+        connection: ConnectionLife { word::<ConnectionLife>(), or ConnectionLife::KeepAlive, "per-request" }
+        /// Whether a TLS connection goes on with the session of one before.
+        tls_resumption: Option<TlsResumption> { word::<TlsResumption>(), said "on; off with `per-request`", "off" }
+        /// Requests at once on one connection: of HTTP/2, or of a store.
+        streams: u32 { Small(1..=100_000), or 1, said "64; a store: 1", "16" }
+        /// When a request is given up, counted from its sending.
+        timeout: Duration { TIME, or TIMEOUT, "2.5s" }
+        /// How many due requests may wait; without it, any number.
+        max_waiting: Option<u64> { Whole(0..=u64::MAX), "20k" }
+        /// How many threads generate the load.
+        threads: Option<u32> { OrWord(Small(1..=1024), "auto"), or None, "2" }
+        /// How exactly, and at what cost, time is kept.
+        pacing: Pacing { word::<Pacing>(), or Pacing::Auto, "precise" }
+        /// Ends the run early.
+        stop_when: Option<StopRule> { STOP_RULE, "errors>50% for 5s" }
+        /// How long without an answer makes a second count as down.
+        patience: Duration { TIME, or Duration::from_secs(1), "500ms" }
+    }
 }
 
-/// When requests start.
-#[derive(Debug, Clone, PartialEq)]
-pub enum LoadShape {
-    /// By the clock, whatever the server does.
-    Open {
-        /// The offered rate over time.
-        source: RateSource,
-        /// How single requests fall.
-        arrivals: Arrivals,
-    },
-    /// At the times of the log that [`crate::Asked::Replay`] names.
-    Replay,
-    /// By the answer before.
-    Closed {
-        /// How many users; at least 1.
-        users: u32,
-        /// How long a user thinks between an answer and the next request.
-        think: Distribution,
-        /// How long; above zero.
-        duration: Duration,
-    },
+/// How long a request may take where the plan does not say.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How many connections an open load has where the plan does not say.
+const CONNECTIONS: u32 = 64;
+/// How many streams an HTTP/2 connection has where the plan does not say.
+const STREAMS: u32 = 64;
+
+impl Load {
+    /// Reads the section for a target; nothing where there is no saying how much load. A search
+    /// makes a load of its own: what the section says of one is of no effect with it.
+    pub(crate) fn read(
+        section: &Section<'_>,
+        target: &Target,
+        search: Option<&Search>,
+    ) -> Option<Self> {
+        if section.has("streams") && !target.shares_connections() {
+            let hint = "set http = \"2\" in [target], or leave `streams` out";
+            section.fault("streams", "`streams` goes with HTTP/2, found http 1.1", Some(hint));
+        }
+        let mut load = Self::read_keys(section)?;
+        // A store is asked as its clients ask: the next command when the answer is there.
+        if !section.has("streams") && target.http != Http::One {
+            load.streams = STREAMS;
+        }
+        match search {
+            Some(search) => {
+                load.shape = search.load();
+                if !section.has("connections") {
+                    load.connections = Connections::fixed(CONNECTIONS);
+                }
+            }
+            None if load.shape == LoadShape::Replay => {
+                LoadShape::check_own_times(section, matches!(target.asked, Asked::Replay(_)))?;
+            }
+            None => {}
+        }
+        let most = load.connections.most;
+        if load.threads.is_some_and(|threads| threads > most) {
+            let message = format!("expected at most {most} threads: one connection each");
+            section.fault("threads", message, Some("ask for more connections or fewer threads"));
+        }
+        Some(load)
+    }
+
+    /// Writes the section; of a search without what its load follows from.
+    pub(crate) fn write(&self, out: &mut Writer, target: &Target, is_search: bool) {
+        let shape = is_search.then_some("shape");
+        let streams = (!target.shares_connections()).then_some("streams");
+        let left_out: Vec<&str> = shape.into_iter().chain(streams).collect();
+        out.section(Self::SECTION.path);
+        self.write_keys(out, &left_out);
+    }
+
+    /// Whether TLS sessions are resumed. Where each connection stands for a new visitor they are
+    /// not: a new visitor has none.
+    #[must_use]
+    pub fn resumes_tls(&self) -> bool {
+        self.tls_resumption
+            .map_or(self.connection == ConnectionLife::KeepAlive, |said| said == TlsResumption::On)
+    }
+
+    /// The files that the section names.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let trace = match &self.shape {
+            LoadShape::Open { source: RateSource::Trace(trace), .. } => Some(&trace.file),
+            LoadShape::Open { .. } | LoadShape::Replay | LoadShape::Closed { .. } => None,
+        };
+        trace.into_iter()
+    }
 }
 
-/// Where the offered rate of an open load comes from.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RateSource {
-    /// A constant rate.
-    Constant {
-        /// Requests per second; above zero.
-        rate_per_s: f64,
-        /// How long; above zero.
-        duration: Duration,
-    },
-    /// A schedule.
-    Schedule(Schedule),
-    /// A recorded trace, which the executor reads.
-    Trace(TraceSource),
-    /// A profile that ships with the program.
-    Profile(ProfileSource),
+impl LoadShape {
+    /// How many connections it has where the plan does not say.
+    fn users(&self) -> u32 {
+        match self {
+            Self::Closed { users, .. } => *users,
+            Self::Open { .. } | Self::Replay => CONNECTIONS,
+        }
+    }
 }
 
 /// How many connections.
@@ -246,30 +164,66 @@ pub enum Pacing {
     Auto,
 }
 
-/// The words of `tls_resumption`.
-pub(crate) const RESUMPTIONS: [(&str, bool); 2] = [("off", false), ("on", true)];
-/// The words of `connection`.
-pub(crate) const LIVES: [(&str, ConnectionLife); 2] =
-    [("keep-alive", ConnectionLife::KeepAlive), ("per-request", ConnectionLife::PerRequest)];
-/// The words of `pacing`.
-pub(crate) const PACINGS: [(&str, Pacing); 3] =
-    [("precise", Pacing::Precise), ("thrifty", Pacing::Thrifty), ("auto", Pacing::Auto)];
+/// Whether TLS sessions are resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsResumption {
+    /// Each connection begins anew.
+    Off,
+    /// With the session of one before.
+    On,
+}
 
-impl Load {
-    /// Whether TLS sessions are resumed. Where each connection stands for a new visitor they are
-    /// not: a new visitor has none.
-    #[must_use]
-    pub fn resumes_tls(&self) -> bool {
-        self.tls_resumption.unwrap_or(self.connection == ConnectionLife::KeepAlive)
+impl Words for TlsResumption {
+    const WORDS: &'static [(&'static str, Self)] = &[("off", Self::Off), ("on", Self::On)];
+}
+
+impl Words for ConnectionLife {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("keep-alive", Self::KeepAlive), ("per-request", Self::PerRequest)];
+}
+
+impl Words for Pacing {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("precise", Self::Precise), ("thrifty", Self::Thrifty), ("auto", Self::Auto)];
+}
+
+/// Connections: so many, or from so many to so many.
+struct CountOrRange;
+
+impl CountOrRange {
+    const RANGE: Parsed<Connections> = Parsed {
+        takes: "count or range",
+        wanted: "connections such as 64 or 64..2000",
+        form: Form::Count,
+        parse: Connections::parse,
+        show: Connections::to_string,
+    };
+    const FIXED: Small = Small(1..=1_000_000);
+}
+
+impl Describe for CountOrRange {
+    fn takes(&self) -> String {
+        Self::RANGE.takes()
     }
 
-    /// The files that the section names.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        let trace = match &self.shape {
-            LoadShape::Open { source: RateSource::Trace(trace), .. } => Some(&trace.file),
-            LoadShape::Open { .. } | LoadShape::Replay | LoadShape::Closed { .. } => None,
-        };
-        trace.into_iter()
+    fn schema(&self) -> Json {
+        json!({"type": ["integer", "string"], "minimum": 1, "maximum": 1_000_000})
+    }
+}
+
+impl Takes for CountOrRange {
+    type Of = Connections;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Connections> {
+        match node.value {
+            Value::Whole(_) => Self::FIXED.read(reading, node).map(Connections::fixed),
+            _ => Self::RANGE.read(reading, node),
+        }
+    }
+
+    fn write(&self, value: &Connections) -> String {
+        let text = value.to_string();
+        if value.start == value.most { text } else { quoted(&text) }
     }
 }
 

@@ -2,60 +2,88 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value as Json;
+
 use crate::caches;
 use crate::elastic::Elastic;
 use crate::error::PlanErrors;
 use crate::key::{SectionKeys, key};
-use crate::load::{LOAD, Load};
-use crate::measure::{MEASURE, Measure};
+use crate::load::Load;
+use crate::measure::Measure;
 use crate::policies::CheckPolicy;
-use crate::search::{SEARCH, Search};
+use crate::search::Search;
 use crate::section::{Reading, Section};
 use crate::setting::{Setting, lay_over, write_out};
 use crate::source::Source;
 use crate::store::{STORE, Store};
-use crate::target::{TARGET, Target};
-use crate::target_reader::file;
+use crate::takes::{Describe, File, Line, Nested, Small, Whole};
+use crate::target::Target;
 use crate::tree::{Table, read};
 use crate::write::Writer;
 
+/// What reports call a run.
+pub(crate) const NAME: Line = Line("text");
+/// A seed, or any other number.
+pub(crate) const SEED: Whole = Whole(0..=u64::MAX);
+const REPEAT: Small = Small(1..=1_000_000);
+
 /// The keys above any section, and the sections.
-pub(crate) static TOP: SectionKeys = SectionKeys::plain(
-    "",
-    &[
-        key("name", "text", "–", r#""before the cache""#, "What reports call the run."),
-        key("seed", "count", "1", "7", "Where all randomness of the run comes from."),
-        key("repeat", "count", "1", "5", "How many times the plan is run."),
-        key(
-            "folder",
-            "folder",
-            "the plan's",
-            r#""/home/me/plans""#,
-            "Where the files that the plan names are.",
-        ),
-        key("target", "table", "–", "", "What is asked: the section `[target]`."),
-        key("store", "table", "{}", "", "What a store is asked for: the section `[store]`."),
-        key("load", "table", "–", "", "How much is asked, and when: the section `[load]`."),
-        key("search", "table", "–", "", "How a capacity is searched for: the section `[search]`."),
-        key("measure", "table", "{}", "", "What the run is judged by: the section `[measure]`."),
-        key("pool", "table", "–", "", "How many instances there may be: the section `[pool]`."),
-        key("instance", "table", "–", "", "What one of them can do: the section `[instance]`."),
-        key("balancer", "table", "–", "", "Which one takes a request: the section `[balancer]`."),
-        key("billing", "table", "–", "", "What they cost: the section `[billing]`."),
-        key("policy", "table", "–", "", "Who decides how many there are: `[policy.LABEL]`."),
-        key("trace", "table", "–", "", "What caches are asked for: the section `[trace]`."),
-        key("workload", "table", "–", "", "What is made up for them: the section `[workload]`."),
-        key("latency", "table", "{}", "", "What each way costs: the section `[latency]`."),
-        key("cluster", "table", "–", "", "Clusters of caches: `[cluster]` and `[cluster.LABEL]`."),
-    ],
-);
+pub(crate) static TOP: SectionKeys = SectionKeys {
+    path: "",
+    about: "A plan: what is asked of whom, how much and when, and by what a run is judged.",
+    groups: &[&[
+        key!("name": NAME, "before the cache", "What reports call the run."),
+        key!("seed": SEED, or 1, "7", "Where all randomness of the run comes from."),
+        key!("repeat": REPEAT, or 1, "5", "How many times the plan is run."),
+        key!("folder": Folder, said "the plan's", "/home/me/plans",
+            "Where the files that the plan names are."),
+        key!("target": Nested("table"), "", "What is asked: the section `[target]`."),
+        key!("store": Nested("table"), said "{}", "",
+            "What a store is asked for: the section `[store]`."),
+        key!("load": Nested("table"), "", "How much is asked, and when: the section `[load]`."),
+        key!("search": Nested("table"), "",
+            "How a capacity is searched for: the section `[search]`."),
+        key!("measure": Nested("table"), said "{}", "",
+            "What the run is judged by: the section `[measure]`."),
+        key!("pool": Nested("table"), "",
+            "How many instances there may be: the section `[pool]`."),
+        key!("instance": Nested("table"), "",
+            "What one of them can do: the section `[instance]`."),
+        key!("balancer": Nested("table"), "",
+            "Which one takes a request: the section `[balancer]`."),
+        key!("billing": Nested("table"), "", "What they cost: the section `[billing]`."),
+        key!("policy": Nested("table"), "",
+            "Who decides how many there are: `[policy.LABEL]`."),
+        key!("trace": Nested("table"), "",
+            "What caches are asked for: the section `[trace]`."),
+        key!("workload": Nested("table"), "",
+            "What is made up for them: the section `[workload]`."),
+        key!("latency": Nested("table"), said "{}", "",
+            "What each way costs: the section `[latency]`."),
+        key!("cluster": Nested("table"), "",
+            "Clusters of caches: `[cluster]` and `[cluster.LABEL]`."),
+    ]],
+    shorthand: None,
+    choices: &[],
+};
+
+/// A folder: of a plan's key from the plan's own, of a flag from the working folder.
+pub(crate) struct Folder;
+
+impl Describe for Folder {
+    fn takes(&self) -> String {
+        "folder".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        File.schema()
+    }
+}
 
 /// A text that is TOML, with the flags over it, before anything is understood of it.
 pub(crate) struct Opened {
     pub(crate) reading: Reading,
     pub(crate) root: Table,
-    /// The folder of the file.
-    pub(crate) folder: PathBuf,
 }
 
 impl Opened {
@@ -78,7 +106,14 @@ impl Opened {
         for fault in lay_over(&mut root, &mut reading.sources, settings) {
             reading.note(fault);
         }
-        Ok(Self { reading, root, folder })
+        // A plan that is kept elsewhere says where its files are.
+        let given = root.get("folder").and_then(|entry| {
+            let name = reading.line(&entry.node)?;
+            let is_flag = reading.is_flag(entry.node.place);
+            Some(if is_flag { PathBuf::from(name) } else { folder.join(name) })
+        });
+        reading.set_folder(given.unwrap_or(folder));
+        Ok(Self { reading, root })
     }
 }
 
@@ -143,8 +178,8 @@ impl Plan {
         settings: &[Setting],
         check: Option<CheckPolicy<'_>>,
     ) -> Result<Self, PlanErrors> {
-        let Opened { reading, root, folder } = Opened::source(file, settings)?;
-        match Self::read(&reading, &root, &folder, check) {
+        let Opened { reading, root } = Opened::source(file, settings)?;
+        match Self::read(&reading, &root, check) {
             Some(plan) if !reading.is_faulty() => Ok(plan),
             _ => Err(reading.into_errors()),
         }
@@ -158,33 +193,36 @@ impl Plan {
         Self::read_from(Source::flag("command line", ""), settings, None)
     }
 
-    fn read(
-        reading: &Reading,
-        root: &Table,
-        origin_folder: &Path,
-        check: Option<CheckPolicy<'_>>,
-    ) -> Option<Self> {
+    fn read(reading: &Reading, root: &Table, check: Option<CheckPolicy<'_>>) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
-        let folder = file(&top, "folder", origin_folder);
-        let folder = folder.unwrap_or_else(|| origin_folder.to_path_buf());
-        let name = top.line("name").map(str::to_owned);
-        let seed = top.whole("seed", 0..=u64::MAX).unwrap_or(1);
+        let name = top.get("name", &NAME);
+        let seed = top.get("seed", &SEED).unwrap_or(1);
         for section in caches::SECTIONS.into_iter().filter(|section| top.has(section)) {
             let message = format!("[{section}] goes with clusters of caches, not with a load");
             top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
         }
-        let elastic = Elastic::read(reading, root, &folder, check);
+        let elastic = Elastic::read(reading, root, check);
         // What is simulated needs no server.
         let is_simulated = Elastic::is_in(root);
-        let target = Target::read(&Section::open(reading, root, &TARGET), &folder, is_simulated);
-        let store = Store::read(&Section::open(reading, root, &STORE), &target);
-        let search = top.has(SEARCH.path).then(|| Section::open(reading, root, &SEARCH));
-        let search = search.map(|section| Search::read(&section));
-        let load = Section::open(reading, root, &LOAD);
-        let load = Load::read(&load, &folder, &target, search.as_ref());
+        let open = |keys| Section::open(reading, root, keys);
+        let target = Target::read(&open(Target::SECTION), is_simulated)?;
+        let store = Store::read(&open(&STORE), &target);
+        let search = top.has(Search::SECTION.path).then(|| Search::read(&open(Search::SECTION)));
+        let search = search.flatten();
+        let load = Load::read(&open(Load::SECTION), &target, search.as_ref());
         let repeat = read_repeat(&top, search.as_ref());
-        let measure = Measure::read(&Section::open(reading, root, &MEASURE));
-        Some(Self { name, seed, repeat, target, store, load: load?, search, measure, elastic })
+        let measure = Measure::read(&open(Measure::SECTION));
+        Some(Self {
+            name,
+            seed,
+            repeat,
+            target,
+            store,
+            load: load?,
+            search,
+            measure: measure?,
+            elastic,
+        })
     }
 
     /// The plan as a complete text: defaults filled in, secrets left out. Read again from the
@@ -204,10 +242,10 @@ impl Plan {
     fn write(&self, folder: Option<&Path>) -> String {
         let mut out = Writer::default();
         if let Some(name) = &self.name {
-            out.text("name", name);
+            out.put("name", &NAME, name);
         }
-        out.whole("seed", self.seed);
-        out.whole("repeat", u64::from(self.repeat));
+        out.put("seed", &SEED, &self.seed);
+        out.put("repeat", &REPEAT, &self.repeat);
         if let Some(folder) = folder {
             out.text("folder", folder.display());
         }
@@ -241,7 +279,7 @@ impl Plan {
 
 /// How many times the plan is run: once more than a search has restarts, where it has some.
 fn read_repeat(top: &Section<'_>, search: Option<&Search>) -> u32 {
-    let repeat = top.small("repeat", 1..=1_000_000);
+    let repeat = top.get("repeat", &REPEAT);
     let Some(restarts) = search.and_then(|search| search.restarts) else {
         return repeat.unwrap_or(1);
     };

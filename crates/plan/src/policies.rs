@@ -8,17 +8,25 @@ use crate::key::{SectionKeys, key};
 use crate::pool::{MOST_INSTANCES, Pool};
 use crate::section::Reading;
 use crate::source::Place;
+use crate::takes::{Line, Small, Takes};
 use crate::tree::{Entry, Table, Value};
 use crate::write::Writer;
 
 /// The keys of `[policy.LABEL]`, but for the parameters of its kind.
-pub(crate) static POLICY: SectionKeys = SectionKeys::plain(
-    "policy.LABEL",
-    &[
-        key("kind", "policy", "–", r#""threshold""#, "Which policy; its parameters stand beside."),
-        key("start", "count", "the pool's", "8", "How many instances there are at the beginning."),
-    ],
-);
+pub(crate) static POLICY: SectionKeys = SectionKeys {
+    path: "policy.LABEL",
+    about: "A policy that decides how many instances there are, with the parameters of its kind.",
+    groups: &[&[
+        key!("kind": Line("policy"), "threshold",
+            "Which policy; its parameters stand beside."),
+        key!("start": START, said "the pool's", "8",
+            "How many instances there are at the beginning."),
+    ]],
+    shorthand: None,
+    choices: &[],
+};
+
+const START: Small = Small(1..=MOST_INSTANCES);
 
 /// The most policies of a plan.
 const MOST: usize = 1000;
@@ -94,15 +102,14 @@ fn read_one<'a>(reading: &'a Reading, entry: &'a Entry) -> Option<ReadPolicy<'a>
     };
     let kind = reading.text(&kind.node)?.to_owned();
     let mut parameters = Vec::new();
-    let own = POLICY.keys.iter().map(|key| key.name);
+    let own = POLICY.keys().map(|key| key.name);
     for of in table.entries.iter().filter(|of| !own.clone().any(|name| name == of.key)) {
         parameters.push((of.key.clone(), reading.level(&of.node)?));
     }
     let start = match table.get("start") {
         None => None,
-        Some(start) => Some(reading.whole(&start.node, 1..=u64::from(MOST_INSTANCES))?),
+        Some(start) => Some(START.read(reading, &start.node)?),
     };
-    let start = start.and_then(|start| u32::try_from(start).ok());
     let plan = PolicyPlan { label: entry.key.clone(), kind, start, parameters };
     Some(ReadPolicy { plan, table, place })
 }
@@ -140,9 +147,7 @@ pub(crate) fn write(policies: &[PolicyPlan], out: &mut Writer) {
     for policy in policies {
         out.section_of("policy", &policy.label);
         out.text("kind", &policy.kind);
-        if let Some(start) = policy.start {
-            out.whole("start", u64::from(start));
-        }
+        policy.start.iter().for_each(|start| out.put("start", &START, start));
         for (name, text) in &policy.parameters {
             out.text(name, text);
         }

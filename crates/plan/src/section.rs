@@ -1,23 +1,26 @@
 //! Reading one section of a plan: typed values by key, and every fault with its place.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use plimsoll_units::{ParseError, count, duration, nearest};
-use plimsoll_workload::trace::Moment;
+use plimsoll_units::{ParseError, count, nearest};
 
 use crate::error::{Fault, PlanErrors};
-use crate::key::{Choice, SectionKeys};
+use crate::key::{Choice, Key, SectionKeys};
 use crate::secret;
 use crate::sections::SECTIONS;
 use crate::source::{Place, Source};
+use crate::takes::Takes;
 use crate::tree::{Entry, Node, Table, Value};
+use crate::write::Writer;
 
 /// What is being read, and what was found wrong so far.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) sources: Vec<Source>,
+    /// Where the files are that the plan names.
+    folder: OnceCell<PathBuf>,
     faults: RefCell<Vec<Fault>>,
     /// Faults beyond those that are kept: a hostile plan may have millions.
     left_out: Cell<usize>,
@@ -43,7 +46,27 @@ static NOTHING: Table = Table { place: Place { source: 0, span: None }, entries:
 
 impl Reading {
     pub(crate) fn new(source: Source) -> Self {
-        Self { sources: vec![source], faults: RefCell::default(), left_out: Cell::new(0) }
+        Self {
+            sources: vec![source],
+            folder: OnceCell::new(),
+            faults: RefCell::default(),
+            left_out: Cell::new(0),
+        }
+    }
+
+    /// Where the files are that the plan names.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.get_or_init(PathBuf::new)
+    }
+
+    /// Says where the files are that the plan names, before any of them is read.
+    pub(crate) fn set_folder(&self, folder: PathBuf) {
+        self.folder.get_or_init(|| folder);
+    }
+
+    /// Of a plan that says nothing.
+    pub(crate) fn of_nothing() -> Self {
+        Self::new(Source::flag("", ""))
     }
 
     pub(crate) fn note(&self, fault: Fault) {
@@ -122,13 +145,7 @@ impl Reading {
 
     /// A number from `least` to `most`.
     pub(crate) fn number(&self, node: &Node, least: f64, most: f64) -> Option<f64> {
-        let number = match &node.value {
-            #[expect(clippy::cast_precision_loss, reason = "numbers of plans are far below 2^53")]
-            Value::Whole(number) => Some(*number as f64),
-            Value::Real(number) => Some(*number),
-            Value::Text(text) | Value::Typed(text) => text.trim().parse().ok(),
-            _ => None,
-        };
+        let number = node.value.number();
         let fitting = number.filter(|number| (least..=most).contains(number));
         if fitting.is_none() {
             self.wrong_type(node, &format!("a number from {least} to {most}"), None);
@@ -159,7 +176,7 @@ impl Reading {
 
     /// Notes a key that is none of a section's.
     pub(crate) fn unknown(&self, entry: &Entry, keys: &SectionKeys) {
-        let names = keys.keys.iter().map(|key| key.name);
+        let names = keys.keys().map(|key| key.name);
         let elsewhere = SECTIONS.iter().find(|section| section.has(&entry.key));
         let is_section = keys.path.is_empty() && matches!(entry.node.value, Value::Table(_));
         let quoted = |key: &str| if is_section { format!("[{key}]") } else { format!("`{key}`") };
@@ -210,9 +227,41 @@ impl Reading {
             }
         }
     }
+
+    /// Text of at least one character, none of them a control character.
+    pub(crate) fn line<'a>(&self, node: &'a Node) -> Option<&'a str> {
+        let text = self.text(node)?;
+        if text.is_empty() {
+            self.fault(node.place, "expected text, found nothing", None);
+            return None;
+        }
+        if let Some((at, c)) = text.char_indices().find(|(_, c)| c.is_control()) {
+            let found = c.escape_default().to_string();
+            self.parse_fault(node, &ParseError::new("text on one line", &found, at, c.len_utf8()));
+            return None;
+        }
+        Some(text)
+    }
+}
+
+/// Several keys that make one field of a section.
+pub(crate) trait Part: Sized {
+    /// The keys.
+    const KEYS: &'static [Key];
+
+    /// What they say together; none where that is nothing, which has been noted then.
+    fn read(section: &Section<'_>) -> Option<Self>;
+
+    /// Writes those that say it.
+    fn write(&self, out: &mut Writer);
 }
 
 impl<'a> Section<'a> {
+    /// A section without a key.
+    pub(crate) fn of_nothing(reading: &'a Reading, keys: &'static SectionKeys) -> Self {
+        Self { reading, keys, table: &NOTHING, place: Place::whole(0), broken: false }
+    }
+
     /// The section of that name in its parent; an empty one where there is none. Unknown keys are
     /// noted here.
     pub(crate) fn open(
@@ -220,8 +269,7 @@ impl<'a> Section<'a> {
         parent: &'a Table,
         keys: &'static SectionKeys,
     ) -> Self {
-        let place = Place::whole(0);
-        let empty = Self { reading, keys, table: &NOTHING, place, broken: false };
+        let empty = Self::of_nothing(reading, keys);
         let Some(Entry { node, .. }) = parent.get(keys.name()) else { return empty };
         let Value::Table(table) = &node.value else {
             let wanted = format!("a table {}", keys.title());
@@ -286,21 +334,23 @@ impl<'a> Section<'a> {
         self.reading.text(self.node(key)?)
     }
 
-    /// Text of at least one character, none of them a control character.
-    pub(crate) fn line(&self, key: &str) -> Option<&'a str> {
-        let text = self.text(key)?;
-        if text.is_empty() {
-            self.fault(key, "expected text, found nothing", None);
-            return None;
+    /// The value of a key; none where it is not given or wrong, which has been noted then.
+    pub(crate) fn get<T: Takes>(&self, key: &str, takes: &T) -> Option<T::Of> {
+        takes.read(self.reading, self.node(key)?)
+    }
+
+    /// The value of a key that has to be there.
+    pub(crate) fn required<T: Takes>(
+        &self,
+        key: &str,
+        takes: &T,
+        what: &str,
+        example: &str,
+    ) -> Option<T::Of> {
+        if !self.has(key) {
+            self.missing(what, key, example);
         }
-        if let Some((at, c)) = text.char_indices().find(|(_, c)| c.is_control()) {
-            let node = self.node(key)?;
-            let found = c.escape_default().to_string();
-            let error = ParseError::new("text on one line", &found, at, c.len_utf8());
-            self.reading.parse_fault(node, &error);
-            return None;
-        }
-        Some(text)
+        self.get(key, takes)
     }
 
     /// A secret: faults about it never show it.
@@ -312,128 +362,6 @@ impl<'a> Section<'a> {
                 None
             }
         }
-    }
-
-    pub(crate) fn parsed<T>(
-        &self,
-        key: &str,
-        wanted: &str,
-        parse: impl Fn(&str) -> Result<T, ParseError>,
-    ) -> Option<T> {
-        self.reading.parsed(self.node(key)?, wanted, parse)
-    }
-
-    /// A place in a trace: text, or one of TOML's dates.
-    pub(crate) fn moment(&self, key: &str) -> Option<Moment> {
-        let node = self.node(key)?;
-        match &node.value {
-            Value::Moment(text) => match Moment::parse(text) {
-                Ok(moment) => Some(moment),
-                Err(error) => {
-                    self.reading.wrong_type(node, &error.wanted, None);
-                    None
-                }
-            },
-            _ => self.parsed(key, "a moment such as 5h or 1995-09-06 05:00", Moment::parse),
-        }
-    }
-
-    pub(crate) fn duration(&self, key: &str) -> Option<Duration> {
-        self.parsed(key, "a duration such as 10s", duration)
-    }
-
-    /// A duration above zero.
-    pub(crate) fn positive_duration(&self, key: &str) -> Option<Duration> {
-        self.parsed(key, "a duration such as 10s", |text| match duration(text)? {
-            Duration::ZERO => Err(ParseError::new("a duration above zero", text, 0, text.len())),
-            positive => Ok(positive),
-        })
-    }
-
-    pub(crate) fn whole(&self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
-        self.reading.whole(self.node(key)?, range)
-    }
-
-    /// As [`Self::whole`], for counts that fit 32 bits.
-    pub(crate) fn small(&self, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
-        let wide = u64::from(*range.start())..=u64::from(*range.end());
-        self.whole(key, wide).and_then(|number| u32::try_from(number).ok())
-    }
-
-    /// A finite number above zero.
-    pub(crate) fn positive_number(&self, key: &str) -> Option<f64> {
-        let node = self.node(key)?;
-        let number = match &node.value {
-            #[expect(clippy::cast_precision_loss, reason = "factors are far below 2^53")]
-            Value::Whole(number) => Some(*number as f64),
-            Value::Real(number) => Some(*number),
-            Value::Text(text) | Value::Typed(text) => text.trim().parse().ok(),
-            _ => None,
-        };
-        match number {
-            Some(number) if number.is_finite() && number > 0.0 => Some(number),
-            _ => {
-                self.reading.wrong_type(node, "a number above zero", None);
-                None
-            }
-        }
-    }
-
-    /// A number from `least` to `most`.
-    pub(crate) fn number(&self, key: &str, least: f64, most: f64) -> Option<f64> {
-        self.reading.number(self.node(key)?, least, most)
-    }
-
-    pub(crate) fn switch(&self, key: &str) -> Option<bool> {
-        let node = self.node(key)?;
-        match &node.value {
-            Value::Switch(on) => return Some(*on),
-            Value::Typed(text) if text == "true" => return Some(true),
-            Value::Typed(text) if text == "false" => return Some(false),
-            Value::Text(text) if text == "true" || text == "false" => {
-                let hint = Some("leave the quotes away".into());
-                self.reading.wrong_type(node, "true or false", hint);
-            }
-            _ => self.reading.wrong_type(node, "true or false", None),
-        }
-        None
-    }
-
-    /// One of a few words.
-    pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Option<T> {
-        let node = self.node(key)?;
-        let text = match &node.value {
-            // `http = 2` says what it means.
-            Value::Whole(number) => number.to_string(),
-            Value::Real(number) => number.to_string(),
-            _ => self.reading.text(node)?.to_owned(),
-        };
-        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
-            return Some(*value);
-        }
-        let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-        let near = nearest(&text, names.iter().copied());
-        let hint = near.map(|near| format!("did you mean {near}?"));
-        self.reading.wrong_type(node, &format!("one of {}", names.join(", ")), hint);
-        None
-    }
-
-    /// The values of a list; a single value is a list of one.
-    pub(crate) fn list(&self, key: &str) -> Vec<&'a Node> {
-        match self.node(key) {
-            None => Vec::new(),
-            Some(Node { value: Value::List(items), .. }) => items.iter().collect(),
-            Some(node) => vec![node],
-        }
-    }
-
-    /// The values of a list, as [`Self::list`]; one flag may give several, with commas.
-    pub(crate) fn parts(&self, key: &str) -> Vec<Node> {
-        let parts = |node: &Node| match &node.value {
-            Value::Typed(text) => parts(text, node.place),
-            _ => vec![node.clone()],
-        };
-        self.list(key).into_iter().flat_map(parts).collect()
     }
 
     /// The entries of a map with names of the user's choice.
@@ -457,7 +385,7 @@ impl<'a> Section<'a> {
             let message = format!("`{}` and `{}` exclude each other", first.key, other.key);
             self.fault_beside(other.key, first.key, message, Some("keep one of them"));
         }
-        for key in self.keys.keys {
+        for key in self.keys.keys() {
             let with = choice.companions_of(key.name);
             if others.is_empty()
                 && self.has(key.name)
@@ -492,13 +420,23 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The parts of a flag's value between commas, each with its place.
-pub(crate) fn parts(text: &str, place: Place) -> Vec<Node> {
-    let start = place.span.map_or(0, |(start, _)| start);
+/// The values of a list; a single value is a list of one, and that of a flag may be several, with
+/// commas, each at its place.
+pub(crate) fn parts(node: &Node) -> Vec<Node> {
+    let text = match &node.value {
+        Value::List(items) => {
+            let is_typed = |item: &Node| matches!(item.value, Value::Typed(_));
+            let each = |item| if is_typed(item) { parts(item) } else { vec![item.clone()] };
+            return items.iter().flat_map(each).collect();
+        }
+        Value::Typed(text) => text,
+        _ => return vec![node.clone()],
+    };
+    let start = node.place.span.map_or(0, |(start, _)| start);
     let part = |part: &str| {
         let trimmed = part.trim();
         let at = start + (trimmed.as_ptr() as usize - text.as_ptr() as usize);
-        let place = Place::new(place.source, at, at + trimmed.len());
+        let place = Place::new(node.place.source, at, at + trimmed.len());
         Node { value: Value::Typed(trimmed.to_owned()), place }
     };
     text.split(',').map(part).collect()

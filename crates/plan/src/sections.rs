@@ -1,43 +1,43 @@
 //! The sections of a plan. A new section is one file with its keys, its reader and its writer, one
 //! line here, and one field of [`crate::Plan`] or [`crate::CachePlan`].
 
-use crate::balancer::BALANCER;
-use crate::billing::BILLING;
-use crate::cache_trace::CACHE_TRACE;
+use crate::balancer::Balancer;
+use crate::billing::Billing;
+use crate::cache_trace::CacheTrace;
 use crate::cluster::CLUSTER;
-use crate::instance::INSTANCE;
+use crate::instance::Instance;
 use crate::key::{Key, SectionKeys};
-use crate::latency::LATENCY;
-use crate::load::LOAD;
-use crate::measure::MEASURE;
+use crate::latency::LatencyPlan;
+use crate::load::Load;
+use crate::measure::Measure;
 use crate::plan::TOP;
 use crate::policies::POLICY;
-use crate::pool::POOL;
-use crate::search::SEARCH;
+use crate::pool::Pool;
+use crate::search::Search;
 use crate::store::STORE;
-use crate::target::{REPLAY, TARGET};
-use crate::trace::{PROFILE, TRACE};
+use crate::target::{Replay, Target};
+use crate::trace::{ProfileSource, TraceSource};
 use crate::workload::WORKLOAD;
 use crate::workload_class::CLASS;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
 pub(crate) static SECTIONS: [&SectionKeys; 19] = [
     &TOP,
-    &TARGET,
-    &REPLAY,
+    Target::SECTION,
+    Replay::SECTION,
     &STORE,
-    &LOAD,
-    &TRACE,
-    &PROFILE,
-    &SEARCH,
-    &MEASURE,
-    &POOL,
-    &INSTANCE,
-    &BALANCER,
-    &BILLING,
+    Load::SECTION,
+    TraceSource::SECTION,
+    ProfileSource::SECTION,
+    Search::SECTION,
+    Measure::SECTION,
+    Pool::SECTION,
+    Instance::SECTION,
+    Balancer::SECTION,
+    Billing::SECTION,
     &POLICY,
-    &CACHE_TRACE,
-    &LATENCY,
+    CacheTrace::SECTION,
+    LatencyPlan::SECTION,
     &CLUSTER,
     &WORKLOAD,
     &CLASS,
@@ -56,7 +56,7 @@ pub fn sections() -> impl Iterator<Item = &'static SectionKeys> {
 /// Every key of every section, with its full path: `seed`, `load.rate`, `load.trace.scale`.
 pub fn all_keys() -> impl Iterator<Item = (String, &'static Key)> {
     SECTIONS.iter().flat_map(|section| {
-        section.keys.iter().map(|key| {
+        section.keys().map(|key| {
             let dot = if section.path.is_empty() { "" } else { "." };
             (format!("{}{dot}{}", section.path, key.name), key)
         })

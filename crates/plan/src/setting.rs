@@ -9,6 +9,7 @@ use crate::key::SectionKeys;
 use crate::secret;
 use crate::sections::{SECTIONS, section_at};
 use crate::source::{Place, Source};
+use crate::takes::Describe;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// One value from the command line.
@@ -128,7 +129,7 @@ fn map_entry(
     index: usize,
 ) -> Option<Result<(String, Node), Fault>> {
     let [section, map] = path else { return None };
-    if !section_at(section)?.maps.contains(map) {
+    if !section_at(section)?.key(map)?.takes.is_map() {
         return None;
     }
     let value = &setting.value;
@@ -198,8 +199,9 @@ fn insert(root: &mut Table, path: &[&str], node: Node) {
         table.set(Entry { key: (*shorthand).into(), key_place: place, node });
         return;
     }
-    let is_map_entry = path.len() == 3 && keys.is_some_and(|keys| keys.maps.contains(&path[1]));
-    let appends = path.len() == 2 && keys.is_some_and(|keys| keys.lists.contains(last));
+    let takes = |key: &str| keys?.key(key).map(|key| key.takes);
+    let is_map_entry = path.len() == 3 && takes(path[1]).is_some_and(Describe::is_map);
+    let appends = path.len() == 2 && takes(last).is_some_and(Describe::is_list);
     if is_map_entry {
         add_to_map(table, last, node, place);
     } else if appends {

@@ -8,65 +8,35 @@ use plimsoll_workload::store::{Consistency, Keys, Mix, Named, RECORDS, VALUE_BYT
 
 use crate::key::{SectionKeys, key};
 use crate::section::Section;
+use crate::takes::{Form, Parsed, Small, Switch};
 use crate::target::Target;
 use crate::write::Writer;
 
 /// The keys of `[store]`.
-pub(crate) static STORE: SectionKeys = SectionKeys::plain(
-    "store",
-    &[
-        key(
-            "workload",
-            "name",
-            "read-heavy",
-            r#""balanced""#,
-            "A named workload: write-only, read-only, read-heavy, balanced or read-latest.",
-        ),
-        key(
-            "mix",
-            "shares",
-            "the workload's",
-            r#""read:80%,update:20%""#,
-            "The shares of reads, updates and insertions.",
-        ),
-        key(
-            "keys",
-            "popularity",
-            "the workload's",
-            r#""hotset:20%,80%""#,
-            "How popular each record is: zipf, zipf-plain, uniform, latest, hotset.",
-        ),
-        key("records", "count", "1000", r#""100k""#, "How many records the data set has."),
-        key(
-            "value_size",
-            "size",
-            "100B",
-            r#""uniform:100B..9KiB""#,
-            "How large a value is: a size, or a distribution of sizes.",
-        ),
-        key(
-            "consistency",
-            "level",
-            "one",
-            r#""quorum""#,
-            "How many replicas of Cassandra take part in an operation.",
-        ),
-        key(
-            "replication",
-            "count",
-            "1",
-            "3",
-            "How many replicas a record has in a keyspace that `plimsoll prepare` makes.",
-        ),
-        key(
-            "cold",
-            "switch",
-            "false",
-            "true",
-            "Begins with empty caches: restarts the store, and drops this machine's page cache.",
-        ),
-    ],
-);
+pub(crate) static STORE: SectionKeys = SectionKeys {
+    path: "store",
+    about: "What a store is asked for.",
+    groups: &[&[
+        key!("workload": NAMED, or Named::ReadHeavy, "balanced",
+            "A named workload: write-only, read-only, read-heavy, balanced or read-latest."),
+        key!("mix": MIX, said "the workload's", "read:80%,update:20%",
+            "The shares of reads, updates and insertions."),
+        key!("keys": KEYS, said "the workload's", "hotset:20%,80%",
+            "How popular each record is: zipf, zipf-plain, uniform, latest, hotset."),
+        key!("records": RECORDS_TAKEN, or RECORDS_DEFAULT, "100k",
+            "How many records the data set has."),
+        key!("value_size": VALUE_SIZE, or Sizes::Fixed(VALUE_DEFAULT), "uniform:100B..9KiB",
+            "How large a value is: a size, or a distribution of sizes."),
+        key!("consistency": CONSISTENCY, or Consistency::One, "quorum",
+            "How many replicas of Cassandra take part in an operation."),
+        key!("replication": REPLICAS, said "1", "3",
+            "How many replicas a record has in a keyspace that `plimsoll prepare` makes."),
+        key!("cold": Switch, or false, "true",
+            "Begins with empty caches: restarts the store, and drops this machine's page cache."),
+    ]],
+    shorthand: None,
+    choices: &[],
+};
 
 /// Records of a data set where the plan does not say.
 const RECORDS_DEFAULT: u64 = 1000;
@@ -74,6 +44,27 @@ const RECORDS_DEFAULT: u64 = 1000;
 const MOST_REPLICAS: u32 = 100;
 /// The size of a value where the plan does not say, bytes.
 const VALUE_DEFAULT: u64 = 100;
+
+const NAMED: Parsed<Named> = Parsed::text("name", "a workload such as read-heavy", Named::parse);
+const RECORDS_TAKEN: Parsed<u64> = Parsed {
+    takes: "count",
+    wanted: "a count such as 100k",
+    form: Form::Count,
+    parse: |text| match count(text)? {
+        number if RECORDS.contains(&number) => Ok(number),
+        _ => Err(ParseError::new("1 to 1000000000 records", text, 0, text.len())),
+    },
+    show: u64::to_string,
+};
+const REPLICAS: Small = Small(1..=MOST_REPLICAS);
+const MIX: Parsed<Mix> = Parsed::text("shares", "shares such as read:95%,update:5%", Mix::parse);
+const KEYS: Parsed<Keys> = Parsed::text("popularity", "a popularity such as zipf", Keys::parse);
+const VALUE_SIZE: Parsed<Sizes> = Parsed {
+    form: Form::TextOrNumber,
+    ..Parsed::text("size", "a size such as 100B", |text| Sizes::parse(text, VALUE_BYTES))
+};
+const CONSISTENCY: Parsed<Consistency> =
+    Parsed::text("level", "a level such as quorum", Consistency::parse);
 
 /// What a store is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,25 +87,19 @@ impl Store {
     /// Reads the section for a target; `None` where that is no store.
     pub(crate) fn read(section: &Section<'_>, target: &Target) -> Option<Self> {
         if !target.is_store() {
-            if let Some(key) = STORE.keys.iter().find(|key| section.has(key.name)) {
+            if let Some(key) = STORE.keys().find(|key| section.has(key.name)) {
                 let message = format!("`{}` goes with a store, found an HTTP target", key.name);
                 let hint = "set url = \"redis://127.0.0.1:6379\" in [target], or memcached://…";
                 section.fault(key.name, message, Some(hint));
             }
             return None;
         }
-        let named = section.parsed("workload", "a workload such as read-heavy", Named::parse);
-        let named = named.unwrap_or(Named::ReadHeavy);
-        let mix = section.parsed("mix", "shares such as read:95%,update:5%", Mix::parse);
-        let keys = section.parsed("keys", "a popularity such as zipf", Keys::parse);
-        let size = section
-            .parsed("value_size", "a size such as 100B", |text| Sizes::parse(text, VALUE_BYTES));
+        let named = section.get("workload", &NAMED).unwrap_or(Named::ReadHeavy);
+        let size = section.get("value_size", &VALUE_SIZE);
         let workload = Workload {
-            mix: mix.unwrap_or(named.mix()),
-            keys: keys.unwrap_or(named.keys()),
-            records: section
-                .parsed("records", "a count such as 100k", records)
-                .unwrap_or(RECORDS_DEFAULT),
+            mix: section.get("mix", &MIX).unwrap_or(named.mix()),
+            keys: section.get("keys", &KEYS).unwrap_or(named.keys()),
+            records: section.get("records", &RECORDS_TAKEN).unwrap_or(RECORDS_DEFAULT),
             value_size: size.unwrap_or(Sizes::Fixed(VALUE_DEFAULT)),
         };
         let (consistency, replication) = replicas(section, target);
@@ -124,15 +109,15 @@ impl Store {
 
     pub(crate) fn write(&self, out: &mut Writer) {
         out.section(STORE.path);
-        out.text("workload", self.named);
-        out.text("mix", self.workload.mix);
-        out.text("keys", self.workload.keys);
-        out.whole("records", self.workload.records);
-        out.text("value_size", self.workload.value_size);
-        self.consistency.iter().for_each(|level| out.text("consistency", level));
-        self.replication.iter().for_each(|count| out.whole("replication", u64::from(*count)));
+        out.put("workload", &NAMED, &self.named);
+        out.put("mix", &MIX, &self.workload.mix);
+        out.put("keys", &KEYS, &self.workload.keys);
+        out.put("records", &RECORDS_TAKEN, &self.workload.records);
+        out.put("value_size", &VALUE_SIZE, &self.workload.value_size);
+        self.consistency.iter().for_each(|level| out.put("consistency", &CONSISTENCY, level));
+        self.replication.iter().for_each(|count| out.put("replication", &REPLICAS, count));
         if self.cold {
-            out.switch("cold", true);
+            out.put("cold", &Switch, &true);
         }
     }
 }
@@ -147,13 +132,13 @@ fn replicas(section: &Section<'_>, target: &Target) -> (Option<Consistency>, Opt
         }
         return (None, None);
     }
-    let level = section.parsed("consistency", "a level such as quorum", Consistency::parse);
-    (Some(level.unwrap_or_default()), section.small("replication", 1..=MOST_REPLICAS))
+    let level = section.get("consistency", &CONSISTENCY);
+    (Some(level.unwrap_or_default()), section.get("replication", &REPLICAS))
 }
 
 /// Whether caches are to be emptied; a fault where there are none, or nothing that empties them.
 fn cold(section: &Section<'_>, target: &Target) -> bool {
-    let cold = section.switch("cold").unwrap_or(false);
+    let cold = section.get("cold", &Switch).unwrap_or(false);
     let scheme = target.url.as_ref().map(|url| url.scheme);
     if !cold {
         return false;
@@ -167,14 +152,6 @@ fn cold(section: &Section<'_>, target: &Target) -> bool {
         section.fault("cold", message, Some(hint));
     }
     true
-}
-
-fn records(text: &str) -> Result<u64, ParseError> {
-    let number = count(text)?;
-    if RECORDS.contains(&number) {
-        return Ok(number);
-    }
-    Err(ParseError::new("1 to 1000000000 records", text, 0, text.len()))
 }
 
 /// What of `[target]` a store has no use for.

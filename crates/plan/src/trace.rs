@@ -2,111 +2,42 @@
 //! with the program. The reader opens no file: the executor does, and makes a schedule by
 //! `workload::trace` or `workload::profile`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_units::{ParseError, rate, share, show_rate_exact, show_share_exact};
+use plimsoll_units::{ParseError, Words, rate, show_rate_exact};
 use plimsoll_workload::profile::Profile;
 use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
-use crate::key::{Key, SectionKeys, key};
-use crate::section::Section;
-use crate::target_reader::file;
-use crate::write::{Inline, exact};
+use crate::key::{Key, key, section};
+use crate::section::{Part, Section};
+use crate::takes::{Factor, File, Form, InTrace, Parsed, SHARE, Switch, TIME, word};
+use crate::write::Writer;
 
-/// What is made of a trace, and likewise of a profile.
-const SCALE: Key = key(
-    "scale",
-    "rate..rate",
-    "–",
-    r#""35/s..600/s""#,
-    "Maps the least and the greatest rate to these.",
-);
-const FROM: Key = key("from", "moment", "–", r#""5h""#, "What is before is cut off.");
-const TO: Key =
-    key("to", "moment", "–", r#""1995-09-07 05:00""#, "What is from here on is cut off.");
-const SPEED: Key =
-    key("speed", "number", "1", "60", "How many times faster time runs; rates stay.");
-const INTERPOLATE: Key =
-    key("interpolate", "switch", "false", "true", "Straight lines between the points, not steps.");
-const FILL_DROPS: Key = key(
-    "fill_drops",
-    "share",
-    "–",
-    r#""25%""#,
-    "Replaces an interval below this share of the one before by it.",
-);
-
-/// The keys of `load.trace`.
-pub(crate) static TRACE: SectionKeys = SectionKeys {
-    path: "load.trace",
-    keys: &[
-        key("file", "file", "–", r#""day.csv.gz""#, "The trace: CSV or gzip."),
-        key(
-            "counts_per",
-            "duration",
-            "–",
-            r#""1m""#,
-            "What each count is of, where the file does not say.",
-        ),
-        key(
-            "columns",
-            "names",
-            "told from the header",
-            r#""time_ms,rate""#,
-            "What the columns are: time, rate or count, and - for one that is not used.",
-        ),
-        SCALE,
-        FROM,
-        TO,
-        SPEED,
-        INTERPOLATE,
-        FILL_DROPS,
-    ],
-    shorthand: Some("file"),
-    lists: &[],
-    maps: &[],
-    choices: &[],
-};
-
-/// The keys of `load.profile`.
-pub(crate) static PROFILE: SectionKeys = SectionKeys {
-    path: "load.profile",
-    keys: &[
-        key("name", "clarknet-day", "–", r#""clarknet-day""#, "Which profile."),
-        SCALE,
-        FROM,
-        TO,
-        SPEED,
-        INTERPOLATE,
-        FILL_DROPS,
-    ],
-    shorthand: Some("name"),
-    lists: &[],
-    maps: &[],
-    choices: &[],
-};
-
-/// A recorded trace and what is made of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TraceSource {
-    /// The trace: CSV or gzip.
-    pub file: PathBuf,
-    /// The interval that each number counts, where the file does not say.
-    pub counts_per: Option<Duration>,
-    /// What the columns are, where the header does not say.
-    pub columns: Option<String>,
-    /// What is made of it.
-    pub options: TraceOptions,
+section! {
+    /// A recorded trace, and what is made of it.
+    ["load.trace", shorthand "file"; read]
+    pub struct TraceSource {
+        /// The trace: CSV or gzip.
+        file: PathBuf { File, required "`file`", "day.csv" }
+        /// What each count is of, where the file does not say.
+        counts_per: Option<Duration> { TIME, "1m" }
+        /// What the columns are: time, rate or count, and - for one that is not used.
+        columns: Option<String> { COLUMNS, said "told from the header", "time_ms,rate" }
+        /// What is made of it.
+        options: TraceOptions { part }
+    }
 }
 
-/// A profile that ships with the program, and what is made of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProfileSource {
-    /// Which.
-    pub name: ProfileName,
-    /// What is made of it.
-    pub options: TraceOptions,
+section! {
+    /// A day that ships with the program, and what is made of it.
+    ["load.profile", shorthand "name"; read]
+    pub struct ProfileSource {
+        /// Which profile.
+        name: ProfileName { word::<ProfileName>(), required "`name`", "clarknet-day" }
+        /// What is made of it.
+        options: TraceOptions { part }
+    }
 }
 
 /// The profiles that ship with the program.
@@ -116,8 +47,9 @@ pub enum ProfileName {
     ClarknetDay,
 }
 
-/// The words of `name`.
-const PROFILES: [(&str, ProfileName); 1] = [("clarknet-day", ProfileName::ClarknetDay)];
+impl Words for ProfileName {
+    const WORDS: &'static [(&'static str, Self)] = &[("clarknet-day", Self::ClarknetDay)];
+}
 
 impl ProfileName {
     /// The profile of that name.
@@ -129,80 +61,50 @@ impl ProfileName {
     }
 }
 
-impl TraceSource {
-    pub(crate) fn read(section: &Section<'_>, folder: &Path) -> Option<Self> {
-        if !section.has("file") {
-            section.missing("`file`", "file", "day.csv");
+const COLUMNS: Parsed<String> = Parsed::text("names", "columns such as time,rate", check_columns);
+const SCALE: Parsed<(f64, f64)> = Parsed {
+    takes: "rate..rate",
+    wanted: "two rates such as 35/s..600/s",
+    form: Form::Text,
+    parse: parse_scale,
+    show: |(low, high)| format!("{}..{}", show_rate_exact(*low), show_rate_exact(*high)),
+};
+
+impl Part for TraceOptions {
+    const KEYS: &'static [Key] = &[
+        key!("scale": SCALE, "35/s..600/s", "Maps the least and the greatest rate to these."),
+        key!("from": InTrace, "5h", "What is before is cut off."),
+        key!("to": InTrace, "1995-09-07 05:00", "What is from here on is cut off."),
+        key!("speed": Factor, or 1.0, "60", "How many times faster time runs; rates stay."),
+        key!("interpolate": Switch, or false, "true",
+            "Straight lines between the points, not steps."),
+        key!("fill_drops": SHARE, "25%",
+            "Replaces an interval below this share of the one before by it."),
+    ];
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        let (from, to) = (section.get("from", &InTrace), section.get("to", &InTrace));
+        if leaves_nothing(from, to) {
+            let message = "expected `from` before `to`, found it at or after".to_owned();
+            section.fault_beside("from", "to", message, None);
         }
-        let options = read_options(section);
-        let counts_per = section.positive_duration("counts_per");
-        let columns = section.parsed("columns", "columns such as time,rate", check_columns);
-        Some(Self { file: file(section, "file", folder)?, counts_per, columns, options })
+        Some(Self {
+            scale: section.get("scale", &SCALE),
+            from,
+            to,
+            speed: section.get("speed", &Factor).unwrap_or(1.0),
+            interpolate: section.get("interpolate", &Switch).unwrap_or(false),
+            fill_drops: section.get("fill_drops", &SHARE),
+        })
     }
 
-    pub(crate) fn write(&self) -> Inline {
-        let mut table = Inline::default();
-        table.text("file", self.file.display());
-        if let Some(interval) = self.counts_per {
-            table.text("counts_per", exact(interval));
-        }
-        if let Some(columns) = &self.columns {
-            table.text("columns", columns);
-        }
-        write_options(&self.options, &mut table);
-        table
-    }
-}
-
-impl ProfileSource {
-    pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
-        if !section.has("name") {
-            section.missing("`name`", "name", "clarknet-day");
-        }
-        let options = read_options(section);
-        Some(Self { name: section.word("name", &PROFILES)?, options })
-    }
-
-    pub(crate) fn write(&self) -> Inline {
-        let mut table = Inline::default();
-        for (name, _) in PROFILES.iter().filter(|(_, name)| *name == self.name) {
-            table.text("name", name);
-        }
-        write_options(&self.options, &mut table);
-        table
-    }
-}
-
-fn read_options(section: &Section<'_>) -> TraceOptions {
-    let (from, to) = (section.moment("from"), section.moment("to"));
-    if leaves_nothing(from, to) {
-        let message = "expected `from` before `to`, found it at or after".to_owned();
-        section.fault_beside("from", "to", message, None);
-    }
-    TraceOptions {
-        scale: section.parsed("scale", "two rates such as 35/s..600/s", parse_scale),
-        from,
-        to,
-        speed: section.positive_number("speed").unwrap_or(1.0),
-        interpolate: section.switch("interpolate").unwrap_or(false),
-        fill_drops: section.parsed("fill_drops", "a share such as 25%", share),
-    }
-}
-
-fn write_options(options: &TraceOptions, table: &mut Inline) {
-    if let Some((low, high)) = options.scale {
-        table.text("scale", format!("{}..{}", show_rate_exact(low), show_rate_exact(high)));
-    }
-    if let Some(from) = options.from {
-        table.text("from", from);
-    }
-    if let Some(to) = options.to {
-        table.text("to", to);
-    }
-    table.number("speed", options.speed);
-    table.switch("interpolate", options.interpolate);
-    if let Some(share) = options.fill_drops {
-        table.text("fill_drops", show_share_exact(share));
+    fn write(&self, out: &mut Writer) {
+        self.scale.iter().for_each(|scale| out.put("scale", &SCALE, scale));
+        self.from.iter().for_each(|from| out.put("from", &InTrace, from));
+        self.to.iter().for_each(|to| out.put("to", &InTrace, to));
+        out.put("speed", &Factor, &self.speed);
+        out.put("interpolate", &Switch, &self.interpolate);
+        self.fill_drops.iter().for_each(|share| out.put("fill_drops", &SHARE, share));
     }
 }
 

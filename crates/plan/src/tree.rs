@@ -32,6 +32,17 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// The number that it is, written as one or as a text.
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "numbers of plans are far below 2^53")]
+            Self::Whole(number) => Some(*number as f64),
+            Self::Real(number) => Some(*number),
+            Self::Text(text) | Self::Typed(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
     /// What it is, for `found …`.
     pub(crate) fn describe(&self) -> String {
         match self {

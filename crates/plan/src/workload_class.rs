@@ -1,61 +1,51 @@
 //! `[workload.class.LABEL]`: content classes, each with the laws of its sizes and lives.
 
-use plimsoll_units::{ParseError, share, show_share_exact};
+use plimsoll_units::{ParseError, share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::objects::{Class, Fresh, MAX_LABEL_BYTES, SizeLaw};
 
 use crate::key::{SectionKeys, key};
 use crate::section::Section;
+use crate::takes::{DISTRIBUTION, Parsed, SHARE};
 use crate::tree::{Entry, Value};
 use crate::write::Writer;
 
 /// The keys of `[workload.class.LABEL]`.
-pub(crate) static CLASS: SectionKeys = SectionKeys::plain(
-    "workload.class.LABEL",
-    &[
-        key(
-            "share",
-            "share",
-            "what others leave",
-            r#""65%""#,
-            "Its share of the objects; classes without one share what is left.",
-        ),
-        key(
-            "size",
-            "size law",
-            "exp:13kB",
-            r#""lognormal+pareto:10KiB,1.3,7%,1.1,133kB..50MB""#,
-            "How large its objects are.",
-        ),
-        key(
-            "changes",
-            "distribution",
-            "none",
-            r#""exp:7d""#,
-            "The period at which an object changes, drawn for each object.",
-        ),
-        key(
-            "variance",
-            "share",
-            "0%",
-            r#""33%""#,
-            "How far changes stray within their period: not at all, or up to anywhere.",
-        ),
-        key(
-            "fresh",
-            "duration or until-change",
-            "until-change",
-            r#""1h""#,
-            "How long a copy is fresh after it left the origin.",
-        ),
-        key(
-            "cachable",
-            "share",
-            "100%",
-            r#""80%""#,
-            "The share of its objects that a cache may keep.",
-        ),
-    ],
+pub(crate) static CLASS: SectionKeys = SectionKeys {
+    path: "workload.class.LABEL",
+    about: "A content class of a synthetic web workload.",
+    groups: &[&[
+        key!("share": OWN_SHARE, said "what others leave", "65%",
+            "Its share of the objects; classes without one share what is left."),
+        key!("size": SIZES, or Class::default().sizes,
+            "lognormal+pareto:10KiB,1.3,7%,1.1,133kB..50MB", "How large its objects are."),
+        key!("changes": CHANGES, or Class::default().changes, "exp:7d",
+            "The period at which an object changes, drawn for each object."),
+        key!("variance": PART, or Class::default().variance, "33%",
+            "How far changes stray within their period: not at all, or up to anywhere."),
+        key!("fresh": FRESH, or Class::default().fresh, "1h",
+            "How long a copy is fresh after it left the origin."),
+        key!("cachable": PART, or Class::default().cachable, "80%",
+            "The share of its objects that a cache may keep."),
+    ]],
+    shorthand: None,
+    choices: &[],
+};
+
+const PART: Parsed<f64> = SHARE.such_as("a share such as 80%");
+const OWN_SHARE: Parsed<f64> = SHARE
+    .only(|text| match share(text)? {
+        share if share > 0.0 => Ok(share),
+        _ => Err(ParseError::new("a share above 0%", text, 0, text.len())),
+    })
+    .such_as("a share such as 65%");
+const SIZES: Parsed<SizeLaw> =
+    Parsed::text("size law", "a law of sizes such as exp:13kB", SizeLaw::parse);
+const CHANGES: Parsed<Distribution> = DISTRIBUTION.such_as("a distribution such as exp:7d");
+const FRESH: Parsed<Fresh> = Parsed::text(
+    "duration or until-change",
+    "until-change, or a duration such as 1h",
+    Fresh::parse,
 );
 
 /// The most classes of a workload.
@@ -114,26 +104,16 @@ fn read_one(workload: &Section<'_>, entry: &Entry) -> Option<(Class, bool)> {
         return None;
     }
     let section = Section::over(reading, table, &CLASS);
-    let of = |key| section.parsed(key, "a share such as 80%", share);
-    let own = section.parsed("share", "a share such as 65%", |text| match share(text)? {
-        share if share > 0.0 => Ok(share),
-        _ => Err(ParseError::new("a share above 0%", text, 0, text.len())),
-    });
+    let own = section.get("share", &OWN_SHARE);
     let Class { sizes, changes, variance, fresh, cachable, .. } = Class::default();
     let class = Class {
         label: entry.key.clone(),
         share: own.unwrap_or(0.0),
-        sizes: section
-            .parsed("size", "a law of sizes such as exp:13kB", SizeLaw::parse)
-            .unwrap_or(sizes),
-        changes: section
-            .parsed("changes", "a distribution such as exp:7d", Distribution::parse)
-            .unwrap_or(changes),
-        variance: of("variance").unwrap_or(variance),
-        fresh: section
-            .parsed("fresh", "until-change, or a duration such as 1h", Fresh::parse)
-            .unwrap_or(fresh),
-        cachable: of("cachable").unwrap_or(cachable),
+        sizes: section.get("size", &SIZES).unwrap_or(sizes),
+        changes: section.get("changes", &CHANGES).unwrap_or(changes),
+        variance: section.get("variance", &PART).unwrap_or(variance),
+        fresh: section.get("fresh", &FRESH).unwrap_or(fresh),
+        cachable: section.get("cachable", &PART).unwrap_or(cachable),
     };
     // A share that is wrong has been noted: it is none that others must make up for.
     if section.has("share") && own.is_none() { None } else { Some((class, own.is_some())) }
@@ -142,11 +122,11 @@ fn read_one(workload: &Section<'_>, entry: &Entry) -> Option<(Class, bool)> {
 pub(crate) fn write(classes: &[Class], out: &mut Writer) {
     for class in classes {
         out.section_of("workload.class", &class.label);
-        out.text("share", show_share_exact(class.share));
-        out.text("size", class.sizes);
-        out.text("changes", class.changes);
-        out.text("variance", show_share_exact(class.variance));
-        out.text("fresh", class.fresh);
-        out.text("cachable", show_share_exact(class.cachable));
+        out.put("share", &OWN_SHARE, &class.share);
+        out.put("size", &SIZES, &class.sizes);
+        out.put("changes", &CHANGES, &class.changes);
+        out.put("variance", &PART, &class.variance);
+        out.put("fresh", &FRESH, &class.fresh);
+        out.put("cachable", &PART, &class.cachable);
     }
 }

@@ -5,16 +5,12 @@ use std::time::Duration;
 
 use plimsoll_units::show_duration_exact;
 
+use crate::takes::Takes;
+
 /// A plan's text while it grows.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     out: String,
-}
-
-/// The entries of an inline table while it grows.
-#[derive(Debug, Default)]
-pub(crate) struct Inline {
-    parts: Vec<String>,
 }
 
 impl Writer {
@@ -29,19 +25,12 @@ impl Writer {
         self.out.push_str(&format!("{} = {value}\n", bare_or_quoted(key)));
     }
 
+    pub(crate) fn put<T: Takes>(&mut self, key: &str, takes: &T, value: &T::Of) {
+        self.line(key, &takes.write(value));
+    }
+
     pub(crate) fn text(&mut self, key: &str, value: impl Display) {
         self.line(key, &quoted(&value.to_string()));
-    }
-
-    pub(crate) fn duration(&mut self, key: &str, value: Duration) {
-        self.line(key, &quoted(&exact(value)));
-    }
-
-    /// A whole number; beyond what TOML's integers hold, as text.
-    pub(crate) fn whole(&mut self, key: &str, value: u64) {
-        let fits = i64::try_from(value).is_ok();
-        let value = value.to_string();
-        self.line(key, &if fits { value } else { quoted(&value) });
     }
 
     /// The section of a name of the user's choice.
@@ -49,65 +38,22 @@ impl Writer {
         self.section(&format!("{name}.{}", bare_or_quoted(label)));
     }
 
-    /// A finite number, to the bit.
-    pub(crate) fn number(&mut self, key: &str, value: f64) {
-        self.line(key, &format!("{value:?}"));
-    }
-
-    pub(crate) fn numbers(&mut self, key: &str, values: &[f64]) {
-        let items: Vec<_> = values.iter().map(|value| format!("{value:?}")).collect();
-        self.line(key, &format!("[{}]", items.join(", ")));
-    }
-
-    pub(crate) fn switch(&mut self, key: &str, value: bool) {
-        self.line(key, if value { "true" } else { "false" });
-    }
-
     pub(crate) fn list(&mut self, key: &str, items: impl Iterator<Item = String>) {
         let items: Vec<_> = items.map(|item| quoted(&item)).collect();
         self.line(key, &format!("[{}]", items.join(", ")));
     }
 
-    pub(crate) fn inline(&mut self, key: &str, table: &Inline) {
-        let parts = table.parts.join(", ");
+    /// A table on one line, with what is written into it.
+    pub(crate) fn inline(&mut self, key: &str, fill: impl FnOnce(&mut Self)) {
+        let mut table = Self::default();
+        fill(&mut table);
+        let parts: Vec<_> = table.out.lines().collect();
+        let parts = parts.join(", ");
         self.line(key, &if parts.is_empty() { "{}".into() } else { format!("{{ {parts} }}") });
     }
 
     pub(crate) fn finish(self) -> String {
         self.out
-    }
-}
-
-impl Inline {
-    fn part(&mut self, key: &str, value: &str) {
-        self.parts.push(format!("{} = {value}", bare_or_quoted(key)));
-    }
-
-    pub(crate) fn text(&mut self, key: &str, value: impl Display) {
-        self.part(key, &quoted(&value.to_string()));
-    }
-
-    pub(crate) fn texts(&mut self, key: &str, values: &[&str]) {
-        match values {
-            [one] => self.text(key, one),
-            several => {
-                let items: Vec<_> = several.iter().map(|value| quoted(value)).collect();
-                self.part(key, &format!("[{}]", items.join(", ")));
-            }
-        }
-    }
-
-    pub(crate) fn whole(&mut self, key: &str, value: u64) {
-        self.part(key, &value.to_string());
-    }
-
-    /// A finite number, to the bit.
-    pub(crate) fn number(&mut self, key: &str, value: f64) {
-        self.part(key, &format!("{value:?}"));
-    }
-
-    pub(crate) fn switch(&mut self, key: &str, value: bool) {
-        self.part(key, if value { "true" } else { "false" });
     }
 }
 
@@ -123,7 +69,7 @@ fn bare_or_quoted(key: &str) -> String {
 }
 
 /// A basic string of TOML.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -9,6 +9,7 @@ pub mod arrivals;
 pub mod distribution;
 mod gzip;
 pub mod objects;
+pub mod pool;
 pub mod profile;
 pub mod random;
 pub mod request;

@@ -3,7 +3,7 @@
 //! requests.
 
 use crate::textbook::Textbook;
-use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
+use plimsoll_elastic::billing::Prices;
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{Facts, Maker, kind};
 use plimsoll_elastic::simulated::engine::{Engine, ONE, Rules, TICK_NS, Tally};
@@ -11,6 +11,7 @@ use plimsoll_elastic::simulated::{Boot, Requests, Setup};
 use plimsoll_stats::Histogram;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::pool::{BillingUnit, ChargeFrom, Termination};
 use plimsoll_workload::profile::Profile;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::service_model::ServiceTime;
@@ -185,9 +186,9 @@ pub(crate) fn setup() -> (Setup, Demand, Maker) {
         future: None,
     };
     let prices = Prices {
-        unit: Unit::Hour,
+        unit: BillingUnit::Hour,
         least_ns: 0,
-        from: From::Running,
+        from: ChargeFrom::Running,
         per_hour: 0.17,
         per_request: 0.0,
         per_gb: 0.0,
@@ -211,7 +212,7 @@ pub(crate) fn setup() -> (Setup, Demand, Maker) {
         least: 1,
         most: 20,
         prices,
-        termination: Termination::ClosestToHour,
+        termination: Termination::ClosestToUnit,
         slo: None,
         tick_ns: MINUTE_NS,
         delay_ns: 0,

@@ -1,10 +1,11 @@
 //! What is simulated.
 
 use super::engine::Rules;
-use crate::billing::{Prices, Termination};
+use crate::billing::Prices;
 use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::pool::Termination;
 use plimsoll_workload::schedule::Schedule;
 use plimsoll_workload::service_model::ServiceTime;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Whole simulations say the same whichever path their engine takes, and on however many threads.
 
 use crate::world::replicate;
-use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
+use plimsoll_elastic::billing::Prices;
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{Facts, Maker, kind};
 use plimsoll_elastic::simulated::engine::Rules;
@@ -9,6 +9,7 @@ use plimsoll_elastic::simulated::{Boot, Outcome, Setup, SlowStart, run};
 use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::pool::{BillingUnit, ChargeFrom, Termination};
 use plimsoll_workload::schedule::Schedule;
 use plimsoll_workload::service_model::ServiceTime;
 use std::sync::Arc;
@@ -31,9 +32,9 @@ fn facts() -> Facts {
 
 fn prices() -> Prices {
     Prices {
-        unit: Unit::Minute,
+        unit: BillingUnit::Minute,
         least_ns: 0,
-        from: From::Running,
+        from: ChargeFrom::Running,
         per_hour: 0.1,
         per_request: 0.0,
         per_gb: 0.0,

@@ -4,8 +4,9 @@
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a test")]
 
-use plimsoll_elastic::simulated::engine::{Choice, Engine, Loss, ONE, Rules, Tally};
+use plimsoll_elastic::simulated::engine::{Engine, Loss, ONE, Rules, Tally};
 use plimsoll_stats::Histogram;
+use plimsoll_workload::pool::Choice;
 use plimsoll_workload::random::Stream;
 use proptest::prelude::*;
 

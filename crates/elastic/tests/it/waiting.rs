@@ -1,7 +1,8 @@
 //! The queue at the balancer, clients that give up and instances that fail, against a list of
 //! requests that is gone through by hand: one instance of one core, every request looked at.
 
-use plimsoll_elastic::simulated::engine::{Choice, Engine, Loss, ONE, Rules, Tally};
+use plimsoll_elastic::simulated::engine::{Engine, Loss, ONE, Rules, Tally};
+use plimsoll_workload::pool::Choice;
 use plimsoll_workload::random::Stream;
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ mod result;
 mod seeds;
 mod time;
 
-use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
+use plimsoll_elastic::billing::Prices;
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::observation::Observation;
 use plimsoll_elastic::policy::{Decider, Decision, Facts, Maker};
@@ -16,6 +16,7 @@ use plimsoll_elastic::simulated::engine::Rules;
 use plimsoll_elastic::simulated::{Boot, Outcome, Setup, run};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::pool::{BillingUnit, ChargeFrom, Termination};
 use plimsoll_workload::schedule::Schedule;
 use plimsoll_workload::service_model::ServiceTime;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn law(text: &str) -> Distribution {
 }
 
 /// A price of one an hour, and nothing else.
-fn prices(unit: Unit, from: From) -> Prices {
+fn prices(unit: BillingUnit, from: ChargeFrom) -> Prices {
     Prices {
         unit,
         least_ns: 0,
@@ -60,8 +61,8 @@ fn setup(load: &str) -> Setup {
         start: 4,
         least: 1,
         most: 20,
-        prices: prices(Unit::Hour, From::Running),
-        termination: Termination::ClosestToHour,
+        prices: prices(BillingUnit::Hour, ChargeFrom::Running),
+        termination: Termination::ClosestToUnit,
         slo: None,
         tick_ns: 10 * SECOND_NS,
         delay_ns: 0,

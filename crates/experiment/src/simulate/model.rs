@@ -1,6 +1,6 @@
 //! From a plan to what is simulated: files become service models and schedules, policies are made.
 
-use super::parts::{Server, boot, failures, prices, termination};
+use super::parts::{Server, boot, failures, prices};
 use crate::error::ExperimentError;
 use crate::prepare::schedule;
 use plimsoll_elastic::demand::Demand;
@@ -198,7 +198,7 @@ fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
         least: pool.least,
         most: pool.most,
         prices: prices(&elastic.billing),
-        termination: termination(pool.terminate),
+        termination: pool.terminate,
         slo: plan.measure.slo.clone(),
         tick_ns: nanoseconds(pool.decide_every),
         delay_ns: nanoseconds(pool.metric_delay),

@@ -1,11 +1,12 @@
 //! The parts of a plan in the words of the simulator: instances, balancer, prices.
 
 use crate::error::ExperimentError;
-use plimsoll_elastic::billing::{From, Prices, Termination, Unit};
-use plimsoll_elastic::simulated::engine::{Choice, Rules, Slowdown, TICK_NS, Ties};
+use plimsoll_elastic::billing::Prices;
+use plimsoll_elastic::simulated::engine::{Rules, SlowdownTable, TICK_NS};
 use plimsoll_elastic::simulated::{Boot, Failures, SlowStart};
 use plimsoll_plan as plan;
 use plimsoll_plan::Elastic;
+use plimsoll_workload::pool::Discipline;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::service_model::{ServiceModel, ServiceTime};
 use std::time::Duration;
@@ -22,8 +23,6 @@ pub(crate) struct Server {
 /// Points of a service time, and draws for each.
 const POINTS: usize = 200;
 const DRAWS: usize = 20;
-/// A slowdown of a share is written out so far.
-const FACTORS: u32 = 1000;
 
 impl Server {
     /// Reads the model where the plan names one; what the plan says itself wins.
@@ -43,11 +42,7 @@ impl Server {
             service,
             cores: given.cores.unwrap_or(model.cores.get()),
             cpu_s,
-            limit: match given.limit {
-                plan::Limit::Default => model.concurrency.map(std::num::NonZeroU32::get),
-                plan::Limit::None => None,
-                plan::Limit::Of(limit) => Some(limit),
-            },
+            limit: given.limit.unwrap_or(model.concurrency.map(std::num::NonZeroU32::get)),
         })
     }
 
@@ -72,45 +67,20 @@ impl Server {
                 u64::try_from(span.as_nanos() / u128::from(TICK_NS)).unwrap_or(u64::MAX)
             })
         };
-        let balancer = &elastic.balancer;
+        let (balancer, instance) = (&elastic.balancer, &elastic.instance);
         Rules {
             cores: self.cores,
             limit: self.limit,
-            choice: choice(balancer),
+            choice: balancer.choice,
             queue_room: balancer.queue as usize,
             queue_timeout: ticks(balancer.queue_timeout),
             client_timeout: ticks(elastic.pool.client_timeout),
-            slowdown: self.slowdown(&elastic.instance.slowdown),
-            can_fail: elastic.instance.failures.is_some(),
-            is_shared: elastic.instance.is_sharing,
+            slowdown: instance.slowdown.as_ref().map_or_else(SlowdownTable::default, |of| {
+                SlowdownTable::of(&of.factors(self.cores, self.limit))
+            }),
+            can_fail: instance.failures.0.is_some(),
+            is_shared: instance.discipline == Discipline::Sharing,
         }
-    }
-
-    fn slowdown(&self, given: &plan::Slowdown) -> Slowdown {
-        match given {
-            plan::Slowdown::None => Slowdown::default(),
-            plan::Slowdown::Factors(factors) => Slowdown::of(factors),
-            plan::Slowdown::Each(share) => {
-                let most = self.limit.unwrap_or(FACTORS).min(FACTORS);
-                let of = |n: u32| 1.0 + share * f64::from(n.saturating_sub(self.cores));
-                Slowdown::of(&(1..=most.max(1)).map(of).collect::<Vec<f64>>())
-            }
-        }
-    }
-}
-
-fn choice(balancer: &plan::Balancer) -> Choice {
-    let ties = match balancer.ties {
-        plan::Ties::First => Ties::First,
-        plan::Ties::Next => Ties::Next,
-        plan::Ties::Random => Ties::Random,
-    };
-    match balancer.choose {
-        plan::Choose::Fair | plan::Choose::LeastConnections => Choice::Least(ties),
-        plan::Choose::RoundRobin => Choice::RoundRobin,
-        plan::Choose::Weighted => Choice::Weighted,
-        plan::Choose::Random => Choice::Random,
-        plan::Choose::TwoChoices => Choice::Two,
     }
 }
 
@@ -127,21 +97,18 @@ pub(super) fn boot(instance: &plan::Instance) -> Boot {
 pub(super) fn failures(instance: &plan::Instance) -> Option<Failures> {
     instance
         .failures
+        .0
         .map(|(mttf, mttr)| Failures { mttf_s: mttf.as_secs_f64(), mttr_s: mttr.as_secs_f64() })
 }
 
 /// The price list.
 pub(super) fn prices(billing: &plan::Billing) -> Prices {
     Prices {
-        unit: match billing.unit {
-            plan::Unit::Hour => Unit::Hour,
-            plan::Unit::Minute => Unit::Minute,
-            plan::Unit::Second => Unit::Second,
-        },
+        unit: billing.unit,
         least_ns: billing
             .least
             .map_or(0, |least| u64::try_from(least.as_nanos()).unwrap_or(u64::MAX)),
-        from: if billing.from_launch { From::Launch } else { From::Running },
+        from: billing.charge_from,
         per_hour: billing.price,
         per_request: billing.per_request,
         per_gb: billing.per_gb,
@@ -149,15 +116,5 @@ pub(super) fn prices(billing: &plan::Billing) -> Prices {
         balancer_per_hour: billing.balancer,
         balancer_per_gb: billing.balancer_per_gb,
         income_per_request: billing.income,
-    }
-}
-
-/// Which instance goes first.
-pub(super) fn termination(terminate: plan::Terminate) -> Termination {
-    match terminate {
-        plan::Terminate::ClosestToUnit => Termination::ClosestToHour,
-        plan::Terminate::Oldest => Termination::Oldest,
-        plan::Terminate::Newest => Termination::Newest,
-        plan::Terminate::Random => Termination::Random,
     }
 }

@@ -2,8 +2,9 @@
 
 use super::model::Model;
 use plimsoll_elastic::course::About;
-use plimsoll_plan::{Elastic, LoadShape, Plan, RateSource, Service, Unit};
-use plimsoll_units::{show_count, show_duration, show_rate};
+use plimsoll_plan::{Elastic, LoadShape, Plan, RateSource, Service};
+use plimsoll_units::{Words, show_count, show_duration, show_rate};
+use plimsoll_workload::pool::{ChargeFrom, Discipline};
 
 /// What a model is about.
 pub(super) fn about(plan: &Plan, model: &Model, replications: usize) -> About {
@@ -48,7 +49,10 @@ fn instance(elastic: &Elastic, model: &Model) -> String {
         |limit| format!("up to {limit} requests"),
     );
     let cores = model.facts.cores;
-    let how = if elastic.instance.is_sharing { "sharing" } else { "first come first served" };
+    let how = match elastic.instance.discipline {
+        Discipline::Sharing => "sharing",
+        Discipline::Fcfs => "first come first served",
+    };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
     let cpu = show_duration((1e9 * model.setup.cpu_s) as u64);
     format!(
@@ -59,7 +63,7 @@ fn instance(elastic: &Elastic, model: &Model) -> String {
 
 fn balancer(elastic: &Elastic) -> String {
     let balancer = &elastic.balancer;
-    let choose = balancer.choose.name();
+    let choose = balancer.choice.rule().word();
     match balancer.queue {
         0 => format!("{choose}, without a queue"),
         queue => format!("{choose}, with a queue of {}", show_count(u64::from(queue))),
@@ -69,12 +73,11 @@ fn balancer(elastic: &Elastic) -> String {
 fn billing(elastic: &Elastic) -> String {
     let billing = &elastic.billing;
     let sign = &billing.currency;
-    let unit = match billing.unit {
-        Unit::Hour => "hour",
-        Unit::Minute => "minute",
-        Unit::Second => "second",
+    let unit = billing.unit.word();
+    let from = match billing.charge_from {
+        ChargeFrom::Launch => "its launch",
+        ChargeFrom::Running => "when it is ready",
     };
-    let from = if billing.from_launch { "its launch" } else { "when it is ready" };
     format!(
         "{sign}{} an instance and hour, every started {unit} from {from}; a request earns {sign}{}",
         billing.price, billing.income

@@ -195,8 +195,8 @@ fn documented_examples_are_right() {
     let open = "[workload]\nrecurrence = 0.5\n[workload.class.LABEL]\n[workload.class.other]\n";
     for (section, key) in [&WORKLOAD, &CLASS]
         .into_iter()
-        .flat_map(|section| section.keys.iter().map(move |key| (section, key)))
-        .filter(|(_, key)| !key.example.is_empty())
+        .flat_map(|section| section.keys().map(move |key| (section, key)))
+        .filter(|(_, key)| !key.example().is_empty())
     {
         let with = |plan: &str| {
             let header = format!("[{}]\n", section.path);
@@ -207,7 +207,7 @@ fn documented_examples_are_right() {
                 .filter(|line| !line.starts_with(&own))
                 .map(|l| format!("{l}\n"))
                 .collect();
-            read(&format!("{before}{header}{own}{}\n{kept}", key.example))
+            read(&format!("{before}{header}{own}{}\n{kept}", key.example()))
         };
         let right = [closed, open].into_iter().any(|plan| with(plan).is_ok());
         assert!(right, "{}: {}", key.name, with(open).unwrap_err());

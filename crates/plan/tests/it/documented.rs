@@ -48,12 +48,16 @@ fn read(text: &str, origin: &str) -> Result<String, PlanErrors> {
 fn table(section: &SectionKeys) -> String {
     let mut out =
         String::from("| key | takes | default | example | |\n| --- | --- | --- | --- | --- |\n");
-    for Key { name, takes, default, example, about } in section.keys {
-        let example = if example.is_empty() { String::new() } else { format!("`{example}`") };
-        let default = match *default {
-            "–" => "–".into(),
-            words if words.contains(' ') => words.to_owned(),
-            value => format!("`{}`", value.trim_matches('`')),
+    for key in section.keys() {
+        let (name, takes, about) = (key.name, key.takes(), key.about());
+        let example = match key.example() {
+            none if none.is_empty() => none,
+            example => format!("`{example}`"),
+        };
+        let default = match key.default() {
+            None => "–".into(),
+            Some(words) if words.contains(' ') => words,
+            Some(value) => format!("`{}`", value.trim_matches('`')),
         };
         writeln!(out, "| `{name}` | {takes} | {default} | {example} | {about} |").unwrap();
     }
@@ -109,10 +113,10 @@ fn with_value(plan: &str, section: &SectionKeys, key: &Key, value: &str) -> Opti
 #[test]
 fn documented_examples_are_right() {
     for section in sections() {
-        for key in section.keys.iter().filter(|key| !key.example.is_empty()) {
+        for key in section.keys().filter(|key| !key.example().is_empty()) {
             let tried: Vec<_> = PLANS
                 .iter()
-                .filter_map(|plan| with_value(plan, section, key, key.example))
+                .filter_map(|plan| with_value(plan, section, key, &key.example()))
                 .collect();
             let right = tried.iter().any(|text| read(text, "example.toml").is_ok());
             let said = || {
@@ -126,8 +130,8 @@ fn documented_examples_are_right() {
 
 #[test]
 fn a_bare_one_is_no_share_of_any_key() {
-    let keys = || sections().flat_map(|of| of.keys.iter().map(move |key| (of, key)));
-    let shares = || keys().filter(|(_, key)| key.takes == "share");
+    let keys = || sections().flat_map(|of| of.keys().map(move |key| (of, key)));
+    let shares = || keys().filter(|(_, key)| key.takes() == "share");
     assert!(shares().count() >= 5, "{:?}", shares().map(|(_, key)| key.name).collect::<Vec<_>>());
     for (section, key) in shares() {
         for value in ["1", "1.0", "\"1\"", "'1.0'"] {
@@ -146,7 +150,7 @@ fn a_bare_one_is_no_share_of_any_key() {
 fn shares_are_printed_as_they_are_read() {
     let mut seen = 0;
     for section in sections() {
-        for key in section.keys.iter().filter(|key| key.takes.starts_with("share")) {
+        for key in section.keys().filter(|key| key.takes().starts_with("share")) {
             for value in ["\"100%\"", "\"19.5%\"", "0.25"] {
                 let plans = PLANS.iter().filter_map(|plan| with_value(plan, section, key, value));
                 for printed in plans.filter_map(|text| read(&text, "example.toml").ok()) {

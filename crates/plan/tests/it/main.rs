@@ -9,4 +9,5 @@ mod flags;
 mod golden;
 mod mutation;
 mod round_trip;
+mod schema;
 mod secrets;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use plimsoll_units::ParseError;
+use plimsoll_units::{ParseError, Words};
 
 use super::date::LastDate;
 use super::entry::{Entry, Why};
@@ -21,6 +21,15 @@ pub enum Format {
     Json,
 }
 
+impl Words for Format {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("common", Self::Common),
+        ("combined", Self::Combined),
+        ("squid", Self::Squid),
+        ("json", Self::Json),
+    ];
+}
+
 /// How many lines are looked at to tell the format.
 pub(super) const SAMPLE_LINES: usize = 100;
 
@@ -31,12 +40,7 @@ impl Format {
     /// Its name, as `--format` takes it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Common => "common",
-            Self::Combined => "combined",
-            Self::Squid => "squid",
-            Self::Json => "json",
-        }
+        self.word()
     }
 
     /// The format in which more than half of the first lines of a text can be read.

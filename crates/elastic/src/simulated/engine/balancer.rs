@@ -7,39 +7,13 @@
 //! sum. None takes an instance that has as many requests as it may.
 
 use super::levels::Levels;
+use plimsoll_workload::pool::{Choice, Ties};
 use plimsoll_workload::random::Stream;
-
-/// How to choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// The fewest requests.
-    Least(Ties),
-    /// In turn.
-    RoundRobin,
-    /// In turn, the more often the greater the weight.
-    Weighted,
-    /// By chance.
-    Random,
-    /// The one with fewer requests of two drawn by chance.
-    Two,
-}
 
 /// The weight of an instance of speed 1.
 const UNIT_WEIGHT: u64 = 1 << 16;
 /// So that sums over all instances stay far below the greatest number.
 const MOST_WEIGHT: i64 = 1 << 32;
-
-/// Which of several with as few requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ties {
-    /// The first in the list.
-    #[default]
-    First,
-    /// The next after the one that was taken last.
-    Next,
-    /// Any, by chance.
-    Random,
-}
 
 /// The balancer's view of the instances.
 pub(super) struct Balancer {
@@ -65,7 +39,8 @@ impl Balancer {
     /// No instance is open yet.
     pub(super) fn new(choice: Choice, limit: Option<u32>, chance: Stream) -> Self {
         Self {
-            choice,
+            // Both mean the fewest: the short path asks for one of them.
+            choice: choice.ties().map_or(choice, Choice::Fair),
             limit: limit.unwrap_or(u32::MAX),
             present: Vec::new(),
             open: Vec::new(),
@@ -165,26 +140,28 @@ impl Balancer {
     #[inline(always)]
     pub(super) fn choose(&mut self) -> Option<usize> {
         match self.choice {
-            Choice::Least(Ties::First) => self.first_of_least(),
+            Choice::Fair(Ties::First) => self.first_of_least(),
             _ => self.choose_otherwise(),
         }
     }
 
     fn choose_otherwise(&mut self) -> Option<usize> {
         match self.choice {
-            Choice::Least(Ties::First) => self.first_of_least(),
-            Choice::Least(Ties::Next) => {
-                let least = self.least()?;
-                self.in_turn(|of, slot| of.present[slot] == least)
-            }
-            Choice::Least(Ties::Random) => {
-                let least = self.least()?;
-                self.by_chance(|of, slot| of.present[slot] == least)
-            }
+            Choice::Fair(ties) | Choice::LeastConnections(ties) => match ties {
+                Ties::First => self.first_of_least(),
+                Ties::Next => {
+                    let least = self.least()?;
+                    self.in_turn(|of, slot| of.present[slot] == least)
+                }
+                Ties::Random => {
+                    let least = self.least()?;
+                    self.by_chance(|of, slot| of.present[slot] == least)
+                }
+            },
             Choice::RoundRobin => self.in_turn(Self::has_room),
             Choice::Weighted => self.by_weight(),
             Choice::Random => self.by_chance(Self::has_room),
-            Choice::Two => self.of_two(),
+            Choice::TwoChoices => self.of_two(),
         }
     }
 
@@ -278,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_least_is_taken_and_the_first_of_several() {
-        let mut balancer = balancer(Choice::Least(Ties::First), 2);
+        let mut balancer = balancer(Choice::Fair(Ties::First), 2);
         let taken = take(&mut balancer, 7);
         assert_eq!(
             taken,
@@ -311,7 +288,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_next_one() {
-        let mut balancer = balancer(Choice::Least(Ties::Next), 9);
+        let mut balancer = balancer(Choice::Fair(Ties::Next), 9);
         assert_eq!(take(&mut balancer, 2), [Some(0), Some(1)]);
         balancer.remove(0, 0);
         assert_eq!(take(&mut balancer, 2), [Some(2), Some(0)]);
@@ -327,7 +304,7 @@ mod tests {
 
     #[test]
     fn chance_takes_all_alike_and_two_choices_keep_even() {
-        for choice in [Choice::Random, Choice::Least(Ties::Random), Choice::Two] {
+        for choice in [Choice::Random, Choice::Fair(Ties::Random), Choice::TwoChoices] {
             let mut balancer = balancer(choice, 10_000);
             let _ = take(&mut balancer, 3000);
             let spread =
@@ -337,7 +314,7 @@ mod tests {
                 "{choice:?}: {spread}"
             );
         }
-        let mut full = balancer(Choice::Two, 1);
+        let mut full = balancer(Choice::TwoChoices, 1);
         assert_eq!(take(&mut full, 4).into_iter().flatten().count(), 3);
     }
 }

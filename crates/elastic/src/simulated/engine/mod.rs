@@ -16,7 +16,6 @@ mod sharing;
 mod tally;
 mod winner;
 
-pub use balancer::{Choice, Ties};
 pub(super) use compare::has_vectors;
 pub(super) use tally::GREATEST;
 pub use tally::{Loss, TICK_NS, Tally};
@@ -24,6 +23,7 @@ pub use tally::{Loss, TICK_NS, Tally};
 use dispatch::{Dispatcher, Instances};
 use general::General;
 use lanes::Lanes;
+use plimsoll_workload::pool::{Choice, Ties};
 use plimsoll_workload::random::Stream;
 use recursion::Recursion;
 use sharing::Sharing;
@@ -51,7 +51,7 @@ pub struct Rules {
     /// After how long its client gives up, ticks since it was due.
     pub client_timeout: u64,
     /// How service slows down with the number of requests.
-    pub slowdown: Slowdown,
+    pub slowdown: SlowdownTable,
     /// Whether instances can fail.
     pub can_fail: bool,
     /// Whether the requests of an instance share its cores; first come, first served otherwise.
@@ -65,11 +65,11 @@ impl Rules {
         Self {
             cores,
             limit: None,
-            choice: Choice::Least(Ties::First),
+            choice: Choice::Fair(Ties::First),
             queue_room: 0,
             queue_timeout: u64::MAX,
             client_timeout: u64::MAX,
-            slowdown: Slowdown::default(),
+            slowdown: SlowdownTable::default(),
             can_fail: false,
             is_shared: false,
         }
@@ -113,7 +113,7 @@ impl Rules {
         let is_limited = self.limit.is_some_and(|limit| (1..=lanes::MOST).contains(&limit));
         (1..=2).contains(&self.cores)
             && is_limited
-            && self.choice == Choice::Least(Ties::First)
+            && self.choice.ties() == Some(Ties::First)
             && self.queue_room == 0
             && self.client_timeout == u64::MAX
             && self.slowdown.is_none()
@@ -126,12 +126,12 @@ impl Rules {
 /// first served, the number when a request comes counts for all its service; where requests share
 /// the cores, the number at each moment does.
 #[derive(Debug, Clone, Default)]
-pub struct Slowdown {
+pub struct SlowdownTable {
     /// For 1, 2, … requests; the last for all above.
     factors: Vec<u64>,
 }
 
-impl Slowdown {
+impl SlowdownTable {
     /// Of factors for 1, 2, … requests.
     #[must_use]
     pub fn of(factors: &[f64]) -> Self {

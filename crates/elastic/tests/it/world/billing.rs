@@ -2,26 +2,27 @@
 //! decisions.
 
 use super::{SECOND_NS, law, played, prices, setup};
-use plimsoll_elastic::billing::{From, Prices, Termination, Unit, Used};
+use plimsoll_elastic::billing::{Prices, Used};
 use plimsoll_elastic::simulated::{Boot, Failures, Outcome, Setup};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::pool::{BillingUnit, ChargeFrom, Termination};
 use plimsoll_workload::service_model::ServiceTime;
 use proptest::prelude::*;
 
 /// Hours that are charged for lives: one unit after another, as they begin.
-fn charged(of: &[Used], unit: Unit, least_s: u64, from: From) -> f64 {
+fn charged(of: &[Used], unit: BillingUnit, least_s: u64, from: ChargeFrom) -> f64 {
     let length_ns = match unit {
-        Unit::Hour => 3600 * SECOND_NS,
-        Unit::Minute => 60 * SECOND_NS,
-        Unit::Second => SECOND_NS,
+        BillingUnit::Hour => 3600 * SECOND_NS,
+        BillingUnit::Minute => 60 * SECOND_NS,
+        BillingUnit::Second => SECOND_NS,
     };
     let least = (least_s * SECOND_NS).div_ceil(length_ns);
     let mut units = 0;
     for life in of {
         let begins = match from {
-            From::Launch => Some(life.launched_ns),
-            From::Running => life.ready_ns,
+            ChargeFrom::Launch => Some(life.launched_ns),
+            ChargeFrom::Running => life.ready_ns,
         };
         let Some(mut at_ns) = begins else { continue };
         let mut of_life = 0;
@@ -41,13 +42,13 @@ fn boot(boot: Distribution, configure: Distribution) -> Boot {
     Boot { boot, configure, slow_start: None }
 }
 
-fn units() -> impl Strategy<Value = Unit> {
-    prop::sample::select(vec![Unit::Hour, Unit::Minute, Unit::Second])
+fn units() -> impl Strategy<Value = BillingUnit> {
+    prop::sample::select(vec![BillingUnit::Hour, BillingUnit::Minute, BillingUnit::Second])
 }
 
 fn terminations() -> impl Strategy<Value = Termination> {
     prop::sample::select(vec![
-        Termination::ClosestToHour,
+        Termination::ClosestToUnit,
         Termination::Oldest,
         Termination::Newest,
         Termination::Random,
@@ -67,7 +68,7 @@ proptest! {
         says in prop::collection::vec(1u32..12, 1..30),
         fails in any::<bool>(),
     ) {
-        let from = if is_from_launch { From::Launch } else { From::Running };
+        let from = if is_from_launch { ChargeFrom::Launch } else { ChargeFrom::Running };
         let setup = Setup {
             seed,
             termination,
@@ -175,7 +176,7 @@ fn what_drains_is_paid_until_it_has_finished() {
         arrivals: Arrivals::Even,
         service: ServiceTime::Law(law("const:1m")),
         start: 2,
-        prices: prices(Unit::Second, From::Running),
+        prices: prices(BillingUnit::Second, ChargeFrom::Running),
         ..setup("1/s for 5s, 0/s for 5m")
     };
     let of = played(&setup, &[1]);

@@ -1,9 +1,10 @@
 //! Requests: offered is served, lost or in flight, by cause, in every setup.
 
 use super::{Script, demand, law, played, setup};
-use plimsoll_elastic::simulated::engine::{Choice, Loss, Rules, Slowdown, TICK_NS, Ties};
+use plimsoll_elastic::simulated::engine::{Loss, Rules, SlowdownTable, TICK_NS};
 use plimsoll_elastic::simulated::{Failures, Outcome, Setup, run};
 use plimsoll_workload::arrivals::Arrivals;
+use plimsoll_workload::pool::{Choice, Ties};
 use plimsoll_workload::service_model::ServiceTime;
 use proptest::prelude::*;
 
@@ -63,13 +64,13 @@ fn check(setup: &Setup, of: &Outcome) {
 
 fn choices() -> impl Strategy<Value = Choice> {
     prop::sample::select(vec![
-        Choice::Least(Ties::First),
-        Choice::Least(Ties::Next),
-        Choice::Least(Ties::Random),
+        Choice::Fair(Ties::First),
+        Choice::Fair(Ties::Next),
+        Choice::Fair(Ties::Random),
         Choice::RoundRobin,
         Choice::Weighted,
         Choice::Random,
-        Choice::Two,
+        Choice::TwoChoices,
     ])
 }
 
@@ -91,7 +92,7 @@ prop_compose! {
             queue_room,
             queue_timeout: or_never(queue_s),
             client_timeout: or_never(client_s),
-            slowdown: if is_slower { Slowdown::of(&[1.0, 1.0, 1.2]) } else { Slowdown::default() },
+            slowdown: if is_slower { SlowdownTable::of(&[1.0, 1.0, 1.2]) } else { SlowdownTable::default() },
             is_shared,
             ..Rules::new(cores)
         }

@@ -3,7 +3,7 @@
 
 use super::{SECOND_NS, Saw, demand, law, played, script, setup};
 use plimsoll_elastic::observation::Metric;
-use plimsoll_elastic::simulated::engine::{Loss, Rules, Slowdown, TICK_NS};
+use plimsoll_elastic::simulated::engine::{Loss, Rules, SlowdownTable, TICK_NS};
 use plimsoll_elastic::simulated::{Boot, Setup, SlowStart, run};
 use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
@@ -96,7 +96,7 @@ fn a_slow_instance_at_work_is_busy() {
     let base = even("2/s for 5m", 1000, 1);
     let last = |setup: &Setup| played(setup, &[1]).ticks.last().unwrap().cpu;
     assert!(last(&Setup { speed_variation: 0.5, ..base.clone() }) > 99.99);
-    let slowdown = Slowdown::of(&[1.0, 1.5, 2.0]);
+    let slowdown = SlowdownTable::of(&[1.0, 1.5, 2.0]);
     for is_shared in [false, true] {
         let rules = Rules { slowdown: slowdown.clone(), is_shared, ..base.rules.clone() };
         assert!(last(&Setup { rules, ..base.clone() }) > 99.99);
@@ -116,7 +116,7 @@ fn a_slow_instance_at_work_is_busy() {
 fn slowdown_follows_the_number_present_where_cores_are_shared() {
     use plimsoll_elastic::simulated::engine::{Engine, ONE, Tally};
     use plimsoll_workload::random::Stream;
-    let slowdown = Slowdown::of(&[1.0, 2.0]);
+    let slowdown = SlowdownTable::of(&[1.0, 2.0]);
     let rules = Rules { slowdown, is_shared: true, ..Rules::new(2) };
     let mut engine = Engine::new(&rules, Stream::named(1, "balancer"));
     let mut tally = Tally::default();

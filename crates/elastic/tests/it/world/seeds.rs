@@ -15,7 +15,7 @@ fn chancy() -> Setup {
         slo: Some(plimsoll_stats::Slo::parse("p95<200ms").unwrap()),
         ..setup("40/s..160/s in 5m")
     };
-    setup.rules.choice = plimsoll_elastic::simulated::engine::Choice::Two;
+    setup.rules.choice = plimsoll_workload::pool::Choice::TwoChoices;
     setup
 }
 

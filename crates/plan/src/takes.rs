@@ -1,0 +1,561 @@
+//! What keys take: how a value is read, how it is printed, and how it is described to a person and
+//! to an editor.
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plimsoll_stats::slo::{Slo, StopRule};
+use plimsoll_units::{
+    ParseError, Words, duration, nearest, rate, share, show_rate_exact, show_share_exact, size,
+};
+use plimsoll_workload::distribution::Distribution;
+use plimsoll_workload::trace::Moment;
+use serde_json::{Value as Json, json};
+
+use crate::section::{Reading, parts};
+use crate::tree::{Node, Value};
+use crate::write::{exact, quoted};
+
+/// What a key takes, as it is described.
+pub trait Describe: Sync {
+    /// In the words of the manual: `duration`, `count or none`.
+    fn takes(&self) -> String;
+
+    /// As a JSON Schema, for editors. What it refuses the reader refuses too.
+    fn schema(&self) -> Json;
+
+    /// Whether the values are a list, of which a flag adds one more.
+    fn is_list(&self) -> bool {
+        false
+    }
+
+    /// Whether the value is a table with names of the user's choice.
+    fn is_map(&self) -> bool {
+        false
+    }
+}
+
+/// What a key takes, as it is read and printed.
+pub(crate) trait Takes: Describe {
+    /// The type of a value.
+    type Of;
+
+    /// The value; none where it is wrong, which has been noted then.
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of>;
+
+    /// The value as it stands behind the `=` of a plan, which reads back the same.
+    fn write(&self, value: &Self::Of) -> String;
+}
+
+/// A text with a grammar of its own.
+pub(crate) struct Parsed<T: 'static> {
+    /// In the words of the manual.
+    pub(crate) takes: &'static str,
+    /// What is wanted where a value is of another type.
+    pub(crate) wanted: &'static str,
+    /// Whether it stands in quotes.
+    pub(crate) form: Form,
+    /// Reads a text.
+    pub(crate) parse: fn(&str) -> Result<T, ParseError>,
+    /// Writes it, exactly.
+    pub(crate) show: fn(&T) -> String,
+}
+
+/// How a text with a grammar stands in a plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// In quotes.
+    Text,
+    /// In quotes, or a number without: `0.25` is a share.
+    TextOrNumber,
+    /// A whole number, or in quotes: `"100k"`.
+    Count,
+}
+
+impl<T> Parsed<T> {
+    /// A text that is never a number, and shows as it is displayed.
+    pub(crate) const fn text(
+        takes: &'static str,
+        wanted: &'static str,
+        parse: fn(&str) -> Result<T, ParseError>,
+    ) -> Self
+    where
+        T: Display,
+    {
+        Self { takes, wanted, form: Form::Text, parse, show: T::to_string }
+    }
+
+    /// The same with another grammar within this one.
+    pub(crate) const fn only(self, parse: fn(&str) -> Result<T, ParseError>) -> Self {
+        Self { parse, ..self }
+    }
+
+    /// The same with another example of what is wanted.
+    pub(crate) const fn such_as(self, wanted: &'static str) -> Self {
+        Self { wanted, ..self }
+    }
+}
+
+/// Any duration.
+pub(crate) const DURATION: Parsed<Duration> = Parsed {
+    takes: "duration",
+    wanted: "a duration such as 10s",
+    form: Form::Text,
+    parse: duration,
+    show: |value| exact(*value),
+};
+/// A duration above zero.
+pub(crate) const TIME: Parsed<Duration> = DURATION.only(|text| match duration(text)? {
+    Duration::ZERO => Err(ParseError::new("a duration above zero", text, 0, text.len())),
+    positive => Ok(positive),
+});
+/// From nothing to all.
+pub(crate) const SHARE: Parsed<f64> = Parsed {
+    takes: "share",
+    wanted: "a share such as 5%",
+    form: Form::TextOrNumber,
+    parse: share,
+    show: |value| show_share_exact(*value),
+};
+/// A rate above zero, requests a second.
+pub(crate) const RATE: Parsed<f64> = Parsed {
+    takes: "rate",
+    wanted: "a rate such as 500/s",
+    form: Form::Text,
+    parse: |text| match rate(text)? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err(ParseError::new("a rate above zero", text, 0, text.len())),
+    },
+    show: |value| show_rate_exact(*value),
+};
+/// Bytes.
+pub(crate) const SIZE: Parsed<u64> = Parsed {
+    takes: "size",
+    wanted: "a size such as 12kB",
+    form: Form::TextOrNumber,
+    parse: size,
+    show: |bytes| format!("{bytes}B"),
+};
+/// A distribution of times.
+pub(crate) const DISTRIBUTION: Parsed<Distribution> =
+    Parsed::text("distribution", "a distribution such as const:3m", Distribution::parse);
+/// What must hold.
+pub(crate) const SLO: Parsed<Slo> = Parsed::text("SLO", "an SLO such as p99<200ms", Slo::parse);
+/// When a run ends early.
+pub(crate) const STOP_RULE: Parsed<StopRule> =
+    Parsed::text("stop rule", "a stop rule", StopRule::parse);
+
+impl<T> Describe for Parsed<T> {
+    fn takes(&self) -> String {
+        self.takes.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        match self.form {
+            Form::Text => text_schema(),
+            Form::TextOrNumber => json!({"type": ["string", "number"]}),
+            Form::Count => json!({"type": ["string", "integer"]}),
+        }
+    }
+}
+
+impl<T> Takes for Parsed<T> {
+    type Of = T;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
+        reading.parsed(node, self.wanted, self.parse)
+    }
+
+    fn write(&self, value: &T) -> String {
+        let text = (self.show)(value);
+        if self.form == Form::Count { text } else { quoted(&text) }
+    }
+}
+
+fn text_schema() -> Json {
+    json!({"type": "string"})
+}
+
+/// A whole number within a range, of up to 64 bits.
+pub(crate) struct Whole(pub(crate) RangeInclusive<u64>);
+
+impl Describe for Whole {
+    fn takes(&self) -> String {
+        "count".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        let (least, most) = (self.0.start(), self.0.end());
+        let mut schema = json!({"type": ["integer", "string"], "minimum": least});
+        // What is beyond TOML's integers stands in quotes.
+        if i64::try_from(*most).is_ok() {
+            schema["maximum"] = json!(most);
+        }
+        schema
+    }
+}
+
+impl Takes for Whole {
+    type Of = u64;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<u64> {
+        reading.whole(node, self.0.clone())
+    }
+
+    fn write(&self, value: &u64) -> String {
+        let fits = i64::try_from(*value).is_ok();
+        if fits { value.to_string() } else { quoted(&value.to_string()) }
+    }
+}
+
+/// A whole number within a range, of up to 32 bits.
+pub(crate) struct Small(pub(crate) RangeInclusive<u32>);
+
+impl Small {
+    fn wide(&self) -> Whole {
+        Whole(u64::from(*self.0.start())..=u64::from(*self.0.end()))
+    }
+}
+
+impl Describe for Small {
+    fn takes(&self) -> String {
+        "count".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        self.wide().schema()
+    }
+}
+
+impl Takes for Small {
+    type Of = u32;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<u32> {
+        self.wide().read(reading, node).and_then(|number| u32::try_from(number).ok())
+    }
+
+    fn write(&self, value: &u32) -> String {
+        value.to_string()
+    }
+}
+
+/// A number, from the one to the other.
+pub(crate) struct Number(pub(crate) f64, pub(crate) f64);
+
+impl Describe for Number {
+    fn takes(&self) -> String {
+        "number".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": ["number", "string"], "minimum": self.0, "maximum": self.1})
+    }
+}
+
+impl Takes for Number {
+    type Of = f64;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<f64> {
+        reading.number(node, self.0, self.1)
+    }
+
+    fn write(&self, value: &f64) -> String {
+        format!("{value:?}")
+    }
+}
+
+/// A finite number above zero.
+pub(crate) struct Factor;
+
+impl Describe for Factor {
+    fn takes(&self) -> String {
+        "number".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": ["number", "string"], "exclusiveMinimum": 0})
+    }
+}
+
+impl Takes for Factor {
+    type Of = f64;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<f64> {
+        let found = node.value.number().filter(|number| number.is_finite() && *number > 0.0);
+        if found.is_none() {
+            reading.wrong_type(node, "a number above zero", None);
+        }
+        found
+    }
+
+    fn write(&self, value: &f64) -> String {
+        format!("{value:?}")
+    }
+}
+
+/// `true` or `false`.
+pub(crate) struct Switch;
+
+impl Describe for Switch {
+    fn takes(&self) -> String {
+        "switch".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "boolean"})
+    }
+}
+
+impl Takes for Switch {
+    type Of = bool;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<bool> {
+        match &node.value {
+            Value::Switch(on) => return Some(*on),
+            Value::Typed(text) if text == "true" => return Some(true),
+            Value::Typed(text) if text == "false" => return Some(false),
+            Value::Text(text) if text == "true" || text == "false" => {
+                let hint = Some("leave the quotes away".into());
+                reading.wrong_type(node, "true or false", hint);
+            }
+            _ => reading.wrong_type(node, "true or false", None),
+        }
+        None
+    }
+
+    fn write(&self, value: &bool) -> String {
+        value.to_string()
+    }
+}
+
+/// One of a few words.
+pub(crate) struct Word<T> {
+    /// Whether what is wanted is told as the manual does: `gap or half`.
+    is_told_as_choice: bool,
+    of: PhantomData<fn() -> T>,
+}
+
+/// One of a few words.
+pub(crate) const fn word<T: Words>() -> Word<T> {
+    Word { is_told_as_choice: false, of: PhantomData }
+}
+
+/// One of two words.
+pub(crate) const fn either<T: Words>() -> Word<T> {
+    Word { is_told_as_choice: true, of: PhantomData }
+}
+
+impl<T: Words> Describe for Word<T> {
+    fn takes(&self) -> String {
+        let words: Vec<_> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        choice_of(&words)
+    }
+
+    fn schema(&self) -> Json {
+        let mut words: Vec<Json> = T::WORDS.iter().map(|(word, _)| json!(word)).collect();
+        // `http = 2` says what it means.
+        words.extend(T::WORDS.iter().filter_map(|(word, _)| word.parse().ok().map(Json::Number)));
+        json!({"enum": words})
+    }
+}
+
+/// `a, b or c`.
+fn choice_of(words: &[&str]) -> String {
+    match words {
+        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => words.join(""),
+    }
+}
+
+impl<T: Words> Takes for Word<T> {
+    type Of = T;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
+        if self.is_told_as_choice {
+            let wrong = |text: &str| ParseError::new(self.takes(), text, 0, text.len());
+            let parse = |text: &str| T::of_word(text).ok_or_else(|| wrong(text));
+            return reading.parsed(node, &self.takes(), parse);
+        }
+        let text = match &node.value {
+            Value::Whole(number) => number.to_string(),
+            Value::Real(number) => number.to_string(),
+            _ => reading.text(node)?.to_owned(),
+        };
+        if let Some(value) = T::of_word(&text) {
+            return Some(value);
+        }
+        let names: Vec<_> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        let near = nearest(&text, names.iter().copied());
+        let hint = near.map(|near| format!("did you mean {near}?"));
+        reading.wrong_type(node, &format!("one of {}", names.join(", ")), hint);
+        None
+    }
+
+    fn write(&self, value: &T) -> String {
+        quoted(value.word())
+    }
+}
+
+/// A text on one line; the words of the manual for it.
+pub(crate) struct Line(pub(crate) &'static str);
+
+impl Describe for Line {
+    fn takes(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "string", "minLength": 1})
+    }
+}
+
+impl Takes for Line {
+    type Of = String;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<String> {
+        reading.line(node).map(str::to_owned)
+    }
+
+    fn write(&self, value: &String) -> String {
+        quoted(value)
+    }
+}
+
+/// A file: of a plan's key from the plan's folder, of a flag from the working folder, where `-` is
+/// standard input.
+pub(crate) struct File;
+
+impl Describe for File {
+    fn takes(&self) -> String {
+        "file".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        Line("file").schema()
+    }
+}
+
+impl Takes for File {
+    type Of = PathBuf;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<PathBuf> {
+        let name = reading.line(node)?;
+        let is_flag = reading.is_flag(node.place);
+        Some(match name {
+            "-" if is_flag => PathBuf::from("/dev/stdin"),
+            _ if is_flag => PathBuf::from(name),
+            _ => reading.folder().join(name),
+        })
+    }
+
+    fn write(&self, value: &PathBuf) -> String {
+        quoted(&Path::display(value).to_string())
+    }
+}
+
+/// A place in a trace: text, or one of TOML's dates.
+pub(crate) struct InTrace;
+
+impl Describe for InTrace {
+    fn takes(&self) -> String {
+        "moment".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        text_schema()
+    }
+}
+
+impl Takes for InTrace {
+    type Of = Moment;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Moment> {
+        let Value::Moment(text) = &node.value else {
+            let wanted = "a moment such as 5h or 1995-09-06 05:00";
+            return reading.parsed(node, wanted, Moment::parse);
+        };
+        let wrong = |error: ParseError| reading.wrong_type(node, &error.wanted, None);
+        Moment::parse(text).map_err(wrong).ok()
+    }
+
+    fn write(&self, value: &Moment) -> String {
+        quoted(&value.to_string())
+    }
+}
+
+/// A value, or a word for there being none.
+pub(crate) struct OrWord<T>(pub(crate) T, pub(crate) &'static str);
+
+impl<T: Describe> Describe for OrWord<T> {
+    fn takes(&self) -> String {
+        format!("{} or {}", self.0.takes(), self.1)
+    }
+
+    fn schema(&self) -> Json {
+        json!({"anyOf": [{"const": self.1}, self.0.schema()]})
+    }
+}
+
+impl<T: Takes> Takes for OrWord<T> {
+    type Of = Option<T::Of>;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
+        match &node.value {
+            Value::Text(text) | Value::Typed(text) if text == self.1 => Some(None),
+            _ => self.0.read(reading, node).map(Some),
+        }
+    }
+
+    fn write(&self, value: &Self::Of) -> String {
+        value.as_ref().map_or_else(|| quoted(self.1), |value| self.0.write(value))
+    }
+}
+
+/// A list of values, or a single one; a flag may give several, with commas. The words of the manual
+/// for it.
+pub(crate) struct List<T>(pub(crate) T, pub(crate) &'static str);
+
+impl<T: Describe> Describe for List<T> {
+    fn takes(&self) -> String {
+        self.1.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        let one = self.0.schema();
+        json!({"anyOf": [one, {"type": "array", "items": one}]})
+    }
+
+    fn is_list(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Takes> Takes for List<T> {
+    type Of = Vec<T::Of>;
+
+    /// What of it can be read.
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
+        Some(parts(node).iter().filter_map(|node| self.0.read(reading, node)).collect())
+    }
+
+    fn write(&self, values: &Self::Of) -> String {
+        let items: Vec<_> = values.iter().map(|value| self.0.write(value)).collect();
+        format!("[{}]", items.join(", "))
+    }
+}
+
+/// A section: its keys are in a list of their own.
+pub(crate) struct Nested(pub(crate) &'static str);
+
+impl Describe for Nested {
+    fn takes(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "object"})
+    }
+}
