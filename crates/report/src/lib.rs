@@ -22,6 +22,7 @@
 
 mod chart;
 mod columns;
+mod figure_text;
 mod markup;
 mod page;
 mod searched;

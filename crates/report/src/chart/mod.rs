@@ -7,7 +7,6 @@ pub(crate) mod boxes;
 pub(crate) mod contour;
 pub(crate) mod cumulative;
 pub(crate) mod figure;
-pub(crate) mod figure_text;
 mod frame;
 pub(crate) mod front;
 pub(crate) mod heat;

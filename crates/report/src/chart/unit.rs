@@ -60,7 +60,7 @@ impl Unit {
 }
 
 /// Bytes, to three significant digits: `1.5 MB`.
-pub(super) fn bytes(value: f64) -> String {
+pub(crate) fn bytes(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "sizes stay below 2^63; saturates above")]
     let n = value.round().max(0.0) as u64;
     units::show_size(n)

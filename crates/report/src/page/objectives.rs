@@ -7,7 +7,7 @@ use plimsoll_stats::slo::Clause;
 use plimsoll_units as units;
 
 use crate::chart::figure::Mark;
-use crate::chart::figure_text;
+use crate::figure_text;
 use crate::view::View;
 
 /// A clause taken apart: what it is about, and its bound's text.

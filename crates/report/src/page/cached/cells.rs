@@ -6,7 +6,7 @@ use plimsoll_stats::figure::{self, Figure};
 
 use super::capacity;
 use crate::Caches;
-use crate::chart::figure_text;
+use crate::figure_text;
 use crate::chart::unit::{per_cent, significant};
 use crate::markup::Markup;
 

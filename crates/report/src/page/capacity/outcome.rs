@@ -5,7 +5,7 @@ use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_stats::figure;
 
-use crate::chart::figure_text;
+use crate::figure_text;
 use crate::chart::unit::{micros, per_cent, significant, whole};
 use crate::markup::Markup;
 use crate::page::tiles::Tile;

@@ -4,7 +4,7 @@
 use super::cells::write_name;
 use super::shown::Shown;
 use crate::Estimate;
-use crate::chart::figure_text;
+use crate::figure_text;
 use crate::markup::Markup;
 
 /// Writes the table; nothing where there is one replication.

@@ -3,7 +3,7 @@
 use plimsoll_capacity::compared::{Compared, Group};
 use plimsoll_stats::{Described, figure};
 
-use crate::chart::figure_text;
+use crate::figure_text;
 use crate::chart::unit::{per_cent, significant};
 use crate::markup::Markup;
 

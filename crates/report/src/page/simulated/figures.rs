@@ -6,7 +6,7 @@ use plimsoll_elastic::result::PolicyResult;
 use plimsoll_stats::figure::{self, Figure};
 
 use super::{earns, letter};
-use crate::chart::figure_text;
+use crate::figure_text;
 use crate::markup::Markup;
 
 /// Most causes of loss with a column of their own.

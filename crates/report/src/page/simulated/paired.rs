@@ -5,7 +5,7 @@ use plimsoll_elastic::course::Simulation;
 use plimsoll_elastic::result::Paired;
 use plimsoll_stats::figure::{self, Figure};
 
-use crate::chart::figure_text::{self, DASH};
+use crate::figure_text::{self, DASH};
 use crate::markup::Markup;
 
 /// The figures of which there are differences, in the order in which they are shown.

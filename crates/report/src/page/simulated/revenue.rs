@@ -3,7 +3,7 @@
 use plimsoll_elastic::course::{RevenueCurve, Simulation};
 
 use crate::chart::axis::Axis;
-use crate::chart::figure_text::DASH;
+use crate::figure_text::DASH;
 use crate::chart::label::Label;
 use crate::chart::plot::{Key, Line, Plot, Table};
 use crate::chart::scale::Scale;

@@ -6,7 +6,7 @@ use plimsoll_stats::figure::{self, Figure};
 
 use super::letter;
 use crate::chart::axis::Axis;
-use crate::chart::figure_text::{self, DASH};
+use crate::figure_text::{self, DASH};
 use crate::chart::front::{self, Spot};
 use crate::chart::plot::{Plot, Table};
 use crate::chart::range::Range;
