@@ -20,9 +20,11 @@
 //!
 //! The same run folders and options give the same bytes.
 
+#[path = "../../draw/src/chart/mod.rs"]
 mod chart;
 mod columns;
 mod figure_text;
+#[path = "../../draw/src/markup.rs"]
 mod markup;
 mod page;
 mod searched;

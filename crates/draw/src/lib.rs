@@ -1,0 +1,1 @@
+//! Markup and charts.
