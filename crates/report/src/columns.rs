@@ -5,7 +5,7 @@
 //! counts, means for rates and states, the highest second for what must not be hidden. Nothing is
 //! interpolated: a column without a second has no value.
 
-use crate::chart::axis::Axis;
+use plimsoll_draw::chart::axis::Axis;
 
 /// A second (or a shorter stretch) of a run: start and length in seconds.
 pub(crate) trait Stretch {

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::figure::{Figure, Unit};
 
-use crate::chart::unit::{bytes, micros, money, per_cent, signed, significant, whole};
+use plimsoll_draw::chart::unit::{bytes, micros, money, per_cent, signed, significant, whole};
 
 /// Where there is no value.
 pub(crate) const DASH: &str = "–";

@@ -14,18 +14,14 @@
 //! # Untrusted text
 //!
 //! Names, URLs, plans, warnings and host facts come from outside; all text is escaped where it is
-//! written (`markup`), and there is no other way of writing text.
+//! written ([`plimsoll_draw::Markup`]), and there is no other way of writing text.
 //!
 //! # Determinism
 //!
 //! The same run folders and options give the same bytes.
 
-#[path = "../../draw/src/chart/mod.rs"]
-mod chart;
 mod columns;
 mod figure_text;
-#[path = "../../draw/src/markup.rs"]
-mod markup;
 mod page;
 mod searched;
 mod view;

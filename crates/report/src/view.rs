@@ -3,10 +3,10 @@
 use plimsoll_runs::{Event, HostRow, IntervalRow, Phase, Run, RunError, RunMeta, Summary, Tag};
 use plimsoll_stats::Histogram;
 
-use crate::chart::axis::Axis;
-use crate::chart::figure::Band;
 use crate::columns::column_of;
 use crate::searched::Searched;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::figure::Band;
 
 /// From this share of the run on, its drain is shaded.
 const LEAST_DRAIN: f64 = 0.005;

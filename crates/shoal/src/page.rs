@@ -19,7 +19,6 @@ pub mod assets;
 mod complaints;
 mod document;
 mod filters;
-mod html;
 mod map;
 mod pager;
 mod projection;

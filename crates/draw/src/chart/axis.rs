@@ -8,11 +8,11 @@ use super::scale::Scale;
 use super::unit::{Unit, moment};
 
 /// A tick: where (0 at the left end, 1 at the right), and its label.
-pub(crate) type Tick = (f64, String);
+pub type Tick = (f64, String);
 
 /// What the columns of a chart stand for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Axis {
+pub enum Axis {
     /// `columns` stretches of `column_s` seconds, from the run's first due time.
     Time {
         /// How many columns.
@@ -57,7 +57,7 @@ pub(crate) enum Axis {
 
 impl Axis {
     /// How many columns there are.
-    pub(crate) fn columns(self) -> usize {
+    pub fn columns(self) -> usize {
         match self {
             Self::Time { columns, .. }
             | Self::Value { columns, .. }
@@ -67,12 +67,12 @@ impl Axis {
     }
 
     /// Where the middle of a column stands.
-    pub(crate) fn middle(self, column: usize) -> f64 {
+    pub fn middle(self, column: usize) -> f64 {
         (column as f64 + 0.5) / self.columns().max(1) as f64
     }
 
     /// Where a moment of the run stands; 0 on an axis that is not time.
-    pub(crate) fn at_second(self, seconds: f64) -> f64 {
+    pub fn at_second(self, seconds: f64) -> f64 {
         match self {
             Self::Time { columns, column_s } => {
                 (seconds / (columns.max(1) as f64 * column_s)).clamp(0.0, 1.0)
@@ -82,7 +82,7 @@ impl Axis {
     }
 
     /// The quantile in the middle of a column; 0 on an axis that is not of quantiles.
-    pub(crate) fn quantile(self, column: usize) -> f64 {
+    pub fn quantile(self, column: usize) -> f64 {
         match self {
             Self::Nines { nines, .. } => 1.0 - 10f64.powf(-self.middle(column) * nines),
             Self::Time { .. } | Self::Value { .. } | Self::Range { .. } | Self::Log { .. } => 0.0,
@@ -90,7 +90,7 @@ impl Axis {
     }
 
     /// The heading over the column names, in the table.
-    pub(crate) fn heading(self) -> &'static str {
+    pub fn heading(self) -> &'static str {
         match self {
             Self::Time { .. } => "time",
             Self::Value { .. } => "response time",
@@ -100,7 +100,7 @@ impl Axis {
     }
 
     /// The name of a column.
-    pub(crate) fn name(self, column: usize) -> String {
+    pub fn name(self, column: usize) -> String {
         match self {
             Self::Time { column_s, .. } => moment(column as f64 * column_s),
             Self::Value { columns, top, unit } => {
@@ -117,7 +117,7 @@ impl Axis {
     }
 
     /// Where the ticks are.
-    pub(crate) fn ticks(self) -> Vec<Tick> {
+    pub fn ticks(self) -> Vec<Tick> {
         match self {
             Self::Time { columns, column_s } => time_ticks(columns.max(1) as f64 * column_s),
             Self::Value { top, unit, .. } => Scale::linear(top, unit.least_step())

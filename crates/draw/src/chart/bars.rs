@@ -8,7 +8,7 @@ use super::label::shortened;
 use super::plot::Table;
 use super::range::Range;
 use super::unit::Unit;
-use crate::markup::{Attribute, Markup};
+use crate::{Attribute, Markup};
 
 /// Height of a row: the name above, the bar below.
 const ROW: f64 = 36.0;
@@ -22,44 +22,44 @@ const LEAST_WITH_GAP: f64 = 0.01;
 
 /// A part that every bar has.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub struct Part {
     /// What it is.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Its classes: a tone, and `hollow` where it is not filled.
-    pub(crate) class: &'static str,
+    pub class: &'static str,
 }
 
 /// One bar.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub struct Row {
     /// What it is of.
-    pub(crate) name: String,
+    pub name: String,
     /// What stands at its right end; may be empty.
-    pub(crate) says: String,
+    pub says: String,
     /// The share of each part, in order.
-    pub(crate) shares: Vec<f64>,
+    pub shares: Vec<f64>,
 }
 
 /// A figure of bars.
 #[derive(Debug, Clone)]
-pub(crate) struct Bars {
+pub struct Bars {
     /// Unique in the page; a letter first.
-    pub(crate) id: String,
+    pub id: String,
     /// What it shows.
-    pub(crate) title: String,
+    pub title: String,
     /// How to read it.
-    pub(crate) note: String,
+    pub note: String,
     /// What the axis counts.
-    pub(crate) measure: &'static str,
+    pub measure: &'static str,
     /// The parts, from the left.
-    pub(crate) parts: Vec<Part>,
+    pub parts: Vec<Part>,
     /// The bars, from above.
-    pub(crate) rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 impl Bars {
     /// Writes the figure, with the table of its figures below it.
-    pub(crate) fn write(&self, m: &mut Markup, table: &Table) {
+    pub fn write(&self, m: &mut Markup, table: &Table) {
         m.tag("figure", &[("class", &"fig"), ("id", &self.id)], |m| {
             m.tag("figcaption", &[], |m| {
                 m.leaf("h3", &[], &self.title);

@@ -1,7 +1,5 @@
 //! Box plots: a row a group, boxes lying, so that long names stand above them and all boxes share
-//! one axis. Whiskers are Tukey's ([`plimsoll_stats::box_plot`]); what lies beyond is a dot.
-
-use plimsoll_stats::BoxPlot;
+//! one axis. Whiskers are Tukey's (`plimsoll_stats::box_plot`); what lies beyond is a dot.
 
 use super::frame::percent;
 use super::label::shortened;
@@ -9,7 +7,7 @@ use super::plot::Table;
 use super::range::Range;
 use super::symbol::Symbol;
 use super::unit::Unit;
-use crate::markup::{Attribute, Markup};
+use crate::{Attribute, Markup};
 
 /// Height of a row: the name above, the box below.
 const ROW: f64 = 50.0;
@@ -21,39 +19,56 @@ const END: f64 = 5.0;
 /// The most characters of a name in the picture; the table has all of it.
 const MOST_NAME: usize = 44;
 
+/// What is drawn of a sample: its quartiles, how far its whiskers reach, and what lies beyond them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// Where the lower whisker ends.
+    pub whisker_low: f64,
+    /// The lower quartile.
+    pub q1: f64,
+    /// The median.
+    pub median: f64,
+    /// The upper quartile.
+    pub q3: f64,
+    /// Where the upper whisker ends.
+    pub whisker_high: f64,
+    /// The values beyond the whiskers.
+    pub outliers: Vec<f64>,
+}
+
 /// One box.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub struct Row {
     /// What it is of.
-    pub(crate) name: String,
+    pub name: String,
     /// Its colour.
-    pub(crate) tone: &'static str,
+    pub tone: &'static str,
     /// Its figures; `None` where there is nothing to draw.
-    pub(crate) plot: Option<BoxPlot>,
+    pub plot: Option<Spread>,
 }
 
 /// A figure of boxes.
 #[derive(Debug, Clone)]
-pub(crate) struct Boxes {
+pub struct Boxes {
     /// Unique in the page; a letter first.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// What it shows.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// How to read it.
-    pub(crate) note: String,
+    pub note: String,
     /// What the axis counts.
-    pub(crate) measure: &'static str,
+    pub measure: &'static str,
     /// The axis.
-    pub(crate) range: Range,
+    pub range: Range,
     /// What the values are.
-    pub(crate) unit: Unit,
+    pub unit: Unit,
     /// The boxes, from above.
-    pub(crate) rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 impl Boxes {
     /// Writes the figure, with the table of its figures below it.
-    pub(crate) fn write(&self, m: &mut Markup, table: &Table) {
+    pub fn write(&self, m: &mut Markup, table: &Table) {
         m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
             m.tag("figcaption", &[], |m| {
                 m.leaf("h3", &[], self.title);
@@ -149,7 +164,14 @@ mod tests {
 
     #[test]
     fn a_box_stands_where_its_figures_say() {
-        let plot = BoxPlot::of(&[10.0, 20.0, 30.0, 40.0, 50.0, 100.0]);
+        let plot = Some(Spread {
+            whisker_low: 10.0,
+            q1: 22.5,
+            median: 35.0,
+            q3: 47.5,
+            whisker_high: 50.0,
+            outliers: vec![100.0],
+        });
         let range = Range { low: 0.0, high: 100.0, step: 20.0 };
         let rows = vec![
             Row { name: "a".to_owned(), tone: "c0", plot },

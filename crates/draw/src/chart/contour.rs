@@ -6,27 +6,27 @@ use std::fmt::Write;
 use super::frame::{HEIGHT, WIDTH};
 use super::heat::{CLASSES, LEVELS};
 use super::unit::micros;
-use crate::markup::Markup;
+use crate::Markup;
 
 /// The greatest percentile; the vertical axis goes from 0 to 100.
-pub(crate) const PERCENTILES: usize = 99;
+pub const PERCENTILES: usize = 99;
 
 /// The latencies of a plane: by column of rates, then by percentile from 1 to 99.
 #[derive(Debug, Clone)]
-pub(crate) struct Contour {
+pub struct Contour {
     /// The rate at the left edge.
-    pub(crate) from: f64,
+    pub from: f64,
     /// The rate at the right edge.
-    pub(crate) to: f64,
+    pub to: f64,
     /// Latencies in µs; `None` where there is none.
-    pub(crate) columns: Vec<Vec<Option<f64>>>,
+    pub columns: Vec<Vec<Option<f64>>>,
     /// How many rows the table has, for the read-out.
-    pub(crate) rows: usize,
+    pub rows: usize,
 }
 
 impl Contour {
     /// How many rows the table has.
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows
     }
 
@@ -37,7 +37,7 @@ impl Contour {
     }
 
     /// Writes the cells, in a plot whose right edge is the rate `end`.
-    pub(crate) fn write(&self, m: &mut Markup, end: f64) {
+    pub fn write(&self, m: &mut Markup, end: f64) {
         let extent = self.extent();
         for (wanted, class) in CLASSES.iter().enumerate() {
             let path = self.path(wanted, extent, end);
@@ -81,7 +81,7 @@ impl Contour {
     }
 
     /// The line on which the latency is `bound`, µs: rates and percentiles, in pieces.
-    pub(crate) fn isoline(&self, bound: f64) -> Vec<Vec<(f64, f64)>> {
+    pub fn isoline(&self, bound: f64) -> Vec<Vec<(f64, f64)>> {
         let width = (self.to - self.from) / self.columns.len().max(1) as f64;
         let mut pieces = vec![Vec::new()];
         for (column, values) in self.columns.iter().enumerate() {
@@ -100,7 +100,7 @@ impl Contour {
     }
 
     /// Writes the strip of colours with the latencies they stand for.
-    pub(crate) fn write_legend(&self, m: &mut Markup) {
+    pub fn write_legend(&self, m: &mut Markup) {
         let (low, high) = self.extent();
         m.tag("span", &[("class", &"strip")], |m| {
             m.leaf("span", &[], micros(low));

@@ -9,41 +9,48 @@ use crate::chart::unit::{Unit, per_cent};
 const PLACES: usize = 40;
 
 /// What is drawn as one line.
-pub(crate) struct Sample {
-    pub(crate) name: String,
+pub struct Sample {
+    /// What it is called, in the legend and in the table.
+    pub name: String,
     /// Its colour.
-    pub(crate) tone: String,
+    pub tone: String,
     /// Where its values lie on the axis, ascending, and how many at each place; with none there is
     /// no line.
-    pub(crate) places: Vec<(f64, u64)>,
+    pub places: Vec<(f64, u64)>,
 }
 
 /// Values one by one, at places that ascend.
-pub(crate) fn one_by_one(places: impl IntoIterator<Item = f64>) -> Vec<(f64, u64)> {
+pub fn one_by_one(places: impl IntoIterator<Item = f64>) -> Vec<(f64, u64)> {
     places.into_iter().map(|place| (place, 1)).collect()
 }
 
 /// Several of them over one axis.
-pub(crate) struct Cumulative<'a> {
-    pub(crate) id: String,
+pub struct Cumulative<'a> {
+    /// Unique in the page; a letter first.
+    pub id: String,
     /// The id of the table.
-    pub(crate) table: String,
-    pub(crate) title: String,
-    pub(crate) note: String,
-    pub(crate) measure: String,
-    pub(crate) axis: Axis,
+    pub table: String,
+    /// What it shows.
+    pub title: String,
+    /// How to read it.
+    pub note: String,
+    /// What the axes count.
+    pub measure: String,
+    /// The horizontal axis, for its ticks.
+    pub axis: Axis,
     /// The ends of the axis.
-    pub(crate) ends: (f64, f64),
-    pub(crate) samples: Vec<Sample>,
+    pub ends: (f64, f64),
+    /// The samples, a line each.
+    pub samples: Vec<Sample>,
     /// A mark on the axis.
-    pub(crate) mark: Option<Level>,
+    pub mark: Option<Level>,
     /// The value at a place of the axis, as text.
-    pub(crate) show: &'a dyn Fn(f64) -> String,
+    pub show: &'a dyn Fn(f64) -> String,
 }
 
 impl Cumulative<'_> {
     /// The chart, and the table that it can be read in.
-    pub(crate) fn draw(self) -> (Plot, Table) {
+    pub fn draw(self) -> (Plot, Table) {
         let (start, end) = self.ends;
         let half = 0.5 * (end - start) / PLACES as f64;
         let centres: Vec<f64> = (0..PLACES).map(|n| start + (2 * n + 1) as f64 * half).collect();

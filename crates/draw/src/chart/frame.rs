@@ -8,57 +8,15 @@
 use std::ops::Range;
 
 use super::axis::Axis;
-use super::figure::{Draw, Figure, Panel};
+use super::figure::{Figure, Panel};
 use super::scale::Scale;
 use super::unit::Unit;
-use super::{heat, lines, stack};
-use crate::markup::Markup;
+use crate::Markup;
 
 /// Height of the plot in pixels.
-pub(crate) const HEIGHT: f64 = 220.0;
+pub(super) const HEIGHT: f64 = 220.0;
 /// Width of the inner view box: a thousandth of the plot's width is one unit.
-pub(crate) const WIDTH: f64 = 1000.0;
-
-/// Writes one panel's SVG on the scale given; `choice` is the class by which it is shown.
-pub(crate) fn write(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale, choice: &str) {
-    let class = if choice.is_empty() { "chart".to_owned() } else { format!("chart {choice}") };
-    let label = match &panel.heading {
-        Some(heading) => format!("{}: {heading}. The values are in the table.", figure.title),
-        None => format!("{}. The values are in the table.", figure.title),
-    };
-    let attributes: &[(&str, &dyn std::fmt::Display)] = &[
-        ("class", &class),
-        ("role", &"img"),
-        ("aria-label", &label),
-        ("width", &"100%"),
-        ("height", &HEIGHT),
-    ];
-    m.tag("svg", attributes, |m| {
-        write_bands(m, figure, panel);
-        if figure.draw != Draw::Heat {
-            write_grid(m, scale);
-        }
-        let (width, height) = match figure.draw {
-            Draw::Heat => (figure.axis.columns() as f64, panel.series.len() as f64),
-            Draw::Lines | Draw::Stack => (WIDTH, HEIGHT),
-        };
-        let view = format!("0 0 {width} {height}");
-        let inner: &[(&str, &dyn std::fmt::Display)] = &[
-            ("class", &"data"),
-            ("viewBox", &view),
-            ("preserveAspectRatio", &"none"),
-            ("width", &"100%"),
-            ("height", &HEIGHT),
-        ];
-        m.tag("svg", inner, |m| match figure.draw {
-            Draw::Lines => lines::write(m, figure.axis, &panel.series, scale),
-            Draw::Stack => stack::write(m, figure.axis, &panel.series, scale),
-            Draw::Heat => heat::write(m, figure, panel),
-        });
-        write_ticks(m, figure.axis, figure.unit, scale);
-        write_marks(m, figure, panel, scale);
-    });
-}
+pub(super) const WIDTH: f64 = 1000.0;
 
 /// A share of the width, as SVG takes it.
 pub(super) fn percent(share: f64) -> String {
@@ -71,7 +29,7 @@ pub(super) fn from_top(share: f64) -> String {
     format!("{:.1}", (1.0 - share) * HEIGHT)
 }
 
-fn write_bands(m: &mut Markup, figure: &Figure, panel: &Panel) {
+pub(super) fn write_bands(m: &mut Markup, figure: &Figure, panel: &Panel) {
     for band in &panel.bands {
         let (from, to) = (figure.axis.at_second(band.from_s), figure.axis.at_second(band.to_s));
         if to <= from {
@@ -125,7 +83,7 @@ pub(super) fn write_ticks(m: &mut Markup, axis: Axis, unit: Unit, scale: Scale) 
     }
 }
 
-fn write_marks(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale) {
+pub(super) fn write_marks(m: &mut Markup, figure: &Figure, panel: &Panel, scale: Scale) {
     for mark in &figure.marks {
         if !scale.holds(mark.value) {
             continue;

@@ -15,19 +15,19 @@ const MOST_WITH_LETTERS: usize = 26;
 
 /// One of those that are weighed.
 #[derive(Debug, Clone)]
-pub(crate) struct Spot {
+pub struct Spot {
     /// Its place among all, by which it is listed.
-    pub(crate) index: usize,
+    pub index: usize,
     /// What stands beside it.
-    pub(crate) short: String,
+    pub short: String,
     /// What that is short for.
-    pub(crate) name: String,
+    pub name: String,
     /// Its two figures.
-    pub(crate) at: (f64, f64),
+    pub at: (f64, f64),
     /// The lines of its intervals.
-    pub(crate) bars: Vec<Vec<(f64, f64)>>,
+    pub bars: Vec<Vec<(f64, f64)>>,
     /// Which one beats it.
-    pub(crate) beaten_by: Option<usize>,
+    pub beaten_by: Option<usize>,
 }
 
 fn beats(a: (f64, f64), b: (f64, f64)) -> bool {
@@ -35,13 +35,13 @@ fn beats(a: (f64, f64), b: (f64, f64)) -> bool {
 }
 
 /// For each point the first that beats it. What is no number beats nothing and is not beaten.
-pub(crate) fn beaten_by(points: &[(f64, f64)]) -> Vec<Option<usize>> {
+pub fn beaten_by(points: &[(f64, f64)]) -> Vec<Option<usize>> {
     points.iter().map(|&point| points.iter().position(|&other| beats(other, point))).collect()
 }
 
 /// Puts points into a plot, which are in the order of their first figure, those with equal first
 /// by their second: symbols, names, intervals, the front, and where the read-out finds each.
-pub(crate) fn put(plot: &mut Plot, spots: &[Spot]) {
+pub fn put(plot: &mut Plot, spots: &[Spot]) {
     plot.keys.push(Key::Symbol(Symbol::Disc, ON, "on the front"));
     if spots.iter().any(|spot| spot.beaten_by.is_some()) {
         plot.keys.push(Key::Symbol(Symbol::Square, OFF, "not on it"));

@@ -8,10 +8,10 @@ use std::fmt::Write;
 
 use super::figure::{Figure, Panel};
 use super::unit::whole;
-use crate::markup::Markup;
+use crate::Markup;
 
 /// How many colours there are; the style sheet has as many, `h0` … `h11`.
-pub(crate) const LEVELS: usize = 12;
+pub const LEVELS: usize = 12;
 
 /// The classes of the levels, least first.
 pub(super) const CLASSES: [&str; LEVELS] =
@@ -34,7 +34,7 @@ fn least_of(level: usize, greatest: f64) -> f64 {
 }
 
 /// Writes the cells of a panel, in a view box of one unit a column and a bucket.
-pub(crate) fn write(m: &mut Markup, figure: &Figure, panel: &Panel) {
+pub fn write(m: &mut Markup, figure: &Figure, panel: &Panel) {
     let greatest = greatest(figure);
     for (wanted, class) in CLASSES.iter().enumerate() {
         let path = path(panel, figure.axis.columns(), wanted, greatest);
@@ -75,7 +75,7 @@ fn path(panel: &Panel, columns: usize, wanted: usize, greatest: f64) -> String {
 }
 
 /// Writes the strip of colours with the counts they stand for.
-pub(crate) fn write_legend(m: &mut Markup, greatest: f64) {
+pub fn write_legend(m: &mut Markup, greatest: f64) {
     m.tag("span", &[("class", &"strip")], |m| {
         m.leaf("span", &[], "1");
         for (level, class) in CLASSES.iter().enumerate() {
@@ -88,7 +88,7 @@ pub(crate) fn write_legend(m: &mut Markup, greatest: f64) {
 
 /// The edges of log buckets that hold everything from `least` to `most` (both above zero): as many
 /// a decade as keeps them below `limit`.
-pub(crate) fn edges(least: f64, most: f64, limit: usize) -> Vec<f64> {
+pub fn edges(least: f64, most: f64, limit: usize) -> Vec<f64> {
     for per_decade in [20.0, 16.0, 12.0, 10.0, 8.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0] {
         let first = (least.log10() * per_decade + 1e-9).floor();
         let last = ((most.log10() * per_decade - 1e-9).floor() + 1.0).max(first + 1.0);

@@ -2,17 +2,17 @@
 //! room. In a narrow chart only the short form is shown, which the legend explains.
 
 use super::frame::{self, HEIGHT};
-use crate::markup::{Attribute, Markup};
+use crate::{Attribute, Markup};
 
 /// A name at a place of a plot.
 #[derive(Debug, Clone)]
-pub(crate) struct Label {
+pub struct Label {
     /// What is always shown; empty where a point has no name, and must not be covered all the same.
-    pub(crate) short: String,
+    pub short: String,
     /// What follows where there is room; may be empty.
-    pub(crate) name: String,
+    pub name: String,
     /// Its place, in the plot's values.
-    pub(crate) at: (f64, f64),
+    pub at: (f64, f64),
 }
 
 /// The width for which names are placed, pixels; the chart may be wider.
@@ -42,7 +42,7 @@ const PLACES: [Place; 6] = [
 type Area = (f64, f64, f64, f64);
 
 /// A text of at most so many characters, the last of them `…` where it was longer.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+pub fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

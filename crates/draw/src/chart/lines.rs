@@ -8,10 +8,10 @@ use super::axis::Axis;
 use super::figure::{Series, Stroke};
 use super::frame::{HEIGHT, WIDTH};
 use super::scale::Scale;
-use crate::markup::Markup;
+use crate::Markup;
 
 /// Writes the lines of a panel, the last series at the back: the first are the ones to be seen.
-pub(crate) fn write(m: &mut Markup, axis: Axis, series: &[Series], scale: Scale) {
+pub(super) fn write(m: &mut Markup, axis: Axis, series: &[Series], scale: Scale) {
     for one in series.iter().rev() {
         let kind = if one.stroke.is_block() { "b" } else { "l" };
         let class = format!("{kind} {}{}", one.tone, one.stroke.class());

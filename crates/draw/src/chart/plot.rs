@@ -10,11 +10,11 @@ use super::label::{self, Label};
 use super::scale::Scale;
 use super::symbol::Symbol;
 use super::unit::Unit;
-use crate::markup::{Attribute, Markup};
+use crate::{Attribute, Markup};
 
 /// One entry of the legend.
 #[derive(Debug, Clone)]
-pub(crate) enum Key {
+pub enum Key {
     /// A line or a block: its classes, its name.
     Line(String, String),
     /// A symbol, its colour, its name.
@@ -25,83 +25,83 @@ pub(crate) enum Key {
 
 /// A line of pieces; each piece is a row of points, horizontal value first.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub struct Line {
     /// Its classes: tone and stroke.
-    pub(crate) class: String,
+    pub class: String,
     /// Its pieces.
-    pub(crate) pieces: Vec<Vec<(f64, f64)>>,
+    pub pieces: Vec<Vec<(f64, f64)>>,
 }
 
 /// A value with its interval, across the plot or upright in it.
 #[derive(Debug, Clone)]
-pub(crate) struct Level {
+pub struct Level {
     /// What it is called, beside its line.
-    pub(crate) name: String,
+    pub name: String,
     /// Its classes.
-    pub(crate) class: &'static str,
+    pub class: &'static str,
     /// The value.
-    pub(crate) value: f64,
+    pub value: f64,
     /// Its interval, shaded.
-    pub(crate) interval: Option<(f64, f64)>,
+    pub interval: Option<(f64, f64)>,
 }
 
 /// The table behind a plot.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Table {
+pub struct Table {
     /// Its id, by which a plot finds it.
-    pub(crate) id: String,
+    pub id: String,
     /// What opens it.
-    pub(crate) summary: &'static str,
+    pub summary: &'static str,
     /// The heads: text, and the classes of the line they belong to.
-    pub(crate) heads: Vec<(String, String)>,
+    pub heads: Vec<(String, String)>,
     /// The cells, row by row.
-    pub(crate) rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<String>>,
 }
 
 /// A plot.
 #[derive(Debug, Clone)]
-pub(crate) struct Plot {
+pub struct Plot {
     /// Unique in the page; a letter first.
-    pub(crate) id: String,
+    pub id: String,
     /// What it shows.
-    pub(crate) title: String,
+    pub title: String,
     /// How to read it.
-    pub(crate) note: String,
+    pub note: String,
     /// What the vertical axis counts.
-    pub(crate) measure: String,
+    pub measure: String,
     /// The horizontal axis, for its ticks.
-    pub(crate) axis: Axis,
+    pub axis: Axis,
     /// The horizontal value at the left end.
-    pub(crate) start: f64,
+    pub start: f64,
     /// The horizontal value at the right end.
-    pub(crate) end: f64,
+    pub end: f64,
     /// The vertical axis.
-    pub(crate) scale: Scale,
+    pub scale: Scale,
     /// What the vertical values are.
-    pub(crate) unit: Unit,
+    pub unit: Unit,
     /// The legend.
-    pub(crate) keys: Vec<Key>,
+    pub keys: Vec<Key>,
     /// Levels across the plot.
-    pub(crate) across: Vec<Level>,
+    pub across: Vec<Level>,
     /// Levels upright in the plot.
-    pub(crate) upright: Vec<Level>,
+    pub upright: Vec<Level>,
     /// Filled cells behind the lines.
-    pub(crate) contour: Option<Contour>,
+    pub contour: Option<Contour>,
     /// Lines, the last at the back.
-    pub(crate) lines: Vec<Line>,
+    pub lines: Vec<Line>,
     /// Symbols with their colours, at their places.
-    pub(crate) symbols: Vec<(Symbol, &'static str, (f64, f64))>,
+    pub symbols: Vec<(Symbol, &'static str, (f64, f64))>,
     /// Names beside places.
-    pub(crate) labels: Vec<Label>,
+    pub labels: Vec<Label>,
     /// For the read-out: the table, and which of its columns.
-    pub(crate) readout: (String, Vec<usize>),
+    pub readout: (String, Vec<usize>),
     /// For the read-out: where each row of the table begins, stands and ends.
-    pub(crate) rows: Vec<(f64, f64, f64)>,
+    pub rows: Vec<(f64, f64, f64)>,
 }
 
 impl Plot {
     /// A plot from one horizontal value to another, without anything in it.
-    pub(crate) fn empty(axis: Axis, (start, end): (f64, f64), scale: Scale, unit: Unit) -> Self {
+    pub fn empty(axis: Axis, (start, end): (f64, f64), scale: Scale, unit: Unit) -> Self {
         Self {
             id: String::new(),
             title: String::new(),
@@ -131,7 +131,7 @@ impl Plot {
     }
 
     /// Writes the plot as a figure, with the tables given below it.
-    pub(crate) fn write(&self, m: &mut Markup, tables: &[&Table]) {
+    pub fn write(&self, m: &mut Markup, tables: &[&Table]) {
         m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
             m.tag("figcaption", &[], |m| {
                 m.leaf("h3", &[], &self.title);
@@ -312,7 +312,7 @@ impl Plot {
 
 impl Table {
     /// Writes the table, closed.
-    pub(crate) fn write(&self, m: &mut Markup) {
+    pub fn write(&self, m: &mut Markup) {
         m.tag("details", &[], |m| {
             m.leaf("summary", &[], self.summary);
             self.write_open(m);
@@ -320,7 +320,7 @@ impl Table {
     }
 
     /// Writes the table, open.
-    pub(crate) fn write_open(&self, m: &mut Markup) {
+    pub fn write_open(&self, m: &mut Markup) {
         m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
             m.tag("table", &[("id", &self.id)], |m| {
                 m.tag("thead", &[], |m| {

@@ -1,7 +1,7 @@
 //! An axis for values that are compared with each other: from zero where they are far apart, from a
 //! round value below the least where zero would press them together.
 
-use super::scale::{round_down, round_up};
+use super::round::{round_down, round_up};
 
 /// Values closer together than this, least over greatest, do without zero.
 const CLOSE: f64 = 0.5;
@@ -10,18 +10,18 @@ const TICKS: f64 = 6.0;
 
 /// A range of values with round ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Range {
+pub struct Range {
     /// The value at the left end.
-    pub(crate) low: f64,
+    pub low: f64,
     /// The value at the right end.
-    pub(crate) high: f64,
+    pub high: f64,
     /// The distance of ticks.
-    pub(crate) step: f64,
+    pub step: f64,
 }
 
 impl Range {
     /// A range that holds all values, which are not below zero; from 0 to 1 without any.
-    pub(crate) fn over(values: impl Iterator<Item = f64>) -> Self {
+    pub fn over(values: impl Iterator<Item = f64>) -> Self {
         let finite = values.filter(|value| value.is_finite() && *value >= 0.0);
         let (least, greatest) = finite
             .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
@@ -41,13 +41,13 @@ impl Range {
     }
 
     /// Where a value stands: 0 at the left end, 1 at the right, never outside.
-    pub(crate) fn at(self, value: f64) -> f64 {
+    pub fn at(self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
     /// The values with a tick, ascending.
-    pub(crate) fn ticks(self) -> Vec<f64> {
+    pub fn ticks(self) -> Vec<f64> {
         let mut ticks = Vec::new();
         let mut n = 0.0;
         while self.low + n * self.step <= self.high + self.step * 1e-6 && ticks.len() < 32 {
@@ -58,7 +58,7 @@ impl Range {
     }
 
     /// What a reader has to know of an axis that does not begin at zero; empty where it does.
-    pub(crate) fn note(self) -> &'static str {
+    pub fn note(self) -> &'static str {
         if self.low > 0.0 { " The axis does not begin at zero." } else { "" }
     }
 }

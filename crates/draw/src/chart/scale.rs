@@ -5,10 +5,11 @@
 //! are compared with each other, and have no height, may stand over a [`Range`] instead.
 
 use super::range::Range;
+use super::round::{round_down, round_up};
 
 /// A scale of the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// From 0 to `top`, a tick each `step`.
     Linear {
         /// The value at the upper end.
@@ -38,7 +39,7 @@ pub(crate) enum Scale {
 
 impl Scale {
     /// A linear scale that holds `max`, with at most about five ticks no closer than `least_step`.
-    pub(crate) fn linear(max: f64, least_step: f64) -> Self {
+    pub fn linear(max: f64, least_step: f64) -> Self {
         if !max.is_finite() || max <= 0.0 {
             let step = if least_step > 0.0 { least_step } else { 1.0 };
             return Self::Linear { top: step, step };
@@ -50,7 +51,7 @@ impl Scale {
     }
 
     /// A linear scale that holds all from `min` to `max`: from zero where none is below it.
-    pub(crate) fn spanning(min: f64, max: f64, least_step: f64) -> Self {
+    pub fn spanning(min: f64, max: f64, least_step: f64) -> Self {
         if !(min.is_finite() && min < 0.0) {
             return Self::linear(max, least_step);
         }
@@ -63,7 +64,7 @@ impl Scale {
 
     /// A logarithmic scale from below `min` to above `max`. Values that are not above zero do not
     /// count; without any, it goes from 1 to 10.
-    pub(crate) fn log(min: f64, max: f64) -> Self {
+    pub fn log(min: f64, max: f64) -> Self {
         if !(min.is_finite() && max.is_finite() && min > 0.0 && max >= min) {
             return Self::Log { low: 1.0, high: 10.0 };
         }
@@ -76,7 +77,7 @@ impl Scale {
     }
 
     /// The share of the axis below `value`: 0 at the lower end, 1 at the upper, never outside.
-    pub(crate) fn at(self, value: f64) -> f64 {
+    pub fn at(self, value: f64) -> f64 {
         let share = match self {
             Self::Linear { top, .. } => value / top,
             Self::Across { low, high, .. } => (value - low) / (high - low),
@@ -87,7 +88,7 @@ impl Scale {
     }
 
     /// Whether the axis reaches `value`.
-    pub(crate) fn holds(self, value: f64) -> bool {
+    pub fn holds(self, value: f64) -> bool {
         match self {
             Self::Linear { top, .. } => (0.0..=top).contains(&value),
             Self::Across { low, high, .. }
@@ -97,7 +98,7 @@ impl Scale {
     }
 
     /// The value at the upper end.
-    pub(crate) fn top(self) -> f64 {
+    pub fn top(self) -> f64 {
         match self {
             Self::Linear { top, .. } => top,
             Self::Across { high, .. } | Self::Over(Range { high, .. }) | Self::Log { high, .. } => {
@@ -107,7 +108,7 @@ impl Scale {
     }
 
     /// Whether the base line stands at a tick: at zero, or at the lower end of a scale without it.
-    pub(crate) fn is_base(self, tick: f64) -> bool {
+    pub fn is_base(self, tick: f64) -> bool {
         match self {
             Self::Across { step, .. } => tick.abs() < step / 2.0,
             Self::Linear { .. } | Self::Over(_) | Self::Log { .. } => self.at(tick) <= 0.0,
@@ -115,7 +116,7 @@ impl Scale {
     }
 
     /// The values with a tick, ascending.
-    pub(crate) fn ticks(self) -> Vec<f64> {
+    pub fn ticks(self) -> Vec<f64> {
         match self {
             Self::Linear { top, step } => even_ticks(0.0, top, step),
             Self::Across { low, high, step } => even_ticks(low, high, step),
@@ -152,27 +153,6 @@ fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         decade *= 10.0;
     }
     ticks
-}
-
-/// The least of 1, 2, 5 × 10^k that is not below `value` (above zero).
-pub(crate) fn round_up(value: f64) -> f64 {
-    let decade = 10f64.powf(value.log10().floor());
-    let share = value / decade;
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| share <= f * (1.0 + 1e-9));
-    tidy(factor.unwrap_or(10.0) * decade)
-}
-
-/// The greatest of 1, 2, 5 × 10^k that is not above `value` (above zero).
-pub(crate) fn round_down(value: f64) -> f64 {
-    let decade = 10f64.powf(value.log10().floor());
-    let share = value / decade;
-    let factor = [5.0, 2.0, 1.0].into_iter().find(|f| share >= f * (1.0 - 1e-9));
-    tidy(factor.unwrap_or(0.5) * decade)
-}
-
-/// Takes the last bits of `powf` off: 0.20000000000000004 becomes 0.2.
-fn tidy(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use super::axis::Axis;
 use super::figure::Series;
 use super::frame::{HEIGHT, WIDTH};
 use super::scale::Scale;
-use crate::markup::Markup;
+use crate::Markup;
 
 /// Writes the blocks of a panel, the first series at the bottom.
-pub(crate) fn write(m: &mut Markup, axis: Axis, series: &[Series], scale: Scale) {
+pub(super) fn write(m: &mut Markup, axis: Axis, series: &[Series], scale: Scale) {
     let columns = axis.columns();
     let mut below = vec![0.0; columns];
     for one in series {

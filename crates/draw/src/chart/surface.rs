@@ -10,10 +10,10 @@ use super::contour::level;
 use super::heat::CLASSES;
 use super::scale::Scale;
 use super::unit::{Unit, micros};
-use crate::markup::{Attribute, Markup};
+use crate::{Attribute, Markup};
 
 /// Rates, and percentiles, of the grid.
-pub(crate) const SIDE: usize = 30;
+pub const SIDE: usize = 30;
 /// The drawing's size, and where its nearest corner stands.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 400.0;
@@ -27,25 +27,25 @@ const PERCENTILES: [usize; 5] = [1, 25, 50, 75, 99];
 
 /// The surface.
 #[derive(Debug, Clone)]
-pub(crate) struct Surface {
+pub struct Surface {
     /// Unique in the page.
-    pub(crate) id: String,
+    pub id: String,
     /// What it shows.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// How to read it.
-    pub(crate) note: String,
+    pub note: String,
     /// The least and the greatest rate.
-    pub(crate) rates: (f64, f64),
+    pub rates: (f64, f64),
     /// Latencies in µs, by rate, then by percentile; `None` where there is none.
-    pub(crate) columns: Vec<Vec<Option<f64>>>,
+    pub columns: Vec<Vec<Option<f64>>>,
     /// The SLO's bound in µs; 0 where there is none.
-    pub(crate) bound: f64,
+    pub bound: f64,
     /// Where the latency is the bound: rates and percentiles, in pieces.
-    pub(crate) isoline: Vec<Vec<(f64, f64)>>,
+    pub isoline: Vec<Vec<(f64, f64)>>,
 }
 
 /// The percentile of a row.
-pub(crate) fn percentile(row: usize) -> usize {
+pub fn percentile(row: usize) -> usize {
     (98 * row + (SIDE - 1) / 2) / (SIDE - 1) + 1
 }
 
@@ -63,7 +63,7 @@ impl Surface {
     }
 
     /// Writes the drawing as a figure; nothing where there is no value.
-    pub(crate) fn write(&self, m: &mut Markup) {
+    pub fn write(&self, m: &mut Markup) {
         let Some(extent) = self.extent() else { return };
         let scale = Scale::log(extent.0, extent.1);
         m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {

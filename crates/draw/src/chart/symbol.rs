@@ -1,10 +1,10 @@
 //! Symbols: a shape a kind, so that what a colour says can be read without it.
 
-use crate::markup::Markup;
+use crate::Markup;
 
 /// A shape, drawn around its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Symbol {
+pub enum Symbol {
     /// A filled disc.
     Disc,
     /// A cross.
@@ -35,7 +35,7 @@ impl Symbol {
     }
 
     /// Writes it at a place of a chart: a share of the width, and pixels from the upper edge.
-    pub(crate) fn write(self, m: &mut Markup, tone: &str, x: &str, y: &str) {
+    pub fn write(self, m: &mut Markup, tone: &str, x: &str, y: &str) {
         let class = format!("{} {tone}", self.class());
         // An SVG of its own, because its place is a share and its size is not.
         m.tag("svg", &[("class", &"at"), ("x", &x), ("y", &y)], |m| {
@@ -44,7 +44,7 @@ impl Symbol {
     }
 
     /// Writes it into a legend.
-    pub(crate) fn write_key(self, m: &mut Markup, tone: &str) {
+    pub fn write_key(self, m: &mut Markup, tone: &str) {
         let class = format!("{} {tone}", self.class());
         let attributes: &[(&str, &dyn std::fmt::Display)] = &[
             ("width", &"12"),

@@ -2,10 +2,10 @@
 //! read-out under the pointer, which reads its values here. So nothing is stored twice.
 
 use super::figure::{Figure, Panel};
-use crate::markup::Markup;
+use crate::Markup;
 
 /// Writes the table of a panel, closed; `id` is how the plot finds it.
-pub(crate) fn write(m: &mut Markup, figure: &Figure, panel: &Panel, id: &str) {
+pub(super) fn write(m: &mut Markup, figure: &Figure, panel: &Panel, id: &str) {
     m.tag("details", &[], |m| {
         m.leaf("summary", &[], "Table");
         m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {

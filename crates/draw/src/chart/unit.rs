@@ -4,7 +4,7 @@ use plimsoll_units as units;
 
 /// What a chart's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub enum Unit {
     /// Time in µs.
     Micros,
     /// Events per second.
@@ -25,12 +25,12 @@ pub(crate) enum Unit {
 
 impl Unit {
     /// The least distance of two ticks that makes sense; 0 where any does.
-    pub(crate) fn least_step(self) -> f64 {
+    pub fn least_step(self) -> f64 {
         if matches!(self, Self::Count | Self::Mean) { 1.0 } else { 0.0 }
     }
 
     /// A tick's label on a linear axis that ends at `top`.
-    pub(crate) fn tick(self, value: f64, top: f64) -> String {
+    pub fn tick(self, value: f64, top: f64) -> String {
         match self {
             Self::Micros if value <= 0.0 => "0".to_owned(),
             Self::Micros => {
@@ -46,7 +46,7 @@ impl Unit {
     }
 
     /// A value by itself, to three significant digits or whole.
-    pub(crate) fn show(self, value: f64) -> String {
+    pub fn show(self, value: f64) -> String {
         match self {
             Self::Micros => micros(value),
             Self::PerSecond | Self::Mean => significant(value),
@@ -60,14 +60,14 @@ impl Unit {
 }
 
 /// Bytes, to three significant digits: `1.5 MB`.
-pub(crate) fn bytes(value: f64) -> String {
+pub fn bytes(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "sizes stay below 2^63; saturates above")]
     let n = value.round().max(0.0) as u64;
     units::show_size(n)
 }
 
 /// A share in per cent; never rounded up to 100%, because one failure in a million is not none.
-pub(crate) fn per_cent(share: f64) -> String {
+pub fn per_cent(share: f64) -> String {
     let value = share * 100.0;
     if (99.0..100.0).contains(&value) {
         let digits = (-(100.0 - value).log10()).floor().clamp(0.0, 9.0);
@@ -82,7 +82,7 @@ pub(crate) fn per_cent(share: f64) -> String {
 
 /// A time in µs, to three significant digits: `870 ns`, `12.3 ms`, `1.02 s`. Zeros at the end stay
 /// but of whole numbers of nanoseconds: they were measured.
-pub(crate) fn micros(value: f64) -> String {
+pub fn micros(value: f64) -> String {
     if value <= 0.0 {
         return "0".to_owned();
     }
@@ -96,14 +96,14 @@ pub(crate) fn micros(value: f64) -> String {
 }
 
 /// A value that may be below zero, as `show` tells its size; no sign before a nought.
-pub(crate) fn signed(value: f64, show: impl Fn(f64) -> String) -> String {
+pub fn signed(value: f64, show: impl Fn(f64) -> String) -> String {
     let text = show(value.abs());
     let is_below = value < 0.0 && text.contains(|c: char| ('1'..='9').contains(&c));
     if is_below { format!("−{text}") } else { text }
 }
 
 /// An amount of money with its sign before it: `€1,234.50`, `−€0.032`.
-pub(crate) fn money(value: f64, currency: &str) -> String {
+pub fn money(value: f64, currency: &str) -> String {
     signed(value, |size| format!("{currency}{}", amount(size)))
 }
 
@@ -121,7 +121,7 @@ fn amount(size: f64) -> String {
 }
 
 /// A whole number, thousands separated.
-pub(crate) fn whole(value: f64) -> String {
+pub fn whole(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "counts stay below 2^53; saturates above")]
     let n = value.round().max(0.0) as u64;
     units::show_count(n)
@@ -141,7 +141,7 @@ fn time_unit(value: f64) -> (f64, &'static str) {
 }
 
 /// Three significant digits below a thousand, whole and grouped above.
-pub(crate) fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     let size = value.abs();
     if size >= 999.5 {
         return whole(value);
@@ -163,7 +163,7 @@ fn grouped(value: f64) -> String {
 }
 
 /// A value without zeros at its end: `99.9`.
-pub(crate) fn trimmed(value: f64) -> String {
+pub fn trimmed(value: f64) -> String {
     let text = format!("{value:.6}");
     trim_zeros(&text).to_owned()
 }
@@ -173,7 +173,7 @@ fn trim_zeros(text: &str) -> &str {
 }
 
 /// A moment of a run, in the plan's own grammar: `0s`, `90s` as `1m30s`, `1h30m`.
-pub(crate) fn moment(seconds: f64) -> String {
+pub fn moment(seconds: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "a run's seconds fit 64 bits")]
     let mut rest = seconds.max(0.0).round() as u64;
     if rest == 0 {

@@ -1,6 +1,6 @@
 //! How it was counted: short notes that keep the figures from being misread.
 
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
 
 const NOTES: [(&str, &str); 10] = [
     (

@@ -4,11 +4,11 @@ use plimsoll_stats::Histogram;
 use plimsoll_stats::percentiles::MIN_BEYOND;
 
 use super::Content;
-use crate::chart::axis::Axis;
-use crate::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
-use crate::chart::scale::Scale;
-use crate::chart::unit::{Unit, micros, per_cent, whole};
 use crate::view::View;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::unit::{Unit, micros, per_cent, whole};
 
 /// Bars of the linear histogram.
 const BARS: usize = 60;

@@ -6,9 +6,9 @@ use plimsoll_runs::Summary;
 use super::tiles::tiles;
 use super::verdict::{verdict, verdict_of_search};
 use super::{Content, asked, capacity, navigation, objectives, sides};
-use crate::chart::unit::{micros, moment, whole};
-use crate::markup::Markup;
 use crate::view::View;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{micros, moment, whole};
 
 /// Writes the head of the page.
 pub(crate) fn write(m: &mut Markup, content: &Content<'_>, title: &str) {

@@ -17,11 +17,11 @@ mod tiles;
 mod verdict;
 
 use crate::Options;
-use crate::chart::axis::Axis;
-use crate::chart::figure::{Figure, Panel, Series};
-use crate::chart::heat;
-use crate::markup::Markup;
 use crate::view::View;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::figure::{Figure, Panel, Series};
+use plimsoll_draw::chart::heat;
 
 /// By which one among several is called.
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -60,7 +60,7 @@ impl Content<'_> {
     pub(crate) fn in_each(&self) -> String {
         match self.axis {
             Axis::Time { column_s, .. } if column_s > 1.0 => {
-                format!("in each {}", crate::chart::unit::moment(column_s))
+                format!("in each {}", plimsoll_draw::chart::unit::moment(column_s))
             }
             _ => "in each second".to_owned(),
         }
@@ -70,7 +70,10 @@ impl Content<'_> {
     pub(crate) fn column_note(&self, rule: &str) -> String {
         match self.axis {
             Axis::Time { column_s, .. } if column_s > 1.0 => {
-                format!("Each column covers {}: {rule}.", crate::chart::unit::moment(column_s))
+                format!(
+                    "Each column covers {}: {rule}.",
+                    plimsoll_draw::chart::unit::moment(column_s)
+                )
             }
             _ => String::new(),
         }

@@ -6,9 +6,9 @@ use plimsoll_stats::Slo;
 use plimsoll_stats::slo::Clause;
 use plimsoll_units as units;
 
-use crate::chart::figure::Mark;
 use crate::figure_text;
 use crate::view::View;
+use plimsoll_draw::chart::figure::Mark;
 
 /// A clause taken apart: what it is about, and its bound's text.
 fn parts(expr: &str) -> Option<(&str, &str)> {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use plimsoll_runs::{ErrorKind, IntervalRow};
 
 use super::{Content, objectives};
-use crate::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
-use crate::chart::unit::{Unit, moment, whole};
 use crate::columns::{highest, mean, per_second, total};
 use crate::view::View;
+use plimsoll_draw::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
+use plimsoll_draw::chart::unit::{Unit, moment, whole};
 
 /// Most status codes with a colour of their own.
 const CODES: usize = 8;
@@ -79,7 +79,7 @@ pub(crate) fn heat(content: &Content<'_>) -> Figure {
     figure.draw = Draw::Heat;
     figure.edges.clone_from(&content.edges);
     let length = match content.axis {
-        crate::chart::axis::Axis::Time { column_s, .. } => moment(column_s),
+        plimsoll_draw::chart::axis::Axis::Time { column_s, .. } => moment(column_s),
         _ => String::new(),
     };
     figure.note = format!(

@@ -5,8 +5,8 @@ use plimsoll_runs::summary::SloVerdict;
 use super::tiles::{Tile, tiles};
 use super::verdict::verdict;
 use super::{Content, headline, objectives};
-use crate::markup::Markup;
 use crate::view::View;
+use plimsoll_draw::Markup;
 
 /// Writes the table, and below it what there is to say of single runs.
 pub(crate) fn write(m: &mut Markup, content: &Content<'_>) {

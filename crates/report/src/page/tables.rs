@@ -5,9 +5,9 @@ use plimsoll_runs::summary::Spread;
 use plimsoll_units as units;
 
 use super::Content;
-use crate::chart::unit::{micros, per_cent, significant, whole};
-use crate::markup::Markup;
 use crate::view::View;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{micros, per_cent, significant, whole};
 
 const DASH: &str = "–";
 

@@ -2,8 +2,8 @@
 
 use plimsoll_runs::Summary;
 
-use crate::chart::unit::{micros, per_cent, significant, whole};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{micros, per_cent, significant, whole};
 
 /// A figure of the headline.
 pub(crate) struct Tile {

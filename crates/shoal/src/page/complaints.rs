@@ -1,12 +1,12 @@
 //! What agents complained of, latest first.
 
-use super::html::{Attribute, Html};
 use super::query::{MOST_ERRORS, Query};
 use super::words::{count, moment};
 use crate::server::Complaint;
+use plimsoll_draw::{Attribute, Markup};
 
 /// Writes the latest of them.
-pub(super) fn write(h: &mut Html, query: &Query, complaints: &[Complaint]) {
+pub(super) fn write(h: &mut Markup, query: &Query, complaints: &[Complaint]) {
     h.tag("div", &[("id", &"errors")], |h| {
         if complaints.is_empty() {
             h.leaf("p", &[("class", &"nothing")], "No agent has told of an error.");
@@ -42,7 +42,7 @@ pub(super) fn write(h: &mut Html, query: &Query, complaints: &[Complaint]) {
     });
 }
 
-fn row(h: &mut Html, complaint: &Complaint) {
+fn row(h: &mut Markup, complaint: &Complaint) {
     h.tag("tr", &[], |h| {
         h.leaf("th", &[("scope", &"row")], moment(complaint.unix_s));
         h.leaf("td", &[], complaint.cloud.as_deref().unwrap_or("–"));

@@ -1,6 +1,5 @@
 //! The page as a whole.
 
-use super::html::Html;
 use super::map::Dots;
 use super::query::{Fault, Query, STATES};
 use super::select::Shown;
@@ -8,6 +7,7 @@ use super::summary::Summary;
 use super::words::{count, counted, moment, rate};
 use super::{Page, Setting, assets, complaints, filters, map, pager, table};
 use crate::server::Complaint;
+use plimsoll_draw::Markup;
 
 /// Everything that the page shows.
 pub(super) struct Content<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Content<'a> {
 
 /// Writes the page.
 pub(super) fn write(content: &Content<'_>) -> Page {
-    let mut h = Html::default();
+    let mut h = Markup::default();
     let title = counted(content.summary.caches, "cache", "caches");
     document(&mut h, &title, true, |h| {
         h.verbatim("<a class=\"skip\" href=\"#list\">Skip to the table</a>");
@@ -30,13 +30,13 @@ pub(super) fn write(content: &Content<'_>) -> Page {
         h.tag("main", &[("id", &"main")], |h| body(h, content));
         footer(h);
     });
-    let (body, digest) = h.finish();
-    Page { body, etag: format!("W/\"{digest:016x}\"") }
+    let etag = format!("W/\"{:016x}\"", h.digest());
+    Page { body: h.finish(), etag }
 }
 
 /// Writes the page that says what is wrong with a query.
 pub(super) fn refusal(fault: &Fault) -> String {
-    let mut h = Html::default();
+    let mut h = Markup::default();
     document(&mut h, "No such page", false, |h| {
         h.tag("header", &[], brand);
         h.tag("main", &[("id", &"main")], |h| {
@@ -45,11 +45,11 @@ pub(super) fn refusal(fault: &Fault) -> String {
             h.tag("p", &[], |h| h.leaf("a", &[("href", &"/")], "All caches"));
         });
     });
-    h.finish().0
+    h.finish()
 }
 
 /// A document of that title: its head, and what stands in its body.
-fn document(h: &mut Html, title: &str, script: bool, body: impl FnOnce(&mut Html)) {
+fn document(h: &mut Markup, title: &str, script: bool, body: impl FnOnce(&mut Markup)) {
     h.verbatim("<!DOCTYPE html>\n");
     h.tag("html", &[("lang", &"en")], |h| {
         h.tag("head", &[], |h| {
@@ -72,7 +72,7 @@ fn document(h: &mut Html, title: &str, script: bool, body: impl FnOnce(&mut Html
 }
 
 /// A load line's mark, as on the other pages: a circle with a line through it.
-fn brand(h: &mut Html) {
+fn brand(h: &mut Markup) {
     h.verbatim(
         "<p class=\"brand\"><svg class=\"mark-logo\" width=\"20\" height=\"20\" \
          viewBox=\"0 0 20 20\" aria-hidden=\"true\"><circle cx=\"10\" cy=\"10\" r=\"6\"></circle>\
@@ -80,7 +80,7 @@ fn brand(h: &mut Html) {
     );
 }
 
-fn headline(h: &mut Html, content: &Content<'_>) {
+fn headline(h: &mut Markup, content: &Content<'_>) {
     brand(h);
     h.leaf("h1", &[], "Living caches");
     h.tag("div", &[("class", &"identity live")], |h| {
@@ -102,7 +102,7 @@ fn headline(h: &mut Html, content: &Content<'_>) {
     });
 }
 
-fn body(h: &mut Html, content: &Content<'_>) {
+fn body(h: &mut Markup, content: &Content<'_>) {
     h.tag("dl", &[("id", &"summary"), ("class", &"tiles")], |h| tiles(h, content));
     if content.setting.is_object_suspected {
         let text = "The object of verification does not answer as it should, whichever cache is \
@@ -123,7 +123,7 @@ fn body(h: &mut Html, content: &Content<'_>) {
     });
 }
 
-fn list(h: &mut Html, content: &Content<'_>) {
+fn list(h: &mut Markup, content: &Content<'_>) {
     if content.shown.matching == 0 {
         h.tag("p", &[("class", &"nothing")], |h| {
             h.text("No cache is so. ");
@@ -137,7 +137,7 @@ fn list(h: &mut Html, content: &Content<'_>) {
 }
 
 /// What to do about an empty registry.
-fn nobody(h: &mut Html, setting: Setting<'_>) {
+fn nobody(h: &mut Markup, setting: Setting<'_>) {
     let base = setting.base.unwrap_or("http://registry.example:8080");
     h.leaf("h2", &[], "No cache has announced itself yet");
     h.leaf("p", &[("class", &"words")], "Beside a cache, with its own port and load:");
@@ -157,7 +157,7 @@ fn nobody(h: &mut Html, setting: Setting<'_>) {
     );
 }
 
-fn tiles(h: &mut Html, content: &Content<'_>) {
+fn tiles(h: &mut Markup, content: &Content<'_>) {
     let summary = content.summary;
     let all = content.query.unfiltered();
     tile(h, "Caches", None, &count(summary.caches), &format!("{} located", count(summary.located)));
@@ -174,7 +174,7 @@ fn tiles(h: &mut Html, content: &Content<'_>) {
     tile(h, "Sent", None, &rate(summary.load), "by all caches together");
 }
 
-fn tile(h: &mut Html, name: &str, href: Option<&String>, figure: &str, detail: &str) {
+fn tile(h: &mut Markup, name: &str, href: Option<&String>, figure: &str, detail: &str) {
     h.tag("div", &[("class", &"tile")], |h| {
         h.leaf("dt", &[], name);
         h.tag("dd", &[("class", &"figure")], |h| match href {
@@ -188,7 +188,7 @@ fn tile(h: &mut Html, name: &str, href: Option<&String>, figure: &str, detail: &
     });
 }
 
-fn footer(h: &mut Html) {
+fn footer(h: &mut Markup) {
     h.verbatim(
         "<footer><p class=\"note\">For programs: <a href=\"/v1/caches\">all caches as JSON</a>, \
          <a href=\"/v1/openapi.json\">what else can be asked</a>, \

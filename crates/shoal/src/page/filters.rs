@@ -1,15 +1,15 @@
 //! The form that filters: it works by itself, as a GET of the page's own path.
 
-use super::html::{Attribute, Html};
 use super::query::{NONE, Query, STATES};
 use super::summary::{Summary, Values};
 use super::words::count;
+use plimsoll_draw::{Attribute, Markup};
 
 /// The most values of a column that are offered; with more, the value is typed.
 const MOST_VALUES: usize = 250;
 
 /// Writes the form.
-pub(super) fn write(h: &mut Html, query: &Query, summary: &Summary<'_>) {
+pub(super) fn write(h: &mut Markup, query: &Query, summary: &Summary<'_>) {
     let action = query.path();
     h.tag(
         "form",
@@ -41,21 +41,21 @@ pub(super) fn write(h: &mut Html, query: &Query, summary: &Summary<'_>) {
 }
 
 /// A field with its label.
-fn field(h: &mut Html, id: &'static str, label: &str, inside: impl FnOnce(&mut Html)) {
+fn field(h: &mut Markup, id: &'static str, label: &str, inside: impl FnOnce(&mut Markup)) {
     h.tag("p", &[("class", &"field")], |h| {
         h.leaf("label", &[("for", &id)], label);
         inside(h);
     });
 }
 
-fn input(h: &mut Html, name: &'static str, more: &[Attribute<'_>]) {
+fn input(h: &mut Markup, name: &'static str, more: &[Attribute<'_>]) {
     let mut attributes: Vec<Attribute<'_>> = vec![("id", &name), ("name", &name)];
     attributes.extend_from_slice(more);
     attributes.extend_from_slice(&[("autocomplete", &"off"), ("spellcheck", &"false")]);
     h.void("input", &attributes);
 }
 
-fn option(h: &mut Html, value: &str, chosen: bool, text: impl std::fmt::Display) {
+fn option(h: &mut Markup, value: &str, chosen: bool, text: impl std::fmt::Display) {
     let mut attributes: Vec<Attribute<'_>> = vec![("value", &value)];
     if chosen {
         attributes.push(("selected", &""));
@@ -64,7 +64,7 @@ fn option(h: &mut Html, value: &str, chosen: bool, text: impl std::fmt::Display)
 }
 
 /// A choice among the values that there are; where they are many, a field to type one.
-fn values(h: &mut Html, name: &'static str, label: &str, chosen: &str, values: &Values<'_>) {
+fn values(h: &mut Markup, name: &'static str, label: &str, chosen: &str, values: &Values<'_>) {
     let offered = values.frequent(MOST_VALUES);
     if values.len() > offered.len() {
         field(h, name, label, |h| {
@@ -100,7 +100,7 @@ fn values(h: &mut Html, name: &'static str, label: &str, chosen: &str, values: &
     });
 }
 
-fn state(h: &mut Html, query: &Query, summary: &Summary<'_>) {
+fn state(h: &mut Markup, query: &Query, summary: &Summary<'_>) {
     field(h, "state", "State", |h| {
         h.tag("select", &[("id", &"state"), ("name", &"state")], |h| {
             option(h, "", query.state.is_none(), "any");
@@ -112,7 +112,7 @@ fn state(h: &mut Html, query: &Query, summary: &Summary<'_>) {
     });
 }
 
-fn loads(h: &mut Html, query: &Query) {
+fn loads(h: &mut Markup, query: &Query) {
     h.tag("p", &[("class", &"field range")], |h| {
         for (id, label, value, default) in [
             ("load_min", "Load from", query.load_min, 0),
@@ -133,7 +133,7 @@ fn loads(h: &mut Html, query: &Query) {
 }
 
 /// What the form does not ask for stays as it is.
-fn hidden(h: &mut Html, query: &Query) {
+fn hidden(h: &mut Markup, query: &Query) {
     let default = Query::default();
     let mut keep = |name: &'static str, value: &dyn std::fmt::Display| {
         h.void("input", &[("type", &"hidden"), ("name", &name), ("value", value)]);

@@ -3,12 +3,12 @@
 //! Caches are counted by cells of half a degree; where that gives more than 400 dots, by wider
 //! ones, up to 16 degrees (12 × 23 of them). A dot stands at the mean of its caches' places.
 
-use super::html::Html;
 use super::projection::{HEIGHT, WIDTH, project};
 use super::rows::Row;
 use super::words::{count, counted};
 use crate::geo::Place;
 use crate::registry::State;
+use plimsoll_draw::Markup;
 
 /// The most dots on a map.
 const MOST_DOTS: usize = 400;
@@ -156,7 +156,7 @@ impl<'a> Cell<'a> {
 }
 
 /// Writes the map.
-pub(super) fn write(h: &mut Html, dots: &Dots<'_>) {
+pub(super) fn write(h: &mut Markup, dots: &Dots<'_>) {
     let merged = dots.merged();
     let says = format!(
         "{} in {}",
@@ -201,7 +201,7 @@ pub(super) fn write(h: &mut Html, dots: &Dots<'_>) {
     });
 }
 
-fn dot(h: &mut Html, cell: &Cell<'_>) {
+fn dot(h: &mut Markup, cell: &Cell<'_>) {
     let (x, y) = project(cell.mean(cell.latitude), cell.mean(cell.longitude));
     let (x, y) = (format!("{x:.0}"), format!("{:.0}", y.clamp(0.0, HEIGHT)));
     let radius = format!("{:.0}", cell.radius());

@@ -1,16 +1,16 @@
 //! The links from page to page, and to more or fewer rows.
 
-use super::html::{Attribute, Html};
 use super::query::Query;
 use super::select::Shown;
 use super::words::count;
 use crate::answer::paths::{DEFAULT_PAGE, MAX_COUNT};
+use plimsoll_draw::{Attribute, Markup};
 
 /// Rows of a page that are offered.
 const SIZES: [usize; 4] = [20, DEFAULT_PAGE, 300, MAX_COUNT];
 
 /// Writes them; nothing where there is only one page of any size.
-pub(super) fn write(h: &mut Html, query: &Query, shown: &Shown<'_, '_>) {
+pub(super) fn write(h: &mut Markup, query: &Query, shown: &Shown<'_, '_>) {
     h.tag("nav", &[("id", &"pages"), ("class", &"pages"), ("aria-label", &"Pages")], |h| {
         if shown.matching <= SIZES[0] && shown.pages == 1 {
             return;

@@ -1,17 +1,17 @@
 //! The table: its heads, which sort it, and a row for each cache.
 
 use super::Setting;
-use super::html::{Attribute, Html};
 use super::query::{Column, Query};
 use super::rows::Row;
 use super::select::Shown;
 use super::words::{age, count, counted, rate};
 use crate::registry::State;
+use plimsoll_draw::{Attribute, Markup};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// Writes the table.
-pub(super) fn write(h: &mut Html, query: &Query, shown: &Shown<'_, '_>, setting: Setting<'_>) {
+pub(super) fn write(h: &mut Markup, query: &Query, shown: &Shown<'_, '_>, setting: Setting<'_>) {
     // What scrolls sideways must be reachable by keyboard.
     let reachable: [Attribute<'_>; 4] = [
         ("class", &"scroll"),
@@ -34,7 +34,7 @@ pub(super) fn write(h: &mut Html, query: &Query, shown: &Shown<'_, '_>, setting:
     });
 }
 
-fn caption(h: &mut Html, query: &Query, shown: &Shown<'_, '_>) {
+fn caption(h: &mut Markup, query: &Query, shown: &Shown<'_, '_>) {
     let (first, last) = (shown.before + 1, shown.before + shown.rows.len());
     let all = counted(shown.matching, "cache", "caches");
     if shown.pages > 1 {
@@ -66,7 +66,7 @@ fn head(column: Column) -> &'static str {
     }
 }
 
-fn heads(h: &mut Html, query: &Query) {
+fn heads(h: &mut Markup, query: &Query) {
     for column in Column::ALL {
         let sorted = match (column == query.sort, query.falling) {
             (false, _) => "none",
@@ -89,7 +89,7 @@ fn heads(h: &mut Html, query: &Query) {
     }
 }
 
-fn cells(h: &mut Html, row: &Row<'_>, setting: Setting<'_>) {
+fn cells(h: &mut Markup, row: &Row<'_>, setting: Setting<'_>) {
     let cache = row.cache;
     h.tag("th", &[("scope", &"row")], |h| {
         h.leaf("a", &[("href", &format_args!("/v1/caches/{:016x}", cache.id))], cache.hostname());
@@ -122,18 +122,18 @@ fn cells(h: &mut Html, row: &Row<'_>, setting: Setting<'_>) {
     h.tag("td", &[], |h| heard(h, row, setting));
 }
 
-fn absent(h: &mut Html) {
+fn absent(h: &mut Markup) {
     h.verbatim("<span class=\"absent\">–</span>");
 }
 
-fn text(h: &mut Html, value: Option<&str>) {
+fn text(h: &mut Markup, value: Option<&str>) {
     match value {
         Some(value) => h.text(value),
         None => absent(h),
     }
 }
 
-fn country(h: &mut Html, row: &Row<'_>) {
+fn country(h: &mut Markup, row: &Row<'_>) {
     let Some(place) = row.cache.place() else { return absent(h) };
     match (&place.country_code, &place.country_name) {
         (Some(code), Some(name)) => h.leaf("abbr", &[("title", name)], code),
@@ -156,7 +156,7 @@ fn chip(state: State) -> &'static str {
 }
 
 /// The share of what it can send, as a figure and a bar of tenths.
-fn load(h: &mut Html, row: &Row<'_>) {
+fn load(h: &mut Markup, row: &Row<'_>) {
     let percent = row.percent;
     h.text(format_args!("{percent}%"));
     let full = if percent >= 80 {
@@ -171,7 +171,7 @@ fn load(h: &mut Html, row: &Row<'_>) {
     h.leaf("small", &[], rate(row.load));
 }
 
-fn heard(h: &mut Html, row: &Row<'_>, setting: Setting<'_>) {
+fn heard(h: &mut Markup, row: &Row<'_>, setting: Setting<'_>) {
     let age_s = setting.now.elapsed_ns.saturating_sub(row.heard_ns) / NS_PER_S;
     h.moving(row.heard_ns, |h| {
         h.leaf("span", &[("data-age", &age_s)], age(age_s));

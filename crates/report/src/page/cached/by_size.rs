@@ -6,12 +6,12 @@ use plimsoll_cache::simulate::Cell;
 
 use super::{capacity, of_unit, tone};
 use crate::Caches;
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::symbol::Symbol;
-use crate::chart::unit::{self, per_cent};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
+use plimsoll_draw::chart::unit::{self, per_cent};
 
 /// What is drawn: its id, its title, its share, and that of a bound beside any cell.
 type Measure = (&'static str, &'static str, fn(&Cell) -> f64, fn(&Bound, &Cell) -> f64);

@@ -7,8 +7,8 @@ use plimsoll_stats::figure::{self, Figure};
 use super::capacity;
 use crate::Caches;
 use crate::figure_text;
-use crate::chart::unit::{per_cent, significant};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{per_cent, significant};
 
 /// A column: its head, and what stands in it.
 type Column = (&'static str, fn(&Cell) -> String);

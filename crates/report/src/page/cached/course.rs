@@ -5,11 +5,11 @@ use plimsoll_cache::simulate::Cell;
 
 use super::{capacity, tone};
 use crate::Caches;
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::unit::{Unit, per_cent, whole};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
 /// Writes a chart a size, all with the same axes.
 pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {

@@ -5,12 +5,12 @@ use plimsoll_cache::curve::Point;
 
 use super::tone;
 use crate::DrawnCurve;
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::unit::{self, per_cent, whole};
-use crate::markup::Markup;
 use crate::page::{document, headline, section};
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::unit::{self, per_cent, whole};
 
 /// What is drawn: its id, its title, and its share, where it is known.
 type Measure = (&'static str, &'static str, fn(&Point) -> Option<f64>);

@@ -14,7 +14,7 @@ use plimsoll_cache::simulate::Cell;
 
 use super::{document, headline, navigation, section};
 use crate::Caches;
-use crate::chart::unit::whole;
+use plimsoll_draw::chart::unit::whole;
 
 /// Colours of policies, in order; more policies take them dashed, then dotted.
 pub(super) const TONES: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c8", "c9"];

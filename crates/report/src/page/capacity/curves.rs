@@ -2,13 +2,13 @@
 
 use super::joined::{Joined, between};
 use super::staircase::{bound, estimate, log_scale, shaded};
-use crate::chart::axis::Axis;
-use crate::chart::contour::Contour;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::surface::{SIDE, Surface, percentile};
-use crate::chart::unit::{Unit, micros, significant, whole};
 use crate::searched::Searched;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::contour::Contour;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::surface::{SIDE, Surface, percentile};
+use plimsoll_draw::chart::unit::{Unit, micros, significant, whole};
 
 /// The curves, with their colours.
 const CURVES: [(usize, &str); 5] = [(10, "c7"), (50, "c0"), (90, "c1"), (95, "c8"), (99, "c2")];

@@ -8,8 +8,8 @@ mod trips;
 mod windows;
 
 use super::Content;
-use crate::markup::Markup;
 use crate::searched::Searched;
+use plimsoll_draw::Markup;
 
 /// Whether any of the runs was a search.
 pub(crate) fn is_any(content: &Content<'_>) -> bool {

@@ -6,10 +6,10 @@ use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_stats::figure;
 
 use crate::figure_text;
-use crate::chart::unit::{micros, per_cent, significant, whole};
-use crate::markup::Markup;
 use crate::page::tiles::Tile;
 use crate::searched::Searched;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{micros, per_cent, significant, whole};
 
 const DASH: &str = "–";
 

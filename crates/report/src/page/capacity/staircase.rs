@@ -4,11 +4,11 @@
 use plimsoll_runs::WindowRow;
 
 use super::windows::{OF_RATES, at, look, of_times, percentiles};
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Level, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::unit::{Unit, significant};
 use crate::searched::Searched;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::unit::{Unit, significant};
 
 /// A bound further above everything than this is told, not drawn.
 const FAR: f64 = 100.0;

@@ -5,13 +5,13 @@ use plimsoll_capacity::trips::{AtLoad, Load, SPIKE_NS};
 use plimsoll_runs::WindowRow;
 
 use super::staircase::over_time;
-use crate::chart::axis::Axis;
-use crate::chart::cumulative::{Cumulative, Sample, one_by_one};
-use crate::chart::plot::{Key, Level, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::unit::{Unit, micros, per_cent, whole};
-use crate::markup::Markup;
 use crate::searched::Searched;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::cumulative::{Cumulative, Sample, one_by_one};
+use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::unit::{Unit, micros, per_cent, whole};
 
 /// The most dots of the chart over time; of more every second, third, … one is drawn.
 const MOST_DOTS: usize = 6000;

@@ -2,10 +2,10 @@
 
 use plimsoll_runs::WindowRow;
 
-use crate::chart::plot::Table;
-use crate::chart::symbol::Symbol;
-use crate::chart::unit::{micros, significant, whole};
 use crate::searched::Searched;
+use plimsoll_draw::chart::plot::Table;
+use plimsoll_draw::chart::symbol::Symbol;
+use plimsoll_draw::chart::unit::{micros, significant, whole};
 
 /// Columns of the table that the read-out of the rates shows.
 pub(crate) const OF_RATES: [usize; 5] = [1, 2, 3, 4, 5];

@@ -7,8 +7,8 @@ use plimsoll_stats::figure::{self, Figure};
 use super::shown::Shown;
 use super::{messages, ratio};
 use crate::figure_text;
-use crate::chart::unit::{per_cent, significant};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{per_cent, significant};
 
 /// What clusters are chosen by, lower is better.
 pub(super) struct Measure {

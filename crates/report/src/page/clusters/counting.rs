@@ -5,9 +5,9 @@ use plimsoll_cache::cluster::Leg;
 
 use super::messages;
 use super::shown::Shown;
-use crate::chart::unit::micros;
-use crate::markup::Markup;
 use crate::page::counting::notes;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::micros;
 
 /// Writes the notes that concern these clusters.
 pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
@@ -38,7 +38,7 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
 fn latency(shown: &Shown<'_>) -> String {
     let latency = &shown.of.latency;
     let leg = |(name, leg): (&str, Leg)| {
-        let rate = crate::chart::unit::Unit::Bytes.show(leg.bytes_per_s);
+        let rate = plimsoll_draw::chart::unit::Unit::Bytes.show(leg.bytes_per_s);
         format!("{name} {} and {rate}/s", micros(leg.first_ns as f64 / 1e3))
     };
     let legs = [

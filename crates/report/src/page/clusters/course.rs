@@ -5,13 +5,13 @@ use plimsoll_cache::cluster::Counts;
 
 use super::ratio;
 use super::shown::{Group, Shown, is_open};
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::symbol::Symbol;
-use crate::chart::unit::{Unit, per_cent, whole};
-use crate::markup::Markup;
 use crate::page::cached::TONES;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
+use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
 /// Writes a chart a group, all with the same axes.
 pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {

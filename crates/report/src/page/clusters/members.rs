@@ -6,13 +6,13 @@ use plimsoll_cache::cluster::{Counts, Moves, NodeCounts, Part};
 use super::course::{level, stretches};
 use super::shown::Shown;
 use super::{ratio, steady};
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::symbol::Symbol;
-use crate::chart::unit::{Unit, per_cent, whole};
-use crate::markup::Markup;
 use crate::page::cached::TONES;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
+use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
 /// So many clusters have their members' courses drawn.
 const MOST_COURSES: usize = 12;

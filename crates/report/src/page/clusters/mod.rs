@@ -19,8 +19,8 @@ use self::cells::{MEASURES, Measure};
 use self::shown::Shown;
 use super::{document, headline, navigation, section, tiles::Tile};
 use crate::Clusters;
-use crate::chart::unit::whole;
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::whole;
 
 /// Writes the page.
 pub(crate) fn write(clusters: &Clusters<'_>) -> String {

@@ -5,7 +5,7 @@ use super::cells::write_name;
 use super::shown::Shown;
 use crate::Estimate;
 use crate::figure_text;
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
 
 /// Writes the table; nothing where there is one replication.
 pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {

@@ -6,11 +6,11 @@ use plimsoll_stats::figure::{self, Figure};
 
 use super::cells;
 use super::shown::{Group, Shown, is_open};
-use crate::chart::axis::Axis;
-use crate::chart::cumulative::{Cumulative, Sample};
-use crate::chart::plot::Table;
-use crate::chart::unit::{Unit, micros};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::cumulative::{Cumulative, Sample};
+use plimsoll_draw::chart::plot::Table;
+use plimsoll_draw::chart::unit::{Unit, micros};
 
 /// Places of the axis that answers are gathered at: a pixel or two of a wide screen.
 const PLACES: f64 = 500.0;

@@ -5,13 +5,13 @@ use plimsoll_cache::size_class::SizeClass;
 
 use super::ratio;
 use super::shown::{Group, Shown, is_open};
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::symbol::Symbol;
-use crate::chart::unit::{Unit, per_cent};
-use crate::markup::Markup;
 use crate::page::cached::TONES;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
+use plimsoll_draw::chart::unit::{Unit, per_cent};
 
 /// Whether misses were counted by size, the same classes in every cluster.
 pub(super) fn is_any(shown: &Shown<'_>) -> bool {

@@ -4,10 +4,10 @@ use plimsoll_cache::cluster::{Counts, SOURCES, Source};
 
 use super::ratio;
 use super::shown::Shown;
-use crate::chart::bars::{Bars, Part, Row};
-use crate::chart::plot::Table;
-use crate::chart::unit::{per_cent, whole};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::bars::{Bars, Part, Row};
+use plimsoll_draw::chart::plot::Table;
+use plimsoll_draw::chart::unit::{per_cent, whole};
 
 /// Most bars of a figure that is open; those with the fewest misses.
 const MOST: usize = 24;

@@ -6,8 +6,8 @@ use plimsoll_stats::figure;
 
 use super::cells::{write_name, write_value};
 use super::shown::Shown;
-use crate::chart::unit::{moment, per_cent, whole};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{moment, per_cent, whole};
 
 const ORIGIN: usize = Source::Origin as usize;
 

@@ -6,13 +6,13 @@ use plimsoll_stats::figure::{self, Figure};
 
 use super::messages;
 use super::shown::Shown;
-use crate::chart::axis::Axis;
-use crate::chart::front::{self, Spot};
-use crate::chart::plot::{Plot, Table};
-use crate::chart::range::Range;
-use crate::chart::scale::Scale;
-use crate::chart::unit::Unit;
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::front::{self, Spot};
+use plimsoll_draw::chart::plot::{Plot, Table};
+use plimsoll_draw::chart::range::Range;
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::unit::Unit;
 
 /// One axis: a figure of a cluster, and how a chart shows it.
 #[derive(Clone, Copy)]

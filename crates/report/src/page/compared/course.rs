@@ -6,12 +6,12 @@ use plimsoll_capacity::search::Bound;
 use plimsoll_capacity::series::SeriesRun;
 
 use super::toned;
-use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Level, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::symbol::Symbol;
-use crate::chart::unit::{Unit, moment, per_cent, significant};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
+use plimsoll_draw::chart::unit::{Unit, moment, per_cent, significant};
 
 /// Groups with fewer searches have no course.
 const FEWEST: usize = 2;

@@ -4,8 +4,8 @@ use plimsoll_capacity::compared::{Compared, Group};
 use plimsoll_stats::{Described, figure};
 
 use crate::figure_text;
-use crate::chart::unit::{per_cent, significant};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{per_cent, significant};
 
 const DASH: &str = "–";
 

@@ -4,8 +4,8 @@ use plimsoll_capacity::compared::{Compared, Group};
 use plimsoll_capacity::restarts::Restarts;
 use plimsoll_capacity::series::DipFound;
 
-use crate::chart::unit::{moment, per_cent, significant};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::{moment, per_cent, significant};
 
 /// Writes what stands out; nothing where nothing does.
 pub(super) fn write(m: &mut Markup, compared: &Compared) {

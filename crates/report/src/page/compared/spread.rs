@@ -1,15 +1,16 @@
 //! How the estimates of each group spread: box plots, and cumulative distributions.
 
 use plimsoll_capacity::compared::{Compared, Group};
+use plimsoll_stats::BoxPlot;
 
 use super::toned;
-use crate::chart::axis::Axis;
-use crate::chart::boxes::{Boxes, Row};
-use crate::chart::cumulative::{Cumulative, Sample, one_by_one};
-use crate::chart::plot::{Plot, Table};
-use crate::chart::range::Range;
-use crate::chart::unit::{Unit, significant, trimmed};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::boxes::{Boxes, Row, Spread};
+use plimsoll_draw::chart::cumulative::{Cumulative, Sample, one_by_one};
+use plimsoll_draw::chart::plot::{Plot, Table};
+use plimsoll_draw::chart::range::Range;
+use plimsoll_draw::chart::unit::{Unit, significant, trimmed};
 
 /// Writes both charts.
 pub(super) fn write(m: &mut Markup, compared: &Compared) {
@@ -29,7 +30,7 @@ fn estimates(group: &Group) -> impl Iterator<Item = f64> + '_ {
 fn boxes(compared: &Compared, range: Range) -> Boxes {
     let row = |(tone, group): (&'static str, &Group)| {
         let poor = if group.is_poor() { ", unusually poor" } else { "" };
-        let plot = group.summary.estimate_per_s.as_ref().map(|described| described.spread.clone());
+        let plot = group.summary.estimate_per_s.as_ref().map(|described| drawn(&described.spread));
         let bounds = match group.summary.bounds {
             0 => String::new(),
             1 => ", 1 a bound".to_owned(),
@@ -52,6 +53,12 @@ fn boxes(compared: &Compared, range: Range) -> Boxes {
         unit: Unit::PerSecond,
         rows: toned(compared).map(row).collect(),
     }
+}
+
+/// A box plot, as it is drawn.
+fn drawn(of: &BoxPlot) -> Spread {
+    let BoxPlot { whisker_low, q1, median, q3, whisker_high, .. } = *of;
+    Spread { whisker_low, q1, median, q3, whisker_high, outliers: of.outliers.clone() }
 }
 
 fn head(text: &str) -> (String, String) {

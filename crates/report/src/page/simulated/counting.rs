@@ -2,8 +2,8 @@
 
 use plimsoll_elastic::course::Simulation;
 
-use crate::markup::Markup;
 use crate::page::counting::notes;
+use plimsoll_draw::Markup;
 
 /// Writes what was simulated.
 pub(super) fn write_about(m: &mut Markup, simulation: &Simulation) {

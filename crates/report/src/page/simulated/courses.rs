@@ -4,10 +4,10 @@
 use plimsoll_elastic::course::{Course, Simulation};
 use plimsoll_stats::slo::Slo;
 
-use crate::chart::axis::Axis;
-use crate::chart::figure::{Choice, Figure, Mark, Panel, Series, Stroke};
-use crate::chart::unit::{Unit, moment, trimmed};
 use crate::columns::{Stretch, highest, mean, time_axis_of};
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::figure::{Choice, Figure, Mark, Panel, Series, Stroke};
+use plimsoll_draw::chart::unit::{Unit, moment, trimmed};
 
 /// Most columns of all panels of a figure together, and of one of them.
 const COLUMNS: usize = 3456;

@@ -3,10 +3,10 @@
 
 use plimsoll_elastic::course::{Course, Decision, FILE, Simulation};
 
-use crate::chart::label::shortened;
-use crate::chart::plot::Table;
-use crate::chart::unit::{micros, moment, significant, whole};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::label::shortened;
+use plimsoll_draw::chart::plot::Table;
+use plimsoll_draw::chart::unit::{micros, moment, significant, whole};
 
 /// Most decisions on the page, and of one policy.
 const MOST: usize = 1200;

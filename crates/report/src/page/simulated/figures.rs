@@ -7,7 +7,7 @@ use plimsoll_stats::figure::{self, Figure};
 
 use super::{earns, letter};
 use crate::figure_text;
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
 
 /// Most causes of loss with a column of their own.
 const CAUSES: usize = 12;

@@ -12,7 +12,7 @@ mod trade;
 use plimsoll_elastic::course::Simulation;
 
 use super::{document, headline, letter, navigation, section};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
 
 /// Whether a request earns anything.
 fn earns(simulation: &Simulation) -> bool {

@@ -6,7 +6,7 @@ use plimsoll_elastic::result::Paired;
 use plimsoll_stats::figure::{self, Figure};
 
 use crate::figure_text::{self, DASH};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
 
 /// The figures of which there are differences, in the order in which they are shown.
 const FIGURES: [&Figure; 15] = [

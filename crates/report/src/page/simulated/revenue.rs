@@ -2,14 +2,14 @@
 
 use plimsoll_elastic::course::{RevenueCurve, Simulation};
 
-use crate::chart::axis::Axis;
 use crate::figure_text::DASH;
-use crate::chart::label::Label;
-use crate::chart::plot::{Key, Line, Plot, Table};
-use crate::chart::scale::Scale;
-use crate::chart::symbol::Symbol;
-use crate::chart::unit::{Unit, money, significant, whole};
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::label::Label;
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
+use plimsoll_draw::chart::unit::{Unit, money, significant, whole};
 
 /// The strokes of the rates, in turn.
 const STROKES: [&str; 3] = ["", " dash", " thin"];

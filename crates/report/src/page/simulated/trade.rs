@@ -5,14 +5,14 @@ use plimsoll_elastic::result::PolicyResult;
 use plimsoll_stats::figure::{self, Figure};
 
 use super::letter;
-use crate::chart::axis::Axis;
 use crate::figure_text::{self, DASH};
-use crate::chart::front::{self, Spot};
-use crate::chart::plot::{Plot, Table};
-use crate::chart::range::Range;
-use crate::chart::scale::Scale;
-use crate::chart::unit::Unit;
-use crate::markup::Markup;
+use plimsoll_draw::Markup;
+use plimsoll_draw::chart::axis::Axis;
+use plimsoll_draw::chart::front::{self, Spot};
+use plimsoll_draw::chart::plot::{Plot, Table};
+use plimsoll_draw::chart::range::Range;
+use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::unit::Unit;
 
 /// From this ratio of the most to the least, losses stand on a logarithmic axis.
 const FAR: f64 = 30.0;
