@@ -1,8 +1,8 @@
 //! What every page of the project is written and drawn with.
 //!
 //! [`Markup`] writes HTML and SVG so that it cannot come out wrong. [`chart`] draws values as
-//! inline SVG, each with its values as a table. Neither knows what it shows: labels, units and notes come
-//! from the caller.
+//! inline SVG, each with its values as a table. Neither knows what it shows: labels, units and
+//! notes come from the caller.
 
 pub mod chart;
 mod markup;

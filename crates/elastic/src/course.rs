@@ -49,6 +49,9 @@ pub struct About {
     pub replications: usize,
     /// The seed.
     pub seed: u64,
+    /// The time of day at which the load starts, seconds since midnight, where the load has one.
+    #[serde(default)]
+    pub clock_s: Option<f64>,
 }
 
 /// The course of one replication, tick by tick.

@@ -52,12 +52,12 @@ pub(crate) fn time_axis_of(least_s: f64, end_s: f64, limit: usize) -> Axis {
         .unwrap_or_else(|| 86_400.0 * ((end_s / limit).max(least_s) / 86_400.0).ceil());
     #[expect(clippy::cast_possible_truncation, reason = "at most the limit")]
     let columns = (end_s / column_s).ceil().max(1.0) as usize;
-    Axis::Time { columns, column_s }
+    Axis::Time { columns, column_s, clock_s: None }
 }
 
 /// The column in which a moment falls; `None` outside, and on an axis that is not time.
 pub(crate) fn column_of(axis: Axis, seconds: f64) -> Option<usize> {
-    let Axis::Time { columns, column_s } = axis else { return None };
+    let Axis::Time { columns, column_s, .. } = axis else { return None };
     let place = seconds / column_s;
     if !(place >= 0.0 && place < columns as f64) {
         return None;
@@ -167,10 +167,13 @@ mod tests {
 
     #[test]
     fn a_minute_has_a_column_a_second_and_a_day_fewer() {
-        assert_eq!(time_axis(60.0, 600), Axis::Time { columns: 60, column_s: 1.0 });
-        assert_eq!(time_axis(60.2, 600), Axis::Time { columns: 61, column_s: 1.0 });
-        assert_eq!(time_axis(86_400.0, 600), Axis::Time { columns: 480, column_s: 180.0 });
-        assert_eq!(time_axis(0.0, 600), Axis::Time { columns: 1, column_s: 1.0 });
+        assert_eq!(time_axis(60.0, 600), Axis::Time { columns: 60, column_s: 1.0, clock_s: None });
+        assert_eq!(time_axis(60.2, 600), Axis::Time { columns: 61, column_s: 1.0, clock_s: None });
+        assert_eq!(
+            time_axis(86_400.0, 600),
+            Axis::Time { columns: 480, column_s: 180.0, clock_s: None }
+        );
+        assert_eq!(time_axis(0.0, 600), Axis::Time { columns: 1, column_s: 1.0, clock_s: None });
         assert_eq!(time_axis(f64::NAN, 600).columns(), 1);
         assert!(time_axis(1e9, 100).columns() <= 100);
     }
@@ -178,10 +181,13 @@ mod tests {
     #[test]
     fn columns_are_no_shorter_than_their_stretches() {
         let minutes = |end_s, limit| time_axis_of(60.0, end_s, limit);
-        assert_eq!(minutes(3600.0, 300), Axis::Time { columns: 60, column_s: 60.0 });
-        assert_eq!(minutes(86_400.0, 288), Axis::Time { columns: 288, column_s: 300.0 });
+        assert_eq!(minutes(3600.0, 300), Axis::Time { columns: 60, column_s: 60.0, clock_s: None });
+        assert_eq!(
+            minutes(86_400.0, 288),
+            Axis::Time { columns: 288, column_s: 300.0, clock_s: None }
+        );
         let weeks = time_axis_of(604_800.0, 1e7, 300);
-        assert_eq!(weeks, Axis::Time { columns: 17, column_s: 604_800.0 });
+        assert_eq!(weeks, Axis::Time { columns: 17, column_s: 604_800.0, clock_s: None });
         assert_eq!(time_axis_of(f64::INFINITY, 60.0, 300).columns(), 60);
     }
 
@@ -204,7 +210,7 @@ mod tests {
 
     #[test]
     fn columns_of_two_seconds_hold_means_and_the_highest() {
-        let axis = Axis::Time { columns: 1, column_s: 2.0 };
+        let axis = Axis::Time { columns: 1, column_s: 2.0, clock_s: None };
         let rows = [Row(0.0, 1.0, 10), Row(1.0, 1.0, 30)];
         let value = |r: &Row| Some(r.2 as f64);
         assert_eq!(mean(axis, &rows, value), [some(20.0)]);

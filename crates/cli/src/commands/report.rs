@@ -8,7 +8,7 @@ use crate::terminal::error::UsageError;
 use crate::terminal::print;
 use anyhow::{Context, Result};
 use plimsoll_elastic::course::FILE;
-use plimsoll_report::{Options, html};
+use plimsoll_report::{ReportError, Source, document};
 use plimsoll_runs::experiment::{Experiment, is_experiment};
 use plimsoll_runs::{Kind, Run};
 use std::path::Path;
@@ -38,34 +38,36 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
-/// A run that has a page.
+/// A run: an experiment has no page as a whole, but its cells have.
 fn opened(path: &Path) -> Result<Run> {
-    let shown = path.display();
     if is_experiment(path) {
         let instead = match Experiment::open(path)?.meta().kind {
             Kind::Caches => "write it while they are compared, by `cache simulate … --report FILE`",
             Kind::Pool => "it is written when the simulation ends; `simulate` it again",
             Kind::Load | Kind::Search | Kind::Tune => "`runs show` prints its figures",
         };
+        let shown = path.display();
         let text = format!("write the page of the experiment {shown}: it has none; {instead}");
         return Err(UsageError(text).into());
     }
-    let run = Run::open(path)?;
-    if run.meta().load.is_none() {
-        let text = format!(
-            "write the page of the simulated run {shown}: it has none; `runs show` prints its \
-             figures"
-        );
-        return Err(UsageError(text).into());
-    }
-    Ok(run)
+    Ok(Run::open(path)?)
 }
 
 /// Writes the page of some runs.
 pub(crate) fn write(runs: &[Run], path: &Path, title: Option<String>) -> Result<()> {
-    let page = html(runs, &Options { title })?;
+    let page = document(Source::Runs(runs), title).map_err(told)?.html();
     let unfinished = path.with_extension("html.tmp");
     std::fs::write(&unfinished, page)
         .and_then(|()| std::fs::rename(&unfinished, path))
         .with_context(|| format!("write the report to {}; choose a place by -o", path.display()))
+}
+
+/// Runs that have no page are wrong use.
+fn told(error: ReportError) -> anyhow::Error {
+    match error {
+        ReportError::NoPage { .. } | ReportError::Kinds { .. } => {
+            UsageError(error.to_string()).into()
+        }
+        error => error.into(),
+    }
 }

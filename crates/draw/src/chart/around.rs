@@ -83,7 +83,7 @@ pub(super) fn blocks(axis: Axis, line: &[Option<f64>], one: &Series, scale: Scal
 mod tests {
     use super::*;
 
-    const AXIS: Axis = Axis::Time { columns: 4, column_s: 1.0 };
+    const AXIS: Axis = Axis::Time { columns: 4, column_s: 1.0, clock_s: None };
     const SCALE: Scale = Scale::Linear { top: 10.0, step: 5.0 };
 
     fn some(values: [f64; 4]) -> Vec<Option<f64>> {

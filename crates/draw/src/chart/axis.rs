@@ -5,7 +5,7 @@
 
 use super::range::Range;
 use super::scale::Scale;
-use super::unit::{Unit, moment};
+use super::unit::{Unit, clock, moment};
 
 /// A tick: where (0 at the left end, 1 at the right), and its label.
 pub type Tick = (f64, String);
@@ -19,6 +19,8 @@ pub enum Axis {
         columns: usize,
         /// The length of one, in whole seconds.
         column_s: f64,
+        /// The time of day at the left end, seconds since midnight, where there is one.
+        clock_s: Option<f64>,
     },
     /// Values from 0 to `top`.
     Value {
@@ -56,6 +58,15 @@ pub enum Axis {
 }
 
 impl Axis {
+    /// The same with the time of day at its left end.
+    #[must_use]
+    pub fn from_clock(self, clock_s: Option<f64>) -> Self {
+        match self {
+            Self::Time { columns, column_s, .. } => Self::Time { columns, column_s, clock_s },
+            other => other,
+        }
+    }
+
     /// How many columns there are.
     pub fn columns(self) -> usize {
         match self {
@@ -74,7 +85,7 @@ impl Axis {
     /// Where a moment of the run stands; 0 on an axis that is not time.
     pub fn at_second(self, seconds: f64) -> f64 {
         match self {
-            Self::Time { columns, column_s } => {
+            Self::Time { columns, column_s, .. } => {
                 (seconds / (columns.max(1) as f64 * column_s)).clamp(0.0, 1.0)
             }
             Self::Value { .. } | Self::Range { .. } | Self::Log { .. } | Self::Nines { .. } => 0.0,
@@ -92,6 +103,7 @@ impl Axis {
     /// The heading over the column names, in the table.
     pub fn heading(self) -> &'static str {
         match self {
+            Self::Time { clock_s: Some(_), .. } => "time of day",
             Self::Time { .. } => "time",
             Self::Value { .. } => "response time",
             Self::Range { .. } | Self::Log { .. } => "value",
@@ -102,7 +114,10 @@ impl Axis {
     /// The name of a column.
     pub fn name(self, column: usize) -> String {
         match self {
-            Self::Time { column_s, .. } => moment(column as f64 * column_s),
+            Self::Time { column_s, clock_s, .. } => {
+                let at = column as f64 * column_s;
+                clock_s.map_or_else(|| moment(at), |start| clock(start + at))
+            }
             Self::Value { columns, top, unit } => {
                 let width = top / columns.max(1) as f64;
                 let low = column as f64 * width;
@@ -119,7 +134,9 @@ impl Axis {
     /// Where the ticks are.
     pub fn ticks(self) -> Vec<Tick> {
         match self {
-            Self::Time { columns, column_s } => time_ticks(columns.max(1) as f64 * column_s),
+            Self::Time { columns, column_s, clock_s } => {
+                time_ticks(columns.max(1) as f64 * column_s, clock_s)
+            }
             Self::Value { top, unit, .. } => Scale::linear(top, unit.least_step())
                 .ticks()
                 .into_iter()
@@ -149,7 +166,7 @@ fn quantile_name(quantile: f64) -> String {
     format!("p{:.places$}", quantile * 100.0)
 }
 
-fn time_ticks(domain_s: f64) -> Vec<Tick> {
+fn time_ticks(domain_s: f64, clock_s: Option<f64>) -> Vec<Tick> {
     const STEPS: [f64; 20] = [
         1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
         10_800.0, 21_600.0, 43_200.0, 86_400.0, 172_800.0, 604_800.0,
@@ -159,9 +176,12 @@ fn time_ticks(domain_s: f64) -> Vec<Tick> {
         .find(|step| domain_s / step <= 8.0)
         .unwrap_or_else(|| 604_800.0 * (domain_s / 604_800.0 / 8.0).ceil());
     let mut ticks = Vec::new();
-    let mut at = 0.0;
+    // Ticks stand at round times of the day, where there is one.
+    let start = clock_s.unwrap_or(0.0);
+    let mut at = (start / step).ceil() * step - start;
     while at <= domain_s * (1.0 + 1e-9) {
-        ticks.push((at / domain_s, moment(at)));
+        let label = clock_s.map_or_else(|| moment(at), |start| clock(start + at));
+        ticks.push((at / domain_s, label));
         at += step;
     }
     ticks
@@ -195,15 +215,15 @@ mod tests {
 
     #[test]
     fn time_has_at_most_nine_round_ticks() {
-        let axis = Axis::Time { columns: 120, column_s: 1.0 };
+        let axis = Axis::Time { columns: 120, column_s: 1.0, clock_s: None };
         assert_eq!(
             labels(axis),
             ["0s", "15s", "30s", "45s", "1m", "1m15s", "1m30s", "1m45s", "2m"]
         );
-        let day = Axis::Time { columns: 480, column_s: 180.0 };
+        let day = Axis::Time { columns: 480, column_s: 180.0, clock_s: None };
         assert_eq!(labels(day).len(), 9);
         assert_eq!(labels(day)[1], "3h");
-        let year = Axis::Time { columns: 1, column_s: 365.0 * 86_400.0 };
+        let year = Axis::Time { columns: 1, column_s: 365.0 * 86_400.0, clock_s: None };
         assert!(labels(year).len() <= 9);
     }
 
@@ -224,7 +244,7 @@ mod tests {
 
     #[test]
     fn columns_have_names() {
-        assert_eq!(Axis::Time { columns: 10, column_s: 30.0 }.name(3), "1m30s");
+        assert_eq!(Axis::Time { columns: 10, column_s: 30.0, clock_s: None }.name(3), "1m30s");
         let value = Axis::Value { columns: 10, top: 100_000.0, unit: Unit::Micros };
         assert_eq!(value.name(1), "10.0 ms to 20.0 ms");
         let nines = Axis::Nines { columns: 2, nines: 4.0 };
@@ -234,7 +254,7 @@ mod tests {
 
     #[test]
     fn moments_fall_in_their_place() {
-        let axis = Axis::Time { columns: 60, column_s: 2.0 };
+        let axis = Axis::Time { columns: 60, column_s: 2.0, clock_s: None };
         assert!((axis.at_second(30.0) - 0.25).abs() < 1e-12);
         assert!((axis.at_second(500.0) - 1.0).abs() < 1e-12, "never outside");
     }

@@ -3,6 +3,7 @@
 //! tell two colours apart goes by the order, which is that of the legend. One part may be hollow:
 //! what is missing, beside what is there.
 
+use super::Chart;
 use super::frame::percent;
 use super::label::shortened;
 use super::plot::Table;
@@ -55,18 +56,30 @@ pub struct Bars {
     pub parts: Vec<Part>,
     /// The bars, from above.
     pub rows: Vec<Row>,
+    /// Its values.
+    pub table: Table,
 }
 
-impl Bars {
-    /// Writes the figure, with the table of its figures below it.
-    pub fn write(&self, m: &mut Markup, table: &Table) {
+impl Chart for Bars {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn note(&self) -> &str {
+        &self.note
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    fn write(&self, m: &mut Markup) {
         m.tag("figure", &[("class", &"fig"), ("id", &self.id)], |m| {
             m.tag("figcaption", &[], |m| {
                 m.leaf("h3", &[], &self.title);
                 m.leaf("p", &[("class", &"note")], &self.note);
             });
             m.tag("div", &[("class", &"legend")], |m| {
-                m.leaf("span", &[("class", &"measure")], self.measure);
                 for part in &self.parts {
                     m.tag("span", &[], |m| {
                         m.leaf("i", &[("class", &format!("key block {}", part.class))], "");
@@ -76,11 +89,14 @@ impl Bars {
             });
             m.tag("div", &[("class", &"panel")], |m| {
                 m.tag("div", &[("class", &"plot boxes bars")], |m| self.write_chart(m));
-                table.write(m);
+                m.leaf("p", &[("class", &"axis across")], self.measure);
+                self.table.write(m);
             });
         });
     }
+}
 
+impl Bars {
     fn write_chart(&self, m: &mut Markup) {
         let label = format!("{}. The values are in the table.", self.title);
         let height = self.rows.len() as f64 * ROW;
@@ -174,10 +190,11 @@ mod tests {
             note: String::new(),
             measure: "",
             parts: vec![part("memory", "c5"), part("disk", "c0"), part("origin", "c7 hollow")],
+            table: Table::default(),
             rows: vec![row("<a>", &[0.25, 0.0, 0.75]), row("b", &[0.2, 0.001, f64::NAN])],
         };
         let mut m = Markup::default();
-        bars.write(&mut m, &Table::default());
+        bars.write(&mut m);
         let page = m.finish();
         for found in [
             "<rect class=\"part c5\" x=\"0%\" width=\"25%\" y=\"18\" height=\"12\"/>",

@@ -1,6 +1,7 @@
 //! Box plots: a row a group, boxes lying, so that long names stand above them and all boxes share
 //! one axis. Whiskers are Tukey's (`plimsoll_stats::box_plot`); what lies beyond is a dot.
 
+use super::Chart;
 use super::frame::percent;
 use super::label::shortened;
 use super::plot::Table;
@@ -64,26 +65,39 @@ pub struct Boxes {
     pub unit: Unit,
     /// The boxes, from above.
     pub rows: Vec<Row>,
+    /// Its values.
+    pub table: Table,
 }
 
-impl Boxes {
-    /// Writes the figure, with the table of its figures below it.
-    pub fn write(&self, m: &mut Markup, table: &Table) {
+impl Chart for Boxes {
+    fn title(&self) -> &str {
+        self.title
+    }
+
+    fn note(&self) -> &str {
+        &self.note
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    fn write(&self, m: &mut Markup) {
         m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
             m.tag("figcaption", &[], |m| {
                 m.leaf("h3", &[], self.title);
                 m.leaf("p", &[("class", &"note")], &self.note);
             });
-            m.tag("div", &[("class", &"legend")], |m| {
-                m.leaf("span", &[("class", &"measure")], self.measure);
-            });
             m.tag("div", &[("class", &"panel")], |m| {
                 m.tag("div", &[("class", &"plot boxes")], |m| self.write_chart(m));
-                table.write(m);
+                m.leaf("p", &[("class", &"axis across")], self.measure);
+                self.table.write(m);
             });
         });
     }
+}
 
+impl Boxes {
     fn height(&self) -> f64 {
         self.rows.len() as f64 * ROW
     }
@@ -177,10 +191,10 @@ mod tests {
             Row { name: "a".to_owned(), tone: "c0", plot },
             Row { name: "<b>".repeat(30), tone: "c1", plot: None },
         ];
-        let (note, unit) = (String::new(), Unit::PerSecond);
-        let boxes = Boxes { id: "x", title: "", note, measure: "", range, unit, rows };
+        let (note, unit, table) = (String::new(), Unit::PerSecond, Table::default());
+        let boxes = Boxes { id: "x", title: "", note, measure: "", range, unit, rows, table };
         let mut m = Markup::default();
-        boxes.write(&mut m, &Table::default());
+        boxes.write(&mut m);
         let page = m.finish();
         // Quartiles at 22.5 and 47.5, the whisker to 50, and 100 beyond it.
         assert!(

@@ -50,7 +50,7 @@ pub struct Cumulative<'a> {
 
 impl Cumulative<'_> {
     /// The chart, and the table that it can be read in.
-    pub fn draw(self) -> (Plot, Table) {
+    pub fn draw(self) -> Plot {
         let (start, end) = self.ends;
         let half = 0.5 * (end - start) / PLACES as f64;
         let centres: Vec<f64> = (0..PLACES).map(|n| start + (2 * n + 1) as f64 * half).collect();
@@ -61,7 +61,7 @@ impl Cumulative<'_> {
             class: of.tone.clone(),
             pieces: vec![steps(&of.places, self.ends)],
         };
-        let plot = Plot {
+        Plot {
             keys: drawn().map(key).collect(),
             lines: drawn().map(line).collect(),
             id: self.id,
@@ -80,8 +80,8 @@ impl Cumulative<'_> {
             labels: Vec::new(),
             readout: (table.id.clone(), (1..table.heads.len()).collect()),
             rows: centres.iter().map(|&at| (at - half, at, at + half)).collect(),
-        };
-        (plot, table)
+            tables: vec![table],
+        }
     }
 
     fn table(&self, centres: &[f64]) -> Table {

@@ -167,11 +167,6 @@ impl Figure {
         }
     }
 
-    /// Whether it has no value at all.
-    pub fn is_empty(&self) -> bool {
-        !self.values().any(f64::is_finite)
-    }
-
     /// All values, of every panel.
     pub(super) fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.values).flatten().copied()

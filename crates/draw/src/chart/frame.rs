@@ -18,6 +18,22 @@ pub(super) const HEIGHT: f64 = 220.0;
 /// Width of the inner view box: a thousandth of the plot's width is one unit.
 pub(super) const WIDTH: f64 = 1000.0;
 
+/// What the axes of a chart count: `measure` is of the upright one, or of both, as `share of the
+/// answers, over response time`.
+fn titles(measure: &str, axis: Axis) -> (&str, &str) {
+    measure.split_once(", over ").unwrap_or((measure, axis.heading()))
+}
+
+/// Writes the title of the upright axis, to stand above a chart.
+pub(super) fn write_upright_title(m: &mut Markup, measure: &str, axis: Axis) {
+    m.leaf("p", &[("class", &"axis")], titles(measure, axis).0);
+}
+
+/// Writes the title of the axis across, to stand below a chart.
+pub(super) fn write_across_title(m: &mut Markup, measure: &str, axis: Axis) {
+    m.leaf("p", &[("class", &"axis across")], titles(measure, axis).1);
+}
+
 /// A share of the width, as SVG takes it.
 pub(super) fn percent(share: f64) -> String {
     let text = format!("{:.2}", share * 100.0);
@@ -137,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_bounds_label_stands_where_the_lines_are_not() {
-        let axis = Axis::Time { columns: 8, column_s: 1.0 };
+        let axis = Axis::Time { columns: 8, column_s: 1.0, clock_s: None };
         let scale = Scale::Linear { top: 100.0, step: 10.0 };
         let panel = |values: [f64; 8]| Panel {
             series: vec![Series::new("", "", values.into_iter().map(Some).collect())],

@@ -56,7 +56,7 @@ fn end_piece(path: &mut String, drawn: usize) {
 mod tests {
     use super::*;
 
-    const AXIS: Axis = Axis::Time { columns: 4, column_s: 1.0 };
+    const AXIS: Axis = Axis::Time { columns: 4, column_s: 1.0, clock_s: None };
     const SCALE: Scale = Scale::Linear { top: 10.0, step: 5.0 };
 
     #[test]

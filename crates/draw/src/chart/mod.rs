@@ -1,4 +1,4 @@
-//! Charts: a figure of panels, drawn as inline SVG, each with its figures as a table.
+//! Charts, drawn as inline SVG, each with its values as a table.
 
 mod around;
 pub mod axis;
@@ -22,3 +22,21 @@ pub mod surface;
 pub mod symbol;
 mod table;
 pub mod unit;
+
+use crate::Markup;
+
+/// What can stand in a page as a figure: its title, how to read it, its drawing, and its values as
+/// a table.
+pub trait Chart {
+    /// What it shows.
+    fn title(&self) -> &str;
+
+    /// How to read it, and what was done to the numbers; may be empty.
+    fn note(&self) -> &str;
+
+    /// Whether there is nothing of note in it: no value, or none but zero.
+    fn is_quiet(&self) -> bool;
+
+    /// Writes it as a `figure` element.
+    fn write(&self, m: &mut Markup);
+}

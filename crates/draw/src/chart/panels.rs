@@ -1,16 +1,27 @@
 //! Draws a figure: its caption, the choice of its scale, its legend, and each panel with its values
 //! as a table below it.
 
-use super::around;
 use super::figure::{Choice, Draw, Figure, Panel, Stroke};
 use super::frame::{self, HEIGHT, WIDTH};
 use super::scale::Scale;
+use super::{Chart, around};
 use super::{heat, lines, stack, table};
 use crate::Markup;
 
-impl Figure {
-    /// Writes the figure.
-    pub fn write(&self, m: &mut Markup) {
+impl Chart for Figure {
+    fn title(&self) -> &str {
+        self.title
+    }
+
+    fn note(&self) -> &str {
+        &self.note
+    }
+
+    fn is_quiet(&self) -> bool {
+        !self.values().any(|value| value.is_finite() && value != 0.0)
+    }
+
+    fn write(&self, m: &mut Markup) {
         let class = if self.wide { "fig wide" } else { "fig" };
         m.tag("figure", &[("class", &class), ("id", &self.id)], |m| {
             m.tag("figcaption", &[], |m| {
@@ -19,10 +30,6 @@ impl Figure {
                     m.leaf("p", &[("class", &"note")], &self.note);
                 }
             });
-            if self.is_empty() {
-                m.leaf("p", &[("class", &"nothing")], "Nothing to draw: no values were recorded.");
-                return;
-            }
             self.write_choice(m);
             self.write_legend(m);
             let panels = format!("panels n{}", self.panels.len().min(3));
@@ -33,7 +40,9 @@ impl Figure {
             });
         });
     }
+}
 
+impl Figure {
     /// Two radio buttons before the panels: the style sheet shows the panel that is chosen, so
     /// that the choice works without a script.
     fn write_choice(&self, m: &mut Markup) {
@@ -57,8 +66,8 @@ impl Figure {
 
     fn write_legend(&self, m: &mut Markup) {
         m.tag("div", &[("class", &"legend")], |m| {
-            m.leaf("span", &[("class", &"measure")], &self.measure);
             if self.draw == Draw::Heat {
+                m.leaf("span", &[("class", &"measure")], &self.measure);
                 heat::write_legend(m, self.greatest());
                 return;
             }
@@ -123,6 +132,9 @@ impl Figure {
             if let Some(heading) = &panel.heading {
                 m.leaf("h4", &[], heading);
             }
+            if self.draw != Draw::Heat {
+                frame::write_upright_title(m, &self.measure, self.axis);
+            }
             let table = format!("{}-table-{index}", self.id);
             let columns = self.axis.columns();
             let heat = if self.draw == Draw::Heat { panel.series.len() } else { 0 };
@@ -140,6 +152,7 @@ impl Figure {
                     }
                 },
             );
+            frame::write_across_title(m, &self.measure, self.axis);
             table::write(m, self, panel, &table);
         });
     }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::Chart;
 use super::axis::Axis;
 use super::contour::Contour;
 use super::frame::{self, HEIGHT, WIDTH};
@@ -95,6 +96,8 @@ pub struct Plot {
     pub labels: Vec<Label>,
     /// For the read-out: the table, and which of its columns.
     pub readout: (String, Vec<usize>),
+    /// Its tables, in order.
+    pub tables: Vec<Table>,
     /// For the read-out: where each row of the table begins, stands and ends.
     pub rows: Vec<(f64, f64, f64)>,
 }
@@ -120,6 +123,7 @@ impl Plot {
             symbols: Vec::new(),
             labels: Vec::new(),
             readout: (String::new(), Vec::new()),
+            tables: Vec::new(),
             rows: Vec::new(),
         }
     }
@@ -130,28 +134,8 @@ impl Plot {
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Writes the plot as a figure, with the tables given below it.
-    pub fn write(&self, m: &mut Markup, tables: &[&Table]) {
-        m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
-            m.tag("figcaption", &[], |m| {
-                m.leaf("h3", &[], &self.title);
-                m.leaf("p", &[("class", &"note")], &self.note);
-            });
-            self.write_legend(m);
-            m.tag("div", &[("class", &"panels n1")], |m| {
-                m.tag("div", &[("class", &"panel")], |m| {
-                    self.write_box(m);
-                    for table in tables {
-                        table.write(m);
-                    }
-                });
-            });
-        });
-    }
-
     fn write_legend(&self, m: &mut Markup) {
         m.tag("div", &[("class", &"legend")], |m| {
-            m.leaf("span", &[("class", &"measure")], &self.measure);
             for key in &self.keys {
                 m.tag("span", &[], |m| match key {
                     Key::Line(class, name) => {
@@ -307,6 +291,42 @@ impl Plot {
                 &[("class", &class), ("x", &x), ("y", &"-6"), ("text-anchor", &anchor)];
             m.leaf("text", attributes, &level.name);
         }
+    }
+}
+
+impl Chart for Plot {
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn note(&self) -> &str {
+        &self.note
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.contour.is_none()
+            && self.symbols.is_empty()
+            && self.lines.iter().all(|line| line.pieces.iter().all(Vec::is_empty))
+    }
+
+    fn write(&self, m: &mut Markup) {
+        m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
+            m.tag("figcaption", &[], |m| {
+                m.leaf("h3", &[], &self.title);
+                m.leaf("p", &[("class", &"note")], &self.note);
+            });
+            self.write_legend(m);
+            m.tag("div", &[("class", &"panels n1")], |m| {
+                m.tag("div", &[("class", &"panel")], |m| {
+                    frame::write_upright_title(m, &self.measure, self.axis);
+                    self.write_box(m);
+                    frame::write_across_title(m, &self.measure, self.axis);
+                    for table in &self.tables {
+                        table.write(m);
+                    }
+                });
+            });
+        });
     }
 }
 

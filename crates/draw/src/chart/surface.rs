@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use super::Chart;
 use super::contour::level;
 use super::heat::CLASSES;
 use super::scale::Scale;
@@ -60,32 +61,6 @@ impl Surface {
         let values = self.columns.iter().flatten().flatten().copied().filter(|&us| us > 0.0);
         let of = values.fold((f64::INFINITY, 0.0), |(low, high), us| (us.min(low), us.max(high)));
         (of.1 > 0.0).then_some(of)
-    }
-
-    /// Writes the drawing as a figure; nothing where there is no value.
-    pub fn write(&self, m: &mut Markup) {
-        let Some(extent) = self.extent() else { return };
-        let scale = Scale::log(extent.0, extent.1);
-        m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
-            m.tag("figcaption", &[], |m| {
-                m.leaf("h3", &[], self.title);
-                m.leaf("p", &[("class", &"note")], &self.note);
-            });
-            let view = format!("0 0 {WIDTH} {HEIGHT}");
-            let label = format!("{}. The values are in the contour's table.", self.title);
-            let attributes: &[Attribute<'_>] = &[
-                ("class", &"chart surface"),
-                ("role", &"img"),
-                ("aria-label", &label),
-                ("viewBox", &view),
-            ];
-            m.tag("svg", attributes, |m| {
-                write_box(m, scale);
-                self.write_cells(m, scale, extent);
-                self.write_bound(m, scale);
-                self.write_ticks(m, scale);
-            });
-        });
     }
 
     /// The cells of a diagonal stand beside each other; those of one colour are one path.
@@ -184,6 +159,45 @@ fn write_box(m: &mut Markup, scale: Scale) {
     }
     for (rate, percentile) in [(1.0, 0.0), (1.0, 1.0), (0.0, 1.0)] {
         line(m, &[place(rate, percentile, 0.0), place(rate, percentile, 1.0)]);
+    }
+}
+
+impl Chart for Surface {
+    fn title(&self) -> &str {
+        self.title
+    }
+
+    fn note(&self) -> &str {
+        &self.note
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.extent().is_none()
+    }
+
+    fn write(&self, m: &mut Markup) {
+        let Some(extent) = self.extent() else { return };
+        let scale = Scale::log(extent.0, extent.1);
+        m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
+            m.tag("figcaption", &[], |m| {
+                m.leaf("h3", &[], self.title);
+                m.leaf("p", &[("class", &"note")], &self.note);
+            });
+            let view = format!("0 0 {WIDTH} {HEIGHT}");
+            let label = format!("{}. The values are in the contour's table.", self.title);
+            let attributes: &[Attribute<'_>] = &[
+                ("class", &"chart surface"),
+                ("role", &"img"),
+                ("aria-label", &label),
+                ("viewBox", &view),
+            ];
+            m.tag("svg", attributes, |m| {
+                write_box(m, scale);
+                self.write_cells(m, scale, extent);
+                self.write_bound(m, scale);
+                self.write_ticks(m, scale);
+            });
+        });
     }
 }
 

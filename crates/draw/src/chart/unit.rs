@@ -102,6 +102,12 @@ pub fn signed(value: f64, show: impl Fn(f64) -> String) -> String {
     if is_below { format!("−{text}") } else { text }
 }
 
+/// A change by a share, with its sign: `+12.5%`, `−3%`, `0%`.
+pub fn signed_per_cent(share: f64) -> String {
+    let text = signed(share, |size| format!("{}%", significant(size * 100.0)));
+    if share > 0.0 && text != "0%" { format!("+{text}") } else { text }
+}
+
 /// An amount of money with its sign before it: `€1,234.50`, `−€0.032`.
 pub fn money(value: f64, currency: &str) -> String {
     signed(value, |size| format!("{currency}{}", amount(size)))
@@ -187,6 +193,17 @@ pub fn moment(seconds: f64) -> String {
         }
     }
     text
+}
+
+/// A time of day, with the day where it is not the first: `05:00`, `00:30:15`, `day 2 01:00`.
+pub fn clock(seconds: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "a run's seconds fit 64 bits")]
+    let all = seconds.max(0.0).round() as u64;
+    let (day, rest) = (all / 86_400, all % 86_400);
+    let (hours, minutes, seconds) = (rest / 3600, rest / 60 % 60, rest % 60);
+    let seconds = if seconds > 0 { format!(":{seconds:02}") } else { String::new() };
+    let day = if day > 0 { format!("day {} ", day + 1) } else { String::new() };
+    format!("{day}{hours:02}:{minutes:02}{seconds}")
 }
 
 #[cfg(test)]

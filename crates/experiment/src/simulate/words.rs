@@ -19,7 +19,18 @@ pub(super) fn about(plan: &Plan, model: &Model, replications: usize) -> About {
         currency: elastic.map(|elastic| elastic.billing.currency.clone()).unwrap_or_default(),
         replications,
         seed: plan.seed,
+        clock_s: clock_s(plan),
     }
+}
+
+/// When the load starts, where it has a time of day: one is stated, or it is recorded.
+fn clock_s(plan: &Plan) -> Option<f64> {
+    let starts_at = plan.elastic.as_ref()?.pool.starts_at;
+    let recorded = matches!(
+        &plan.load.shape,
+        LoadShape::Open { source: RateSource::Trace(_) | RateSource::Profile(_), .. }
+    );
+    (recorded || !starts_at.is_zero()).then_some(starts_at.as_secs_f64())
 }
 
 fn load(plan: &Plan, model: &Model) -> String {

@@ -1,6 +1,6 @@
 //! How it was counted: short notes that keep the figures from being misread.
 
-use plimsoll_draw::Markup;
+use crate::document::{Block, fixed_notes};
 
 const NOTES: [(&str, &str); 10] = [
     (
@@ -63,19 +63,7 @@ const NOTES: [(&str, &str); 10] = [
     ),
 ];
 
-/// Writes the notes.
-pub(crate) fn write(m: &mut Markup) {
-    notes(m, NOTES.map(|(word, meaning)| (word, meaning.to_owned())));
-}
-
-/// Writes words with what they mean.
-pub(super) fn notes(m: &mut Markup, notes: impl IntoIterator<Item = (&'static str, String)>) {
-    m.tag("dl", &[("class", &"notes")], |m| {
-        for (word, meaning) in notes {
-            m.tag("div", &[], |m| {
-                m.leaf("dt", &[], word);
-                m.leaf("dd", &[], meaning);
-            });
-        }
-    });
+/// The notes.
+pub(crate) fn notes() -> Block {
+    fixed_notes(&NOTES)
 }

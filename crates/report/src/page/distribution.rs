@@ -3,7 +3,7 @@
 use plimsoll_stats::Histogram;
 use plimsoll_stats::percentiles::MIN_BEYOND;
 
-use super::Content;
+use super::content::Content;
 use crate::view::View;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
@@ -25,7 +25,7 @@ fn reach(view: &View) -> f64 {
 }
 
 /// The linear histogram.
-pub(crate) fn linear(content: &Content<'_>) -> Figure {
+pub(crate) fn linear(content: &Content) -> Figure {
     let most = content.views.iter().map(reach).fold(0.0, f64::max);
     let axis = Axis::Value { columns: BARS, top: end_of_bars(most), unit: Unit::Micros };
     let mut figure = Figure::lines("distribution", "Distribution", axis, Unit::Count);
@@ -78,10 +78,10 @@ fn bars(histogram: &Histogram, axis: Axis) -> Vec<f64> {
 }
 
 /// How many answers lie beyond the right end, in words.
-fn beyond(content: &Content<'_>, axis: Axis) -> String {
+fn beyond(content: &Content, axis: Axis) -> String {
     let Axis::Value { top, .. } = axis else { return String::new() };
     let mut text = String::from("Response time of the measured phase, on a linear scale.");
-    for view in content.views {
+    for view in &content.views {
         let shown: f64 = bars(&view.response, axis).iter().sum();
         let rest = view.response.count() as f64 - shown;
         if rest > 0.5 {
@@ -99,7 +99,7 @@ fn beyond(content: &Content<'_>, axis: Axis) -> String {
 }
 
 /// The percentile curve: one panel, where runs can be laid upon each other.
-pub(crate) fn nines(content: &Content<'_>) -> Figure {
+pub(crate) fn nines(content: &Content) -> Figure {
     let most = content.views.iter().map(|view| view.response.count()).max().unwrap_or(0);
     let nines = (most.max(10) as f64).log10().ceil().clamp(1.0, 8.0);
     #[expect(clippy::cast_possible_truncation, reason = "at most 8 nines")]
@@ -118,7 +118,7 @@ pub(crate) fn nines(content: &Content<'_>) -> Figure {
         let name = if content.several() { view.heading.as_str() } else { "response" };
         series.extend(curve(name, tone, &view.response, axis));
     }
-    if let [view] = content.views {
+    if let [view] = &content.views[..] {
         series.extend(curve("service (from sent)", "c1", &view.service, axis));
     }
     figure.panels = vec![Panel { heading: None, series, bands: Vec::new() }];

@@ -1,11 +1,13 @@
 //! The SLO's clauses: their values in the unit of the clause, their verdicts in a word, and the
 //! bounds that can stand in a chart of response times.
 
+use plimsoll_runs::Summary;
 use plimsoll_runs::summary::SloVerdict;
 use plimsoll_stats::Slo;
 use plimsoll_stats::slo::Clause;
 use plimsoll_units as units;
 
+use crate::document::{Block, Cell, Grid, note};
 use crate::figure_text;
 use crate::view::View;
 use plimsoll_draw::chart::figure::Mark;
@@ -44,6 +46,33 @@ pub(crate) fn word(pass: Option<bool>) -> (&'static str, &'static str) {
         Some(false) => ("broken", "poor"),
         None => ("not judged", "open"),
     }
+}
+
+/// The clauses of a run with what was measured and their verdicts; empty where it has none.
+pub(crate) fn blocks(s: &Summary) -> Vec<Block> {
+    if s.slo.is_empty() {
+        return Vec::new();
+    }
+    let row = |clause: &SloVerdict| {
+        let (word, class) = word(clause.pass);
+        let mut verdict = Cell::default().judged(class, word);
+        verdict.after = clause.note.clone().unwrap_or_default();
+        vec![Cell::of(&clause.expr), Cell::of(value(clause)), verdict]
+    };
+    let mut blocks = vec![Block::Table(Grid {
+        class: "objectives",
+        id: String::new(),
+        heads: ["objective", "measured", "verdict"].map(Cell::of).into(),
+        rows: s.slo.iter().map(row).collect(),
+    })];
+    let ranked = s.slo.iter().any(|clause| is_percentile(&clause.expr));
+    if ranked && s.succeeded < s.offered {
+        blocks.push(note(
+            "An objective's percentile is over all requests due: whatever did not succeed ranks \
+             slower than every bound.",
+        ));
+    }
+    blocks
 }
 
 /// The bounds on response times, each once.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_runs::{ErrorKind, IntervalRow};
 
-use super::{Content, objectives};
+use super::content::Content;
+use super::objectives;
 use crate::columns::{highest, mean, per_second, total};
 use crate::view::View;
 use plimsoll_draw::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
@@ -14,7 +15,7 @@ use plimsoll_draw::chart::unit::{Unit, moment, whole};
 const CODES: usize = 8;
 
 /// The rate offered and achieved.
-pub(crate) fn rate(content: &Content<'_>) -> Figure {
+pub(crate) fn rate(content: &Content) -> Figure {
     let axis = content.axis;
     let of = |view: &View, count: fn(&IntervalRow) -> u64| per_second(axis, &view.rows, count);
     let mut figure = Figure::lines("rate", "Rate offered and achieved", axis, Unit::PerSecond);
@@ -47,14 +48,14 @@ pub(crate) fn rate(content: &Content<'_>) -> Figure {
 }
 
 /// Percentiles of response time.
-pub(crate) fn percentiles(content: &Content<'_>) -> Figure {
+pub(crate) fn percentiles(content: &Content) -> Figure {
     let axis = content.axis;
     let mut figure =
         Figure::lines("percentiles", "Percentiles of response time", axis, Unit::Micros);
     figure.measure = "response time of answers completed in the second".to_owned();
     figure.wide = true;
     figure.choice = Choice::LogFirst;
-    figure.marks = objectives::marks(content.views);
+    figure.marks = objectives::marks(&content.views);
     figure.note = format!(
         "From when a request was due to its last byte. {}",
         content.column_note("p50 and p90 are means, p99 and the maximum the highest second")
@@ -72,7 +73,7 @@ pub(crate) fn percentiles(content: &Content<'_>) -> Figure {
 }
 
 /// The heat map of response time.
-pub(crate) fn heat(content: &Content<'_>) -> Figure {
+pub(crate) fn heat(content: &Content) -> Figure {
     let mut figure = Figure::lines("heat", "Heat map of response time", content.axis, Unit::Micros);
     figure.measure = "answers per cell".to_owned();
     figure.wide = true;
@@ -109,7 +110,7 @@ pub(crate) fn heat(content: &Content<'_>) -> Figure {
 }
 
 /// Waiting for a usable connection: the target's doing.
-pub(crate) fn waiting(content: &Content<'_>) -> Figure {
+pub(crate) fn waiting(content: &Content) -> Figure {
     let axis = content.axis;
     let mut figure = Figure::lines("waiting", "Waiting for a connection", axis, Unit::Micros);
     figure.measure = "from due to a usable connection".to_owned();
@@ -124,7 +125,7 @@ pub(crate) fn waiting(content: &Content<'_>) -> Figure {
 }
 
 /// Lateness: ours.
-pub(crate) fn lateness(content: &Content<'_>) -> Figure {
+pub(crate) fn lateness(content: &Content) -> Figure {
     let axis = content.axis;
     let mut figure = Figure::lines("lateness", "Lateness of the generator", axis, Unit::Micros);
     figure.measure = "from usable connection (or due, if later) to sent".to_owned();
@@ -183,9 +184,9 @@ fn tones(codes: &[u16]) -> Vec<&'static str> {
 }
 
 /// Answers by status code.
-pub(crate) fn status(content: &Content<'_>) -> Figure {
+pub(crate) fn status(content: &Content) -> Figure {
     let axis = content.axis;
-    let (codes, others) = codes(content.views);
+    let (codes, others) = codes(&content.views);
     let tones = tones(&codes);
     let mut figure = Figure::lines("status", "Answers by status", axis, Unit::Count);
     figure.measure = format!("answers {}", content.in_each());
@@ -232,7 +233,7 @@ fn tone_of(kind: ErrorKind) -> &'static str {
 }
 
 /// Failures by kind.
-pub(crate) fn errors(content: &Content<'_>) -> Figure {
+pub(crate) fn errors(content: &Content) -> Figure {
     let axis = content.axis;
     let happened: Vec<ErrorKind> = ErrorKind::ALL
         .into_iter()
@@ -262,7 +263,7 @@ pub(crate) fn errors(content: &Content<'_>) -> Figure {
 }
 
 /// Who is answerable, in words.
-fn blame(content: &Content<'_>) -> String {
+fn blame(content: &Content) -> String {
     let mut text = String::from("Answerable in the measured phase: ");
     for (index, view) in content.views.iter().enumerate() {
         if index > 0 {
@@ -286,7 +287,7 @@ fn blame(content: &Content<'_>) -> String {
 }
 
 /// The health of the generator and its host.
-pub(crate) fn health(content: &Content<'_>) -> Vec<Figure> {
+pub(crate) fn health(content: &Content) -> Vec<Figure> {
     let axis = content.axis;
     let mut busy = Figure::lines("busy", "Busy share", axis, Unit::Share);
     busy.measure = "thread time spent on events".to_owned();
@@ -326,7 +327,7 @@ pub(crate) fn health(content: &Content<'_>) -> Vec<Figure> {
     figures
 }
 
-fn host(content: &Content<'_>) -> Vec<Figure> {
+fn host(content: &Content) -> Vec<Figure> {
     let axis = content.axis;
     let mut rtt = Figure::lines("rtt", "TCP round trip", axis, Unit::Micros);
     rtt.measure = "of handshakes, else the least the kernel remembers".to_owned();

@@ -1,133 +1,143 @@
-//! The headline of several runs: a table, a column a run, a row a figure or an objective.
+//! The head of several runs: a table, a column a run, a row a figure or an objective. Each figure
+//! has its difference from the first run below it.
 
 use plimsoll_runs::summary::SloVerdict;
+use plimsoll_stats::figure::{self, Figure};
 
-use super::tiles::{Tile, tiles};
+use super::content::Content;
+use super::tiles::{lacks_p99, tiles};
 use super::verdict::verdict;
-use super::{Content, headline, objectives};
+use super::{headline, objectives};
+use crate::document::{Block, Cell, Grid, Tile, Verdict, note};
 use crate::view::View;
-use plimsoll_draw::Markup;
+use plimsoll_draw::chart::unit::signed_per_cent;
 
-/// Writes the table, and below it what there is to say of single runs.
-pub(crate) fn write(m: &mut Markup, content: &Content<'_>) {
-    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
-        m.tag("table", &[("class", &"sides")], |m| {
-            m.tag("thead", &[], |m| {
-                row(m, "", "", content, |m, view| {
-                    m.leaf("b", &[], &view.letter);
-                    m.text(" ");
-                    m.text(if view.meta.name.is_empty() { "unnamed" } else { &view.meta.name });
-                });
-            });
-            m.tag("tbody", &[], |m| {
-                write_identity(m, content);
-                write_objectives(m, content);
-                write_figures(m, content);
-            });
-        });
-    });
-    for view in content.views {
-        write_remarks(m, view);
-    }
+/// The table, and below it what there is to say of single runs.
+pub(crate) fn head(content: &Content) -> Vec<Block> {
+    let first = |view: &View| {
+        let name = &view.meta.name;
+        Cell::lettered(&view.letter, if name.is_empty() { "unnamed" } else { name })
+    };
+    let mut rows = figures(content);
+    rows.splice(0..0, clauses(content));
+    rows.extend(identity(content));
+    let grid = Grid {
+        class: "sides",
+        id: String::new(),
+        heads: std::iter::once(Cell::default()).chain(content.views.iter().map(first)).collect(),
+        rows,
+    };
+    let remarks = content.views.iter().filter_map(remarks);
+    let differences = note(
+        "A difference of two single runs may be chance: `plimsoll compare` tells, from several \
+         runs a side.",
+    );
+    [Block::Table(grid), differences].into_iter().chain(remarks).collect()
 }
 
-fn row(
-    m: &mut Markup,
-    name: &str,
-    meaning: &str,
-    content: &Content<'_>,
-    cell: impl Fn(&mut Markup, &View),
-) {
-    m.tag("tr", &[], |m| {
-        m.tag("th", &[("scope", &"row")], |m| {
-            m.text(name);
-            if !meaning.is_empty() {
-                m.leaf("small", &[], meaning);
-            }
-        });
-        for view in content.views {
-            m.tag("td", &[], |m| cell(m, view));
-        }
-    });
+fn row(name: Cell, content: &Content, cell: impl Fn(&View) -> Cell) -> Vec<Cell> {
+    std::iter::once(name).chain(content.views.iter().map(cell)).collect()
 }
 
-fn write_identity(m: &mut Markup, content: &Content<'_>) {
-    row(m, "Run", "", content, |m, view| m.text(&view.meta.id));
-    row(m, "Target", "", content, |m, view| m.text(&view.meta.subject));
-    row(m, "Asked", "", content, |m, view| m.text(headline::asked(view)));
-    row(m, "Started", "", content, |m, view| m.text(headline::started(&view.summary)));
-    row(m, "Valid", "", content, |m, view| {
-        let valid = view.summary.run.valid;
-        let (word, class) = if valid { ("valid", "good") } else { ("not valid", "poor") };
-        m.leaf("span", &[("class", &format!("chip {class}"))], word);
-    });
+fn identity(content: &Content) -> [Vec<Cell>; 5] {
+    let valid = |view: &View| match view.summary.run.valid {
+        true => Cell::default().judged("good", "valid"),
+        false => Cell::default().judged("poor", "not valid"),
+    };
+    [
+        row(Cell::of("Valid"), content, valid),
+        row(Cell::of("Target"), content, |view| Cell::of(&view.meta.subject)),
+        row(Cell::of("Asked"), content, |view| Cell::of(headline::asked(view))),
+        row(Cell::of("Started"), content, |view| Cell::of(headline::started(&view.summary))),
+        row(Cell::of("Run"), content, |view| Cell::of(&view.meta.id)),
+    ]
 }
 
 /// A row for each clause that any of the runs has.
-fn write_objectives(m: &mut Markup, content: &Content<'_>) {
+fn clauses(content: &Content) -> Vec<Vec<Cell>> {
     let mut clauses: Vec<&str> = Vec::new();
     for clause in content.views.iter().flat_map(|view| &view.summary.slo) {
         if !clauses.contains(&clause.expr.as_str()) {
             clauses.push(&clause.expr);
         }
     }
-    for expr in clauses {
-        row(m, expr, "", content, |m, view| {
-            match view.summary.slo.iter().find(|clause| clause.expr == expr) {
-                Some(clause) => write_clause(m, clause),
-                None => m.text("–"),
-            }
-        });
-    }
+    let of = |expr: &str| {
+        row(Cell::of(expr), content, |view| {
+            let found = view.summary.slo.iter().find(|clause| clause.expr == expr);
+            found.map_or_else(|| Cell::of("–"), judged)
+        })
+    };
+    clauses.into_iter().map(of).collect()
 }
 
-fn write_clause(m: &mut Markup, clause: &SloVerdict) {
+fn judged(clause: &SloVerdict) -> Cell {
     let (word, class) = objectives::word(clause.pass);
-    m.leaf("b", &[], objectives::value(clause));
-    m.text(" ");
-    m.leaf("span", &[("class", &format!("chip {class}"))], word);
-    if let Some(note) = &clause.note {
-        m.leaf("small", &[], note);
-    }
+    let cell = Cell { class: "strong", ..Cell::of(objectives::value(clause)) };
+    cell.judged(class, word).with(clause.note.as_deref().unwrap_or_default())
 }
 
-fn write_figures(m: &mut Markup, content: &Content<'_>) {
-    let columns: Vec<Vec<Tile>> = content.views.iter().map(|view| tiles(&view.summary)).collect();
-    let Some(first) = columns.first() else { return };
-    for (index, named) in first.iter().enumerate() {
-        m.tag("tr", &[], |m| {
-            m.tag("th", &[("scope", &"row")], |m| {
-                m.text(named.name);
-                if !named.meaning.is_empty() {
-                    m.leaf("small", &[], named.meaning);
-                }
-            });
-            for tile in columns.iter().filter_map(|column| column.get(index)) {
-                m.tag("td", &[], |m| {
-                    m.leaf("b", &[("class", &tile.class)], &tile.value);
-                    if !tile.detail.is_empty() {
-                        m.text(" ");
-                        m.leaf("small", &[("class", &"beside")], &tile.detail);
-                    }
-                });
+/// The figure of the registry behind a tile, of which runs are compared.
+fn behind(tile: &Tile) -> Option<&'static Figure> {
+    Some(match tile.name {
+        "Achieved" => figure::RATE_MEAN,
+        "p50" => figure::RESPONSE_US_P50,
+        "p90" => figure::RESPONSE_US_P90,
+        "p99" => figure::RESPONSE_US_P99,
+        "p99.9" => figure::RESPONSE_US_P999,
+        "Maximum" => figure::RESPONSE_US_MAX,
+        _ => return None,
+    })
+}
+
+fn figures(content: &Content) -> Vec<Vec<Cell>> {
+    let with_p90 = content.views.iter().any(|view| lacks_p99(&view.summary));
+    let columns: Vec<Vec<Tile>> =
+        content.views.iter().map(|view| tiles(&view.summary, with_p90)).collect();
+    let Some(first) = columns.first() else { return Vec::new() };
+    let of = |(index, named): (usize, &Tile)| {
+        let cell = |(view, column): (&View, &Vec<Tile>)| {
+            let tile = &column[index];
+            let class = if tile.class.is_empty() { "strong" } else { "strong poor" };
+            let difference = behind(tile).and_then(|of| difference(content, view, of));
+            let small = [Some(tile.detail.clone()).filter(|text| !text.is_empty()), difference];
+            Cell {
+                class,
+                small: small.into_iter().flatten().collect::<Vec<_>>().join("; "),
+                is_doubtful: !view.summary.run.valid,
+                ..Cell::of(&tile.value)
             }
-        });
+        };
+        let cells = content.views.iter().zip(&columns).map(cell);
+        std::iter::once(Cell::of(named.name).with(named.meaning)).chain(cells).collect()
+    };
+    first.iter().enumerate().map(of).collect()
+}
+
+/// By how much a figure differs from that of the first run; `None` of the first itself, and where
+/// one of the two has none.
+fn difference(content: &Content, view: &View, figure: &Figure) -> Option<String> {
+    let first = content.views.first()?;
+    if view.letter == first.letter {
+        return None;
     }
+    let (was, is) = (first.summary.value(figure)?, view.summary.value(figure)?);
+    if was <= 0.0 || !was.is_finite() || !is.is_finite() {
+        return None;
+    }
+    Some(format!("{} against {}", signed_per_cent(is / was - 1.0), first.letter))
 }
 
 /// What there is to say of one run among several, if anything.
-fn write_remarks(m: &mut Markup, view: &View) {
+fn remarks(view: &View) -> Option<Block> {
     let s = &view.summary;
-    if s.run.valid && s.run.ended == "complete" && s.warnings.is_empty() {
-        return;
+    let is_plain = s.run.valid && s.run.ended == "complete";
+    if is_plain && s.warnings.is_empty() {
+        return None;
     }
-    let class = if s.run.valid { "open" } else { "poor" };
-    m.tag("div", &[("class", &format!("verdict {class}"))], |m| {
-        let plain = s.run.valid && s.run.ended == "complete";
-        let says = if plain { String::new() } else { format!(". {}", verdict(s).says) };
-        m.leaf("p", &[("class", &"says")], format_args!("{}{says}", view.heading));
-        for remark in s.run.invalid_because.iter().chain(&s.warnings) {
-            m.leaf("p", &[], remark);
-        }
-    });
+    let says = if is_plain { String::new() } else { format!(". {}", verdict(s).says) };
+    Some(Block::Verdict(Verdict {
+        class: if s.run.valid { "open" } else { "poor" },
+        says: format!("{}{says}", view.heading),
+        reasons: s.run.invalid_because.iter().chain(&s.warnings).cloned().collect(),
+    }))
 }

@@ -2,35 +2,43 @@
 
 use plimsoll_runs::Summary;
 use plimsoll_runs::summary::Spread;
+use plimsoll_stats::Percentiles;
 use plimsoll_units as units;
 
-use super::Content;
+use super::content::Content;
+use crate::document::{Block, Cell, Grid, note};
 use crate::view::View;
-use plimsoll_draw::Markup;
 use plimsoll_draw::chart::unit::{micros, per_cent, significant, whole};
 
 const DASH: &str = "–";
 
-/// Writes the tables of every run.
-pub(crate) fn write(m: &mut Markup, content: &Content<'_>) {
-    for view in content.views {
+/// The tables of every run.
+pub(crate) fn figures(content: &Content) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for view in &content.views {
         if content.several() {
-            m.leaf("h3", &[], &view.heading);
+            blocks.push(Block::Heading(view.heading.clone()));
         }
-        write_percentiles(m, &view.summary);
-        m.tag("div", &[("class", &"lists")], |m| {
-            write_list(m, "Counts", &counts(&view.summary));
-            write_list(m, "Failures and blame", &failures(&view.summary));
-            write_list(m, "Generator", &generator(&view.summary));
-            write_list(m, "Host", &host(view));
-            if !view.events.is_empty() {
-                write_list(m, "Events", &events(view));
-            }
-        });
+        let mut lists = vec![
+            ("Counts", counts(&view.summary)),
+            ("Failures and blame", failures(&view.summary)),
+            ("Generator", generator(&view.summary)),
+            ("Host", host(view)),
+        ];
+        if !view.events.is_empty() {
+            lists.push(("Events", events(view)));
+        }
+        let of_run = vec![Block::Table(percentiles(&view.summary)), Block::Lists(lists)];
+        if view.summary.run.valid {
+            blocks.extend(of_run);
+        } else {
+            blocks.push(Block::Doubtful(of_run));
+        }
     }
+    blocks
 }
 
-fn write_percentiles(m: &mut Markup, s: &Summary) {
+fn percentiles(s: &Summary) -> Grid {
     let warm_up = s.warm_up.as_ref().map(|phase| ("response in warm-up", &phase.response_us));
     let rows = [
         ("response", &s.response_us),
@@ -39,53 +47,28 @@ fn write_percentiles(m: &mut Markup, s: &Summary) {
         ("connecting", &s.connect_us),
         ("connection wait", &s.connection_wait_us),
     ];
-    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
-        m.tag("table", &[("class", &"percentiles")], |m| {
-            m.tag("thead", &[], |m| {
-                m.tag("tr", &[], |m| {
-                    for head in [
-                        "time", "count", "min", "mean", "std dev", "p25", "p50", "p66", "p75",
-                        "p80", "p90", "p95", "p98", "p99", "p99.9", "p99.99", "max",
-                    ] {
-                        m.leaf("th", &[("scope", &"col")], head);
-                    }
-                });
-            });
-            m.tag("tbody", &[], |m| {
-                for (name, p) in rows.into_iter().chain(warm_up) {
-                    m.tag("tr", &[], |m| {
-                        m.leaf("th", &[("scope", &"row")], name);
-                        m.leaf("td", &[], whole(p.count as f64));
-                        for (_, value) in p.figures() {
-                            m.leaf("td", &[], value.map_or_else(|| DASH.to_owned(), micros));
-                        }
-                    });
-                }
-            });
-        });
-    });
+    let heads = [
+        "time", "count", "min", "mean", "std dev", "p25", "p50", "p66", "p75", "p80", "p90", "p95",
+        "p98", "p99", "p99.9", "p99.99", "max",
+    ];
+    let row = |(name, p): (&str, &Percentiles)| {
+        let time =
+            |(_, value): (_, Option<f64>)| Cell::of(value.map_or_else(|| DASH.to_owned(), micros));
+        let first = [Cell::of(name), Cell::of(whole(p.count as f64))];
+        first.into_iter().chain(p.figures().into_iter().map(time)).collect()
+    };
+    Grid {
+        class: "percentiles",
+        id: String::new(),
+        heads: heads.map(Cell::of).into(),
+        rows: rows.into_iter().chain(warm_up).map(row).collect(),
+    }
 }
 
 type Facts = Vec<(String, String)>;
 
 fn fact(name: &str, value: impl Into<String>) -> (String, String) {
     (name.to_owned(), value.into())
-}
-
-fn write_list(m: &mut Markup, title: &str, facts: &Facts) {
-    m.tag("div", &[("class", &"list")], |m| {
-        m.leaf("h4", &[], title);
-        if facts.is_empty() {
-            m.leaf("p", &[("class", &"nothing")], "none");
-            return;
-        }
-        m.tag("dl", &[], |m| {
-            for (name, value) in facts {
-                m.leaf("dt", &[], name);
-                m.leaf("dd", &[], value);
-            }
-        });
-    });
 }
 
 fn counts(s: &Summary) -> Facts {
@@ -179,13 +162,15 @@ fn events(view: &View) -> Facts {
         .collect()
 }
 
-/// Writes the plan of every run, word for word.
-pub(crate) fn write_plans(m: &mut Markup, content: &Content<'_>) {
-    for view in content.views {
+/// The plan of every run, word for word.
+pub(crate) fn plans(content: &Content) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for view in &content.views {
         if content.several() {
-            m.leaf("h3", &[], &view.heading);
+            blocks.push(Block::Heading(view.heading.clone()));
         }
-        m.leaf("pre", &[("class", &"plan"), ("tabindex", &"0")], &view.plan);
-        m.leaf("p", &[("class", &"note")], format_args!("SHA-256 {}", view.meta.plan_sha256));
+        blocks.push(Block::Verbatim(view.plan.clone()));
+        blocks.push(note(format!("SHA-256 {}", view.meta.plan_sha256)));
     }
+    blocks
 }

@@ -2,37 +2,17 @@
 
 use plimsoll_runs::Summary;
 
-use plimsoll_draw::Markup;
+use crate::document::Tile;
+
 use plimsoll_draw::chart::unit::{micros, per_cent, significant, whole};
 
-/// A figure of the headline.
-pub(crate) struct Tile {
-    /// What it is.
-    pub(crate) name: &'static str,
-    /// What that means; empty where the detail says it.
-    pub(crate) meaning: &'static str,
-    /// The figure.
-    pub(crate) value: String,
-    /// What it is made of; may be empty.
-    pub(crate) detail: String,
-    /// Whether something is wrong with it: `poor`, or empty.
-    pub(crate) class: &'static str,
+/// Whether p90 stands in for p99: too few answers lie beyond that.
+pub(crate) fn lacks_p99(s: &Summary) -> bool {
+    s.response_us.p99.is_none() && s.response_us.p90.is_some()
 }
 
-impl Tile {
-    /// Writes the tile, into a list of them.
-    pub(crate) fn write(&self, m: &mut Markup) {
-        m.tag("div", &[("class", &format!("tile {}", self.class))], |m| {
-            m.leaf("dt", &[], self.name);
-            m.leaf("dd", &[("class", &"figure")], &self.value);
-            let small = if self.detail.is_empty() { self.meaning } else { &self.detail };
-            m.leaf("dd", &[("class", &"detail")], small);
-        });
-    }
-}
-
-/// The figures of the headline, in order; the same for every run.
-pub(crate) fn tiles(s: &Summary) -> Vec<Tile> {
+/// The figures of the headline, in order, with p90 where one of several runs has no p99.
+pub(crate) fn tiles(s: &Summary, with_p90: bool) -> Vec<Tile> {
     let offered_rate = if s.duration_s > 0.0 { s.offered as f64 / s.duration_s } else { 0.0 };
     let mut tiles = vec![
         Tile {
@@ -51,12 +31,13 @@ pub(crate) fn tiles(s: &Summary) -> Vec<Tile> {
         },
     ];
     let response = &s.response_us;
-    for (name, meaning, value) in [
-        ("p50", "half are slower", response.p50),
+    let p90 = with_p90.then_some(("p90", "1 in 10 slower", response.p90));
+    let times = [("p50", "half are slower", response.p50)].into_iter().chain(p90).chain([
         ("p99", "1 in 100 slower", response.p99),
         ("p99.9", "1 in 1,000 slower", response.p999),
         ("Maximum", "slowest answer", response.max),
-    ] {
+    ]);
+    for (name, meaning, value) in times {
         tiles.push(Tile {
             name,
             meaning,

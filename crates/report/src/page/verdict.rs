@@ -2,13 +2,7 @@
 
 use plimsoll_runs::Summary;
 
-/// The judgement of a run.
-pub(crate) struct Verdict {
-    /// `good`, `poor` or `open`.
-    pub(crate) class: &'static str,
-    /// The judgement in a sentence or two.
-    pub(crate) says: String,
-}
+use crate::document::Verdict;
 
 /// Judges a run by its validity, its end and its objectives.
 pub(crate) fn verdict(s: &Summary) -> Verdict {
@@ -19,21 +13,11 @@ pub(crate) fn verdict(s: &Summary) -> Verdict {
         let objectives = if s.slo.is_empty() { String::new() } else { format!(" {objectives}") };
         let says =
             format!("Not valid: the generator has a part in these figures.{objectives}{end}");
-        return Verdict { class: "poor", says };
+        let reasons = s.run.invalid_because.clone();
+        return Verdict { class: "poor", says, reasons };
     }
     let class = if class == "good" && s.run.ended != "complete" { "open" } else { class };
-    Verdict { class, says: format!("Valid. {objectives}{end}") }
-}
-
-/// Judges the run of a search. Its objective was judged window by window; over the whole run,
-/// which was meant to go beyond it, it says nothing.
-pub(crate) fn verdict_of_search(s: &Summary) -> Verdict {
-    if !s.run.valid {
-        return verdict(s);
-    }
-    let class = if s.run.ended == "complete" { "good" } else { "open" };
-    let says = format!("Valid. A search: the SLO was judged window by window.{}", ending(s));
-    Verdict { class, says }
+    Verdict { class, says: format!("Valid. {objectives}{end}"), reasons: Vec::new() }
 }
 
 /// What is to be said of a run that did not take its full course, with a space before it.

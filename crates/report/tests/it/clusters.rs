@@ -6,7 +6,6 @@ use plimsoll_cache::trace::{Names, Trace};
 use plimsoll_report::Estimate;
 use plimsoll_stats::figure;
 
-use crate::golden::normal;
 use crate::made_clusters::{Made, many, three, without_sizes};
 use crate::page::{HOSTILE, checked};
 use crate::parser::{Page, parse};
@@ -71,6 +70,11 @@ fn reads_percentile(text: &str, counts: &Counts, quantile: f64) {
     }
 }
 
+/// A few clusters.
+pub(crate) fn golden() -> plimsoll_report::Document {
+    three().document()
+}
+
 /// A figure that clusters are compared by.
 type Figure = fn(&Counts) -> f64;
 
@@ -80,25 +84,6 @@ fn share(part: u64, whole: u64) -> f64 {
 
 fn each(made: &Made) -> impl Iterator<Item = (usize, &Counts)> {
     made.all.iter().map(|one| &one.counts).enumerate()
-}
-
-#[test]
-fn the_page_of_a_few_clusters_is_the_golden_one() {
-    let (made, golden) = (normal(&three().page()), include_str!("golden/clusters.html"));
-    let differs = made.lines().zip(golden.lines()).enumerate().find(|(_, (a, b))| a != b);
-    assert!(
-        made == golden,
-        "the page differs from tests/it/golden/clusters.html, first at {differs:?}\n\
-         where that is meant: \
-         cargo test -p plimsoll-report --test it -- --ignored make_golden_clusters_anew"
-    );
-}
-
-#[test]
-#[ignore = "writes the golden page"]
-fn make_golden_clusters_anew() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden/clusters.html");
-    std::fs::write(path, normal(&three().page())).unwrap();
 }
 
 #[test]

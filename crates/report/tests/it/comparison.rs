@@ -3,7 +3,7 @@
 use plimsoll_capacity::compared::{By, Compared, Grouped, Search, compare};
 use plimsoll_capacity::search::Bound;
 use plimsoll_capacity::series::SeriesRun;
-use plimsoll_report::comparison;
+use plimsoll_report::{Document, Source, document};
 
 use crate::page::{HOSTILE, checked};
 use crate::parser::Page;
@@ -62,6 +62,15 @@ fn day() -> Compared {
         group("far away", 0.3, steady(54.0, 4)),
     ];
     compare(By::Series, groups)
+}
+
+/// A day of five targets.
+pub(crate) fn golden() -> Document {
+    document(Source::Searches(&day()), None).unwrap()
+}
+
+fn comparison(compared: &Compared, title: Option<&str>) -> String {
+    document(Source::Searches(compared), title.map(str::to_owned)).unwrap().html()
 }
 
 fn page(compared: &Compared) -> Page {

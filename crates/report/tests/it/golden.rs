@@ -1,13 +1,23 @@
-//! The golden page: a small run, byte for byte.
+//! The goldens: every page as text, in which each word and figure stands and a drawing is a digest.
 
-use plimsoll_report::{Options, html};
+use plimsoll_report::{Document, Source, document};
 
 use crate::made::Course;
+use crate::{capacity, clusters, comparison, simulation};
+
+/// A document of a page of runs.
+pub(crate) fn of_runs(runs: &[plimsoll_runs::Run]) -> Document {
+    document(Source::Runs(runs), None).unwrap()
+}
 
 /// Twelve seconds with a warm-up, a stall and answers of 503.
-fn page() -> String {
+fn load() -> Document {
     let root = tempfile::tempdir().unwrap();
-    let course = Course {
+    of_runs(&[small().write(root.path())])
+}
+
+fn small() -> Course {
+    Course {
         name: "golden".to_owned(),
         slo: Some("p90<900ms, errors<0.1%".to_owned()),
         warmup_s: 2,
@@ -15,48 +25,56 @@ fn page() -> String {
         stall: Some((6, 1)),
         refusing: Some((9, 12, 0.2)),
         ..Course::quiet("2026-10-26T120000-a1b2c3")
-    };
-    html(&[course.write(root.path())], &Options::default()).unwrap()
+    }
 }
 
-/// The page without the style sheet and the script, which are read as the files they are, and with
-/// an element a line, so that a difference can be read.
-pub(crate) fn normal(page: &str) -> String {
-    let mut out = String::new();
-    let mut rest = page;
-    for (open, close) in [("<style>", "</style>"), ("<script>", "</script>")] {
-        let (before, after) = rest.split_once(open).unwrap();
-        let (_, after) = after.split_once(close).unwrap();
-        out.push_str(before);
-        out.push_str(open);
-        out.push_str(close);
-        rest = after;
-    }
-    out.push_str(rest);
-    out.replace("><", ">\n<")
+/// Three runs: one not valid, one faster.
+fn several() -> Document {
+    let root = tempfile::tempdir().unwrap();
+    let late = Course { late_us: 9_000.0, ..Course::quiet("2026-10-26T130000-b1b2c3") };
+    let faster = Course { fast_us: 900.0, ..Course::quiet("2026-10-26T140000-c1b2c3") };
+    of_runs(&[small(), late, faster].map(|course| course.write(root.path())))
+}
+
+/// Every page with a golden, by its name.
+fn all() -> Vec<(&'static str, Document)> {
+    vec![
+        ("load", load()),
+        ("several", several()),
+        ("search", capacity::golden()),
+        ("searches", comparison::golden()),
+        ("simulation", simulation::golden()),
+        ("clusters", clusters::golden()),
+    ]
+}
+
+fn path(name: &str) -> String {
+    format!("{}/tests/it/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"))
 }
 
 #[test]
-fn the_page_of_a_small_run_is_the_golden_one() {
-    let (page, golden) = (normal(&page()), include_str!("golden/page.html"));
-    if page != golden {
-        let differs = page.lines().zip(golden.lines()).enumerate().find(|(_, (a, b))| a != b);
-        panic!(
-            "the page differs from tests/it/golden/page.html, first at {differs:?}\n\
+fn every_page_is_the_golden_one() {
+    for (name, document) in all() {
+        let (made, golden) = (document.text(), std::fs::read_to_string(path(name)).unwrap());
+        let differs = made.lines().zip(golden.lines()).enumerate().find(|(_, (a, b))| a != b);
+        assert!(
+            made == golden,
+            "the page differs from tests/it/golden/{name}.txt, first at {differs:?}\n\
              where that is meant: \
-             cargo test -p plimsoll-report --test it -- --ignored make_golden_page_anew"
+             cargo test -p plimsoll-report --test it -- --ignored make_goldens_anew"
         );
     }
 }
 
 #[test]
-#[ignore = "writes the golden page"]
-fn make_golden_page_anew() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden/page.html");
-    std::fs::write(path, normal(&page())).unwrap();
+#[ignore = "writes the goldens"]
+fn make_goldens_anew() {
+    for (name, document) in all() {
+        std::fs::write(path(name), document.text()).unwrap();
+    }
 }
 
 #[test]
 fn the_same_run_gives_the_same_page() {
-    assert!(page() == page());
+    assert!(load().html() == load().html());
 }

@@ -6,7 +6,7 @@ use plimsoll_cache::cluster::{
 use plimsoll_cache::simulate::Total;
 use plimsoll_cache::size_class::SizeClass;
 use plimsoll_cache::trace::{Names, Trace};
-use plimsoll_report::{Clusters, DrawnCluster, Estimate, clusters_page};
+use plimsoll_report::{Clusters, Document, DrawnCluster, Estimate, Source, document};
 
 /// Requests of the trace, and of each part of a course.
 pub(crate) const REQUESTS: u64 = 600;
@@ -35,6 +35,10 @@ pub(crate) struct Made {
 
 impl Made {
     pub(crate) fn page(&self) -> String {
+        self.document().html()
+    }
+
+    pub(crate) fn document(&self) -> Document {
         let cells: Vec<DrawnCluster<'_>> = self
             .all
             .iter()
@@ -48,14 +52,15 @@ impl Made {
                 estimates: one.estimates.clone(),
             })
             .collect();
-        clusters_page(&Clusters {
+        let clusters = Clusters {
             name: &self.name,
             trace: &self.trace,
             trace_name: "day.csv",
             warnings: &self.warnings,
             latency: Latency::default(),
             cells: &cells,
-        })
+        };
+        document(Source::Clusters(&clusters), None).unwrap()
     }
 }
 

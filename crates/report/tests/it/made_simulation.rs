@@ -238,6 +238,7 @@ pub(crate) fn simulation(
             currency: "€".to_owned(),
             replications,
             seed: 7,
+            clock_s: None,
         },
         courses,
         revenue: vec![curve("mean", 257.0), curve("greatest", 600.0)],

@@ -1,7 +1,7 @@
 //! Reports of made-up runs: their form, what they must not hold, and the odd cases.
 //!
-//! `cargo test -p plimsoll-report --test it -- --ignored make_golden_page_anew` makes the golden
-//! page anew; read the difference before it is committed.
+//! `cargo test -p plimsoll-report --test it -- --ignored make_goldens_anew` makes the goldens anew;
+//! read the difference before it is committed.
 //! `cargo test -p plimsoll-report --test it -- --ignored make_pages_to_look_at` writes pages of
 //! every kind into the target's `tmp` folder.
 

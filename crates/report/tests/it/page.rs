@@ -1,16 +1,17 @@
 //! What every page must be: well formed, without outside references, of a bounded size, and
 //! without a word that its run did not say.
 
-use plimsoll_report::{Options, ReportError, html};
+use plimsoll_report::{ReportError, Source, document};
 use plimsoll_runs::Run;
 
+use crate::golden::of_runs;
 use crate::made::Course;
 use crate::parser::{Page, parse};
 
 fn page_of(courses: &[Course]) -> String {
     let root = tempfile::tempdir().unwrap();
     let runs: Vec<Run> = courses.iter().map(|course| course.write(root.path())).collect();
-    html(&runs, &Options::default()).unwrap()
+    of_runs(&runs).html()
 }
 
 /// Checks what holds of every page, and gives it back in parts.
@@ -95,7 +96,7 @@ fn runs_of_one_name_are_told_apart() {
 #[test]
 fn a_run_without_requests_has_a_page() {
     let parsed = checked(&page_of(&[Course { rate: (0.0, 0.0), ..Course::quiet("empty") }]));
-    assert!(parsed.text.contains("Nothing to draw"));
+    assert!(parsed.text.contains("Nothing of note: Rate offered and achieved."));
     assert!(parsed.text.contains("0 requests due"));
 }
 
@@ -145,13 +146,13 @@ fn hostile_text_stays_text() {
 
     let root = tempfile::tempdir().unwrap();
     let run = Course::quiet("a").write(root.path());
-    let titled = html(&[run], &Options { title: Some(HOSTILE.to_owned()) }).unwrap();
+    let titled = document(Source::Runs(&[run]), Some(HOSTILE.to_owned())).unwrap().html();
     assert_eq!(checked(&titled).count("script"), 1);
 }
 
 #[test]
 fn no_runs_are_an_error_that_says_what_to_do() {
-    let error = html(&[], &Options::default()).unwrap_err();
+    let Err(error) = document(Source::Runs(&[]), None) else { panic!("no runs have a page") };
     assert!(matches!(error, ReportError::NoRuns));
     assert!(error.to_string().contains("name at least one run folder"));
 }

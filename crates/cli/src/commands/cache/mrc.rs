@@ -14,7 +14,7 @@ use plimsoll_cache::curve::{Point, lru, miniature, sampled, spaced};
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::trace::Sampling;
 use plimsoll_experiment::control::{Control, News};
-use plimsoll_report::DrawnCurve;
+use plimsoll_report::{Curves, DrawnCurve, Source, document};
 use plimsoll_units::{ParseError, count, share, show_count, show_share};
 use std::fmt::Write as _;
 
@@ -56,8 +56,8 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     }
     if let Some(path) = &args.report {
         let name = args.trace.file_name().unwrap_or_default().to_string_lossy();
-        let page = plimsoll_report::curves_page(&name, &curves, &warnings);
-        write_whole(path, &page)?;
+        let curves = Curves { name: &name, curves: &curves, warnings: &warnings };
+        write_whole(path, &document(Source::Curves(&curves), None)?.html())?;
         say(&format!("report: {}", path.display()));
     }
     Ok(Exit::Held)

@@ -227,13 +227,14 @@ pub(super) fn total(of: &Total) -> serde_json::Value {
 /// Writes the page of a comparison.
 fn write_report(done: &Done, args: &CacheSimulate, path: &Path) -> Result<()> {
     let name = args.trace.as_deref().and_then(Path::file_name).unwrap_or_default();
-    let page = plimsoll_report::caches_page(&plimsoll_report::Caches {
+    let caches = plimsoll_report::Caches {
         trace: &done.opened.trace,
         name: &name.to_string_lossy(),
         warnings: &done.warnings,
         comparison: &done.comparison,
         cells: &done.cells,
         bounds: &done.bounds,
-    });
-    write_whole(path, &page)
+    };
+    let document = plimsoll_report::document(plimsoll_report::Source::Caches(&caches), None)?;
+    write_whole(path, &document.html())
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use plimsoll_capacity::compared::{By, Compared, Group, Grouped, compare, group};
 use plimsoll_capacity::cost::price;
 use plimsoll_experiment::series::searches;
+use plimsoll_report::{Source, document};
 use plimsoll_stats::Described;
 use plimsoll_units::{ParseError, show_rate};
 use std::fmt::Write;
@@ -30,7 +31,7 @@ pub(super) fn run(args: &CapacityCompare) -> Result<Exit> {
     set_prices(&mut groups, &prices)?;
     let compared = compare(by, groups);
     if let Some(path) = &args.out {
-        let page = plimsoll_report::comparison(&compared, args.title.as_deref());
+        let page = document(Source::Searches(&compared), args.title.clone())?.html();
         let unfinished = path.with_extension("html.tmp");
         std::fs::write(&unfinished, page)
             .and_then(|()| std::fs::rename(&unfinished, path))

@@ -25,6 +25,7 @@ use plimsoll_experiment::record::Record;
 use plimsoll_experiment::simulate::{
     Grid, Model, Pool, cells as cells_of, model, simulation, subject,
 };
+use plimsoll_report::{Source, document};
 use plimsoll_units::{ParseError, count};
 use std::fs::File;
 use std::io::Read;
@@ -221,7 +222,7 @@ pub(crate) fn open(folder: &Path) -> Result<Simulation> {
 
 /// Writes the page of a simulation.
 pub(crate) fn write_report(simulation: &Simulation, path: &Path) -> Result<()> {
-    let page = plimsoll_report::simulation_page(simulation, None);
+    let page = document(Source::Simulation(simulation), None)?.html();
     let unfinished = path.with_extension("html.tmp");
     std::fs::write(&unfinished, page)
         .and_then(|()| std::fs::rename(&unfinished, path))

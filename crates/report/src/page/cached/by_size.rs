@@ -4,9 +4,11 @@ use plimsoll_cache::bound::Bound;
 use plimsoll_cache::capacity::Unit;
 use plimsoll_cache::simulate::Cell;
 
-use super::{capacity, of_unit, tone};
-use crate::Caches;
-use plimsoll_draw::Markup;
+use super::{capacity, of_unit};
+use crate::document::{Block, chart, nothing};
+use crate::page::tones::{TONES, tone};
+use crate::source::Caches;
+use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
@@ -29,32 +31,23 @@ const BYTES: Measure = (
     |bound, cell| bound.missed_bytes.unwrap_or(0) as f64 / cell.all.requested_bytes.max(1) as f64,
 );
 
-/// Writes a plot a measure and a unit of sizes.
-pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
+/// A plot a measure and a unit of sizes.
+pub(super) fn block(caches: &Caches<'_>) -> Block {
     let measures: &[Measure] =
         if caches.trace.sizes().is_some() { &[OBJECTS, BYTES] } else { &[OBJECTS] };
-    let drawn: Vec<(Plot, Table)> = [Unit::Bytes, Unit::Objects]
+    let drawn: Vec<Box<dyn Chart>> = [Unit::Bytes, Unit::Objects]
         .into_iter()
         .flat_map(|unit| measures.iter().filter_map(move |measure| draw(caches, unit, measure)))
+        .map(chart)
         .collect();
     if drawn.is_empty() {
-        let words = "Nothing to draw: there is one size. The table above has its figures.";
-        m.leaf("p", &[("class", &"nothing")], words);
-        return;
+        return nothing("Nothing to draw: there is one size. The table above has its figures.");
     }
-    m.tag("div", &[("class", &"figures")], |m| {
-        for (plot, table) in &drawn {
-            plot.write(m, &[table]);
-        }
-    });
+    Block::Charts(drawn)
 }
 
 /// One plot; `None` where there are not two sizes of the unit.
-fn draw(
-    caches: &Caches<'_>,
-    unit: Unit,
-    &(id, title, share, of_bound): &Measure,
-) -> Option<(Plot, Table)> {
+fn draw(caches: &Caches<'_>, unit: Unit, &(id, title, share, of_bound): &Measure) -> Option<Plot> {
     let cells = of_unit(caches, unit);
     let mut sizes: Vec<u64> = cells.iter().map(|cell| cell.capacity.amount).collect();
     sizes.sort_unstable();
@@ -76,7 +69,7 @@ fn draw(
         id: format!("{id}-{suffix}"),
         title: title.to_owned(),
         note: "Each point is a replay of the whole trace; lines only join them.".to_owned(),
-        measure: "over the size of the cache".to_owned(),
+        measure: format!("{}, over the size of the cache", title.to_lowercase()),
         readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: places(&sizes, ends),
         ..Plot::empty(axis, ends, Scale::linear(top, 0.0), unit::Unit::Share)
@@ -90,7 +83,7 @@ fn draw(
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let class = tone(number);
         plot.keys.push(Key::Line(format!("line {class}"), policy.text.clone()));
-        let symbol = super::TONES[number % super::TONES.len()];
+        let symbol = TONES[number % TONES.len()];
         plot.symbols.extend(points.iter().map(|&point| (Symbol::Disc, symbol, point)));
         plot.lines.push(Line { class, pieces: vec![points] });
     }
@@ -105,7 +98,8 @@ fn draw(
         plot.keys.push(Key::Line(format!("line {class}"), "no policy is below".to_owned()));
         plot.lines.push(Line { class, pieces: vec![bound] });
     }
-    Some((plot, table))
+    plot.tables = vec![table];
+    Some(plot)
 }
 
 /// Where the read-out finds each size: half way to its neighbours.

@@ -5,115 +5,116 @@ use plimsoll_cache::simulate::Cell;
 use plimsoll_stats::figure::{self, Figure};
 
 use super::capacity;
-use crate::Caches;
-use crate::figure_text;
-use plimsoll_draw::Markup;
+use crate::document::{self, Block, Column, Table, note};
+use crate::figure_text::DASH;
+use crate::source::Caches;
 use plimsoll_draw::chart::unit::{per_cent, significant};
 
-/// A column: its head, and what stands in it.
-type Column = (&'static str, fn(&Cell) -> String);
-
-/// Writes the table.
-pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
-    let columns = columns(caches);
-    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
-        m.tag("table", &[("class", &"percentiles")], |m| {
-            m.tag("thead", &[], |m| {
-                m.tag("tr", &[], |m| {
-                    for head in ["policy", "size"].into_iter().chain(columns.iter().map(|c| c.0)) {
-                        m.leaf("th", &[("scope", &"col")], head);
-                    }
-                });
-            });
-            m.tag("tbody", &[], |m| {
-                for cell in caches.cells {
-                    write_row(m, caches, cell, &columns);
-                }
-                for bound in caches.bounds {
-                    write_bound(m, caches, bound, columns.len());
-                }
-            });
-        });
-    });
-    let note = "The lowest miss ratio of each size is marked, among policies that do not know the \
-                future. State is the memory of the simulated policy: it grows with the objects of \
-                the trace.";
-    m.leaf("p", &[("class", &"note after")], note);
+/// A row of the table: a policy at a size, or what no policy undercuts at one.
+enum Row<'a> {
+    Cell(&'a Cell),
+    Bound(&'a Bound, &'a Cell),
 }
 
-fn text(of: &Cell, figure: &Figure) -> String {
-    figure_text::text(figure, of.value(figure).unwrap_or(f64::NAN), "")
-}
-
-fn columns(caches: &Caches<'_>) -> Vec<Column> {
-    let sized = caches.trace.sizes().is_some();
-    let mut columns: Vec<Column> = vec![
-        ("capacity", capacity),
-        (figure::MISS_RATIO.label, |cell| text(cell, figure::MISS_RATIO)),
-    ];
-    if sized {
-        let bytes = figure::BYTE_MISS_RATIO.label;
-        columns.push((bytes, |cell| text(cell, figure::BYTE_MISS_RATIO)));
+/// The table of every policy at every size.
+pub(super) fn blocks(caches: &Caches<'_>) -> Vec<Block> {
+    let mut rows: Vec<Row<'_>> = caches.cells.iter().map(Row::Cell).collect();
+    for bound in caches.bounds {
+        let of = caches.cells.iter().find(|cell| cell.capacity == bound.capacity);
+        rows.extend(of.map(|cell| Row::Bound(bound, cell)));
     }
-    if caches.comparison.skip > 0 {
-        columns.push(("after the skipped", |cell| per_cent(cell.after_skip.miss_ratio())));
-        if sized {
-            columns.push(("of bytes", |cell| per_cent(cell.after_skip.byte_miss_ratio())));
+    let columns = columns(caches);
+    let table = Table { class: "percentiles", id: String::new(), currency: "", columns };
+    vec![
+        Block::Table(table.of(&rows)),
+        note(
+            "The lowest miss ratio of each size is marked, among policies that do not know the \
+             future. State is the memory of the simulated policy: it grows with the objects of \
+             the trace.",
+        ),
+    ]
+}
+
+impl Row<'_> {
+    /// The cell of a policy, or of whose size the bound is.
+    fn cell(&self) -> &Cell {
+        match self {
+            Self::Cell(cell) | Self::Bound(_, cell) => cell,
         }
     }
-    columns.push((figure::MISSES.label, |cell| text(cell, figure::MISSES)));
-    columns.push((figure::EVICTIONS.label, |cell| text(cell, figure::EVICTIONS)));
-    columns.push(("state", |cell| plimsoll_units::show_size(cell.memory_bytes as u64)));
-    columns.push(("replayed", |cell| {
+
+    fn value(&self, figure: &Figure) -> Option<f64> {
+        match self {
+            Self::Cell(cell) => cell.value(figure),
+            Self::Bound(bound, of) if figure.name == figure::MISS_RATIO.name => {
+                Some(ratio(bound.misses, of.all.requests))
+            }
+            Self::Bound(bound, of) if figure.name == figure::BYTE_MISS_RATIO.name => {
+                Some(ratio(bound.missed_bytes.unwrap_or(0), of.all.requested_bytes))
+            }
+            Self::Bound(..) => None,
+        }
+    }
+}
+
+fn columns<'a>(caches: &'a Caches<'a>) -> Vec<Column<'a, Row<'a>>> {
+    let of = |figure: &'static Figure| Column::figure(figure, |row: &Row<'_>| row.value(figure));
+    // What is told of a policy, and not of a bound.
+    let told = |head: &'static str, show: fn(&Cell) -> String| {
+        Column::plain(head, move |row: &Row<'_>| match row {
+            Row::Cell(cell) => document::Cell::of(show(cell)),
+            Row::Bound(..) => document::Cell::of(DASH),
+        })
+    };
+    let sized = caches.trace.sizes().is_some();
+    let mut columns: Vec<Column<'_, Row<'_>>> = vec![
+        Column::plain("policy", |row: &Row<'_>| name(caches, row)),
+        Column::plain("size", |row: &Row<'_>| document::Cell::of(&row.cell().size)),
+        Column::plain("capacity", |row: &Row<'_>| document::Cell::of(capacity(row.cell()))),
+        of(figure::MISS_RATIO),
+    ];
+    if sized {
+        columns.push(of(figure::BYTE_MISS_RATIO));
+    }
+    if caches.comparison.skip > 0 {
+        columns.push(told("after the skipped", |cell| per_cent(cell.after_skip.miss_ratio())));
+        if sized {
+            columns.push(told("of bytes", |cell| per_cent(cell.after_skip.byte_miss_ratio())));
+        }
+    }
+    columns.extend([of(figure::MISSES), of(figure::EVICTIONS)]);
+    columns.push(told("state", |cell| plimsoll_units::show_size(cell.memory_bytes as u64)));
+    columns.push(told("replayed", |cell| {
         let rate = cell.all.requests as f64 / cell.cpu_s.max(1e-9);
         format!("{} million/s", significant(rate / 1e6))
     }));
     columns
 }
 
-fn write_row(m: &mut Markup, caches: &Caches<'_>, cell: &Cell, columns: &[Column]) {
-    let same_size = caches.cells.iter().filter(|other| other.size == cell.size);
-    let rivals = same_size.filter(|other| !knows_future(caches, other));
-    let fewest = rivals.map(|other| other.all.misses).min().unwrap_or(0);
+fn name(caches: &Caches<'_>, row: &Row<'_>) -> document::Cell {
+    let Row::Cell(cell) = row else { return document::Cell::of("no policy is below") };
+    let of = document::Cell::of(&cell.policy);
     let several = caches.comparison.policies.len() > 1;
-    let best = several && !knows_future(caches, cell) && cell.all.misses == fewest;
-    m.tag("tr", &[], |m| {
-        m.tag("th", &[("scope", &"row")], |m| {
-            m.text(&cell.policy);
-            if best {
-                m.text(" ");
-                m.leaf("span", &[("class", &"chip good")], "lowest");
-            }
-        });
-        m.leaf("td", &[], &cell.size);
-        for (_, show) in columns {
-            m.leaf("td", &[], show(cell));
-        }
-    });
+    if several && best_of(caches, &cell.size).is_some_and(|best| is_as_good(caches, cell, best)) {
+        return of.judged("good", "lowest");
+    }
+    of
+}
+
+fn is_as_good(caches: &Caches<'_>, cell: &Cell, best: &Cell) -> bool {
+    !knows_future(caches, cell) && cell.all.misses == best.all.misses
+}
+
+/// The policy with the fewest misses at a size, of those that do not know the future.
+pub(super) fn best_of<'a>(caches: &Caches<'a>, size: &str) -> Option<&'a Cell> {
+    let rivals = caches.cells.iter().filter(|cell| cell.size == size);
+    rivals.filter(|cell| !knows_future(caches, cell)).min_by_key(|cell| cell.all.misses)
 }
 
 /// Whether the policy of a cell is told what comes: it shows what could be, and is none to choose.
 fn knows_future(caches: &Caches<'_>, cell: &Cell) -> bool {
     let policies = &caches.comparison.policies;
     policies.iter().any(|policy| policy.text == cell.policy && policy.kind.needs.next)
-}
-
-/// What no policy undercuts at a size; `columns` follow policy and size.
-fn write_bound(m: &mut Markup, caches: &Caches<'_>, bound: &Bound, columns: usize) {
-    let Some(of) = caches.cells.iter().find(|cell| cell.capacity == bound.capacity) else { return };
-    let mut cells = vec![capacity(of), per_cent(ratio(bound.misses, of.all.requests))];
-    if caches.trace.sizes().is_some() {
-        let missed = bound.missed_bytes.unwrap_or(0);
-        cells.push(per_cent(ratio(missed, of.all.requested_bytes)));
-    }
-    cells.resize(columns, "–".to_owned());
-    m.tag("tr", &[], |m| {
-        m.leaf("th", &[("scope", &"row")], "no policy is below");
-        m.leaf("td", &[], &of.size);
-        for cell in cells {
-            m.leaf("td", &[], cell);
-        }
-    });
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

@@ -1,31 +1,31 @@
 //! The miss ratio over the trace, a chart a size: where the cache is cold, where it is steady, and
 //! where what is asked for changes.
 
+use plimsoll_cache::capacity::Size;
 use plimsoll_cache::simulate::Cell;
 
-use super::{capacity, tone};
-use crate::Caches;
-use plimsoll_draw::Markup;
+use super::capacity;
+use crate::document::{Block, chart};
+use crate::page::tones::tone;
+use crate::source::Caches;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
-/// Writes a chart a size, all with the same axes.
-pub(super) fn write(m: &mut Markup, caches: &Caches<'_>) {
+/// A chart a size, all with the same axes.
+pub(super) fn block(caches: &Caches<'_>) -> Block {
     let ratios = caches.cells.iter().flat_map(|cell| &cell.course);
     let scale = Scale::linear(ratios.map(|(_, part)| part.miss_ratio()).fold(0.0, f64::max), 0.0);
-    m.tag("div", &[("class", &"figures")], |m| {
-        for (index, size) in caches.comparison.sizes.iter().enumerate() {
-            let cells: Vec<&Cell> =
-                caches.cells.iter().filter(|cell| cell.size == size.text()).collect();
-            let (plot, table) = draw(caches, &cells, scale, index);
-            plot.write(m, &[&table]);
-        }
-    });
+    let of_size = |(index, size): (usize, &Size)| {
+        let cells: Vec<&Cell> =
+            caches.cells.iter().filter(|cell| cell.size == size.text()).collect();
+        chart(draw(caches, &cells, scale, index))
+    };
+    Block::Charts(caches.comparison.sizes.iter().enumerate().map(of_size).collect())
 }
 
-fn draw(caches: &Caches<'_>, cells: &[&Cell], scale: Scale, index: usize) -> (Plot, Table) {
+fn draw(caches: &Caches<'_>, cells: &[&Cell], scale: Scale, index: usize) -> Plot {
     let end = caches.trace.len() as f64;
     let table = table(cells, index);
     let axis = Axis::Value { columns: 1, top: end, unit: Unit::Count };
@@ -54,7 +54,8 @@ fn draw(caches: &Caches<'_>, cells: &[&Cell], scale: Scale, index: usize) -> (Pl
         plot.keys.push(Key::Line(format!("line {class}"), cell.policy.clone()));
         plot.lines.push(Line { class, pieces: vec![cell.course.iter().map(point).collect()] });
     }
-    (plot, table)
+    plot.tables = vec![table];
+    plot
 }
 
 /// Where a stretch begins, its middle, and where it ends.

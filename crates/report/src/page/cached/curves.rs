@@ -3,13 +3,14 @@
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::curve::Point;
 
-use super::tone;
-use crate::DrawnCurve;
-use crate::page::{document, headline, section};
-use plimsoll_draw::Markup;
+use crate::document::{self, Block, Document, Section, Verdict, chart, warnings};
+use crate::page::tones::{TONES, tone};
+use crate::source::DrawnCurve;
+use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{self, per_cent, whole};
 
 /// What is drawn: its id, its title, and its share, where it is known.
@@ -20,42 +21,64 @@ const MEASURES: [Measure; 2] = [
     ("bytes", "Byte miss ratio", |point| point.byte_miss_ratio),
 ];
 
-/// Writes the page.
-pub(crate) fn write(name: &str, curves: &[DrawnCurve], warnings: &[String]) -> String {
-    let title = format!("Miss-ratio curves of {name}");
-    document(&title, "one", |m| {
-        m.tag("header", &[], |m| {
-            headline::write_brand(m);
-            m.leaf("h1", &[], &title);
-            let words = "What a cache of each size would have missed, from an empty one on.";
-            m.leaf("p", &[("class", &"asked")], words);
-            headline::write_warnings(m, warnings);
-        });
-        m.tag("main", &[], |m| {
-            section(m, "curves", "Over sizes", |m| {
-                m.tag("div", &[("class", &"figures")], |m| {
-                    for unit in [Unit::Bytes, Unit::Objects] {
-                        for measure in &MEASURES {
-                            write_curve(m, curves, unit, measure);
-                        }
-                    }
-                });
-            });
-            section(m, "about", "How it was counted", |m| {
-                let words = "LRU comes from one pass over the trace, which knows all sizes at \
-                             once; in bytes, sizes that do not hold the largest object are \
-                             replayed, each by itself. Other policies are replayed at each size. \
-                             With a sampling rate a share of the objects stands for all, and the \
-                             cache is as much smaller; points for which the sample is too small \
-                             are marked in the table.";
-                m.leaf("p", &[("class", &"words")], words);
-            });
-        });
+const COUNTED: &str = "LRU comes from one pass over the trace, which knows all sizes at once; in bytes, sizes that \
+     do not hold the largest object are replayed, each by itself. Other policies are replayed at \
+     each size. With a sampling rate a share of the objects stands for all, and the cache is as \
+     much smaller; points for which the sample is too small have a square around them, and stand \
+     in brackets in the table.";
+
+/// The page.
+pub(crate) fn curves_page(name: &str, curves: &[DrawnCurve], warned: &[String]) -> Document {
+    let words = "What a cache of each size would have missed, from an empty one on.";
+    let mut charts: Vec<Box<dyn Chart>> = Vec::new();
+    for unit in [Unit::Bytes, Unit::Objects] {
+        charts
+            .extend(MEASURES.iter().filter_map(|measure| curve(curves, unit, measure)).map(chart));
+    }
+    let mut head: Vec<Block> = answer(curves).map(Block::Verdict).into_iter().collect();
+    head.push(document::asked(words));
+    head.extend(warnings(warned));
+    Document {
+        title: format!("Miss-ratio curves of {name}"),
+        head,
+        sections: vec![
+            Section::new("curves", "Over sizes", vec![Block::Charts(charts)]),
+            Section::new("about", "How it was counted", vec![document::words(COUNTED)]),
+        ],
+        is_several: false,
+    }
+}
+
+/// Which policy misses least at the largest size; `None` where there are no two.
+fn answer(curves: &[DrawnCurve]) -> Option<Verdict> {
+    let last = |curve: &DrawnCurve| {
+        let of_first = |point: &&Point| point.capacity.unit == curve.points[0].capacity.unit;
+        curve.points.iter().filter(of_first).max_by_key(|point| point.capacity.amount).copied()
+    };
+    let mut known: Vec<(&DrawnCurve, Point, f64)> = curves
+        .iter()
+        .filter_map(|curve| Some((curve, last(curve)?)))
+        .filter_map(|(curve, point)| Some((curve, point, point.miss_ratio?)))
+        .collect();
+    known.sort_by(|a, b| a.2.total_cmp(&b.2));
+    let (best, point, least) = *known.first()?;
+    let others = known.get(1).map_or_else(String::new, |(next, _, ratio)| {
+        format!(" {} comes next, with {}.", next.name, per_cent(*ratio))
+    });
+    Some(Verdict {
+        class: "good",
+        says: format!(
+            "At {}, {} misses {} of the requests.{others}",
+            size(&point.capacity),
+            best.name,
+            per_cent(least)
+        ),
+        reasons: Vec::new(),
     })
 }
 
 /// One plot, where there is anything to draw.
-fn write_curve(m: &mut Markup, curves: &[DrawnCurve], unit: Unit, &(id, title, share): &Measure) {
+fn curve(curves: &[DrawnCurve], unit: Unit, &(id, title, share): &Measure) -> Option<Plot> {
     let points = |curve: &DrawnCurve| -> Vec<Point> {
         let mut points: Vec<Point> =
             curve.points.iter().filter(|point| point.capacity.unit == unit).copied().collect();
@@ -64,9 +87,9 @@ fn write_curve(m: &mut Markup, curves: &[DrawnCurve], unit: Unit, &(id, title, s
     };
     let first = curves.first().map(points).unwrap_or_default();
     let known = first.iter().any(|point| share(point).is_some());
-    let (Some(least), Some(most)) = (first.first(), first.last()) else { return };
+    let (least, most) = (first.first()?, first.last()?);
     if !known || least.capacity.amount == most.capacity.amount {
-        return;
+        return None;
     }
     let (suffix, shown) = match unit {
         Unit::Bytes => ("b", unit::Unit::Bytes),
@@ -80,7 +103,7 @@ fn write_curve(m: &mut Markup, curves: &[DrawnCurve], unit: Unit, &(id, title, s
         id: format!("{id}-{suffix}"),
         title: title.to_owned(),
         note: String::new(),
-        measure: "over the size of the cache".to_owned(),
+        measure: format!("{}, over the size of the cache", title.to_lowercase()),
         readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: super::by_size::places(
             &first.iter().map(|point| point.capacity.amount).collect::<Vec<_>>(),
@@ -99,8 +122,15 @@ fn write_curve(m: &mut Markup, curves: &[DrawnCurve], unit: Unit, &(id, title, s
         plot.keys.push(Key::Line(format!("line {class}"), curve.name.clone()));
         let pieces = vec![points(curve).iter().filter_map(place).collect()];
         plot.lines.push(Line { class, pieces });
+        let unreliable = points(curve).into_iter().filter(|point| !point.reliable);
+        let tone = TONES[number % TONES.len()];
+        plot.symbols.extend(unreliable.filter_map(|of| Some((Symbol::Square, tone, place(&of)?))));
     }
-    plot.write(m, &[&table]);
+    if !plot.symbols.is_empty() {
+        plot.keys.push(Key::Symbol(Symbol::Square, "c7", "too small a sample"));
+    }
+    plot.tables = vec![table];
+    Some(plot)
 }
 
 fn table(

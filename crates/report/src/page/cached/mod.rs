@@ -6,54 +6,61 @@ mod cells;
 mod course;
 mod curves;
 
-pub(crate) use curves::write as write_curves;
+pub(crate) use curves::curves_page;
 
 use plimsoll_cache::bound::{Bound, BoundKind};
-use plimsoll_cache::capacity::Unit;
+use plimsoll_cache::capacity::{Size, Unit};
 use plimsoll_cache::simulate::Cell;
 
-use super::{document, headline, navigation, section};
-use crate::Caches;
-use plimsoll_draw::chart::unit::whole;
+use crate::document::{self, Block, Document, Section, Verdict, warnings, words};
+use crate::source::Caches;
+use plimsoll_draw::chart::unit::{per_cent, whole};
 
-/// Colours of policies, in order; more policies take them dashed, then dotted.
-pub(super) const TONES: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c8", "c9"];
-const STROKES: [&str; 3] = ["", " dash", " thin"];
-
-/// The classes of the line of a policy, or of another that is compared, by its number.
-pub(super) fn tone(policy: usize) -> String {
-    let stroke = STROKES[(policy / TONES.len()) % STROKES.len()];
-    format!("{}{stroke}", TONES[policy % TONES.len()])
+/// The page.
+pub(crate) fn page(caches: &Caches<'_>) -> Document {
+    let mut head: Vec<Block> = answer(caches).map(Block::Verdict).into_iter().collect();
+    head.push(document::asked(asked(caches)));
+    head.extend(warnings(caches.warnings));
+    let about = about(caches).into_iter().map(words).collect();
+    Document {
+        title: format!("Caches for {}", caches.name),
+        head,
+        sections: vec![
+            Section::new("policies", "Policies and sizes", cells::blocks(caches)),
+            Section::new("sizes", "Over sizes", vec![by_size::block(caches)]),
+            Section::new("course", "Over the trace", vec![course::block(caches)]),
+            Section::new("about", "How it was counted", about),
+        ],
+        is_several: false,
+    }
 }
 
-/// Writes the page.
-pub(crate) fn write(caches: &Caches<'_>) -> String {
-    let title = format!("Caches for {}", caches.name);
-    document(&title, "one", |m| {
-        m.tag("header", &[], |m| {
-            headline::write_brand(m);
-            m.leaf("h1", &[], &title);
-            m.leaf("p", &[("class", &"asked")], asked(caches));
-            headline::write_warnings(m, caches.warnings);
-            let links = [
-                ("#policies", "Policies and sizes"),
-                ("#sizes", "Over sizes"),
-                ("#course", "Over the trace"),
-                ("#about", "How it was counted"),
-            ];
-            navigation(m, &links);
-        });
-        m.tag("main", &[], |m| {
-            section(m, "policies", "Policies and sizes", |m| cells::write(m, caches));
-            section(m, "sizes", "Over sizes", |m| by_size::write(m, caches));
-            section(m, "course", "Over the trace", |m| course::write(m, caches));
-            section(m, "about", "How it was counted", |m| {
-                for words in about(caches) {
-                    m.leaf("p", &[("class", &"words")], words);
-                }
-            });
-        });
-    })
+/// Which policy misses least, size by size.
+fn answer(caches: &Caches<'_>) -> Option<Verdict> {
+    let sizes: Vec<&str> = caches.comparison.sizes.iter().map(Size::text).collect();
+    let best: Vec<&Cell> = sizes.iter().filter_map(|size| cells::best_of(caches, size)).collect();
+    let last = *best.last()?;
+    let told = |cell: &Cell| {
+        format!("{} at {}: {}", cell.policy, capacity(cell), per_cent(cell.all.miss_ratio()))
+    };
+    let others: Vec<String> = best.iter().rev().skip(1).rev().map(|cell| told(cell)).collect();
+    let reasons = match others.len() {
+        0 => Vec::new(),
+        _ => vec![format!("The lowest at the other sizes: {}.", others.join("; "))],
+    };
+    let of = if caches.comparison.policies.len() > 1 { "misses least" } else { "misses" };
+    let says = format!(
+        "At {}, {} {of}: {} of the requests{}.",
+        capacity(last),
+        last.policy,
+        per_cent(last.all.miss_ratio()),
+        if caches.trace.sizes().is_some() {
+            format!(", {} of the bytes", per_cent(last.all.byte_miss_ratio()))
+        } else {
+            String::new()
+        }
+    );
+    Some(Verdict { class: "good", says, reasons })
 }
 
 /// What was asked, in a sentence.

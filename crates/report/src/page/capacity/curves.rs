@@ -29,11 +29,7 @@ fn over_rate(searched: &Searched, joined: &[Joined], scale: Scale, unit: Unit) -
 }
 
 /// The curves of some percentiles; `None` where no window says anything.
-pub(crate) fn percentiles(
-    searched: &Searched,
-    joined: &[Joined],
-    index: usize,
-) -> Option<(Plot, Table)> {
+pub(crate) fn percentiles(searched: &Searched, joined: &[Joined], index: usize) -> Option<Plot> {
     if joined.is_empty() {
         return None;
     }
@@ -47,7 +43,7 @@ pub(crate) fn percentiles(
          recovery and discarded ones are left out.{}",
         shaded(searched)
     );
-    "response time at requests per second".clone_into(&mut plot.measure);
+    "response time, over requests per second offered".clone_into(&mut plot.measure);
     plot.across.extend(bound(searched));
     for (percentile, tone) in CURVES {
         let pieces = pieces(joined, percentile);
@@ -59,7 +55,8 @@ pub(crate) fn percentiles(
     plot.rows = places(joined, plot.end);
     let table = curve_table(joined, index);
     plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
-    Some((plot, table))
+    plot.tables = vec![table];
+    Some(plot)
 }
 
 /// A percentile's curve, broken where a point has no value.
@@ -99,11 +96,7 @@ fn curve_table(joined: &[Joined], index: usize) -> Table {
 }
 
 /// The contour of all percentiles; `None` where there are not two rates to go between.
-pub(crate) fn contour(
-    searched: &Searched,
-    joined: &[Joined],
-    index: usize,
-) -> Option<(Plot, Table)> {
+pub(crate) fn contour(searched: &Searched, joined: &[Joined], index: usize) -> Option<Plot> {
     let (from, to) = (joined.first()?.rate, joined.last()?.rate);
     if to <= from {
         return None;
@@ -128,7 +121,7 @@ pub(crate) fn contour(
             ""
         }
     );
-    "percentile at requests per second".clone_into(&mut plot.measure);
+    "percentile, over requests per second offered".clone_into(&mut plot.measure);
     if let Some((_, bound)) = searched.bound {
         plot.lines.push(Line { class: "bound".to_owned(), pieces: contour.isoline(bound) });
         plot.keys.push(Key::Line("line bound".to_owned(), micros(bound)));
@@ -141,7 +134,8 @@ pub(crate) fn contour(
     plot.contour = Some(contour);
     let table = contour_table(joined, &plot.rows, index);
     plot.readout = (table.id.clone(), Vec::new());
-    Some((plot, table))
+    plot.tables = vec![table];
+    Some(plot)
 }
 
 /// The same as a surface; `None` where there are not two rates.

@@ -7,52 +7,57 @@ mod staircase;
 mod trips;
 mod windows;
 
-use super::Content;
+use plimsoll_runs::Summary;
+
+use super::content::Content;
+use super::verdict;
+use crate::document::{Block, Section, chart, note, nothing};
 use crate::searched::Searched;
-use plimsoll_draw::Markup;
+use plimsoll_draw::chart::Chart;
 
-/// Whether any of the runs was a search.
-pub(crate) fn is_any(content: &Content<'_>) -> bool {
-    content.views.iter().any(|view| view.searched.is_some())
-}
-
-/// Writes the section; nothing where no run was a search.
-pub(crate) fn write(m: &mut Markup, content: &Content<'_>) {
-    if !is_any(content) {
-        return;
+/// The head of a search: its capacity, and how it was found. Figures of its run as a whole, which
+/// was meant to go beyond the SLO, would say nothing.
+pub(crate) fn head(searched: &Searched, s: &Summary) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if !s.run.valid {
+        blocks.push(Block::Verdict(verdict::verdict(s)));
     }
-    m.tag("section", &[("id", &"capacity")], |m| {
-        m.leaf("h2", &[], "Capacity");
-        for (index, view) in content.views.iter().enumerate() {
-            let Some(searched) = &view.searched else { continue };
-            if content.several() {
-                m.leaf("h3", &[], &view.heading);
-            }
-            outcome::write(m, searched);
-            write_charts(m, searched, index);
+    let found = outcome::blocks(searched);
+    match s.run.valid {
+        true => {
+            blocks.extend(found);
+            blocks.push(note("The run is valid. The SLO was judged window by window."));
         }
-    });
+        false => blocks.push(Block::Doubtful(found)),
+    }
+    blocks
 }
 
-fn write_charts(m: &mut Markup, searched: &Searched, index: usize) {
+/// The section of searches; none where no run was one.
+pub(crate) fn section(content: &Content) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for (index, view) in content.views.iter().enumerate() {
+        let Some(searched) = &view.searched else { continue };
+        if content.several() {
+            blocks.push(Block::Heading(view.heading.clone()));
+            blocks.extend(outcome::blocks(searched));
+        }
+        blocks.push(charts(searched, index));
+    }
+    (!blocks.is_empty()).then(|| Section::new("capacity", "Capacity", blocks))
+}
+
+fn charts(searched: &Searched, index: usize) -> Block {
     if searched.windows.is_empty() {
-        m.leaf("p", &[("class", &"nothing")], "Nothing to draw: there is no window.");
-        return;
+        return nothing("Nothing to draw: there is no window.");
     }
     let windows = windows::table(searched, index);
-    m.tag("div", &[("class", &"figures")], |m| {
-        staircase::rates(searched, &windows, index).write(m, &[]);
-        staircase::times(searched, &windows, index).write(m, &[&windows]);
-        let joined = joined::join(&searched.windows);
-        if let Some((plot, table)) = curves::percentiles(searched, &joined, index) {
-            plot.write(m, &[&table]);
-        }
-        if let Some((plot, table)) = curves::contour(searched, &joined, index) {
-            plot.write(m, &[&table]);
-        }
-        if let Some(surface) = curves::surface(searched, &joined, index) {
-            surface.write(m);
-        }
-        trips::write(m, searched, &windows, index);
-    });
+    let joined = joined::join(&searched.windows);
+    let mut all: Vec<Box<dyn Chart>> = vec![chart(staircase::rates(searched, &windows, index))];
+    all.extend(curves::percentiles(searched, &joined, index).map(chart));
+    all.extend(curves::contour(searched, &joined, index).map(chart));
+    all.extend(curves::surface(searched, &joined, index).map(chart));
+    all.extend(trips::charts(searched, &windows, index));
+    all.insert(1, chart(staircase::times(searched, windows, index)));
+    Block::Charts(all)
 }

@@ -5,44 +5,26 @@ use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_stats::figure;
 
+use crate::document::{Block, Tile, Verdict, note};
 use crate::figure_text;
-use crate::page::tiles::Tile;
 use crate::searched::Searched;
-use plimsoll_draw::Markup;
 use plimsoll_draw::chart::unit::{micros, per_cent, significant, whole};
 
 const DASH: &str = "–";
 
-/// Writes the headline of a search.
-pub(crate) fn write(m: &mut Markup, searched: &Searched) {
+/// What a search found, and what is to be said of it.
+pub(crate) fn blocks(searched: &Searched) -> Vec<Block> {
+    let mut blocks = Vec::new();
     if let Some(result) = &searched.result {
-        write_verdict(m, result);
-        let tiles = tiles(result);
-        let class = match tiles.len() {
-            9 => "tiles nine",
-            10 => "tiles ten",
-            _ => "tiles",
-        };
-        m.tag("dl", &[("class", &class)], |m| {
-            for tile in tiles {
-                tile.write(m);
-            }
-        });
-        m.leaf("p", &[("class", &"note after")], cost(result));
+        blocks = vec![Block::Verdict(verdict(result)), Block::Tiles(tiles(result))];
+        blocks.push(note(cost(result)));
     }
     let warnings = searched.result.iter().flat_map(|result| &result.warnings);
-    let warnings: Vec<&String> = searched.faults.iter().chain(warnings).collect();
-    if warnings.is_empty() {
-        return;
+    let notes: Vec<String> = searched.faults.iter().chain(warnings).cloned().collect();
+    if !notes.is_empty() {
+        blocks.push(Block::Notice(if notes.len() == 1 { "Note" } else { "Notes" }, notes));
     }
-    m.tag("div", &[("class", &"warnings after")], |m| {
-        m.leaf("p", &[("class", &"says")], if warnings.len() == 1 { "Note" } else { "Notes" });
-        m.tag("ul", &[], |m| {
-            for warning in warnings {
-                m.leaf("li", &[], warning);
-            }
-        });
-    });
+    blocks
 }
 
 fn per_second(rate: f64) -> String {
@@ -55,7 +37,7 @@ fn interval(result: &CapacityResult) -> String {
     result.ci95.map(show).unwrap_or_default()
 }
 
-fn write_verdict(m: &mut Markup, result: &CapacityResult) {
+fn verdict(result: &CapacityResult) -> Verdict {
     let (class, how) = ending(&result.ended);
     let slo = if result.slo.is_empty() { "the SLO" } else { &result.slo };
     let says = match result.estimate_per_s {
@@ -68,10 +50,7 @@ fn write_verdict(m: &mut Markup, result: &CapacityResult) {
     };
     let interval = interval(result);
     let interval = if interval.is_empty() { interval } else { format!(" ({interval})") };
-    m.tag("div", &[("class", &format!("verdict {class}"))], |m| {
-        m.leaf("p", &[("class", &"says")], format_args!("{says}{interval}"));
-        m.leaf("p", &[], how);
-    });
+    Verdict { class, says: format!("{says}{interval}"), reasons: vec![how] }
 }
 
 /// How a search ended: the class of the verdict, and a sentence.

@@ -61,7 +61,7 @@ type Piece = Vec<(f64, f64)>;
 pub(crate) fn over_time(searched: &Searched, scale: Scale, unit: Unit) -> Plot {
     let end = end_s(&searched.windows);
     let place = |w: &WindowRow| (w.start_s, w.start_s + w.seconds / 2.0, w.start_s + w.seconds);
-    let axis = Axis::Time { columns: 1, column_s: end };
+    let axis = Axis::Time { columns: 1, column_s: end, clock_s: None };
     let rows = searched.windows.iter().map(place).collect();
     Plot { rows, ..Plot::empty(axis, (0.0, end), scale, unit) }
 }
@@ -117,7 +117,7 @@ fn write_verdicts(plot: &mut Plot, windows: &[WindowRow]) {
 }
 
 /// The response times of each window, on a logarithmic axis.
-pub(crate) fn times(searched: &Searched, table: &Table, index: usize) -> Plot {
+pub(crate) fn times(searched: &Searched, table: Table, index: usize) -> Plot {
     let windows = &searched.windows;
     let drawn = percentiles(searched);
     let values = windows.iter().flat_map(|w| drawn.iter().filter_map(|&(p, _)| at(w, p)));
@@ -137,6 +137,7 @@ pub(crate) fn times(searched: &Searched, table: &Table, index: usize) -> Plot {
         plot.keys.push(Key::Line(format!("line {tone}"), format!("p{percentile}")));
     }
     plot.readout = (table.id.clone(), of_times(searched));
+    plot.tables = vec![table];
     plot
 }
 

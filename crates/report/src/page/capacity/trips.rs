@@ -5,8 +5,9 @@ use plimsoll_capacity::trips::{AtLoad, Load, SPIKE_NS};
 use plimsoll_runs::WindowRow;
 
 use super::staircase::over_time;
+use crate::document::chart;
 use crate::searched::Searched;
-use plimsoll_draw::Markup;
+use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::cumulative::{Cumulative, Sample, one_by_one};
 use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table};
@@ -27,16 +28,14 @@ const LOADS: [(Option<Load>, &str, &str); 3] = [
     (None, "between, or recovering", "c7"),
 ];
 
-/// Writes both charts; none where there is no handshake, as through a Unix socket.
-pub(super) fn write(m: &mut Markup, searched: &Searched, windows: &Table, index: usize) {
+/// Both charts; none where there is no handshake, as through a Unix socket.
+pub(super) fn charts(searched: &Searched, windows: &Table, index: usize) -> Vec<Box<dyn Chart>> {
     let trips = |window: &WindowRow| window.rtt_samples_us.iter().any(|&us| us > 0.0);
     if !searched.windows.iter().any(trips) {
-        return;
+        return Vec::new();
     }
-    if let Some((plot, table)) = distribution(searched, index) {
-        plot.write(m, &[&table]);
-    }
-    scatter(searched, windows, index).write(m, &[]);
+    let distribution = distribution(searched, index).map(chart);
+    distribution.into_iter().chain([chart(scatter(searched, windows, index))]).collect()
 }
 
 /// What the load of a window was.
@@ -80,7 +79,7 @@ fn sentence(name: &str, at: Option<&AtLoad>) -> String {
 }
 
 /// The distributions at low and at high load; `None` where there is neither.
-fn distribution(searched: &Searched, index: usize) -> Option<(Plot, Table)> {
+fn distribution(searched: &Searched, index: usize) -> Option<Plot> {
     let trips = &searched.result.as_ref()?.rtt_us;
     let known: Vec<(&str, &str, Vec<f64>)> = LOADS
         .into_iter()

@@ -5,15 +5,13 @@ use plimsoll_cache::cluster::Leg;
 
 use super::messages;
 use super::shown::Shown;
-use crate::page::counting::notes;
-use plimsoll_draw::Markup;
+use crate::document::Block;
 use plimsoll_draw::chart::unit::micros;
 
-/// Writes the notes that concern these clusters.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
-    let fixed = |(word, text): (&'static str, &str)| (word, text.to_owned());
-    let mut all: Vec<(&'static str, String)> = vec![fixed(SIMPLIFIED)];
-    all.push(("Latency model", latency(shown)));
+/// The notes that concern these clusters.
+pub(super) fn block(shown: &Shown<'_>) -> Block {
+    let fixed = |(word, text): (&str, &str)| (word.to_owned(), text.to_owned());
+    let mut all = vec![fixed(SIMPLIFIED), ("Latency model".to_owned(), latency(shown))];
     all.extend([if shown.is_sized() { BYTES } else { MISSES }, ASKED].map(fixed));
     if shown.any(messages) {
         all.push(fixed(MESSAGES));
@@ -31,7 +29,7 @@ pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
     if !shown.is_sized() {
         all.push(fixed(NO_SIZES));
     }
-    notes(m, all);
+    Block::Notes(all)
 }
 
 /// What each way costs.

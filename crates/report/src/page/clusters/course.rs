@@ -4,39 +4,28 @@
 use plimsoll_cache::cluster::Counts;
 
 use super::ratio;
-use super::shown::{Group, Shown, is_open};
-use crate::page::cached::TONES;
-use plimsoll_draw::Markup;
+use super::shown::{Group, Shown};
+use crate::document::{Block, nothing};
+use crate::page::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
-/// Writes a chart a group, all with the same axes.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+/// A chart a group, all with the same axes.
+pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
     let ratios = shown.all.iter().flat_map(|(_, cell)| &cell.counts.course);
     let top = ratios.map(|&(requests, misses)| ratio(misses, requests)).fold(0.0, f64::max);
     let end = shown.of.trace.len() as f64;
     if shown.all.is_empty() || end <= 0.0 {
-        m.leaf("p", &[("class", &"nothing")], "Nothing to draw: there is no request.");
-        return;
+        return vec![nothing("Nothing to draw: there is no request.")];
     }
     let scale = Scale::linear(top, 0.0);
-    for (place, group) in shown.groups.iter().enumerate() {
-        super::folded(m, is_open(place), &group.label, |m| {
-            let (plot, table) = draw(shown, group, place, (scale, end));
-            m.tag("div", &[("class", &"figures after")], |m| plot.write(m, &[&table]));
-        });
-    }
+    shown.by_group(|place, group| draw(shown, group, place, (scale, end)))
 }
 
-fn draw(
-    shown: &Shown<'_>,
-    group: &Group,
-    place: usize,
-    (scale, end): (Scale, f64),
-) -> (Plot, Table) {
+fn draw(shown: &Shown<'_>, group: &Group, place: usize, (scale, end): (Scale, f64)) -> Plot {
     let table = table(shown, group, place);
     let lines: Vec<&Counts> = group.lines.iter().map(|&number| shown.counts(number)).collect();
     let column = |number: &usize| group.all.iter().position(|other| other == number);
@@ -77,7 +66,8 @@ fn draw(
     if !plot.symbols.is_empty() {
         plot.keys.push(Key::Symbol(Symbol::Triangle, "c7", "its last spool has become full"));
     }
-    (plot, table)
+    plot.tables = vec![table];
+    plot
 }
 
 /// Where each part of a course begins, its middle, and where it ends, in requests.

@@ -6,8 +6,8 @@ use plimsoll_cache::cluster::{Counts, Moves, NodeCounts, Part};
 use super::course::{level, stretches};
 use super::shown::Shown;
 use super::{ratio, steady};
-use crate::page::cached::TONES;
-use plimsoll_draw::Markup;
+use crate::document::{Block, Cell, Grid, chart, note, words};
+use crate::page::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
@@ -22,31 +22,27 @@ const POINTS: usize = 50;
 /// Most members of a kind with a row of their own.
 const MOST_ROWS: usize = 24;
 
-/// Writes what each member did, cluster by cluster.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+/// What each member did, cluster by cluster.
+pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
     let drawn = shown.best(MOST_COURSES);
     let which = if drawn.len() < shown.all.len() {
         format!(" Courses are drawn for the {} clusters with the lowest miss ratios.", drawn.len())
     } else {
         String::new()
     };
-    let words = format!(
+    let mut blocks = vec![words(format!(
         "Requests to a node are those of clients, to a parent those of nodes; a hit is what it \
          answered from what it held.{which}"
-    );
-    m.leaf("p", &[("class", &"words")], words);
+    ))];
     for number in 0..shown.all.len() {
-        m.tag("details", &[("class", &"more")], |m| {
-            m.leaf("summary", &[], shown.name(number));
-            m.leaf("p", &[("class", &"note")], levels(shown, number));
-            members_table(shown, number).write_open(m);
-            if drawn.contains(&number) && shown.counts(number).requests > 0 {
-                let (plot, table) = draw(shown, number);
-                m.tag("div", &[("class", &"figures after")], |m| plot.write(m, &[&table]));
-            }
-        });
+        let mut of = vec![note(levels(shown, number)), Block::Table(members_table(shown, number))];
+        if drawn.contains(&number) && shown.counts(number).requests > 0 {
+            of.push(Block::Charts(vec![chart(draw(shown, number))]));
+        }
+        blocks.push(Block::Folded(shown.name(number), of));
     }
-    write_moves(m, shown);
+    blocks.extend(moves(shown));
+    blocks
 }
 
 /// All that the cluster is made of.
@@ -80,14 +76,14 @@ fn columns(counts: &Counts, sized: bool) -> Vec<Column> {
     columns.into_iter().filter(|(_, _, is_shown)| *is_shown).collect()
 }
 
-fn members_table(shown: &Shown<'_>, number: usize) -> Table {
+fn members_table(shown: &Shown<'_>, number: usize) -> Grid {
     let counts = shown.counts(number);
     let columns = columns(counts, shown.is_sized());
     let heads = ["member"].into_iter().chain(columns.iter().map(|(head, _, _)| *head));
     let heads = heads.chain(["spool full after"]);
-    let row = |name: String, of: &NodeCounts, full: String| {
-        let cells = columns.iter().map(|(_, show, _)| show(of)).collect();
-        [vec![name], cells, vec![full]].concat()
+    let row = |name: String, of: &NodeCounts, full: String| -> Vec<Cell> {
+        let cells = columns.iter().map(|(_, show, _)| show(of));
+        [name].into_iter().chain(cells).chain([full]).map(Cell::of).collect()
     };
     let mut rows = Vec::new();
     for (kind, kinds, all) in
@@ -104,10 +100,10 @@ fn members_table(shown: &Shown<'_>, number: usize) -> Table {
             rows.push(row(name, &together(rest), format!("{full} of them")));
         }
     }
-    Table {
+    Grid {
+        class: "percentiles",
         id: format!("members-table-{number}"),
-        summary: "",
-        heads: heads.map(|head| (head.to_owned(), String::new())).collect(),
+        heads: heads.map(Cell::of).collect(),
         rows,
     }
 }
@@ -175,7 +171,7 @@ fn drawn(counts: &Counts) -> Vec<Drawn<'_>> {
         .collect()
 }
 
-fn draw(shown: &Shown<'_>, number: usize) -> (Plot, Table) {
+fn draw(shown: &Shown<'_>, number: usize) -> Plot {
     let counts = shown.counts(number);
     let members = drawn(counts);
     let each = counts.course.len().div_ceil(POINTS).max(1);
@@ -222,7 +218,8 @@ fn draw(shown: &Shown<'_>, number: usize) -> (Plot, Table) {
     if !plot.symbols.is_empty() {
         plot.keys.push(Key::Symbol(Symbol::Triangle, "c7", "its spool has become full"));
     }
-    (plot, table)
+    plot.tables = vec![table];
+    plot
 }
 
 /// Where so many parts of a course together begin, their middle, and where they end.
@@ -264,27 +261,22 @@ fn course_table(
     }
 }
 
-/// What a member that joins or leaves costs, where one is chosen by a hash.
-fn write_moves(m: &mut Markup, shown: &Shown<'_>) {
+/// What a member that joins or leaves costs; nothing where none is chosen by a hash.
+fn moves(shown: &Shown<'_>) -> Option<Block> {
     let row = |number: usize, kind: &str, moves: Moves| {
         let shares = [moves.joins_last, moves.joins_first, moves.last_leaves, moves.first_leaves];
-        [vec![shown.name(number), kind.to_owned()], shares.map(per_cent).to_vec()].concat()
+        let cells = [shown.name(number), kind.to_owned()].into_iter().chain(shares.map(per_cent));
+        cells.map(Cell::of).collect()
     };
-    let mut rows = Vec::new();
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
     for (number, (_, cell)) in shown.all.iter().enumerate() {
         for (kind, moves) in ["nodes", "parents"].into_iter().zip(cell.moves) {
             rows.extend(moves.map(|moves| row(number, kind, moves)));
         }
     }
-    if rows.is_empty() {
-        return;
-    }
     let heads = ["cluster", "among its", "one joins last", "first", "the last leaves", "the first"];
-    let table = Table {
-        id: "moves-table".to_owned(),
-        summary: "Share of objects that move when a member joins or leaves",
-        heads: heads.map(|head| (head.to_owned(), String::new())).into(),
-        rows,
-    };
-    table.write(m);
+    let (class, id) = ("percentiles", "moves-table".to_owned());
+    let grid = Grid { class, id, heads: heads.map(Cell::of).into(), rows };
+    let summary = "Share of objects that move when a member joins or leaves".to_owned();
+    (!grid.rows.is_empty()).then(|| Block::Folded(summary, vec![Block::Table(grid)]))
 }

@@ -17,25 +17,22 @@ use plimsoll_cache::cluster::Counts;
 
 use self::cells::{MEASURES, Measure};
 use self::shown::Shown;
-use super::{document, headline, navigation, section, tiles::Tile};
-use crate::Clusters;
-use plimsoll_draw::Markup;
+use crate::document::{self, Block, Document, Section, Tile, warnings};
+use crate::source::Clusters;
 use plimsoll_draw::chart::unit::whole;
 
-/// Writes the page.
-pub(crate) fn write(clusters: &Clusters<'_>) -> String {
+/// The page.
+pub(crate) fn page(clusters: &Clusters<'_>) -> Document {
     let shown = Shown::of(clusters);
-    document(clusters.name, "one", |m| {
-        m.tag("header", &[], |m| {
-            headline::write_brand(m);
-            m.leaf("h1", &[], clusters.name);
-            m.leaf("p", &[("class", &"asked")], asked(clusters));
-            write_best(m, &shown);
-            headline::write_warnings(m, clusters.warnings);
-            navigation(m, &links(&shown));
-        });
-        m.tag("main", &[], |m| write_sections(m, &shown));
-    })
+    let mut head: Vec<Block> = best(&shown).into_iter().collect();
+    head.push(document::asked(asked(clusters)));
+    head.extend(warnings(clusters.warnings));
+    Document {
+        title: clusters.name.to_owned(),
+        head,
+        sections: sections(&shown),
+        is_several: false,
+    }
 }
 
 /// What was asked, in a sentence.
@@ -61,81 +58,43 @@ fn asked(clusters: &Clusters<'_>) -> String {
 }
 
 /// The best of each measure, where there are several clusters.
-fn write_best(m: &mut Markup, shown: &Shown<'_>) {
-    if shown.all.len() < 2 {
-        return;
-    }
-    let best = |measure: &&Measure| {
+fn best(shown: &Shown<'_>) -> Option<Block> {
+    let best = |measure: &Measure| {
         let value = |number: usize| measure.value(shown.counts(number));
         let first = (0..shown.all.len()).min_by(|&a, &b| value(a).total_cmp(&value(b)))?;
-        let all: Vec<usize> = (0..shown.all.len())
+        let equal = (0..shown.all.len())
             .filter(|&number| value(number).total_cmp(&value(first)).is_eq())
-            .collect();
-        let beside = match all.len() {
-            1 => String::new(),
-            n => format!(", and {} more", n - 1),
-        };
+            .count();
+        let beside = if equal > 1 { format!(", and {} more", equal - 1) } else { String::new() };
         Some(Tile {
             name: measure.lowest,
-            meaning: "",
             value: measure.text(value(first)),
             detail: format!("{}{beside}", shown.name(first)),
-            class: "",
+            ..Tile::default()
         })
     };
-    m.tag("dl", &[("class", &"tiles few")], |m| {
-        let measures = MEASURES.iter().filter(|of| shown.is_sized() || !of.needs_sizes);
-        for tile in measures.filter_map(|measure| best(&measure)) {
-            tile.write(m);
-        }
-    });
+    let measures = MEASURES.iter().filter(|of| shown.is_sized() || !of.needs_sizes);
+    (shown.all.len() > 1).then(|| Block::Tiles(measures.filter_map(best).collect()))
 }
 
-fn links(shown: &Shown<'_>) -> Vec<(&'static str, &'static str)> {
-    let mut links = vec![
-        ("#cells", "All clusters"),
-        ("#sources", "Where answers come from"),
-        ("#trade", "What to weigh"),
-        ("#response", "Response times"),
-        ("#course", "Over the trace"),
-        ("#members", "Nodes and parents"),
-        ("#counting", "How it was counted"),
+fn sections(shown: &Shown<'_>) -> Vec<Section> {
+    let mut all = cells::blocks(shown);
+    all.extend(replications::blocks(shown));
+    let mut over_trace = course::blocks(shown);
+    over_trace.extend(steady::blocks(shown));
+    let mut sections = vec![
+        Section::new("cells", "All clusters", all),
+        Section::new("sources", "Where answers come from", sources::blocks(shown)),
+        Section::new("trade", "What to weigh", vec![trade::block(shown)]),
+        Section::new("response", "Response times", response::blocks(shown)),
+        Section::new("course", "Over the trace", over_trace),
     ];
     if sizes::is_any(shown) {
-        links.insert(5, ("#sizes", "By size"));
+        sections.push(Section::new("sizes", "By size", sizes::blocks(shown)));
     }
-    links
-}
-
-fn write_sections(m: &mut Markup, shown: &Shown<'_>) {
-    section(m, "cells", "All clusters", |m| {
-        cells::write(m, shown);
-        replications::write(m, shown);
-    });
-    section(m, "sources", "Where answers come from", |m| sources::write(m, shown));
-    section(m, "trade", "What to weigh", |m| trade::write(m, shown));
-    section(m, "response", "Response times", |m| response::write(m, shown));
-    section(m, "course", "Over the trace", |m| {
-        course::write(m, shown);
-        steady::write(m, shown);
-    });
-    if sizes::is_any(shown) {
-        section(m, "sizes", "By size", |m| sizes::write(m, shown));
-    }
-    section(m, "members", "Nodes and parents", |m| members::write(m, shown));
-    section(m, "counting", "How it was counted", |m| counting::write(m, shown));
-}
-
-/// Writes what is open, or folded under a label.
-fn folded(m: &mut Markup, is_open: bool, label: &str, inside: impl FnOnce(&mut Markup)) {
-    if is_open {
-        inside(m);
-        return;
-    }
-    m.tag("details", &[("class", &"more")], |m| {
-        m.leaf("summary", &[], label);
-        inside(m);
-    });
+    sections.push(Section::new("members", "Nodes and parents", members::blocks(shown)));
+    sections.push(Section::new("counting", "How it was counted", vec![counting::block(shown)]));
+    sections
 }
 
 /// The title of a chart of clusters of one label.

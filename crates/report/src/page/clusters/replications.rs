@@ -1,55 +1,35 @@
 //! The figures over replications, where requests were made up several times: means with their
 //! intervals, so that a difference can be told from chance.
 
-use super::cells::write_name;
 use super::shown::Shown;
-use crate::Estimate;
-use crate::figure_text;
-use plimsoll_draw::Markup;
+use crate::document::{Block, Column, Table, note};
 
-/// Writes the table; nothing where there is one replication.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+/// The table; nothing where there is one replication.
+pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
     let heads = shown.all.first().map_or(&[][..], |(_, cell)| &cell.estimates);
     let replications = shown.all.first().map_or(0, |(_, cell)| cell.replications);
     if heads.is_empty() {
-        return;
+        return Vec::new();
     }
-    m.leaf("h3", &[], format_args!("Means over {replications} replications"));
-    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
-        m.tag("table", &[("class", &"policies"), ("id", &"replications-table")], |m| {
-            m.tag("thead", &[], |m| {
-                m.tag("tr", &[], |m| {
-                    m.leaf("th", &[("scope", &"col")], "cluster");
-                    for head in heads {
-                        m.leaf("th", &[("scope", &"col")], head.figure.label);
-                    }
-                });
-            });
-            m.tag("tbody", &[], |m| {
-                for number in 0..shown.all.len() {
-                    m.tag("tr", &[], |m| {
-                        write_name(m, shown, number);
-                        for of in &shown.all[number].1.estimates {
-                            write_estimate(m, of);
-                        }
-                    });
-                }
-            });
-        });
-    });
-    let words = "Below each mean its 95% interval over the replications (Student). All else on \
-                 this page is of the first replication. Clusters saw the same requests, so their \
-                 differences are surer than their intervals say: --json has those from the first.";
-    m.leaf("p", &[("class", &"note after")], words);
-}
-
-fn write_estimate(m: &mut Markup, of: &Estimate) {
-    let (low, high) = of.ci95;
-    m.tag("td", &[], |m| {
-        m.text(figure_text::text(of.figure, of.mean, ""));
-        let (least, greatest) = of.figure.unit.range();
-        let ends = (low.max(least), high.min(greatest));
-        let show = |value: f64| figure_text::text(of.figure, value, "");
-        m.leaf("small", &[], figure_text::interval(ends, show));
-    });
+    let mut columns = vec![Column::plain("cluster", |number: &usize| shown.cell(*number))];
+    for (index, head) in heads.iter().enumerate() {
+        let of = move |number: &usize| shown.all[*number].1.estimates.get(index);
+        let (least, greatest) = head.figure.unit.range();
+        let column = Column::figure(head.figure, move |number| Some(of(number)?.mean));
+        columns.push(column.with_interval(move |number| {
+            let (low, high) = of(number)?.ci95;
+            Some((low.max(least), high.min(greatest)))
+        }));
+    }
+    let id = "replications-table".to_owned();
+    let table = Table { class: "policies", id, currency: "", columns };
+    vec![
+        Block::Heading(format!("Means over {replications} replications")),
+        Block::Table(table.of(&shown.numbers())),
+        note(
+            "Below each mean is its 95% interval over the replications (Student). All else on \
+             this page is of the first replication. Clusters saw the same requests, so their \
+             differences are surer than their intervals say: --json has those from the first.",
+        ),
+    ]
 }

@@ -4,12 +4,11 @@
 use plimsoll_stats::Histogram;
 use plimsoll_stats::figure::{self, Figure};
 
-use super::cells;
-use super::shown::{Group, Shown, is_open};
-use plimsoll_draw::Markup;
+use super::shown::{Group, Shown};
+use crate::document::{Block, Column, Table, nothing};
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::cumulative::{Cumulative, Sample};
-use plimsoll_draw::chart::plot::Table;
+use plimsoll_draw::chart::plot::Plot;
 use plimsoll_draw::chart::unit::{Unit, micros};
 
 /// Places of the axis that answers are gathered at: a pixel or two of a wide screen.
@@ -25,33 +24,23 @@ const FIGURES: [&Figure; 7] = [
     figure::RESPONSE_MAX_MS,
 ];
 
-/// Writes a chart a group, and the table of all.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+/// A chart a group, and the table of all.
+pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
     let histograms = || shown.all.iter().map(|(_, cell)| &cell.counts.response_ns);
     let least = histograms().filter_map(Histogram::min).min();
     let greatest = histograms().filter_map(Histogram::max).max();
     let (Some(least), Some(greatest)) = (least, greatest) else {
-        m.leaf("p", &[("class", &"nothing")], "Nothing to draw: there is no answer.");
-        return;
+        return vec![nothing("Nothing to draw: there is no answer.")];
     };
     // Below a nanosecond there is nothing to tell apart.
     let low = least.max(1) as f64 / 1e3 / 1.2;
     let ends = (low, greatest.max(1) as f64 / 1e3 * 1.2);
-    for (place, group) in shown.groups.iter().enumerate() {
-        super::folded(m, is_open(place), &group.label, |m| {
-            write_group(m, shown, place, group, ends);
-        });
-    }
-    write_quantiles(m, shown);
+    let mut blocks = shown.by_group(|place, group| draw(shown, place, group, ends));
+    blocks.push(quantiles(shown));
+    blocks
 }
 
-fn write_group(
-    m: &mut Markup,
-    shown: &Shown<'_>,
-    place: usize,
-    group: &Group,
-    (low, high): (f64, f64),
-) {
+fn draw(shown: &Shown<'_>, place: usize, group: &Group, (low, high): (f64, f64)) -> Plot {
     let ends = (low.ln(), high.ln());
     let sample = |&number: &usize| Sample {
         name: shown.name(number),
@@ -75,8 +64,7 @@ fn write_group(
         mark: None,
         show: &|place| micros(place.exp()),
     };
-    let (plot, table) = cumulative.draw();
-    m.tag("div", &[("class", &"figures after")], |m| plot.write(m, &[&table]));
+    cumulative.draw()
 }
 
 /// Where answers lie on the axis, gathered at its places: the highest value of each bucket, as
@@ -95,20 +83,15 @@ fn places(histogram: &Histogram, (start, end): (f64, f64)) -> Vec<(f64, u64)> {
     places
 }
 
-fn write_quantiles(m: &mut Markup, shown: &Shown<'_>) {
-    let heads = ["cluster"].into_iter().chain(FIGURES.map(|figure| figure.label));
-    let row = |number: usize| {
-        let mut row = vec![shown.name(number)];
-        row.extend(FIGURES.map(|figure| cells::text(shown.counts(number), figure)));
-        row
-    };
-    let table = Table {
-        id: "quantiles-table".to_owned(),
-        summary: "Response times of all clusters",
-        heads: heads.map(|head| (head.to_owned(), String::new())).collect(),
-        rows: (0..shown.all.len()).map(row).collect(),
-    };
-    table.write(m);
+fn quantiles(shown: &Shown<'_>) -> Block {
+    let mut columns = vec![Column::plain("cluster", |number: &usize| shown.cell(*number))];
+    columns.extend(FIGURES.map(|figure| {
+        Column::figure(figure, |number: &usize| shown.counts(*number).value(figure))
+    }));
+    let id = "quantiles-table".to_owned();
+    let table = Table { class: "percentiles", id, currency: "", columns };
+    let summary = "Response times of all clusters".to_owned();
+    Block::Folded(summary, vec![Block::Table(table.of(&shown.numbers()))])
 }
 
 #[cfg(test)]

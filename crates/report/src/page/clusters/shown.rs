@@ -2,9 +2,10 @@
 
 use plimsoll_cache::cluster::Counts;
 
-use crate::page::cached::tone;
-use crate::page::letter;
-use crate::{Clusters, DrawnCluster};
+use crate::document::{Block, Cell, chart, letter};
+use crate::page::tones::tone;
+use crate::source::{Clusters, DrawnCluster};
+use plimsoll_draw::chart::plot::Plot;
 
 /// Most clusters of a page.
 const MOST: usize = 200;
@@ -52,6 +53,29 @@ impl<'a> Shown<'a> {
     pub(super) fn name(&self, number: usize) -> String {
         let (letter, cell) = &self.all[number];
         format!("{letter} {}", cell.name)
+    }
+
+    /// The head of a row of one.
+    pub(super) fn cell(&self, number: usize) -> Cell {
+        let (letter, cell) = &self.all[number];
+        Cell::lettered(letter, &cell.name)
+    }
+
+    /// The numbers of all.
+    pub(super) fn numbers(&self) -> Vec<usize> {
+        (0..self.all.len()).collect()
+    }
+
+    /// A chart a group; those of many groups are folded away.
+    pub(super) fn by_group(&self, draw: impl Fn(usize, &Group) -> Plot) -> Vec<Block> {
+        let block = |(place, group): (usize, &Group)| {
+            let block = Block::Charts(vec![chart(draw(place, group))]);
+            match place < MOST_OPEN {
+                true => block,
+                false => Block::Folded(group.label.clone(), vec![block]),
+            }
+        };
+        self.groups.iter().enumerate().map(block).collect()
     }
 
     /// Whether bytes are known.
@@ -132,9 +156,4 @@ fn fewest_misses(counts: &[&Counts], numbers: Vec<usize>, most: usize) -> Vec<us
     ranked.truncate(most);
     ranked.sort_unstable();
     ranked
-}
-
-/// Whether the plot of a group is open at first.
-pub(super) fn is_open(place: usize) -> bool {
-    place < MOST_OPEN
 }

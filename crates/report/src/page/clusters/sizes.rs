@@ -4,9 +4,9 @@ use plimsoll_cache::cluster::Counts;
 use plimsoll_cache::size_class::SizeClass;
 
 use super::ratio;
-use super::shown::{Group, Shown, is_open};
-use crate::page::cached::TONES;
-use plimsoll_draw::Markup;
+use super::shown::{Group, Shown};
+use crate::document::Block;
+use crate::page::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
@@ -26,16 +26,11 @@ pub(super) fn is_any(shown: &Shown<'_>) -> bool {
     !first.is_empty() && shown.all.iter().all(|(_, cell)| classes(cell.counts) == first)
 }
 
-/// Writes a chart a group, all with the same axes.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+/// A chart a group, all with the same axes.
+pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
     let all = shown.all.iter().flat_map(|(_, cell)| &cell.counts.by_size);
     let scale = Scale::linear(all.map(misses).fold(0.0, f64::max), 0.0);
-    for (place, group) in shown.groups.iter().enumerate() {
-        super::folded(m, is_open(place), &group.label, |m| {
-            let (plot, table) = draw(shown, group, place, scale);
-            m.tag("div", &[("class", &"figures after")], |m| plot.write(m, &[&table]));
-        });
-    }
+    shown.by_group(|place, group| draw(shown, group, place, scale))
 }
 
 fn misses(class: &SizeClass) -> f64 {
@@ -47,7 +42,7 @@ fn ends(class: &SizeClass) -> (f64, f64) {
     ((class.least_bytes.max(1) as f64).ln(), (class.below_bytes as f64).ln())
 }
 
-fn draw(shown: &Shown<'_>, group: &Group, place: usize, scale: Scale) -> (Plot, Table) {
+fn draw(shown: &Shown<'_>, group: &Group, place: usize, scale: Scale) -> Plot {
     let classes = group.all.first().map_or(&[][..], |&number| &shown.counts(number).by_size);
     let table = table(shown, group, place, classes);
     let low = classes.first().map_or(1, |class| class.least_bytes.max(1)) as f64;
@@ -89,7 +84,8 @@ fn draw(shown: &Shown<'_>, group: &Group, place: usize, scale: Scale) -> (Plot, 
         plot.symbols.extend(points.iter().map(|&point| (Symbol::Disc, tone, point)));
         plot.lines.push(Line { class, pieces: vec![points] });
     }
-    (plot, table)
+    plot.tables = vec![table];
+    plot
 }
 
 fn table(shown: &Shown<'_>, group: &Group, place: usize, classes: &[SizeClass]) -> Table {

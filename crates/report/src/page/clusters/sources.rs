@@ -4,7 +4,7 @@ use plimsoll_cache::cluster::{Counts, SOURCES, Source};
 
 use super::ratio;
 use super::shown::Shown;
-use plimsoll_draw::Markup;
+use crate::document::{Block, chart};
 use plimsoll_draw::chart::bars::{Bars, Part, Row};
 use plimsoll_draw::chart::plot::Table;
 use plimsoll_draw::chart::unit::{per_cent, whole};
@@ -22,27 +22,21 @@ type Of = (&'static str, &'static str, fn(&Counts) -> (&[u64; SOURCES.len()], u6
 const REQUESTS: Of = ("from", "By requests", |of| (&of.answers, of.requests));
 const BYTES: Of = ("from-bytes", "By bytes", |of| (&of.bytes, of.requested_bytes));
 
-/// Writes the charts.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+/// The charts.
+pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
     let best = shown.best(MOST);
     let rest: Vec<usize> = (0..shown.all.len()).filter(|number| !best.contains(number)).collect();
-    write_both(m, shown, &best, "");
-    if rest.is_empty() {
-        return;
+    let mut blocks = vec![both(shown, &best, "")];
+    if !rest.is_empty() {
+        let summary = format!("The other {} clusters", rest.len());
+        blocks.push(Block::Folded(summary, vec![both(shown, &rest, "-rest")]));
     }
-    m.tag("details", &[("class", &"more")], |m| {
-        m.leaf("summary", &[], format_args!("The other {} clusters", rest.len()));
-        write_both(m, shown, &rest, "-rest");
-    });
+    blocks
 }
 
-fn write_both(m: &mut Markup, shown: &Shown<'_>, numbers: &[usize], suffix: &str) {
-    m.tag("div", &[("class", &"figures")], |m| {
-        for of in if shown.is_sized() { &[REQUESTS, BYTES][..] } else { &[REQUESTS][..] } {
-            let (bars, table) = draw(shown, numbers, *of, suffix);
-            bars.write(m, &table);
-        }
-    });
+fn both(shown: &Shown<'_>, numbers: &[usize], suffix: &str) -> Block {
+    let all = if shown.is_sized() { &[REQUESTS, BYTES][..] } else { &[REQUESTS][..] };
+    Block::Charts(all.iter().map(|of| chart(draw(shown, numbers, *of, suffix))).collect())
 }
 
 /// The sources that gave anything at all, and the origin.
@@ -53,7 +47,7 @@ fn sources(shown: &Shown<'_>) -> Vec<usize> {
     SOURCES.iter().filter(|of| is_any(of)).map(|(source, _)| *source as usize).collect()
 }
 
-fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str) -> (Bars, Table) {
+fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str) -> Bars {
     let sources = sources(shown);
     let part = |&source: &usize| Part { name: SOURCES[source].1, class: CLASSES[source] };
     let row = |&number: &usize| {
@@ -73,13 +67,14 @@ fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str)
         "At the right is the share of the origin: misses. What a parent fetched from the origin is \
          the origin's.{which}"
     );
-    let bars = Bars {
+    let mut bars = Bars {
         id: format!("{id}{suffix}"),
         title: title.to_owned(),
         note,
         measure: "share, from the nearest to the farthest",
         parts: sources.iter().map(part).collect(),
         rows: numbers.iter().map(row).collect(),
+        table: Table::default(),
     };
     let mut heads = vec![("cluster".to_owned(), String::new())];
     heads.extend(sources.iter().map(|&source| (SOURCES[source].1.to_owned(), String::new())));
@@ -90,11 +85,11 @@ fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str)
         };
         [vec![shown.name(number)], sources.iter().map(cell).collect()].concat()
     };
-    let table = Table {
+    bars.table = Table {
         id: format!("{id}-table{suffix}"),
         summary: "Table",
         heads,
         rows: numbers.iter().map(cells).collect(),
     };
-    (bars, table)
+    bars
 }

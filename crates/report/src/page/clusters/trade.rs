@@ -6,7 +6,7 @@ use plimsoll_stats::figure::{self, Figure};
 
 use super::messages;
 use super::shown::Shown;
-use plimsoll_draw::Markup;
+use crate::document::{Block, chart, nothing};
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::front::{self, Spot};
 use plimsoll_draw::chart::plot::{Plot, Table};
@@ -34,31 +34,22 @@ const MESSAGES: Side = Side { figure: figure::MESSAGES_PER_REQUEST, unit: Unit::
 const MISSES: Side = Side { figure: figure::MISS_RATIO, unit: Unit::Share };
 const BYTES: Side = Side { figure: figure::BYTE_MISS_RATIO, unit: Unit::Share };
 
-/// Writes the charts.
-pub(super) fn write(m: &mut Markup, shown: &Shown<'_>) {
+/// The charts.
+pub(super) fn block(shown: &Shown<'_>) -> Block {
     if shown.all.len() < 2 {
-        let words = "Nothing to weigh: there are not two clusters.";
-        m.leaf("p", &[("class", &"nothing")], words);
-        return;
+        return nothing("Nothing to weigh: there are not two clusters.");
     }
     let outside = if shown.is_sized() { BYTES } else { MISSES };
-    m.tag("div", &[("class", &"figures")], |m| {
-        let title = "What users wait for, against what the origin sends";
-        write_one(m, shown, "response-trade", title, (RESPONSE, outside));
-        if shown.any(messages) {
-            let title = "What caches say to each other, against what they miss";
-            write_one(m, shown, "message-trade", title, (MESSAGES, MISSES));
-        }
-    });
+    let title = "What users wait for, against what the origin sends";
+    let mut charts = vec![chart(draw(shown, "response-trade", title, (RESPONSE, outside)))];
+    if shown.any(messages) {
+        let title = "What caches say to each other, against what they miss";
+        charts.push(chart(draw(shown, "message-trade", title, (MESSAGES, MISSES))));
+    }
+    Block::Charts(charts)
 }
 
-fn write_one(
-    m: &mut Markup,
-    shown: &Shown<'_>,
-    id: &str,
-    title: &str,
-    (across, upright): (Side, Side),
-) {
+fn draw(shown: &Shown<'_>, id: &str, title: &str, (across, upright): (Side, Side)) -> Plot {
     let at = |number: usize| {
         let counts = shown.counts(number);
         (across.value(counts), upright.value(counts))
@@ -87,7 +78,8 @@ fn write_one(
         ..Plot::empty(axis, (range.low, range.high), Scale::Over(rise), upright.unit)
     };
     front::put(&mut plot, &spots);
-    plot.write(m, &[&table]);
+    plot.tables = vec![table];
+    plot
 }
 
 /// The clusters in the order of their first figure, those with equal first by their second.

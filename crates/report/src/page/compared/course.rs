@@ -6,7 +6,8 @@ use plimsoll_capacity::search::Bound;
 use plimsoll_capacity::series::SeriesRun;
 
 use super::toned;
-use plimsoll_draw::Markup;
+use crate::document::{Block, chart, nothing};
+use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
@@ -16,23 +17,18 @@ use plimsoll_draw::chart::unit::{Unit, moment, per_cent, significant};
 /// Groups with fewer searches have no course.
 const FEWEST: usize = 2;
 
-/// Writes a chart a group, all with the same vertical axis.
-pub(super) fn write(m: &mut Markup, compared: &Compared) {
+/// A chart a group, all with the same vertical axis.
+pub(super) fn block(compared: &Compared) -> Block {
     let runs = || compared.groups.iter().flat_map(|group| &group.runs);
     let tops = runs().flat_map(|run| [run.estimate_per_s, run.ci95.map(|(_, high)| high)]);
     let scale = Scale::linear(tops.flatten().fold(0.0, f64::max), 0.0);
-    let long: Vec<_> =
-        toned(compared).enumerate().filter(|(_, (_, g))| g.runs.len() >= FEWEST).collect();
-    if long.is_empty() {
-        m.leaf("p", &[("class", &"nothing")], "Nothing to draw: no group has two searches.");
-        return;
+    let long = toned(compared).enumerate().filter(|(_, (_, group))| group.runs.len() >= FEWEST);
+    let drawn: Vec<Box<dyn Chart>> =
+        long.map(|(index, (tone, group))| chart(course(group, tone, scale, index))).collect();
+    if drawn.is_empty() {
+        return nothing("Nothing to draw: no group has two searches.");
     }
-    m.tag("div", &[("class", &"figures")], |m| {
-        for (index, (tone, group)) in long {
-            let table = table(group, index);
-            course(group, tone, scale, &table, index).write(m, &[&table]);
-        }
-    });
+    Block::Charts(drawn)
 }
 
 /// When a search began, since the first of its group, seconds.
@@ -41,7 +37,8 @@ fn at(group: &Group, run: &SeriesRun) -> f64 {
     run.started_unix_us.saturating_sub(first) as f64 / 1e6
 }
 
-fn course(group: &Group, tone: &'static str, scale: Scale, table: &Table, index: usize) -> Plot {
+fn course(group: &Group, tone: &'static str, scale: Scale, index: usize) -> Plot {
+    let table = table(group, index);
     let last = group.runs.last().map_or(0.0, |run| at(group, run));
     // A little room behind the last one, for its symbol.
     let end = (last * 1.02).max(1.0);
@@ -76,7 +73,7 @@ fn course(group: &Group, tone: &'static str, scale: Scale, table: &Table, index:
             group.runs.first().map_or("–", |run| run.started.as_str())
         ),
         measure: "requests per second".to_owned(),
-        axis: Axis::Time { columns: 1, column_s: end },
+        axis: Axis::Time { columns: 1, column_s: end, clock_s: None },
         start: 0.0,
         end,
         scale,
@@ -92,6 +89,7 @@ fn course(group: &Group, tone: &'static str, scale: Scale, table: &Table, index:
         symbols,
         labels: Vec::new(),
         readout: (table.id.clone(), (1..table.heads.len()).collect()),
+        tables: vec![table],
         rows: places(group, end),
     }
 }

@@ -4,40 +4,31 @@ use plimsoll_capacity::compared::{Compared, Group};
 use plimsoll_capacity::restarts::Restarts;
 use plimsoll_capacity::series::DipFound;
 
-use plimsoll_draw::Markup;
+use crate::document::{Block, Verdict};
 use plimsoll_draw::chart::unit::{moment, per_cent, significant};
 
-/// Writes what stands out; nothing where nothing does.
-pub(super) fn write(m: &mut Markup, compared: &Compared) {
+/// What stands out; nothing where nothing does.
+pub(super) fn blocks(compared: &Compared) -> Vec<Block> {
+    let mut blocks = Vec::new();
     if !compared.poor.is_empty() {
-        m.tag("div", &[("class", &"verdict poor")], |m| {
-            let names = compared.poor.join(", ");
-            m.leaf("p", &[("class", &"says")], format_args!("Unusually poor: {names}"));
-            m.leaf(
-                "p",
-                &[],
-                "Its median lies so far below those of the other groups that the modified z-score \
-                 is below −3.5.",
-            );
-        });
+        let why = "Its median lies so far below those of the other groups that the modified \
+                   z-score is below −3.5.";
+        blocks.push(Block::Verdict(Verdict {
+            class: "poor",
+            says: format!("Unusually poor: {}", compared.poor.join(", ")),
+            reasons: vec![why.to_owned()],
+        }));
     }
-    list(m, "Changes", &changes(compared));
-    list(m, "Restarts", &restarts(compared));
-    list(m, "Notes", &compared.warnings);
-}
-
-fn list(m: &mut Markup, title: &str, items: &[String]) {
-    if items.is_empty() {
-        return;
+    for (title, items) in [
+        ("Changes", changes(compared)),
+        ("Restarts", restarts(compared)),
+        ("Notes", compared.warnings.clone()),
+    ] {
+        if !items.is_empty() {
+            blocks.push(Block::Notice(title, items));
+        }
     }
-    m.tag("div", &[("class", &"warnings after")], |m| {
-        m.leaf("p", &[("class", &"says")], title);
-        m.tag("ul", &[], |m| {
-            for item in items {
-                m.leaf("li", &[], item);
-            }
-        });
-    });
+    blocks
 }
 
 /// The spread between restarts of each group that was restarted, in a sentence.

@@ -4,7 +4,7 @@ use plimsoll_capacity::compared::{Compared, Group};
 use plimsoll_stats::BoxPlot;
 
 use super::toned;
-use plimsoll_draw::Markup;
+use crate::document::{Block, chart};
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::boxes::{Boxes, Row, Spread};
 use plimsoll_draw::chart::cumulative::{Cumulative, Sample, one_by_one};
@@ -12,14 +12,10 @@ use plimsoll_draw::chart::plot::{Plot, Table};
 use plimsoll_draw::chart::range::Range;
 use plimsoll_draw::chart::unit::{Unit, significant, trimmed};
 
-/// Writes both charts.
-pub(super) fn write(m: &mut Markup, compared: &Compared) {
+/// Both charts.
+pub(super) fn block(compared: &Compared) -> Block {
     let range = Range::over(compared.groups.iter().flat_map(estimates));
-    m.tag("div", &[("class", &"figures")], |m| {
-        boxes(compared, range).write(m, &box_table(compared));
-        let (plot, table) = distribution(compared, range);
-        plot.write(m, &[&table]);
-    });
+    Block::Charts(vec![chart(boxes(compared, range)), chart(distribution(compared, range))])
 }
 
 /// The estimates of a group.
@@ -52,6 +48,7 @@ fn boxes(compared: &Compared, range: Range) -> Boxes {
         range,
         unit: Unit::PerSecond,
         rows: toned(compared).map(row).collect(),
+        table: box_table(compared),
     }
 }
 
@@ -96,7 +93,7 @@ fn box_table(compared: &Compared) -> Table {
     Table { id: "boxes-table".to_owned(), summary: "Table", heads, rows }
 }
 
-fn distribution(compared: &Compared, range: Range) -> (Plot, Table) {
+fn distribution(compared: &Compared, range: Range) -> Plot {
     let sample = |(tone, group): (&'static str, &Group)| Sample {
         name: group.group.clone(),
         tone: tone.to_owned(),

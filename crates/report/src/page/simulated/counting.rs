@@ -1,15 +1,13 @@
 //! What was simulated, and how each figure is counted.
 
-use plimsoll_elastic::course::Simulation;
+use super::pools::Pools;
+use crate::document::Block;
 
-use crate::page::counting::notes;
-use plimsoll_draw::Markup;
-
-/// Writes what was simulated.
-pub(super) fn write_about(m: &mut Markup, simulation: &Simulation) {
-    let about = &simulation.about;
+/// What was simulated.
+pub(super) fn about(pools: &Pools) -> Block {
+    let about = &pools.about;
     let slo = if about.slo.is_empty() { "none" } else { &about.slo };
-    let mut of = vec![
+    let of = [
         ("Load", about.load.clone()),
         ("Instances", about.instance.clone()),
         ("Balancer", about.balancer.clone()),
@@ -17,33 +15,31 @@ pub(super) fn write_about(m: &mut Markup, simulation: &Simulation) {
         ("SLO", slo.to_owned()),
         ("Replications", format!("{} of each policy, seed {}", about.replications, about.seed)),
     ];
-    of.retain(|(_, text)| !text.is_empty());
-    notes(m, of);
+    let known = of.into_iter().filter(|(_, text)| !text.is_empty());
+    Block::Notes(known.map(|(word, text)| (word.to_owned(), text)).collect())
 }
 
-/// Writes how figures are counted.
-pub(super) fn write_counting(m: &mut Markup, simulation: &Simulation) {
-    let rule = simulation.result.policies.first().map_or("", |policy| policy.demand.as_str());
+/// How figures are counted.
+pub(super) fn notes(pools: &Pools) -> Block {
+    let rule = pools.demand();
     let demand = if rule.is_empty() { "how many instances the rate of a tick needs" } else { rule };
-    let about = &simulation.about;
-    let slo = if about.slo.is_empty() {
+    let slo = if pools.about.slo.is_empty() {
         "The plan has no SLO, so only ticks count in which requests were lost and none was served."
     } else {
         "The time of the ticks in which some clause of the SLO did not hold over all requests that \
          ended in them: one that was lost is slower than any bound. Where none ended, those that \
          wait count with the time they have waited."
     };
-    let fixed = |(word, text): (&'static str, &str)| (word, text.to_owned());
-    notes(
-        m,
-        [
-            ("Demand", format!("In each tick {demand}. {OF_DEMAND}")),
-            ("Hours and cost", format!("{BILL} {}", about.billing)),
-        ]
-        .into_iter()
-        .chain(NOTES.map(fixed))
-        .chain([("SLO not held", slo.to_owned())]),
-    );
+    let mut all = vec![
+        ("Demand", format!("In each tick {demand}. {OF_DEMAND}")),
+        ("Hours and cost", format!("{BILL} {}", pools.about.billing)),
+    ];
+    if pools.earns() {
+        all.push(("Net", NET.to_owned()));
+    }
+    all.extend(NOTES.map(|(word, text)| (word, text.to_owned())));
+    all.push(("SLO not held", slo.to_owned()));
+    Block::Notes(all.into_iter().map(|(word, text)| (word.to_owned(), text)).collect())
 }
 
 const OF_DEMAND: &str =
@@ -52,12 +48,9 @@ const OF_DEMAND: &str =
 const BILL: &str = "Hours billed are those that are charged, in started units of time; hours used \
                     are the same instances without rounding up.";
 
-const NOTES: [(&str, &str); 8] = [
-    (
-        "Net",
-        "What the served requests earn, less the cost. Where a request earns nothing, neither is \
-         shown.",
-    ),
+const NET: &str = "What the served requests earn, less the cost.";
+
+const NOTES: [(&str, &str); 7] = [
     (
         "Lost",
         "Requests that were due and not served, by cause, when their clients knew; what was still \

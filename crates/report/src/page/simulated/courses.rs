@@ -1,10 +1,13 @@
 //! The courses of every policy, a panel each on the same axes: instances against demand, processor
 //! time, response time, loss.
 
-use plimsoll_elastic::course::{Course, Simulation};
+use plimsoll_elastic::course::Course;
 use plimsoll_stats::slo::Slo;
 
+use super::pools::Pools;
 use crate::columns::{Stretch, highest, mean, time_axis_of};
+use crate::document::chart;
+use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::figure::{Choice, Figure, Mark, Panel, Series, Stroke};
 use plimsoll_draw::chart::unit::{Unit, moment, trimmed};
@@ -13,7 +16,7 @@ use plimsoll_draw::chart::unit::{Unit, moment, trimmed};
 const COLUMNS: usize = 3456;
 const MOST_COLUMNS: usize = 600;
 /// Fewest columns of a panel, however many policies there are.
-const LEAST_COLUMNS: usize = 60;
+const MIN_COLUMNS: usize = 60;
 /// Without an SLO on a percentile the ticks have the response time at this quantile.
 const QUANTILE: f64 = 0.99;
 
@@ -80,14 +83,15 @@ struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(simulation: &'a Simulation) -> Self {
-        let courses: Vec<Ticked<'a>> = simulation.courses.iter().map(Ticked::new).collect();
+    fn new(pools: &'a Pools) -> Self {
+        let courses: Vec<Ticked<'a>> = pools.courses.iter().map(Ticked::new).collect();
         let ticks = || courses.iter().flat_map(|of| &of.ticks).map(|tick| tick.len_s);
         let longest_s = ticks().fold(0.0, f64::max);
         let shortest_s = ticks().fold(f64::INFINITY, f64::min);
         let end_s = courses.iter().map(Ticked::end_s).fold(0.0, f64::max);
         let limit = COLUMNS / courses.len().max(1);
-        let axis = time_axis_of(longest_s, end_s, limit.clamp(LEAST_COLUMNS, MOST_COLUMNS));
+        let limit = limit.clamp(MIN_COLUMNS, MOST_COLUMNS);
+        let axis = time_axis_of(longest_s, end_s, limit).from_clock(pools.about.clock_s);
         let joins = matches!(axis, Axis::Time { column_s, .. } if column_s > 1.5 * shortest_s);
         Self { courses, axis, joins }
     }
@@ -123,16 +127,22 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// All figures, in order.
-pub(super) fn figures(simulation: &Simulation) -> Vec<Figure> {
-    let shared = Shared::new(simulation);
-    let mut figures: Vec<Figure> = load(&shared).into_iter().collect();
-    let rule = simulation.result.policies.first().map_or("", |policy| policy.demand.as_str());
-    figures.push(instances(&shared, rule));
-    figures.push(processors(&shared));
-    figures.push(response(&shared, &simulation.about.slo));
-    figures.push(loss(&shared));
-    figures
+/// The charts over time.
+pub(super) struct Courses {
+    /// Instances against demand.
+    pub(super) instances: Vec<Box<dyn Chart>>,
+    /// The others.
+    pub(super) others: Vec<Box<dyn Chart>>,
+}
+
+/// All charts over time.
+pub(super) fn charts(pools: &Pools) -> Courses {
+    let shared = Shared::new(pools);
+    let mut others: Vec<Box<dyn Chart>> = load(&shared).map(chart).into_iter().collect();
+    others.push(chart(processors(&shared)));
+    others.push(chart(response(&shared, &pools.about.slo)));
+    others.push(chart(loss(&shared)));
+    Courses { instances: vec![chart(instances(&shared, pools.demand()))], others }
 }
 
 /// The rate of requests, which all policies had; `None` without a course.
@@ -170,8 +180,8 @@ fn instances(shared: &Shared<'_>, rule: &str) -> Figure {
     });
     let rule = if rule.is_empty() { String::new() } else { format!(" Demand is {rule}.") };
     figure.note = format!(
-        "Supply is the instances that took requests. What was too many hangs from it, what was \
-         missing stands upon it.{rule}{}",
+        "Supply is the instances that took requests. Blue: more instances than needed. Orange: \
+         too few.{rule}{}",
         shared.columns("all four are means, so an area is the sum over its time")
     );
     figure
@@ -269,7 +279,7 @@ mod tests {
     #[test]
     fn what_is_off_is_summed_tick_by_tick() {
         let course = course(&[30.0, 60.0], &[2.0, 6.0], &[4, 4]);
-        let axis = Axis::Time { columns: 1, column_s: 60.0 };
+        let axis = Axis::Time { columns: 1, column_s: 60.0, clock_s: None };
         let shared = Shared { courses: vec![Ticked::new(&course)], axis, joins: true };
         let figure = instances(&shared, "");
         let values = figure.panels[0].series.iter().map(|one| one.values[0]);

@@ -1,37 +1,40 @@
 //! The decisions of each policy that changed the pool: when, from how many to how many, why, and
 //! what it had seen.
 
-use plimsoll_elastic::course::{Course, Decision, FILE, Simulation};
+use plimsoll_elastic::course::{Course, Decision, FILE};
 
-use plimsoll_draw::Markup;
+use super::pools::Pools;
+use crate::document::{self, Block, Cell, Grid, nothing};
+
 use plimsoll_draw::chart::label::shortened;
-use plimsoll_draw::chart::plot::Table;
-use plimsoll_draw::chart::unit::{micros, moment, significant, whole};
+use plimsoll_draw::chart::unit::{clock, micros, moment, significant, whole};
 
 /// Most decisions on the page, and of one policy.
 const MOST: usize = 1200;
 const MOST_OF_ONE: usize = 400;
 /// However many policies there are, so many of each.
-const LEAST_OF_ONE: usize = 10;
+const MIN_OF_ONE: usize = 10;
 /// Most characters of a reason, and most metrics that were seen.
 const LONGEST: usize = 240;
 const METRICS: usize = 8;
 
-/// Writes a table a policy, closed.
-pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
-    let courses = &simulation.courses;
+/// A table a policy, closed.
+pub(super) fn blocks(pools: &Pools) -> Vec<Block> {
+    let courses = &pools.courses;
     if courses.is_empty() {
-        m.leaf("p", &[("class", &"nothing")], "Nothing to show: there is no course.");
-        return;
+        return vec![nothing("Nothing to show: there is no course.")];
     }
-    let most = (MOST / courses.len()).clamp(LEAST_OF_ONE, MOST_OF_ONE);
+    let most = (MOST / courses.len()).clamp(MIN_OF_ONE, MOST_OF_ONE);
+    let mut blocks = Vec::new();
     for (index, course) in courses.iter().enumerate() {
-        m.leaf("h3", &[], &course.label);
-        m.leaf("p", &[("class", &"note")], note(course.decisions.len(), most));
+        blocks.push(Block::Heading(course.label.clone()));
+        blocks.push(document::note(note(course.decisions.len(), most)));
         if !course.decisions.is_empty() {
-            table(course, most, index).write(m);
+            let table = Block::Table(table(course, pools.about.clock_s, most, index));
+            blocks.push(Block::Folded("Decisions".to_owned(), vec![table]));
         }
     }
+    blocks
 }
 
 /// How many there are, and how many of them are left out.
@@ -50,22 +53,22 @@ fn note(count: usize, most: usize) -> String {
     }
 }
 
-fn table(course: &Course, most: usize, index: usize) -> Table {
+fn table(course: &Course, clock_s: Option<f64>, most: usize, index: usize) -> Grid {
     let heads = ["when", "from", "to", "why", "last seen"];
     let row = |of: &Decision| {
         let seen = of.seen.iter().filter(|(_, value)| value.is_finite()).take(METRICS);
         let seen: Vec<String> = seen.map(|(metric, value)| told(metric, *value)).collect();
-        vec![
-            moment(of.at_s),
-            of.from.to_string(),
-            of.to.to_string(),
-            shortened(&of.reason, LONGEST),
-            seen.join(", "),
-        ]
+        let when = clock_s.map_or_else(|| moment(of.at_s), |start| clock(start + of.at_s));
+        let why = shortened(&of.reason, LONGEST);
+        let cells = [when, of.from.to_string(), of.to.to_string(), why, seen.join(", ")];
+        cells.map(Cell::of).into()
     };
-    let heads = heads.map(|head| (head.to_owned(), String::new())).into();
-    let rows = course.decisions.iter().take(most).map(row).collect();
-    Table { id: format!("decisions-table-{index}"), summary: "Decisions", heads, rows }
+    Grid {
+        class: "decisions",
+        id: format!("decisions-table-{index}"),
+        heads: heads.map(Cell::of).into(),
+        rows: course.decisions.iter().take(most).map(row).collect(),
+    }
 }
 
 /// A metric with its value, in the unit that it is collected in.

@@ -1,57 +1,38 @@
 //! The figures of every policy: what it costs and serves, how its pool followed demand, and its
 //! requests.
 
-use plimsoll_elastic::course::Simulation;
-use plimsoll_elastic::result::PolicyResult;
 use plimsoll_stats::figure::{self, Figure};
 
-use super::{earns, letter};
+use super::pools::{Policy, Pools};
+use crate::document::{Block, Cell, Column, Grid, Table, letter, note};
 use crate::figure_text;
-use plimsoll_draw::Markup;
 
 /// Most causes of loss with a column of their own.
 const CAUSES: usize = 12;
 
-/// A column of a table.
-enum Column {
-    /// A figure, with its interval where it has one.
-    Of(&'static Figure),
-    /// The requests lost, and which share of all they are.
-    Lost,
-    /// The requests lost by a cause.
-    LostBy(String),
-}
+/// A row of a table: a policy with its letter.
+type Row<'a> = (String, &'a Policy);
 
-impl Column {
-    fn head(&self) -> String {
-        match self {
-            Self::Of(figure) => figure.label.to_owned(),
-            Self::Lost => figure::LOST.label.to_owned(),
-            Self::LostBy(cause) => format!("lost: {}", cause.replace('_', " ")),
-        }
+/// The figures that policies are chosen by.
+pub(super) fn headline(pools: &Pools) -> Vec<Block> {
+    let mut columns = vec![of(figure::INSTANCE_HOURS), of(figure::COST), lost(pools)];
+    if pools.earns() {
+        columns.push(of(figure::NET));
     }
-}
-
-/// Writes the figures that policies are chosen by.
-pub(super) fn write_headline(m: &mut Markup, simulation: &Simulation) {
-    let mut columns = vec![
-        Column::Of(figure::INSTANCE_HOURS),
-        Column::Of(figure::COST),
-        Column::Lost,
-        Column::Of(figure::RESPONSE_MEAN_US),
-        Column::Of(figure::RESPONSE_P99_US),
-        Column::Of(figure::SLO_VIOLATED_S),
-    ];
-    if earns(simulation) {
-        columns.insert(3, Column::Of(figure::NET));
+    let rest = [figure::RESPONSE_MEAN_US, figure::RESPONSE_P99_US, figure::SLO_VIOLATED_S];
+    columns.extend(rest.map(of));
+    if pools.policies.iter().any(|policy| policy.holds.is_some()) {
+        columns.push(Column::plain("SLO", |(_, policy): &Row<'_>| match policy.holds {
+            Some(true) => Cell::default().judged("good", "held"),
+            Some(false) => Cell::default().judged("poor", "broken"),
+            None => Cell::of(figure_text::DASH),
+        }));
     }
-    write_table(m, simulation, &columns);
-    m.leaf("p", &[("class", &"note after")], note(simulation));
+    vec![Block::Table(table(pools, columns)), note(of_small_figures(pools))]
 }
 
-/// Writes all the others.
-pub(super) fn write_others(m: &mut Markup, simulation: &Simulation) {
-    m.leaf("h3", &[], "How the pool followed demand");
+/// All the others.
+pub(super) fn others(pools: &Pools) -> Vec<Block> {
     let followed = [
         figure::INSTANCE_HOURS_USED,
         figure::CPU_MEAN,
@@ -63,25 +44,32 @@ pub(super) fn write_others(m: &mut Markup, simulation: &Simulation) {
         figure::OVER_TIMESHARE,
         figure::JITTER_PER_HOUR,
     ];
-    let followed = followed.map(Column::Of);
-    write_table(m, simulation, &followed);
-    m.leaf("h3", &[], "Requests and their response times");
-    write_table(m, simulation, &requests(simulation));
+    vec![
+        Block::Heading("How the pool followed demand".to_owned()),
+        Block::Table(table(pools, followed.map(of).into())),
+        Block::Heading("Requests and their response times".to_owned()),
+        Block::Table(table(pools, requests(pools))),
+    ]
 }
 
-fn requests(simulation: &Simulation) -> Vec<Column> {
+fn requests(pools: &Pools) -> Vec<Column<'_, Row<'_>>> {
     let due = [figure::OFFERED, figure::SERVED, figure::IN_FLIGHT_AT_END];
-    let mut columns: Vec<Column> = due.map(Column::Of).into();
-    let policies = &simulation.result.policies;
+    let mut columns: Vec<Column<'_, Row<'_>>> = due.map(of).into();
     let mut causes: Vec<&String> = Vec::new();
-    for (cause, lost) in policies.iter().flat_map(|policy| &policy.lost_by) {
+    for (cause, lost) in pools.policies.iter().flat_map(|policy| &policy.lost_by) {
         if *lost > 0.0 && !causes.contains(&cause) {
             causes.push(cause);
         }
     }
-    columns.extend(causes.into_iter().take(CAUSES).map(|cause| Column::LostBy(cause.clone())));
-    if earns(simulation) {
-        columns.push(Column::Of(figure::REVENUE));
+    columns.extend(causes.into_iter().take(CAUSES).map(|cause| {
+        let head = format!("lost: {}", cause.replace('_', " "));
+        Column::plain(head, move |(_, policy): &Row<'_>| {
+            let lost = policy.lost_by.get(cause).copied().unwrap_or(0.0);
+            Cell::of(figure_text::text(figure::LOST, lost, ""))
+        })
+    }));
+    if pools.earns() {
+        columns.push(of(figure::REVENUE));
     }
     let times = [
         figure::RESPONSE_US_MIN,
@@ -91,13 +79,34 @@ fn requests(simulation: &Simulation) -> Vec<Column> {
         figure::RESPONSE_US_P999,
         figure::RESPONSE_US_MAX,
     ];
-    columns.extend(times.map(Column::Of));
+    columns.extend(times.map(of));
     columns
 }
 
+/// The column of a figure with its intervals.
+fn of<'a>(figure: &'static Figure) -> Column<'a, Row<'a>> {
+    Column::figure(figure, |(_, policy): &Row<'_>| policy.value(figure))
+        .with_interval(|(_, policy)| policy.interval(figure))
+}
+
+/// The requests lost, and which share of all they are.
+fn lost(pools: &Pools) -> Column<'_, Row<'_>> {
+    let text = |policy: &Policy, figure: &Figure| {
+        let value = policy.value(figure).unwrap_or(f64::NAN);
+        figure_text::text(figure, value, &pools.about.currency)
+    };
+    Column::plain(figure::LOST.label, move |(_, policy): &Row<'_>| {
+        let (lost, share) = (text(policy, figure::LOST), text(policy, figure::LOST_SHARE));
+        let interval = policy.interval(figure::LOST).map_or_else(String::new, |of| {
+            figure_text::interval(of, |value| figure_text::text(figure::LOST, value, ""))
+        });
+        Cell::of(format_args!("{lost} ({share})")).with(interval)
+    })
+}
+
 /// What the small figures are.
-fn note(simulation: &Simulation) -> String {
-    match simulation.about.replications {
+fn of_small_figures(pools: &Pools) -> String {
+    match pools.about.replications {
         0 | 1 => "One replication: nothing says how far another one would be off. With more there \
                   are intervals."
             .to_owned(),
@@ -108,60 +117,15 @@ fn note(simulation: &Simulation) -> String {
     }
 }
 
-fn write_table(m: &mut Markup, simulation: &Simulation, columns: &[Column]) {
-    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
-        m.tag("table", &[("class", &"policies")], |m| {
-            m.tag("thead", &[], |m| {
-                m.tag("tr", &[], |m| {
-                    m.leaf("th", &[("scope", &"col")], "policy");
-                    for column in columns {
-                        m.leaf("th", &[("scope", &"col")], column.head());
-                    }
-                });
-            });
-            m.tag("tbody", &[], |m| {
-                for (index, policy) in simulation.result.policies.iter().enumerate() {
-                    m.tag("tr", &[], |m| {
-                        m.tag("th", &[("scope", &"row")], |m| write_name(m, index, policy));
-                        for column in columns {
-                            m.tag("td", &[], |m| {
-                                write_cell(m, column, policy, &simulation.about.currency);
-                            });
-                        }
-                    });
-                }
-            });
-        });
-    });
-}
-
-fn write_name(m: &mut Markup, index: usize, policy: &PolicyResult) {
-    m.leaf("b", &[], letter(index));
-    m.text(" ");
-    m.text(&policy.label);
-    // Who gave no label is called after the kind.
-    if policy.label != policy.kind {
-        m.leaf("small", &[], &policy.kind);
-    }
-}
-
-fn write_cell(m: &mut Markup, column: &Column, policy: &PolicyResult, currency: &str) {
-    let text = |figure: &Figure, value: f64| figure_text::text(figure, value, currency);
-    let value = |figure: &Figure| text(figure, policy.value(figure).unwrap_or(f64::NAN));
-    let figure = match column {
-        Column::LostBy(cause) => {
-            m.text(text(figure::LOST, policy.lost_by.get(cause).copied().unwrap_or(0.0)));
-            return;
-        }
-        Column::Of(figure) => figure,
-        Column::Lost => figure::LOST,
+fn table<'a>(pools: &'a Pools, figures: Vec<Column<'a, Row<'a>>>) -> Grid {
+    let name = |(letter, policy): &Row<'_>| {
+        // A policy without a label is called after its kind.
+        let kind = if policy.label == policy.kind { "" } else { &policy.kind };
+        Cell::lettered(letter, &policy.label).with(kind)
     };
-    m.text(value(figure));
-    if matches!(column, Column::Lost) {
-        m.text(format_args!(" ({})", value(figure::LOST_SHARE)));
-    }
-    if let Some(&interval) = policy.ci95.get(figure.name) {
-        let text = figure_text::interval(interval, |value| text(figure, value));
-        m.leaf("small", &[], text);
-    }
+    let columns = std::iter::once(Column::plain("policy", name)).chain(figures).collect();
+    let rows: Vec<Row<'_>> =
+        pools.policies.iter().enumerate().map(|(n, policy)| (letter(n), policy)).collect();
+    let currency = pools.about.currency.as_str();
+    Table { class: "policies", id: String::new(), currency, columns }.of(&rows)
 }

@@ -1,12 +1,12 @@
 //! The differences of each policy from the first, on the same requests, and whether zero is among
 //! what they may be.
 
-use plimsoll_elastic::course::Simulation;
 use plimsoll_elastic::result::Paired;
 use plimsoll_stats::figure::{self, Figure};
 
+use super::pools::Pools;
+use crate::document::{Block, Cell, Grid, words};
 use crate::figure_text::{self, DASH};
-use plimsoll_draw::Markup;
 
 /// The figures of which there are differences, in the order in which they are shown.
 const FIGURES: [&Figure; 15] = [
@@ -27,66 +27,40 @@ const FIGURES: [&Figure; 15] = [
     figure::SCALE_IN,
 ];
 
-/// Whether anything is compared.
-pub(super) fn is_any(simulation: &Simulation) -> bool {
-    !simulation.result.paired.is_empty()
-}
-
-/// Writes a table: a column a policy, a row a figure.
-pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
-    let (paired, currency) = (&simulation.result.paired, &simulation.about.currency);
-    m.leaf(
-        "p",
-        &[("class", &"words")],
-        "All policies had the same requests in each replication, so their differences are taken \
-         replication by replication: chance that all share is not in them. Where zero lies within \
-         the 95% interval of a difference, it may be none.",
-    );
-    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
-        m.tag("table", &[("class", &"sides paired")], |m| {
-            m.tag("thead", &[], |m| {
-                m.tag("tr", &[], |m| {
-                    m.leaf("th", &[("scope", &"col")], "difference");
-                    for one in paired {
-                        m.tag("th", &[("scope", &"col")], |m| {
-                            m.text(&one.label);
-                            m.leaf("small", &[], format_args!("less {}", one.with));
-                        });
-                    }
-                });
-            });
-            m.tag("tbody", &[], |m| {
-                let has = |figure: &&Figure| {
-                    paired.iter().any(|one| one.difference.contains_key(figure.name))
-                };
-                for figure in FIGURES.into_iter().filter(has) {
-                    m.tag("tr", &[], |m| {
-                        m.leaf("th", &[("scope", &"row")], figure.label);
-                        for one in paired {
-                            m.tag("td", &[], |m| write_cell(m, figure, one, currency));
-                        }
-                    });
-                }
-            });
-        });
-    });
-}
-
-fn write_cell(m: &mut Markup, figure: &Figure, one: &Paired, currency: &str) {
-    let show = |value: f64| figure_text::difference(figure, value, currency);
-    let Some(&difference) = one.difference.get(figure.name) else {
-        m.text(DASH);
-        return;
+/// A table: a column a policy, a row a figure.
+pub(super) fn blocks(pools: &Pools) -> Vec<Block> {
+    let (paired, currency) = (&pools.paired, &pools.about.currency);
+    let text = "All policies had the same requests in each replication, so noise common to all of \
+                them cancels in the differences. If the 95% interval of a difference contains 0, \
+                there may be no difference.";
+    let head = |one: &Paired| Cell::of(&one.label).with(format_args!("less {}", one.with));
+    let earns = pools.earns();
+    let is_shown = |figure: &&Figure| {
+        let of_money = figure.name == figure::REVENUE.name || figure.name == figure::NET.name;
+        (earns || !of_money) && paired.iter().any(|one| one.difference.contains_key(figure.name))
     };
+    let row = |figure: &'static Figure| {
+        let cells = paired.iter().map(|one| cell(figure, one, currency));
+        std::iter::once(Cell::of(figure.label)).chain(cells).collect()
+    };
+    let grid = Grid {
+        class: "sides paired",
+        id: String::new(),
+        heads: std::iter::once(Cell::of("difference")).chain(paired.iter().map(head)).collect(),
+        rows: FIGURES.into_iter().filter(is_shown).map(row).collect(),
+    };
+    vec![words(text), Block::Table(grid)]
+}
+
+fn cell(figure: &Figure, one: &Paired, currency: &str) -> Cell {
+    let show = |value: f64| figure_text::difference(figure, value, currency);
+    let Some(&difference) = one.difference.get(figure.name) else { return Cell::of(DASH) };
     let text = show(difference);
     let text = if difference > 0.0 { format!("+{text}") } else { text };
-    let Some(&(low, high)) = one.ci95.get(figure.name) else {
-        m.text(text);
-        return;
-    };
+    let Some(&(low, high)) = one.ci95.get(figure.name) else { return Cell::of(text) };
     let is_within = low <= 0.0 && 0.0 <= high;
-    m.leaf(if is_within { "span" } else { "b" }, &[], text);
     let zero = if is_within { "zero within" } else { "zero outside" };
     let interval = figure_text::interval((low, high), show);
-    m.leaf("small", &[], format_args!("{interval}: {zero}"));
+    let class = if is_within { "" } else { "strong" };
+    Cell { class, ..Cell::of(text) }.with(format_args!("{interval}: {zero}"))
 }

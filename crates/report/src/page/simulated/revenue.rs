@@ -1,9 +1,10 @@
 //! Revenue net of instances against their number, by both rules of what a number of them loses.
 
-use plimsoll_elastic::course::{RevenueCurve, Simulation};
+use plimsoll_elastic::course::RevenueCurve;
 
+use super::pools::Pools;
+use crate::document::{Block, chart};
 use crate::figure_text::DASH;
-use plimsoll_draw::Markup;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::label::Label;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
@@ -49,19 +50,17 @@ fn of_rate<'a>(curve: &'a RevenueCurve, stroke: &'static str) -> [Drawn<'a>; 2] 
     [one("modified rule", "c0", &curve.modified), one("Erlang B", "c2", &curve.erlang_b)]
 }
 
-/// Writes the chart.
-pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
-    let drawn = drawn(&simulation.revenue);
+/// The chart; `None` where a request earns nothing.
+pub(super) fn block(pools: &Pools) -> Option<Block> {
+    let drawn = drawn(&pools.revenue);
     if drawn.is_empty() {
-        let text = "Nothing to draw: in this plan a request earns nothing.";
-        m.leaf("p", &[("class", &"nothing")], text);
-        return;
+        return None;
     }
-    let currency = &simulation.about.currency;
+    let currency = &pools.about.currency;
     let table = table(&drawn, currency);
-    m.tag("div", &[("class", &"figures")], |m| {
-        plot(&drawn, currency, &table).write(m, &[&table]);
-    });
+    let mut plot = plot(&drawn, currency, &table);
+    plot.tables = vec![table];
+    Some(Block::Charts(vec![chart(plot)]))
 }
 
 fn plot(drawn: &[Drawn<'_>], currency: &str, table: &Table) -> Plot {

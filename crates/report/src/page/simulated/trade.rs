@@ -1,12 +1,10 @@
 //! Cost against loss: a point a policy, and the front of those that no other beats.
 
-use plimsoll_elastic::course::Simulation;
-use plimsoll_elastic::result::PolicyResult;
 use plimsoll_stats::figure::{self, Figure};
 
-use super::letter;
+use super::pools::{Policy, Pools};
+use crate::document::{Block, chart, letter, nothing};
 use crate::figure_text::{self, DASH};
-use plimsoll_draw::Markup;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::front::{self, Spot};
 use plimsoll_draw::chart::plot::{Plot, Table};
@@ -20,52 +18,43 @@ const FAR: f64 = 30.0;
 /// A policy in the chart.
 struct Point<'a> {
     index: usize,
-    policy: &'a PolicyResult,
+    policy: &'a Policy,
+    cost: f64,
+    lost: f64,
     /// One that costs no more and loses no more, and is better in one of them.
     beaten_by: Option<usize>,
 }
 
 /// The policies by cost, those with equal cost by loss.
-fn points(policies: &[PolicyResult]) -> Vec<Point<'_>> {
-    let is_drawn = |policy: &PolicyResult| {
-        policy.cost.is_finite() && policy.lost.is_finite() && policy.cost >= 0.0
+fn points(policies: &[Policy]) -> Vec<Point<'_>> {
+    let value = |policy: &Policy, figure: &Figure| policy.value(figure).unwrap_or(f64::NAN);
+    let at = |policy: &Policy| (value(policy, figure::COST), value(policy, figure::LOST));
+    let figures: Vec<(f64, f64)> = policies.iter().map(at).collect();
+    let all = policies.iter().zip(&figures).zip(front::beaten_by(&figures)).enumerate();
+    let point = |(index, ((policy, at), beaten_by)): (usize, ((_, &(f64, f64)), _))| {
+        let &(cost, lost) = at;
+        let is_drawn = cost >= 0.0 && lost.is_finite();
+        is_drawn.then_some(Point { index, policy, cost, lost, beaten_by })
     };
-    let figures: Vec<(f64, f64)> =
-        policies.iter().map(|policy| (policy.cost, policy.lost)).collect();
-    let all = policies.iter().zip(front::beaten_by(&figures)).enumerate();
-    let point = |(index, (policy, beaten_by))| Point { index, policy, beaten_by };
-    let mut points: Vec<_> = all.map(point).filter(|point| is_drawn(point.policy)).collect();
-    points.sort_by(|a, b| {
-        let by_cost = a.policy.cost.total_cmp(&b.policy.cost);
-        by_cost.then(a.policy.lost.total_cmp(&b.policy.lost))
-    });
+    let mut points: Vec<_> = all.filter_map(point).collect();
+    points.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.lost.total_cmp(&b.lost)));
     points
 }
 
-/// Writes the chart.
-pub(super) fn write(m: &mut Markup, simulation: &Simulation) {
-    let points = points(&simulation.result.policies);
+/// The chart.
+pub(super) fn block(pools: &Pools) -> Block {
+    let points = points(&pools.policies);
     if points.is_empty() {
-        m.leaf("p", &[("class", &"nothing")], "Nothing to draw: there is no policy.");
-        return;
+        return nothing("Nothing to draw: no policy has a cost.");
     }
-    let currency = &simulation.about.currency;
-    let table = table(&points, &simulation.result.policies, currency);
-    m.tag("div", &[("class", &"figures")], |m| {
-        plot(&points, currency, &table).write(m, &[&table]);
-    });
-}
-
-fn interval(policy: &PolicyResult, figure: &Figure) -> Option<(f64, f64)> {
-    let &(low, high) = policy.ci95.get(figure.name)?;
-    (low.is_finite() && high.is_finite()).then_some((low, high))
+    Block::Charts(vec![chart(plot(&points, pools))])
 }
 
 /// The scale of losses, and what a reader has to know of it.
 fn losses(points: &[Point<'_>]) -> (Scale, &'static str) {
     let highs =
-        points.iter().filter_map(|of| interval(of.policy, figure::LOST).map(|(_, high)| high));
-    let means = || points.iter().map(|of| of.policy.lost);
+        points.iter().filter_map(|of| of.policy.interval(figure::LOST).map(|(_, high)| high));
+    let means = || points.iter().map(|of| of.lost);
     let most = means().chain(highs).fold(0.0, f64::max);
     let least = means().filter(|&lost| lost > 0.0).fold(f64::INFINITY, f64::min);
     if most / least < FAR || !least.is_finite() {
@@ -79,9 +68,11 @@ fn losses(points: &[Point<'_>]) -> (Scale, &'static str) {
     (Scale::log(least, most), note)
 }
 
-fn plot(points: &[Point<'_>], currency: &str, table: &Table) -> Plot {
-    let means = points.iter().map(|of| of.policy.cost);
-    let ends = points.iter().filter_map(|of| interval(of.policy, figure::COST));
+fn plot(points: &[Point<'_>], pools: &Pools) -> Plot {
+    let currency = &pools.about.currency;
+    let table = table(points, pools);
+    let means = points.iter().map(|of| of.cost);
+    let ends = points.iter().filter_map(|of| of.policy.interval(figure::COST));
     let range = Range::over(means.chain(ends.flat_map(|(low, high)| [low.max(0.0), high])));
     let (scale, of_losses) = losses(points);
     let axis = Axis::Range { range, unit: Unit::Amount };
@@ -100,6 +91,7 @@ fn plot(points: &[Point<'_>], currency: &str, table: &Table) -> Plot {
     );
     plot.measure = format!("requests lost, over cost in {currency}");
     plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
+    plot.tables = vec![table];
     front::put(&mut plot, &points.iter().map(spot).collect::<Vec<_>>());
     plot
 }
@@ -109,30 +101,32 @@ fn spot(point: &Point<'_>) -> Spot {
         index: point.index,
         short: letter(point.index),
         name: point.policy.label.clone(),
-        at: (point.policy.cost, point.policy.lost),
-        bars: intervals(point.policy),
+        at: (point.cost, point.lost),
+        bars: intervals(point),
         beaten_by: point.beaten_by,
     }
 }
 
 /// The bars of a policy's intervals, one across and one upright.
-fn intervals(policy: &PolicyResult) -> Vec<Vec<(f64, f64)>> {
-    let across = interval(policy, figure::COST)
-        .map(|(low, high)| vec![(low, policy.lost), (high, policy.lost)]);
-    let upright = interval(policy, figure::LOST)
-        .map(|(low, high)| vec![(policy.cost, low), (policy.cost, high)]);
+fn intervals(point: &Point<'_>) -> Vec<Vec<(f64, f64)>> {
+    let (cost, lost) = (point.cost, point.lost);
+    let across = point.policy.interval(figure::COST);
+    let upright = point.policy.interval(figure::LOST);
+    let across = across.map(|(low, high)| vec![(low, lost), (high, lost)]);
+    let upright = upright.map(|(low, high)| vec![(cost, low), (cost, high)]);
     across.into_iter().chain(upright).collect()
 }
 
-fn table(points: &[Point<'_>], policies: &[PolicyResult], currency: &str) -> Table {
+fn table(points: &[Point<'_>], pools: &Pools) -> Table {
     let (cost, lost) = (figure::COST.label, figure::LOST.label);
     let heads = ["policy", cost, "95%", lost, "95%", figure::LOST_SHARE.label, "beaten by"];
     let row = |point: &Point<'_>| {
         let policy = point.policy;
-        let text = |figure: &Figure, value: f64| figure_text::text(figure, value, currency);
+        let text =
+            |figure: &Figure, value: f64| figure_text::text(figure, value, &pools.about.currency);
         let value = |figure: &Figure| text(figure, policy.value(figure).unwrap_or(f64::NAN));
         let between = |figure: &Figure| {
-            let found = interval(policy, figure);
+            let found = policy.interval(figure);
             let show = |value: f64| text(figure, value);
             found.map_or_else(|| DASH.to_owned(), |of| figure_text::interval(of, show))
         };
@@ -143,7 +137,9 @@ fn table(points: &[Point<'_>], policies: &[PolicyResult], currency: &str) -> Tab
             value(figure::LOST),
             between(figure::LOST),
             value(figure::LOST_SHARE),
-            point.beaten_by.map_or_else(|| "none".to_owned(), |by| policies[by].label.clone()),
+            point
+                .beaten_by
+                .map_or_else(|| "none".to_owned(), |by| pools.policies[by].label.clone()),
         ]
     };
     let heads = heads.map(|head| (head.to_owned(), String::new())).into();

@@ -87,7 +87,7 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }
     if let Some(path) = &args.report {
-        write_whole(path, &report::render(&done, args.plan.as_deref().unwrap_or_default()))?;
+        write_whole(path, &report::render(&done, args.plan.as_deref().unwrap_or_default())?)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(if is_whole { Exit::Held } else { Exit::Incomplete })

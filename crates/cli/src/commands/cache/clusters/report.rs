@@ -1,15 +1,16 @@
 //! Clusters as an HTML page.
 
 use super::Done;
+use anyhow::Result;
 use plimsoll_cache::cluster::{Latency, Moves};
 use plimsoll_experiment::caches::{Cell, Estimated, Figures, Simulated};
 use plimsoll_plan::CacheRequests;
-use plimsoll_report::{Clusters, DrawnCluster, Estimate, clusters_page};
+use plimsoll_report::{Clusters, DrawnCluster, Estimate, Source, document};
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// The page; a comparison without a name is called after its plan.
-pub(super) fn render(done: &Done, plan: &str) -> String {
+pub(super) fn render(done: &Done, plan: &str) -> Result<String> {
     let cells: Vec<DrawnCluster<'_>> =
         done.cells.iter().zip(&done.simulated).map(|(cell, of)| drawn(done, cell, of)).collect();
     let file = |path: &Path, part: fn(&Path) -> Option<&OsStr>| {
@@ -23,14 +24,15 @@ pub(super) fn render(done: &Done, plan: &str) -> String {
     };
     // The latency model is the plan's, the same for every cluster.
     let latency = done.cells.first().map_or_else(Latency::default, |cell| cell.cluster.latency);
-    clusters_page(&Clusters {
+    let clusters = Clusters {
         name: &name,
         trace: &done.asked.requests.trace,
         trace_name: &trace_name,
         warnings: &done.asked.requests.notes,
         latency,
         cells: &cells,
-    })
+    };
+    Ok(document(Source::Clusters(&clusters), None)?.html())
 }
 
 fn drawn<'a>(done: &'a Done, cell: &'a Cell, of: &'a Simulated) -> DrawnCluster<'a> {

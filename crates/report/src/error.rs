@@ -1,0 +1,51 @@
+//! Why a report could not be made.
+
+use plimsoll_runs::{Run, RunError};
+
+/// Why a report could not be made. Reads as "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// No run was given.
+    #[error("make a report of no runs; name at least one run folder")]
+    NoRuns,
+    /// Runs that have no page together.
+    #[error(
+        "make one report of run {one}, of kind {kind}, and others of another kind; name runs of \
+         one kind"
+    )]
+    Kinds {
+        /// The id of one of them.
+        one: String,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// A run of a kind that has no page.
+    #[error(
+        "write the page of run {id}: as a run of kind {kind} it has none; `runs show` prints its \
+         figures"
+    )]
+    NoPage {
+        /// The run's id.
+        id: String,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// A run could not be read.
+    #[error("make the report of run {id}")]
+    Run {
+        /// The run's id.
+        id: String,
+        /// The cause.
+        #[source]
+        source: Box<RunError>,
+    },
+}
+
+impl ReportError {
+    /// That a run could not be read.
+    pub(crate) fn of(run: &Run) -> impl Fn(RunError) -> Self + use<> {
+        let id = run.meta().id.clone();
+        move |source| Self::Run { id: id.clone(), source: Box::new(source) }
+    }
+}

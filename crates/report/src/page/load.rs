@@ -1,0 +1,94 @@
+//! The page of a load run or of several side by side, and of searches for a capacity, which are
+//! runs too: the answer, the figures in the order in which a person asks, the plan, and how it was
+//! counted.
+
+use super::content::Content;
+use super::{capacity, counting, distribution, headline, over_time, sides, tables};
+use crate::document::{Block, Document, Section, chart, words};
+use crate::view::View;
+use plimsoll_draw::chart::Chart;
+
+/// Most names of runs in a title.
+const MOST_NAMES: usize = 3;
+
+/// The page of some runs.
+pub(crate) fn page(content: &Content, title: Option<String>) -> Document {
+    let head = match &content.views[..] {
+        [view] => headline::one(view),
+        _ => sides::head(content),
+    };
+    Document {
+        title: title.unwrap_or_else(|| named(&content.views)),
+        head,
+        sections: sections(content),
+        is_several: content.several(),
+    }
+}
+
+/// The title of a page that was given none: what the runs are called, each name once. Runs without
+/// a name are counted.
+fn named(views: &[View]) -> String {
+    if let [view] = views {
+        let name = if view.meta.name.is_empty() { &view.meta.id } else { &view.meta.name };
+        return name.clone();
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for view in views {
+        if !view.meta.name.is_empty() && !names.contains(&view.meta.name.as_str()) {
+            names.push(&view.meta.name);
+        }
+    }
+    match (names.len(), views.len()) {
+        (0, n) => format!("{n} runs side by side"),
+        (1, n) => format!("{}: {n} runs side by side", names.concat()),
+        (some, _) if some <= MOST_NAMES => names.join(" · "),
+        (some, n) => format!("{} and {} more: {n} runs", names[0], some - 1),
+    }
+}
+
+const WAITS: &str = "Between the moment a request is due and the moment it is sent there are two \
+                     waits, and they have two owners. Waiting for a usable connection (name, TCP, \
+                     TLS, a free one) is the target's doing and belongs to its response time. \
+                     Lateness is what this program added although a connection was usable: a run \
+                     whose lateness is no longer small beside the response time is not valid.";
+
+const HEALTH: &str = "Whether the generator and its host were up to the load. A busy generator is \
+                      late; a host that gives its time to others delays everything on it.";
+
+fn sections(content: &Content) -> Vec<Section> {
+    let mut sections: Vec<Section> = capacity::section(content).into_iter().collect();
+    let charts = |charts: Vec<Box<dyn Chart>>| vec![Block::Charts(charts)];
+    let explained = |text: &str, charts| vec![words(text), Block::Charts(charts)];
+    let health = over_time::health(content).into_iter().map(|one| chart(one)).collect();
+    sections.extend([
+        Section::new("load", "Load", charts(vec![chart(over_time::rate(content))])),
+        Section::new(
+            "response",
+            "Response time",
+            charts(vec![
+                chart(over_time::percentiles(content)),
+                chart(over_time::heat(content)),
+                chart(distribution::linear(content)),
+                chart(distribution::nines(content)),
+            ]),
+        ),
+        Section::new(
+            "waits",
+            "Waiting and lateness",
+            explained(
+                WAITS,
+                vec![chart(over_time::waiting(content)), chart(over_time::lateness(content))],
+            ),
+        ),
+        Section::new(
+            "answers",
+            "Answers and errors",
+            charts(vec![chart(over_time::status(content)), chart(over_time::errors(content))]),
+        ),
+        Section::new("generator", "Generator and host", explained(HEALTH, health)),
+        Section::new("figures", "All figures", tables::figures(content)),
+        Section::new("plan", "The plan", tables::plans(content)),
+        Section::new("counting", "How it was counted", vec![counting::notes()]),
+    ]);
+    sections
+}
