@@ -13,6 +13,12 @@ pub(crate) trait Stretch {
     fn stretch(&self) -> (f64, f64);
 }
 
+impl<T: Stretch> Stretch for &T {
+    fn stretch(&self) -> (f64, f64) {
+        (**self).stretch()
+    }
+}
+
 impl Stretch for plimsoll_runs::IntervalRow {
     fn stretch(&self) -> (f64, f64) {
         (self.start_s, self.len_s)

@@ -72,6 +72,18 @@ impl View {
         self.rows.iter().map(|row| row.start_s + row.len_s).fold(0.0, f64::max)
     }
 
+    /// The seconds in which requests were due: those before the drain.
+    pub(crate) fn scheduled(&self) -> Vec<&IntervalRow> {
+        let end_s = self.summary.warmup_s + self.summary.duration_s;
+        let is_due = |row: &&IntervalRow| self.summary.duration_s <= 0.0 || row.start_s < end_s;
+        self.rows.iter().filter(is_due).collect()
+    }
+
+    /// The seconds after those in which requests were due.
+    pub(crate) fn drain(&self) -> impl Iterator<Item = &IntervalRow> {
+        self.rows.iter().skip(self.scheduled().len())
+    }
+
     /// The warm-up and the drain, shaded in every chart over time.
     pub(crate) fn bands(&self) -> Vec<Band> {
         let (warm_up, end) = (self.summary.warmup_s, self.end_s());

@@ -33,6 +33,8 @@ pub enum Stroke {
     Dashed,
     /// Broad and pale, behind the others: what was asked, against what came.
     Broad,
+    /// No line but a dot a value: too few answers, or none that belong together.
+    Dots,
     /// In steps, from edge to edge of each column.
     Step,
     /// No line but blocks that hang from the panel's first step line.
@@ -48,6 +50,7 @@ impl Stroke {
             Self::Plain | Self::Step => "",
             Self::Dashed => " dash",
             Self::Broad => " broad",
+            Self::Dots => " dots fine",
             Self::Below | Self::Above => " pale",
         }
     }

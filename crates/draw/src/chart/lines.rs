@@ -17,6 +17,7 @@ pub(super) fn write(m: &mut Markup, axis: Axis, series: &[Series], scale: Scale)
         let class = format!("{kind} {}{}", one.tone, one.stroke.class());
         let path = match one.stroke {
             Stroke::Plain | Stroke::Dashed | Stroke::Broad => path(axis, &one.values, scale),
+            Stroke::Dots => dots(axis, &one.values, scale),
             Stroke::Step => around::steps(axis, &one.values, scale),
             Stroke::Above | Stroke::Below => around::blocks(axis, around::line(series), one, scale),
         };
@@ -42,6 +43,18 @@ fn path(axis: Axis, values: &[Option<f64>], scale: Scale) -> String {
         drawn += 1;
     }
     end_piece(&mut path, drawn);
+    path
+}
+
+/// A dot for each value.
+fn dots(axis: Axis, values: &[Option<f64>], scale: Scale) -> String {
+    let mut path = String::new();
+    for (column, value) in values.iter().take(axis.columns()).enumerate() {
+        if let Some(value) = value.filter(|v| v.is_finite()) {
+            let (x, y) = (axis.middle(column) * WIDTH, (1.0 - scale.at(value)) * HEIGHT);
+            let _ = write!(path, "M{x:.1} {y:.1}h.01");
+        }
+    }
     path
 }
 

@@ -74,7 +74,9 @@ impl Figure {
             let mut seen: Vec<&str> = Vec::new();
             for series in self.panels.iter().flat_map(|panel| &panel.series) {
                 // A broken line goes on with its unbroken one: the note says what it means.
-                if series.stroke == Stroke::Dashed || seen.contains(&series.name.as_str()) {
+                if matches!(series.stroke, Stroke::Dashed | Stroke::Dots)
+                    || seen.contains(&series.name.as_str())
+                {
                     continue;
                 }
                 seen.push(&series.name);

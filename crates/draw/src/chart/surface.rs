@@ -10,7 +10,7 @@ use super::Chart;
 use super::contour::level;
 use super::heat::CLASSES;
 use super::scale::Scale;
-use super::unit::{Unit, micros};
+use super::unit::Unit;
 use crate::{Attribute, Markup};
 
 /// Rates, and percentiles, of the grid.
@@ -124,10 +124,10 @@ impl Surface {
             m.leaf("text", &[("x", &x), ("y", &y), ("text-anchor", &anchor)], label);
         };
         let (from, to) = self.rates;
-        for step in 0..=4 {
-            let share = f64::from(step) / 4.0;
-            let (x, y) = place(share, 0.0, 0.0);
-            let label = Unit::PerSecond.tick(from + share * (to - from), to);
+        let rates = Scale::linear(to, 0.0).ticks();
+        for rate in rates.into_iter().filter(|rate| (from..=to).contains(rate)) {
+            let (x, y) = place((rate - from) / (to - from), 0.0, 0.0);
+            let label = Unit::PerSecond.tick(rate, to);
             text(m, (x + 8.0, y + 16.0), "start", label);
         }
         for percentile in PERCENTILES {
@@ -137,7 +137,7 @@ impl Surface {
         // At the floor stands the greatest rate already.
         for value in scale.ticks().into_iter().filter(|&value| scale.at(value) > 0.05) {
             let (x, y) = place(1.0, 0.0, scale.at(value));
-            text(m, (x + 8.0, y + 4.0), "start", micros(value));
+            text(m, (x + 8.0, y + 4.0), "start", Unit::Micros.tick(value, value));
         }
     }
 }

@@ -11,6 +11,8 @@ use crate::view::View;
 use plimsoll_draw::chart::figure::{Choice, Draw, Figure, Panel, Series, Stroke};
 use plimsoll_draw::chart::unit::{Unit, moment, whole};
 
+/// A second with fewer answers than these has dots and no lines.
+const MIN_ANSWERS: u64 = 20;
 /// Most status codes with a colour of their own.
 const CODES: usize = 8;
 
@@ -37,7 +39,12 @@ pub(crate) fn rate(content: &Content) -> Figure {
         let mut series = vec![
             Series::new("succeeded", "c1", of(view, |row| row.events.succeeded)),
             Series::new("completed", "c0", of(view, |row| row.events.completed)),
-            Series::new("offered", "c7", of(view, |row| row.events.offered)).with(Stroke::Broad),
+            Series::new(
+                "offered",
+                "c7",
+                per_second(axis, &view.scheduled(), |row| row.events.offered),
+            )
+            .with(Stroke::Broad),
         ];
         if all_well {
             series.remove(0);
@@ -61,14 +68,27 @@ pub(crate) fn percentiles(content: &Content) -> Figure {
         content.column_note("p50 and p90 are means, p99 and the maximum the highest second")
     );
     figure.panels = content.panels(|view| {
-        let rows = &view.rows;
-        vec![
-            Series::new("p50", "c0", mean(axis, rows, |row| row.p50_us)),
-            Series::new("p90", "c1", mean(axis, rows, |row| row.p90_us)),
-            Series::new("p99", "c2", highest(axis, rows, |row| row.p99_us)),
-            Series::new("max", "c3", highest(axis, rows, |row| row.max_us)),
-        ]
+        let (told, few): (Vec<_>, Vec<_>) =
+            view.scheduled().into_iter().partition(|row| row.events.completed >= MIN_ANSWERS);
+        let few = few.into_iter().chain(view.drain()).collect::<Vec<_>>();
+        let mut series = vec![
+            Series::new("p50", "c0", mean(axis, &told, |row| row.p50_us)),
+            Series::new("p90", "c1", mean(axis, &told, |row| row.p90_us)),
+            Series::new("p99", "c2", highest(axis, &told, |row| row.p99_us)),
+            Series::new("max", "c3", highest(axis, &told, |row| row.max_us)),
+        ];
+        let dots = highest(axis, &few, |row| row.max_us);
+        if dots.iter().any(Option::is_some) {
+            series.push(Series::new("max, few answers", "c3", dots).with(Stroke::Dots));
+        }
+        series
     });
+    if figure.panels.iter().flat_map(|panel| &panel.series).any(|one| one.stroke == Stroke::Dots) {
+        figure.note.push_str(&format!(
+            " A dot is the slowest answer of a second with fewer than {MIN_ANSWERS}, or after the \
+             schedule: no line goes through it."
+        ));
+    }
     figure
 }
 

@@ -94,6 +94,20 @@ fn runs_of_one_name_are_told_apart() {
 }
 
 #[test]
+fn seconds_with_a_handful_of_answers_have_dots_and_no_line() {
+    let page = page_of(&[Course { rate: (6.0, 6.0), ..Course::quiet("slow") }]);
+    let parsed = checked(&page);
+    assert!(parsed.text.contains("a second with fewer than 20"));
+    let (_, rest) = page.split_once("id=\"percentiles\"").unwrap();
+    let (figure, _) = rest.split_once("</figure>").unwrap();
+    assert!(figure.contains("class=\"l c3 dots fine\"") && !figure.contains("class=\"l c0\""));
+    let busy = page_of(&[Course { rate: (60.0, 60.0), ..Course::quiet("busy") }]);
+    let (_, rest) = busy.split_once("id=\"percentiles\"").unwrap();
+    let (figure, _) = rest.split_once("</figure>").unwrap();
+    assert!(figure.contains("class=\"l c0\"") && figure.contains("class=\"l c3\""));
+}
+
+#[test]
 fn a_run_without_requests_has_a_page() {
     let parsed = checked(&page_of(&[Course { rate: (0.0, 0.0), ..Course::quiet("empty") }]));
     assert!(parsed.text.contains("Nothing of note: Rate offered and achieved."));

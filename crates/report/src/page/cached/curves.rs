@@ -21,11 +21,12 @@ const MEASURES: [Measure; 2] = [
     ("bytes", "Byte miss ratio", |point| point.byte_miss_ratio),
 ];
 
-const COUNTED: &str = "LRU comes from one pass over the trace, which knows all sizes at once; in bytes, sizes that \
-     do not hold the largest object are replayed, each by itself. Other policies are replayed at \
-     each size. With a sampling rate a share of the objects stands for all, and the cache is as \
-     much smaller; points for which the sample is too small have a square around them, and stand \
-     in brackets in the table.";
+const COUNTED: &str = "LRU comes from one pass over the trace, which knows all sizes at once; in \
+                       bytes, sizes that do not hold the largest object are replayed, each by \
+                       itself. Other policies are replayed at each size. With a sampling rate a \
+                       share of the objects stands for all, and the cache is as much smaller; \
+                       points for which the sample is too small have a square around them, and \
+                       stand in brackets in the table.";
 
 /// The page.
 pub(crate) fn curves_page(name: &str, curves: &[DrawnCurve], warned: &[String]) -> Document {

@@ -1,13 +1,14 @@
 //! Response time over the rate: the curves of some percentiles, and the contour of all.
 
 use super::joined::{Joined, between};
-use super::staircase::{bound, estimate, log_scale, shaded};
+use super::staircase::{bound, estimate, is_few, log_scale, shaded};
 use crate::searched::Searched;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::contour::Contour;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::surface::{SIDE, Surface, percentile};
+use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, micros, significant, whole};
 
 /// The curves, with their colours.
@@ -50,7 +51,16 @@ pub(crate) fn percentiles(searched: &Searched, joined: &[Joined], index: usize) 
         let points = pieces.iter().flatten().map(|&point| vec![point]).collect();
         plot.lines.push(Line { class: format!("{tone} dots"), pieces: points });
         plot.lines.push(Line { class: tone.to_owned(), pieces });
+        let few = joined.iter().filter(|point| is_few(point.answers, percentile));
+        plot.symbols.extend(
+            few.filter_map(|point| {
+                Some((Symbol::Square, tone, (point.rate, point.at(percentile)?)))
+            }),
+        );
         plot.keys.push(Key::Line(format!("line {tone}"), format!("p{percentile}")));
+    }
+    if !plot.symbols.is_empty() {
+        plot.keys.push(Key::Symbol(Symbol::Square, "c7", "fewer than ten answers beyond"));
     }
     plot.rows = places(joined, plot.end);
     let table = curve_table(joined, index);

@@ -2,12 +2,14 @@
 //! window on the same axis.
 
 use plimsoll_runs::WindowRow;
+use plimsoll_stats::percentiles::MIN_BEYOND;
 
 use super::windows::{OF_RATES, at, look, of_times, percentiles};
 use crate::searched::Searched;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
+use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, significant};
 
 /// A bound further above everything than this is told, not drawn.
@@ -116,6 +118,11 @@ fn write_verdicts(plot: &mut Plot, windows: &[WindowRow]) {
     }
 }
 
+/// Whether so few answers lie beyond a percentile that it is not to be relied upon.
+pub(crate) fn is_few(answers: u64, percentile: usize) -> bool {
+    answers as f64 * (1.0 - percentile as f64 / 100.0) < MIN_BEYOND as f64
+}
+
 /// The response times of each window, on a logarithmic axis.
 pub(crate) fn times(searched: &Searched, table: Table, index: usize) -> Plot {
     let windows = &searched.windows;
@@ -135,6 +142,13 @@ pub(crate) fn times(searched: &Searched, table: Table, index: usize) -> Plot {
             pieces: steps(windows, |window| at(window, percentile)),
         });
         plot.keys.push(Key::Line(format!("line {tone}"), format!("p{percentile}")));
+        let few = windows.iter().filter(|w| is_few(w.response_us.count, percentile as usize));
+        plot.symbols.extend(few.filter_map(|w| {
+            Some((Symbol::Square, tone, (w.start_s + w.seconds / 2.0, at(w, percentile)?)))
+        }));
+    }
+    if !plot.symbols.is_empty() {
+        plot.keys.push(Key::Symbol(Symbol::Square, "c7", "fewer than ten answers beyond"));
     }
     plot.readout = (table.id.clone(), of_times(searched));
     plot.tables = vec![table];
