@@ -1,7 +1,9 @@
 //! What a report shows of one run: read once from its folder, never computed anew.
 
-use plimsoll_runs::{Event, HostRow, IntervalRow, Phase, Run, RunError, RunMeta, Summary, Tag};
-use plimsoll_stats::Histogram;
+use plimsoll_runs::{
+    Event, FigureRow, HostRow, IntervalRow, Phase, Run, RunError, RunMeta, Summary, Tag,
+};
+use plimsoll_stats::{Figure, Histogram};
 
 use crate::columns::column_of;
 use crate::searched::Searched;
@@ -37,6 +39,8 @@ pub(crate) struct View {
     pub(crate) service: Histogram,
     /// Least and greatest response time of every phase, ns.
     pub(crate) extent_ns: Option<(u64, u64)>,
+    /// The figures that its folder keeps, with their intervals.
+    figures: Vec<FigureRow>,
     /// The search for a capacity that the run was; `None` for any other run.
     pub(crate) searched: Option<Searched>,
 }
@@ -57,6 +61,7 @@ impl View {
             rows: run.intervals()?,
             host: run.host_series()?,
             events: run.events()?,
+            figures: run.figures()?,
             failed: run.histogram(Phase::Measured, Tag::FailedResponse)?,
             service: run.histogram(Phase::Measured, Tag::Service)?,
             extent_ns: least.zip(most),
@@ -65,6 +70,15 @@ impl View {
             meta,
             summary,
         })
+    }
+
+    /// A figure with its interval, where it has one: as the folder keeps it, or of the summary,
+    /// where the run did not come to its end.
+    pub(crate) fn figure(&self, figure: &Figure) -> Option<(f64, Option<(f64, f64)>)> {
+        match self.figures.iter().find(|row| row.name == figure.name) {
+            Some(row) => Some((row.value, row.low.zip(row.high))),
+            None => Some((self.summary.value(figure)?, None)),
+        }
     }
 
     /// The end of the last second, seconds since the first due time.

@@ -8,7 +8,7 @@ use plimsoll_capacity::result::{CapacityResult, CheckResult, RESULT, RoundTrips,
 use plimsoll_capacity::search::{Bound, Sustained};
 use plimsoll_capacity::trips::AtLoad;
 use plimsoll_report::Document;
-use plimsoll_runs::{Run, WindowRow};
+use plimsoll_runs::{Kind, Run, WindowRow};
 use plimsoll_stats::Percentiles;
 
 use crate::golden::of_runs;
@@ -129,6 +129,17 @@ fn document_with(result: Option<&str>, windows: Option<&str>) -> Document {
 
 fn page_with(result: Option<&str>, windows: Option<&str>) -> String {
     document_with(result, windows).html()
+}
+
+/// A run that was a search with that estimate.
+pub(crate) fn search(root: &std::path::Path, course: &Course, estimate: f64) -> Run {
+    let mut result = result();
+    result.estimate_per_s = Some(estimate);
+    result.ci95 = Some((estimate - 20.0, estimate + 20.0));
+    let figures = result.figures();
+    let run = Course { kind: Kind::Search, figures, ..course.clone() }.write(root);
+    fs::write(run.path().join(RESULT), json(&result)).unwrap();
+    Run::open(run.path()).unwrap()
 }
 
 /// A search that found a capacity.

@@ -3,7 +3,7 @@
 use plimsoll_report::{Document, Source, document};
 
 use crate::made::Course;
-use crate::{capacity, clusters, comparison, simulation};
+use crate::{capacity, clusters, comparison, prediction, simulation};
 
 /// A document of a page of runs.
 pub(crate) fn of_runs(runs: &[plimsoll_runs::Run]) -> Document {
@@ -41,6 +41,7 @@ fn all() -> Vec<(&'static str, Document)> {
     vec![
         ("load", load()),
         ("several", several()),
+        ("prediction", prediction::golden()),
         ("search", capacity::golden()),
         ("searches", comparison::golden()),
         ("simulation", simulation::golden()),

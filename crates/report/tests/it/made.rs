@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use plimsoll_runs::{
-    Class, Counters, End, Ended, ErrorKind, Event, HostSample, Interval, Kind, LoadMeta, Phase,
-    Run, RunMeta, RunWriter, Sink, Tag, World,
+    Class, Counters, End, Ended, ErrorKind, Event, FigureRow, HostSample, Interval, Kind, LoadMeta,
+    Phase, Run, RunMeta, RunWriter, Sink, Tag, World,
 };
 use plimsoll_stats::Histogram;
 
@@ -37,6 +37,10 @@ pub(crate) struct Course {
     /// Only so many seconds are written, and no end.
     pub(crate) killed_after: Option<u64>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) world: World,
+    pub(crate) kind: Kind,
+    /// Figures beside those of its load.
+    pub(crate) figures: Vec<FigureRow>,
 }
 
 impl Course {
@@ -60,6 +64,9 @@ impl Course {
             drained: 0,
             killed_after: None,
             warnings: Vec::new(),
+            world: World::Live,
+            kind: Kind::Load,
+            figures: Vec::new(),
         }
     }
 
@@ -119,6 +126,7 @@ impl Course {
             warnings: self.warnings.clone(),
             ..End::new(Ended::Complete)
         };
+        writer.figures(&self.figures).unwrap();
         writer.finish(end).unwrap()
     }
 
@@ -127,7 +135,7 @@ impl Course {
             id: self.id.clone(),
             name: self.name.clone(),
             subject: self.subject.clone(),
-            kind: Kind::Load,
+            kind: self.kind,
             cell: 0,
             started_unix_ns: 1_793_000_000 * S,
             version: "0.1.0".to_owned(),
@@ -145,7 +153,7 @@ impl Course {
                 patience_ns: S,
                 samples: false,
             }),
-            world: World::Live,
+            world: self.world,
             host: vec![
                 ("kernel".to_owned(), "Linux 6.1.0".to_owned()),
                 ("cpu".to_owned(), "2 × Example 2.4 GHz".to_owned()),

@@ -18,4 +18,5 @@ mod made_clusters;
 mod made_simulation;
 mod page;
 mod parser;
+mod prediction;
 mod simulation;

@@ -69,6 +69,38 @@ pub(crate) fn percentiles(searched: &Searched, joined: &[Joined], index: usize) 
     Some(plot)
 }
 
+/// Curves that were predicted, broad and pale, behind those that were measured.
+pub(crate) fn overlay(
+    measured: &Searched,
+    (of_predicted, of_measured): (&[Joined], &[Joined]),
+) -> Plot {
+    let both = || of_predicted.iter().chain(of_measured);
+    let drawn = [CURVES[1], CURVES[2], CURVES[4]];
+    let values = both().flat_map(|point| drawn.iter().filter_map(|&(p, _)| point.at(p)));
+    let all: Vec<Joined> = both().cloned().collect();
+    let mut plot = over_rate(measured, &all, log_scale(values, measured), Unit::Micros);
+    "predicted-curves".clone_into(&mut plot.id);
+    "Response time over the rate, predicted and measured".clone_into(&mut plot.title);
+    plot.note = format!("Broad and pale is the prediction.{}", shaded(measured));
+    "response time, over requests per second offered".clone_into(&mut plot.measure);
+    plot.across.extend(bound(measured));
+    for (percentile, tone) in drawn {
+        let line = |joined, stroke| Line {
+            class: format!("{tone}{stroke}"),
+            pieces: pieces(joined, percentile),
+        };
+        plot.lines.insert(0, line(of_measured, ""));
+        plot.lines.push(line(of_predicted, " broad"));
+        plot.keys.push(Key::Line(format!("line {tone}"), format!("p{percentile} measured")));
+        plot.keys.push(Key::Line(format!("line {tone} broad"), format!("p{percentile} predicted")));
+    }
+    plot.rows = places(of_measured, plot.end);
+    let table = Table { id: "predicted-curves-table".to_owned(), ..curve_table(of_measured, 0) };
+    plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
+    plot.tables = vec![table];
+    plot
+}
+
 /// A percentile's curve, broken where a point has no value.
 fn pieces(joined: &[Joined], percentile: usize) -> Vec<Vec<(f64, f64)>> {
     let value = |point: &Joined| point.at(percentile).map(|us| (point.rate, us));

@@ -14,6 +14,7 @@ use super::verdict;
 use crate::document::{Block, Section, chart, note, nothing};
 use crate::searched::Searched;
 use plimsoll_draw::chart::Chart;
+use plimsoll_draw::chart::plot::Plot;
 
 /// The head of a search: its capacity, and how it was found. Figures of its run as a whole, which
 /// was meant to go beyond the SLO, would say nothing.
@@ -31,6 +32,17 @@ pub(crate) fn head(searched: &Searched, s: &Summary) -> Vec<Block> {
         false => blocks.push(Block::Doubtful(found)),
     }
     blocks
+}
+
+/// The response times of a search that was predicted and of one that was measured, over the rate;
+/// `None` where there is nothing to draw of one of them.
+pub(crate) fn overlay(predicted: &Searched, measured: &Searched) -> Option<Plot> {
+    let of = |searched: &Searched| joined::join(&searched.windows);
+    let (of_predicted, of_measured) = (of(predicted), of(measured));
+    if of_predicted.is_empty() || of_measured.is_empty() {
+        return None;
+    }
+    Some(curves::overlay(measured, (&of_predicted, &of_measured)))
 }
 
 /// The section of searches; none where no run was one.

@@ -145,6 +145,40 @@ pub(super) fn charts(pools: &Pools) -> Courses {
     Courses { instances: vec![chart(instances(&shared, pools.demand()))], others }
 }
 
+/// The courses of two runs in one chart each: their instances, and their response times.
+pub(super) fn overlay(pools: &Pools) -> Vec<Box<dyn Chart>> {
+    const TONES: [&str; 2] = ["c0", "c2"];
+    let shared = Shared::new(pools);
+    let both = |of: &dyn Fn(&Ticked<'_>, usize) -> Option<f64>, stroke| -> Vec<Series> {
+        let one = |(course, tone): (&Ticked<'_>, &'static str)| {
+            let values = course.mean(shared.axis, |tick| of(course, tick));
+            Series::new(&course.course.label, tone, values).with(stroke)
+        };
+        shared.courses.iter().zip(TONES).map(one).collect()
+    };
+    let draw = |(id, title), (measure, unit): (&str, Unit), series| Figure {
+        measure: measure.to_owned(),
+        note: shared.columns("means").trim_start().to_owned(),
+        panels: vec![Panel { series, ..Panel::default() }],
+        wide: true,
+        ..Figure::lines(id, title, shared.axis, unit)
+    };
+    let mut instances = both(&|of, tick| of.ready(tick), Stroke::Step);
+    let first = shared.courses.first();
+    let demand = first.map(|of| of.mean(shared.axis, |tick| of.demand(tick))).unwrap_or_default();
+    instances.push(Series::new("demand", "c8", demand).with(Stroke::Step));
+    let response =
+        both(&|of, tick| of.course.response_us.get(tick).copied().flatten(), Stroke::Plain);
+    vec![
+        chart(draw(("both-instances", "Instances of both"), ("instances", Unit::Mean), instances)),
+        chart(draw(
+            ("both-response", "Mean response time of both"),
+            ("response time", Unit::Micros),
+            response,
+        )),
+    ]
+}
+
 /// The rate of requests, which all policies had; `None` without a course.
 fn load(shared: &Shared<'_>) -> Option<Figure> {
     let (axis, first) = (shared.axis, shared.courses.first()?);

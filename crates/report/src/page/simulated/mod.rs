@@ -31,12 +31,9 @@ pub(crate) fn page(pools: &Pools, title: Option<String>) -> Document {
     let slo = (!about.slo.is_empty()).then(|| format!("SLO {}", about.slo));
     head.push(Block::Facts(slo.into_iter().chain([format!("seed {}", about.seed)]).collect()));
     head.extend(warnings(&pools.warnings));
-    Document {
-        title: title.unwrap_or_else(|| name.to_owned()),
-        head,
-        sections: sections(pools),
-        is_several: false,
-    }
+    let mut sections = sections(pools);
+    sections.splice(0..0, paired::of_two(pools));
+    Document { title: title.unwrap_or_else(|| name.to_owned()), head, sections, is_several: false }
 }
 
 /// The cheapest policy that holds the SLO, with what it costs and its most instances.

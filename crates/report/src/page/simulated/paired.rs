@@ -4,9 +4,11 @@
 use plimsoll_elastic::result::Paired;
 use plimsoll_stats::figure::{self, Figure};
 
-use super::pools::Pools;
-use crate::document::{Block, Cell, Grid, words};
+use super::courses;
+use super::pools::{Policy, Pools};
+use crate::document::{Block, Cell, Grid, Section, words};
 use crate::figure_text::{self, DASH};
+use crate::page::difference::{self, Heads};
 
 /// The figures of which there are differences, in the order in which they are shown.
 const FIGURES: [&Figure; 15] = [
@@ -26,6 +28,23 @@ const FIGURES: [&Figure; 15] = [
     figure::SCALE_OUT,
     figure::SCALE_IN,
 ];
+
+/// The difference of each figure of two runs of pools, and both courses in one chart; `None` where
+/// pairs of replications tell more, or where there are not two.
+pub(super) fn of_two(pools: &Pools) -> Option<Section> {
+    let [a, b] = &pools.policies[..] else { return None };
+    if !pools.paired.is_empty() || !pools.is_of_runs {
+        return None;
+    }
+    let of =
+        |policy: &Policy, figure: &Figure| Some((policy.value(figure)?, policy.interval(figure)));
+    let heads =
+        Heads { first: &a.label, second: &b.label, difference: "the first less the second" };
+    let sides = (&|figure: &Figure| of(a, figure), &|figure: &Figure| of(b, figure));
+    let grid = difference::table(&FIGURES, (sides.0, sides.1), &heads, &pools.about.currency);
+    let blocks = vec![Block::Table(grid), Block::Charts(courses::overlay(pools))];
+    Some(Section::new("difference", "One against the other", blocks))
+}
 
 /// A table: a column a policy, a row a figure.
 pub(super) fn blocks(pools: &Pools) -> Vec<Block> {

@@ -27,6 +27,8 @@ pub(crate) struct Pools {
     pub(super) revenue: Vec<RevenueCurve>,
     /// What a reader should know, a sentence each.
     pub(super) warnings: Vec<String>,
+    /// Whether each policy is a run of its own, which need not have seen the same requests.
+    pub(super) is_of_runs: bool,
 }
 
 /// A policy, and what it came to.
@@ -103,6 +105,7 @@ impl Pools {
             courses: simulation.courses.clone(),
             revenue: simulation.revenue.clone(),
             warnings: simulation.result.warnings.clone(),
+            is_of_runs: false,
         }
     }
 
@@ -127,6 +130,7 @@ impl Pools {
             courses: Vec::new(),
             revenue: Vec::new(),
             warnings: Vec::new(),
+            is_of_runs: true,
         };
         for run in runs {
             let label = label(run, runs.len() > 1);
