@@ -3,6 +3,7 @@
 
 mod experiments;
 mod loads;
+mod pooled;
 
 use crate::args::Compare;
 use crate::exit::Exit;
@@ -18,6 +19,7 @@ use plimsoll_stats::interval::{
     Comparison, IntervalError, Pairing, Verdict, compare, compare_difference,
 };
 use plimsoll_units::show_share;
+use pooled::Pooled;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -54,6 +56,7 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
     }
     let (a, b) = (opened(&a)?, opened(&b)?);
     let mut remarks = loads::differences(&a, &b);
+    let pooled = pooled::of(&a, &b)?;
     let (a, b) = (summaries(&a)?, summaries(&b)?);
     for (side, summaries) in [("A", &a), ("B", &b)] {
         if let Some(one) = summaries.iter().find(|one| !one.run.valid) {
@@ -76,7 +79,7 @@ pub(crate) fn run(args: &Compare) -> Result<Exit> {
         FIGURES.iter().filter_map(|figure| Row::of(figure, &a, &b, pairing, tolerance)).collect();
     remarks.extend(left_out(&a, &b));
     let worse = rows.iter().any(|row| row.verdict() == Some(Verdict::Worse));
-    let compared = Compared { rows, a: &a, b: &b, pairing, tolerance, remarks };
+    let compared = Compared { rows, a: &a, b: &b, pairing, tolerance, pooled, remarks };
     print(&if args.json { compared.json(worse) } else { compared.table() })?;
     Ok(if worse { Exit::Broken } else { Exit::Held })
 }
@@ -196,6 +199,8 @@ struct Compared<'a> {
     b: &'a [Summary],
     pairing: Pairing,
     tolerance: f64,
+    /// Percentiles over all requests of a side.
+    pooled: Vec<Pooled>,
     /// What a reader should know, one sentence each.
     remarks: Vec<String>,
 }
@@ -218,10 +223,17 @@ impl Compared<'_> {
         for remark in &self.remarks {
             let _ = writeln!(out, "{} {remark}", paint.warn("note:"));
         }
-        let head = format!("\n  {:<16}{:>12}{:>12}{:>10}   95% interval", "", "A", "B", "B / A");
+        let head = format!("\n  {:<16}{:>11}{:>11}{:>9}   95% interval", "", "A", "B", "B / A");
         let _ = writeln!(out, "{}", paint.dim(&head));
         for row in &self.rows {
             row.line(&mut out, &paint);
+        }
+        if !self.pooled.is_empty() {
+            let head = "\n  over all requests of a side together, which gives no interval";
+            let _ = writeln!(out, "{}", paint.dim(head));
+        }
+        for pooled in &self.pooled {
+            pooled.line(&mut out);
         }
         out
     }
@@ -232,6 +244,7 @@ impl Compared<'_> {
         let value = serde_json::json!({
             "schema": 1, "warnings": self.remarks, "a": ids(self.a), "b": ids(self.b),
             "tolerance": self.tolerance, "pairing": self.pairing, "worse": worse, "figures": rows,
+            "pooled": self.pooled.iter().map(Pooled::json).collect::<Vec<_>>(),
         });
         format!("{value:#}\n")
     }
@@ -241,7 +254,7 @@ impl Row {
     fn line(&self, out: &mut String, paint: &Paint) {
         let unit = self.figure.unit;
         let (mean_a, mean_b) = (unit.show(self.means.0), unit.show(self.means.1));
-        let _ = write!(out, "  {:<16}{mean_a:>12}{mean_b:>12}", self.figure.label);
+        let _ = write!(out, "  {:<16}{mean_a:>11}{mean_b:>11}", self.figure.label);
         match &self.result {
             Ok(comparison) => {
                 let estimate = &comparison.estimate;
@@ -255,13 +268,14 @@ impl Row {
                 let interval = format!("[{}, {}]", part(estimate.low), part(estimate.high));
                 let verdict = match comparison.verdict {
                     Verdict::Worse => paint.bad("worse"),
+                    Verdict::Better => paint.good("better"),
                     Verdict::NotWorse => paint.good("not worse"),
                     Verdict::Undecided => paint.warn("undecided: repeat more often"),
                 };
-                let _ = writeln!(out, "{:>10}   {interval:<20} {verdict}", part(estimate.value));
+                let _ = writeln!(out, "{:>9}   {interval:<20} {verdict}", part(estimate.value));
             }
             Err(error) => {
-                let _ = writeln!(out, "{:>10}   {error}", "–");
+                let _ = writeln!(out, "{:>9}   {error}", "–");
             }
         }
     }

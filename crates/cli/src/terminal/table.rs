@@ -124,31 +124,29 @@ pub(crate) fn reasons(reasons: &[Cause]) -> String {
     out
 }
 
+/// From when to when the times of each row count.
+const MEANINGS: [&str; 5] = [
+    "due to last byte",
+    "sent to last byte",
+    "sent to first byte",
+    "due to connected",
+    "start to connected",
+];
+
+/// A row of times: its name, the times, and from when to when they count.
+type Row<'a> = (&'static str, &'a Percentiles, &'static str);
+
 fn times(out: &mut String, summary: &Summary, uncertainty: Option<&Uncertainty>, paint: Paint) {
-    let heads = ["mean", "p50", "p90", "p99", "p99.9", "max"];
-    let _ = write!(out, "\n  {:<18}", "");
-    for head in heads {
-        let _ = write!(out, "{}", paint.dim(&format!("{head:>11}")));
-    }
-    out.push('\n');
     let rows = [
-        ("response", &summary.response_us, "due to last byte"),
-        ("service", &summary.service_us, "sent to last byte"),
-        ("first byte", &summary.ttfb_us, "sent to first byte"),
-        ("connection wait", &summary.connection_wait_us, "due to a usable connection"),
-        ("connect", &summary.connect_us, "start to usable"),
+        ("response", &summary.response_us),
+        ("service", &summary.service_us),
+        ("first byte", &summary.ttfb_us),
+        ("connection wait", &summary.connection_wait_us),
+        ("connect", &summary.connect_us),
     ];
-    for (name, times, meaning) in rows {
-        let waits = name != "connection wait" || times.max.is_some_and(|max| max > 0.0);
-        if times.count == 0 || !waits {
-            continue;
-        }
-        let _ = write!(out, "  {name:<18}");
-        for value in figures(times) {
-            let _ = write!(out, "{:>11}", value.map_or_else(|| "–".to_owned(), us));
-        }
-        let _ = writeln!(out, "  {}", paint.dim(meaning));
-    }
+    let rows: Vec<Row<'_>> =
+        rows.into_iter().zip(MEANINGS).map(|((name, of), meaning)| (name, of, meaning)).collect();
+    write_times(out, &rows, paint);
     if let (Some(uncertainty), Some(p99)) = (uncertainty, summary.response_us.p99) {
         let share = uncertainty.half_width_ns / (p99 * 1000.0);
         if share >= 0.02 {
@@ -162,6 +160,27 @@ fn times(out: &mut String, summary: &Summary, uncertainty: Option<&Uncertainty>,
     }
 }
 
+/// Writes the rows that have anything to say.
+fn write_times(out: &mut String, rows: &[Row<'_>], paint: Paint) {
+    let heads = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+    let _ = write!(out, "\n  {:<15}", "");
+    for head in heads {
+        let _ = write!(out, "{}", paint.dim(&format!("{head:>10}")));
+    }
+    out.push('\n');
+    for &(name, times, meaning) in rows {
+        let waits = name != "connection wait" || times.max.is_some_and(|max| max > 0.0);
+        if times.count == 0 || !waits {
+            continue;
+        }
+        let _ = write!(out, "  {name:<15}");
+        for value in figures(times) {
+            let _ = write!(out, "{:>10}", value.map_or_else(|| "–".to_owned(), us));
+        }
+        let _ = writeln!(out, "  {}", paint.dim(meaning));
+    }
+}
+
 fn figures(times: &Percentiles) -> [Option<f64>; 6] {
     [times.mean, times.p50, times.p90, times.p99, times.p999, times.max]
 }
@@ -172,7 +191,7 @@ fn health(out: &mut String, summary: &Summary, paint: Paint) {
     let show = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), us);
     let threads = if generator.threads == 1 { "thread" } else { "threads" };
     let text = format!(
-        "late by {} (p50), {} (p99), {} (max); busy {}; {} {threads}, {}",
+        "late by p50 {}, p99 {}, max {}; busy {}; {} {threads}, {}",
         show(late.p50),
         show(late.p99),
         show(late.max),
@@ -232,4 +251,25 @@ pub(crate) fn us(value: f64) -> String {
 )]
 fn to_ns(value: f64) -> u64 {
     value.max(0.0).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The widest that figures are, and all that a row may say.
+    #[test]
+    fn no_line_of_the_times_is_wider_than_a_hundred_columns() {
+        let wide = Some(99_999_999.0);
+        let times = Percentiles { count: 9, mean: wide, p50: wide, p90: wide, ..given(wide) };
+        let mut out = String::new();
+        write_times(&mut out, &[("connection wait", &times, MEANINGS[3])], Paint::stdout());
+        assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+        let longest = MEANINGS.iter().map(|meaning| meaning.chars().count()).max();
+        assert!(longest <= Some(21), "{longest:?}");
+    }
+
+    fn given(of: Option<f64>) -> Percentiles {
+        Percentiles { p99: of, p999: of, max: of, ..Percentiles::default() }
+    }
 }

@@ -11,6 +11,8 @@ use crate::figure::Better;
 pub enum Verdict {
     /// The whole interval lies beyond the tolerance.
     Worse,
+    /// The whole interval lies on the good side of no change.
+    Better,
     /// The whole interval lies within the tolerance, or on the good side.
     NotWorse,
     /// The interval spans the tolerance: more replications would tell.
@@ -109,6 +111,8 @@ fn judge(
     };
     Ok(if least > tolerance {
         Verdict::Worse
+    } else if most < 0.0 {
+        Verdict::Better
     } else if most <= tolerance {
         Verdict::NotWorse
     } else {
@@ -133,9 +137,9 @@ mod tests {
     #[test]
     fn a_clear_change_is_told_in_both_directions() {
         assert_eq!(verdict(&times(1.2), Better::Lower, 0.05), Verdict::Worse);
-        assert_eq!(verdict(&times(0.8), Better::Lower, 0.05), Verdict::NotWorse);
+        assert_eq!(verdict(&times(0.8), Better::Lower, 0.05), Verdict::Better);
         assert_eq!(verdict(&times(0.8), Better::Higher, 0.05), Verdict::Worse);
-        assert_eq!(verdict(&times(1.2), Better::Higher, 0.05), Verdict::NotWorse);
+        assert_eq!(verdict(&times(1.2), Better::Higher, 0.05), Verdict::Better);
     }
 
     #[test]

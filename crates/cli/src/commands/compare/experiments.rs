@@ -115,6 +115,7 @@ impl<'a> Row<'a> {
                 let (low, high) = (show(estimate.low), show(estimate.high));
                 let verdict = match verdict {
                     Verdict::Worse => "worse",
+                    Verdict::Better => "better",
                     Verdict::NotWorse => "not worse",
                     Verdict::Undecided => "undecided: repeat more often",
                 };

@@ -18,6 +18,12 @@ const COLUMNS: [&Figure; 7] = [
     figure::CPU_MEAN,
 ];
 
+/// Those of a simulation: where nothing is earned, a net is none.
+fn columns(simulation: &Simulation) -> impl Iterator<Item = &'static Figure> {
+    let earns = simulation.result.policies.iter().any(|policy| policy.revenue > 0.0);
+    COLUMNS.into_iter().filter(move |figure| earns || *figure != figure::NET)
+}
+
 /// Half the width of an interval. One end may be cut off where it cannot be; the other is whole.
 fn half(value: f64, (low, high): (f64, f64)) -> f64 {
     (value - low).max(high - value)
@@ -26,16 +32,16 @@ fn half(value: f64, (low, high): (f64, f64)) -> f64 {
 /// The table of all policies, and what a reader has to know.
 pub(super) fn render(simulation: &Simulation) -> String {
     let result = &simulation.result;
-    let sign = &simulation.about.currency;
     let paint = Paint::stdout();
     let has_slo = result.policies.iter().any(|policy| !policy.slo.is_empty());
     let mut heads = vec!["policy"];
-    for figure in COLUMNS {
+    for figure in columns(simulation) {
         heads.push(figure.label);
         heads.extend((figure == figure::LOST).then_some(figure::LOST_SHARE.label));
     }
     heads.extend(has_slo.then_some("SLO"));
-    let rows: Vec<_> = result.policies.iter().map(|policy| row(policy, sign, has_slo)).collect();
+    let rows: Vec<_> =
+        result.policies.iter().map(|policy| row(simulation, policy, has_slo)).collect();
     let mut out = lines(&heads, &rows, &paint);
     write_differences(&mut out, simulation, &paint);
     let about = &simulation.about;
@@ -61,33 +67,58 @@ pub(super) fn render(simulation: &Simulation) -> String {
     out
 }
 
-/// Rows under their heads.
+/// The most columns of a terminal that a table takes, as far as its names leave room.
+const MAX_WIDTH: usize = 100;
+
+/// Rows under their heads. Columns that do not fit beside the others stand in a block below, each
+/// row with its name again.
 fn lines(heads: &[&str], rows: &[Vec<String>], paint: &Paint) -> String {
     let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
     let all = || std::iter::once(&heads).chain(rows);
     let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..heads.len()).map(width).collect();
     let mut out = String::new();
-    for (number, row) in all().enumerate() {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let gap = " ".repeat(width - cell.chars().count());
-            // Names stand to the left, figures to the right.
-            let _ = if column == 0 {
-                write!(line, "{cell}{gap}")
-            } else {
-                write!(line, "  {gap}{cell}")
-            };
+    for (number, block) in blocks(&widths).iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
         }
-        let line = line.trim_end();
-        let _ = writeln!(out, "{}", if number == 0 { paint.bold(line) } else { line.to_owned() });
+        for (row_number, row) in all().enumerate() {
+            // Names stand to the left, figures to the right.
+            let mut line = format!("{:<1$}", row[0], widths[0]);
+            for &column in block {
+                let _ = write!(line, "  {:>1$}", row[column], widths[column]);
+            }
+            let line = line.trim_end();
+            let line = if row_number == 0 { paint.bold(line) } else { line.to_owned() };
+            let _ = writeln!(out, "{line}");
+        }
     }
     out
 }
 
-fn row(policy: &PolicyResult, sign: &str, has_slo: bool) -> Vec<String> {
+/// Which columns, of those after the first, stand beside each other.
+fn blocks(widths: &[usize]) -> Vec<Vec<usize>> {
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    let mut taken = usize::MAX;
+    for (column, width) in widths.iter().enumerate().skip(1) {
+        match blocks.last_mut() {
+            Some(block) if taken + 2 + width <= MAX_WIDTH => {
+                block.push(column);
+                taken += 2 + width;
+            }
+            _ => {
+                blocks.push(vec![column]);
+                taken = widths[0] + 2 + width;
+            }
+        }
+    }
+    blocks
+}
+
+fn row(simulation: &Simulation, policy: &PolicyResult, has_slo: bool) -> Vec<String> {
+    let sign = &simulation.about.currency;
     let mut row = vec![policy.label.clone()];
-    for figure in COLUMNS {
+    for figure in columns(simulation) {
         let value = policy.value(figure).unwrap_or(f64::NAN);
         let half = policy.ci95.get(figure.name).map(|of| half(value, *of));
         row.push(figure.unit.show_estimate(value, half, sign, false));
@@ -111,14 +142,14 @@ fn write_differences(out: &mut String, simulation: &Simulation, paint: &Paint) {
     for group in paired.chunk_by(|one, other| one.with == other.with) {
         let less = format!("less {}", group[0].with);
         let mut heads = vec![less.as_str()];
-        heads.extend(COLUMNS.iter().map(|figure| figure.label));
+        heads.extend(columns(simulation).map(|figure| figure.label));
         let row = |one: &Paired| {
             let cell = |figure: &Figure| {
                 let value = one.difference.get(figure.name).copied().unwrap_or(f64::NAN);
                 let half = one.ci95.get(figure.name).map(|of| half(value, *of));
                 figure.unit.show_estimate(value, half, sign, true)
             };
-            [one.label.clone()].into_iter().chain(COLUMNS.map(cell)).collect()
+            [one.label.clone()].into_iter().chain(columns(simulation).map(cell)).collect()
         };
         let rows: Vec<Vec<String>> = group.iter().map(row).collect();
         let _ = write!(out, "\n{}", lines(&heads, &rows, paint));
@@ -142,4 +173,21 @@ pub(super) fn decisions(simulation: &Simulation) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_do_not_fit_stand_in_a_block_below() {
+        let heads = ["policy", "first", "second", "third"];
+        let row = |name: &str| vec![name.to_owned(), "1".repeat(40), "2".repeat(40), "3".repeat(9)];
+        let text = lines(&heads, &[row("a"), row("auto-scale")], &Paint::stdout());
+        assert!(text.lines().all(|line| line.chars().count() <= MAX_WIDTH), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("auto-scale")).count(), 2);
+        assert_eq!(blocks(&[10, 40, 40, 9]), [vec![1, 2], vec![3]]);
+        assert_eq!(blocks(&[200, 40, 40]), [vec![1], vec![2]], "a name of any length has a column");
+        assert!(blocks(&[10]).is_empty());
+    }
 }
