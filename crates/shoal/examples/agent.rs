@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use plimsoll_net::http::client::Plain;
+use plimsoll_net::url::Url;
 use plimsoll_shoal::Now;
 use plimsoll_shoal::agent::addresses::way_out;
 use plimsoll_shoal::agent::announce::{Announce, Http};
 use plimsoll_shoal::agent::{self, Options, World};
-use plimsoll_shoal::http1::{Plain, Url};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

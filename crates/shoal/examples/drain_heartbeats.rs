@@ -16,10 +16,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use plimsoll_net::http::client::Plain;
 use plimsoll_shoal::amqp::{self, Broker, Consumer, Publisher};
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
-use plimsoll_shoal::http1::Plain;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Options, Order, Server};

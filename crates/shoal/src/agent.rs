@@ -35,7 +35,8 @@ pub use report::Reporter;
 
 use crate::Now;
 use crate::heartbeat::{Kind, Upstream};
-use crate::http1::{Dial, Url};
+use plimsoll_net::http::client::Dial;
+use plimsoll_net::url::Url;
 
 /// What an agent is told.
 #[derive(Debug, Clone, PartialEq)]

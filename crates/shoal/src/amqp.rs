@@ -23,13 +23,13 @@ mod wire;
 use std::io;
 use std::time::Duration;
 
-pub use crate::tls::{Tls, TlsError};
 pub use broker::{Broker, BrokerError};
 pub use consumer::{Consumer, Options};
+pub use plimsoll_net::tls::{Tls, TlsError};
 pub use publisher::Publisher;
 
-use crate::http1;
-use crate::tls::is_certificate;
+use plimsoll_net::http::client as http;
+use plimsoll_net::tls::is_certificate;
 
 /// The exchange's name where nothing is said.
 pub const EXCHANGE: &str = "shoal";
@@ -40,7 +40,7 @@ pub const EXCHANGE: &str = "shoal";
 pub enum Error {
     /// There is no connection.
     #[error("connect to the broker")]
-    Connect(#[source] http1::Error),
+    Connect(#[source] http::Error),
     /// The connection broke.
     #[error("talk to the broker")]
     Io(#[source] io::Error),
@@ -87,10 +87,10 @@ impl Error {
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::Connect(http1::Error::Handshake { source, .. }) if is_certificate(source) => {
+            Self::Connect(http::Error::Handshake { source, .. }) if is_certificate(source) => {
                 "certificate"
             }
-            Self::Connect(http1::Error::Handshake { .. }) | Self::Encrypted => "tls",
+            Self::Connect(http::Error::Handshake { .. }) | Self::Encrypted => "tls",
             Self::Connect(_) | Self::Io(_) | Self::Ended | Self::Late(_) => "away",
             Self::Blocked(_) => "blocked",
             Self::Login(_) => "credentials",
@@ -106,10 +106,10 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Connect(http1::Error::Handshake { source, .. }) if is_certificate(source) => {
+            Self::Connect(http::Error::Handshake { source, .. }) if is_certificate(source) => {
                 Some("do --amqp-ca and --amqp-cert name the files that belong to this broker?")
             }
-            Self::Connect(http1::Error::Handshake { .. }) => {
+            Self::Connect(http::Error::Handshake { .. }) => {
                 Some("is that its port for TLS, 5671? Without TLS it is amqp://")
             }
             Self::Encrypted => Some("with TLS it is amqps://"),

@@ -27,7 +27,8 @@ pub use live::run;
 pub use output::Form;
 
 use crate::Now;
-use crate::http1::{Dial, Url};
+use plimsoll_net::http::client::Dial;
+use plimsoll_net::url::Url;
 
 /// What the caches are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::address::may_be_public;
 use crate::agent::addresses::is_private;
 use crate::client::import::{Range, StaticCache};
 use crate::heartbeat::{Echo, Heartbeat, Kind, Number, Upstream, is_cloud_name};
-use crate::http1::{bracketed, is_host};
+use plimsoll_net::url::{bracketed, is_host};
 
 /// The longest file that is read.
 pub const MOST_BYTES: usize = 32 << 20;

@@ -14,11 +14,9 @@ pub mod amqp;
 pub mod answer;
 pub mod auth;
 pub mod client;
-mod cut;
 pub mod fixed;
 pub mod geo;
 pub mod heartbeat;
-pub mod http1;
 pub mod index;
 mod now;
 pub mod order;
@@ -26,9 +24,6 @@ pub mod page;
 mod prefetch;
 pub mod registry;
 pub mod server;
-mod stamp;
-#[cfg(feature = "tls")]
-pub mod tls;
 pub mod verify;
 
 pub use now::Now;

@@ -26,6 +26,7 @@ mod quantity;
 mod rate;
 mod show;
 mod words;
+mod truncate;
 
 pub use duration::{duration, show_duration, show_duration_exact};
 pub use error::ParseError;
@@ -35,3 +36,4 @@ pub use quantity::{count, price, share, size};
 pub use rate::{rate, show_rate, show_rate_exact};
 pub use show::{show_count, show_share, show_share_exact, show_size};
 pub use words::Words;
+pub use truncate::truncate;

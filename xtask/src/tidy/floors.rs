@@ -12,6 +12,7 @@ use super::{Found, Tree};
 /// From the lowest to the highest: the floor's name, the crates on it.
 const FLOORS: &[(&str, &[&str])] = &[
     ("ground", &["units"]),
+    ("foundation", &["net"]),
     ("0", &["draw", "stats", "workload"]),
     ("1", &["plan", "runs"]),
     ("2", &["cache", "load", "monitor", "shoal", "target"]),
@@ -81,7 +82,7 @@ fn table(floors: &Floors<'_>, page: &str) -> Vec<Found> {
         let mut cells = line.split('|').skip(1).map(str::trim);
         let (Some(floor), Some(cell)) = (cells.next(), cells.next()) else { continue };
         let Some(name) = cell.split('`').nth(1) else { continue };
-        if floor == "ground" || floor.parse::<u8>().is_ok() {
+        if matches!(floor, "ground" | "foundation") || floor.parse::<u8>().is_ok() {
             shown.insert(name, (index + 1, floor));
         }
     }

@@ -156,12 +156,12 @@ pub fn host_name(given: Option<&str>, kernel: &str, addresses: &Addresses) -> St
     if let Some(name) = given {
         return name.to_owned();
     }
-    if kernel.contains('.') && crate::http1::is_host(kernel) {
+    if kernel.contains('.') && plimsoll_net::url::is_host(kernel) {
         return kernel.to_owned();
     }
     match addresses.announced() {
         Some(IpAddr::V4(address)) => address.to_string(),
-        _ if crate::http1::is_host(kernel) => kernel.to_owned(),
+        _ if plimsoll_net::url::is_host(kernel) => kernel.to_owned(),
         _ => "localhost".to_owned(),
     }
 }

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::http1::{Answer, Ask, Dial, Error, Limits, Url};
+use plimsoll_net::http::client::{Answer, Ask, Dial, Error, Limits};
+use plimsoll_net::url::Url;
 
 /// The longest a heartbeat or a goodbye over HTTP may take.
 pub const TIME: Duration = Duration::from_secs(3);

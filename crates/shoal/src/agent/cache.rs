@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use super::load::{socket_table, sockets};
 use crate::heartbeat::Kind;
-use crate::http1::{self, Dial, Limits, Peer, Request, Url, bracketed};
+use plimsoll_net::http::client::{self as http, Dial, Limits, Peer, Request};
+use plimsoll_net::url::{Url, bracketed};
 
 /// A cache on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,17 +187,13 @@ pub struct Probe {
 /// # Errors
 /// Why it is not: no connection, no answer in time, no HTTP, or another status than 200 where a
 /// URL is fetched.
-pub fn probe(dial: &dyn Dial, cache: &Cache, probe: &Probe) -> Result<(), http1::Error> {
+pub fn probe(dial: &dyn Dial, cache: &Cache, probe: &Probe) -> Result<(), http::Error> {
     let host = cache.address.to_string();
     let peer = Peer::new(&host, cache.port);
     let limits = Limits::within(probe.time);
     if let Some(url) = &probe.url {
-        let answer = http1::through(dial, peer, url, limits)?;
-        return if answer.status == 200 {
-            Ok(())
-        } else {
-            Err(http1::Error::Status(answer.status))
-        };
+        let answer = http::through(dial, peer, url, limits)?;
+        return if answer.status == 200 { Ok(()) } else { Err(http::Error::Status(answer.status)) };
     }
     let target = match cache.kind {
         // Small, never fetched from elsewhere, and answered even where the manager is refused.
@@ -205,5 +202,5 @@ pub fn probe(dial: &dyn Dial, cache: &Cache, probe: &Probe) -> Result<(), http1:
     };
     let host = format!("{}:{}", bracketed(&host), cache.port);
     let request = Request { method: "GET", target, host: &host, headers: &[], body: &[] };
-    http1::exchange(dial, peer, &request, limits).map(drop)
+    http::exchange(dial, peer, &request, limits).map(drop)
 }

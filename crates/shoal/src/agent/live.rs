@@ -19,7 +19,7 @@ use super::outlook::Outlook;
 use super::outside::{self, Turn};
 use super::pace::{Act, Health, Pace, Sent};
 use super::{Announce, Event, Options, Reporter, World, metadata, squid};
-use crate::http1::{Dial, Limits, Peer, chain};
+use plimsoll_net::http::client::{Dial, Limits, Peer, chain};
 
 /// A thread that only waits for sockets; the system's resolver is what needs most of it.
 const STACK_BYTES: usize = 256 * 1024;

@@ -10,7 +10,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::addresses::is_private;
-use crate::http1::{Ask, Dial, Limits, Url};
+use plimsoll_net::http::client::{Ask, Dial, Limits};
+use plimsoll_net::url::Url;
 
 /// Where clouds answer.
 pub const ADDRESS: &str = "http://169.254.169.254";

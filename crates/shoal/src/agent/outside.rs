@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::addresses::is_private;
-use crate::http1::{Ask, Dial, Limits, Url};
+use plimsoll_net::http::client::{Ask, Dial, Limits};
+use plimsoll_net::url::Url;
 
 /// The longest the question may take.
 pub const TIME: Duration = Duration::from_secs(3);

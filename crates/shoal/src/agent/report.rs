@@ -10,8 +10,8 @@ use super::load::{Meter, Processors, capacity, default_interface, sent_bytes};
 use super::squid::Counters;
 use super::{Cache, Options};
 use crate::Now;
-use crate::cut::cut;
 use crate::heartbeat::{Echo, Heartbeat, Number, complaint_body, goodbye_body};
+use plimsoll_units::truncate;
 
 /// Bytes: as many as registries keep.
 const MOST_OF_A_COMPLAINT: usize = 400;
@@ -131,7 +131,7 @@ impl Reporter {
     /// Why the cache is announced no more, for operators, of a moment.
     #[must_use]
     pub fn complaint(&self, now: Now, why: &str) -> String {
-        complaint_body(&self.hostname(), now.unix_s, cut(why, MOST_OF_A_COMPLAINT))
+        complaint_body(&self.hostname(), now.unix_s, truncate(why, MOST_OF_A_COMPLAINT))
     }
 
     fn hostname(&self) -> String {

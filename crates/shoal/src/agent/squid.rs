@@ -4,7 +4,8 @@
 //! `src/mgr/CounterAction.cc`; the pages `info` and `counters` below `/squid-internal-mgr/`.
 //! Percentages of `info` are of the last five minutes and may be written `-0.0%`.
 
-use crate::http1::{Dial, Error, Limits, Peer, Request, bracketed, exchange};
+use plimsoll_net::http::client::{Dial, Error, Limits, Peer, Request, exchange};
+use plimsoll_net::url::bracketed;
 
 /// A cache's own counters; each is absent where the cache does not tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::net::Ipv6Addr;
 
-use crate::http1::{bracketed, is_host};
+use plimsoll_net::url::{bracketed, is_host};
 
 /// A broker and who we are there.
 #[derive(Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::wire::Fields;
 use super::{Broker, Error, method};
-use crate::http1::{Deadline, Dial, Peer, Wire};
+use plimsoll_net::http::client::{Deadline, Dial, Peer, Wire};
 
 /// The longest frame: a heartbeat of 8 KiB in one, and more of them in one read.
 const FRAME_BYTES: u32 = 16 * 1024;
@@ -363,7 +363,7 @@ mod tests {
     use super::{BODY, Connection, HEADER, METHOD, push_frame};
     use crate::amqp::wire::Push as _;
     use crate::amqp::{Broker, method};
-    use crate::http1::{Deadline, Dial, Error, Peer, Wire};
+    use plimsoll_net::http::client::{Deadline, Dial, Error, Peer, Wire};
 
     /// What a broker says, whatever it hears, in pieces of so many bytes.
     #[derive(Clone)]

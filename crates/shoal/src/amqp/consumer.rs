@@ -24,10 +24,10 @@ use super::connection::{BODY, Connection, HEADER, METHOD};
 use super::wire::Fields;
 use super::{Broker, Error, method};
 use crate::auth::HEADERS;
-use crate::cut::cut;
 use crate::heartbeat::MAX_BYTES;
-use crate::http1::{Deadline, Dial, chain};
 use crate::server::{BrokerStatus, Letter, Shared};
+use plimsoll_net::http::client::{Deadline, Dial, chain};
+use plimsoll_units::truncate;
 
 /// Messages on their way to us.
 const PREFETCH: u16 = 1024;
@@ -203,7 +203,7 @@ impl Listener {
         let declare = method::exchange_declare(exchange);
         connection.call(&declare, method::EXCHANGE_DECLARE_OK, &deadline)?;
         // Another one each time: the one before may not have gone yet.
-        let host = cut(hostname, 200);
+        let host = truncate(hostname, 200);
         let queue = format!("{host}-{:016x}{:016x}", self.options.seed, self.random.next_u64());
         let ttl_ms = u32::try_from(self.options.message_ttl.as_millis()).unwrap_or(u32::MAX);
         let declare = method::queue_declare(&queue, ttl_ms, self.options.most_queued);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::connection::{Connection, METHOD};
 use super::{Broker, Error, method};
 use crate::agent::announce::{Announce, Failure, Message, Sign, TIME};
-use crate::http1::{Deadline, Dial, chain};
+use plimsoll_net::http::client::{Deadline, Dial, chain};
 
 /// What the broker may hear nothing for, beside the agent's own pace.
 const SHORTEST: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@
 //! not a string); both are read, because values that are no text are skipped by their length only.
 
 use super::Error;
-use crate::cut::cut;
+use plimsoll_units::truncate;
 
 /// Tables and arrays in one another.
 const MAX_LEVELS: usize = 4;
@@ -111,7 +111,7 @@ pub(super) trait Push {
 
 impl Push for Vec<u8> {
     fn short_string(&mut self, text: &str) {
-        let text = cut(text, usize::from(u8::MAX));
+        let text = truncate(text, usize::from(u8::MAX));
         self.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
         self.extend_from_slice(text.as_bytes());
     }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use crate::http1::is_host;
+use plimsoll_net::url::is_host;
 
 /// The most entries that are looked at.
 const MOST: usize = 1000;

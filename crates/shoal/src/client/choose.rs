@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::Use;
 use super::answer::Offer;
-use crate::http1::bracketed;
+use plimsoll_net::url::bracketed;
 
 /// A cache to be tried.
 #[derive(Debug, Clone, PartialEq, Eq)]

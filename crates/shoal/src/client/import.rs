@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde_json::{Map, Value};
 
-use crate::http1::is_host;
+use plimsoll_net::url::is_host;
 
 /// The longest list that is read.
 pub const MOST_BYTES: usize = 16 << 20;

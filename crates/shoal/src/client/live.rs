@@ -12,7 +12,8 @@ use super::choose::{Candidate, candidates, is_object, order};
 use super::memory::Memory;
 use super::output;
 use super::{Ask, Error, Form, Options, Outcome, Source, Use, World};
-use crate::http1::{self, Dial, Limits, Peer, Url, through};
+use plimsoll_net::http::client::{self as http, Dial, Limits, Peer, through};
+use plimsoll_net::url::Url;
 
 /// More than are wanted, because some may not deliver.
 const SPARE: usize = 5;
@@ -66,7 +67,7 @@ fn settings(options: &Options, notes: &mut Vec<String>) -> Result<(String, Optio
     match valued {
         // Where it is only read, for the static list, the rest can be done without it.
         Err(error) if !options.apply => {
-            notes.push(crate::http1::chain(&error));
+            notes.push(plimsoll_net::http::client::chain(&error));
             Ok((String::new(), None))
         }
         valued => valued,
@@ -128,24 +129,26 @@ fn ask_all(
 ) -> Option<(String, Answer)> {
     for server in &options.servers {
         let mut asked = ask(options, world.dial.as_ref(), server, options.ask);
-        if options.ask == Ask::V1 && matches!(asked, Err(http1::Error::Status(404 | 405))) {
+        if options.ask == Ask::V1 && matches!(asked, Err(http::Error::Status(404 | 405))) {
             asked = ask(options, world.dial.as_ref(), server, Ask::Nearest);
         }
         match asked {
             Ok(answer) => return Some((server.to_string(), answer)),
-            Err(error) => notes.push(format!("{server}: {}", crate::http1::chain(&error))),
+            Err(error) => {
+                notes.push(format!("{server}: {}", plimsoll_net::http::client::chain(&error)));
+            }
         }
     }
     None
 }
 
-fn ask(options: &Options, dial: &dyn Dial, server: &Url, way: Ask) -> Result<Answer, http1::Error> {
+fn ask(options: &Options, dial: &dyn Dial, server: &Url, way: Ask) -> Result<Answer, http::Error> {
     let url = question(options, server, way);
-    let answer = http1::Ask::get(&url).send(dial, Limits::within(options.time))?;
+    let answer = http::Ask::get(&url).send(dial, Limits::within(options.time))?;
     if answer.status != 200 {
-        return Err(http1::Error::Status(answer.status));
+        return Err(http::Error::Status(answer.status));
     }
-    answer::parse(&answer.body).ok_or(http1::Error::Malformed("its body lists no caches"))
+    answer::parse(&answer.body).ok_or(http::Error::Malformed("its body lists no caches"))
 }
 
 /// The URL of the question. One that ends in a path of Shoal's servers, as their own settings

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Use;
 use super::choose::Candidate;
-use crate::http1::is_host;
+use plimsoll_net::url::is_host;
 
 /// The file's content.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwapOption;
 
 use super::{Locate, Mmdb, MmdbError, Place, Spot};
-use crate::stamp::Stamp;
+use plimsoll_net::FileVersion;
 
 /// Where addresses are, by a file or, with none, by what agents say of themselves.
 ///
@@ -16,7 +16,7 @@ use crate::stamp::Stamp;
 pub struct Geography {
     path: Option<PathBuf>,
     current: ArcSwapOption<Mmdb>,
-    seen: Mutex<Option<Stamp>>,
+    seen: Mutex<Option<FileVersion>>,
 }
 
 impl Geography {
@@ -47,7 +47,7 @@ impl Geography {
     pub fn refresh(&self) -> Result<bool, MmdbError> {
         let Some(path) = &self.path else { return Ok(false) };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = Stamp::of(path).map_err(|source| {
+        let stamp = FileVersion::of(path).map_err(|source| {
             // Whatever comes in its place is read.
             *seen = None;
             MmdbError::Read { path: path.display().to_string(), source }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cut::cut;
+use plimsoll_units::truncate;
 
 /// The most that are kept; the oldest goes first.
 const MOST: usize = 1000;
@@ -70,7 +70,7 @@ fn text_of(body: &[u8]) -> Box<str> {
         _ => String::from_utf8_lossy(body).into_owned(),
     };
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    cut(&text, TEXT_BYTES).into()
+    truncate(&text, TEXT_BYTES).into()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::shared::lock;
-use crate::http1::chain;
+use plimsoll_net::http::client::chain;
 
 /// What became of each file that was read again, by the option that names it.
 #[derive(Debug, Default)]

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use super::{Shared, StartError};
 use crate::Now;
 use crate::heartbeat::parse;
-use crate::http1::{Ask, Dial, Limits, Plain, Url, chain};
 use crate::registry::{Copied, State};
+use plimsoll_net::http::client::{Ask, Dial, Limits, Plain, chain};
+use plimsoll_net::url::Url;
 
 /// How long a list may take, and how long it may be: 200,000 caches.
 const LIMITS: Limits = Limits { total: Duration::from_secs(10), answer_bytes: 200 * 1024 * 1024 };
@@ -61,7 +62,7 @@ enum Row {
 #[derive(Debug, thiserror::Error)]
 enum PeerError {
     #[error(transparent)]
-    Ask(#[from] crate::http1::Error),
+    Ask(#[from] plimsoll_net::http::client::Error),
     #[error("it is not ready: it is waiting for a list itself")]
     Starting,
     #[error("its answer to {0} has the status {1}")]
@@ -72,7 +73,7 @@ enum PeerError {
     Keep(#[source] super::FolderError),
     #[cfg(feature = "tls")]
     #[error(transparent)]
-    Tls(#[from] crate::tls::TlsError),
+    Tls(#[from] plimsoll_net::tls::TlsError),
     #[cfg(not(feature = "tls"))]
     #[error("https: left out of this program; build it with the feature `tls`")]
     LeftOut,
@@ -165,7 +166,7 @@ fn dial(shared: &Shared, url: &Url) -> Result<Box<dyn Dial>, PeerError> {
 
 #[cfg(feature = "tls")]
 fn encrypted(shared: &Shared) -> Result<Box<dyn Dial>, PeerError> {
-    Ok(Box::new(crate::tls::Tls::new(shared.peer_ca.as_deref(), None)?))
+    Ok(Box::new(plimsoll_net::tls::Tls::new(shared.peer_ca.as_deref(), None)?))
 }
 
 #[cfg(not(feature = "tls"))]

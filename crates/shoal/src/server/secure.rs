@@ -26,7 +26,7 @@ pub enum CertificateError {
     /// A file is not there, is not PEM, or does not belong to the other one.
     #[cfg(feature = "tls")]
     #[error(transparent)]
-    Tls(#[from] crate::tls::TlsError),
+    Tls(#[from] plimsoll_net::tls::TlsError),
     /// This program was built without.
     #[error("left out of this program; build it with the feature `tls`")]
     LeftOut,

@@ -3,14 +3,14 @@
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::stamp::Stamp;
+use plimsoll_net::FileVersion;
 
 /// A file, and which of its states was read last.
 #[derive(Debug)]
 pub(super) struct Watched {
     path: PathBuf,
     most_bytes: u64,
-    seen: Option<Stamp>,
+    seen: Option<FileVersion>,
 }
 
 impl Watched {
@@ -21,7 +21,7 @@ impl Watched {
 
     /// One whose present state was read already.
     pub(super) fn read_already(path: PathBuf, most_bytes: u64) -> Self {
-        let seen = Stamp::of(&path).ok();
+        let seen = FileVersion::of(&path).ok();
         Self { path, most_bytes, seen }
     }
 
@@ -37,7 +37,7 @@ impl Watched {
     /// What it holds, if it is another one than it was. One that is broken is read once; one that
     /// was away is read when it is back.
     pub(super) fn changed(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let stamp = Stamp::of(&self.path).inspect_err(|_| self.seen = None)?;
+        let stamp = FileVersion::of(&self.path).inspect_err(|_| self.seen = None)?;
         if self.seen == Some(stamp) {
             return Ok(None);
         }

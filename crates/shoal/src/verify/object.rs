@@ -5,7 +5,8 @@
 use super::Aim;
 use crate::client::choose::is_object;
 use crate::heartbeat::Kind;
-use crate::http1::{Error, Request, Url};
+use plimsoll_net::http::client::{Error, Request};
+use plimsoll_net::url::Url;
 
 /// A small object of the operator's choice.
 #[derive(Debug, Clone)]

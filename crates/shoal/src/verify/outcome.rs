@@ -1,7 +1,7 @@
 //! What came of a question, and whom it speaks against.
 
 use super::{ANSWER_BYTES, Object};
-use crate::http1::decode;
+use plimsoll_net::http::client::decode;
 
 /// What came of a question to a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use plimsoll_net::http::client::Plain;
+use plimsoll_net::url::Url;
 use plimsoll_shoal::Now;
 use plimsoll_shoal::agent::announce::{Announce, Failure, Http, Message};
 use plimsoll_shoal::agent::{self, Event, Health, Options, Probe, World, metadata};
-use plimsoll_shoal::http1::{Plain, Url};
 use serde_json::Value;
 
 use crate::serve::{Server, answer, ok, refusing_port};

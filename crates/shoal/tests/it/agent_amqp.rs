@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_net::http::client::Plain;
 use plimsoll_shoal::agent::announce::Announce;
 use plimsoll_shoal::agent::{Event, Options};
 use plimsoll_shoal::amqp::Publisher;
-use plimsoll_shoal::http1::Plain;
 
 use crate::agent::{Running, host, options as told};
 use crate::serve::{Server, answer};

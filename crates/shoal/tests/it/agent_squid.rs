@@ -7,10 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use plimsoll_net::http::client::{Limits, Peer, Plain, through};
+use plimsoll_net::url::Url;
 use plimsoll_shoal::agent::cache::{Cache, find, probe};
 use plimsoll_shoal::agent::{Probe, squid};
 use plimsoll_shoal::heartbeat::Kind;
-use plimsoll_shoal::http1::{Limits, Peer, Plain, Url, through};
 
 use crate::serve::{Server, answer};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_net::http::client::Plain;
 use plimsoll_shoal::agent::announce::{Announce as _, Message};
 use plimsoll_shoal::amqp::{Error, Publisher};
 use plimsoll_shoal::auth::Keys;
-use plimsoll_shoal::http1::Plain;
 use plimsoll_shoal::server::{Auth, Options};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use plimsoll_net::http::client::Plain;
 use plimsoll_shoal::amqp::{Broker, Error};
-use plimsoll_shoal::http1::Plain;
 
 use crate::support::rabbit::Rabbit;
 use crate::support::served::{Served, hears, heartbeat, options, speaks};

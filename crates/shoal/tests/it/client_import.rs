@@ -131,7 +131,7 @@ proptest! {
         let at = at % bytes.len();
         bytes[at] = byte;
         for cache in parse(&bytes).unwrap_or_default().caches {
-            prop_assert!(plimsoll_shoal::http1::is_host(&cache.host) && cache.port > 0);
+            prop_assert!(plimsoll_net::url::is_host(&cache.host) && cache.port > 0);
         }
     }
 }

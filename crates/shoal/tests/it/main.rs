@@ -29,7 +29,6 @@ mod client_import;
 mod fixed;
 mod geo;
 mod heartbeat;
-mod http1;
 mod index;
 mod members;
 mod mutants;
@@ -38,6 +37,7 @@ mod order;
 mod page;
 mod python;
 mod registry;
+#[path = "../../../net/tests/it/serve.rs"]
 mod serve;
 mod server;
 mod server_facts;

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use plimsoll_net::http::client::{Limits, Peer, Plain, Request, exchange};
 use plimsoll_shoal::auth::Keys;
-use plimsoll_shoal::http1::{Limits, Peer, Plain, Request, exchange};
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::Settings;
 use plimsoll_shoal::server::{Auth, Options, Order};

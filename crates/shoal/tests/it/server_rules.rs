@@ -3,8 +3,8 @@
 //! Rule 5 is about verification, and of rule 7 what is here is the geo-API: the page, TLS and
 //! passwords have tests of their own.
 
+use plimsoll_net::http::client::Answer;
 use plimsoll_shoal::auth::Keys;
-use plimsoll_shoal::http1::Answer;
 use plimsoll_shoal::registry::Settings;
 use plimsoll_shoal::server::{Auth, Options};
 use serde_json::{Value, json};

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_net::http::client::{Answer, Ask, Error, Limits, Plain};
+use plimsoll_net::tls::Tls;
+use plimsoll_net::url::Url;
 use plimsoll_shoal::agent::announce::{Announce as _, Http, Message};
-use plimsoll_shoal::http1::{Answer, Ask, Error, Limits, Plain, Url};
 use plimsoll_shoal::server::{Certificate, Options};
-use plimsoll_shoal::tls::Tls;
 use serde_json::json;
 
 use crate::serve::{Server, ok};

@@ -4,8 +4,8 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use plimsoll_net::url::Url;
 use plimsoll_shoal::heartbeat::Kind;
-use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::verify::{
     ANSWER_BYTES, Aim, Allowed, AllowedError, NotAllowed, Object, ObjectError, Outcome, PORTS,
     Weight, judge,

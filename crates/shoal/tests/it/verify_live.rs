@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use plimsoll_net::url::Url;
 use plimsoll_shoal::heartbeat::Kind;
-use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::server::Options;
 use plimsoll_shoal::verify::{Aim, Allowed, IN_FLIGHT, Object, Outcome, Settings, probe};
 use serde_json::{Value, json};

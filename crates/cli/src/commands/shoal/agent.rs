@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use plimsoll_net::url::{Url, is_host};
 use plimsoll_shoal::address::may_be_public;
 use plimsoll_shoal::agent::addresses::{Addresses, way_out};
 use plimsoll_shoal::agent::announce::{Announce, Http, Sign};
 use plimsoll_shoal::agent::{self, Event, Health, Options, Probe, World};
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::heartbeat::is_cloud_name;
-use plimsoll_shoal::http1::{Url, is_host};
 use plimsoll_shoal::server::Clock;
 use plimsoll_units::duration;
 

@@ -12,10 +12,10 @@ mod there {
     use std::time::Duration;
 
     use anyhow::Result;
+    use plimsoll_net::http::client::{Dial, Plain};
     use plimsoll_shoal::agent::announce::{Announce, Sign};
     use plimsoll_shoal::agent::random_seed;
     use plimsoll_shoal::amqp::{Broker, Consumer, Options, Publisher, Tls};
-    use plimsoll_shoal::http1::{Dial, Plain};
     use plimsoll_shoal::server::Server;
 
     use crate::commands::shoal::wrong;

@@ -1,9 +1,9 @@
 //! `plimsoll shoal client`: this host's nearest caches, as its proxy setting.
 
 use anyhow::Result;
+use plimsoll_net::url::Url;
 use plimsoll_shoal::agent::addresses::way_out;
 use plimsoll_shoal::client::{self, Ask, Form, Options, Outcome, Source, Use, World};
-use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::server::Clock;
 use plimsoll_units::duration;
 

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use plimsoll_shoal::http1::{Dial, Plain, Url};
+use plimsoll_net::http::client::{Dial, Plain};
+use plimsoll_net::url::Url;
 
 use crate::terminal::error::UsageError;
 
@@ -22,7 +23,7 @@ pub(super) fn dial(flag: &str, ca: Option<&Path>, servers: &[Url]) -> Result<Arc
 
 #[cfg(feature = "tls")]
 fn encrypted(flag: &str, ca: Option<&Path>) -> Result<Arc<dyn Dial>> {
-    let tls = plimsoll_shoal::tls::Tls::new(ca, None);
+    let tls = plimsoll_net::tls::Tls::new(ca, None);
     let tls = tls.map_err(|error| super::wrong(flag, error))?;
     Ok(Arc::new(tls.saying(crate::terminal::say)))
 }

@@ -8,7 +8,7 @@ mod import;
 mod server;
 
 use anyhow::Result;
-use plimsoll_shoal::http1::Url;
+use plimsoll_net::url::Url;
 
 use crate::exit::Exit;
 use crate::shoal_args::{Shoal, ShoalCommand};

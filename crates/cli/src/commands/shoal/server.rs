@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use ipnet::IpNet;
+use plimsoll_net::url::Url;
 use plimsoll_shoal::address::{may_be_public, normal};
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
-use plimsoll_shoal::http1::Url;
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Certificate, Folder, Options, Server, random_key};

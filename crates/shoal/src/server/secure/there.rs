@@ -15,8 +15,8 @@ use tokio_rustls::server::TlsStream;
 
 use super::{CertificateError, Counts, Outcome};
 use crate::server::shared::lock;
-use crate::stamp::Stamp;
-use crate::tls::{Chain, serving};
+use plimsoll_net::FileVersion;
+use plimsoll_net::tls::{Chain, serving};
 
 /// How long a handshake may take, from the connection's begin.
 const TIME: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ pub struct Certificate {
     chain: PathBuf,
     key: PathBuf,
     current: ArcSwap<ServerConfig>,
-    seen: Mutex<Option<(Stamp, Stamp)>>,
+    seen: Mutex<Option<(FileVersion, FileVersion)>>,
     in_force: Mutex<Chain>,
     places: Semaphore,
 }
@@ -51,7 +51,8 @@ impl Certificate {
     /// A file cannot be read, or they do not belong together.
     pub fn open(chain: &Path, key: &Path) -> Result<Self, CertificateError> {
         let config = serving(chain, key)?;
-        let seen = stamps(chain, key).map_err(|(path, error)| crate::tls::absent(path, error))?;
+        let seen =
+            stamps(chain, key).map_err(|(path, error)| plimsoll_net::tls::absent(path, error))?;
         Ok(Self {
             chain: chain.to_owned(),
             key: key.to_owned(),
@@ -79,7 +80,7 @@ impl Certificate {
         let mut seen = lock(&self.seen);
         let now = stamps(&self.chain, &self.key).map_err(|(path, error)| {
             *seen = None;
-            crate::tls::absent(path, error)
+            plimsoll_net::tls::absent(path, error)
         })?;
         if *seen == Some(now) {
             return Ok(false);
@@ -110,8 +111,11 @@ fn unix_s() -> f64 {
     crate::server::Clock::start().now().unix_s
 }
 
-fn stamps<'a>(chain: &'a Path, key: &'a Path) -> Result<(Stamp, Stamp), (&'a Path, io::Error)> {
-    let stamp = |path: &'a Path| Stamp::of(path).map_err(|error| (path, error));
+fn stamps<'a>(
+    chain: &'a Path,
+    key: &'a Path,
+) -> Result<(FileVersion, FileVersion), (&'a Path, io::Error)> {
+    let stamp = |path: &'a Path| FileVersion::of(path).map_err(|error| (path, error));
     Ok((stamp(chain)?, stamp(key)?))
 }
 

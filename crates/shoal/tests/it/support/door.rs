@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_shoal::http1::{Deadline, Dial, Error, Peer, Wire};
+use plimsoll_net::http::client::{Deadline, Dial, Error, Peer, Wire};
 
 /// Connects to a socket, whoever is named.
 pub(crate) struct Door(pub(crate) PathBuf);

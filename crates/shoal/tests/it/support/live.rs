@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_net::http::client::{Answer, Dial, Limits, Peer, Plain, Request, exchange};
 use plimsoll_shoal::auth::Keys;
 use plimsoll_shoal::geo::Geography;
-use plimsoll_shoal::http1::{Answer, Dial, Limits, Peer, Plain, Request, exchange};
 use plimsoll_shoal::order::Sites;
 use plimsoll_shoal::registry::{Kept, Settings};
 use plimsoll_shoal::server::{Auth, Clock, Options, Order, Server, Shared};

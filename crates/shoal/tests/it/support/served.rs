@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use plimsoll_net::http::client::{Answer, Ask, Dial, Error, Limits, Plain};
+use plimsoll_net::url::Url;
 use plimsoll_shoal::amqp::{self, Broker, Consumer, Publisher};
-use plimsoll_shoal::http1::{Answer, Ask, Dial, Error, Limits, Plain, Url};
 use plimsoll_shoal::server::{Options, Server};
 use serde_json::{Value, json};
 

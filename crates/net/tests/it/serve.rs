@@ -112,15 +112,3 @@ pub(crate) fn answer(status: &str, body: &str) -> Option<Vec<u8>> {
 pub(crate) fn refusing_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
-
-/// The folder of recorded facts, where it is.
-pub(crate) fn shared() -> Option<std::path::PathBuf> {
-    let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let here = [beside, std::path::Path::new("/work").join("shared")]
-        .into_iter()
-        .find(|path| path.is_dir());
-    if here.is_none() {
-        eprintln!("skipped: {}: no ../shared", std::thread::current().name().unwrap_or("a test"));
-    }
-    here
-}

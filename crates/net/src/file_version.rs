@@ -7,16 +7,16 @@ use std::path::Path;
 /// Two files of one name differ in one of these: whole seconds of change alone would miss a
 /// second change within one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct FileVersion {
     changed_s: i64,
     changed_ns: i64,
     bytes: u64,
     inode: u64,
 }
 
-impl Stamp {
+impl FileVersion {
     /// Of the file that is there now.
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+    pub fn of(path: &Path) -> io::Result<Self> {
         let facts = std::fs::metadata(path)?;
         Ok(Self {
             changed_s: facts.mtime(),

@@ -11,7 +11,7 @@ use super::{TlsError, certificates};
 
 /// The certificates of a file, the server's own first.
 #[derive(Debug, Clone)]
-pub(crate) struct Chain {
+pub struct Chain {
     path: PathBuf,
     links: Vec<Link>,
 }
@@ -52,7 +52,7 @@ pub enum ChainFault {
 
 impl Chain {
     /// Reads a file of certificates, PEM.
-    pub(crate) fn read(path: &Path) -> Result<Self, TlsError> {
+    pub fn read(path: &Path) -> Result<Self, TlsError> {
         let links = certificates(path)?;
         let links = links.iter().enumerate().map(|(index, der)| {
             link(der).ok_or_else(|| TlsError::Chain(path.to_owned(), ChainFault::Odd(index + 1)))
@@ -61,7 +61,7 @@ impl Chain {
     }
 
     /// Whether it is to be served instead of the one before.
-    pub(crate) fn may_replace(&self, before: &Self, unix_s: f64) -> Result<(), TlsError> {
+    pub fn may_replace(&self, before: &Self, unix_s: f64) -> Result<(), TlsError> {
         let is_less = || self.is_less_than(before).filter(|_| before.fault(unix_s).is_none());
         match self.fault(unix_s).or_else(is_less) {
             Some(fault) => Err(TlsError::Chain(self.path.clone(), fault)),
@@ -80,12 +80,12 @@ impl Chain {
     }
 
     /// What is wrong with it now.
-    pub(crate) fn fault(&self, unix_s: f64) -> Option<ChainFault> {
+    pub fn fault(&self, unix_s: f64) -> Option<ChainFault> {
         self.order().or_else(|| self.time(unix_s))
     }
 
     /// Whether it is in order: each issued by the next.
-    pub(crate) fn order(&self) -> Option<ChainFault> {
+    pub fn order(&self) -> Option<ChainFault> {
         let pairs = || self.links.windows(2).map(|pair| (&pair[0], &pair[1]));
         let broken = pairs().position(|(one, next)| one.issuer != next.subject)?;
         let is_reversed = pairs().all(|(one, next)| next.issuer == one.subject);

@@ -10,16 +10,14 @@
 #![expect(clippy::disallowed_methods, reason = "time-outs of real connections")]
 
 mod decode;
-mod url;
 
+use crate::url::Url;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 pub use decode::{Answer, decode};
-pub(crate) use url::bracketed;
-pub use url::{Url, is_host};
 
 /// The longest answer that is read, unless its asker says otherwise.
 pub const ANSWER_BYTES: usize = 64 * 1024;
@@ -171,7 +169,9 @@ impl Deadline {
         if left.is_zero() { Err(Error::Late(self.total)) } else { Ok(left) }
     }
 
-    pub(crate) fn named(&self, error: io::Error) -> Error {
+    /// The error of a read or write: of one that took too long, that the time is over.
+    #[must_use]
+    pub fn named(&self, error: io::Error) -> Error {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Late(self.total),
             _ => Error::Exchange(error),
@@ -364,7 +364,7 @@ pub fn through(
 }
 
 /// An error and what it comes from, on one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use plimsoll_shoal::http1::{
-    Answer, Ask, Dial, Error, Limits, Peer, Plain, Request, Url, decode, is_host, through,
+use plimsoll_net::http::client::{
+    Answer, Ask, Dial, Error, Limits, Peer, Plain, Request, decode, through,
 };
+use plimsoll_net::url::{Url, is_host};
 use proptest::prelude::*;
 
 use crate::serve::{Server, ok, refusing_port};
@@ -183,7 +184,7 @@ fn a_dripping_peer_is_over_in_time() {
 fn the_wanted_family_is_dialled_first() {
     let v4 = Server::start(|_| ok("4"));
     let port = v4.address.port();
-    let deadline = plimsoll_shoal::http1::Deadline::after(Duration::from_secs(20));
+    let deadline = plimsoll_net::http::client::Deadline::after(Duration::from_secs(20));
     for ipv6 in [Some(false), Some(true), None] {
         let peer = Peer { ipv6, ..Peer::new("localhost", port) };
         // Whatever is first, the other family is tried too.

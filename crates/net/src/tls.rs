@@ -15,10 +15,10 @@ use rustls::{
 
 pub use chain::ChainFault;
 
-pub(crate) use chain::Chain;
+pub use chain::Chain;
 
-use crate::http1::{self, Deadline, Dial, Error, Peer, Plain, Wire};
-use crate::stamp::Stamp;
+use crate::FileVersion;
+use crate::http::client::{self, Deadline, Dial, Error, Peer, Plain, Wire};
 
 /// Encrypted connections to peers that ask for them, plain ones to others.
 ///
@@ -40,7 +40,7 @@ struct Files {
 #[derive(Debug)]
 struct Current {
     config: Arc<ClientConfig>,
-    seen: Vec<Option<Stamp>>,
+    seen: Vec<Option<FileVersion>>,
     trouble: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl Tls {
                     current.config = Arc::new(config);
                     None
                 }
-                Err(error) => Some(http1::chain(&error)),
+                Err(error) => Some(client::chain(&error)),
             };
             if trouble != current.trouble {
                 (self.say)(&match &trouble {
@@ -125,9 +125,9 @@ impl Tls {
 }
 
 impl Files {
-    fn stamps(&self) -> Vec<Option<Stamp>> {
+    fn stamps(&self) -> Vec<Option<FileVersion>> {
         let identity = self.identity.iter().flat_map(|(chain, key)| [chain, key]);
-        self.ca.iter().chain(identity).map(|path| Stamp::of(path).ok()).collect()
+        self.ca.iter().chain(identity).map(|path| FileVersion::of(path).ok()).collect()
     }
 
     fn read(&self) -> Result<ClientConfig, TlsError> {
@@ -196,7 +196,7 @@ fn holds_key(path: &Path) -> bool {
 }
 
 /// A file that is not there.
-pub(crate) fn absent(path: &Path, error: io::Error) -> TlsError {
+pub fn absent(path: &Path, error: io::Error) -> TlsError {
     TlsError::File(path.to_owned(), pem::Error::Io(error))
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn absent(path: &Path, error: io::Error) -> TlsError {
 /// # Errors
 ///
 /// A file cannot be read, or they do not belong together.
-pub(crate) fn serving(chain: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
+pub fn serving(chain: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
     let pair = |error| TlsError::Pair(chain.to_owned(), key.to_owned(), error);
     let certificates = certificates(chain)?;
     let private = private_key(key)?;
@@ -267,7 +267,7 @@ fn step(connection: &mut ClientConnection, plain: &mut Box<dyn Wire>) -> io::Res
 }
 
 /// Whether a handshake failed by a certificate, theirs or ours.
-pub(crate) fn is_certificate(error: &io::Error) -> bool {
+pub fn is_certificate(error: &io::Error) -> bool {
     use rustls::{AlertDescription as Alert, Error as Failed};
 
     let failed = error.get_ref().and_then(|error| error.downcast_ref::<Failed>());

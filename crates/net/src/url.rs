@@ -5,7 +5,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::Error;
+use crate::http::client::Error;
 
 /// An address of the web, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl fmt::Display for Url {
 }
 
 /// A host as it stands in a URL: IPv6 in brackets.
-pub(crate) fn bracketed(host: &str) -> String {
+pub fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 

@@ -1,0 +1,3 @@
+//! HTTP/1.1, as far as our own programs speak it to one another and to caches.
+
+pub mod client;

@@ -1,0 +1,11 @@
+//! What speaks over sockets and is shared by the crates above: URLs, TLS, HTTP.
+//!
+//! Nothing here knows what is said over a connection, or by whom.
+
+mod file_version;
+pub mod http;
+#[cfg(feature = "tls")]
+pub mod tls;
+pub mod url;
+
+pub use file_version::FileVersion;

@@ -1,0 +1,5 @@
+//! What clients, servers and URLs must do.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod http_client;
+mod serve;
