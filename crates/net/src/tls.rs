@@ -1,6 +1,8 @@
 //! Encrypted connections, by rustls: to peers as a client, and what a server needs for them.
 
+mod certificate;
 mod chain;
+mod verify;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,7 @@ use rustls::{
 pub use chain::ChainFault;
 
 pub use chain::Chain;
+pub use verify::{CertificateEnd, Verifier};
 
 use crate::FileVersion;
 use crate::http::client::{self, Deadline, Dial, Error, Peer, Plain, Wire};

@@ -40,7 +40,7 @@ use plimsoll_stats::histogram::{Exact, codec};
 
 use crate::Phase;
 use crate::error::RunError;
-use crate::time;
+use plimsoll_units::civil;
 
 /// The file's name in a run folder.
 pub(crate) const FILE: &str = "latency.hlog";
@@ -68,7 +68,7 @@ pub(crate) fn tag_of(phase: Phase, tag: &str) -> Cow<'_, str> {
 
 /// The lines before the first histogram.
 pub(crate) fn header(started_unix_ns: u64) -> String {
-    let started = time::iso8601(started_unix_ns);
+    let started = civil::iso8601(started_unix_ns);
     let seconds = started_unix_ns / 1_000_000_000;
     let millis = started_unix_ns / 1_000_000 % 1000;
     format!(

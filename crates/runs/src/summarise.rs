@@ -32,10 +32,10 @@ use crate::summary::{
     Bytes, Cause, Connections, Generator, Host, RunIdentity, SCHEMA, Spread, Summary, WarmUp,
     seconds,
 };
-use crate::time::iso8601;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
 use crate::verdicts::Judged;
 use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};
+use plimsoll_units::civil::iso8601;
 
 const SPINS_IN_REAL_TIME: &str = "the generator spins with real-time priority: the kernel's own \
                                   threads wait for it, and it may be stopped for 50 ms of each \

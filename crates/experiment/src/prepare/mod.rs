@@ -21,8 +21,8 @@ use std::time::Duration;
 
 pub use offer::peak;
 pub(crate) use offer::schedule;
+pub use plimsoll_net::tls::CertificateEnd;
 pub use threads::Cores;
-pub use tls::CertificateEnd;
 
 /// A plan, ready to be executed.
 #[derive(Clone)]

@@ -1,13 +1,9 @@
 //! TLS: which certificates are trusted, which name is asked for, which protocol is agreed on (ALPN,
 //! RFC 7301), whether sessions are resumed.
 
-mod certificate;
-mod verify;
-
-pub use verify::CertificateEnd;
-
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls};
+use plimsoll_net::tls::{CertificateEnd, Verifier};
 use plimsoll_plan::{Http, Target};
 use plimsoll_workload::request::{Scheme, Url};
 use rustls::client::Resumption;
@@ -20,7 +16,6 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
-use verify::Verifier;
 
 /// How long the target may take to agree on a protocol.
 const PATIENCE: Duration = Duration::from_secs(10);

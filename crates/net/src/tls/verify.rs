@@ -1,7 +1,7 @@
 //! Which server certificates are accepted, and until when the one that was seen is valid.
 
 use super::certificate::Validity;
-use plimsoll_runs::iso8601;
+use plimsoll_units::civil::iso8601;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::verify_server_name;
@@ -47,7 +47,7 @@ impl CertificateEnd {
 
 /// Checks a server's certificate.
 #[derive(Debug)]
-pub(super) struct Verifier {
+pub struct Verifier {
     /// By chain and name; `None`: any certificate is accepted. Signatures are checked all the same.
     chain: Option<Arc<WebPkiServerVerifier>>,
     /// Certificates that are trusted themselves, as well as what they have signed.
@@ -58,12 +58,12 @@ pub(super) struct Verifier {
 
 impl Verifier {
     /// Accepts any certificate.
-    pub(super) fn of_any(provider: Arc<CryptoProvider>, end: CertificateEnd) -> Self {
+    pub fn of_any(provider: Arc<CryptoProvider>, end: CertificateEnd) -> Self {
         Self { chain: None, trusted: Vec::new(), provider, end }
     }
 
     /// Accepts what these roots have signed, and these certificates.
-    pub(super) fn of_roots(
+    pub fn of_roots(
         roots: RootCertStore,
         trusted: Vec<CertificateDer<'static>>,
         provider: Arc<CryptoProvider>,
