@@ -2,6 +2,7 @@
 
 mod certificate;
 mod chain;
+mod pem;
 mod verify;
 
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,18 +10,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustls::pki_types::pem::{self, PemObject as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{
-    ClientConfig, ClientConnection, InvalidMessage, RootCertStore, ServerConfig, StreamOwned,
-};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, InvalidMessage, ServerConfig, StreamOwned};
 
 pub use chain::ChainFault;
 
 pub use chain::Chain;
+pub use pem::{Roots, absent};
 pub use verify::{CertificateEnd, Verifier};
 
 use crate::FileVersion;
+use pem::{certificates, private_key};
+
 use crate::http::client::{self, Deadline, Dial, Error, Peer, Plain, Wire};
 
 /// Encrypted connections to peers that ask for them, plain ones to others.
@@ -53,7 +55,7 @@ struct Current {
 pub enum TlsError {
     /// Not PEM, or not there.
     #[error("read {0}")]
-    File(PathBuf, #[source] pem::Error),
+    File(PathBuf, #[source] rustls::pki_types::pem::Error),
     /// The host's list of roots is empty.
     #[error("no root certificates on this host: name a file of them")]
     NoRoots,
@@ -134,73 +136,23 @@ impl Files {
     }
 
     fn read(&self) -> Result<ClientConfig, TlsError> {
-        let identity = self.identity.as_ref().map(|(chain, key)| (&**chain, &**key));
-        client(self.ca.as_deref(), identity)
-    }
-}
-
-fn client(ca: Option<&Path>, identity: Option<(&Path, &Path)>) -> Result<ClientConfig, TlsError> {
-    let mut roots = RootCertStore::empty();
-    match ca {
-        Some(path) => {
-            for root in certificates(path)? {
-                roots.add(root).map_err(TlsError::Certificates)?;
-            }
-        }
-        None => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Certificates)?
+            .with_root_certificates(Roots::read(self.ca.as_deref())?.store);
+        match &self.identity {
+            None => Ok(builder.with_no_client_auth()),
+            Some((chain, key)) => builder
+                .with_client_auth_cert(certificates(chain)?, private_key(key)?)
+                .map_err(TlsError::Certificates),
         }
     }
-    if roots.is_empty() {
-        return Err(TlsError::NoRoots);
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(TlsError::Certificates)?
-        .with_root_certificates(roots);
-    match identity {
-        None => Ok(builder.with_no_client_auth()),
-        Some((chain, key)) => builder
-            .with_client_auth_cert(certificates(chain)?, private_key(key)?)
-            .map_err(TlsError::Certificates),
-    }
 }
 
-/// The key of a PEM file. What stands there instead is told.
-fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
-    let text = std::fs::read(path).map_err(|error| absent(path, error))?;
-    let has = |words: &[u8]| text.windows(words.len()).any(|part| part == words);
-    if has(b"ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
-        return Err(TlsError::Encrypted(path.to_owned()));
-    }
-    match PrivateKeyDer::from_pem_slice(&text) {
-        Err(pem::Error::NoItemsFound) if has(b"BEGIN CERTIFICATE") => {
-            Err(TlsError::CertificateForKey(path.to_owned()))
-        }
-        read => read.map_err(|error| TlsError::File(path.to_owned(), error)),
-    }
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let file = |error| TlsError::File(path.to_owned(), error);
-    let all: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(file)?.collect();
-    match all.map_err(file)? {
-        none if none.is_empty() && holds_key(path) => {
-            Err(TlsError::KeyForCertificate(path.to_owned()))
-        }
-        none if none.is_empty() => Err(TlsError::NoCertificate(path.to_owned())),
-        some => Ok(some),
-    }
-}
-
-fn holds_key(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.contains("PRIVATE KEY-----"))
-}
-
-/// A file that is not there.
-pub fn absent(path: &Path, error: io::Error) -> TlsError {
-    TlsError::File(path.to_owned(), pem::Error::Io(error))
+/// The algorithms that are spoken.
+#[must_use]
+pub fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
 }
 
 /// What a server needs to serve with a chain of certificates and its key, PEM both.
@@ -215,8 +167,7 @@ pub fn serving(chain: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
     if let Some(fault @ ChainFault::Reversed) = Chain::read(chain)?.order() {
         return Err(TlsError::Chain(chain.to_owned(), fault));
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
+    let mut config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(pair)?
         .with_no_client_auth()

@@ -3,14 +3,14 @@
 
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls};
-use plimsoll_net::tls::{CertificateEnd, Verifier};
+use plimsoll_net::http::client::chain;
+use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier};
 use plimsoll_plan::{Http, Target};
 use plimsoll_workload::request::{Scheme, Url};
+use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -65,7 +65,7 @@ fn config(
     end: CertificateEnd,
 ) -> Result<ClientConfig, ExperimentError> {
     let tls = |error: rustls::Error| ExperimentError::Tls(error.to_string());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = plimsoll_net::tls::provider();
     let verifier = verifier(target, provider.clone(), end)?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -87,35 +87,14 @@ fn verifier(
     if target.insecure {
         return Ok(Verifier::of_any(provider, end));
     }
-    let mut roots = RootCertStore::empty();
-    let mut trusted = Vec::new();
-    match &target.ca {
-        Some(path) => {
-            let unreadable = |why: &dyn std::fmt::Display| {
-                ExperimentError::Tls(format!("read certificates from {}: {why}", path.display()))
-            };
-            let certificates =
-                CertificateDer::pem_file_iter(path).map_err(|error| unreadable(&error))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|error| unreadable(&error))?;
-                roots.add(certificate.clone()).map_err(|error| unreadable(&error))?;
-                trusted.push(certificate);
-            }
-            if roots.is_empty() {
-                return Err(unreadable(&"there is none"));
-            }
-        }
-        None => {
-            // Certificates that cannot be read are the system's affair, as long as some can.
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            if roots.is_empty() {
-                let text = "find the system's certificates; name yours by `target.ca`, or accept \
-                            any by `target.insecure`";
-                return Err(ExperimentError::Tls(text.to_owned()));
-            }
-        }
-    }
-    Verifier::of_roots(roots, trusted, provider, end)
+    let roots = Roots::read(target.ca.as_deref()).map_err(|error| {
+        let hint = match error {
+            TlsError::NoRoots => "; name yours by `target.ca`, or accept any by `target.insecure`",
+            _ => "",
+        };
+        ExperimentError::Tls(chain(&error) + hint)
+    })?;
+    Verifier::of_roots(roots, provider, end)
         .map_err(|error| ExperimentError::Tls(error.to_string()))
 }
 

@@ -1,12 +1,23 @@
-//! How long a certificate is valid (RFC 5280, section 4.1.2.5).
+//! What is read of a certificate: by whom it is, for whom, and from when to when (RFC 5280, section
+//! 4.1; the encoding is ITU-T X.690).
 //!
-//! Only as much of DER is read as leads there; what does not fit is no certificate, and nothing is
-//! kept of it.
+//! Nothing is verified here: whoever connects verifies. Only as much of DER is read as leads there;
+//! what does not fit is no certificate, and nothing is kept of it.
 
 use plimsoll_units::civil;
 use std::time::Duration;
 
-/// From when to when, in seconds since 1970.
+/// The fields of a certificate that are told of. Names are their DER.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Certificate<'a> {
+    /// The authority that signed it.
+    pub(super) issuer: &'a [u8],
+    /// The one it was made for.
+    pub(super) subject: &'a [u8],
+    pub(super) validity: Validity,
+}
+
+/// From when to when a certificate is valid, in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Validity {
     pub(super) from: i64,
@@ -14,28 +25,31 @@ pub(super) struct Validity {
 }
 
 const SEQUENCE: u8 = 0x30;
+const INTEGER: u8 = 0x02;
+/// `[0]`, which holds the version.
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-impl Validity {
-    /// That of a certificate; `None` where it cannot be read.
-    pub(super) fn of(der: &[u8]) -> Option<Self> {
-        let (certificate, _) = expect(der, SEQUENCE)?;
-        let (mut rest, _) = expect(certificate, SEQUENCE)?;
-        if rest.first() == Some(&VERSION) {
-            (_, _, rest) = element(rest)?;
-        }
-        // Serial number, algorithm, issuer.
-        for _ in 0..3 {
-            (_, _, rest) = element(rest)?;
-        }
-        let (validity, _) = expect(rest, SEQUENCE)?;
+impl<'a> Certificate<'a> {
+    /// Reads DER; `None` where it is no certificate.
+    pub(super) fn read(der: &'a [u8]) -> Option<Self> {
+        let (whole, _) = expect(der, SEQUENCE)?;
+        let (fields, _) = expect(whole, SEQUENCE)?;
+        let fields = expect(fields, VERSION).map_or(fields, |(_, rest)| rest);
+        let (_serial_number, fields) = expect(fields, INTEGER)?;
+        let (_algorithm, fields) = expect(fields, SEQUENCE)?;
+        let (issuer, fields) = expect(fields, SEQUENCE)?;
+        let (validity, fields) = expect(fields, SEQUENCE)?;
+        let (subject, _) = expect(fields, SEQUENCE)?;
         let (from_tag, from, rest) = element(validity)?;
         let (to_tag, to, _) = element(rest)?;
-        Some(Self { from: seconds(from_tag, from)?, to: seconds(to_tag, to)? })
+        let validity = Validity { from: seconds(from_tag, from)?, to: seconds(to_tag, to)? };
+        Some(Self { issuer, subject, validity })
     }
+}
 
+impl Validity {
     /// Whether it is valid so long after 1970.
     pub(super) fn holds(self, since_1970: Duration) -> bool {
         i64::try_from(since_1970.as_secs()).is_ok_and(|now| (self.from..=self.to).contains(&now))
@@ -95,7 +109,15 @@ mod tests {
         assert_eq!(utc("491231235959Z"), Some(2_524_607_999));
         assert_eq!(seconds(GENERALIZED_TIME, b"20500101000000Z"), Some(2_524_608_000));
         assert_eq!(seconds(GENERALIZED_TIME, b"99991231235959Z"), Some(253_402_300_799));
-        for wrong in ["", "Z", "7001010000Z", "70010100000aZ", "701301000000Z", "700101000000"] {
+        for wrong in [
+            "",
+            "Z",
+            "7001010000Z",
+            "70010100000aZ",
+            "701301000000Z",
+            "700101000000",
+            "2611252048000",
+        ] {
             assert_eq!(utc(wrong), None, "{wrong}");
         }
     }
@@ -103,18 +125,20 @@ mod tests {
     #[test]
     fn whatever_bytes_come_reading_ends() {
         let der = [
-            &b"\x30\x2e\x30\x2c\xa0\x03\x02\x01\x02\x02\x01\x07"[..],
-            b"\x30\x00\x30\x00\x30\x1e\x17\x0d",
-            b"700101000000Z\x17\x0d261125201635Z",
+            &b"\x30\x32\x30\x30\xa0\x03\x02\x01\x02\x02\x01\x07"[..],
+            b"\x30\x00\x30\x01\x05\x30\x1e\x17\x0d",
+            b"700101000000Z\x17\x0d261125201635Z\x30\x01\x06",
         ]
         .concat();
-        assert_eq!(Validity::of(&der), Some(Validity { from: 0, to: 1_795_637_795 }));
+        let validity = Validity { from: 0, to: 1_795_637_795 };
+        let wanted = Certificate { issuer: &[5], subject: &[6], validity };
+        assert_eq!(Certificate::read(&der), Some(wanted));
         for at in 0..der.len() {
-            assert_eq!(Validity::of(&der[..at]), None);
+            assert_eq!(Certificate::read(&der[..at]), None);
             for bit in 0..8 {
                 let mut wrong = der.clone();
                 wrong[at] ^= 1 << bit;
-                let _ = Validity::of(&wrong);
+                let _ = Certificate::read(&wrong);
             }
         }
     }

@@ -1,12 +1,9 @@
-//! What a chain of certificates says of itself: for whom each is, by whom, and until when.
-//!
-//! Only that is read of a certificate, and nothing is verified: whoever connects verifies. Source:
-//! RFC 5280, section 4.1 (the fields), ITU-T X.690 (their encoding).
+//! What is wrong with a chain of certificates that is to be served: its order, its time, a missing
+//! part. Nothing is verified: whoever connects verifies.
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_units::civil;
-
+use super::certificate::{Certificate, Validity};
 use super::{TlsError, certificates};
 
 /// The certificates of a file, the server's own first.
@@ -16,14 +13,12 @@ pub struct Chain {
     links: Vec<Link>,
 }
 
-/// A certificate.
+/// What is kept of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Link {
     issuer: Vec<u8>,
     subject: Vec<u8>,
-    /// Seconds since 1970.
-    from_s: i64,
-    until_s: i64,
+    validity: Validity,
 }
 
 /// What is wrong with a chain.
@@ -55,7 +50,10 @@ impl Chain {
     pub fn read(path: &Path) -> Result<Self, TlsError> {
         let links = certificates(path)?;
         let links = links.iter().enumerate().map(|(index, der)| {
-            link(der).ok_or_else(|| TlsError::Chain(path.to_owned(), ChainFault::Odd(index + 1)))
+            let odd = || TlsError::Chain(path.to_owned(), ChainFault::Odd(index + 1));
+            let Certificate { issuer, subject, validity } =
+                Certificate::read(der).ok_or_else(odd)?;
+            Ok(Link { issuer: issuer.to_vec(), subject: subject.to_vec(), validity })
         });
         Ok(Self { path: path.to_owned(), links: links.collect::<Result<_, _>>()? })
     }
@@ -96,10 +94,11 @@ impl Chain {
     fn time(&self, unix_s: f64) -> Option<ChainFault> {
         let now_s = unix_s as i64;
         (1..).zip(&self.links).find_map(|(number, link)| {
-            if link.until_s < now_s {
-                Some(ChainFault::Expired(number, span(now_s - link.until_s)))
-            } else if link.from_s > now_s {
-                Some(ChainFault::Early(number, span(link.from_s - now_s)))
+            let Validity { from, to } = link.validity;
+            if to < now_s {
+                Some(ChainFault::Expired(number, span(now_s - to)))
+            } else if from > now_s {
+                Some(ChainFault::Early(number, span(from - now_s)))
             } else {
                 None
             }
@@ -117,81 +116,9 @@ fn span(seconds: i64) -> String {
     }
 }
 
-const SEQUENCE: u8 = 0x30;
-const INTEGER: u8 = 0x02;
-const UTC_TIME: u8 = 0x17;
-const GENERALIZED_TIME: u8 = 0x18;
-/// `[0]`, which holds the version.
-const VERSION: u8 = 0xa0;
-
-fn link(der: &[u8]) -> Option<Link> {
-    let (whole, _) = value(der, SEQUENCE)?;
-    let (fields, _) = value(whole, SEQUENCE)?;
-    let fields = value(fields, VERSION).map_or(fields, |(_, rest)| rest);
-    let (_, fields) = value(fields, INTEGER)?;
-    let (_, fields) = value(fields, SEQUENCE)?;
-    let (issuer, fields) = value(fields, SEQUENCE)?;
-    let (validity, fields) = value(fields, SEQUENCE)?;
-    let (subject, _) = value(fields, SEQUENCE)?;
-    let (from_s, until) = moment(validity)?;
-    let (until_s, _) = moment(until)?;
-    Some(Link { issuer: issuer.to_vec(), subject: subject.to_vec(), from_s, until_s })
-}
-
-/// The content of a value of this tag, and what follows it.
-fn value(input: &[u8], wanted: u8) -> Option<(&[u8], &[u8])> {
-    let (&tag, rest) = input.split_first()?;
-    let (&first, rest) = rest.split_first()?;
-    let (length, rest) = match first {
-        0..=0x7f => (usize::from(first), rest),
-        0x81..=0x84 => {
-            let (digits, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
-            (digits.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
-        }
-        _ => return None,
-    };
-    if tag == wanted { rest.split_at_checked(length) } else { None }
-}
-
-/// A moment, seconds since 1970, and what follows it.
-fn moment(input: &[u8]) -> Option<(i64, &[u8])> {
-    let (year, text, rest) = if let Some((text, rest)) = value(input, UTC_TIME) {
-        let (year, text) = text.split_at_checked(2)?;
-        let year = number(year)?;
-        // RFC 5280, section 4.1.2.5.1.
-        (if year < 50 { 2000 + year } else { 1900 + year }, text, rest)
-    } else {
-        let (text, rest) = value(input, GENERALIZED_TIME)?;
-        let (year, text) = text.split_at_checked(4)?;
-        (number(year)?, text, rest)
-    };
-    let digits = text.strip_suffix(b"Z").filter(|digits| digits.len() == 10)?;
-    let part = |at: usize| number(&digits[at..at + 2]);
-    let (month, day) = (u32::try_from(part(0)?).ok()?, u32::try_from(part(2)?).ok()?);
-    let days = civil::is_date(year, month, day).then(|| civil::days(year, month, day))?;
-    Some((((days * 24 + part(4)?) * 60 + part(6)?) * 60 + part(8)?, rest))
-}
-
-fn number(digits: &[u8]) -> Option<i64> {
-    let is_number = digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{moment, span};
-
-    #[test]
-    fn moments_known() {
-        let utc = |text: &str| moment(&[&[0x17, 13][..], text.as_bytes()].concat()).map(|m| m.0);
-        assert_eq!(utc("700101000000Z"), Some(0));
-        assert_eq!(utc("261125204800Z"), Some(1_795_639_680));
-        assert_eq!(utc("491231235959Z"), Some(2_524_607_999));
-        assert_eq!(utc("261325204800Z"), None);
-        assert_eq!(utc("2611252048000"), None);
-        let long = [&[0x18, 15][..], b"20500101000000Z"].concat();
-        assert_eq!(moment(&long).map(|m| m.0), Some(2_524_608_000));
-    }
+    use super::span;
 
     #[test]
     fn spans_are_for_people() {

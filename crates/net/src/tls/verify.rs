@@ -1,6 +1,7 @@
 //! Which server certificates are accepted, and until when the one that was seen is valid.
 
-use super::certificate::Validity;
+use super::certificate::{Certificate, Validity};
+use super::pem::Roots;
 use plimsoll_units::civil::iso8601;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,7 +9,7 @@ use rustls::client::verify_server_name;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -64,13 +65,13 @@ impl Verifier {
 
     /// Accepts what these roots have signed, and these certificates.
     pub fn of_roots(
-        roots: RootCertStore,
-        trusted: Vec<CertificateDer<'static>>,
+        roots: Roots,
         provider: Arc<CryptoProvider>,
         end: CertificateEnd,
     ) -> Result<Self, rustls::client::VerifierBuilderError> {
-        let chain = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone());
-        Ok(Self { chain: Some(chain.build()?), trusted, provider, end })
+        let Roots { store, named } = roots;
+        let chain = WebPkiServerVerifier::builder_with_provider(store.into(), provider.clone());
+        Ok(Self { chain: Some(chain.build()?), trusted: named, provider, end })
     }
 
     /// A certificate that is trusted itself needs no chain (a self-signed one that may sign others
@@ -102,7 +103,7 @@ impl ServerCertVerifier for Verifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let validity = Validity::of(certificate);
+        let validity = Certificate::read(certificate).map(|certificate| certificate.validity);
         if let Some(validity) = validity {
             self.end.0.store(validity.to, Ordering::Relaxed);
         }
@@ -142,6 +143,7 @@ impl ServerCertVerifier for Verifier {
 mod tests {
     use super::*;
     use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
+    use rustls::RootCertStore;
 
     /// A self-signed certificate for `localhost`, from 2020 to the end of a year.
     fn self_signed(may_sign: bool, until: i32) -> CertificateDer<'static> {
@@ -156,13 +158,13 @@ mod tests {
     }
 
     fn verifier(roots: &[CertificateDer<'static>]) -> Verifier {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = crate::tls::provider();
         let mut store = RootCertStore::empty();
         for root in roots {
             store.add(root.clone()).expect("a root");
         }
-        Verifier::of_roots(store, roots.to_vec(), provider, CertificateEnd::default())
-            .expect("a verifier")
+        let roots = Roots { store, named: roots.to_vec() };
+        Verifier::of_roots(roots, provider, CertificateEnd::default()).expect("a verifier")
     }
 
     /// What is said of a certificate at the beginning of 2026.
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn whoever_accepts_any_certificate_learns_its_end_all_the_same() {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = crate::tls::provider();
         let any = Verifier::of_any(provider, CertificateEnd::default());
         assert_eq!(check(&any, &self_signed(false, 2025), "elsewhere.example"), Ok(()));
         assert_eq!(any.end.unix_s(), Some(1_767_139_200));
