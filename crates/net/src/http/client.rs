@@ -26,9 +26,6 @@ pub const ANSWER_BYTES: usize = 64 * 1024;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is no URL that can be asked.
-    #[error("{0:?} is no URL of the form http://HOST[:PORT][/PATH]")]
-    Url(String),
     /// There is no connection of this kind.
     #[error("an encrypted connection to {0:?} is not available here")]
     Encryption(String),
@@ -126,7 +123,7 @@ impl Request<'_> {
         }
         let (method, target, host) = (self.method, self.target, self.host);
         let mut text = format!(
-            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: plimsoll-shoal/{}\r\n\
+            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: plimsoll/{}\r\n\
              Accept: */*\r\nConnection: close\r\n",
             env!("CARGO_PKG_VERSION")
         );

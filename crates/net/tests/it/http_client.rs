@@ -135,7 +135,7 @@ fn a_real_exchange() {
     assert_eq!(
         server.seen(),
         [format!(
-            "POST /a?b=c HTTP/1.1\r\nHost: {host}\r\nUser-Agent: plimsoll-shoal/{version}\r\n\
+            "POST /a?b=c HTTP/1.1\r\nHost: {host}\r\nUser-Agent: plimsoll/{version}\r\n\
              Accept: */*\r\nConnection: close\r\nX-Y: z\r\nContent-Length: 2\r\n\r\n{{}}"
         )]
     );

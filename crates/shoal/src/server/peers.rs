@@ -62,6 +62,8 @@ enum Row {
 #[derive(Debug, thiserror::Error)]
 enum PeerError {
     #[error(transparent)]
+    Url(#[from] plimsoll_units::ParseError),
+    #[error(transparent)]
     Ask(#[from] plimsoll_net::http::client::Error),
     #[error("it is not ready: it is waiting for a list itself")]
     Starting,

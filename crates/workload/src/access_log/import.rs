@@ -11,7 +11,8 @@ use super::left_out::LeftOut;
 use super::reading::{EXCERPT_BYTES, Log, Step, excerpt};
 use super::seconds::SecondCounts;
 use super::urls::{Refused, UrlCounts};
-use crate::request::{MAX_TARGET_BYTES, Url};
+use crate::request::Url;
+use plimsoll_net::url::MAX_TARGET_BYTES;
 
 /// How many unreadable lines are kept for showing.
 const EXAMPLES: usize = 10;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use plimsoll_units::ParseError;
 
 use super::template::Template;
-use super::url::percent_decode;
+use plimsoll_net::url::percent_decode;
 
 /// User and password for basic authentication.
 #[derive(Clone, PartialEq, Eq)]

@@ -23,7 +23,8 @@ use std::path::Path;
 use plimsoll_units::ParseError;
 
 use super::error::RequestError;
-use super::url::{MAX_URL_BYTES, Url};
+use super::url::Url;
+use plimsoll_net::url::MAX_URL_BYTES;
 
 /// The URLs of a list, in its order.
 #[derive(Debug, Clone, PartialEq)]

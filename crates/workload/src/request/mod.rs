@@ -26,5 +26,5 @@ pub use order::Order;
 pub use picker::Picker;
 pub use scheme::Scheme;
 pub use template::{RenderState, Template};
-pub use url::{MAX_TARGET_BYTES, MAX_URL_BYTES, Url};
+pub use url::Url;
 pub use zipf::Zipf;

@@ -12,7 +12,7 @@ use plimsoll_net::url::Url;
 
 use crate::exit::Exit;
 use crate::shoal_args::{Shoal, ShoalCommand};
-use crate::terminal::error::UsageError;
+use crate::terminal::error::{UsageError, read};
 
 /// Runs the command.
 pub(crate) fn run(args: &Shoal) -> Result<Exit> {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Shoal) -> Result<Exit> {
 
 /// The URL that an option gives.
 fn url(option: &str, text: &str) -> Result<Url> {
-    Url::parse(text).map_err(|error| wrong(option, error))
+    Ok(read(option, text, Url::parse)?)
 }
 
 /// A mistake in what an option names.
