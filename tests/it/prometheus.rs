@@ -5,7 +5,8 @@ use crate::program::{PLIMSOLL, wait_for};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 /// What a server answers to a request for a path; `None` while nobody listens.
 fn get(address: &str, path: &str) -> Option<String> {
@@ -75,4 +76,55 @@ fn figures_grow_while_a_run_goes_on() {
     let mean = of("plimsoll_response_seconds_sum") / of("plimsoll_response_seconds_count");
     assert!(mean >= 0.019, "{second:?}");
     assert!(missing.is_none_or(|answer| answer.starts_with("HTTP/1.1 404 ")));
+}
+
+/// Sends a byte a second of a request that never ends, until it is told to stop.
+fn drip(address: &str, stop: Receiver<()>) -> std::thread::JoinHandle<()> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    std::thread::spawn(move || {
+        for byte in b"GET /metrics HTTP/1.1\r\nX-Slow: ".iter().chain(std::iter::repeat(&b'x')) {
+            // The server may have cut it by now, which is all the same here.
+            let _ = stream.write_all(&[*byte]);
+            if stop.recv_timeout(Duration::from_secs(1)) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    })
+}
+
+/// The port serves others beside a client that takes its time, and the last second is served too.
+#[test]
+fn a_slow_client_holds_up_no_scrape_and_the_last_second_is_served() {
+    let place = Place::new();
+    let target = place.target(&["--service-time", "const:1ms"]);
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let url = target.url();
+    let load = ["load", &url, "--quiet", "--rate", "40/s", "--for", "4s", "--prometheus", &address];
+    let going = place.start(place.command(PLIMSOLL, &load));
+    wait_for("a scrape", || get(&address, "/metrics"));
+    let (dripping, stop) = channel();
+    let slow = drip(&address, stop);
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        let begun = Instant::now();
+        let answer = get(&address, "/metrics").expect("it answers beside the slow one");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        taken.push(begun.elapsed());
+    }
+    assert!(!slow.is_finished(), "the slow one is at it all the while");
+    println!("scrapes beside a client of one byte a second took {taken:?}");
+    let mut last = String::new();
+    wait_for("the end of the port", || match get(&address, "/metrics") {
+        Some(answer) if answer.contains("\r\n\r\n") => {
+            last = answer;
+            None
+        }
+        _ => Some(()),
+    });
+    drop(dripping);
+    slow.join().unwrap();
+    going.wait().went_well();
+    let samples = parse(last.split_once("\r\n\r\n").unwrap().1);
+    let completed = samples["plimsoll_completed_total"];
+    assert!((completed - 160.0).abs() < 0.5, "the last scrape saw {completed} of 160 answers");
 }

@@ -1,3 +1,5 @@
 //! HTTP/1.1, as far as our own programs speak it to one another and to caches.
 
 pub mod client;
+#[cfg(feature = "respond")]
+pub mod respond;

@@ -4,6 +4,7 @@
 
 mod file_version;
 pub mod http;
+pub mod prometheus;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod url;

@@ -4,7 +4,7 @@
 //! Bytes beyond ASCII in the path or the query are percent-encoded as UTF-8 (RFC 3987, section
 //! 3.1). What could end a request line or a header (blanks, control characters) is refused.
 //!
-//! [`Parts`] are those of any scheme; a [`Url`] is one of HTTP that names a server by host and port.
+//! [`Parts`] are those of any scheme; a [`Url`] is one of HTTP, at a host and a port.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

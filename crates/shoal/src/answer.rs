@@ -26,7 +26,7 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 /// The content type of `/wpad.dat` and `/proxy.pac`.
 pub const PAC: &str = "application/x-ns-proxy-autoconfig";
 /// The content type of `/metrics` (Prometheus's text exposition format).
-pub const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub const METRICS: &str = plimsoll_net::prometheus::CONTENT_TYPE;
 /// The content type of the page for people.
 pub const HTML: &str = "text/html; charset=utf-8";
 /// The content type of answers of the geo-API.

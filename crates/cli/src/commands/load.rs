@@ -121,6 +121,9 @@ fn conclude(
         crate::commands::report::write(&runs, path, None)?;
         say(&format!("report: {}", path.display()));
     }
+    if let Some(exporter) = exporter {
+        exporter.finish();
+    }
     Ok(exit)
 }
 

@@ -2,4 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod http_client;
+#[cfg(feature = "respond")]
+mod respond;
 mod serve;

@@ -1,7 +1,8 @@
-//! Counters, as Prometheus reads them (text exposition format 0.0.4).
+//! Counters of the server, for Prometheus.
 
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use plimsoll_net::prometheus::Page;
 
 use super::{FixedError, Shared, secure, verifier};
 use crate::address::Unnamed;
@@ -76,19 +77,18 @@ impl Metrics {
 
     /// The whole page.
     pub(super) fn text(&self, shared: &Shared) -> String {
-        let mut out = String::with_capacity(4096);
-        let mut page = Page { out: &mut out };
-        page.head("shoal_http_requests_total", "counter", "requests answered");
+        let mut page = Page::default();
+        page.family("shoal_http_requests_total", "counter", "requests answered");
         for (path, classes) in PATHS.iter().zip(&self.requests) {
             for (class, count) in classes.iter().enumerate().skip(2) {
-                let label = format!("path=\"{path}\",code=\"{class}xx\"");
-                page.labelled("shoal_http_requests_total", &label, count.load(Relaxed));
+                let labels = [("path", *path), ("code", &format!("{class}xx"))];
+                page.sample("shoal_http_requests_total", &labels, count.load(Relaxed));
             }
         }
         let name = "shoal_strangers_total";
-        page.head(name, "counter", "requests through proxies whose sender cannot be told");
+        page.family(name, "counter", "requests through proxies whose sender cannot be told");
         for (why, count) in Unnamed::ALL.iter().zip(&self.strangers) {
-            page.labelled(name, &format!("reason=\"{}\"", why.name()), count.load(Relaxed));
+            page.sample(name, &[("reason", why.name())], count.load(Relaxed));
         }
         self.write_times(&mut page);
         write_registry(&mut page, shared);
@@ -96,7 +96,7 @@ impl Metrics {
         if shared.verify.is_some() {
             write_verification(&mut page, &self.verify);
             let help = "whether caches of several networks answer alike, and none with the object";
-            let suspected = shared.object.is_suspected().into();
+            let suspected = u8::from(shared.object.is_suspected());
             page.one("shoal_verify_object_suspect", "gauge", help, suspected);
         }
         if shared.tls.is_some() {
@@ -112,36 +112,37 @@ impl Metrics {
         let failures = self.fixed_failures.load(Relaxed);
         let help = "lists of caches without an agent that could not be read";
         page.one("shoal_static_failures_total", "counter", help, failures);
-        out
+        page.text()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-    fn write_times(&self, page: &mut Page<'_>) {
+    fn write_times(&self, page: &mut Page) {
         let name = "shoal_lookup_seconds";
-        page.head(name, "histogram", "time from a look-up's head to its answer");
+        page.family(name, "histogram", "time from a look-up's head to its answer");
         let mut below = 0;
         for (bound, count) in BOUNDS_NS.iter().zip(&self.times) {
             below += count.load(Relaxed);
-            let label = format!("le=\"{}\"", *bound as f64 / 1e9);
-            page.labelled("shoal_lookup_seconds_bucket", &label, below);
+            let bound = (*bound as f64 / 1e9).to_string();
+            page.sample("shoal_lookup_seconds_bucket", &[("le", &bound)], below);
         }
         below += self.times[BOUNDS_NS.len()].load(Relaxed);
-        page.labelled("shoal_lookup_seconds_bucket", "le=\"+Inf\"", below);
+        page.sample("shoal_lookup_seconds_bucket", &[("le", "+Inf")], below);
         let seconds = self.time_ns.load(Relaxed) as f64 / 1e9;
-        let _ = writeln!(page.out, "{name}_sum {seconds}\n{name}_count {below}");
+        page.sample("shoal_lookup_seconds_sum", &[], seconds);
+        page.sample("shoal_lookup_seconds_count", &[], below);
     }
 }
 
-fn write_registry(page: &mut Page<'_>, shared: &Shared) {
+fn write_registry(page: &mut Page, shared: &Shared) {
     let snapshot = shared.shelf.load_full();
     let counts = shared.registry().counts().clone();
     let mut states = [0; State::ALL.len()];
     for cache in snapshot.caches() {
         states[cache.state() as usize] += 1;
     }
-    page.head("shoal_caches", "gauge", "living caches, by state");
+    page.family("shoal_caches", "gauge", "living caches, by state");
     for (state, count) in State::ALL.iter().zip(states) {
-        page.labelled("shoal_caches", &format!("state=\"{}\"", state.name()), count);
+        page.sample("shoal_caches", &[("state", state.name())], count);
     }
     let generation = snapshot.generation;
     page.one("shoal_generation", "gauge", "generation of the membership", generation);
@@ -154,49 +155,53 @@ fn write_registry(page: &mut Page<'_>, shared: &Shared) {
     ] {
         page.one(name, "counter", help, count);
     }
-    page.head("shoal_refused_total", "counter", "announcements not believed");
+    page.family("shoal_refused_total", "counter", "announcements not believed");
     for reason in Refusal::REASONS {
         let count = counts.refused.get(reason).copied().unwrap_or_default();
-        page.labelled("shoal_refused_total", &format!("reason=\"{reason}\""), count);
+        page.sample("shoal_refused_total", &[("reason", reason)], count);
     }
 }
 
-fn write_brokers(page: &mut Page<'_>, shared: &Shared) {
+fn write_brokers(page: &mut Page, shared: &Shared) {
     let complaints = shared.complaints.count();
     page.one("shoal_agent_errors_total", "counter", "errors that agents told of", complaints);
     let brokers = shared.brokers();
     if brokers.is_empty() {
         return;
     }
-    page.head("shoal_broker_connected", "gauge", "whether the broker serves");
+    page.family("shoal_broker_connected", "gauge", "whether the broker serves");
     for broker in &brokers {
-        let label = format!("broker=\"{}\"", broker.name());
-        page.labelled("shoal_broker_connected", &label, broker.is_connected().into());
+        let label = [("broker", broker.name())];
+        page.sample("shoal_broker_connected", &label, u8::from(broker.is_connected()));
     }
-    page.head("shoal_broker_connections_total", "counter", "connections that came to serve");
+    page.family("shoal_broker_connections_total", "counter", "connections that came to serve");
     for broker in &brokers {
-        let label = format!("broker=\"{}\"", broker.name());
-        page.labelled("shoal_broker_connections_total", &label, broker.connections());
+        let label = [("broker", broker.name())];
+        page.sample("shoal_broker_connections_total", &label, broker.connections());
     }
-    page.head("shoal_broker_messages_total", "counter", "messages the broker brought");
+    page.family("shoal_broker_messages_total", "counter", "messages the broker brought");
     for broker in &brokers {
-        let label = format!("broker=\"{}\"", broker.name());
-        page.labelled("shoal_broker_messages_total", &label, broker.messages());
+        let label = [("broker", broker.name())];
+        page.sample("shoal_broker_messages_total", &label, broker.messages());
     }
-    page.head("shoal_broker_failures_total", "counter", "ends of connections, and failed attempts");
+    page.family(
+        "shoal_broker_failures_total",
+        "counter",
+        "ends of connections, and failed attempts",
+    );
     for broker in &brokers {
         for (reason, count) in broker.failures() {
-            let label = format!("broker=\"{}\",reason=\"{reason}\"", broker.name());
-            page.labelled("shoal_broker_failures_total", &label, count);
+            let label = [("broker", broker.name()), ("reason", reason)];
+            page.sample("shoal_broker_failures_total", &label, count);
         }
     }
 }
 
-fn write_tls(page: &mut Page<'_>, counts: &secure::Counts) {
+fn write_tls(page: &mut Page, counts: &secure::Counts) {
     let name = "shoal_tls_handshakes_total";
-    page.head(name, "counter", "handshakes, by what came of them");
+    page.family(name, "counter", "handshakes, by what came of them");
     for (outcome, count) in counts.outcomes() {
-        page.labelled(name, &format!("outcome=\"{outcome}\""), count);
+        page.sample(name, &[("outcome", outcome)], count);
     }
     let [loads, failures] = counts.certificates();
     page.one("shoal_tls_loads_total", "counter", "certificates read again", loads);
@@ -204,45 +209,25 @@ fn write_tls(page: &mut Page<'_>, counts: &secure::Counts) {
     page.one("shoal_tls_failures_total", "counter", help, failures);
 }
 
-fn write_verification(page: &mut Page<'_>, counts: &verifier::Counts) {
+fn write_verification(page: &mut Page, counts: &verifier::Counts) {
     let name = "shoal_verify_questions_total";
-    page.head(name, "counter", "questions to caches, by what came of them");
+    page.family(name, "counter", "questions to caches, by what came of them");
     for (outcome, count) in counts.outcomes() {
-        page.labelled(name, &format!("outcome=\"{outcome}\""), count);
+        page.sample(name, &[("outcome", outcome)], count);
     }
     let name = "shoal_verify_changes_total";
-    page.head(name, "counter", "caches whose state verification changed");
+    page.family(name, "counter", "caches whose state verification changed");
     for (state, count) in counts.changes() {
-        page.labelled(name, &format!("state=\"{state}\""), count);
+        page.sample(name, &[("state", state)], count);
     }
     let name = "shoal_verify_not_allowed_total";
-    page.head(name, "counter", "caches that joined and are never asked");
+    page.family(name, "counter", "caches that joined and are never asked");
     for (reason, count) in counts.not_allowed() {
-        page.labelled(name, &format!("reason=\"{reason}\""), count);
+        page.sample(name, &[("reason", reason)], count);
     }
     let help = "addresses and ports asked in turn";
     page.one("shoal_verify_aims", "gauge", help, counts.aims());
     page.one("shoal_verify_in_flight", "gauge", "questions under way", counts.in_flight());
-}
-
-/// A page being written.
-struct Page<'a> {
-    out: &'a mut String,
-}
-
-impl Page<'_> {
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    }
-
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: u64) {
-        self.head(name, kind, help);
-        let _ = writeln!(self.out, "{name} {value}");
-    }
-
-    fn labelled(&mut self, name: &str, label: &str, value: u64) {
-        let _ = writeln!(self.out, "{name}{{{label}}} {value}");
-    }
 }
 
 fn path_of(route: Route<'_>) -> usize {
