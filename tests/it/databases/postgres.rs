@@ -254,6 +254,24 @@ fn who_is_not_let_in_by_postgres_learns_why() {
     clear.says(&["the password itself, which is not sent without TLS", "scram-sha-256"]);
 }
 
+/// By SASLprep, as the server does it; what may not be so prepared is hashed as it is.
+#[test]
+fn passwords_beyond_ascii_are_prepared_as_postgres_does() {
+    let place = Place::new();
+    let test = "passwords_beyond_ascii_are_prepared_as_postgres_does";
+    let Some(server) = Server::start(test, &place) else { return };
+    let url = format!("postgres://127.0.0.1:{}/shop", server.port);
+    let (written, prepared) = ("a\u{ad}b\u{a0}c\u{2168}", "ab cIX");
+    let forbidden = "\u{e000}\u{ad}";
+    let pairs = [(written, written), (written, prepared), (prepared, written)];
+    for (kept, sent) in pairs.into_iter().chain([(forbidden, forbidden)]) {
+        server.sql("shop", &format!("ALTER ROLE ann PASSWORD '{kept}'"));
+        prepares_by_variable(&place, &url, &format!("ann:{sent}"));
+    }
+    let wrong = format!("postgres://ann:%EE%80%80@127.0.0.1:{}/shop", server.port);
+    tries(&place, &wrong).ended_with(4).says(&["password authentication failed"]);
+}
+
 #[test]
 fn a_postgres_that_dies_fails_what_it_did_not_answer() {
     let place = Place::new();

@@ -9,16 +9,14 @@
 //! Authentication".
 
 use super::message::{push, text_or_rest};
+use super::scram::{self, Fault};
 use crate::store::Login;
 use crate::store::bytes::{Reader, push_text, push_value};
 use crate::store::frames::Malformed;
-use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use md5::{Digest as _, Md5};
 
 /// Version 3.0 of the protocol.
 const VERSION: u32 = 3 << 16;
-/// The most rounds of hashing that are done for a server: more would hold up everything else.
-const MAX_ROUNDS: u32 = 1_000_000;
 
 /// Kinds of requests for authentication.
 const GRANTED: u32 = 0;
@@ -34,8 +32,10 @@ pub(super) enum Proof {
     /// Nothing was asked for yet.
     #[default]
     None,
-    /// SCRAM is under way.
-    Scram(Box<ScramSha256>),
+    /// SCRAM has begun.
+    Scram(scram::Begun),
+    /// We have proved by SCRAM to know the password, and the server is to do so.
+    Proved(scram::Proved),
     /// All is proved that was asked for; that of SCRAM by both sides.
     Given,
     /// We are let in.
@@ -52,6 +52,20 @@ pub(super) enum Halt {
 impl From<Malformed> for Halt {
     fn from(_: Malformed) -> Self {
         Self::Malformed
+    }
+}
+
+impl From<Fault> for Halt {
+    fn from(fault: Fault) -> Self {
+        let text = match fault {
+            Fault::Malformed => return Self::Malformed,
+            Fault::Signature => {
+                "its signature is wrong: it does not know the password, and is not the server that \
+                 it should be"
+            }
+            Fault::Refused => "it refuses the proof of the password",
+        };
+        Self::Objection(text.to_owned())
     }
 }
 
@@ -88,21 +102,26 @@ impl Proof {
         *self = match (kind, before) {
             // A server that has not proved to know the password lets nobody in.
             (GRANTED, Self::None | Self::Given) => Self::Granted,
+            (GRANTED, Self::Scram(_) | Self::Proved(_)) => {
+                return Err(Halt::Objection(
+                    "it lets us in before it has proved to know the password: it is not the server \
+                     that it should be"
+                        .to_owned(),
+                ));
+            }
             (MD5, Self::None) => {
-                let salt = reader.bytes(4)?.try_into().map_err(|_| Malformed)?;
-                let hash = md5_hash(user, password, salt);
+                let hash = md5_proof(user, password, reader.bytes(4)?);
                 push(Some(b'p'), out, |out| push_text(hash.as_bytes(), out));
                 Self::Given
             }
-            (SASL, Self::None) => Self::Scram(Box::new(first(reader, password, out)?)),
-            (SASL_CONTINUE, Self::Scram(mut scram)) => {
-                few_rounds(reader.0)?;
-                scram.update(reader.0).map_err(|_| Malformed)?;
-                push(Some(b'p'), out, |out| out.extend_from_slice(scram.message()));
-                Self::Scram(scram)
+            (SASL, Self::None) => Self::Scram(first(reader, password, out)?),
+            (SASL_CONTINUE, Self::Scram(begun)) => {
+                let (last, proved) = begun.prove(reader.0)?;
+                push(Some(b'p'), out, |out| out.extend_from_slice(last.as_bytes()));
+                Self::Proved(proved)
             }
-            (SASL_FINAL, Self::Scram(mut scram)) => {
-                scram.finish(reader.0).map_err(|_| Malformed)?;
+            (SASL_FINAL, Self::Proved(proved)) => {
+                proved.check(reader.0)?;
                 Self::Given
             }
             (GRANTED | MD5 | SASL..=SASL_FINAL, _) => return Err(Halt::Malformed),
@@ -129,12 +148,16 @@ impl Proof {
 }
 
 /// Appends the first message of SCRAM, where it is one of the methods that are offered.
-fn first(mut offered: Reader<'_>, password: &[u8], out: &mut Vec<u8>) -> Result<ScramSha256, Halt> {
+fn first(
+    mut offered: Reader<'_>,
+    password: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<scram::Begun, Halt> {
     let mut is_offered = false;
     loop {
         match text_or_rest(&mut offered) {
             b"" => break,
-            name => is_offered |= name == SCRAM_SHA_256.as_bytes(),
+            name => is_offered |= name == scram::NAME,
         }
     }
     if !is_offered {
@@ -142,23 +165,22 @@ fn first(mut offered: Reader<'_>, password: &[u8], out: &mut Vec<u8>) -> Result<
                     it ask for scram-sha-256 (pg_hba.conf)";
         return Err(Halt::Objection(text.to_owned()));
     }
-    let scram = ScramSha256::new(password, ChannelBinding::unsupported());
+    let begun = scram::Begun::new(password)
+        .map_err(|error| Halt::Objection(format!("the kernel has no random numbers: {error}")))?;
     push(Some(b'p'), out, |out| {
-        push_text(SCRAM_SHA_256.as_bytes(), out);
-        push_value(scram.message(), out);
+        push_text(scram::NAME, out);
+        push_value(begun.first().as_bytes(), out);
     });
-    Ok(scram)
+    Ok(begun)
 }
 
-/// Refuses a server that would have us hash for long: `r=…,s=…,i=4096` (RFC 5802, section 5.1).
-fn few_rounds(message: &[u8]) -> Result<(), Halt> {
-    let mut attributes = message.split(|byte| *byte == b',');
-    let rounds = attributes.find_map(|attribute| attribute.strip_prefix(b"i="));
-    let rounds = rounds.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
-    match rounds {
-        Some(1..=MAX_ROUNDS) => Ok(()),
-        _ => Err(Halt::Malformed),
-    }
+/// `md5`, and in hexadecimal digits the MD5 of these digits of password and user, and the salt.
+fn md5_proof(user: &[u8], password: &[u8], salt: &[u8]) -> String {
+    let hex = |parts: [&[u8]; 2]| {
+        let digest = Md5::new().chain_update(parts[0]).chain_update(parts[1]).finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    format!("md5{}", hex([hex([password, user]).as_bytes(), salt]))
 }
 
 #[cfg(test)]
@@ -214,7 +236,8 @@ mod tests {
         let out = asked(&mut proof, more.as_bytes()).ok().unwrap();
         assert!(out[5..].starts_with(b"c=biws,r="), "{}", out.escape_ascii());
         // It has not proved to know the password, whatever it says.
-        assert!(asked(&mut proof, &[0; 4]).is_err());
+        let Err(Halt::Objection(why)) = asked(&mut proof, &[0; 4]) else { panic!() };
+        assert!(why.contains("before it has proved"), "{why}");
     }
 
     #[test]

@@ -14,6 +14,7 @@
 mod code;
 mod login;
 mod message;
+mod scram;
 
 use crate::store::bytes::{Reader, push_text, push_value};
 use crate::store::frames::Malformed;

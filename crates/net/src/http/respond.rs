@@ -2,9 +2,9 @@
 //! from memory.
 //!
 //! One client cannot hold up another: connections are served side by side, each for one request and
-//! a bounded time, in which its head must have come and its answer have been taken. There is a bound
-//! on their number, too; who comes beyond it is served, and the connection that is open longest is
-//! cut. Bodies of requests are not read.
+//! a bounded time, in which its head must have come and its answer have been taken. Their number is
+//! bounded too; who comes beyond it is served, and the connection that is open longest is cut.
+//! Bodies of requests are not read.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

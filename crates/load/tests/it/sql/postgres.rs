@@ -1,13 +1,15 @@
 //! PostgreSQL: what a server sends, and what we make of it.
 
 use super::mutate::case;
-use super::wire::{Wire, after, answered, is_no_connection, record_anew, store, understood};
+use super::wire::{
+    Wire, after, answered, is_no_connection, record_anew, store, understood, why_refused,
+};
 use crate::mutation::below;
 use crate::server::Peer;
 use plimsoll_load::Protocol;
 use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::postgres::Postgres;
-use plimsoll_load::store::Opening;
+use plimsoll_load::store::{CheckError, Opening};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::store::{Kind, Wanted};
@@ -246,4 +248,46 @@ fn a_refused_login_is_no_connection() {
         peer.write(&trouble("FATAL", "53300", said));
     };
     is_no_connection::<Wired>(serve, said);
+}
+
+/// What comes until one of its parts is there.
+fn until(peer: &mut Peer, part: &[u8]) -> Vec<u8> {
+    let (mut all, mut buffer) = (Vec::new(), [0; 256]);
+    while !all.windows(part.len()).any(|window| window == part) {
+        match peer.stream.read(&mut buffer) {
+            Ok(n @ 1..) => all.extend_from_slice(&buffer[..n]),
+            _ => break,
+        }
+    }
+    all
+}
+
+/// Goes through SCRAM as a server that does not know the password, and ends with `last`.
+fn does_not_know(peer: &mut Peer, last: &[u8]) {
+    until(peer, b"UTF8\0\0");
+    peer.write(&message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0"));
+    let first = until(peer, b",r=");
+    let at = first.windows(3).position(|part| part == b",r=").map_or(0, |at| at + 3);
+    let nonce = String::from_utf8_lossy(&first[at.min(first.len())..]).into_owned();
+    let challenge = format!("\0\0\0\x0br={nonce}server,s=c2FsdA==,i=4096");
+    peer.write(&message(b'R', challenge.as_bytes()));
+    until(peer, b",p=");
+    peer.write(last);
+}
+
+#[test]
+fn a_server_that_does_not_know_the_password_is_refused_by_name() {
+    let signature = b"6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
+    let wrong = message(b'R', &[&b"\0\0\0\x0cv="[..], signature].concat());
+    let refused = message(b'R', b"\0\0\0\x0ce=invalid-proof");
+    let let_in = [let_in(), all_prepared()].concat();
+    for (last, wanted) in [
+        ([wrong, let_in.clone()].concat(), "its signature is wrong: it does not know the password"),
+        (let_in, "it lets us in before it has proved to know the password"),
+        (refused, "it refuses the proof of the password"),
+    ] {
+        let (checked, why) = why_refused::<Wired>(move |peer| does_not_know(peer, &last));
+        assert!(matches!(checked, CheckError::Login { .. }), "{checked:?}");
+        assert!(checked.to_string().contains(wanted) && why.contains(wanted), "{checked}; {why}");
+    }
 }

@@ -105,12 +105,19 @@ pub(super) fn is_no_connection<W: Wire>(
     serve: impl Fn(&mut Peer) + Send + Sync + 'static,
     said: &str,
 ) {
+    let (checked, why) = why_refused::<W>(serve);
+    assert!(matches!(checked, CheckError::Refused { .. }), "{checked:?}");
+    assert_eq!(why, format!("it answers `{said}`"));
+}
+
+/// Why there is no connection to a server that serves so, to a check and to a load.
+pub(super) fn why_refused<W: Wire>(
+    serve: impl Fn(&mut Peer) + Send + Sync + 'static,
+) -> (CheckError, String) {
     let server = Server::tcp(move |mut peer| serve(&mut peer));
     let store = store(Wanted::Mixed);
     let config =
         Config { protocol: W::PROTOCOL, store: Some(store.clone()), ..to(server.address()) };
     let checked = check(&config, &store, Before::Load, Duration::from_secs(20)).unwrap_err();
-    assert!(matches!(checked, CheckError::Refused { .. }), "{checked:?}");
-    let cause = std::error::Error::source(&refused(&config)).unwrap().to_string();
-    assert_eq!(cause, format!("it answers `{said}`"));
+    (checked, std::error::Error::source(&refused(&config)).unwrap().to_string())
 }
