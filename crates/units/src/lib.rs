@@ -25,8 +25,8 @@ mod number;
 mod quantity;
 mod rate;
 mod show;
-mod words;
 mod truncate;
+mod words;
 
 pub use duration::{duration, show_duration, show_duration_exact};
 pub use error::ParseError;
@@ -35,5 +35,5 @@ pub use number::MAX_DIGITS;
 pub use quantity::{count, price, share, size};
 pub use rate::{rate, show_rate, show_rate_exact};
 pub use show::{show_count, show_share, show_share_exact, show_size};
-pub use words::Words;
 pub use truncate::truncate;
+pub use words::Words;

@@ -74,13 +74,17 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let hear = |news: &News<'_>| done.lock().unwrap_or_else(PoisonError::into_inner).hear(news);
     let length = (prepared.offer.duration_ns(), prepared.warmup_ns);
     let quiet = args.quiet || args.json;
-    let screen = Screen::new(quiet, &interrupts).of_load(length, exporter).heard_by(&hear);
+    let screen = Screen::new(quiet, &interrupts).of_load(length, exporter.clone()).heard_by(&hear);
     let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
     screen.clear();
     let ended = ending(&executed, &screen);
     let path = record.finish(ended, &prepared.notes)?;
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    conclude(plan, &id, done, executed, path.is_some())
+    let exit = conclude(plan, &id, done, executed, path.is_some())?;
+    if let Some(exporter) = exporter {
+        exporter.finish();
+    }
+    Ok(exit)
 }
 
 /// Prints what replications say together, and writes the report.
@@ -120,9 +124,6 @@ fn conclude(
     if let Some(path) = args.report.as_ref().filter(|_| !runs.is_empty()) {
         crate::commands::report::write(&runs, path, None)?;
         say(&format!("report: {}", path.display()));
-    }
-    if let Some(exporter) = exporter {
-        exporter.finish();
     }
     Ok(exit)
 }

@@ -20,6 +20,7 @@ use plimsoll_runs::{
     End, Ended, ErrorKind, Interval, Kind, Phase, RunError, RunWriter, Sink, Tag, WindowRow,
 };
 use plimsoll_workload::arrivals::{DueTimes, Share};
+use plimsoll_workload::pool::Discipline;
 use plimsoll_workload::service_model::ServiceModel;
 
 use crate::control::News;
@@ -84,10 +85,10 @@ impl Instance {
 fn beyond(elastic: &Elastic) -> Option<&'static str> {
     let instance = &elastic.instance;
     let known = [
-        ("instance.discipline", instance.is_sharing),
-        ("instance.slowdown", instance.slowdown != plimsoll_plan::Slowdown::None),
+        ("instance.discipline", instance.discipline == Discipline::Sharing),
+        ("instance.slowdown", instance.slowdown.is_some()),
         ("instance.speed_variation", instance.speed_variation > 0.0),
-        ("instance.mttf", instance.failures.is_some()),
+        ("instance.mttf", instance.failures.0.is_some()),
     ];
     known.into_iter().find_map(|(key, is_given)| is_given.then_some(key))
 }
