@@ -3,6 +3,7 @@
 
 use crate::cache_args::Cache;
 use crate::flags::{LoadFlags, RequestFlags};
+use crate::plan_args::Plans;
 use crate::series_args::{CapacityCommand, SearchFlags, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Runs(Runs),
     /// Write a run for other tools
     Export(Export),
+    /// Plans themselves: their schema, for editors
+    Plan(Plans),
     /// Print a completion script for a shell
     Completions(Completions),
 }

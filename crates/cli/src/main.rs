@@ -11,6 +11,7 @@ mod found;
 mod interrupt;
 mod peers;
 mod place;
+mod plan_args;
 mod run_args;
 mod series_args;
 mod shape_flags;
@@ -49,6 +50,7 @@ fn main() -> std::process::ExitCode {
         Command::Compare(compare) => commands::compare::run(&compare),
         Command::Runs(runs) => commands::runs::run(&runs.command),
         Command::Export(export) => commands::export::run(&export),
+        Command::Plan(plans) => commands::plan::run(&plans),
         Command::Completions(completions) => commands::completions::run(&completions),
     };
     match result {

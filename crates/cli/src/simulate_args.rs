@@ -125,11 +125,11 @@ pub(crate) struct Tune {
     )]
     pub(crate) maximise: Option<String>,
     /// What has to be kept, such as 'lost<0.1%,p99<400ms'
-    #[arg(long, value_name = "BOUNDS", default_value = "", help_heading = "What is looked for")]
-    pub(crate) subject_to: String,
-    /// Fresh replications by which the best is told
-    #[arg(long, value_name = "N", default_value = "10", help_heading = "What is looked for")]
-    pub(crate) replications: String,
+    #[arg(long, value_name = "BOUNDS", help_heading = "What is looked for")]
+    pub(crate) subject_to: Option<String>,
+    /// Fresh replications by which the best is told; 10 otherwise
+    #[arg(long, value_name = "N", help_heading = "What is looked for")]
+    pub(crate) replications: Option<String>,
     #[command(flatten)]
     pub(crate) flags: PoolFlags,
     /// Set any value of the plan

@@ -23,9 +23,11 @@ pub mod resume;
 pub mod search;
 pub mod series;
 pub mod simulate;
+mod vocabulary;
 pub mod world;
 
 pub use check::Check;
 pub use error::ExperimentError;
 pub use fill::{Filled, fill};
 pub use prepare::{Prepared, prepare};
+pub use vocabulary::VOCABULARY;

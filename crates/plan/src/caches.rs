@@ -4,7 +4,7 @@
 use plimsoll_workload::arrivals::Arrivals;
 
 use crate::cache_trace::CacheTrace;
-use crate::cluster::{self, CheckCluster, ClusterPlan};
+use crate::cluster::{self, ClusterPlan};
 use crate::error::PlanErrors;
 use crate::latency::LatencyPlan;
 use crate::load::Load;
@@ -15,6 +15,7 @@ use crate::setting::Setting;
 use crate::takes::Small;
 use crate::target::Target;
 use crate::tree::Table;
+use crate::vocabulary::Vocabulary;
 use crate::workload::{WORKLOAD, Workload};
 use crate::write::Writer;
 
@@ -60,30 +61,32 @@ pub struct MadeRequests {
 }
 
 /// The sections of a plan of clusters. A plan of a load has none of them.
-pub(crate) const SECTIONS: [&str; 4] = ["trace", "workload", "latency", "cluster"];
+pub(crate) const SECTIONS: [&str; 5] = ["trace", "workload", "latency", "cluster", "cache"];
 /// The keys and sections of other plans that make no sense here.
-const FOREIGN: [&str; 9] =
-    ["target", "store", "search", "measure", "pool", "instance", "balancer", "billing", "policy"];
+const FOREIGN: [&str; 10] = [
+    "target", "store", "search", "measure", "pool", "instance", "balancer", "billing", "policy",
+    "tune",
+];
 
 impl CachePlan {
     /// Reads a plan with flags laid over it; `origin` is the name of its file. No file is opened.
     ///
     /// # Errors
-    /// All that is wrong with it, and what `check` says of its clusters, each with its place.
+    /// All that is wrong with it, each with its place.
     pub fn parse(
         text: &str,
         origin: &str,
         settings: &[Setting],
-        check: CheckCluster<'_>,
+        vocabulary: &'static Vocabulary,
     ) -> Result<Self, PlanErrors> {
-        let Opened { reading, root } = Opened::file(text, origin, settings)?;
-        match Self::read(&reading, &root, check) {
+        let Opened { reading, root } = Opened::file(text, origin, settings, Some(vocabulary))?;
+        match Self::read(&reading, &root) {
             Some(plan) if !reading.is_faulty() => Ok(plan),
             _ => Err(reading.into_errors()),
         }
     }
 
-    fn read(reading: &Reading, root: &Table, check: CheckCluster<'_>) -> Option<Self> {
+    fn read(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
         for key in FOREIGN.into_iter().filter(|key| top.has(key)) {
             let message = format!("`{key}` goes with a server or a pool, not with caches");
@@ -94,7 +97,7 @@ impl CachePlan {
         let repeat = top.get("repeat", &REPEATS).unwrap_or(1);
         let asked = CacheRequests::read(reading, root, (&top, repeat));
         let latency = LatencyPlan::read(&Section::open(reading, root, LatencyPlan::SECTION));
-        let clusters = cluster::read(reading, root, check);
+        let clusters = cluster::read(reading, root);
         Some(Self { name, seed, repeat, asked: asked?, latency: latency?, clusters: clusters? })
     }
 

@@ -2,8 +2,7 @@
 //! levels, and every combination of them is simulated.
 //!
 //! What stands in `[cluster]` itself holds for all of them. Which policies and protocols there are
-//! is known on a floor above: a reader is given a check, and faults come back with the level they
-//! are of.
+//! is known on a floor above: the vocabulary has it, and faults come back with the level they are of.
 
 use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
@@ -115,9 +114,6 @@ pub struct ClusterFault {
     pub error: ParseError,
 }
 
-/// Says all that is wrong with a cluster of a plan.
-pub type CheckCluster<'a> = &'a dyn Fn(&ClusterPlan) -> Vec<ClusterFault>;
-
 impl ClusterPlan {
     /// How many combinations its levels have.
     #[must_use]
@@ -131,11 +127,7 @@ impl ClusterPlan {
 type Level = (String, Option<Node>);
 
 /// Reads all clusters; `None` after a fault.
-pub(crate) fn read(
-    reading: &Reading,
-    root: &Table,
-    check: CheckCluster<'_>,
-) -> Option<Vec<ClusterPlan>> {
+pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Vec<ClusterPlan>> {
     let Some(Entry { node, .. }) = root.get("cluster") else {
         let hint = "[cluster] and size = \"1GB\"";
         reading.fault(root.place, "expected a [cluster], found none", Some(hint.to_owned()));
@@ -153,7 +145,7 @@ pub(crate) fn read(
     check_keys(reading, all, true);
     let mut clusters = Vec::new();
     if labels.is_empty() {
-        clusters.push(read_one(reading, CLUSTER.path, node.place, (all, all), check));
+        clusters.push(read_one(reading, CLUSTER.path, node.place, (all, all)));
     }
     for entry in labels {
         let Value::Table(own) = &entry.node.value else { continue };
@@ -163,7 +155,7 @@ pub(crate) fn read(
             continue;
         }
         check_keys(reading, own, false);
-        clusters.push(read_one(reading, &entry.key, place, (own, all), check));
+        clusters.push(read_one(reading, &entry.key, place, (own, all)));
     }
     let clusters: Option<Vec<ClusterPlan>> = clusters.into_iter().collect();
     let clusters = clusters?;
@@ -208,7 +200,6 @@ fn read_one(
     label: &str,
     place: Place,
     (own, all): (&Table, &Table),
-    check: CheckCluster<'_>,
 ) -> Option<ClusterPlan> {
     let mut plan = ClusterPlan { label: label.to_owned(), factors: Vec::new() };
     let mut places: Vec<Vec<Option<Node>>> = Vec::new();
@@ -235,7 +226,7 @@ fn read_one(
     if !is_whole {
         return None;
     }
-    let faults = check(&plan);
+    let faults = reading.vocabulary.map_or_else(Vec::new, |known| (known.check_cluster)(&plan));
     let is_right = faults.is_empty();
     for fault in faults {
         let number = plan.factors.iter().position(|factor| factor.key == fault.key);

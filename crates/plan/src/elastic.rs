@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::balancer::Balancer;
 use crate::billing::Billing;
 use crate::instance::Instance;
-use crate::policies::{self, CheckPolicy, PolicyPlan};
+use crate::policies::{self, PolicyPlan};
 use crate::pool::Pool;
 use crate::section::{Reading, Section};
 use crate::tree::Table;
@@ -37,11 +37,7 @@ impl Elastic {
     }
 
     /// Reads the sections, where the plan has any of them.
-    pub(crate) fn read(
-        reading: &Reading,
-        root: &Table,
-        check: Option<CheckPolicy<'_>>,
-    ) -> Option<Self> {
+    pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Self> {
         if !Self::is_in(root) {
             return None;
         }
@@ -57,9 +53,9 @@ impl Elastic {
         }
         let (balancer, billing) = (balancer?, billing?);
         let elastic = Self { pool, instance: instance?, balancer, billing, policies };
-        if let Some(check) = check {
+        if let Some(known) = reading.vocabulary {
             for policy in &read {
-                policy.note(reading, check(&policy.plan, &elastic));
+                policy.note(reading, (known.check_policy)(&policy.plan, &elastic));
             }
         }
         Some(elastic)

@@ -18,6 +18,12 @@ pub enum PlanKind {
     Tune,
 }
 
+/// Whether a plan of caches is of single ones, a [`crate::CacheComparison`], and not of clusters.
+#[must_use]
+pub fn compares_caches(text: &str) -> bool {
+    read(&mut Source::file("plan", text)).is_ok_and(|root| root.get("cache").is_some())
+}
+
 /// What a plan's text is of, by the sections that it has. A target whose server is also described
 /// as an `[instance]` is a load: which world it is put into is not the plan's to say. What is not
 /// TOML is a load, whose reader says what is wrong.

@@ -10,7 +10,6 @@ use crate::error::PlanErrors;
 use crate::key::{SectionKeys, key};
 use crate::load::Load;
 use crate::measure::Measure;
-use crate::policies::CheckPolicy;
 use crate::search::Search;
 use crate::section::{Reading, Section};
 use crate::setting::{Setting, lay_over, write_out};
@@ -19,6 +18,8 @@ use crate::store::{STORE, Store};
 use crate::takes::{Describe, File, Line, Nested, Small, Whole};
 use crate::target::Target;
 use crate::tree::{Table, read};
+use crate::tune::Tune;
+use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
 /// What reports call a run.
@@ -54,6 +55,8 @@ pub(crate) static TOP: SectionKeys = SectionKeys {
         key!("billing": Nested("table"), "", "What they cost: the section `[billing]`."),
         key!("policy": Nested("table"), "",
             "Who decides how many there are: `[policy.LABEL]`."),
+        key!("tune": Nested("table"), "",
+            "Which parameters of a policy are looked for: the section `[tune]`."),
         key!("trace": Nested("table"), "",
             "What caches are asked for: the section `[trace]`."),
         key!("workload": Nested("table"), "",
@@ -62,6 +65,8 @@ pub(crate) static TOP: SectionKeys = SectionKeys {
             "What each way costs: the section `[latency]`."),
         key!("cluster": Nested("table"), "",
             "Clusters of caches: `[cluster]` and `[cluster.LABEL]`."),
+        key!("cache": Nested("table"), "",
+            "Single caches that are compared on a trace: the section `[cache]`."),
     ]],
     shorthand: None,
     choices: &[],
@@ -87,14 +92,24 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    pub(crate) fn file(text: &str, origin: &str, settings: &[Setting]) -> Result<Self, PlanErrors> {
-        Self::source(Source::file(origin, text), settings)
+    pub(crate) fn file(
+        text: &str,
+        origin: &str,
+        settings: &[Setting],
+        vocabulary: Option<&'static Vocabulary>,
+    ) -> Result<Self, PlanErrors> {
+        Self::source(Source::file(origin, text), settings, vocabulary)
     }
 
-    fn source(mut file: Source, settings: &[Setting]) -> Result<Self, PlanErrors> {
+    pub(crate) fn source(
+        mut file: Source,
+        settings: &[Setting],
+        vocabulary: Option<&'static Vocabulary>,
+    ) -> Result<Self, PlanErrors> {
         let folder = Path::new(&file.origin).parent().unwrap_or(Path::new("")).to_path_buf();
         let root = read(&mut file);
         let mut reading = Reading::new(file);
+        reading.vocabulary = vocabulary;
         let mut root = match root {
             Ok(root) => root,
             Err(fault) => {
@@ -139,6 +154,8 @@ pub struct Plan {
     pub measure: Measure,
     /// A pool of instances and its policies; `None` where the plan is of none.
     pub elastic: Option<Elastic>,
+    /// Which parameters of a policy are looked for; `None` where the plan is of no such search.
+    pub tune: Option<Tune>,
 }
 
 impl Plan {
@@ -160,26 +177,26 @@ impl Plan {
         Self::read_from(Source::file(origin, text), settings, None)
     }
 
-    /// As [`Plan::parse_with`], with a check of its policies, whose faults are shown in place.
+    /// As [`Plan::parse_with`], with what higher floors know of policies and figures.
     ///
     /// # Errors
-    /// As for [`Plan::parse_with`], and what the check finds.
+    /// As for [`Plan::parse_with`], and names and parameters that are none.
     pub fn parse_checked(
         text: &str,
         origin: &str,
         settings: &[Setting],
-        check: CheckPolicy<'_>,
+        vocabulary: &'static Vocabulary,
     ) -> Result<Self, PlanErrors> {
-        Self::read_from(Source::file(origin, text), settings, Some(check))
+        Self::read_from(Source::file(origin, text), settings, Some(vocabulary))
     }
 
     fn read_from(
         file: Source,
         settings: &[Setting],
-        check: Option<CheckPolicy<'_>>,
+        vocabulary: Option<&'static Vocabulary>,
     ) -> Result<Self, PlanErrors> {
-        let Opened { reading, root } = Opened::source(file, settings)?;
-        match Self::read(&reading, &root, check) {
+        let Opened { reading, root } = Opened::source(file, settings, vocabulary)?;
+        match Self::read(&reading, &root) {
             Some(plan) if !reading.is_faulty() => Ok(plan),
             _ => Err(reading.into_errors()),
         }
@@ -193,7 +210,7 @@ impl Plan {
         Self::read_from(Source::flag("command line", ""), settings, None)
     }
 
-    fn read(reading: &Reading, root: &Table, check: Option<CheckPolicy<'_>>) -> Option<Self> {
+    fn read(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
         let name = top.get("name", &NAME);
         let seed = top.get("seed", &SEED).unwrap_or(1);
@@ -201,7 +218,7 @@ impl Plan {
             let message = format!("[{section}] goes with clusters of caches, not with a load");
             top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
         }
-        let elastic = Elastic::read(reading, root, check);
+        let elastic = Elastic::read(reading, root);
         // What is simulated needs no server.
         let is_simulated = Elastic::is_in(root);
         let open = |keys| Section::open(reading, root, keys);
@@ -212,6 +229,11 @@ impl Plan {
         let load = Load::read(&open(Load::SECTION), &target, search.as_ref());
         let repeat = read_repeat(&top, search.as_ref());
         let measure = Measure::read(&open(Measure::SECTION));
+        let tune = top.has(Tune::SECTION.path).then(|| Tune::read(&open(Tune::SECTION))).flatten();
+        if tune.is_some() && elastic.is_none() {
+            let hint = "give [pool], [instance] and [policy.LABEL] too";
+            top.fault(Tune::SECTION.path, "`tune` goes with a pool", Some(hint));
+        }
         Some(Self {
             name,
             seed,
@@ -222,6 +244,7 @@ impl Plan {
             search,
             measure: measure?,
             elastic,
+            tune,
         })
     }
 
@@ -259,6 +282,7 @@ impl Plan {
         if let Some(elastic) = &self.elastic {
             elastic.write(&mut out);
         }
+        self.tune.iter().for_each(|tune| tune.write(&mut out));
         out.finish()
     }
 

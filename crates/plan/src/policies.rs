@@ -1,9 +1,8 @@
 //! `[policy.LABEL]`: policies to be compared, each with its kind and parameters.
 //!
-//! Which kinds there are and what they take is known on a floor above: a reader is given a check,
-//! and faults come back with the parameter they are of.
+//! Which kinds there are and what they take is known on a floor above: the vocabulary has it, and
+//! faults come back with the parameter they are of.
 
-use crate::elastic::Elastic;
 use crate::key::{SectionKeys, key};
 use crate::pool::{MOST_INSTANCES, Pool};
 use crate::section::Reading;
@@ -56,9 +55,6 @@ pub struct PolicyFault {
     /// What to do.
     pub hint: Option<String>,
 }
-
-/// Says all that is wrong with a policy of a plan.
-pub type CheckPolicy<'a> = &'a dyn Fn(&PolicyPlan, &Elastic) -> Vec<PolicyFault>;
 
 /// A policy, and where it stands.
 pub(crate) struct ReadPolicy<'a> {

@@ -5,84 +5,101 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::key::{Key, SectionKeys, Without};
-use crate::sections::SECTIONS;
-
-/// The name that stands in paths for a name of the user's choice.
-const LABEL: &str = "LABEL";
+use crate::sections::{SECTIONS, section_at};
+use crate::vocabulary::{Meant, Named, Vocabulary};
 
 /// The schema of every plan, of whatever kind.
 #[must_use]
-pub fn schema() -> Json {
-    let mut schema = section(SECTIONS[0]);
-    let entries = [
-        ("$schema", json!("https://json-schema.org/draft/2020-12/schema")),
-        ("title", json!("A plan of Plimsoll")),
-    ];
-    if let Some(object) = schema.as_object_mut() {
-        object.extend(entries.map(|(key, value)| (key.to_owned(), value)));
+pub fn schema(vocabulary: &Vocabulary) -> Json {
+    let mut schema = Schema { vocabulary }.section(SECTIONS[0]);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("A plan of Plimsoll");
+    schema
+}
+
+struct Schema<'a> {
+    vocabulary: &'a Vocabulary,
+}
+
+impl Schema<'_> {
+    fn section(&self, of: &SectionKeys) -> Json {
+        let mut schema = self.table(of);
+        match of.path {
+            // Beside what holds for all of them stands a table of the user's name for each.
+            "cluster" => schema["additionalProperties"] = self.table(of),
+            "policy.LABEL" => {
+                let kinds = self.vocabulary.policies.iter();
+                let kinds: Vec<_> = kinds.map(|kind| policy(schema.clone(), kind)).collect();
+                return json!({"description": of.about.trim(), "anyOf": kinds});
+            }
+            _ => {}
+        }
+        schema
+    }
+
+    /// A table of nothing but the keys of a section.
+    fn table(&self, of: &SectionKeys) -> Json {
+        let keys = of.keys().map(|key| (key.name.to_owned(), self.property(of, key)));
+        json!({
+            "type": "object",
+            "description": of.about.trim(),
+            "properties": keys.collect::<Map<String, Json>>(),
+            "additionalProperties": false,
+        })
+    }
+
+    fn property(&self, of: &SectionKeys, key: &Key) -> Json {
+        let path = match of.path {
+            "" => key.name.to_owned(),
+            section => format!("{section}.{}", key.name),
+        };
+        let inner = section_at(&path);
+        let mut schema = match (inner, section_at(&format!("{path}.LABEL"))) {
+            (Some(inner), _) if inner.shorthand.is_some() => {
+                json!({"anyOf": [{"type": "string", "minLength": 1}, self.section(inner)]})
+            }
+            (Some(inner), _) => self.section(inner),
+            (None, Some(one)) => {
+                json!({"type": "object", "additionalProperties": self.section(one)})
+            }
+            (None, None) => key.takes.schema(),
+        };
+        schema["description"] = json!(key.about());
+        if let (Without::Value(_), Some(default)) = (key.without, key.default()) {
+            schema["default"] = value(&default);
+        }
+        if inner.is_none() && !key.example.is_empty() {
+            schema["examples"] = json!([value(key.example)]);
+        }
+        match key.takes.meant() {
+            Some(Meant::Figure) => schema["enum"] = names(&self.vocabulary.figures),
+            Some(Meant::Eviction) => schema["examples"] = names(&self.vocabulary.evictions),
+            _ => {}
+        }
+        schema
+    }
+}
+
+/// A policy of a kind: what every policy has, and its parameters.
+fn policy(mut schema: Json, kind: &Named) -> Json {
+    schema["description"] = json!(kind.about);
+    schema["required"] = json!(["kind"]);
+    schema["properties"]["kind"] = json!({"const": kind.name, "description": kind.about});
+    for of in &kind.parameters {
+        let default =
+            of.default.map_or_else(String::new, |default| format!(" Default: {default}."));
+        let about = format!("{} Takes {}.{default}", of.about, of.takes);
+        let types = ["string", "number", "boolean"];
+        schema["properties"][of.name] = json!({"type": types, "description": about});
     }
     schema
 }
 
-/// The section whose path is that of a key within another.
-fn at(path: &str) -> Option<&'static SectionKeys> {
-    SECTIONS.iter().find(|section| section.path == path).copied()
+fn names(of: &[Named]) -> Json {
+    of.iter().map(|named| named.name).collect()
 }
 
-fn section(of: &SectionKeys) -> Json {
-    let mut schema = table(of);
-    // In some stands a table of the user's name for each of several, and in a policy the parameters
-    // of its kind.
-    match of.path {
-        "cluster" => schema["additionalProperties"] = table(of),
-        "policy.LABEL" => {
-            schema["additionalProperties"] = json!({"type": ["string", "number", "boolean"]});
-        }
-        _ => {}
-    }
-    schema
-}
-
-/// A table of nothing but the keys of a section.
-fn table(of: &SectionKeys) -> Json {
-    let keys = of.keys().map(|key| (key.name.to_owned(), property(of, key)));
-    json!({
-        "type": "object",
-        "description": of.about.trim(),
-        "properties": keys.collect::<Map<String, Json>>(),
-        "additionalProperties": false,
-    })
-}
-
-fn property(of: &SectionKeys, key: &Key) -> Json {
-    let path = match of.path {
-        "" => key.name.to_owned(),
-        section => format!("{section}.{}", key.name),
-    };
-    let mut schema = match (at(&path), at(&format!("{path}.{LABEL}"))) {
-        (Some(inner), _) if inner.shorthand.is_some() => {
-            json!({"anyOf": [{"type": "string", "minLength": 1}, section(inner)]})
-        }
-        (Some(inner), _) => section(inner),
-        (None, Some(inner)) => {
-            json!({"type": "object", "additionalProperties": section(inner)})
-        }
-        (None, None) => key.takes.schema(),
-    };
-    schema["description"] = json!(key.about());
-    if let Without::Value(_) = key.without
-        && let Some(default) = key.default()
-    {
-        schema["default"] = value(&default);
-    }
-    let example = key.example();
-    if !example.is_empty() && at(&path).is_none() {
-        schema["examples"] = json!([value(example.trim_matches('"'))]);
-    }
-    schema
-}
-
-/// A value of a plan as JSON: a number or a switch, else a text.
+/// A value of a plan as JSON: a number, a switch or a list, else a text.
 fn value(text: &str) -> Json {
     let is_plain = |value: &Json| value.is_number() || value.is_boolean() || value.is_array();
     serde_json::from_str(text).ok().filter(is_plain).unwrap_or_else(|| json!(text))

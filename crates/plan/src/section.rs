@@ -13,6 +13,7 @@ use crate::sections::SECTIONS;
 use crate::source::{Place, Source};
 use crate::takes::Takes;
 use crate::tree::{Entry, Node, Table, Value};
+use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
 /// What is being read, and what was found wrong so far.
@@ -21,6 +22,8 @@ pub(crate) struct Reading {
     pub(crate) sources: Vec<Source>,
     /// Where the files are that the plan names.
     folder: OnceCell<PathBuf>,
+    /// What higher floors know; without it any name is taken.
+    pub(crate) vocabulary: Option<&'static Vocabulary>,
     faults: RefCell<Vec<Fault>>,
     /// Faults beyond those that are kept: a hostile plan may have millions.
     left_out: Cell<usize>,
@@ -49,6 +52,7 @@ impl Reading {
         Self {
             sources: vec![source],
             folder: OnceCell::new(),
+            vocabulary: None,
             faults: RefCell::default(),
             left_out: Cell::new(0),
         }

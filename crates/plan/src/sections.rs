@@ -3,6 +3,7 @@
 
 use crate::balancer::Balancer;
 use crate::billing::Billing;
+use crate::cache::Cache;
 use crate::cache_trace::CacheTrace;
 use crate::cluster::CLUSTER;
 use crate::instance::Instance;
@@ -17,11 +18,12 @@ use crate::search::Search;
 use crate::store::STORE;
 use crate::target::{Replay, Target};
 use crate::trace::{ProfileSource, TraceSource};
+use crate::tune::Tune;
 use crate::workload::WORKLOAD;
 use crate::workload_class::CLASS;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 19] = [
+pub(crate) static SECTIONS: [&SectionKeys; 21] = [
     &TOP,
     Target::SECTION,
     Replay::SECTION,
@@ -36,9 +38,11 @@ pub(crate) static SECTIONS: [&SectionKeys; 19] = [
     Balancer::SECTION,
     Billing::SECTION,
     &POLICY,
+    Tune::SECTION,
     CacheTrace::SECTION,
     LatencyPlan::SECTION,
     &CLUSTER,
+    Cache::SECTION,
     &WORKLOAD,
     &CLASS,
 ];

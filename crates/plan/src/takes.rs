@@ -17,6 +17,7 @@ use serde_json::{Value as Json, json};
 
 use crate::section::{Reading, parts};
 use crate::tree::{Node, Value};
+use crate::vocabulary::Meant;
 use crate::write::{exact, quoted};
 
 /// What a key takes, as it is described.
@@ -26,6 +27,11 @@ pub trait Describe: Sync {
 
     /// As a JSON Schema, for editors. What it refuses the reader refuses too.
     fn schema(&self) -> Json;
+
+    /// What a text of it means that a higher floor reads.
+    fn meant(&self) -> Option<Meant> {
+        None
+    }
 
     /// Whether the values are a list, of which a flag adds one more.
     fn is_list(&self) -> bool {
@@ -526,6 +532,10 @@ impl<T: Describe> Describe for List<T> {
     fn schema(&self) -> Json {
         let one = self.0.schema();
         json!({"anyOf": [one, {"type": "array", "items": one}]})
+    }
+
+    fn meant(&self) -> Option<Meant> {
+        self.0.meant()
     }
 
     fn is_list(&self) -> bool {

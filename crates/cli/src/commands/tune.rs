@@ -3,8 +3,8 @@
 use crate::commands::simulate::{cells, read_plan, threads};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::simulate_args::Tune;
-use crate::terminal::error::{FlagError, UsageError, read};
+use crate::simulate_args::Tune as Args;
+use crate::terminal::error::{FlagError, UsageError};
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
@@ -15,37 +15,35 @@ use plimsoll_experiment::record::{Record, Subject};
 use plimsoll_experiment::simulate::tune::{Axis, Trials, TuneResult, most_cells, tune};
 use plimsoll_experiment::simulate::wish::{Wish, figure_of};
 use plimsoll_experiment::simulate::{Model, Named, model, subject};
-use plimsoll_plan::{Plan, Setting, Tuning};
+use plimsoll_plan::{Plan, Setting, Tune, Vary};
 use plimsoll_runs::Kind;
 use plimsoll_stats::figure::{self, Figure};
-use plimsoll_units::{ParseError, count};
+use plimsoll_units::ParseError;
 use std::fmt::Write;
 
-/// The most values of one parameter.
-const MOST_VALUES: usize = 1000;
-
 /// Runs the command.
-pub(crate) fn run(args: &Tune) -> Result<Exit> {
-    let wish = wish(args)?;
-    let mut set = Vec::new();
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let mut set = settings(args)?;
     for pair in &args.set {
         set.push(Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?);
     }
     let plan = read_plan(&args.plan, &args.flags, &set)?;
     let model = model(&plan)?;
+    let given = plan.tune.clone().unwrap_or_default();
     let first = model.policies.first().map(|named| named.label.clone());
-    let Some(label) = args.policy.clone().or(first) else {
+    let Some(label) = given.policy.clone().or(first) else {
         return Err(UsageError("find a policy in the plan: it has none".to_owned()).into());
     };
-    let axes = axes(args, model.policy(&label)?)?;
-    let replications = read("--replications", &args.replications, |text| match count(text)? {
-        n @ 2..=100_000 => Ok(n),
-        _ => Err(ParseError::new("from 2 to 100000 replications", text, 0, text.len())),
-    })?;
+    let bounds = given.subject_to.as_deref().unwrap_or_default();
+    let wish = Wish::new(figure_of(&given.objective.figure)?, given.objective.is_great, bounds)?;
+    let axes = axes(&given, model.policy(&label)?)?;
+    let replications = given.replications;
+    let vary = axes.iter().cloned().map(|Axis { name, values }| Vary { name, values }).collect();
+    let asked = Tune { policy: Some(label.clone()), vary, ..given };
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let quiet = args.quiet || args.json;
-    let record = record(args, &plan, &model, &asked(&label, &axes, &wish, replications))?;
+    let record = record(args, &plan, &model, (&asked, &wish))?;
     let screen = Screen::new(quiet, &interrupts).of_steps("replications");
     let trials = Trials { replications, record: &record, control: &screen, threads };
     let tuned = tune(&model, &label, &axes, &wish, &trials);
@@ -77,47 +75,52 @@ pub(crate) fn run(args: &Tune) -> Result<Exit> {
     })
 }
 
-/// What is looked for, as it is written beside the plan.
-fn asked(label: &str, axes: &[Axis], wish: &Wish, replications: u64) -> Tuning {
-    Tuning {
-        policy: label.to_owned(),
-        vary: axes.iter().map(|axis| (axis.name.clone(), axis.values.clone())).collect(),
-        wish: wish.to_string(),
-        replications,
+/// The keys of `[tune]` that the flags set.
+fn settings(args: &Args) -> Result<Vec<Setting>, FlagError> {
+    let keys = [
+        ("tune.policy", &args.policy, "--policy"),
+        ("tune.minimise", &args.minimise, "--minimise"),
+        ("tune.maximise", &args.maximise, "--maximise"),
+        ("tune.subject_to", &args.subject_to, "--subject-to"),
+        ("tune.replications", &args.replications, "--replications"),
+    ];
+    let given = keys.into_iter().filter_map(|(key, value, flag)| {
+        value.as_ref().map(|value| Setting::new(key, value, flag))
+    });
+    let mut settings: Vec<Setting> = given.collect();
+    for text in &args.vary {
+        let wanted = "a parameter and its values, upper=60,70,80 or upper=60..90/5";
+        let pair = text.split_once('=').map(|(name, values)| (name.trim(), values));
+        let Some((name, values)) = pair.filter(|(name, _)| !name.is_empty()) else {
+            let error = ParseError::new(wanted, text, 0, text.len());
+            return Err(FlagError::new("--vary", text, error));
+        };
+        settings.push(Setting::new(format!("tune.vary.{name}"), values, format!("--vary {name}")));
     }
+    Ok(settings)
 }
 
-/// The record of all that is tried.
-fn record<'a>(args: &'a Tune, plan: &Plan, model: &Model, asked: &Tuning) -> Result<Record<'a>> {
+/// The record of all that is tried; the plan is written with all that was looked for.
+fn record<'a>(
+    args: &'a Args,
+    plan: &Plan,
+    model: &Model,
+    (asked, wish): (&Tune, &Wish),
+) -> Result<Record<'a>> {
     let here = std::env::current_dir()?;
-    let candidates = asked.vary.iter().map(|(_, values)| values.len()).product();
-    let of = subject(plan, model, &here);
-    let of = Subject {
-        kind: Kind::Tune,
-        what: format!("{} of {}", asked.wish, asked.policy),
-        plan_text: format!("{}\n{}", of.plan_text, asked.to_toml()),
-        ..of
-    };
+    let candidates = asked.vary.iter().map(|vary| vary.values.len()).product();
+    let label = asked.policy.as_deref().unwrap_or_default();
+    let whole = Plan { tune: Some(asked.clone()), ..plan.clone() };
+    let of = subject(&whole, model, &here);
+    let of = Subject { kind: Kind::Tune, what: format!("{wish} of {label}"), ..of };
     let cells = most_cells(candidates, asked.replications);
     Ok(cells::record(&args.out, &args.plan, of, (cells, args.keep_cells)))
 }
 
-fn wish(args: &Tune) -> Result<Wish> {
-    let (figure, is_great) = match (&args.minimise, &args.maximise) {
-        (_, Some(text)) => (read("--maximise", text, figure_of)?, true),
-        (Some(text), None) => (read("--minimise", text, figure_of)?, false),
-        (None, None) => (figure::COST, false),
-    };
-    let bounds = &args.subject_to;
-    Ok(read("--subject-to", bounds, |text| Wish::new(figure, is_great, text))?)
-}
-
-/// What is varied: what the flags say, or what is usual for the kind.
-fn axes(args: &Tune, policy: &Named) -> Result<Vec<Axis>> {
-    let mut axes = Vec::new();
-    for text in &args.vary {
-        axes.push(read("--vary", text, axis)?);
-    }
+/// What is varied: what is said, or what is usual for the kind.
+fn axes(tune: &Tune, policy: &Named) -> Result<Vec<Axis>> {
+    let given = tune.vary.iter().cloned().map(|Vary { name, values }| Axis { name, values });
+    let mut axes: Vec<Axis> = given.collect();
     if axes.is_empty() {
         let all = policy.kind.parameters.iter().filter(|of| !of.usual.is_empty());
         axes.extend(all.map(|of| usual(of, policy)));
@@ -147,39 +150,6 @@ fn usual(of: &Parameter, policy: &Named) -> Axis {
         None => of.usual.iter().map(|value| (*value).to_owned()).collect(),
     };
     Axis { name: of.name.to_owned(), values }
-}
-
-/// Reads `upper=60,70,80` or `upper=60..90/5`.
-fn axis(text: &str) -> Result<Axis, ParseError> {
-    let wrong = |wanted: &str| ParseError::new(wanted, text, 0, text.len());
-    let wanted = "a parameter and its values, upper=60,70,80 or upper=60..90/5";
-    let (name, values) = text.split_once('=').ok_or_else(|| wrong(wanted))?;
-    let name = name.trim().to_owned();
-    let range = values.split_once("..").and_then(|(from, rest)| {
-        let (to, step) = rest.split_once('/')?;
-        let [from, to, step] = [from, to, step].map(|number| number.trim().parse::<f64>().ok());
-        Some((from?, to?, step?))
-    });
-    let values: Vec<String> = match range {
-        Some((from, to, step)) if step > 0.0 && to >= from => {
-            let last = ((to - from) / step + 1e-9).floor();
-            if last >= MOST_VALUES as f64 {
-                return Err(wrong("at most 1000 values"));
-            }
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]
-            let last = last as u32;
-            let value = |k: u32| from + f64::from(k) * step;
-            (0..=last).map(|k| ((1e9 * value(k)).round() / 1e9).to_string()).collect()
-        }
-        Some(_) => {
-            return Err(wrong("a range with the lesser number first, and a step above zero"));
-        }
-        None => values.split(',').map(|value| value.trim().to_owned()).collect(),
-    };
-    if name.is_empty() || values.iter().any(String::is_empty) {
-        return Err(wrong(wanted));
-    }
-    Ok(Axis { name, values })
 }
 
 /// The result for a person.
@@ -222,20 +192,4 @@ fn figures(of: &PolicyResult, sign: &str) -> String {
         figure::NET.unit.show_in(of.net, sign),
         figure::RESPONSE_US_P99.unit.show(p99)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_listed_or_ranged() {
-        let values = |text: &str| axis(text).map(|axis| axis.values);
-        assert_eq!(values("upper=60,70").unwrap(), ["60", "70"]);
-        assert_eq!(values("upper=60..75/5").unwrap(), ["60", "65", "70", "75"]);
-        assert_eq!(values("headroom=0..0.3/0.1").unwrap(), ["0", "0.1", "0.2", "0.3"]);
-        for wrong in ["upper", "=3", "upper=", "upper=9..3/1", "upper=1..9/0", "upper=0..9/0.001"] {
-            assert!(axis(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -11,8 +11,7 @@ use plimsoll_units::{ParseError, count};
 const ALL: &str = "all";
 
 /// Says all that is wrong with a cluster of a plan, as far as the plan alone says it.
-#[must_use]
-pub fn check(of: &ClusterPlan) -> Vec<ClusterFault> {
+pub(crate) fn check(of: &ClusterPlan) -> Vec<ClusterFault> {
     let mut faults = Vec::new();
     for factor in &of.factors {
         for (level, text) in factor.levels.iter().enumerate() {

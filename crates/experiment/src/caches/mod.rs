@@ -18,5 +18,5 @@ pub use conduct::{
 };
 pub use contents::{write_cluster, write_replay};
 pub use figures::{Estimated, Figures, of_replay};
-pub use levels::check;
+pub(crate) use levels::check;
 pub use requests::{Requests, life, made, requests};

@@ -136,7 +136,7 @@ mod tests {
 
     fn requests(workload: &str, load: &str, seed: u64) -> Requests {
         let text = format!("[workload]\n{workload}\n[load]\n{load}\n[cluster]\nsize = '1GB'\n");
-        let plan = CachePlan::parse(&text, "plan.toml", &[], &super::super::check).unwrap();
+        let plan = CachePlan::parse(&text, "plan.toml", &[], &crate::VOCABULARY).unwrap();
         let CacheRequests::Made(of) = &plan.asked else { panic!("it is made up") };
         made(of, seed, 0).unwrap()
     }

@@ -13,4 +13,5 @@ pub mod wish;
 mod words;
 
 pub use conduct::{Grid, Keep, Pool, cells, simulation, subject};
-pub use model::{Model, Named, check, model};
+pub(crate) use model::check;
+pub use model::{Model, Named, model};

@@ -47,8 +47,7 @@ pub struct Named {
 }
 
 /// Says all that is wrong with a policy of a plan, as far as the plan alone says it.
-#[must_use]
-pub fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<PolicyFault> {
+pub(crate) fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<PolicyFault> {
     let kind = match policy::kind(&of.kind) {
         Ok(kind) => kind,
         Err(fault) => return vec![told(fault)],

@@ -67,6 +67,11 @@ pub fn figure_of(text: &str) -> Result<&'static Figure, ParseError> {
     })
 }
 
+/// Every word for a figure of a replication, the short ones first.
+pub fn figures() -> impl Iterator<Item = (&'static str, &'static Figure)> {
+    WORDS.into_iter().chain(Outcome::known_figures().map(|figure| (figure.name, figure)))
+}
+
 /// The word for a figure, or its name.
 fn word_of(figure: &'static Figure) -> &'static str {
     WORDS.iter().find(|(_, known)| *known == figure).map_or(figure.name, |(word, _)| word)

@@ -1,8 +1,9 @@
 //! Every key of a pool and its bill changes what a simulation says: a key that is accepted is used.
 
 use crate::{Nobody, record};
+use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::engine::execute;
-use plimsoll_experiment::simulate::{Grid, Pool, cells, check, model, simulation, subject};
+use plimsoll_experiment::simulate::{Grid, Pool, cells, model, simulation, subject};
 use plimsoll_plan::{Plan, Setting, all_keys};
 use plimsoll_workload::service_model::ServiceModel;
 use std::collections::BTreeSet;
@@ -96,7 +97,7 @@ fn said(settings: &[(&str, &str)]) -> String {
             false => given.push(Setting::new(*key, *value, "--set")),
         }
     }
-    let plan = Plan::parse_checked(&text, "plan.toml", &given, &check)
+    let plan = Plan::parse_checked(&text, "plan.toml", &given, &VOCABULARY)
         .unwrap_or_else(|errors| panic!("{settings:?}: {errors}"));
     let model = model(&plan).unwrap();
     let folder = tempfile::tempdir().unwrap();

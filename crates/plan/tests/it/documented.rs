@@ -13,7 +13,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 16] = [
+const PLANS: [&str; 18] = [
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nhttp = '2'\n[load]\nschedule = '500/s for 30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\n[load]\nusers = 3\nfor = '1s'\n[measure]\n",
@@ -33,13 +33,16 @@ const PLANS: [&str; 16] = [
      [cluster]\nsize = '1GB'\n",
     "[workload]\nrecurrence = '50%'\n[load]\nrate = '500/s'\nfor = '30s'\n[cluster]\n\
      size = '1GB'\n",
+    "[trace]\nfile = 'day.csv'\n[cache]\n",
+    "[load]\nrate = '500/s'\nfor = '30m'\n[instance]\nservice = 'exp:70ms'\n[policy.calm]\n\
+     kind = 'fixed'\n[tune]\n",
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
 
 /// Reads a plan of a load, or of clusters of caches; gives it as it is printed.
 fn read(text: &str, origin: &str) -> Result<String, PlanErrors> {
-    if text.contains("[cluster") {
-        caches::read(text, origin, &[]).map(|plan| plan.to_toml())
+    if text.contains("[cluster") || text.contains("[cache]") {
+        caches::printed(text, origin)
     } else {
         Plan::parse(text, origin).map(|plan| plan.to_toml())
     }

@@ -9,5 +9,4 @@ mod flags;
 mod golden;
 mod mutation;
 mod round_trip;
-mod schema;
 mod secrets;

@@ -2,7 +2,7 @@
 
 use crate::cache_args::CacheSimulate;
 use anyhow::{Context, Result};
-use plimsoll_plan::{CacheComparison, CacheTrace};
+use plimsoll_plan::{Cache, CacheComparison, CacheTrace};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use std::time::Duration;
 pub(super) fn plan_text(args: &CacheSimulate) -> Result<String> {
     let file = args.trace.as_deref().unwrap_or(Path::new(""));
     let asked = CacheComparison {
+        name: None,
         trace: CacheTrace {
             file: std::path::absolute(file).with_context(|| format!("find {}", file.display()))?,
             format: args.reading.format.clone(),
@@ -17,12 +18,14 @@ pub(super) fn plan_text(args: &CacheSimulate) -> Result<String> {
             changes: None,
             fresh: Duration::ZERO,
         },
-        policies: args.policy.clone(),
-        sizes: args.size.clone(),
-        admit: args.admit.clone(),
-        skip: args.skip.clone(),
-        bound: args.bound,
-        by_size: args.by_size,
+        cache: Cache {
+            policy: args.policy.clone(),
+            size: args.size.clone(),
+            admit: args.admit.clone(),
+            skip: args.skip.clone(),
+            bound: args.bound,
+            by_size: args.by_size,
+        },
     };
     Ok(asked.to_toml())
 }

@@ -3,7 +3,7 @@
 use crate::simulate_args::{PoolFlags, Simulate};
 use crate::terminal::error::{FlagError, UsageError};
 use anyhow::Result;
-use plimsoll_experiment::simulate::check;
+use plimsoll_experiment::VOCABULARY;
 use plimsoll_plan::{Plan, PlanErrors, Setting};
 use plimsoll_units::ParseError;
 
@@ -37,7 +37,7 @@ fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<P
     // A plan that is whole only with the flags says nothing of its own trace.
     let plan = Plan::parse(text, path).ok();
     let settings = [flags.settings(plan.as_ref()), set.to_vec()].concat();
-    Plan::parse_checked(text, path, &settings, &check)
+    Plan::parse_checked(text, path, &settings, &VOCABULARY)
 }
 
 /// The plans that a command line means.

@@ -16,8 +16,9 @@ use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
 use plimsoll_cache::trace::Trace;
+use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::caches::{
-    Cell, Clusters, Requests, Simulated, cells, check, cluster_cells, life, made, subject,
+    Cell, Clusters, Requests, Simulated, cells, cluster_cells, life, made, subject,
 };
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting};
@@ -123,7 +124,7 @@ fn read(args: &CacheSimulate) -> Result<CachePlan> {
         let setting = Setting::from_pair(pair);
         settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
     }
-    Ok(CachePlan::parse(&text, path, &settings, &check)?)
+    Ok(CachePlan::parse(&text, path, &settings, &VOCABULARY)?)
 }
 
 /// A trace that is read.

@@ -1,0 +1,16 @@
+//! `plimsoll plan`: plans themselves.
+
+use crate::exit::Exit;
+use crate::plan_args::{PlanCommand, Plans};
+use crate::terminal::print;
+use anyhow::Result;
+use plimsoll_experiment::VOCABULARY;
+use plimsoll_plan::schema;
+
+/// Runs the command.
+pub(crate) fn run(plans: &Plans) -> Result<Exit> {
+    match plans.command {
+        PlanCommand::Schema => print(&format!("{:#}\n", schema(&VOCABULARY)))?,
+    }
+    Ok(Exit::Held)
+}
