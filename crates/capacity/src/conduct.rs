@@ -7,7 +7,7 @@ use crate::verdict;
 use crate::window::{Offer, SLICE_S, Verdict, Window};
 
 /// What can offer windows: a simulation, or the load engine.
-pub trait World {
+pub trait Site {
     /// Why a window could not be offered.
     type Error;
 
@@ -128,7 +128,7 @@ const MOST_LOST: u32 = 4;
 ///
 /// # Errors
 /// The world's own.
-pub fn conduct<W: World>(
+pub fn conduct<W: Site>(
     search: &mut dyn Search,
     world: &mut W,
     limits: Limits,

@@ -7,7 +7,7 @@
 //! answered. A window that is cut ends its load at once, and what waits for a connection is not
 //! sent any more.
 
-use crate::conduct::World;
+use crate::conduct::Site;
 use crate::lateness::{Late, judge};
 use crate::window::{Offer, Second, Watch as Overload, Window};
 use plimsoll_load::run::{Seconds, Watch, Wish};
@@ -199,7 +199,7 @@ impl<'a> Live<'a> {
     }
 }
 
-impl World for Live<'_> {
+impl Site for Live<'_> {
     type Error = LiveError;
 
     fn window(&mut self, offer: &Offer) -> Result<Window, LiveError> {

@@ -7,7 +7,7 @@
 
 pub mod admission;
 
-use crate::conduct::World;
+use crate::conduct::Site;
 use crate::window::{Offer, SLICE_S, Second, Watch, Window};
 use admission::{Admission, Door};
 use plimsoll_workload::random::Stream;
@@ -362,7 +362,7 @@ fn summed(times: &mut [f64], beyond: u64, failed: u64) -> Second {
     Second { p50_ns, due: times.len() as u64, beyond, failed, rtt_ns: 0 }
 }
 
-impl World for Simulated {
+impl Site for Simulated {
     type Error = Infallible;
 
     fn window(&mut self, offer: &Offer) -> Result<Window, Infallible> {

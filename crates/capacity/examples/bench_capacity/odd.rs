@@ -6,7 +6,7 @@
 
 use crate::{Searched, many, per_cent, searched};
 use plimsoll_capacity::adaptive::{self, Adaptive};
-use plimsoll_capacity::conduct::{Ended, Limits, World};
+use plimsoll_capacity::conduct::{Ended, Limits, Site};
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::simulated::admission::Admission;
 use plimsoll_capacity::window::{Offer, Phase};

@@ -12,7 +12,7 @@
 
 use super::evidence::Evidence;
 use super::fit::Fit;
-use crate::conduct::World;
+use crate::conduct::Site;
 use crate::simulated::Simulated;
 use crate::window::{Offer, Phase, Window};
 use std::ops::Range;

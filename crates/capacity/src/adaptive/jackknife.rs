@@ -80,7 +80,7 @@ impl Jackknife {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conduct::World;
+    use crate::conduct::Site;
     use crate::simulated::Simulated;
     use crate::window::Offer;
     use plimsoll_workload::distribution::Distribution;

@@ -252,7 +252,7 @@ fn inverse(m: [[f64; 2]; 2]) -> Option<[[f64; 2]; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conduct::World;
+    use crate::conduct::Site;
     use crate::simulated::Simulated;
     use crate::simulated::admission::Admission;
     use crate::window::Offer;

@@ -169,7 +169,7 @@ impl Expectation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conduct::World;
+    use crate::conduct::Site;
     use crate::goal::Goal;
     use crate::simulated::Simulated;
     use crate::window::Offer;

@@ -90,7 +90,7 @@ fn nanoseconds(seconds: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conduct::World;
+    use crate::conduct::Site;
     use crate::simulated::Simulated;
     use crate::window::{Offer, Phase, Window};
     use plimsoll_workload::distribution::Distribution;

@@ -1,7 +1,7 @@
 //! The adaptive search on simulated queues: a small form of `make bench-capacity`.
 
 use plimsoll_capacity::adaptive::{Adaptive, Settings};
-use plimsoll_capacity::conduct::{Limits, Outcome, World, conduct};
+use plimsoll_capacity::conduct::{Limits, Outcome, Site, conduct};
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::window::{Offer, Window};
 use plimsoll_workload::distribution::Distribution;
@@ -125,7 +125,7 @@ struct Disturbed {
     now_s: f64,
 }
 
-impl World for Disturbed {
+impl Site for Disturbed {
     type Error = std::convert::Infallible;
 
     fn window(&mut self, offer: &Offer) -> Result<Window, Self::Error> {

@@ -1,7 +1,7 @@
 //! How searches end: every way of the contract, in the simulated world.
 
 use plimsoll_capacity::adaptive::{Adaptive, Settings};
-use plimsoll_capacity::conduct::{Ended, Limits, Outcome, World, conduct};
+use plimsoll_capacity::conduct::{Ended, Limits, Outcome, Site, conduct};
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::window::{Offer, Window};
 use plimsoll_workload::distribution::Distribution;
@@ -15,7 +15,7 @@ struct Spoilt<F> {
     spoil: F,
 }
 
-impl<F: FnMut(usize, &mut Window)> World for Spoilt<F> {
+impl<F: FnMut(usize, &mut Window)> Site for Spoilt<F> {
     type Error = Infallible;
 
     fn window(&mut self, offer: &Offer) -> Result<Window, Infallible> {

@@ -2,7 +2,7 @@
 
 use plimsoll_capacity::adaptive::evidence::Evidence;
 use plimsoll_capacity::adaptive::fit::Fit;
-use plimsoll_capacity::conduct::World;
+use plimsoll_capacity::conduct::Site;
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::window::{Offer, Phase, Window};
 use plimsoll_workload::distribution::Distribution;

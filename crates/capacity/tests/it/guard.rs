@@ -2,7 +2,7 @@
 
 use crate::hand::window;
 use plimsoll_capacity::adaptive::{Adaptive, Settings};
-use plimsoll_capacity::conduct::{Ended, Limits, Outcome, World, conduct};
+use plimsoll_capacity::conduct::{Ended, Limits, Outcome, Site, conduct};
 use plimsoll_capacity::guard::{Guard, Ruling};
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::window::{Offer, Phase, Verdict, Window};
@@ -46,7 +46,7 @@ struct Behind {
     risen: std::ops::Range<usize>,
 }
 
-impl World for Behind {
+impl Site for Behind {
     type Error = Infallible;
 
     fn window(&mut self, offer: &Offer) -> Result<Window, Infallible> {

@@ -1,6 +1,6 @@
 //! Windows on a real session, against servers that answer at once, or after a while.
 
-use plimsoll_capacity::conduct::World;
+use plimsoll_capacity::conduct::Site;
 use plimsoll_capacity::live::Live;
 use plimsoll_capacity::window::{Offer, Phase};
 use plimsoll_load::http1::encode::Head;

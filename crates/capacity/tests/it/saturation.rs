@@ -1,7 +1,7 @@
 //! What a saturated server is seen to complete, on queues whose speed is known.
 
 use plimsoll_capacity::adaptive::evidence::Evidence;
-use plimsoll_capacity::conduct::World;
+use plimsoll_capacity::conduct::Site;
 use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::window::{Offer, Phase, Saturated, Window};
 use plimsoll_workload::distribution::Distribution;

@@ -1,7 +1,7 @@
 //! What may be called found: whatever a search has seen, it is not contradicted by what is said.
 
 use plimsoll_capacity::adaptive::{Adaptive, Settings};
-use plimsoll_capacity::conduct::{Ended, Limits, Outcome, World, conduct};
+use plimsoll_capacity::conduct::{Ended, Limits, Outcome, Site, conduct};
 use plimsoll_capacity::hold::{CONFIRMS, Hold};
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::search::{Check, Found};
@@ -85,7 +85,7 @@ fn server(service: &str, seed: u64) -> Simulated {
 fn search(
     start_per_s: f64,
     most_errors: Option<f64>,
-    world: &mut impl World<Error = Infallible>,
+    world: &mut impl Site<Error = Infallible>,
 ) -> Outcome {
     let slo = (0.9, BOUND_NS);
     let settings =
@@ -162,7 +162,7 @@ fn a_start_that_is_too_high_drains_before_the_next_window() {
 /// A server that keeps up in every window, but not where it is held.
 struct Tired(Simulated);
 
-impl World for Tired {
+impl Site for Tired {
     type Error = Infallible;
 
     fn window(&mut self, offer: &Offer) -> Result<Window, Infallible> {
