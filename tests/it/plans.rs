@@ -140,3 +140,21 @@ fn equal_seeds_ask_for_the_same() {
     assert_eq!(asked[0], asked[1]);
     assert_ne!(asked[0], asked[2]);
 }
+
+#[test]
+fn a_schema_of_plans_is_printed_with_the_words_of_all_parts() {
+    let place = Place::new();
+    let schema = place.plimsoll(&["plan", "schema"]).ended_with(0).json();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let of = |section: &str, key: &str| &schema["properties"][section]["properties"][key];
+    assert_eq!(of("load", "timeout")["default"], "10s");
+    assert_eq!(of("search", "method")["enum"], serde_json::json!(["adaptive", "ladder"]));
+    let figures = of("tune", "minimise")["enum"].as_array().unwrap();
+    assert!(figures.contains(&"cost".into()), "{figures:?}");
+    let kinds = &schema["properties"]["policy"]["additionalProperties"]["anyOf"];
+    let kind = |kind: &serde_json::Value| kind["properties"]["kind"]["const"].clone();
+    let kinds: Vec<_> = kinds.as_array().unwrap().iter().map(kind).collect();
+    let listed = place.plimsoll(&["simulate", "--list-policies", "--json"]).ended_with(0).json();
+    let listed: Vec<_> = listed.as_array().unwrap().iter().map(|of| of["kind"].clone()).collect();
+    assert_eq!(kinds, listed);
+}

@@ -187,6 +187,28 @@ fn better_parameters_are_found_and_told_by_replications_of_their_own() {
 }
 
 #[test]
+fn what_is_looked_for_stands_in_the_plan_and_in_what_is_kept_of_it() {
+    let place = Place::new();
+    let tune = "[tune]\nminimise = 'lost'\nreplications = 3\n[tune.vary]\nupper = '50..80/10'\n\
+                datapoints = [1, 5]\n";
+    let plan = place.write("plan.toml", &format!("{PLAN}\n{tune}"));
+    let plan = plan.to_str().unwrap();
+    let said = place.plimsoll(&["tune", plan, "--json", "--out", "runs"]).ended_with(0).json();
+    assert_eq!(said["candidates"], 4, "{said}");
+    // A run keeps a plan that says the same again.
+    let kept = std::fs::read_dir(place.path("runs")).unwrap().next().unwrap().unwrap().path();
+    let kept = kept.join("plan.toml");
+    let again = place.plimsoll(&["tune", kept.to_str().unwrap(), "--json"]).ended_with(0).json();
+    assert_eq!((&again["best"], &again["wish"]), (&said["best"], &said["wish"]));
+    // A flag wins, and a mistake is told in its place.
+    let one = ["tune", plan, "--vary", "upper=70", "--vary", "datapoints=1", "--json"];
+    assert_eq!(place.plimsoll(&one).ended_with(0).json()["candidates"], 1);
+    let wrong = place.write("wrong.toml", &format!("{PLAN}\n[tune]\nminimise = 'lots'\n"));
+    let done = place.plimsoll(&["tune", wrong.to_str().unwrap()]).ended_with(2);
+    done.says(&["wrong.toml:", "minimise = 'lots'", "did you mean lost?"]);
+}
+
+#[test]
 fn each_policy_has_a_verdict_and_one_that_holds_is_enough() {
     let place = Place::new();
     let result = simulated(&place, &[]);

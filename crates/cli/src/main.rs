@@ -14,7 +14,6 @@ mod place;
 mod plan_args;
 mod run_args;
 mod series_args;
-mod shape_flags;
 mod shoal_args;
 mod simulate_args;
 mod terminal;

@@ -1,43 +1,8 @@
 //! The command line of simulations, and of looking for a policy's parameters.
 
-use crate::shape_flags::ShapeFlags;
+use crate::flags::PoolFlags;
 use clap::Args;
-use plimsoll_plan::{LoadShape, Plan, RateSource, Setting};
 use std::path::PathBuf;
-
-/// Flags of both that are keys of a plan.
-#[derive(Args, Default)]
-pub(crate) struct PoolFlags {
-    #[command(flatten)]
-    pub(crate) shape: ShapeFlags,
-    /// Where all randomness comes from
-    #[arg(long, value_name = "N", help_heading = "What is simulated")]
-    pub(crate) seed: Option<String>,
-    /// What must hold, such as 'p99<400ms': demand goes by it
-    #[arg(long, value_name = "SLO", help_heading = "What is simulated")]
-    pub(crate) slo: Option<String>,
-}
-
-impl PoolFlags {
-    /// The settings that the flags mean, beside a plan.
-    pub(crate) fn settings(&self, plan: Option<&Plan>) -> Vec<Setting> {
-        let of_profile = match (&self.shape.profile, &self.shape.trace) {
-            (Some(_), _) => true,
-            (None, Some(_)) => false,
-            (None, None) => matches!(
-                plan.map(|plan| &plan.load.shape),
-                Some(LoadShape::Open { source: RateSource::Profile(_), .. })
-            ),
-        };
-        let curve = if of_profile { "load.profile" } else { "load.trace" };
-        let mut settings = self.shape.settings(curve, &format!("{curve}.speed"));
-        for (key, value) in [("seed", &self.seed), ("measure.slo", &self.slo)] {
-            let flag = key.rsplit('.').next().unwrap_or(key);
-            settings.extend(value.as_ref().map(|v| Setting::new(key, v, format!("--{flag}"))));
-        }
-        settings
-    }
-}
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -57,6 +57,12 @@ impl Key {
         if is_bare { self.example.to_owned() } else { format!("\"{}\"", self.example) }
     }
 
+    /// Whether a flag that sets it may be repeated.
+    #[must_use]
+    pub fn may_repeat(&self) -> bool {
+        self.takes.is_list() || self.takes.is_map()
+    }
+
     /// What it means, in one sentence.
     #[must_use]
     pub fn about(&self) -> &'static str {

@@ -80,7 +80,7 @@ pub use resolve::Resolve;
 pub use schema::schema;
 pub use search::{Search, SearchMethod};
 pub use secret::Secret;
-pub use sections::{all_keys, sections};
+pub use sections::{all_keys, key_at, sections};
 pub use setting::Setting;
 pub use status::Statuses;
 pub use store::Store;

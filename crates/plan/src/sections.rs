@@ -66,3 +66,9 @@ pub fn all_keys() -> impl Iterator<Item = (String, &'static Key)> {
         })
     })
 }
+
+/// The key of a path.
+#[must_use]
+pub fn key_at(path: &str) -> Option<&'static Key> {
+    all_keys().find(|(known, _)| known == path).map(|(_, key)| key)
+}

@@ -1,6 +1,7 @@
 //! From a command line to plans: one, or one for each combination of the values that `--set` lists.
 
-use crate::simulate_args::{PoolFlags, Simulate};
+use crate::flags::PoolFlags;
+use crate::simulate_args::Simulate;
 use crate::terminal::error::{FlagError, UsageError};
 use anyhow::Result;
 use plimsoll_experiment::VOCABULARY;
