@@ -327,3 +327,66 @@ macro_rules! section {
 }
 
 pub(crate) use {key, section};
+
+#[cfg(test)]
+mod tests {
+    use crate::section::{Reading, Section};
+    use crate::source::Source;
+    use crate::takes::{Line, Small};
+    use crate::tree;
+    use crate::write::Writer;
+
+    section! {
+        /// A section of a test.
+        ["tested"; read, write, default]
+        pub struct Tested {
+            /// How many there are.
+            many: u32 { Small(1..=9), or 3, "5" }
+            /// How many there are at most.
+            most: u32 ["max"] { Small(1..=99), or 2 * many, said "twice as many", "7" }
+            /// What it is called.
+            name: Option<String> { Line("text"), "x y" }
+        }
+    }
+
+    /// What is read of a text, or the first fault.
+    fn read(text: &str) -> Result<Tested, String> {
+        let mut source = Source::file("plan.toml", text);
+        let root = tree::read(&mut source).unwrap();
+        let reading = Reading::new(source);
+        let tested = Tested::read(&Section::over(&reading, &root, Tested::SECTION));
+        match tested {
+            Some(tested) if !reading.is_faulty() => Ok(tested),
+            _ => Err(reading.into_errors().to_string()),
+        }
+    }
+
+    #[test]
+    fn all_that_a_key_is_follows_from_its_declaration() {
+        let usual = Tested { many: 3, most: 6, name: None };
+        assert_eq!((read("").unwrap(), Tested::default()), (usual.clone(), usual));
+        let said = read("many = 4\nname = 'a'").unwrap();
+        assert_eq!(said, Tested { many: 4, most: 8, name: Some("a".to_owned()) });
+        let mut out = Writer::default();
+        said.write(&mut out);
+        assert_eq!(out.finish(), "[tested]\nmany = 4\nmax = 8\nname = \"a\"\n");
+        for (text, fault) in [
+            ("many = 10", "plan.toml:1:8: expected a whole number from 1 to 9"),
+            ("name = 5", "plan.toml:1:8: expected text"),
+            ("most = 7", "unknown key `most`"),
+        ] {
+            let found = read(text).unwrap_err();
+            assert!(found.contains(fault), "{found}");
+        }
+        let rows = Tested::SECTION.keys().map(|key| {
+            let default = key.default().unwrap_or_default();
+            format!("{}, {}, {default}, {}, {}", key.name, key.takes(), key.example(), key.about())
+        });
+        let wanted = [
+            "many, count, 3, 5, How many there are.",
+            "max, count, twice as many, 7, How many there are at most.",
+            "name, text, , \"x y\", What it is called.",
+        ];
+        assert_eq!(rows.collect::<Vec<_>>(), wanted);
+    }
+}
