@@ -144,7 +144,7 @@ impl Server {
 pub(crate) fn operations(place: &Place, wanted: Wanted) -> Operations {
     let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
     let plan = Plan::parse(&plan, "plan.toml").unwrap();
-    Operations::new(&plan.store.unwrap().workload, plan.seed, wanted)
+    Operations::new(&plan.store.unwrap().workload(), plan.seed, wanted)
 }
 
 pub(crate) fn count(operations: &Operations, requests: u64, kind: Kind) -> u64 {

@@ -72,12 +72,12 @@ pub fn fill(
     };
     let Prepared { mut config, subject, .. } = prepare(plan, place, false)?;
     store::ask(plan, &config, Before::DataSet, &mut Vec::new())?;
-    let operations = Operations::new(&asked.workload, plan.seed, Wanted::DataSet);
+    let operations = Operations::new(&asked.workload(), plan.seed, Wanted::DataSet);
     if let Some(store) = &mut config.store {
         store.operations = Arc::new(operations);
     }
     (config.measured_from_ns, config.samples) = (0, true);
-    let records = asked.workload.records;
+    let records = asked.records;
     let limit = Some(records);
     let longest_silence_ns = config.timeout_ns.max(SILENCE_NS);
     let mut steering = Steering {
@@ -105,7 +105,7 @@ pub fn fill(
     }
     config.sequence = None;
     let Pass { sum, seconds, stopped } = all;
-    let value_size = asked.workload.value_size.to_string();
+    let value_size = asked.value_size.to_string();
     let reasons = sum.reasons.first().into_iter().map(Cause::of).collect();
     let refused = (sum.failed, sum.refusals.first().into_iter().map(Cause::of).collect());
     let counters = sum.counters;

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::error::REDACTED;
 use crate::header::Header;
-use crate::key::{Alternative, Choice, Key, key};
+use crate::key::{Choice, Key, key};
 use crate::secret::{Secret, key_is_secret};
 use crate::section::{Part, Section};
 use crate::takes::{Describe, File, Form, Nested, Parsed};
@@ -17,22 +17,12 @@ use crate::tree::{Entry, Node, Value};
 use crate::write::Writer;
 
 /// Which of the ways to say what is asked for.
-pub(crate) static ASKED: Choice = Choice {
-    among: &[Alternative { key: "urls", with: &[] }, Alternative { key: "replay", with: &[] }],
-};
+pub(crate) static ASKED: Choice = Choice(&[("urls", &[]), ("replay", &[])]);
 /// Which of the ways to authenticate.
-pub(crate) static AUTH: Choice = Choice {
-    among: &[
-        Alternative { key: "basic", with: &[] },
-        Alternative { key: "bearer", with: &[] },
-        Alternative { key: "basic_env", with: &[] },
-        Alternative { key: "bearer_env", with: &[] },
-    ],
-};
+pub(crate) static AUTH: Choice =
+    Choice(&[("basic", &[]), ("bearer", &[]), ("basic_env", &[]), ("bearer_env", &[])]);
 /// Where a body comes from.
-pub(crate) static BODY: Choice = Choice {
-    among: &[Alternative { key: "body", with: &[] }, Alternative { key: "body_file", with: &[] }],
-};
+pub(crate) static BODY: Choice = Choice(&[("body", &[]), ("body_file", &[])]);
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use plimsoll_workload::pool::{Choice, Ties};
 
 use crate::key::{Key, key, section};
 use crate::section::{Part, Section};
-use crate::takes::{Small, TIME, Word, word};
+use crate::takes::{Count, TIME, Word, word};
 use crate::write::Writer;
 
 section! {
@@ -16,7 +16,7 @@ section! {
         /// Which instance takes a request.
         choice: Choice { part }
         /// The most requests that wait at the balancer where no instance has a place.
-        queue: u32 { Small(0..=100_000_000), or 0, "1000" }
+        queue: u32 { Count(0..=100_000_000_u32), or 0, "1000" }
         /// How long a request waits there.
         queue_timeout: Option<Duration> { TIME, "5s" }
     }

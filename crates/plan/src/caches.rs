@@ -12,11 +12,11 @@ use crate::load_shape::{LoadShape, RateSource};
 use crate::plan::{NAME, Opened, SEED, TOP};
 use crate::section::{Reading, Section};
 use crate::setting::Setting;
-use crate::takes::Small;
+use crate::takes::{Count, Small};
 use crate::target::Target;
 use crate::tree::Table;
 use crate::vocabulary::Vocabulary;
-use crate::workload::{WORKLOAD, Workload};
+use crate::workload::Workload;
 use crate::write::Writer;
 
 /// A complete plan of clusters: defaults filled in, every level of every cluster checked.
@@ -119,11 +119,11 @@ impl CachePlan {
     }
 }
 
-const REPEATS: Small = Small(1..=10_000);
+const REPEATS: Small = Count(1..=10_000_u32);
 
 impl CacheRequests {
     fn read(reading: &Reading, root: &Table, (top, repeat): (&Section<'_>, u32)) -> Option<Self> {
-        if !top.has(WORKLOAD.path) {
+        if !top.has(Workload::SECTION.path) {
             if top.has(Load::SECTION.path) {
                 let hint = "a trace has times of its own: leave [load] out, or [trace]";
                 top.fault(Load::SECTION.path, "`load` goes with a [workload]", Some(hint));
@@ -139,12 +139,12 @@ impl CacheRequests {
             let message = "[trace] and [workload] exclude each other".to_owned();
             top.fault_beside(
                 CacheTrace::SECTION.path,
-                WORKLOAD.path,
+                Workload::SECTION.path,
                 message,
                 Some("keep one of them"),
             );
         }
-        let workload = Workload::read(&Section::open(reading, root, &WORKLOAD));
+        let workload = Workload::read(&Section::open(reading, root, Workload::SECTION));
         let target = Target::read(&Section::open(reading, root, Target::SECTION), true)?;
         let section = Section::open(reading, root, Load::SECTION);
         let load = Load::read(&section, &target, None)?;

@@ -8,10 +8,10 @@ use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::pool::{Discipline, Slowdown};
 use serde_json::{Value as Json, json};
 
-use crate::key::{Alternative, Choice, Key, key, section};
+use crate::key::{Choice, Key, key, section};
 use crate::section::{Part, Reading, Section};
 use crate::takes::{
-    DISTRIBUTION, DURATION, Describe, File, Form, OrWord, Parsed, SHARE, Small, TIME, Takes, word,
+    Count, DISTRIBUTION, DURATION, Describe, File, Form, OrWord, Parsed, SHARE, TIME, Takes, word,
 };
 use crate::tree::{Node, Value};
 use crate::write::{Writer, exact, quoted};
@@ -23,11 +23,11 @@ section! {
         /// How long service takes.
         service: Service { part }
         /// How many requests are served at once.
-        cores: Option<u32> { Small(1..=1024), said "1, or the model's", "2" }
+        cores: Option<u32> { Count(1..=1024_u32), said "1, or the model's", "2" }
         /// Processor time of a request, of one core.
         cpu: Option<Duration> { DURATION, said "service time, or the model's", "60ms" }
         /// The most requests of an instance, in service or waiting.
-        limit: Option<Option<u32>> { OrWord(Small(1..=1_000_000), "none"),
+        limit: Option<Option<u32>> { OrWord(Count(1..=1_000_000_u32), "none"),
             said "none, or the model's", "10" }
         /// First come first served, or all share the cores.
         discipline: Discipline { word::<Discipline>(), or Discipline::Fcfs, "sharing" }
@@ -67,9 +67,7 @@ pub enum Service {
 }
 
 /// The ways to say how long service takes.
-static SERVICE: Choice = Choice {
-    among: &[Alternative { key: "service", with: &[] }, Alternative { key: "model", with: &[] }],
-};
+static SERVICE: Choice = Choice(&[("service", &[]), ("model", &[])]);
 
 /// A distribution that takes time.
 const LAW: Parsed<Distribution> = DISTRIBUTION

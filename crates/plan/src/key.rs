@@ -90,18 +90,9 @@ pub struct SectionKeys {
     pub(crate) choices: &'static [&'static Choice],
 }
 
-/// Keys of which at most one may be given.
+/// Keys of which at most one may be given, each with the keys that make sense only with some of them.
 #[derive(Debug)]
-pub(crate) struct Choice {
-    pub(crate) among: &'static [Alternative],
-}
-
-/// One key of a choice, and the keys that make sense only with some of the alternatives.
-#[derive(Debug)]
-pub(crate) struct Alternative {
-    pub(crate) key: &'static str,
-    pub(crate) with: &'static [&'static str],
-}
+pub(crate) struct Choice(pub(crate) &'static [(&'static str, &'static [&'static str])]);
 
 impl SectionKeys {
     /// Its keys, in the order in which a plan is printed.
@@ -134,14 +125,14 @@ impl SectionKeys {
 }
 
 impl Choice {
-    pub(crate) fn alternative(&self, key: &str) -> Option<&'static Alternative> {
-        self.among.iter().find(|alternative| alternative.key == key)
+    /// The keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.0.iter().map(|(key, _)| *key)
     }
 
-    /// The alternatives that a companion key goes with; empty where it goes with all.
+    /// The keys of the choice that a companion key goes with; empty where it goes with all.
     pub(crate) fn companions_of(&self, key: &str) -> Vec<&'static str> {
-        let with = self.among.iter().filter(|alternative| alternative.with.contains(&key));
-        with.map(|alternative| alternative.key).collect()
+        self.0.iter().filter(|(_, with)| with.contains(&key)).map(|(key, _)| *key).collect()
     }
 }
 
@@ -329,10 +320,11 @@ macro_rules! section {
 pub(crate) use {key, section};
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "sections are public")]
 mod tests {
     use crate::section::{Reading, Section};
     use crate::source::Source;
-    use crate::takes::{Line, Small};
+    use crate::takes::{Count, Line};
     use crate::tree;
     use crate::write::Writer;
 
@@ -341,9 +333,9 @@ mod tests {
         ["tested"; read, write, default]
         pub struct Tested {
             /// How many there are.
-            many: u32 { Small(1..=9), or 3, "5" }
+            many: u32 { Count(1..=9_u32), or 3, "5" }
             /// How many there are at most.
-            most: u32 ["max"] { Small(1..=99), or 2 * many, said "twice as many", "7" }
+            most: u32 ["max"] { Count(1..=99_u32), or 2 * many, said "twice as many", "7" }
             /// What it is called.
             name: Option<String> { Line("text"), "x y" }
         }

@@ -14,7 +14,7 @@ use crate::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::search::Search;
 use crate::section::{Reading, Section};
 use crate::takes::{
-    DURATION, Describe, Form, OrWord, Parsed, STOP_RULE, Small, TIME, Takes, Whole, word,
+    Count, DURATION, Describe, Form, OrWord, Parsed, STOP_RULE, Small, TIME, Takes, word,
 };
 use crate::target::{Http, Target};
 use crate::tree::{Node, Value};
@@ -38,13 +38,13 @@ section! {
         /// Whether a TLS connection goes on with the session of one before.
         tls_resumption: Option<TlsResumption> { word::<TlsResumption>(), said "on; off with `per-request`", "off" }
         /// Requests at once on one connection: of HTTP/2, or of a store.
-        streams: u32 { Small(1..=100_000), or 1, said "64; a store: 1", "16" }
+        streams: u32 { Count(1..=100_000_u32), or 1, said "64; a store: 1", "16" }
         /// When a request is given up, counted from its sending.
         timeout: Duration { TIME, or TIMEOUT, "2.5s" }
         /// How many due requests may wait; without it, any number.
-        max_waiting: Option<u64> { Whole(0..=u64::MAX), "20k" }
+        max_waiting: Option<u64> { Count(0..=u64::MAX), "20k" }
         /// How many threads generate the load.
-        threads: Option<u32> { OrWord(Small(1..=1024), "auto"), or None, "2" }
+        threads: Option<u32> { OrWord(Count(1..=1024_u32), "auto"), or None, "2" }
         /// How exactly, and at what cost, time is kept.
         pacing: Pacing { word::<Pacing>(), or Pacing::Auto, "precise" }
         /// Ends the run early.
@@ -198,7 +198,7 @@ impl CountOrRange {
         parse: Connections::parse,
         show: Connections::to_string,
     };
-    const FIXED: Small = Small(1..=1_000_000);
+    const FIXED: Small = Count(1..=1_000_000_u32);
 }
 
 impl Describe for CountOrRange {

@@ -8,22 +8,20 @@ use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
 
-use crate::key::{Alternative, Choice, Key, key};
+use crate::key::{Choice, Key, key};
 use crate::section::{Part, Section};
-use crate::takes::{DISTRIBUTION, Nested, Parsed, RATE, Small, TIME};
+use crate::takes::{Count, DISTRIBUTION, Nested, Parsed, RATE, Small, TIME};
 use crate::trace::{ProfileSource, TraceSource};
 use crate::write::Writer;
 
 /// The ways to say how much load.
-pub(crate) static SHAPE: Choice = Choice {
-    among: &[
-        Alternative { key: "schedule", with: &["arrivals"] },
-        Alternative { key: "rate", with: &["for", "arrivals"] },
-        Alternative { key: "trace", with: &["arrivals"] },
-        Alternative { key: "profile", with: &["arrivals"] },
-        Alternative { key: "users", with: &["for", "think"] },
-    ],
-};
+pub(crate) static SHAPE: Choice = Choice(&[
+    ("schedule", &["arrivals"]),
+    ("rate", &["for", "arrivals"]),
+    ("trace", &["arrivals"]),
+    ("profile", &["arrivals"]),
+    ("users", &["for", "think"]),
+]);
 
 /// When requests start.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +68,7 @@ const SCHEDULE: Parsed<Schedule> =
     Parsed::text("schedule", "a schedule such as 500/s for 30s", some_schedule);
 const ARRIVALS: Parsed<Arrivals> =
     Parsed::text("even, random, poisson or burst", "arrivals such as poisson", Arrivals::from_str);
-const USERS: Small = Small(1..=1_000_000);
+const USERS: Small = Count(1..=1_000_000_u32);
 const THINK: Parsed<Distribution> = DISTRIBUTION.such_as("a distribution such as exp:1s");
 
 impl Part for LoadShape {

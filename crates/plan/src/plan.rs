@@ -14,8 +14,8 @@ use crate::search::Search;
 use crate::section::{Reading, Section};
 use crate::setting::{Setting, lay_over, write_out};
 use crate::source::Source;
-use crate::store::{STORE, Store};
-use crate::takes::{Describe, File, Line, Nested, Small, Whole};
+use crate::store::Store;
+use crate::takes::{Count, Describe, File, Line, Nested, Small, Whole};
 use crate::target::Target;
 use crate::tree::{Table, read};
 use crate::tune::Tune;
@@ -25,8 +25,8 @@ use crate::write::Writer;
 /// What reports call a run.
 pub(crate) const NAME: Line = Line("text");
 /// A seed, or any other number.
-pub(crate) const SEED: Whole = Whole(0..=u64::MAX);
-const REPEAT: Small = Small(1..=1_000_000);
+pub(crate) const SEED: Whole = Count(0..=u64::MAX);
+const REPEAT: Small = Count(1..=1_000_000_u32);
 
 /// The keys above any section, and the sections.
 pub(crate) static TOP: SectionKeys = SectionKeys {
@@ -223,7 +223,7 @@ impl Plan {
         let is_simulated = Elastic::is_in(root);
         let open = |keys| Section::open(reading, root, keys);
         let target = Target::read(&open(Target::SECTION), is_simulated)?;
-        let store = Store::read(&open(&STORE), &target);
+        let store = Store::read(&open(Store::SECTION), &target);
         let search = top.has(Search::SECTION.path).then(|| Search::read(&open(Search::SECTION)));
         let search = search.flatten();
         let load = Load::read(&open(Load::SECTION), &target, search.as_ref());

@@ -7,7 +7,7 @@ use crate::key::{SectionKeys, key};
 use crate::pool::{MOST_INSTANCES, Pool};
 use crate::section::Reading;
 use crate::source::Place;
-use crate::takes::{Line, Small, Takes};
+use crate::takes::{Count, Line, Small, Takes};
 use crate::tree::{Entry, Table, Value};
 use crate::write::Writer;
 
@@ -25,7 +25,7 @@ pub(crate) static POLICY: SectionKeys = SectionKeys {
     choices: &[],
 };
 
-const START: Small = Small(1..=MOST_INSTANCES);
+const START: Small = Count(1..=MOST_INSTANCES);
 
 /// The most policies of a plan.
 const MOST: usize = 1000;

@@ -7,11 +7,11 @@ use plimsoll_workload::pool::Termination;
 
 use crate::key::section;
 use crate::section::Section;
-use crate::takes::{DURATION, Form, Parsed, SHARE, Small, TIME, word};
+use crate::takes::{Count, DURATION, Form, Parsed, SHARE, Small, TIME, word};
 
 /// The most instances that can be asked for.
 pub(crate) const MOST_INSTANCES: u32 = 10_000;
-const INSTANCES: Small = Small(1..=MOST_INSTANCES);
+const INSTANCES: Small = Count(1..=MOST_INSTANCES);
 const MOST_DEFAULT: u32 = 20;
 
 section! {

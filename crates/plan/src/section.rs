@@ -152,7 +152,11 @@ impl Reading {
         let number = node.value.number();
         let fitting = number.filter(|number| (least..=most).contains(number));
         if fitting.is_none() {
-            self.wrong_type(node, &format!("a number from {least} to {most}"), None);
+            let wanted = match most {
+                f64::MAX => "a number above zero".to_owned(),
+                most => format!("a number from {least} to {most}"),
+            };
+            self.wrong_type(node, &wanted, None);
         }
         fitting
     }
@@ -383,25 +387,23 @@ impl<'a> Section<'a> {
     /// Which of a choice's keys is given. A second one is a fault; so is a key that goes with
     /// others only.
     pub(crate) fn chosen(&self, choice: &Choice) -> Option<&'static str> {
-        let given: Vec<_> = choice.among.iter().filter(|a| self.has(a.key)).collect();
-        let (first, others) = given.split_first()?;
-        for other in others {
-            let message = format!("`{}` and `{}` exclude each other", first.key, other.key);
-            self.fault_beside(other.key, first.key, message, Some("keep one of them"));
+        let mut given = choice.keys().filter(|key| self.has(key));
+        let first = given.next()?;
+        let others: Vec<_> = given.collect();
+        for other in &others {
+            let message = format!("`{first}` and `{other}` exclude each other");
+            self.fault_beside(other, first, message, Some("keep one of them"));
         }
         for key in self.keys.keys() {
             let with = choice.companions_of(key.name);
-            if others.is_empty()
-                && self.has(key.name)
-                && !with.is_empty()
-                && !with.contains(&first.key)
+            if others.is_empty() && self.has(key.name) && !with.is_empty() && !with.contains(&first)
             {
                 let with = with.join(" or ");
-                let message = format!("`{}` goes with {with}, not with {}", key.name, first.key);
-                self.fault_beside(key.name, first.key, message, None);
+                let message = format!("`{}` goes with {with}, not with {first}", key.name);
+                self.fault_beside(key.name, first, message, None);
             }
         }
-        Some(first.key)
+        Some(first)
     }
 
     /// Notes that something is missing from the section; `key` and `value` show how to say it.

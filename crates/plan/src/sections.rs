@@ -15,11 +15,11 @@ use crate::plan::TOP;
 use crate::policies::POLICY;
 use crate::pool::Pool;
 use crate::search::Search;
-use crate::store::STORE;
+use crate::store::Store;
 use crate::target::{Replay, Target};
 use crate::trace::{ProfileSource, TraceSource};
 use crate::tune::Tune;
-use crate::workload::WORKLOAD;
+use crate::workload::Workload;
 use crate::workload_class::CLASS;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
@@ -27,7 +27,7 @@ pub(crate) static SECTIONS: [&SectionKeys; 21] = [
     &TOP,
     Target::SECTION,
     Replay::SECTION,
-    &STORE,
+    Store::SECTION,
     Load::SECTION,
     TraceSource::SECTION,
     ProfileSource::SECTION,
@@ -43,7 +43,7 @@ pub(crate) static SECTIONS: [&SectionKeys; 21] = [
     LatencyPlan::SECTION,
     &CLUSTER,
     Cache::SECTION,
-    &WORKLOAD,
+    Workload::SECTION,
     &CLASS,
 ];
 

@@ -168,13 +168,15 @@ fn displace(root: &mut Table, path: &[&str]) {
         return;
     };
     for choice in keys.choices {
-        let Some(chosen) = choice.alternative(key) else { continue };
+        if !choice.keys().any(|chosen| chosen == *key) {
+            continue;
+        }
         table.entries.retain(|entry| {
             let name = entry.key.as_str();
             let from_flag = entry.key_place.source != 0;
-            let other = choice.alternative(name).is_some() && name != *key;
+            let other = name != *key && choice.keys().any(|known| known == name);
             let with = choice.companions_of(name);
-            let foreign = !with.is_empty() && !with.contains(&chosen.key);
+            let foreign = !with.is_empty() && !with.contains(key);
             from_flag || !(other || foreign)
         });
     }

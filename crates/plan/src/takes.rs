@@ -185,71 +185,49 @@ fn text_schema() -> Json {
     json!({"type": "string"})
 }
 
-/// A whole number within a range, of up to 64 bits.
-pub(crate) struct Whole(pub(crate) RangeInclusive<u64>);
+/// A whole number within a range.
+pub(crate) struct Count<T>(pub(crate) RangeInclusive<T>);
+/// One of up to 64 bits.
+pub(crate) type Whole = Count<u64>;
+/// One of up to 32 bits.
+pub(crate) type Small = Count<u32>;
 
-impl Describe for Whole {
+impl<T: Copy + Into<u64> + TryFrom<u64> + Sync> Describe for Count<T> {
     fn takes(&self) -> String {
         "count".to_owned()
     }
 
     fn schema(&self) -> Json {
-        let (least, most) = (self.0.start(), self.0.end());
+        let (least, most) = (*self.0.start(), *self.0.end());
+        let (least, most): (u64, u64) = (least.into(), most.into());
         let mut schema = json!({"type": ["integer", "string"], "minimum": least});
         // What is beyond TOML's integers stands in quotes.
-        if i64::try_from(*most).is_ok() {
+        if i64::try_from(most).is_ok() {
             schema["maximum"] = json!(most);
         }
         schema
     }
 }
 
-impl Takes for Whole {
-    type Of = u64;
+impl<T: Copy + Into<u64> + TryFrom<u64> + Sync> Takes for Count<T> {
+    type Of = T;
 
-    fn read(&self, reading: &Reading, node: &Node) -> Option<u64> {
-        reading.whole(node, self.0.clone())
+    fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
+        let range = (*self.0.start()).into()..=(*self.0.end()).into();
+        reading.whole(node, range).and_then(|number| T::try_from(number).ok())
     }
 
-    fn write(&self, value: &u64) -> String {
-        let fits = i64::try_from(*value).is_ok();
-        if fits { value.to_string() } else { quoted(&value.to_string()) }
-    }
-}
-
-/// A whole number within a range, of up to 32 bits.
-pub(crate) struct Small(pub(crate) RangeInclusive<u32>);
-
-impl Small {
-    fn wide(&self) -> Whole {
-        Whole(u64::from(*self.0.start())..=u64::from(*self.0.end()))
-    }
-}
-
-impl Describe for Small {
-    fn takes(&self) -> String {
-        "count".to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        self.wide().schema()
-    }
-}
-
-impl Takes for Small {
-    type Of = u32;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<u32> {
-        self.wide().read(reading, node).and_then(|number| u32::try_from(number).ok())
-    }
-
-    fn write(&self, value: &u32) -> String {
-        value.to_string()
+    fn write(&self, value: &T) -> String {
+        let number: u64 = (*value).into();
+        let fits = i64::try_from(number).is_ok();
+        if fits { number.to_string() } else { quoted(&number.to_string()) }
     }
 }
 
 /// A number, from the one to the other.
 pub(crate) struct Number(pub(crate) f64, pub(crate) f64);
+/// A finite number above zero.
+pub(crate) const FACTOR: Number = Number(f64::MIN_POSITIVE, f64::MAX);
 
 impl Describe for Number {
     fn takes(&self) -> String {
@@ -266,35 +244,6 @@ impl Takes for Number {
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<f64> {
         reading.number(node, self.0, self.1)
-    }
-
-    fn write(&self, value: &f64) -> String {
-        format!("{value:?}")
-    }
-}
-
-/// A finite number above zero.
-pub(crate) struct Factor;
-
-impl Describe for Factor {
-    fn takes(&self) -> String {
-        "number".to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        json!({"type": ["number", "string"], "exclusiveMinimum": 0})
-    }
-}
-
-impl Takes for Factor {
-    type Of = f64;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<f64> {
-        let found = node.value.number().filter(|number| number.is_finite() && *number > 0.0);
-        if found.is_none() {
-            reading.wrong_type(node, "a number above zero", None);
-        }
-        found
     }
 
     fn write(&self, value: &f64) -> String {

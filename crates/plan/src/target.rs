@@ -14,7 +14,7 @@ use crate::resolve::Resolve;
 use crate::section::Section;
 use crate::status::Statuses;
 use crate::store::check_target;
-use crate::takes::{Factor, File, Form, Line, List, Parsed, Switch, TIME, Whole, word};
+use crate::takes::{Count, FACTOR, File, Form, Line, List, Parsed, Switch, TIME, word};
 use crate::write::Writer;
 
 section! {
@@ -67,11 +67,11 @@ section! {
         /// How the log is written.
         format: Option<Format> { word::<Format>(), said "as detected", "squid" }
         /// How many distinct requests are kept; others are left out.
-        max_urls: u64 { Whole(1..=10_000_000), or 200_000, "50k" }
+        max_urls: u64 { Count(1..=10_000_000_u64), or 200_000, "50k" }
         /// Asks also what changes something: POST, PUT, DELETE, …
         unsafe_methods: bool { Switch, or false, "true" }
         /// How many times faster than it was, where its own times hold.
-        speed: f64 { Factor, or 1.0, "2.5" }
+        speed: f64 { FACTOR, or 1.0, "2.5" }
     }
 }
 
@@ -109,10 +109,10 @@ impl Target {
         let mut target = Self::read_keys(section)?;
         // The user of the URL is one of the ways to authenticate.
         if let Some(credentials) = target.url.as_mut().and_then(|url| url.credentials.take()) {
-            match AUTH.among.iter().find(|way| section.has(way.key)) {
-                Some(way) => {
-                    let message = format!("`{}` and a user in the URL exclude each other", way.key);
-                    section.fault_beside(way.key, "url", message, Some("keep one of them"));
+            match AUTH.keys().find(|key| section.has(key)) {
+                Some(key) => {
+                    let message = format!("`{key}` and a user in the URL exclude each other");
+                    section.fault_beside(key, "url", message, Some("keep one of them"));
                 }
                 None => target.auth = Some(Auth::Basic(Some(credentials))),
             }

@@ -11,7 +11,7 @@ use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
 use crate::key::{Key, key, section};
 use crate::section::{Part, Section};
-use crate::takes::{Factor, File, Form, InTrace, Parsed, SHARE, Switch, TIME, word};
+use crate::takes::{FACTOR, File, Form, InTrace, Parsed, SHARE, Switch, TIME, word};
 use crate::write::Writer;
 
 section! {
@@ -75,7 +75,7 @@ impl Part for TraceOptions {
         key!("scale": SCALE, "35/s..600/s", "Maps the least and the greatest rate to these."),
         key!("from": InTrace, "5h", "What is before is cut off."),
         key!("to": InTrace, "1995-09-07 05:00", "What is from here on is cut off."),
-        key!("speed": Factor, or 1.0, "60", "How many times faster time runs; rates stay."),
+        key!("speed": FACTOR, or 1.0, "60", "How many times faster time runs; rates stay."),
         key!("interpolate": Switch, or false, "true",
             "Straight lines between the points, not steps."),
         key!("fill_drops": SHARE, "25%",
@@ -92,7 +92,7 @@ impl Part for TraceOptions {
             scale: section.get("scale", &SCALE),
             from,
             to,
-            speed: section.get("speed", &Factor).unwrap_or(1.0),
+            speed: section.get("speed", &FACTOR).unwrap_or(1.0),
             interpolate: section.get("interpolate", &Switch).unwrap_or(false),
             fill_drops: section.get("fill_drops", &SHARE),
         })
@@ -102,7 +102,7 @@ impl Part for TraceOptions {
         self.scale.iter().for_each(|scale| out.put("scale", &SCALE, scale));
         self.from.iter().for_each(|from| out.put("from", &InTrace, from));
         self.to.iter().for_each(|to| out.put("to", &InTrace, to));
-        out.put("speed", &Factor, &self.speed);
+        out.put("speed", &FACTOR, &self.speed);
         out.put("interpolate", &Switch, &self.interpolate);
         self.fill_drops.iter().for_each(|share| out.put("fill_drops", &SHARE, share));
     }

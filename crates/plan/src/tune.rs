@@ -3,9 +3,9 @@
 use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
-use crate::key::{Alternative, Choice, Key, key, section};
+use crate::key::{Choice, Key, key, section};
 use crate::section::{Part, Reading, Section, parts};
-use crate::takes::{Describe, Line, Takes, Whole};
+use crate::takes::{Count, Describe, Line, Takes, Whole};
 use crate::tree::Node;
 use crate::vocabulary::{Known, Meant};
 use crate::write::Writer;
@@ -45,12 +45,7 @@ impl Default for Objective {
 /// What is made small where the plan does not say.
 const COST: &str = "cost";
 
-static OBJECTIVE: Choice = Choice {
-    among: &[
-        Alternative { key: "minimise", with: &[] },
-        Alternative { key: "maximise", with: &[] },
-    ],
-};
+static OBJECTIVE: Choice = Choice(&[("minimise", &[]), ("maximise", &[])]);
 
 const FIGURE: Known = Known(Meant::Figure, "figure");
 
@@ -156,7 +151,7 @@ impl Part for Vec<Vary> {
     }
 }
 
-const REPLICATIONS: Whole = Whole(2..=100_000);
+const REPLICATIONS: Whole = Count(2..=100_000_u64);
 
 /// A value, or those of a range: `60..90/5`.
 fn value_or_range(text: &str) -> Result<Vec<String>, ParseError> {

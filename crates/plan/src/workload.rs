@@ -5,51 +5,35 @@
 
 use plimsoll_units::{ParseError, count, share};
 use plimsoll_workload::objects::{
-    self, Clients, Drift, HotSet, Popularity, Population, WorkingSet, WorkloadError,
+    self, Class, Clients, Drift, HotSet, Popularity, Population, WorkingSet, WorkloadError,
 };
 
-use crate::key::{Alternative, Choice, SectionKeys, key};
-use crate::section::Section;
-use crate::takes::{Form, Nested, Parsed, SHARE};
-use crate::workload_class;
+use crate::key::{Choice, Key, key, section};
+use crate::section::{Part, Section};
+use crate::takes::{Form, Parsed, SHARE};
 use crate::write::Writer;
 
 /// The ways to say which objects there are.
-static POPULATION: Choice = Choice {
-    among: &[
-        Alternative { key: "objects", with: &["drift"] },
-        Alternative { key: "recurrence", with: &["working_set"] },
-    ],
-};
+static POPULATION: Choice = Choice(&[("objects", &["drift"]), ("recurrence", &["working_set"])]);
 
-/// The keys of `[workload]`.
-pub(crate) static WORKLOAD: SectionKeys = SectionKeys {
-    path: "workload",
-    about: "A synthetic web workload: which objects there are, and how popular each is.",
-    groups: &[&[
-        key!("objects": COUNT, "100k",
-            "A closed population of so many objects: all that may be asked for."),
-        key!("drift": DRIFT, said "none", "1% every 100k",
-            "So large a share of them change their rank, after each so many requests."),
-        key!("recurrence": RECURRENCE, "68.75%",
-            "An open population: this share of requests goes to objects seen before, the others \
-             to new ones."),
-        key!("working_set": WORKING_SET, or WorkingSet::Growing, "drifting:100k",
-            "Which of those seen before: all (`growing`), the first so many (`frozen:100k`) or \
-             the newest (`drifting:100k`)."),
-        key!("popularity": POPULARITY, or usual().popularity, "zipf:0.9",
-            "How requests fall on the ranks of the working set: `zipf:EXPONENT` or `uniform`."),
-        key!("hot_set": HOT_SET, said "none", "1%,10%",
-            "The first so large a share of the working set gets this share of its requests."),
-        key!("clients": COUNT, or usual().clients.count, "1000", "How many clients ask."),
-        key!("client_popularity": POPULARITY, or usual().clients.popularity, "zipf:0.5",
-            "How requests fall on clients: `zipf:EXPONENT` or `uniform`."),
-        key!("class": Nested("table"), said "one class", "",
-            "Content classes: the sections `[workload.class.LABEL]`."),
-    ]],
-    shorthand: None,
-    choices: &[&POPULATION],
-};
+section! {
+    /// A synthetic web workload: which objects there are, and how popular each is.
+    ["workload", choices &[&POPULATION]; write]
+    pub struct Workload {
+        /// Which objects there are.
+        population: Population { part }
+        /// How requests fall on the ranks of the working set: `zipf:EXPONENT` or `uniform`.
+        popularity: Popularity { POPULARITY, or usual().popularity, "zipf:0.9" }
+        /// The first so large a share of the working set gets this share of its requests.
+        hot_set: Option<HotSet> { HOT_SET, said "none", "1%,10%" }
+        /// How many clients ask.
+        clients: u32 { COUNT, or usual().clients.count, "1000" }
+        /// How requests fall on clients: `zipf:EXPONENT` or `uniform`.
+        client_popularity: Popularity { POPULARITY, or usual().clients.popularity, "zipf:0.5" }
+        /// Content classes, of which each object is of one.
+        classes: Vec<Class> { part }
+    }
+}
 
 fn usual() -> objects::Workload {
     objects::Workload::default()
@@ -82,75 +66,77 @@ const COUNT: Parsed<u32> = Parsed {
     show: u32::to_string,
 };
 
-/// What is asked for: a synthetic web workload.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Workload {
-    /// Its description, which has been checked.
-    pub objects: objects::Workload,
-}
-
 impl Workload {
     /// Reads the section.
     pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
-        let usual = usual();
-        let hot_set = section.get("hot_set", &HOT_SET);
-        let popularity = |key, usual| section.get(key, &POPULARITY).unwrap_or(usual);
-        let clients = Clients {
-            count: section.get("clients", &COUNT).unwrap_or(usual.clients.count),
-            popularity: popularity("client_popularity", usual.clients.popularity),
+        let workload = Self::read_keys(section)?;
+        let error = match workload.objects().check() {
+            Ok(()) => return Some(workload),
+            Err(error) => error,
         };
-        let popularity = popularity("popularity", usual.popularity);
-        let classes = workload_class::read(section);
-        let population = read_population(section)?;
-        let objects =
-            objects::Workload { population, popularity, hot_set, classes: classes?, clients };
-        if let Err(error) = objects.check() {
-            let key = match error {
-                WorkloadError::DriftObjects { .. } | WorkloadError::DriftSpeed { .. } => "drift",
-                _ => "class",
-            };
-            section.fault(key, error.to_string(), None);
-            return None;
-        }
-        Some(Self { objects })
+        let key = match error {
+            WorkloadError::DriftObjects { .. } | WorkloadError::DriftSpeed { .. } => "drift",
+            _ => "class",
+        };
+        section.fault(key, error.to_string(), None);
+        None
     }
 
-    pub(crate) fn write(&self, out: &mut Writer) {
-        let of = &self.objects;
-        out.section(WORKLOAD.path);
-        match &of.population {
-            Population::Closed { objects, drift } => {
-                out.put("objects", &COUNT, objects);
-                drift.iter().for_each(|drift| out.put("drift", &DRIFT, drift));
-            }
-            Population::Open { recurrence, working_set } => {
-                out.put("recurrence", &RECURRENCE, recurrence);
-                out.put("working_set", &WORKING_SET, working_set);
-            }
+    /// Its description, which has been checked.
+    #[must_use]
+    pub fn objects(&self) -> objects::Workload {
+        objects::Workload {
+            population: self.population,
+            popularity: self.popularity,
+            hot_set: self.hot_set,
+            classes: self.classes.clone(),
+            clients: Clients { count: self.clients, popularity: self.client_popularity },
         }
-        out.put("popularity", &POPULARITY, &of.popularity);
-        of.hot_set.iter().for_each(|hot| out.put("hot_set", &HOT_SET, hot));
-        out.put("clients", &COUNT, &of.clients.count);
-        out.put("client_popularity", &POPULARITY, &of.clients.popularity);
-        workload_class::write(&of.classes, out);
     }
 }
 
-fn read_population(section: &Section<'_>) -> Option<Population> {
-    match section.chosen(&POPULATION) {
-        Some(key @ "objects") => {
-            let drift = section.get("drift", &DRIFT);
-            Some(Population::Closed { objects: section.get(key, &COUNT)?, drift })
+impl Part for Population {
+    const KEYS: &'static [Key] = &[
+        key!("objects": COUNT, "100k",
+            "A closed population of so many objects: all that may be asked for."),
+        key!("drift": DRIFT, said "none", "1% every 100k",
+            "So large a share of them change their rank, after each so many requests."),
+        key!("recurrence": RECURRENCE, "68.75%",
+            "An open population: this share of requests goes to objects seen before, the others \
+             to new ones."),
+        key!("working_set": WORKING_SET, or WorkingSet::Growing, "drifting:100k",
+            "Which of those seen before: all (`growing`), the first so many (`frozen:100k`) or \
+             the newest (`drifting:100k`)."),
+    ];
+
+    fn read(section: &Section<'_>) -> Option<Self> {
+        match section.chosen(&POPULATION) {
+            Some(key @ "objects") => {
+                let drift = section.get("drift", &DRIFT);
+                Some(Self::Closed { objects: section.get(key, &COUNT)?, drift })
+            }
+            Some(key) => {
+                let set = section.get("working_set", &WORKING_SET);
+                let working_set = set.unwrap_or(WorkingSet::Growing);
+                Some(Self::Open { recurrence: section.get(key, &RECURRENCE)?, working_set })
+            }
+            None => {
+                section.missing("`objects` or `recurrence`", "objects", "100k");
+                None
+            }
         }
-        Some(key) => {
-            let set = section.get("working_set", &WORKING_SET);
-            let working_set = set.unwrap_or(WorkingSet::Growing);
-            let recurrence = section.get(key, &RECURRENCE)?;
-            Some(Population::Open { recurrence, working_set })
-        }
-        None => {
-            section.missing("`objects` or `recurrence`", "objects", "100k");
-            None
+    }
+
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Closed { objects, drift } => {
+                out.put("objects", &COUNT, objects);
+                drift.iter().for_each(|drift| out.put("drift", &DRIFT, drift));
+            }
+            Self::Open { recurrence, working_set } => {
+                out.put("recurrence", &RECURRENCE, recurrence);
+                out.put("working_set", &WORKING_SET, working_set);
+            }
         }
     }
 }

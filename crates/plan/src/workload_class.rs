@@ -4,9 +4,9 @@ use plimsoll_units::{ParseError, share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::objects::{Class, Fresh, MAX_LABEL_BYTES, SizeLaw};
 
-use crate::key::{SectionKeys, key};
-use crate::section::Section;
-use crate::takes::{DISTRIBUTION, Parsed, SHARE};
+use crate::key::{Key, SectionKeys, key};
+use crate::section::{Part, Section};
+use crate::takes::{DISTRIBUTION, Nested, Parsed, SHARE};
 use crate::tree::{Entry, Value};
 use crate::write::Writer;
 
@@ -51,8 +51,21 @@ const FRESH: Parsed<Fresh> = Parsed::text(
 /// The most classes of a workload.
 const MOST: usize = 1000;
 
+impl Part for Vec<Class> {
+    const KEYS: &'static [Key] = &[key!("class": Nested("table"), said "one class", "",
+        "Content classes: the sections `[workload.class.LABEL]`.")];
+
+    fn read(workload: &Section<'_>) -> Option<Self> {
+        read(workload)
+    }
+
+    fn write(&self, out: &mut Writer) {
+        write(self, out);
+    }
+}
+
 /// Reads all classes; one of all objects where there is none.
-pub(crate) fn read(workload: &Section<'_>) -> Option<Vec<Class>> {
+fn read(workload: &Section<'_>) -> Option<Vec<Class>> {
     if !workload.has("class") {
         return Some(vec![Class::default()]);
     }
@@ -119,7 +132,7 @@ fn read_one(workload: &Section<'_>, entry: &Entry) -> Option<(Class, bool)> {
     if section.has("share") && own.is_none() { None } else { Some((class, own.is_some())) }
 }
 
-pub(crate) fn write(classes: &[Class], out: &mut Writer) {
+fn write(classes: &[Class], out: &mut Writer) {
     for class in classes {
         out.section_of("workload.class", &class.label);
         out.put("share", &OWN_SHARE, &class.share);

@@ -78,7 +78,7 @@ pub fn made(of: &MadeRequests, seed: u64, replication: u32) -> Result<Requests, 
     let schedule = Arc::new(schedule(&of.source, seed, &mut notes)?);
     let expected = schedule.cumulative(schedule.duration_ns());
     let due = DueTimes::new(schedule, of.arrivals, seed, Share::WHOLE);
-    let workload = &of.workload.objects;
+    let workload = &of.workload.objects();
     let limits = Limits::default();
     let synthetic = Synthetic { workload, seed, requests: limits.requests, origin: ORIGIN, limits };
     let mut due = Blocks::new(due).peekable();

@@ -61,7 +61,7 @@ pub(super) fn read(
         )));
     }
     let database = url.database().map_err(|error| ExperimentError::Conflict(error.to_string()))?;
-    let operations = Operations::new(&store.workload, plan.seed, Wanted::Mixed);
+    let operations = Operations::new(&store.workload(), plan.seed, Wanted::Mixed);
     let login = Login { credentials, database };
     let replicas = Replicas {
         consistency: store.consistency.unwrap_or_default(),
@@ -81,11 +81,11 @@ pub(crate) fn ask(
     let (Some(asked), Some(store)) = (&plan.store, &config.store) else { return Ok(()) };
     let patience = Duration::from_nanos(config.timeout_ns);
     let is_there = plimsoll_load::store::check(config, store, before, patience)?;
-    if !is_there && asked.workload.mix.read() > 0 {
+    if !is_there && asked.mix.read() > 0 {
         notes.push(format!(
             "the last of {} records is not in the store: load the data set by `plimsoll prepare`, \
              or count misses",
-            show_count(asked.workload.records)
+            show_count(asked.records)
         ));
     }
     Ok(())
@@ -96,10 +96,10 @@ pub(super) fn described(plan: &Plan) -> Option<StoreWorkload> {
     let store = plan.store.as_ref()?;
     Some(StoreWorkload {
         name: store.named.to_string(),
-        mix: store.workload.mix.to_string(),
-        keys: store.workload.keys.to_string(),
-        records: store.workload.records,
-        value_size: store.workload.value_size.to_string(),
+        mix: store.mix.to_string(),
+        keys: store.keys.to_string(),
+        records: store.records,
+        value_size: store.value_size.to_string(),
         consistency: store.consistency.map(|level| level.to_string()),
         caches: if store.cold { "cold" } else { "warm" }.to_owned(),
     })

@@ -14,7 +14,7 @@ fn read(text: &str) -> Result<Workload, PlanErrors> {
     let mut source = Source::file("plan.toml", text);
     let root = tree::read(&mut source).unwrap();
     let reading = Reading::new(source);
-    let workload = Workload::read(&Section::open(&reading, &root, &WORKLOAD));
+    let workload = Workload::read(&Section::open(&reading, &root, Workload::SECTION));
     match workload {
         Some(workload) if !reading.is_faulty() => Ok(workload),
         _ => Err(reading.into_errors()),
@@ -54,7 +54,7 @@ size = "lognormal+pareto:10KiB,1.3,7%,1.1,133kB..50MB"
 
 #[test]
 fn everything_is_read() {
-    let of = read(WHOLE).unwrap().objects;
+    let of = read(WHOLE).unwrap().objects();
     let working_set = WorkingSet::Drifting(100_000);
     assert_eq!(of.population, Population::Open { recurrence: 0.6875, working_set });
     assert_eq!(of.popularity, Popularity::UNIFORM);
@@ -81,13 +81,13 @@ fn everything_is_read() {
 
 #[test]
 fn little_is_enough() {
-    let of = read("[workload]\nobjects = 50000\n").unwrap().objects;
+    let of = read("[workload]\nobjects = 50000\n").unwrap().objects();
     let population = Population::Closed { objects: 50_000, drift: None };
     assert_eq!(of, objects::Workload { population, ..objects::Workload::default() });
-    let of = read("[workload]\nobjects = '1M'\ndrift = '1% every 100k'\n").unwrap().objects;
+    let of = read("[workload]\nobjects = '1M'\ndrift = '1% every 100k'\n").unwrap().objects();
     let drift = Some(Drift { share: 0.01, every: 100_000 });
     assert_eq!(of.population, Population::Closed { objects: 1_000_000, drift });
-    let of = read("[workload]\nrecurrence = 0.5\n").unwrap().objects;
+    let of = read("[workload]\nrecurrence = 0.5\n").unwrap().objects();
     let working_set = WorkingSet::Growing;
     assert_eq!(of.population, Population::Open { recurrence: 0.5, working_set });
 }
@@ -184,7 +184,7 @@ fn check(text: &str, at: &str, says: &str) {
 fn as_many_classes_as_there_may_be() {
     let classes = |n| -> String { (0..n).map(|n| format!("[workload.class.c{n}]\n")).collect() };
     let read = |n| read(&format!("[workload]\nobjects = 5\n{}", classes(n)));
-    assert_eq!(read(1000).unwrap().objects.classes.len(), 1000);
+    assert_eq!(read(1000).unwrap().objects().classes.len(), 1000);
     assert!(read(1001).unwrap_err().to_string().contains("found 1001"));
 }
 
@@ -193,7 +193,7 @@ fn as_many_classes_as_there_may_be() {
 fn documented_examples_are_right() {
     let closed = "[workload]\nobjects = 5\n[workload.class.LABEL]\n";
     let open = "[workload]\nrecurrence = 0.5\n[workload.class.LABEL]\n[workload.class.other]\n";
-    for (section, key) in [&WORKLOAD, &CLASS]
+    for (section, key) in [Workload::SECTION, &CLASS]
         .into_iter()
         .flat_map(|section| section.keys().map(move |key| (section, key)))
         .filter(|(_, key)| !key.example().is_empty())

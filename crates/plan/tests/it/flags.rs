@@ -189,7 +189,7 @@ fn flags_of_a_store_say_what_a_text_says() {
     let plan = Plan::assemble(&settings).unwrap();
     assert_eq!(plan, Plan::parse(text, "plan.toml").unwrap());
     assert_eq!(plan.load.streams, 1, "one command at a time, unless one says so");
-    let workload = plan.store.unwrap().workload;
+    let workload = plan.store.unwrap().workload();
     assert_eq!((workload.records, workload.mix.read()), (100_000, 500_000));
     // What a store has no use for is not printed, and a store's own is.
     let printed = Plan::parse(text, "plan.toml").unwrap().to_toml();
