@@ -2,9 +2,9 @@
 //! by the plan's own reader ([`crate::flags`]), so that both say the same of the same mistake.
 
 use crate::cache_args::Cache;
-use crate::flags::{LoadFlags, RequestFlags};
+use crate::flags::{LoadFlags, RequestFlags, SearchFlags};
 use crate::plan_args::Plans;
-use crate::series_args::{CapacityCommand, SearchFlags, SeriesFlags};
+use crate::series_args::{CapacityCommand, SeriesFlags};
 use crate::shoal_args::Shoal;
 use crate::simulate_args::{Simulate, Tune};
 use clap::{Args, Parser, Subcommand};

@@ -6,7 +6,7 @@ mod rows;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 use plimsoll_plan::{Key, LoadShape, Plan, RateSource, Setting, key_at};
-use rows::{ASKED, COLD, CURVE, LOADS, MEASURED, POOLS, SENT, SHAPES, STORED};
+use rows::{ASKED, COLD, CURVE, LOADS, MEASURED, POOLS, SEARCHED, SENT, SHAPES, STORED};
 use std::marker::PhantomData;
 
 /// A flag that sets a key of a plan.
@@ -45,6 +45,8 @@ pub(crate) type LoadFlags = Flags<OfLoad>;
 pub(crate) type RequestFlags = Flags<OfRequests>;
 /// The flags of a simulated pool.
 pub(crate) type PoolFlags = Flags<OfPool>;
+/// The flags that say how a capacity is searched for.
+pub(crate) type SearchFlags = Flags<OfSearch>;
 
 /// See [`LoadFlags`].
 #[derive(Clone)]
@@ -68,6 +70,14 @@ pub(crate) struct OfPool;
 
 impl Groups for OfPool {
     const GROUPS: &'static [Group] = &[SHAPES, POOLS];
+}
+
+/// See [`SearchFlags`].
+#[derive(Clone)]
+pub(crate) struct OfSearch;
+
+impl Groups for OfSearch {
+    const GROUPS: &'static [Group] = &[SEARCHED];
 }
 
 impl Flag {
@@ -182,6 +192,19 @@ impl RequestFlags {
     /// The settings that the flags mean.
     pub(crate) fn settings(&self) -> Vec<Setting> {
         self.beside(None)
+    }
+}
+
+impl SearchFlags {
+    /// The settings that the flags mean.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        self.beside(None)
+    }
+}
+
+impl<T> Default for Flags<T> {
+    fn default() -> Self {
+        Self { given: Vec::new(), of: PhantomData }
     }
 }
 

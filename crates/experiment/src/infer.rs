@@ -1,6 +1,7 @@
 //! The load on a server, inferred from a search's run and a few probes: reads the run, and sends
 //! the probes of a prepared plan. Nothing is written.
 
+use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
 use plimsoll_capacity::infer::calibration::{Calibration, CalibrationError};
@@ -108,17 +109,30 @@ pub fn infer(
     calibration: &Calibration,
     settings: Settings,
     seconds: f64,
-    listener: &mut (dyn Listener + Send),
+    control: &dyn Control,
 ) -> Result<(Probed, u64), ExperimentError> {
     let mut probing = Probing::new(calibration, settings)
         .map_err(|error| ExperimentError::Conflict(error.to_string()))?;
     let sending = Sending { probes: settings.probes, rate_per_s: settings.rate_per_s, seconds };
     // A thread of its own, as it gives way to the engine's threads.
     let probed = std::thread::scope(|scope| {
-        let probing = &mut probing;
-        let thread = scope.spawn(|| probe(&prepared.config, probing, sending, listener));
+        let (probing, mut watched) = (&mut probing, Watched(control));
+        let thread = scope.spawn(move || probe(&prepared.config, probing, sending, &mut watched));
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     let probed: Result<Probed, LiveError> = probed;
     Ok((probed?, probing.probes()))
+}
+
+/// Tells how many responses are known as steps.
+struct Watched<'a>(&'a dyn Control);
+
+impl Listener for Watched<'_> {
+    fn probes(&mut self, known: u64, asked: u64) {
+        self.0.tell(News::Steps(known, asked));
+    }
+
+    fn wish(&mut self) -> Wish {
+        self.0.wish()
+    }
 }

@@ -3,10 +3,14 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, kind_of};
+use plimsoll_cache::simulate::Comparison;
+use plimsoll_plan::{
+    CacheComparison, CachePlan, Plan, PlanKind, Setting, compares_caches, kind_of,
+};
 use plimsoll_runs::experiment::Cell;
 
-use crate::caches::{self, Clusters, Requests};
+use crate::VOCABULARY;
+use crate::caches::{self, Clusters, Policies, Requests};
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
@@ -58,6 +62,7 @@ enum Of {
     SimulatedLoad(Box<(Plan, Prepared, Instance)>),
     SimulatedSearch(Box<(Plan, Prepared, Asked, Instance)>),
     Pool(Box<(Plan, Model, Grid)>),
+    Caches(Box<(Comparison, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
 }
 
@@ -89,6 +94,7 @@ impl Ready {
             (PlanKind::Load, _) => Self::load(ask),
             (PlanKind::Search, _) => Self::search(ask),
             (PlanKind::Pool, true) => Self::pool(ask),
+            (PlanKind::Caches, true) if compares_caches(ask.text) => Self::caches(ask),
             (PlanKind::Caches, true) => Self::clusters(ask),
             (PlanKind::Pool, false) => Err(not_live("a pool")),
             (PlanKind::Caches, false) => Err(not_live("caches")),
@@ -151,7 +157,7 @@ impl Ready {
     }
 
     fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = Plan::parse_checked(ask.text, ask.origin, ask.settings, &simulate::check)?;
+        let plan = Plan::parse_checked(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
         let model = simulate::model(&plan)?;
         if model.policies.is_empty() {
             let text = "find a policy in the plan: it has none; add a section [policy.NAME], see \
@@ -169,8 +175,23 @@ impl Ready {
         })
     }
 
+    fn caches(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let plan = CacheComparison::parse(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
+        let requests = caches::recorded(&plan.trace, 0)?;
+        let comparison = caches::comparison(&plan.cache, &requests.trace)?;
+        let mut subject = caches::subject_of_trace(&plan.trace.file, plan.to_toml());
+        subject.name = plan.name.clone().unwrap_or_default();
+        Ok(Self {
+            subject,
+            cells: caches::policy_cells(&comparison).collect(),
+            notes: requests.notes.clone(),
+            length_s: None,
+            of: Of::Caches(Box::new((comparison, requests))),
+        })
+    }
+
     fn clusters(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = CachePlan::parse(ask.text, ask.origin, ask.settings, &caches::check)?;
+        let plan = CachePlan::parse(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
         let clusters = caches::cells(&plan, PARTS)
             .map_err(|error| ExperimentError::Conflict(error.to_string()))?;
         let requests = caches::requests(&plan)?;
@@ -228,6 +249,10 @@ impl Ready {
             Of::Pool(of) => {
                 let (_, model, grid) = &**of;
                 go(&Pool::new(model, grid.clone(), &|_| ())?)
+            }
+            Of::Caches(of) => {
+                let (comparison, requests) = &**of;
+                go(&Policies::new(&requests.trace, comparison, with.cpu_ns)?)
             }
             Of::Clusters(of) => {
                 let (plan, clusters, requests) = &**of;

@@ -5,20 +5,22 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::place;
 use crate::terminal::error::FlagError;
+use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
-use plimsoll_capacity::infer::live::{Listener, Probed};
+use plimsoll_capacity::infer::live::Probed;
 use plimsoll_capacity::infer::probing::{Declined, Settings, Step, USUAL_SHARE};
 use plimsoll_capacity::infer::result::{InferResult, Question};
+use plimsoll_experiment::control::News;
 use plimsoll_experiment::infer::{calibration, infer};
 use plimsoll_experiment::prepare;
-use plimsoll_load::run::Wish;
 use plimsoll_plan::{Plan, Setting};
 use plimsoll_runs::Run;
 use plimsoll_units::{
     ParseError, count, duration, rate, share, show_count, show_duration, show_rate, show_share,
 };
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Fewer probes say nothing.
 const LEAST_PROBES: u64 = 50;
@@ -48,8 +50,16 @@ pub(crate) fn run(args: &Infer) -> Result<Exit> {
     if !quiet {
         say(&before(&settings));
     }
-    let mut listening = Listening { interrupts: Interrupts::watch()?, quiet, said: 0 };
-    let (probed, probes) = infer(&prepared, &calibration, settings, seconds, &mut listening)?;
+    let asked_before = AtomicU64::new(0);
+    let hear = |news: &News<'_>| {
+        let News::Steps(known, asked) = news else { return };
+        let before = asked_before.swap(*asked, Ordering::Relaxed);
+        if !quiet && before > 0 && before != *asked {
+            say(&format!("not yet after {} probes", show_count(*known)));
+        }
+    };
+    let screen = Screen::new(quiet, &Interrupts::watch()?).heard_by(&hear);
+    let (probed, probes) = infer(&prepared, &calibration, settings, seconds, &screen)?;
     let question = Question {
         capacity_per_s: calibration.capacity_per_s,
         settings,
@@ -201,31 +211,6 @@ fn before(settings: &Settings) -> String {
         show_count(settings.probes),
         show_rate(settings.rate_per_s)
     )
-}
-
-/// Says how far it is, and what the user wishes.
-struct Listening {
-    interrupts: Interrupts,
-    quiet: bool,
-    /// The number of probes that was asked for last.
-    said: u64,
-}
-
-impl Listener for Listening {
-    fn probes(&mut self, known: u64, asked: u64) {
-        if !self.quiet && asked != self.said && self.said > 0 {
-            say(&format!("not yet after {} probes", show_count(known)));
-        }
-        self.said = asked;
-    }
-
-    fn wish(&mut self) -> Wish {
-        match self.interrupts.count() {
-            0 => Wish::Continue,
-            1 => Wish::Stop,
-            _ => Wish::Abort,
-        }
-    }
 }
 
 /// The result for a person.

@@ -164,6 +164,39 @@ pub(super) const MEASURED: Group = (
     ],
 );
 
+/// How a capacity is searched for.
+pub(super) const SEARCHED: Group = (
+    "How to search",
+    &[
+        flag("search", "search.method", "METHOD")
+            .says("adaptive, or ladder: the published method [default: adaptive]"),
+        flag("precision", "search.precision", "SHARE")
+            .says("Half the width of the 95% interval at which it ends (adaptive) [default: 5%]"),
+        flag("start", "search.start", "RATE").says("The first rate [default: 1/s]"),
+        flag("max-rate", "search.max_rate", "RATE").says("Never offer more than this"),
+        flag("max-time", "search.max_time", "DURATION")
+            .says("End after so much load time, with what is known"),
+        flag("max-overload", "search.max_overload", "DURATION")
+            .says("End after so long at rates that were too much"),
+        flag("window", "search.window", "DURATION")
+            .says("The length of a window (ladder) [default: 10s]"),
+        flag("tuning", "search.tuning", "SHARE")
+            .says("The fine-tuning rate (ladder) [default: 20%]"),
+        flag("near-rtt", "search.near_rtt", "DURATION").says(
+            "How far the median may exceed the round trip in the ramp, or off (ladder) \
+             [default: 10ms]",
+        ),
+        flag("step-of", "search.step_of", "WHAT")
+            .says("What a step is a share of: gap or half (ladder) [default: gap]"),
+        flag("first", "search.first", "RATE,…")
+            .says("Search from each of these rates, one after the other (ladder)"),
+        flag("sustain", "search.sustain", "DURATION")
+            .says("Hold what was found for so long, and search again where it falls (adaptive)"),
+        switch("calibrate", "search.calibrate")
+            .says("Look at low and middle loads as well when it is found, for `plimsoll infer`"),
+    ],
+);
+
 /// What there is to a simulated pool beside its load.
 pub(super) const POOLS: Group = (
     "What is simulated",

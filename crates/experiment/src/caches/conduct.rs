@@ -8,12 +8,15 @@ use crate::record::{CellPlan, Subject};
 use plimsoll_cache::cluster::{Cluster, Counts, simulate as replay};
 use plimsoll_cache::simulate::{Cell as Replayed, Comparison, Replays};
 use plimsoll_cache::trace::Trace;
-use plimsoll_plan::{CachePlan, CacheRequests};
+use plimsoll_plan::{self as plan, CachePlan, CacheRequests};
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Kind, RunWriter};
+use plimsoll_units::{ParseError, count, share};
 use plimsoll_workload::random::seed_of;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 /// Every policy at every size of a comparison.
@@ -21,6 +24,50 @@ pub struct Policies<'a> {
     trace: &'a Trace,
     replays: Replays<'a>,
     kept: Mutex<BTreeMap<u32, Replayed>>,
+}
+
+/// Parts of a trace, each a point of a line over time.
+const PARTS: NonZeroUsize = NonZeroUsize::new(200).unwrap();
+
+/// What a plan compares on a trace.
+///
+/// # Errors
+/// What cannot be read, or is skipped, of this trace.
+pub fn comparison(of: &plan::Cache, trace: &Trace) -> Result<Comparison, ExperimentError> {
+    let skip = of.skip.as_deref().map(|text| skipped(text, trace.len())).transpose()?;
+    Ok(Comparison {
+        policies: of.policy.iter().map(|text| said(text)).collect::<Result<_, _>>()?,
+        sizes: of.size.iter().map(|text| said(text)).collect::<Result<_, _>>()?,
+        admission: of.admit.as_deref().map(said).transpose()?,
+        skip: skip.unwrap_or(0),
+        parts: PARTS,
+        by_size: of.by_size,
+    })
+}
+
+fn wrong(error: ParseError) -> ExperimentError {
+    ExperimentError::Conflict(error.to_string())
+}
+
+fn said<T: FromStr<Err = ParseError>>(text: &str) -> Result<T, ExperimentError> {
+    text.parse().map_err(wrong)
+}
+
+/// How many requests are skipped: a number of them, or a share.
+fn skipped(text: &str, requests: usize) -> Result<usize, ExperimentError> {
+    let count = if text.contains('%') || text.contains('.') {
+        let share = share(text).map_err(wrong)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+        let count = (requests as f64 * share) as u64;
+        count
+    } else {
+        count(text).map_err(wrong)?
+    };
+    usize::try_from(count).ok().filter(|count| *count < requests).ok_or_else(|| {
+        ExperimentError::Conflict(format!(
+            "wanted fewer requests to skip than the trace's {requests}, found {text}"
+        ))
+    })
 }
 
 /// The cells of a comparison: the sizes of the first policy, then those of the next.

@@ -14,9 +14,10 @@ mod requests;
 
 pub use cells::{Cell, cells};
 pub use conduct::{
-    Clusters, Policies, Simulated, cluster_cells, policy_cells, subject, subject_of_trace,
+    Clusters, Policies, Simulated, cluster_cells, comparison, policy_cells, subject,
+    subject_of_trace,
 };
 pub use contents::{write_cluster, write_replay};
 pub use figures::{Estimated, Figures, of_replay};
 pub(crate) use levels::check;
-pub use requests::{Requests, life, made, requests};
+pub use requests::{Requests, life, made, recorded, requests};

@@ -37,17 +37,24 @@ pub struct Requests {
 /// # Errors
 /// A trace that cannot be read; as for [`made`].
 pub fn requests(plan: &CachePlan) -> Result<Requests, ExperimentError> {
-    let of = match &plan.asked {
-        CacheRequests::Recorded(of) => of,
-        CacheRequests::Made(of) => return made(of, plan.seed, 0),
-    };
+    match &plan.asked {
+        CacheRequests::Recorded(of) => recorded(of, plan.seed),
+        CacheRequests::Made(of) => made(of, plan.seed, 0),
+    }
+}
+
+/// The requests of a recorded trace.
+///
+/// # Errors
+/// A trace that cannot be read.
+pub fn recorded(of: &CacheTrace, seed: u64) -> Result<Requests, ExperimentError> {
     let options = ReadOptions {
         format: said("format", of.format.as_deref())?,
         columns: said("columns", of.columns.as_deref())?,
         ..ReadOptions::default()
     };
     let (trace, told) = read(&of.file, &options)?;
-    Ok(Requests { trace, life: life(of, plan.seed), notes: told.warnings() })
+    Ok(Requests { trace, life: life(of, seed), notes: told.warnings() })
 }
 
 /// The value of a key of `[trace]` whose type knows its own text.
