@@ -69,7 +69,8 @@ fn main() {
         ] {
             let size = if target.starts_with("/1000") { 1000 } else { 100 };
             let query = Query::parse(size, target).unwrap();
-            let setting = Setting { now: NOW, base: None, is_object_suspected: false };
+            let setting =
+                Setting { now: NOW, base: None, is_verifying: true, is_object_suspected: false };
             let mut bytes = 0;
             let mut ms: Vec<f64> = (0..ROUNDS)
                 .map(|_| {

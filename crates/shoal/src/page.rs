@@ -44,6 +44,8 @@ pub struct Setting<'a> {
     /// The URL by which the reader reached the registry, where that is known: an example of an
     /// announcement has it.
     pub base: Option<&'a str>,
+    /// Whether caches are asked for an object: without it none is verified, and all are given.
+    pub is_verifying: bool,
     /// Whether the object of verification is suspected: no cache is judged by it then.
     pub is_object_suspected: bool,
 }

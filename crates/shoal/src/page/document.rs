@@ -1,11 +1,12 @@
 //! The page as a whole.
 
 use super::map::Dots;
-use super::query::{Fault, Query, STATES};
+use super::query::{Fault, Query};
 use super::select::Shown;
 use super::summary::Summary;
 use super::words::{count, counted, moment, rate};
 use super::{Page, Setting, assets, complaints, filters, map, pager, table};
+use crate::registry::State;
 use crate::server::Complaint;
 use plimsoll_draw::Markup;
 
@@ -103,6 +104,7 @@ fn headline(h: &mut Markup, content: &Content<'_>) {
 }
 
 fn body(h: &mut Markup, content: &Content<'_>) {
+    h.tag("div", &[("id", &"attention")], |h| attention(h, content));
     h.tag("dl", &[("id", &"summary"), ("class", &"tiles")], |h| tiles(h, content));
     if content.setting.is_object_suspected {
         let text = "The object of verification does not answer as it should, whichever cache is \
@@ -121,6 +123,9 @@ fn body(h: &mut Markup, content: &Content<'_>) {
         h.leaf("h2", &[], "Errors of agents");
         complaints::write(h, content.query, content.complaints);
     });
+    if content.summary.caches > 0 {
+        operating(h);
+    }
 }
 
 fn list(h: &mut Markup, content: &Content<'_>) {
@@ -157,21 +162,91 @@ fn nobody(h: &mut Markup, setting: Setting<'_>) {
     );
 }
 
+/// A state with its tile: what it is called and what it means.
+type OfState = (State, &'static str, &'static str);
+
+/// The states as tiles, those that want attention first.
+const OF_STATES: [OfState; 5] = [
+    (State::Failing, "failing", "did not answer"),
+    (State::Banned, "banned", "not served"),
+    (State::Drained, "drained", "no new clients"),
+    (State::Verified, "verified", "answered when tried"),
+    (State::Unverified, "unverified", "not tried yet"),
+];
+
+/// Without verification no cache is tried, and all that are not taken out are given.
+const UNVERIFYING: [OfState; 3] = [
+    (State::Banned, "banned", "not served"),
+    (State::Drained, "drained", "no new clients"),
+    (State::Unverified, "served", "verification is off"),
+];
+
 fn tiles(h: &mut Markup, content: &Content<'_>) {
-    let summary = content.summary;
-    let all = content.query.unfiltered();
-    tile(h, "Caches", None, &count(summary.caches), &format!("{} located", count(summary.located)));
-    let details =
-        ["not tried yet", "answered when tried", "did not answer", "no new clients", "not served"];
-    for ((state, caches), detail) in STATES.into_iter().zip(summary.states).zip(details) {
+    let (summary, all) = (content.summary, content.query.unfiltered());
+    let is_off = !content.setting.is_verifying;
+    let states = if is_off { &UNVERIFYING[..] } else { &OF_STATES[..] };
+    tile(h, "caches", None, &count(summary.caches), &format!("{} located", count(summary.located)));
+    for &(state, name, detail) in states {
+        let caches = summary.states[state as usize];
         let href = Query { state: Some(state), ..all.clone() }.href();
-        let name = state.name();
         tile(h, name, (caches > 0).then_some(&href), &count(caches), detail);
     }
-    tile(h, "Clouds", None, &count(summary.clouds.len()), &{
+    tile(h, "clouds", None, &count(summary.clouds.len()), &{
         counted(summary.countries.len(), "country", "countries")
     });
-    tile(h, "Sent", None, &rate(summary.load), "by all caches together");
+    tile(h, "sent", None, &rate(summary.load), "by all caches together");
+}
+
+/// What wants attention, each with its caches; that nothing does, where nothing does.
+fn attention(h: &mut Markup, content: &Content<'_>) {
+    let (summary, all) = (content.summary, content.query.unfiltered());
+    let state = |state: State| Query { state: Some(state), ..all.clone() }.href();
+    let of = |state: State| summary.states[state as usize];
+    let (failing, banned, drained) = (State::Failing, State::Banned, State::Drained);
+    let full = Query { load_min: 80, ..all.clone() }.href();
+    let found = [
+        (of(failing), "failing", state(failing)),
+        (of(banned), "banned", state(banned)),
+        (of(drained), "drained", state(drained)),
+        (summary.full, "loaded to 80% and more", full),
+        (summary.drifting, "with a clock that differs", String::new()),
+        (content.complaints.len(), "errors of agents", "#errors".to_owned()),
+    ];
+    let class = match (summary.caches, of(failing)) {
+        (0, _) => "nothing",
+        (_, 0) if found.iter().all(|(caches, ..)| *caches == 0) => "good",
+        (_, 0) => "open",
+        _ => "poor",
+    };
+    h.tag("p", &[("class", &format_args!("attention {class}"))], |h| {
+        let mut is_first = true;
+        for (caches, what, href) in found.iter().filter(|(caches, ..)| *caches > 0) {
+            h.text(if is_first { "Wants attention: " } else { "; " });
+            is_first = false;
+            let text = format_args!("{} {what}", count(*caches));
+            match href.as_str() {
+                "" => h.text(text),
+                href => h.leaf("a", &[("href", &href)], text),
+            }
+        }
+        if is_first && summary.caches > 0 {
+            h.text("Nothing wants attention.");
+        }
+    });
+}
+
+/// How an operator takes a cache out of service, and back.
+fn operating(h: &mut Markup) {
+    h.verbatim(
+        "<details id=\"operating\"><summary>How to drain and ban</summary><p class=\"words\">A \
+         drained cache gets no new clients; a banned one is not served at all. The decision holds \
+         for its address and port until it is withdrawn by <code>unverified</code>. The id stands \
+         in the address of the link behind a host. From the registry's host, where the server was \
+         started with <code>--operator-socket FILE</code>:</p>\
+         <pre class=\"plan\">curl --unix-socket FILE -X PUT http://operator/v1/caches/ID/state \\\n  \
+         --data '{&quot;state&quot;:&quot;drained&quot;}'</pre><p class=\"words\">From elsewhere a \
+         network of <code>--trust</code> may, or a key of an operator.</p></details>",
+    );
 }
 
 fn tile(h: &mut Markup, name: &str, href: Option<&String>, figure: &str, detail: &str) {

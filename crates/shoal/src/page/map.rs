@@ -8,7 +8,7 @@ use super::rows::Row;
 use super::words::{count, counted};
 use crate::geo::Place;
 use crate::registry::State;
-use plimsoll_draw::Markup;
+use plimsoll_draw::{Attribute, Markup};
 
 /// The most dots on a map.
 const MOST_DOTS: usize = 400;
@@ -208,4 +208,8 @@ fn dot(h: &mut Markup, cell: &Cell<'_>) {
     h.tag("circle", &[("class", &cell.class()), ("cx", &x), ("cy", &y), ("r", &radius)], |h| {
         h.leaf("title", &[], cell.name());
     });
+    if cell.caches > 1 {
+        let attributes: [Attribute<'_>; 3] = [("x", &x), ("y", &y), ("dy", &".35em")];
+        h.leaf("text", &attributes, count(cell.caches));
+    }
 }

@@ -7,7 +7,7 @@
   const LONGEST_MS = 60000;
   // The parts of a table; where one is missing on either side the whole list is exchanged.
   const TABLE = ['caption', 'heads', 'rows', 'pages'];
-  const OTHERS = ['as-of', 'generation', 'summary', 'place', 'errors'];
+  const OTHERS = ['as-of', 'generation', 'attention', 'summary', 'place', 'errors'];
 
   const find = (id) => document.getElementById(id);
   const pause = find('pause');

@@ -15,6 +15,10 @@ pub(super) struct Summary<'a> {
     /// KiB/s that all send.
     pub(super) load: f64,
     pub(super) located: usize,
+    /// Those that send four fifths of what they can, and more.
+    pub(super) full: usize,
+    /// Those whose clock differs.
+    pub(super) drifting: usize,
     pub(super) clouds: Values<'a>,
     pub(super) countries: Values<'a>,
     pub(super) versions: Values<'a>,
@@ -25,6 +29,8 @@ impl<'a> Summary<'a> {
         self.caches += 1;
         self.states[row.state as usize] += 1;
         self.load += row.load;
+        self.full += usize::from(row.percent >= 80);
+        self.drifting += usize::from(row.cache.drifting());
         self.located += usize::from(row.cache.place().is_some());
         self.clouds.add(row.cloud());
         self.countries.add(row.country());

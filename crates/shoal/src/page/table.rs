@@ -113,7 +113,9 @@ fn cells(h: &mut Markup, row: &Row<'_>, setting: Setting<'_>) {
     h.tag("td", &[], |h| country(h, row));
     h.tag("td", &[], |h| text(h, row.version()));
     h.tag("td", &[], |h| {
-        h.leaf("span", &[("class", &format_args!("chip {}", chip(row.state)))], row.state.name());
+        let is_off = !setting.is_verifying && row.state == State::Unverified;
+        let name = if is_off { "served" } else { row.state.name() };
+        h.leaf("span", &[("class", &format_args!("chip {}", chip(row.state)))], name);
         if cache.drifting() {
             h.leaf("small", &[("title", &"by more than 10 s")], "clock differs");
         }

@@ -75,7 +75,8 @@ pub(super) fn asset(asset: &'static Asset) -> Reply {
 fn write(shared: &Shared, query: &Query, base: Option<&str>) -> Page {
     let snapshot = shared.shelf.load_full();
     let is_object_suspected = shared.object.is_suspected();
-    let setting = Setting { now: shared.clock.now(), base, is_object_suspected };
+    let is_verifying = shared.verify.is_some();
+    let setting = Setting { now: shared.clock.now(), base, is_verifying, is_object_suspected };
     page(&snapshot, &shared.complaints(), query, setting)
 }
 

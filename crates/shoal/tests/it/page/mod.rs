@@ -31,8 +31,12 @@ fn asked(target: &str) -> Query {
 }
 
 fn written(caches: Vec<Arc<Cache>>, complaints: &[Complaint], target: &str) -> Page {
-    let setting =
-        Setting { now: NOW, base: Some("http://registry.example"), is_object_suspected: false };
+    let setting = Setting {
+        now: NOW,
+        base: Some("http://registry.example"),
+        is_verifying: true,
+        is_object_suspected: false,
+    };
     page(&snapshot(caches), complaints, &asked(target), setting)
 }
 
@@ -63,6 +67,36 @@ fn small() -> Vec<Arc<Cache>> {
 fn golden() -> String {
     let complaints = [complaint(None, "first"), complaint(Some("cloud-a"), "h: <squid> is gone")];
     written(small(), &complaints, "/?sort=load").body.replace("><", ">\n<")
+}
+
+#[test]
+fn without_verification_it_is_said_to_be_off_and_nothing_is_called_unverified() {
+    let shown = snapshot(small());
+    let written = |is_verifying| {
+        let setting = Setting { now: NOW, base: None, is_verifying, is_object_suspected: false };
+        page(&shown, &[], &asked("/"), setting).body
+    };
+    let (on, off) = (written(true), written(false));
+    assert!(on.contains(">not tried yet<") && on.contains(">answered when tried<"));
+    let (before, tiles) = off.split_once("id=\"summary\"").unwrap();
+    let (tiles, _) = tiles.split_once("</dl>").unwrap();
+    assert!(tiles.contains(">verification is off<") && !tiles.contains("unverified<"), "{tiles}");
+    assert!(off.contains("<span class=\"chip plain\">served</span>"));
+    // What wants attention comes before all figures.
+    assert!(before.contains("1 loaded to 80% and more"), "{before}");
+}
+
+#[test]
+fn what_wants_attention_stands_first_with_a_link_to_its_caches() {
+    let caches = small();
+    caches[0].set_state(State::Failing);
+    let page = written(caches, &[complaint(None, "no route")], "/").body;
+    let (before, _) = page.split_once("id=\"summary\"").unwrap();
+    assert!(before.contains("class=\"attention poor\"") && before.contains(">1 failing</a>"));
+    assert!(before.contains("state=failing") && before.contains("href=\"#errors\""));
+    let calm = vec![cache(27, None, &serde_json::json!({"load": 7}))];
+    assert!(written(calm, &[], "/").body.contains("Nothing wants attention."));
+    assert!(!written(Vec::new(), &[], "/").body.contains("Nothing wants attention."));
 }
 
 #[test]
@@ -119,7 +153,7 @@ fn the_tag_changes_with_all_but_the_clock() {
     let caches = small();
     let snapshot = snapshot(caches.clone());
     let tag = |now: Now, target: &str, complaints: &[Complaint]| {
-        let setting = Setting { now, base: None, is_object_suspected: false };
+        let setting = Setting { now, base: None, is_verifying: true, is_object_suspected: false };
         page(&snapshot, complaints, &asked(target), setting).etag
     };
     let first = tag(NOW, "/", &[]);
@@ -147,7 +181,7 @@ fn a_page_is_bounded_whatever_the_registry_holds() {
     };
     let caches: Vec<_> = (0..30_000).map(every).collect();
     let body = written(caches.clone(), &[], "/").body;
-    assert_eq!(body.matches("/v1/caches/").count(), 100);
+    assert_eq!(body.matches("href=\"/v1/caches/").count(), 100);
     assert!(body.matches("<circle").count() <= 401, "{}", body.matches("<circle").count());
     assert!(body.len() < 220_000, "{}", body.len());
     assert!(body.contains("<datalist") && body.matches("<option").count() <= 756);
@@ -175,7 +209,8 @@ proptest! {
         let plain = Arc::new(Cache::new(1, 1, &beat(1), Some(Arc::default()), NOW));
         let query = Query { version: wanted, ..Query::default() };
         let shape = |cache: &Arc<Cache>, complaint: Complaint| {
-            let setting = Setting { now: NOW, base: None, is_object_suspected: false };
+            let setting =
+                Setting { now: NOW, base: None, is_verifying: true, is_object_suspected: false };
             // All are wanted, or none; both are to be looked at.
             let all = [Query::default(), query.clone()].map(|query| {
                 let snapshot = snapshot(vec![Arc::clone(cache)]);

@@ -141,7 +141,8 @@ proptest! {
     fn the_pages_together_are_what_is_wanted_in_order(ones in ones(), query in queries()) {
         let caches = ones.iter().zip(0..).map(|(one, number)| one.cache(number)).collect();
         let snapshot = snapshot(caches);
-        let setting = Setting { now: NOW, base: None, is_object_suspected: false };
+        let setting =
+            Setting { now: NOW, base: None, is_verifying: true, is_object_suspected: false };
         let at = |page_number: usize| {
             let query = Query { page: page_number, ..query.clone() };
             page(&snapshot, &[], &query, setting)
@@ -175,9 +176,13 @@ fn halves_of_a_percent_are_rounded_up() {
         let shown = snapshot(vec![Arc::new(Cache::new(0, 0, &said, None, now))]);
         let percent = (load / 10 + 1) as u8;
         let query = Query { load_min: percent, load_max: percent, ..Query::default() };
-        let body =
-            page(&shown, &[], &query, Setting { now: NOW, base: None, is_object_suspected: false })
-                .body;
+        let body = page(
+            &shown,
+            &[],
+            &query,
+            Setting { now: NOW, base: None, is_verifying: true, is_object_suspected: false },
+        )
+        .body;
         assert_eq!(listed(&body), [0], "{load} of 1,000");
         assert!(body.contains(&format!("{percent}%")), "{load} of 1,000: {body}");
     }
