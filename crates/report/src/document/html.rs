@@ -80,7 +80,11 @@ fn write_block(m: &mut Markup, block: &Block) {
         Block::Verdict(verdict) => write_verdict(m, verdict),
         Block::Notice(title, items) => write_notice(m, title, items),
         Block::Tiles(tiles) => {
-            let class = if tiles.len() <= FEW { "tiles few" } else { "tiles" };
+            let class = match tiles.len() {
+                ..=FEW => "tiles few",
+                9..=10 => "tiles two-rows",
+                _ => "tiles",
+            };
             m.tag("dl", &[("class", &class)], |m| tiles.iter().for_each(|one| write_tile(m, one)));
         }
         Block::Notes(notes) => write_notes(m, notes),

@@ -16,11 +16,13 @@ pub(crate) fn one(view: &View) -> Vec<Block> {
     let subject = &view.meta.subject;
     let about =
         if subject.is_empty() { asked(view) } else { format!("{subject} · {}", asked(view)) };
-    let mut blocks = vec![document::asked(about), identity(view)];
-    match &view.searched {
-        Some(searched) => blocks.extend(capacity::head(searched, &view.summary)),
-        None => blocks.extend(of_load(&view.summary)),
-    }
+    let mut blocks = match &view.searched {
+        Some(searched) => capacity::head(searched, &view.summary),
+        None => of_load(&view.summary),
+    };
+    // The verdict is the first thing to be read, what was asked the next.
+    blocks
+        .splice(blocks.len().min(1)..blocks.len().min(1), [document::asked(about), identity(view)]);
     blocks.extend(warnings(&view.summary.warnings));
     blocks
 }

@@ -15,7 +15,7 @@ const MOST_NAMES: usize = 3;
 pub(crate) fn page(content: &Content, title: Option<String>) -> Document {
     let head = match &content.views[..] {
         [view] => headline::one(view),
-        _ => prediction::answer(content).into_iter().chain(sides::head(content)).collect(),
+        _ => prediction::head(content).unwrap_or_else(|| sides::head(content)),
     };
     Document {
         title: title.unwrap_or_else(|| named(&content.views)),
@@ -56,7 +56,7 @@ const HEALTH: &str = "Whether the generator and its host were up to the load. A 
                       late; a host that gives its time to others delays everything on it.";
 
 fn sections(content: &Content) -> Vec<Section> {
-    let mut sections: Vec<Section> = prediction::section(content).into_iter().collect();
+    let mut sections = prediction::sections(content);
     sections.extend(capacity::section(content));
     let charts = |charts: Vec<Box<dyn Chart>>| vec![Block::Charts(charts)];
     let explained = |text: &str, charts| vec![words(text), Block::Charts(charts)];

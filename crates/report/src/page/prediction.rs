@@ -4,11 +4,11 @@
 use plimsoll_runs::{IntervalRow, World};
 use plimsoll_stats::figure::{self, Figure};
 
-use super::capacity;
 use super::content::Content;
 use super::difference::{self, Heads, Valued};
+use super::{capacity, sides};
 use crate::columns::{highest, mean, per_second};
-use crate::document::{Block, Section, Verdict, chart, words};
+use crate::document::{Block, Section, Verdict, chart, note};
 use crate::figure_text;
 use crate::view::View;
 use plimsoll_draw::chart::Chart;
@@ -58,9 +58,20 @@ fn pair(content: &Content) -> Option<Pair<'_>> {
     (a.meta.kind == b.meta.kind).then_some(Pair { predicted, measured })
 }
 
-/// How far the prediction was off, in a sentence; `None` where there is none.
-pub(crate) fn answer(content: &Content) -> Option<Block> {
+/// How far the prediction was off, in a sentence and figure by figure; `None` of other pages.
+pub(crate) fn head(content: &Content) -> Option<Vec<Block>> {
     let pair = pair(content)?;
+    let heads =
+        Heads { first: "predicted", second: "measured", difference: "predicted − measured" };
+    let predicted = |figure: &Figure| pair.predicted.figure(figure);
+    let measured = |figure: &Figure| pair.measured.figure(figure);
+    let grid = difference::table(&FIGURES, (&predicted, &measured), &heads, "");
+    let below = "One plan in two worlds. Where a figure has a 95% interval it stands below it; a \
+                 figure of one run has none.";
+    Some(answer(&pair).into_iter().chain([Block::Table(grid), note(below)]).collect())
+}
+
+fn answer(pair: &Pair<'_>) -> Option<Block> {
     let both = |figure: &&'static Figure| {
         Some((*figure, pair.predicted.figure(figure)?, pair.measured.figure(figure)?))
     };
@@ -81,25 +92,19 @@ pub(crate) fn answer(content: &Content) -> Option<Block> {
     }))
 }
 
-/// The difference of each figure, and both courses over each other.
-pub(crate) fn section(content: &Content) -> Option<Section> {
-    let pair = pair(content)?;
-    let heads =
-        Heads { first: "predicted", second: "measured", difference: "predicted − measured" };
-    let sides = (&|figure: &Figure| pair.predicted.figure(figure), &|figure: &Figure| {
-        pair.measured.figure(figure)
-    });
-    let grid = difference::table(&FIGURES, (sides.0, sides.1), &heads, "");
-    let text = "One plan in two worlds. Where a figure has a 95% interval it stands below it; a \
-                figure of one run has none.";
+/// Both courses over each other, and the runs side by side; nothing of other pages.
+pub(crate) fn sections(content: &Content) -> Vec<Section> {
+    let Some(pair) = pair(content) else { return Vec::new() };
     let mut charts: Vec<Box<dyn Chart>> = Vec::new();
     if let (Some(predicted), Some(measured)) = (&pair.predicted.searched, &pair.measured.searched) {
         charts.extend(capacity::overlay(predicted, measured).map(chart));
     }
     charts.push(chart(rate(content, &pair)));
     charts.push(chart(response(content, &pair)));
-    let blocks = vec![words(text), Block::Table(grid), Block::Charts(charts)];
-    Some(Section::new("prediction", "Prediction against measurement", blocks))
+    vec![
+        Section::new("prediction", "Prediction against measurement", vec![Block::Charts(charts)]),
+        Section::new("runs", "The runs", sides::head(content)),
+    ]
 }
 
 /// A chart over time of both, the prediction broad and pale behind what was measured.

@@ -29,8 +29,8 @@ pub(crate) fn head(content: &Content) -> Vec<Block> {
     };
     let remarks = content.views.iter().filter_map(remarks);
     let differences = note(
-        "A difference of two single runs may be chance: `plimsoll compare` tells, from several \
-         runs a side.",
+        "A difference of two single runs may be chance: plimsoll compare tells, from several runs \
+         a side.",
     );
     [Block::Table(grid), differences].into_iter().chain(remarks).collect()
 }

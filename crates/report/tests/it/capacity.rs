@@ -209,7 +209,7 @@ fn without_a_handshake_there_is_no_chart_of_them() {
 fn a_bound_is_called_one() {
     let at_least = CapacityResult { bound: Some(Bound::AtLeast), ci95: None, ..result() };
     let page = with(Some(&json(&at_least)), None);
-    assert!(page.text.contains("At least 750/s under p95<30ms"));
+    assert!(page.text.contains("Capacity: at least 750/s under p95<30ms"));
     let written = json(&at_least);
     assert!(written.contains("\"bound\":\"at_least\""), "{written}");
     let older = written.replace("\"bound\":\"at_least\",", "");

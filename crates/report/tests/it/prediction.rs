@@ -50,9 +50,9 @@ fn a_live_run_over_a_simulated_one_has_its_differences_first() {
     );
     // The sign is of the prediction against what was measured.
     assert!(first.contains(&format!("{:.1}% off", 100.0 * off).replace('-', "−")), "{first} {off}");
+    let table = text.find("| figure | predicted | measured | predicted − measured |").unwrap();
     let section = text.find("## Prediction against measurement").unwrap();
-    assert!(section < text.find("## Load").unwrap());
-    assert!(text.contains("| figure | predicted | measured | predicted − measured |"));
+    assert!(table < section && section < text.find("## Load").unwrap());
     let page = checked(&document.html());
     for id in ["difference-table", "predicted-rate", "predicted-response"] {
         assert!(page.values("id").any(|known| known == id), "{id}");
@@ -156,4 +156,22 @@ fn runs_of_two_kinds_have_no_page_together() {
     let runs = [pool(root.path(), "pool", 2.0), Course::quiet("load").write(root.path())];
     let Err(error) = document(Source::Runs(&runs), None) else { panic!("they have a page") };
     assert!(matches!(error, ReportError::Kinds { .. }), "{error}");
+}
+
+#[test]
+#[ignore = "writes pages to look at"]
+fn make_pages_to_look_at() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let root = tempfile::tempdir().unwrap();
+    let of = |id: &str, world, estimate| {
+        let course = Course { world, ..Course::quiet(id) };
+        capacity::search(root.path(), &course, estimate)
+    };
+    let searches = [of("live", World::Live, 750.0), of("simulated", World::Simulated, 825.0)];
+    let pools = [pool(root.path(), "small", 2.0), pool(root.path(), "large", 5.0)];
+    for (name, document) in
+        [("load", golden()), ("searches", of_runs(&searches)), ("pools", of_runs(&pools))]
+    {
+        std::fs::write(folder.join(format!("prediction-{name}.html")), document.html()).unwrap();
+    }
 }

@@ -42,9 +42,9 @@ fn verdict(result: &CapacityResult) -> Verdict {
     let slo = if result.slo.is_empty() { "the SLO" } else { &result.slo };
     let says = match result.estimate_per_s {
         Some(rate) => match result.bound {
-            None => format!("{} under {slo}", per_second(rate)),
-            Some(Bound::AtLeast) => format!("At least {} under {slo}", per_second(rate)),
-            Some(Bound::AtMost) => format!("At most {} under {slo}", per_second(rate)),
+            None => format!("Capacity: {} under {slo}", per_second(rate)),
+            Some(Bound::AtLeast) => format!("Capacity: at least {} under {slo}", per_second(rate)),
+            Some(Bound::AtMost) => format!("Capacity: at most {} under {slo}", per_second(rate)),
         },
         None => format!("No capacity was found under {slo}"),
     };
