@@ -138,9 +138,13 @@ fn even_ticks(low: f64, high: f64, step: f64) -> Vec<f64> {
     ticks
 }
 
-/// Powers of ten from `low` to `high`, and twice and five times them where there are few.
+/// Powers of ten from `low` to `high`, and round multiples of them where there are few.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
-    let factors: &[f64] = if high / low < 300.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let factors: &[f64] = match high / low {
+        ratio if ratio < 10.0 * (1.0 - 1e-9) => &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+        ratio if ratio < 300.0 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
+    };
     let mut ticks = Vec::new();
     let mut decade = 10f64.powf(low.log10().floor());
     while decade <= high * (1.0 + 1e-9) && ticks.len() < 64 {

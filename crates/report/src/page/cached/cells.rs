@@ -105,6 +105,13 @@ fn is_as_good(caches: &Caches<'_>, cell: &Cell, best: &Cell) -> bool {
     !knows_future(caches, cell) && cell.all.misses == best.all.misses
 }
 
+/// The policies with as few misses as the best at its size.
+pub(super) fn as_good<'a>(caches: &Caches<'a>, best: &Cell) -> Vec<&'a str> {
+    let of_size = caches.cells.iter().filter(|cell| cell.size == best.size);
+    let equal = of_size.filter(|cell| is_as_good(caches, cell, best));
+    equal.map(|cell| cell.policy.as_str()).collect()
+}
+
 /// The policy with the fewest misses at a size, of those that do not know the future.
 pub(super) fn best_of<'a>(caches: &Caches<'a>, size: &str) -> Option<&'a Cell> {
     let rivals = caches.cells.iter().filter(|cell| cell.size == size);

@@ -41,18 +41,24 @@ fn answer(caches: &Caches<'_>) -> Option<Verdict> {
     let best: Vec<&Cell> = sizes.iter().filter_map(|size| cells::best_of(caches, size)).collect();
     let last = *best.last()?;
     let told = |cell: &Cell| {
-        format!("{} at {}: {}", cell.policy, capacity(cell), per_cent(cell.all.miss_ratio()))
+        let names = cells::as_good(caches, cell).join(" and ");
+        format!("{names} at {}: {}", capacity(cell), per_cent(cell.all.miss_ratio()))
     };
     let others: Vec<String> = best.iter().rev().skip(1).rev().map(|cell| told(cell)).collect();
     let reasons = match others.len() {
         0 => Vec::new(),
         _ => vec![format!("The lowest at the other sizes: {}.", others.join("; "))],
     };
-    let of = if caches.comparison.policies.len() > 1 { "misses least" } else { "misses" };
+    let names = cells::as_good(caches, last);
+    let of = match (caches.comparison.policies.len(), names.len()) {
+        (1, _) => "misses",
+        (_, 1) => "misses least",
+        _ => "miss least",
+    };
     let says = format!(
         "At {}, {} {of}: {} of the requests{}.",
         capacity(last),
-        last.policy,
+        names.join(" and "),
         per_cent(last.all.miss_ratio()),
         if caches.trace.sizes().is_some() {
             format!(", {} of the bytes", per_cent(last.all.byte_miss_ratio()))

@@ -25,7 +25,11 @@ const DAY_S: f64 = 86_400.0;
 /// The page.
 pub(crate) fn page(pools: &Pools, title: Option<String>) -> Document {
     let about = &pools.about;
-    let name = if about.name.is_empty() { "Simulation of policies" } else { &about.name };
+    let name = match about.name.as_str() {
+        _ if pools.is_of_runs && pools.policies.len() > 1 => "Simulated pools",
+        "" => "Simulation of policies",
+        name => name,
+    };
     let mut head: Vec<Block> = answer(pools).map(Block::Verdict).into_iter().collect();
     head.push(document::asked(asked(pools)));
     let slo = (!about.slo.is_empty()).then(|| format!("SLO {}", about.slo));
@@ -56,10 +60,11 @@ fn answer(pools: &Pools) -> Option<Verdict> {
         let best = cheapest(&|_| true)?;
         let says = format!("{}.", told(best));
         let says = if pools.policies.len() > 1 { format!("The cheapest is {says}") } else { says };
-        let lost = best.1.value(figure::LOST_SHARE).unwrap_or(f64::NAN);
-        let lost = figure_text::text(figure::LOST_SHARE, lost, "");
-        let reasons =
-            vec![format!("It loses {lost} of the requests; no SLO says whether that holds.")];
+        let lost = best.1.value(figure::LOST_SHARE).map(|share| {
+            let share = figure_text::text(figure::LOST_SHARE, share, "");
+            format!("It loses {share} of the requests; whether an SLO holds is not told.")
+        });
+        let reasons = lost.into_iter().collect();
         return Some(Verdict { class: "open", says, reasons });
     }
     if let Some(best) = cheapest(&|policy| policy.holds == Some(true)) {
@@ -109,6 +114,7 @@ fn priced(pools: &Pools, cost: f64) -> String {
 fn asked(pools: &Pools) -> String {
     let about = &pools.about;
     let policies = match pools.policies.len() {
+        n if pools.is_of_runs && n > 1 => format!("{n} runs of simulated pools"),
         0 => "No policy".to_owned(),
         1 => "One policy".to_owned(),
         n => format!("{n} policies on the same requests"),
