@@ -1,9 +1,10 @@
 //! SCRAM-SHA-256, by which both sides prove that they know the password, and neither sends it.
 //!
 //! *Sources*: RFC 5802 (the exchange; section 3 has the formulas), RFC 7677 (with SHA-256), RFC
-//! 4013, which is SASLprep, RFC 8018, section 5.2 (PBKDF2; one block is needed). There is no channel
-//! binding, as there is no TLS. PostgreSQL takes the user's name from the startup message, so it is
-//! empty here.
+//! 4013 (SASLprep), RFC 8018, section 5.2 (PBKDF2, of which one block is needed).
+//!
+//! There is no channel binding, as there is no TLS. PostgreSQL takes the user's name from the
+//! startup message, so that it is empty here.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
