@@ -23,7 +23,7 @@ pub use verify::{CertificateEnd, Verifier};
 use crate::FileVersion;
 use pem::{certificates, private_key};
 
-use crate::http::client::{self, Deadline, Dial, Error, Peer, Plain, Wire};
+use crate::http::client::{Deadline, Dial, Error, Peer, Plain, Wire};
 
 /// Encrypted connections to peers that ask for them, plain ones to others.
 ///
@@ -115,7 +115,7 @@ impl Tls {
                     current.config = Arc::new(config);
                     None
                 }
-                Err(error) => Some(client::chain(&error)),
+                Err(error) => Some(plimsoll_units::failure::chain(&error)),
             };
             if trouble != current.trouble {
                 (self.say)(&match &trouble {

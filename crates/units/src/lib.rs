@@ -19,6 +19,7 @@
 pub mod civil;
 mod duration;
 mod error;
+pub mod failure;
 pub mod hash;
 mod nearest;
 mod number;

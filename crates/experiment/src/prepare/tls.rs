@@ -3,9 +3,9 @@
 
 use crate::error::ExperimentError;
 use plimsoll_load::{Endpoint, Protocol, Tls};
-use plimsoll_net::http::client::chain;
 use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier};
 use plimsoll_plan::{Http, Target};
+use plimsoll_units::failure::chain;
 use plimsoll_workload::request::{Scheme, Url};
 use rustls::ClientConfig;
 use rustls::client::Resumption;

@@ -359,15 +359,3 @@ pub fn through(
         Request { method: "GET", target: &target, host: &authority, headers: &[], body: &[] };
     exchange(dial, proxy, &request, limits)
 }
-
-/// An error and what it comes from, on one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
-}

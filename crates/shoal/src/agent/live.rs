@@ -19,7 +19,8 @@ use super::outlook::Outlook;
 use super::outside::{self, Turn};
 use super::pace::{Act, Health, Pace, Sent};
 use super::{Announce, Event, Options, Reporter, World, metadata, squid};
-use plimsoll_net::http::client::{Dial, Limits, Peer, chain};
+use plimsoll_net::http::client::{Dial, Limits, Peer};
+use plimsoll_units::failure::chain;
 
 /// A thread that only waits for sockets; the system's resolver is what needs most of it.
 const STACK_BYTES: usize = 256 * 1024;

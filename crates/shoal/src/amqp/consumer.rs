@@ -26,7 +26,8 @@ use super::{Broker, Error, method};
 use crate::auth::HEADERS;
 use crate::heartbeat::MAX_BYTES;
 use crate::server::{BrokerStatus, Letter, Shared};
-use plimsoll_net::http::client::{Deadline, Dial, chain};
+use plimsoll_net::http::client::{Deadline, Dial};
+use plimsoll_units::failure::chain;
 use plimsoll_units::truncate;
 
 /// Messages on their way to us.

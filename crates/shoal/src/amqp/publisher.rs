@@ -11,7 +11,8 @@ use std::time::Duration;
 use super::connection::{Connection, METHOD};
 use super::{Broker, Error, method};
 use crate::agent::announce::{Announce, Failure, Message, Sign, TIME};
-use plimsoll_net::http::client::{Deadline, Dial, chain};
+use plimsoll_net::http::client::{Deadline, Dial};
+use plimsoll_units::failure::chain;
 
 /// What the broker may hear nothing for, beside the agent's own pace.
 const SHORTEST: Duration = Duration::from_secs(60);

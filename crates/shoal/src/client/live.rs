@@ -67,7 +67,7 @@ fn settings(options: &Options, notes: &mut Vec<String>) -> Result<(String, Optio
     match valued {
         // Where it is only read, for the static list, the rest can be done without it.
         Err(error) if !options.apply => {
-            notes.push(plimsoll_net::http::client::chain(&error));
+            notes.push(plimsoll_units::failure::chain(&error));
             Ok((String::new(), None))
         }
         valued => valued,
@@ -135,7 +135,7 @@ fn ask_all(
         match asked {
             Ok(answer) => return Some((server.to_string(), answer)),
             Err(error) => {
-                notes.push(format!("{server}: {}", plimsoll_net::http::client::chain(&error)));
+                notes.push(format!("{server}: {}", plimsoll_units::failure::chain(&error)));
             }
         }
     }

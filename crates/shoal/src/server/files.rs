@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::shared::lock;
-use plimsoll_net::http::client::chain;
+use plimsoll_units::failure::chain;
 
 /// What became of each file that was read again, by the option that names it.
 #[derive(Debug, Default)]

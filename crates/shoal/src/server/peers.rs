@@ -12,8 +12,9 @@ use super::{Shared, StartError};
 use crate::Now;
 use crate::heartbeat::parse;
 use crate::registry::{Copied, State};
-use plimsoll_net::http::client::{Ask, Dial, Limits, Plain, chain};
+use plimsoll_net::http::client::{Ask, Dial, Limits, Plain};
 use plimsoll_net::url::Url;
+use plimsoll_units::failure::chain;
 
 /// How long a list may take, and how long it may be: 200,000 caches.
 const LIMITS: Limits = Limits { total: Duration::from_secs(10), answer_bytes: 200 * 1024 * 1024 };
