@@ -417,3 +417,35 @@ fn percentiles_of_few_requests_are_dashes() {
     let shown = place.plimsoll(&all).ended_with(0).out;
     assert!(shown.contains("10 B median, – p90, – p99, 20 B greatest"), "{shown}");
 }
+
+#[test]
+fn caches_on_a_trace_are_compared_by_a_plan_as_by_flags() {
+    let place = Place::new();
+    place.write("t.csv", "time,object,size\n1,1,5\n2,2,5\n3,1,5\n4,3,5\n5,2,5\n");
+    let plan = "name = 'two'\n[trace]\nfile = 't.csv'\n[cache]\npolicy = ['lru', 'fifo']\n\
+                size = ['1obj', '2obj']\nskip = 1\nby_size = true\n";
+    place.write("caches.toml", plan);
+    let json = |more: &[&str]| {
+        let done = place.plimsoll(&[&["cache", "simulate"], more, &["--json"]].concat());
+        let mut json = done.ended_with(0).json();
+        json["trace"]["compile_cpu_s"] = serde_json::Value::Null;
+        for result in json["results"].as_array_mut().unwrap() {
+            result["cpu_s"] = serde_json::Value::Null;
+        }
+        json
+    };
+    let flags = ["--trace", "t.csv", "--policy", "lru,fifo", "--size", "1obj,2obj"];
+    let flags = json(&[&flags[..], &["--skip", "1", "--by-size"]].concat());
+    assert_eq!(json(&["caches.toml"]), flags);
+    assert_eq!(flags["results"].as_array().unwrap().len(), 4);
+    // What is kept says the same again, and a flag wins.
+    let printed = place.plimsoll(&["cache", "simulate", "caches.toml", "--print-plan"]);
+    place.write("printed.toml", printed.ended_with(0).out);
+    assert_eq!(json(&["printed.toml"]), flags);
+    let one = json(&["caches.toml", "--policy", "sieve", "--set", "cache.size=1obj"]);
+    assert_eq!(one["results"][0]["policy"], "sieve");
+    assert_eq!(one["results"].as_array().unwrap().len(), 1);
+    place.write("wrong.toml", plan.replace("'fifo'", "'fifoo'"));
+    let wrong = place.plimsoll(&["cache", "simulate", "wrong.toml"]).ended_with(2);
+    wrong.says(&["wrong.toml:5:", "did you mean fifo?"]);
+}

@@ -31,10 +31,6 @@ pub(crate) struct TraceFlags {
     pub(crate) columns: Option<String>,
 }
 
-/// Options that say something of a single cache, which a plan of clusters says itself.
-const OF_ONE_CACHE: [&str; 7] =
-    ["policy", "size", "admit", "skip", "bound", "by_size", "list_policies"];
-
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -46,8 +42,9 @@ Examples:
 
 Exit codes: 0 simulated, 2 wrong use or trace, 4 interrupted.")]
 pub(crate) struct CacheSimulate {
-    /// A plan of clusters: meshes and hierarchies of caches, with the protocols between them
-    #[arg(conflicts_with_all = OF_ONE_CACHE)]
+    /// A plan of clusters: meshes and hierarchies of caches, with the protocols between them; or of
+    /// single caches
+    #[arg(conflicts_with = "list_policies")]
     pub(crate) plan: Option<String>,
     /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
     #[arg(
@@ -61,22 +58,12 @@ pub(crate) struct CacheSimulate {
     #[command(flatten)]
     pub(crate) reading: TraceFlags,
     /// Eviction policies: lru, sieve, gdsf, … with their settings, such as slru:segments=2
-    #[arg(
-        long,
-        value_name = "POLICY,…",
-        value_delimiter = ',',
-        default_value = "lru",
-        help_heading = "What is simulated"
-    )]
+    /// [default: lru]
+    #[arg(long, value_name = "POLICY,…", help_heading = "What is simulated")]
     pub(crate) policy: Vec<String>,
     /// Cache sizes: 10MB, 1GiB, 962obj, 10% of the footprint, 10%obj of the objects
-    #[arg(
-        long,
-        value_name = "SIZE,…",
-        value_delimiter = ',',
-        default_value = "0.1%,1%,10%",
-        help_heading = "What is simulated"
-    )]
+    /// [default: 0.1%,1%,10%]
+    #[arg(long, value_name = "SIZE,…", help_heading = "What is simulated")]
     pub(crate) size: Vec<String>,
     /// Which missed objects come in: max:SIZE, second (asked for before), random:SHARE
     #[arg(long, value_name = "FILTER", help_heading = "What is simulated")]

@@ -179,10 +179,8 @@ impl Ready {
         let plan = CacheComparison::parse(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
         let requests = caches::recorded(&plan.trace, 0)?;
         let comparison = caches::comparison(&plan.cache, &requests.trace)?;
-        let mut subject = caches::subject_of_trace(&plan.trace.file, plan.to_toml());
-        subject.name = plan.name.clone().unwrap_or_default();
         Ok(Self {
-            subject,
+            subject: caches::subject_of_comparison(&plan)?,
             cells: caches::policy_cells(&comparison).collect(),
             notes: requests.notes.clone(),
             length_s: None,

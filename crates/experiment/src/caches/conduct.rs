@@ -8,7 +8,7 @@ use crate::record::{CellPlan, Subject};
 use plimsoll_cache::cluster::{Cluster, Counts, simulate as replay};
 use plimsoll_cache::simulate::{Cell as Replayed, Comparison, Replays};
 use plimsoll_cache::trace::Trace;
-use plimsoll_plan::{self as plan, CachePlan, CacheRequests};
+use plimsoll_plan::{self as plan, CacheComparison, CachePlan, CacheRequests};
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Kind, RunWriter};
 use plimsoll_units::{ParseError, count, share};
@@ -190,10 +190,18 @@ pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
     Ok(of_text(plan.name.clone().unwrap_or_default(), what, plan_text, nameless.to_toml()))
 }
 
-/// What policies and sizes on a trace are, for their record.
-#[must_use]
-pub fn subject_of_trace(file: &Path, plan_text: String) -> Subject {
-    of_text(String::new(), named(file), plan_text.clone(), plan_text)
+/// What a plan's policies and sizes on a trace are, for their record. The text of the plan names its
+/// trace from anywhere.
+///
+/// # Errors
+/// Where the working folder cannot be found.
+pub fn subject_of_comparison(plan: &CacheComparison) -> Result<Subject, ExperimentError> {
+    let mut kept = plan.clone();
+    let failed = |source| ExperimentError::File { path: plan.trace.file.clone(), source };
+    kept.trace.file = std::path::absolute(&plan.trace.file).map_err(failed)?;
+    let nameless = CacheComparison { name: None, ..kept.clone() };
+    let (name, what) = (plan.name.clone().unwrap_or_default(), named(&plan.trace.file));
+    Ok(of_text(name, what, kept.to_toml(), nameless.to_toml()))
 }
 
 fn of_text(name: String, what: String, plan_text: String, identity: String) -> Subject {

@@ -15,7 +15,7 @@ mod requests;
 pub use cells::{Cell, cells};
 pub use conduct::{
     Clusters, Policies, Simulated, cluster_cells, comparison, policy_cells, subject,
-    subject_of_trace,
+    subject_of_comparison,
 };
 pub use contents::{write_cluster, write_replay};
 pub use figures::{Estimated, Figures, of_replay};

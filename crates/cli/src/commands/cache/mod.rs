@@ -3,18 +3,18 @@
 mod by_size;
 mod clusters;
 mod mrc;
-mod recorded;
 mod simulate;
 mod table;
 mod trace;
 
-use crate::cache_args::{Cache, CacheCommand, TraceFlags};
+use crate::cache_args::{Cache, CacheCommand, CacheSimulate, TraceFlags};
 use crate::exit::Exit;
 use crate::terminal::error::{FlagError, UsageError, read};
 use anyhow::{Context, Result};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
+use plimsoll_plan::{Setting, compares_caches};
 use plimsoll_units::{ParseError, show_size};
 use std::fmt::Display;
 use std::path::Path;
@@ -23,11 +23,57 @@ use std::str::FromStr;
 /// Runs the command.
 pub(crate) fn run(cache: &Cache) -> Result<Exit> {
     match &cache.command {
-        CacheCommand::Simulate(args) if args.plan.is_some() => clusters::run(args),
-        CacheCommand::Simulate(args) => simulate::run(args),
+        CacheCommand::Simulate(args) => match &args.plan {
+            None => simulate::run(args, None),
+            Some(path) => {
+                let text = crate::files::plan(path)?;
+                let is_single = compares_caches(&text);
+                if is_single {
+                    simulate::run(args, Some(&text))
+                } else {
+                    clusters::run(args, &text)
+                }
+            }
+        },
         CacheCommand::Mrc(args) => mrc::run(args),
         CacheCommand::Trace(trace) => trace::run(&trace.command),
     }
+}
+
+/// What the flags set of a plan's trace and of its repetitions, and what `--set` does.
+fn settings(args: &CacheSimulate) -> Result<Vec<Setting>, FlagError> {
+    let flags = [
+        ("trace.file", args.trace.as_ref().map(|file| file.display().to_string()), "--trace"),
+        ("trace.format", args.reading.format.clone(), "--format"),
+        ("trace.columns", args.reading.columns.clone(), "--columns"),
+        ("repeat", args.seeds.clone(), "--seeds"),
+    ];
+    let mut settings: Vec<Setting> = flags
+        .into_iter()
+        .filter_map(|(key, value, flag)| value.map(|value| Setting::new(key, value, flag)))
+        .collect();
+    for pair in &args.set {
+        let setting = Setting::from_pair(pair);
+        settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
+    }
+    Ok(settings)
+}
+
+/// What the flags set of single caches.
+fn settings_of_one(args: &CacheSimulate) -> Vec<Setting> {
+    let yes = |is_given: bool| if is_given { vec!["true".to_owned()] } else { Vec::new() };
+    let flags = [
+        ("cache.policy", args.policy.clone(), "--policy"),
+        ("cache.size", args.size.clone(), "--size"),
+        ("cache.admit", args.admit.iter().cloned().collect(), "--admit"),
+        ("cache.skip", args.skip.iter().cloned().collect(), "--skip"),
+        ("cache.bound", yes(args.bound), "--bound"),
+        ("cache.by_size", yes(args.by_size), "--by-size"),
+    ];
+    let of = |(key, values, flag): (&'static str, Vec<String>, &'static str)| {
+        values.into_iter().map(move |value| Setting::new(key, value, flag))
+    };
+    flags.into_iter().flat_map(of).collect()
 }
 
 /// A trace that was read, and what it cost.

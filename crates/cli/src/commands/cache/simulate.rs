@@ -1,14 +1,15 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
 use super::{
-    Opened, by_size, list, open, recorded, table, too_small, trace_json, unit, usage, write_whole,
+    Opened, by_size, open, settings, settings_of_one, table, too_small, trace_json, unit, usage,
+    write_whole,
 };
-use crate::cache_args::CacheSimulate;
+use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::cells::record;
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::UsageError;
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
@@ -16,45 +17,35 @@ use plimsoll_cache::bound::{self, Bound, size_of_all};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total};
-use plimsoll_experiment::caches::{Policies, policy_cells, subject_of_trace};
+use plimsoll_experiment::VOCABULARY;
+use plimsoll_experiment::caches::{Policies, comparison, policy_cells, subject_of_comparison};
 use plimsoll_experiment::engine::{ending, execute};
-use plimsoll_units::{count, share};
+use plimsoll_plan::{CacheComparison, CacheTrace as TraceFile};
 use std::fmt::Write as _;
-use std::num::NonZeroUsize;
 use std::path::Path;
 
-/// Parts of the trace, each a point of a line over time.
-const PARTS: NonZeroUsize = NonZeroUsize::new(200).unwrap();
-
 /// Runs the command.
-pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
+pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
     if args.list_policies {
         return policies(args.json);
     }
+    let plan = read_plan(args, text)?;
+    if args.print_plan {
+        print(&plan.to_toml())?;
+        return Ok(Exit::Held);
+    }
     crate::files::check_report(args.report.as_deref())?;
-    let mut comparison = Comparison {
-        policies: list("--policy", &args.policy)?,
-        sizes: list("--size", &args.size)?,
-        admission: args
-            .admit
-            .as_deref()
-            .map(|text| read("--admit", text, str::parse))
-            .transpose()?,
-        skip: 0,
-        parts: PARTS,
-        by_size: args.by_size,
-    };
+    let cache = &plan.cache;
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
-    let path = args.trace.as_deref().unwrap_or(Path::new(""));
-    let opened = open(path, &args.reading)?;
-    if let Some(text) = &args.skip {
-        comparison.skip = skipped(text, opened.trace.len())?;
-    }
+    let TraceFile { file, format, columns, .. } = plan.trace.clone();
+    let opened = open(&file, &TraceFlags { format, columns })?;
+    let comparison = comparison(cache, &opened.trace)?;
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replays");
-    let of = subject_of_trace(path, recorded::plan_text(args)?);
+    let of = subject_of_comparison(&plan)?;
+    let plan_file = args.plan.as_deref().unwrap_or_default();
     let all = (comparison.policies.len() * comparison.sizes.len()) as u64;
-    let record = record(&args.out, "", of, (all, args.keep_cells));
+    let record = record(&args.out, plan_file, of, (all, args.keep_cells));
     let cells = record.plan(policy_cells(&comparison))?;
     let clock = plimsoll_load::clock::thread_cpu_ns;
     let world = Policies::new(&opened.trace, &comparison, clock)?;
@@ -69,7 +60,7 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         return Ok(Exit::Incomplete);
     }
     let refuses = comparison.admission.is_some();
-    let bounds = if args.bound { bounds(&opened, &cells, refuses)? } else { Vec::new() };
+    let bounds = if cache.bound { bounds(&opened, &cells, refuses)? } else { Vec::new() };
     let done = Done {
         warnings: warnings(&opened, &comparison, &cells),
         opened,
@@ -84,10 +75,20 @@ pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
         folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }
     if let Some(path) = &args.report {
-        write_report(&done, args, path)?;
+        write_report(&done, &file, path)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(Exit::Held)
+}
+
+/// The plan with the flags over it, or what the flags alone say.
+fn read_plan(args: &CacheSimulate, text: Option<&str>) -> Result<CacheComparison> {
+    let settings = [settings(args)?, settings_of_one(args)].concat();
+    let path = args.plan.as_deref().unwrap_or_default();
+    Ok(match text {
+        Some(text) => CacheComparison::parse(text, path, &settings, &VOCABULARY)?,
+        None => CacheComparison::assemble(&settings, &VOCABULARY)?,
+    })
 }
 
 /// A comparison that was made.
@@ -125,24 +126,6 @@ fn bounds(opened: &Opened, cells: &[Cell], refuses: bool) -> Result<Vec<Bound>, 
         }
     }
     bound::bounds(&opened.trace, &capacities, refuses).map_err(usage)
-}
-
-/// How many requests are skipped: a number of them, or a share.
-fn skipped(text: &str, requests: usize) -> Result<usize> {
-    let count = if text.contains('%') || text.contains('.') {
-        let share = read("--skip", text, share)?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
-        let count = (requests as f64 * share) as u64;
-        count
-    } else {
-        read("--skip", text, count)?
-    };
-    if count >= requests as u64 {
-        let text =
-            format!("--skip: wanted fewer than the trace's {requests} requests, found {text}");
-        return Err(UsageError(text).into());
-    }
-    Ok(usize::try_from(count)?)
 }
 
 fn policies(json: bool) -> Result<Exit> {
@@ -225,8 +208,8 @@ pub(super) fn total(of: &Total) -> serde_json::Value {
 }
 
 /// Writes the page of a comparison.
-fn write_report(done: &Done, args: &CacheSimulate, path: &Path) -> Result<()> {
-    let name = args.trace.as_deref().and_then(Path::file_name).unwrap_or_default();
+fn write_report(done: &Done, file: &Path, path: &Path) -> Result<()> {
+    let name = file.file_name().unwrap_or_default();
     let caches = plimsoll_report::Caches {
         trace: &done.opened.trace,
         name: &name.to_string_lossy(),

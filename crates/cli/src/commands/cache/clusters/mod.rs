@@ -5,13 +5,13 @@ mod report;
 mod table;
 
 use super::table::describe;
-use super::{open, seconds, too_small, trace_json, usage, write_whole};
+use super::{open, seconds, settings, settings_of_one, too_small, trace_json, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::cells::record;
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::FlagError;
+use crate::terminal::error::UsageError;
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use anyhow::Result;
@@ -44,8 +44,8 @@ pub(super) struct Done {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &CacheSimulate) -> Result<Exit> {
-    let plan = read(args)?;
+pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
+    let plan = read(args, text)?;
     if args.print_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
@@ -107,24 +107,13 @@ fn too_small_of(cells: &[Cell], trace: &Trace) -> Option<String> {
 }
 
 /// The plan with the flags over it.
-fn read(args: &CacheSimulate) -> Result<CachePlan> {
+fn read(args: &CacheSimulate, text: &str) -> Result<CachePlan> {
     let path = args.plan.as_deref().unwrap_or_default();
-    let text = crate::files::plan(path)?;
-    let flags = [
-        ("trace.file", args.trace.as_ref().map(|file| file.display().to_string()), "--trace"),
-        ("trace.format", args.reading.format.clone(), "--format"),
-        ("trace.columns", args.reading.columns.clone(), "--columns"),
-        ("repeat", args.seeds.clone(), "--seeds"),
-    ];
-    let mut settings: Vec<Setting> = flags
-        .into_iter()
-        .filter_map(|(key, value, flag)| value.map(|value| Setting::new(key, value, flag)))
-        .collect();
-    for pair in &args.set {
-        let setting = Setting::from_pair(pair);
-        settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
+    if let Some(Setting { origin, .. }) = settings_of_one(args).first() {
+        let text = format!("compare clusters: {origin} is of single caches; {path} has no [cache]");
+        return Err(UsageError(text).into());
     }
-    Ok(CachePlan::parse(&text, path, &settings, &VOCABULARY)?)
+    Ok(CachePlan::parse(text, path, &settings(args)?, &VOCABULARY)?)
 }
 
 /// A trace that is read.
