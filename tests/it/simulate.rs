@@ -191,7 +191,7 @@ fn what_is_looked_for_stands_in_the_plan_and_in_what_is_kept_of_it() {
     let place = Place::new();
     let tune = "[tune]\nminimise = 'lost'\nreplications = 3\n[tune.vary]\nupper = '50..80/10'\n\
                 datapoints = [1, 5]\n";
-    let plan = place.write("plan.toml", &format!("{PLAN}\n{tune}"));
+    let plan = place.write("plan.toml", format!("{PLAN}\n{tune}"));
     let plan = plan.to_str().unwrap();
     let said = place.plimsoll(&["tune", plan, "--json", "--out", "runs"]).ended_with(0).json();
     assert_eq!(said["candidates"], 4, "{said}");
@@ -203,7 +203,7 @@ fn what_is_looked_for_stands_in_the_plan_and_in_what_is_kept_of_it() {
     // A flag wins, and a mistake is told in its place.
     let one = ["tune", plan, "--vary", "upper=70", "--vary", "datapoints=1", "--json"];
     assert_eq!(place.plimsoll(&one).ended_with(0).json()["candidates"], 1);
-    let wrong = place.write("wrong.toml", &format!("{PLAN}\n[tune]\nminimise = 'lots'\n"));
+    let wrong = place.write("wrong.toml", format!("{PLAN}\n[tune]\nminimise = 'lots'\n"));
     let done = place.plimsoll(&["tune", wrong.to_str().unwrap()]).ended_with(2);
     done.says(&["wrong.toml:", "minimise = 'lots'", "did you mean lost?"]);
 }

@@ -1,6 +1,6 @@
 //! The flags that are keys of a plan: one row says which flag sets which key. What it means is the
-//! plan's own sentence of the key, where the command line has no better one; its value is read by the
-//! plan's own reader, so that both say the same of the same mistake.
+//! plan's own sentence of the key, where the command line has no better one; its value is read by
+//! the plan's own reader, so that both say the same of the same mistake.
 
 mod rows;
 

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::error::REDACTED;
 use crate::header::Header;
-use crate::key::{Choice, Key, key};
+use crate::key::{Choice, Key};
 use crate::secret::{Secret, key_is_secret};
 use crate::section::{Part, Section};
 use crate::takes::{Describe, File, Form, Nested, Parsed};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plimsoll_workload::pool::{Choice, Ties};
 
-use crate::key::{Key, key, section};
+use crate::key::Key;
 use crate::section::{Part, Section};
 use crate::takes::{Count, TIME, Word, word};
 use crate::write::Writer;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use plimsoll_units::ParseError;
 use plimsoll_workload::pool::{BillingUnit, ChargeFrom};
 
-use crate::key::section;
 use crate::takes::{Number, Parsed, SIZE, TIME, word};
 
 /// No price is greater.

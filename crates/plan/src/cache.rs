@@ -2,7 +2,6 @@
 
 use crate::cache_trace::CacheTrace;
 use crate::error::PlanErrors;
-use crate::key::section;
 use crate::plan::{NAME, Opened, TOP};
 use crate::section::{Reading, Section};
 use crate::setting::Setting;

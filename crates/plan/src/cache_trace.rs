@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration};
 
-use crate::key::section;
 use crate::section::Section;
 use crate::takes::{DURATION, File, Form, Line, Parsed};
 use crate::write::{Writer, exact};

@@ -2,12 +2,12 @@
 //! levels, and every combination of them is simulated.
 //!
 //! What stands in `[cluster]` itself holds for all of them. Which policies and protocols there are
-//! is known on a floor above: the vocabulary has it, and faults come back with the level they are of.
+//! is known on a floor above: the vocabulary has it, and faults come back with their level.
 
 use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
-use crate::key::{SectionKeys, Without, key};
+use crate::key::{SectionKeys, Without};
 use crate::section::{Reading, parts};
 use crate::source::Place;
 use crate::takes::{Describe, Takes};

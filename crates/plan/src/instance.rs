@@ -8,7 +8,7 @@ use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::pool::{Discipline, Slowdown};
 use serde_json::{Value as Json, json};
 
-use crate::key::{Choice, Key, key, section};
+use crate::key::{Choice, Key};
 use crate::section::{Part, Reading, Section};
 use crate::takes::{
     Count, DISTRIBUTION, DURATION, Describe, File, Form, OrWord, Parsed, SHARE, TIME, Takes, word,

@@ -90,7 +90,8 @@ pub struct SectionKeys {
     pub(crate) choices: &'static [&'static Choice],
 }
 
-/// Keys of which at most one may be given, each with the keys that make sense only with some of them.
+/// Keys of which at most one may be given, each with the keys that make sense only with some of
+/// them.
 #[derive(Debug)]
 pub(crate) struct Choice(pub(crate) &'static [(&'static str, &'static [&'static str])]);
 
@@ -136,24 +137,24 @@ impl Choice {
     }
 }
 
-/// One key of a list that is written by hand: what it takes, its example, what holds without it.
+/// One key of a list that is written by hand: what it takes, what holds without it, its example,
+/// and what it means.
 macro_rules! key {
     ($name:literal: $takes:expr, $example:literal, $about:literal) => {
-        $crate::key::key!(@ $name, $takes, $crate::key::Without::Nothing, $example, $about)
+        key!(@ $name, $takes, Nothing, $example, $about)
     };
     ($name:literal: $takes:expr, said $said:literal, $example:literal, $about:literal) => {
-        $crate::key::key!(@ $name, $takes, $crate::key::Without::Said($said), $example, $about)
+        key!(@ $name, $takes, Said($said), $example, $about)
     };
     ($name:literal: $takes:expr, or $default:expr, $example:literal, $about:literal) => {
-        $crate::key::key!(@ $name, $takes, $crate::key::Without::Value(|| {
-            $crate::takes::Takes::write(&$takes, &$default)
-        }), $example, $about)
+        key!(@ $name, $takes, Value(|| $crate::takes::Takes::write(&$takes, &$default)), $example,
+            $about)
     };
-    (@ $name:expr, $takes:expr, $without:expr, $example:literal, $about:expr) => {
+    (@ $name:expr, $takes:expr, $without:ident $(($of:expr))?, $example:literal, $about:expr) => {
         $crate::key::Key {
             name: $name,
             takes: &$takes,
-            without: $without,
+            without: $crate::key::Without::$without $(($of))?,
             example: $example,
             about: $about,
         }
@@ -164,17 +165,18 @@ macro_rules! key {
 /// type, what it takes, what holds without it, and an example; its comment is the sentence of the
 /// manual. The name of the key is that of the field, or stands in brackets before the braces.
 ///
-/// - `{ SHARE, "5%" }`: there may be none, and the field is an `Option`. With `said "…"` before the
-///   example the manual tells what holds then.
+/// - `{ SHARE, "5%" }`: there may be none, and the field is an `Option`. With `said "…"` before
+///   the example the manual tells what holds then.
 /// - `{ SHARE, or 0.05, "2%" }`: a value holds without it. With `said "…"` behind it the manual
-///   tells it in words, and the expression may use the fields above it as they hold, and those below
-///   it as they were read.
+///   tells it in words, and the expression may use the fields above it as they hold, and those
+///   below it as they were read.
 /// - `{ File, required "the `file`", "day.csv" }`: without it the plan is wrong.
 /// - `{ part }`: several keys make the field: its type is a [`Part`](crate::section::Part).
 ///
 /// Behind the section's path may stand the key for which a plain text in its place stands, and the
-/// keys that exclude each other; and `; read, write, default` where nothing is to be said of how its values go
-/// together. Else its own functions of these names go by `read_keys` and `write_keys`.
+/// keys that exclude each other; and `; read, write, default` where nothing is to be said of how
+/// its values go together. Else its own functions of these names go by `read_keys` and
+/// `write_keys`.
 macro_rules! section {
     (
         $(#[doc = $head:literal])+
@@ -202,32 +204,32 @@ macro_rules! section {
                     path: $path,
                     about: concat!($($head),+),
                     groups: &[$(
-                        $crate::key::section!(@keys $crate::key::section!(@name $field $($key)?), concat!($($about),+), $of,
+                        section!(@keys section!(@name $field $($key)?), concat!($($about),+), $of,
                             $($rest)*),
                     )*],
-                    shorthand: $crate::key::section!(@option $($shorthand)?),
-                    choices: $crate::key::section!(@choices $($choices)?),
+                    shorthand: section!(@option $($shorthand)?),
+                    choices: section!(@choices $($choices)?),
                 };
 
             /// The values of the keys; none where one is missing that has to be there.
             pub(crate) fn read_keys(section: &$crate::section::Section<'_>) -> Option<Self> {
-                $( let $field = $crate::key::section!(@read section, $crate::key::section!(@name $field $($key)?), $of,
+                $( let $field = section!(@read section, section!(@name $field $($key)?), $of,
                     $($rest)*); )*
-                $( let $field = $crate::key::section!(@value $field, $($rest)*); )*
+                $( let $field = section!(@value $field, $($rest)*); )*
                 Some(Self { $($field),* })
             }
 
             /// Writes every key that has a value and is none of those that are to be left out.
             pub(crate) fn write_keys(&self, out: &mut $crate::write::Writer, left_out: &[&str]) {
-                $( if !left_out.contains(&$crate::key::section!(@name $field $($key)?)) {
-                    $crate::key::section!(@write self.$field, out, $crate::key::section!(@name $field $($key)?), $($rest)*);
+                $( if !left_out.contains(&section!(@name $field $($key)?)) {
+                    section!(@write self.$field, out, section!(@name $field $($key)?), $($rest)*);
                 } )*
             }
 
-            $( $( $crate::key::section!(@plain $plain); )+ )?
+            $( $( section!(@plain $plain); )+ )?
         }
 
-        $( $( $crate::key::section!(@beside $plain $name); )+ )?
+        $( $( section!(@beside $plain $name); )+ )?
     };
 
     (@plain read) => {
@@ -262,27 +264,18 @@ macro_rules! section {
     (@choices) => { &[] };
     (@choices $some:expr) => { $some };
 
-    (@keys $name:expr, $about:expr, $of:ty, part) => {
-        <$of as $crate::section::Part>::KEYS
-    };
-    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, or $default:expr, said $said:literal,
+    (@keys $name:expr, $about:expr, $of:ty, part) => { <$of as $crate::section::Part>::KEYS };
+    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, $(required $what:literal,)?
         $example:literal) => {
-        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Said($said), $example, $about)]
+        &[key!(@ $name, $takes, Nothing, $example, $about)]
+    };
+    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, $(or $default:expr,)? said $said:literal,
+        $example:literal) => {
+        &[key!(@ $name, $takes, Said($said), $example, $about)]
     };
     (@keys $name:expr, $about:expr, $of:ty, $takes:expr, or $default:expr, $example:literal) => {
-        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Value(|| {
-            $crate::takes::Takes::write(&$takes, &$default)
-        }), $example, $about)]
-    };
-    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, required $what:literal,
-        $example:literal) => {
-        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Nothing, $example, $about)]
-    };
-    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, said $said:literal, $example:literal) => {
-        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Said($said), $example, $about)]
-    };
-    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, $example:literal) => {
-        &[$crate::key::key!(@ $name, $takes, $crate::key::Without::Nothing, $example, $about)]
+        &[key!(@ $name, $takes, Value(|| $crate::takes::Takes::write(&$takes, &$default)),
+            $example, $about)]
     };
 
     (@read $section:ident, $name:expr, $of:ty, part) => {
@@ -308,16 +301,12 @@ macro_rules! section {
     };
     (@write $self:ident.$field:ident, $out:ident, $name:expr, $takes:expr,
         $(said $said:literal,)? $example:literal) => {
-        if let Some(value) = &$self.$field {
-            $out.put($name, &$takes, value);
-        }
+        $self.$field.iter().for_each(|value| $out.put($name, &$takes, value));
     };
     (@write $self:ident.$field:ident, $out:ident, $name:expr, $takes:expr, $($rest:tt)*) => {
         $out.put($name, &$takes, &$self.$field);
     };
 }
-
-pub(crate) use {key, section};
 
 #[cfg(test)]
 #[expect(unreachable_pub, reason = "sections are public")]

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration, size};
 
-use crate::key::section;
 use crate::takes::{Form, Parsed};
 use crate::write::exact;
 

@@ -16,6 +16,10 @@
 //! # Ok::<(), plimsoll_plan::PlanErrors>(())
 //! ```
 
+// Before all others, which are declared by its macros.
+#[macro_use]
+mod key;
+
 mod asked;
 mod balancer;
 mod billing;
@@ -27,7 +31,6 @@ mod elastic;
 mod error;
 mod header;
 mod instance;
-mod key;
 mod kind;
 mod latency;
 mod load;

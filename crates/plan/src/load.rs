@@ -9,7 +9,6 @@ use plimsoll_units::{ParseError, Words, count};
 use serde_json::{Value as Json, json};
 
 use crate::asked::Asked;
-use crate::key::section;
 use crate::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::search::Search;
 use crate::section::{Reading, Section};
@@ -34,9 +33,11 @@ section! {
         connections: Connections { CountOrRange, or Connections::fixed(shape.users()),
             said "64, or `users`", "64..2000" }
         /// How long a connection lives.
-        connection: ConnectionLife { word::<ConnectionLife>(), or ConnectionLife::KeepAlive, "per-request" }
+        connection: ConnectionLife { word::<ConnectionLife>(), or ConnectionLife::KeepAlive,
+            "per-request" }
         /// Whether a TLS connection goes on with the session of one before.
-        tls_resumption: Option<TlsResumption> { word::<TlsResumption>(), said "on; off with `per-request`", "off" }
+        tls_resumption: Option<TlsResumption> { word::<TlsResumption>(),
+            said "on; off with `per-request`", "off" }
         /// Requests at once on one connection: of HTTP/2, or of a store.
         streams: u32 { Count(1..=100_000_u32), or 1, said "64; a store: 1", "16" }
         /// When a request is given up, counted from its sending.

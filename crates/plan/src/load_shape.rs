@@ -8,7 +8,7 @@ use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
 
-use crate::key::{Choice, Key, key};
+use crate::key::{Choice, Key};
 use crate::section::{Part, Section};
 use crate::takes::{Count, DISTRIBUTION, Nested, Parsed, RATE, Small, TIME};
 use crate::trace::{ProfileSource, TraceSource};

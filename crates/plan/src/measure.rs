@@ -2,7 +2,6 @@
 
 use plimsoll_stats::slo::Slo;
 
-use crate::key::section;
 use crate::takes::{SLO, Switch};
 
 section! {

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::caches;
 use crate::elastic::Elastic;
 use crate::error::PlanErrors;
-use crate::key::{SectionKeys, key};
+use crate::key::SectionKeys;
 use crate::load::Load;
 use crate::measure::Measure;
 use crate::search::Search;

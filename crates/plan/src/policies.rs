@@ -3,7 +3,7 @@
 //! Which kinds there are and what they take is known on a floor above: the vocabulary has it, and
 //! faults come back with the parameter they are of.
 
-use crate::key::{SectionKeys, key};
+use crate::key::SectionKeys;
 use crate::pool::{MOST_INSTANCES, Pool};
 use crate::section::Reading;
 use crate::source::Place;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use plimsoll_units::ParseError;
 use plimsoll_workload::pool::Termination;
 
-use crate::key::section;
 use crate::section::Section;
 use crate::takes::{Count, DURATION, Form, Parsed, SHARE, Small, TIME, word};
 

@@ -1,6 +1,6 @@
-//! A JSON Schema of plans, draft 2020-12, made of the lists of keys: editors that know TOML complete
-//! keys by it, and mark what is wrong. What it refuses the reader refuses too; the reader refuses
-//! more, as it knows the grammar of every text, and what goes with what.
+//! A JSON Schema of plans, draft 2020-12, made of the lists of keys: editors that know TOML
+//! complete keys by it, and mark what is wrong. What it refuses the reader refuses too; the reader
+//! refuses more, as it knows the grammar of every text, and what goes with what.
 
 use serde_json::{Map, Value as Json, json};
 

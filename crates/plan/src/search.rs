@@ -7,7 +7,6 @@ use plimsoll_units::{ParseError, Words, count, duration, price, share};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::search::StepOf;
 
-use crate::key::section;
 use crate::load_shape::{LoadShape, RateSource};
 use crate::section::Section;
 use crate::takes::{DURATION, Form, List, OrWord, Parsed, RATE, SHARE, Switch, either};

@@ -6,7 +6,6 @@ use plimsoll_workload::request::Scheme;
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Consistency, Keys, Mix, Named, RECORDS, VALUE_BYTES, Workload};
 
-use crate::key::section;
 use crate::section::Section;
 use crate::takes::{Count, Form, Parsed, Switch};
 use crate::target::Target;
@@ -87,7 +86,7 @@ impl Store {
         self.write_keys(out, left_out);
     }
 
-    /// What goes with a store of several nodes: the level of consistency, and the number of replicas.
+    /// What goes with a store of several nodes: the level of consistency, and how many replicas.
     fn check_replicas(&mut self, section: &Section<'_>, target: &Target) {
         if target.url.as_ref().map(|url| url.scheme) == Some(Scheme::Cassandra) {
             self.consistency.get_or_insert_default();

@@ -9,7 +9,6 @@ use plimsoll_workload::request::{Order, Url, parse_method};
 
 use crate::asked::{ASKED, AUTH, Asked, Auth, BODY, Body};
 use crate::header::Header;
-use crate::key::section;
 use crate::resolve::Resolve;
 use crate::section::Section;
 use crate::status::Statuses;

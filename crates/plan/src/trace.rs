@@ -9,7 +9,7 @@ use plimsoll_units::{ParseError, Words, rate, show_rate_exact};
 use plimsoll_workload::profile::Profile;
 use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
-use crate::key::{Key, key, section};
+use crate::key::Key;
 use crate::section::{Part, Section};
 use crate::takes::{FACTOR, File, Form, InTrace, Parsed, SHARE, Switch, TIME, word};
 use crate::write::Writer;

@@ -3,7 +3,7 @@
 use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
-use crate::key::{Choice, Key, key, section};
+use crate::key::{Choice, Key};
 use crate::section::{Part, Reading, Section, parts};
 use crate::takes::{Count, Describe, Line, Takes, Whole};
 use crate::tree::Node;

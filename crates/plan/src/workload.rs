@@ -8,7 +8,7 @@ use plimsoll_workload::objects::{
     self, Class, Clients, Drift, HotSet, Popularity, Population, WorkingSet, WorkloadError,
 };
 
-use crate::key::{Choice, Key, key, section};
+use crate::key::{Choice, Key};
 use crate::section::{Part, Section};
 use crate::takes::{Form, Parsed, SHARE};
 use crate::write::Writer;

@@ -4,7 +4,7 @@ use plimsoll_units::{ParseError, share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::objects::{Class, Fresh, MAX_LABEL_BYTES, SizeLaw};
 
-use crate::key::{Key, SectionKeys, key};
+use crate::key::{Key, SectionKeys};
 use crate::section::{Part, Section};
 use crate::takes::{DISTRIBUTION, Nested, Parsed, SHARE};
 use crate::tree::{Entry, Value};

@@ -101,7 +101,8 @@ pub(super) const ASKED: Group = (
             .says("in-order, round-robin, uniform, weighted or zipf:EXPONENT"),
         flag("method", "target.method", "METHOD").short('X'),
         flag("header", "target.headers", "HEADER").short('H').says(
-            "A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}; may be repeated",
+            "A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}; may be \
+             repeated",
         ),
         flag("body", "target.body", "TEXT").hyphened(),
         flag("body-file", "target.body_file", "FILE"),

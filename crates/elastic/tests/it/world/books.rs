@@ -92,7 +92,7 @@ prop_compose! {
             queue_room,
             queue_timeout: or_never(queue_s),
             client_timeout: or_never(client_s),
-            slowdown: if is_slower { SlowdownTable::of(&[1.0, 1.0, 1.2]) } else { SlowdownTable::default() },
+            slowdown: SlowdownTable::of(if is_slower { &[1.0, 1.0, 1.2] } else { &[] }),
             is_shared,
             ..Rules::new(cores)
         }
