@@ -6,13 +6,14 @@ use plimsoll_units::ParseError;
 use plimsoll_workload::request::{Credentials, Template, bearer};
 use serde_json::{Value as Json, json};
 
-use crate::error::REDACTED;
+use crate::describe::Describe;
 use crate::header::Header;
 use crate::key::{Choice, Key};
+use crate::replay::Replay;
+use crate::secret::REDACTED;
 use crate::secret::{Secret, key_is_secret};
 use crate::section::{Part, Section};
-use crate::takes::{Describe, File, Form, Nested, Parsed};
-use crate::target::Replay;
+use crate::takes::{File, Form, Line, Nested, Parsed};
 use crate::tree::{Entry, Node, Value};
 use crate::write::Writer;
 
@@ -220,26 +221,13 @@ pub enum Auth {
     BearerEnv(String),
 }
 
-/// A secret, in the words of the manual: faults about it never show it.
-struct Hidden(&'static str);
-
-impl Describe for Hidden {
-    fn takes(&self) -> String {
-        self.0.to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        json!({"type": "string"})
-    }
-}
-
 const VARIABLE: Parsed<String> =
     Parsed::text("variable", "the name of an environment variable", variable);
 
 impl Part for Option<Auth> {
     const KEYS: &'static [Key] = &[
-        key!("basic": Hidden("user:password"), "me:secret", "Basic authentication. Never printed."),
-        key!("bearer": Hidden("token"), "abc.def", "Bearer authentication. Never printed."),
+        key!("basic": Line("user:password"), "me:secret", "Basic authentication. Never printed."),
+        key!("bearer": Line("token"), "abc.def", "Bearer authentication. Never printed."),
         key!("basic_env": VARIABLE, "SHOP_LOGIN",
             "The environment variable that holds `user:password`."),
         key!("bearer_env": VARIABLE, "SHOP_TOKEN",

@@ -7,7 +7,8 @@ use plimsoll_units::{ParseError, duration};
 
 use crate::section::Section;
 use crate::takes::{DURATION, File, Form, Line, Parsed};
-use crate::write::{Writer, exact};
+use crate::text::exact;
+use crate::write::Writer;
 
 section! {
     /// What clusters of caches are asked for, as it was recorded.

@@ -4,16 +4,19 @@
 use plimsoll_workload::arrivals::Arrivals;
 
 use crate::cache_trace::CacheTrace;
-use crate::cluster::{self, ClusterPlan};
+use crate::cluster::{self, CheckCluster, ClusterPlan};
 use crate::error::PlanErrors;
 use crate::latency::LatencyPlan;
 use crate::load::Load;
 use crate::load_shape::{LoadShape, RateSource};
-use crate::plan::{NAME, Opened, SEED, TOP};
-use crate::section::{Reading, Section};
+use crate::opened::plan_of;
+use crate::reading::Reading;
+use crate::section::Section;
 use crate::setting::Setting;
+use crate::source::Source;
 use crate::takes::{Count, Small};
 use crate::target::Target;
+use crate::top::{NAME, SEED, TOP};
 use crate::tree::Table;
 use crate::vocabulary::Vocabulary;
 use crate::workload::Workload;
@@ -79,14 +82,13 @@ impl CachePlan {
         settings: &[Setting],
         vocabulary: &'static Vocabulary,
     ) -> Result<Self, PlanErrors> {
-        let Opened { reading, root } = Opened::file(text, origin, settings, Some(vocabulary))?;
-        match Self::read(&reading, &root) {
-            Some(plan) if !reading.is_faulty() => Ok(plan),
-            _ => Err(reading.into_errors()),
-        }
+        let check = vocabulary.check_cluster;
+        plan_of(Source::file(origin, text), settings, Some(vocabulary), |reading, root| {
+            Self::read(reading, root, check)
+        })
     }
 
-    fn read(reading: &Reading, root: &Table) -> Option<Self> {
+    fn read(reading: &Reading, root: &Table, check: CheckCluster) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
         for key in FOREIGN.into_iter().filter(|key| top.has(key)) {
             let message = format!("`{key}` goes with a server or a pool, not with caches");
@@ -97,7 +99,7 @@ impl CachePlan {
         let repeat = top.get("repeat", &REPEATS).unwrap_or(1);
         let asked = CacheRequests::read(reading, root, (&top, repeat));
         let latency = LatencyPlan::read(&Section::open(reading, root, LatencyPlan::SECTION));
-        let clusters = cluster::read(reading, root);
+        let clusters = cluster::read(reading, root, check);
         Some(Self { name, seed, repeat, asked: asked?, latency: latency?, clusters: clusters? })
     }
 

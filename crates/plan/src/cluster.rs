@@ -7,12 +7,14 @@
 use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
+use crate::describe::Describe;
 use crate::key::{SectionKeys, Without};
-use crate::section::{Reading, parts};
+use crate::reading::{Reading, parts};
 use crate::source::Place;
-use crate::takes::{Describe, Takes};
+use crate::takes::Takes;
+use crate::text::quoted;
 use crate::tree::{Entry, Node, Table, Value};
-use crate::write::{Writer, quoted};
+use crate::write::Writer;
 
 /// The keys of `[cluster]` and of `[cluster.LABEL]`.
 pub(crate) static CLUSTER: SectionKeys = SectionKeys {
@@ -114,6 +116,9 @@ pub struct ClusterFault {
     pub error: ParseError,
 }
 
+/// Says all that is wrong with a cluster of a plan.
+pub(crate) type CheckCluster = fn(&ClusterPlan) -> Vec<ClusterFault>;
+
 impl ClusterPlan {
     /// How many combinations its levels have.
     #[must_use]
@@ -127,7 +132,11 @@ impl ClusterPlan {
 type Level = (String, Option<Node>);
 
 /// Reads all clusters; `None` after a fault.
-pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Vec<ClusterPlan>> {
+pub(crate) fn read(
+    reading: &Reading,
+    root: &Table,
+    check: CheckCluster,
+) -> Option<Vec<ClusterPlan>> {
     let Some(Entry { node, .. }) = root.get("cluster") else {
         let hint = "[cluster] and size = \"1GB\"";
         reading.fault(root.place, "expected a [cluster], found none", Some(hint.to_owned()));
@@ -145,7 +154,7 @@ pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Vec<ClusterPlan>> 
     check_keys(reading, all, true);
     let mut clusters = Vec::new();
     if labels.is_empty() {
-        clusters.push(read_one(reading, CLUSTER.path, node.place, (all, all)));
+        clusters.push(read_one(reading, CLUSTER.path, node.place, (all, all), check));
     }
     for entry in labels {
         let Value::Table(own) = &entry.node.value else { continue };
@@ -155,7 +164,7 @@ pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Vec<ClusterPlan>> 
             continue;
         }
         check_keys(reading, own, false);
-        clusters.push(read_one(reading, &entry.key, place, (own, all)));
+        clusters.push(read_one(reading, &entry.key, place, (own, all), check));
     }
     let clusters: Option<Vec<ClusterPlan>> = clusters.into_iter().collect();
     let clusters = clusters?;
@@ -200,6 +209,7 @@ fn read_one(
     label: &str,
     place: Place,
     (own, all): (&Table, &Table),
+    check: CheckCluster,
 ) -> Option<ClusterPlan> {
     let mut plan = ClusterPlan { label: label.to_owned(), factors: Vec::new() };
     let mut places: Vec<Vec<Option<Node>>> = Vec::new();
@@ -226,7 +236,7 @@ fn read_one(
     if !is_whole {
         return None;
     }
-    let faults = reading.vocabulary.map_or_else(Vec::new, |known| (known.check_cluster)(&plan));
+    let faults = check(&plan);
     let is_right = faults.is_empty();
     for fault in faults {
         let number = plan.factors.iter().position(|factor| factor.key == fault.key);

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use crate::balancer::Balancer;
 use crate::billing::Billing;
 use crate::instance::Instance;
-use crate::policies::{self, PolicyPlan};
+use crate::policies::{self, PolicyFault, PolicyPlan};
 use crate::pool::Pool;
-use crate::section::{Reading, Section};
+use crate::reading::Reading;
+use crate::section::Section;
 use crate::tree::Table;
 use crate::write::Writer;
 
@@ -27,6 +28,9 @@ pub struct Elastic {
     pub policies: Vec<PolicyPlan>,
 }
 
+/// Says all that is wrong with a policy of a plan.
+pub(crate) type CheckPolicy = fn(&PolicyPlan, &Elastic) -> Vec<PolicyFault>;
+
 /// The sections, any of which makes a plan that of a pool.
 const SECTIONS: [&str; 5] = ["pool", "instance", "balancer", "billing", "policy"];
 
@@ -37,7 +41,11 @@ impl Elastic {
     }
 
     /// Reads the sections, where the plan has any of them.
-    pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Self> {
+    pub(crate) fn read(
+        reading: &Reading,
+        root: &Table,
+        check: Option<CheckPolicy>,
+    ) -> Option<Self> {
         if !Self::is_in(root) {
             return None;
         }
@@ -53,9 +61,9 @@ impl Elastic {
         }
         let (balancer, billing) = (balancer?, billing?);
         let elastic = Self { pool, instance: instance?, balancer, billing, policies };
-        if let Some(known) = reading.vocabulary {
+        if let Some(check) = check {
             for policy in &read {
-                policy.note(reading, (known.check_policy)(&policy.plan, &elastic));
+                policy.note(reading, check(&policy.plan, &elastic));
             }
         }
         Some(elastic)

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
+use crate::secret::REDACTED;
 use crate::source::{Place, Source, floor_char};
 
 /// How many errors of one reading are kept.
 const MAX_ERRORS: usize = 20;
 /// How many characters of a line are shown.
 const MAX_SHOWN: usize = 100;
-/// What stands in the place of a secret.
-pub(crate) const REDACTED: &str = "…redacted…";
 
 /// One thing that is wrong with a plan.
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 use plimsoll_units::ParseError;
 use plimsoll_workload::request::{Template, parse_header};
 
-use crate::error::REDACTED;
+use crate::secret::REDACTED;
 use crate::secret::key_is_secret;
 
 /// A header: name as it was written, value with placeholders. `Debug` does not show the value of

@@ -8,13 +8,16 @@ use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::pool::{Discipline, Slowdown};
 use serde_json::{Value as Json, json};
 
+use crate::describe::Describe;
 use crate::key::{Choice, Key};
-use crate::section::{Part, Reading, Section};
+use crate::reading::Reading;
+use crate::section::{Part, Section};
 use crate::takes::{
-    Count, DISTRIBUTION, DURATION, Describe, File, Form, OrWord, Parsed, SHARE, TIME, Takes, word,
+    Count, DISTRIBUTION, DURATION, File, Form, OrWord, Parsed, SHARE, TIME, Takes, word,
 };
+use crate::text::{exact, quoted};
 use crate::tree::{Node, Value};
-use crate::write::{Writer, exact, quoted};
+use crate::write::Writer;
 
 section! {
     /// What one server of a pool can do, how it begins, and how it fails.

@@ -2,7 +2,7 @@
 //! what holds without it, an example, and what it means. The reader and the writer of the section,
 //! the flags, the manual's tables and the schema for editors all go by that.
 
-use crate::takes::Describe;
+use crate::describe::Describe;
 
 /// One key of a plan.
 #[derive(Clone, Copy)]
@@ -250,7 +250,7 @@ macro_rules! section {
         impl Default for $name {
             /// What holds where nothing is said.
             fn default() -> Self {
-                let reading = $crate::section::Reading::of_nothing();
+                let reading = $crate::reading::Reading::of_nothing();
                 let section = $crate::section::Section::of_nothing(&reading, Self::SECTION);
                 Self::read_keys(&section).unwrap_or_else(|| unreachable!("no key is required"))
             }
@@ -311,7 +311,8 @@ macro_rules! section {
 #[cfg(test)]
 #[expect(unreachable_pub, reason = "sections are public")]
 mod tests {
-    use crate::section::{Reading, Section};
+    use crate::reading::Reading;
+    use crate::section::Section;
     use crate::source::Source;
     use crate::takes::{Count, Line};
     use crate::tree;
@@ -334,7 +335,7 @@ mod tests {
     fn read(text: &str) -> Result<Tested, String> {
         let mut source = Source::file("plan.toml", text);
         let root = tree::read(&mut source).unwrap();
-        let reading = Reading::new(source);
+        let reading = Reading::new(source, &[]);
         let tested = Tested::read(&Section::over(&reading, &root, Tested::SECTION));
         match tested {
             Some(tested) if !reading.is_faulty() => Ok(tested),

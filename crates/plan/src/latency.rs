@@ -5,7 +5,7 @@ use std::time::Duration;
 use plimsoll_units::{ParseError, duration, size};
 
 use crate::takes::{Form, Parsed};
-use crate::write::exact;
+use crate::text::exact;
 
 /// One way: the time to the first byte, and the rate of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

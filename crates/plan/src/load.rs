@@ -9,15 +9,16 @@ use plimsoll_units::{ParseError, Words, count};
 use serde_json::{Value as Json, json};
 
 use crate::asked::Asked;
+use crate::describe::Describe;
 use crate::load_shape::{LoadShape, RateSource, SHAPE};
+use crate::reading::Reading;
 use crate::search::Search;
-use crate::section::{Reading, Section};
-use crate::takes::{
-    Count, DURATION, Describe, Form, OrWord, Parsed, STOP_RULE, Small, TIME, Takes, word,
-};
+use crate::section::Section;
+use crate::takes::{Count, DURATION, Form, OrWord, Parsed, STOP_RULE, Small, TIME, Takes, word};
 use crate::target::{Http, Target};
+use crate::text::quoted;
 use crate::tree::{Node, Value};
-use crate::write::{Writer, quoted};
+use crate::write::Writer;
 
 section! {
     /// How much is asked, when, over how many connections, and when to stop.

@@ -194,7 +194,7 @@ fn check_constant(section: &Section<'_>, rate_per_s: f64, duration: Duration) ->
             let message = format!(
                 "expected at least one request, found none: {} for {}",
                 show_rate_exact(rate_per_s),
-                crate::write::exact(duration)
+                crate::text::exact(duration)
             );
             section.fault_beside("rate", "for", message, Some("raise the rate or the duration"));
             None

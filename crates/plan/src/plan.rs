@@ -2,135 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value as Json;
-
 use crate::caches;
-use crate::elastic::Elastic;
+use crate::elastic::{CheckPolicy, Elastic};
 use crate::error::PlanErrors;
-use crate::key::SectionKeys;
 use crate::load::Load;
 use crate::measure::Measure;
+use crate::opened::plan_of;
+use crate::reading::Reading;
 use crate::search::Search;
-use crate::section::{Reading, Section};
-use crate::setting::{Setting, lay_over, write_out};
+use crate::section::Section;
+use crate::setting::Setting;
 use crate::source::Source;
 use crate::store::Store;
-use crate::takes::{Count, Describe, File, Line, Nested, Small, Whole};
 use crate::target::Target;
-use crate::tree::{Table, read};
+use crate::top::{NAME, REPEAT, SEED, TOP};
+use crate::tree::Table;
 use crate::tune::Tune;
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
-
-/// What reports call a run.
-pub(crate) const NAME: Line = Line("text");
-/// A seed, or any other number.
-pub(crate) const SEED: Whole = Count(0..=u64::MAX);
-const REPEAT: Small = Count(1..=1_000_000_u32);
-
-/// The keys above any section, and the sections.
-pub(crate) static TOP: SectionKeys = SectionKeys {
-    path: "",
-    about: "A plan: what is asked of whom, how much and when, and by what a run is judged.",
-    groups: &[&[
-        key!("name": NAME, "before the cache", "What reports call the run."),
-        key!("seed": SEED, or 1, "7", "Where all randomness of the run comes from."),
-        key!("repeat": REPEAT, or 1, "5", "How many times the plan is run."),
-        key!("folder": Folder, said "the plan's", "/home/me/plans",
-            "Where the files that the plan names are."),
-        key!("target": Nested("table"), "", "What is asked: the section `[target]`."),
-        key!("store": Nested("table"), said "{}", "",
-            "What a store is asked for: the section `[store]`."),
-        key!("load": Nested("table"), "", "How much is asked, and when: the section `[load]`."),
-        key!("search": Nested("table"), "",
-            "How a capacity is searched for: the section `[search]`."),
-        key!("measure": Nested("table"), said "{}", "",
-            "What the run is judged by: the section `[measure]`."),
-        key!("pool": Nested("table"), "",
-            "How many instances there may be: the section `[pool]`."),
-        key!("instance": Nested("table"), "",
-            "What one of them can do: the section `[instance]`."),
-        key!("balancer": Nested("table"), "",
-            "Which one takes a request: the section `[balancer]`."),
-        key!("billing": Nested("table"), "", "What they cost: the section `[billing]`."),
-        key!("policy": Nested("table"), "",
-            "Who decides how many there are: `[policy.LABEL]`."),
-        key!("tune": Nested("table"), "",
-            "Which parameters of a policy are looked for: the section `[tune]`."),
-        key!("trace": Nested("table"), "",
-            "What caches are asked for: the section `[trace]`."),
-        key!("workload": Nested("table"), "",
-            "What is made up for them: the section `[workload]`."),
-        key!("latency": Nested("table"), said "{}", "",
-            "What each way costs: the section `[latency]`."),
-        key!("cluster": Nested("table"), "",
-            "Clusters of caches: `[cluster]` and `[cluster.LABEL]`."),
-        key!("cache": Nested("table"), "",
-            "Single caches that are compared on a trace: the section `[cache]`."),
-    ]],
-    shorthand: None,
-    choices: &[],
-};
-
-/// A folder: of a plan's key from the plan's own, of a flag from the working folder.
-pub(crate) struct Folder;
-
-impl Describe for Folder {
-    fn takes(&self) -> String {
-        "folder".to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        File.schema()
-    }
-}
-
-/// A text that is TOML, with the flags over it, before anything is understood of it.
-pub(crate) struct Opened {
-    pub(crate) reading: Reading,
-    pub(crate) root: Table,
-}
-
-impl Opened {
-    pub(crate) fn file(
-        text: &str,
-        origin: &str,
-        settings: &[Setting],
-        vocabulary: Option<&'static Vocabulary>,
-    ) -> Result<Self, PlanErrors> {
-        Self::source(Source::file(origin, text), settings, vocabulary)
-    }
-
-    pub(crate) fn source(
-        mut file: Source,
-        settings: &[Setting],
-        vocabulary: Option<&'static Vocabulary>,
-    ) -> Result<Self, PlanErrors> {
-        let folder = Path::new(&file.origin).parent().unwrap_or(Path::new("")).to_path_buf();
-        let root = read(&mut file);
-        let mut reading = Reading::new(file);
-        reading.vocabulary = vocabulary;
-        let mut root = match root {
-            Ok(root) => root,
-            Err(fault) => {
-                reading.note(*fault);
-                return Err(reading.into_errors());
-            }
-        };
-        write_out(&mut root);
-        for fault in lay_over(&mut root, &mut reading.sources, settings) {
-            reading.note(fault);
-        }
-        // A plan that is kept elsewhere says where its files are.
-        let given = root.get("folder").and_then(|entry| {
-            let name = reading.line(&entry.node)?;
-            let is_flag = reading.is_flag(entry.node.place);
-            Some(if is_flag { PathBuf::from(name) } else { folder.join(name) })
-        });
-        reading.set_folder(given.unwrap_or(folder));
-        Ok(Self { reading, root })
-    }
-}
 
 /// A complete plan: every value typed and checked, defaults filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,11 +84,8 @@ impl Plan {
         settings: &[Setting],
         vocabulary: Option<&'static Vocabulary>,
     ) -> Result<Self, PlanErrors> {
-        let Opened { reading, root } = Opened::source(file, settings, vocabulary)?;
-        match Self::read(&reading, &root) {
-            Some(plan) if !reading.is_faulty() => Ok(plan),
-            _ => Err(reading.into_errors()),
-        }
+        let check = vocabulary.map(|known| known.check_policy);
+        plan_of(file, settings, vocabulary, |reading, root| Self::read(reading, root, check))
     }
 
     /// A plan of flags alone.
@@ -210,7 +96,7 @@ impl Plan {
         Self::read_from(Source::flag("command line", ""), settings, None)
     }
 
-    fn read(reading: &Reading, root: &Table) -> Option<Self> {
+    fn read(reading: &Reading, root: &Table, check: Option<CheckPolicy>) -> Option<Self> {
         let top = Section::over(reading, root, &TOP);
         let name = top.get("name", &NAME);
         let seed = top.get("seed", &SEED).unwrap_or(1);
@@ -218,7 +104,7 @@ impl Plan {
             let message = format!("[{section}] goes with clusters of caches, not with a load");
             top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
         }
-        let elastic = Elastic::read(reading, root);
+        let elastic = Elastic::read(reading, root, check);
         // What is simulated needs no server.
         let is_simulated = Elastic::is_in(root);
         let open = |keys| Section::open(reading, root, keys);

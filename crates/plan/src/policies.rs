@@ -5,7 +5,7 @@
 
 use crate::key::SectionKeys;
 use crate::pool::{MOST_INSTANCES, Pool};
-use crate::section::Reading;
+use crate::reading::Reading;
 use crate::source::Place;
 use crate::takes::{Count, Line, Small, Takes};
 use crate::tree::{Entry, Table, Value};

@@ -4,9 +4,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::describe::Meant;
 use crate::key::{Key, SectionKeys, Without};
 use crate::sections::{SECTIONS, section_at};
-use crate::vocabulary::{Meant, Named, Vocabulary};
+use crate::vocabulary::{Named, Vocabulary};
 
 /// The schema of every plan, of whatever kind.
 #[must_use]

@@ -4,7 +4,8 @@ use std::fmt;
 
 use plimsoll_units::nearest;
 
-use crate::error::REDACTED;
+/// What stands in the place of a secret.
+pub(crate) const REDACTED: &str = "…redacted…";
 
 /// A value that must never be printed: `Debug` and the printed plan show `…redacted…`.
 ///

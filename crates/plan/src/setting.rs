@@ -4,12 +4,12 @@
 //! key, and over the keys that exclude it there (`--users 64` over a plan's `rate` and
 //! `arrivals`). Two flags that exclude each other stay, for the reader to complain of.
 
+use crate::describe::Describe;
 use crate::error::Fault;
 use crate::key::SectionKeys;
 use crate::secret;
 use crate::sections::{SECTIONS, section_at};
 use crate::source::{Place, Source};
-use crate::takes::Describe;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// One value from the command line.
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Setting {
         // A header of any name may carry a secret, and a name may be mistyped.
         let hidden = self.key.contains("headers")
             || secret::line_is_secret(&format!("{}={}", self.key, self.value));
-        let value = if hidden { crate::error::REDACTED } else { &self.value };
+        let value = if hidden { crate::secret::REDACTED } else { &self.value };
         write!(f, "{} {}={value}", self.origin, self.key)
     }
 }

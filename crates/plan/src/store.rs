@@ -111,38 +111,3 @@ fn check_cold(section: &Section<'_>, target: &Target) {
         section.fault("cold", message, Some(hint));
     }
 }
-
-/// What of `[target]` a store has no use for.
-const OF_HTTP: [&str; 14] = [
-    "urls",
-    "replay",
-    "order",
-    "method",
-    "headers",
-    "body",
-    "body_file",
-    "bearer",
-    "bearer_env",
-    "host",
-    "http",
-    "insecure",
-    "ca",
-    "sni",
-];
-
-/// Notes what of `[target]` goes with HTTP only, and a path that names no database.
-pub(crate) fn check_target(section: &Section<'_>, target: &Target) {
-    let Some(url) = target.url.as_ref().filter(|url| url.scheme.is_store()) else { return };
-    for key in OF_HTTP.into_iter().filter(|key| section.has(key)) {
-        let message = format!("`{key}` goes with HTTP, not with {}://", url.scheme.name());
-        section.fault_beside(key, "url", message, Some("what is asked stands in [store]"));
-    }
-    if let Err(error) = url.database() {
-        let hint = error.hint.as_deref();
-        section.fault("url", error.to_string(), hint);
-    }
-    if target.auth.is_some() && url.scheme.credentials_are_refused() {
-        let hint = "leave the user and the password out: its text protocol has none";
-        section.fault("url", "memcached takes no password", Some(hint));
-    }
-}

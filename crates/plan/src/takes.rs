@@ -15,34 +15,11 @@ use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::trace::Moment;
 use serde_json::{Value as Json, json};
 
-use crate::section::{Reading, parts};
+use crate::describe::{Describe, Meant};
+use crate::reading::{Reading, parts};
 use crate::tree::{Node, Value};
-use crate::vocabulary::Meant;
-use crate::write::{exact, quoted};
 
-/// What a key takes, as it is described.
-pub trait Describe: Sync {
-    /// In the words of the manual: `duration`, `count or none`.
-    fn takes(&self) -> String;
-
-    /// As a JSON Schema, for editors. What it refuses the reader refuses too.
-    fn schema(&self) -> Json;
-
-    /// What a text of it means that a higher floor reads.
-    fn meant(&self) -> Option<Meant> {
-        None
-    }
-
-    /// Whether the values are a list, of which a flag adds one more.
-    fn is_list(&self) -> bool {
-        false
-    }
-
-    /// Whether the value is a table with names of the user's choice.
-    fn is_map(&self) -> bool {
-        false
-    }
-}
+use crate::text::{exact, quoted};
 
 /// What a key takes, as it is read and printed.
 pub(crate) trait Takes: Describe {
@@ -516,5 +493,42 @@ impl Describe for Nested {
 
     fn schema(&self) -> Json {
         json!({"type": "object"})
+    }
+}
+
+/// A text that a higher floor reads; the words of the manual for it.
+pub(crate) struct Known(pub(crate) Meant, pub(crate) &'static str);
+
+impl Describe for Known {
+    fn takes(&self) -> String {
+        self.1.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        // A share, or a size, may be a number.
+        json!({"type": ["string", "number"], "minLength": 1})
+    }
+
+    fn meant(&self) -> Option<Meant> {
+        Some(self.0)
+    }
+}
+
+impl Takes for Known {
+    type Of = String;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<String> {
+        let wanted = format!("text: {}", self.1);
+        reading.parsed(node, &wanted, |text| {
+            if text.is_empty() || text.chars().any(char::is_control) {
+                return Err(ParseError::new(format!("a {}", self.1), text, 0, text.len()));
+            }
+            reading.check_text.map_or(Ok(()), |check| check(self.0, text))?;
+            Ok(text.to_owned())
+        })
+    }
+
+    fn write(&self, value: &String) -> String {
+        Line(self.1).write(value)
     }
 }

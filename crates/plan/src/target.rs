@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::Words;
-use plimsoll_workload::access_log::Format;
 use plimsoll_workload::request::{Order, Url, parse_method};
 
 use crate::asked::{ASKED, AUTH, Asked, Auth, BODY, Body};
@@ -12,8 +11,7 @@ use crate::header::Header;
 use crate::resolve::Resolve;
 use crate::section::Section;
 use crate::status::Statuses;
-use crate::store::check_target;
-use crate::takes::{Count, FACTOR, File, Form, Line, List, Parsed, Switch, TIME, word};
+use crate::takes::{File, Form, Line, List, Parsed, Switch, TIME, word};
 use crate::write::Writer;
 
 section! {
@@ -54,23 +52,6 @@ section! {
         restart: Option<String> { Line("command"), "systemctl restart nginx" }
         /// How long the command may take, and then the server until it answers.
         restart_timeout: Duration { TIME, or RESTART_TIMEOUT, "5m" }
-    }
-}
-
-section! {
-    /// An access log that is asked for again, in its order.
-    ["target.replay", shorthand "file"; read]
-    pub struct Replay {
-        /// The access log, plain or gzip.
-        file: PathBuf { File, required "`file`", "access.log.gz" }
-        /// How the log is written.
-        format: Option<Format> { word::<Format>(), said "as detected", "squid" }
-        /// How many distinct requests are kept; others are left out.
-        max_urls: u64 { Count(1..=10_000_000_u64), or 200_000, "50k" }
-        /// Asks also what changes something: POST, PUT, DELETE, …
-        unsafe_methods: bool { Switch, or false, "true" }
-        /// How many times faster than it was, where its own times hold.
-        speed: f64 { FACTOR, or 1.0, "2.5" }
     }
 }
 
@@ -201,5 +182,40 @@ impl Target {
         keys.extend(left_out.map(|header| format!("target.headers.{}", header.name)));
         keys.dedup();
         keys
+    }
+}
+
+/// What of `[target]` a store has no use for.
+const OF_HTTP: [&str; 14] = [
+    "urls",
+    "replay",
+    "order",
+    "method",
+    "headers",
+    "body",
+    "body_file",
+    "bearer",
+    "bearer_env",
+    "host",
+    "http",
+    "insecure",
+    "ca",
+    "sni",
+];
+
+/// Notes what of `[target]` goes with HTTP only, and a path that names no database.
+fn check_target(section: &Section<'_>, target: &Target) {
+    let Some(url) = target.url.as_ref().filter(|url| url.scheme.is_store()) else { return };
+    for key in OF_HTTP.into_iter().filter(|key| section.has(key)) {
+        let message = format!("`{key}` goes with HTTP, not with {}://", url.scheme.name());
+        section.fault_beside(key, "url", message, Some("what is asked stands in [store]"));
+    }
+    if let Err(error) = url.database() {
+        let hint = error.hint.as_deref();
+        section.fault("url", error.to_string(), hint);
+    }
+    if target.auth.is_some() && url.scheme.credentials_are_refused() {
+        let hint = "leave the user and the password out: its text protocol has none";
+        section.fault("url", "memcached takes no password", Some(hint));
     }
 }

@@ -3,11 +3,12 @@
 use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
+use crate::describe::{Describe, Meant};
 use crate::key::{Choice, Key};
-use crate::section::{Part, Reading, Section, parts};
-use crate::takes::{Count, Describe, Line, Takes, Whole};
+use crate::reading::{Reading, parts};
+use crate::section::{Part, Section};
+use crate::takes::{Count, Known, Line, Takes, Whole};
 use crate::tree::Node;
-use crate::vocabulary::{Known, Meant};
 use crate::write::Writer;
 
 section! {
@@ -122,7 +123,7 @@ impl Takes for Values {
     }
 
     fn write(&self, values: &Vec<String>) -> String {
-        let items: Vec<_> = values.iter().map(|value| crate::write::quoted(value)).collect();
+        let items: Vec<_> = values.iter().map(|value| crate::text::quoted(value)).collect();
         format!("[{}]", items.join(", "))
     }
 }

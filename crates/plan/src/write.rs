@@ -1,11 +1,9 @@
 //! Writing a plan as TOML: sections, keys, values in the form that reads back the same.
 
 use std::fmt::Display;
-use std::time::Duration;
-
-use plimsoll_units::show_duration_exact;
 
 use crate::takes::Takes;
+use crate::text::{bare_or_quoted, quoted};
 
 /// A plan's text while it grows.
 #[derive(Debug, Default)]
@@ -55,34 +53,4 @@ impl Writer {
     pub(crate) fn finish(self) -> String {
         self.out
     }
-}
-
-/// A duration in the units of plans.
-pub(crate) fn exact(value: Duration) -> String {
-    show_duration_exact(u64::try_from(value.as_nanos()).unwrap_or(u64::MAX))
-}
-
-fn bare_or_quoted(key: &str) -> String {
-    let bare =
-        !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-    if bare { key.into() } else { quoted(key) }
-}
-
-/// A basic string of TOML.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -5,7 +5,8 @@ use plimsoll_workload::objects::{Class, Fresh};
 
 use super::*;
 use crate::error::PlanErrors;
-use crate::section::Reading;
+use crate::reading::Reading;
+use crate::sections::SECTIONS;
 use crate::source::Source;
 use crate::tree;
 use crate::workload_class::CLASS;
@@ -13,7 +14,7 @@ use crate::workload_class::CLASS;
 fn read(text: &str) -> Result<Workload, PlanErrors> {
     let mut source = Source::file("plan.toml", text);
     let root = tree::read(&mut source).unwrap();
-    let reading = Reading::new(source);
+    let reading = Reading::new(source, &SECTIONS);
     let workload = Workload::read(&Section::open(&reading, &root, Workload::SECTION));
     match workload {
         Some(workload) if !reading.is_faulty() => Ok(workload),
