@@ -196,8 +196,7 @@ fn what_is_looked_for_stands_in_the_plan_and_in_what_is_kept_of_it() {
     let said = place.plimsoll(&["tune", plan, "--json", "--out", "runs"]).ended_with(0).json();
     assert_eq!(said["candidates"], 4, "{said}");
     // A run keeps a plan that says the same again.
-    let kept = std::fs::read_dir(place.path("runs")).unwrap().next().unwrap().unwrap().path();
-    let kept = kept.join("plan.toml");
+    let kept = place.run().join("plan.toml");
     let again = place.plimsoll(&["tune", kept.to_str().unwrap(), "--json"]).ended_with(0).json();
     assert_eq!((&again["best"], &again["wish"]), (&said["best"], &said["wish"]));
     // A flag wins, and a mistake is told in its place.
