@@ -346,10 +346,15 @@ pub(crate) struct Target {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  plimsoll report -o last.html
+  plimsoll report runs/A runs/B -o both.html --title 'A and B'
+  plimsoll report LIVE SIMULATED      how far the prediction was off")]
 pub(crate) struct Report {
-    /// Runs, by folder or by name; the last one in runs otherwise
+    /// Runs, by folder or by name; default: the last run in runs
     pub(crate) runs: Vec<PathBuf>,
-    /// The page; the first run's folder otherwise
+    /// Where the page goes; default: artifacts/report.html in the first run's folder
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The page's title

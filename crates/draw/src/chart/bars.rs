@@ -4,7 +4,7 @@
 //! what is missing, beside what is there.
 
 use super::Chart;
-use super::frame::percent;
+use super::frame::{self, percent};
 use super::label::shortened;
 use super::plot::Table;
 use super::range::Range;
@@ -61,12 +61,8 @@ pub struct Bars {
 }
 
 impl Chart for Bars {
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn note(&self) -> &str {
-        &self.note
+    fn caption(&self) -> (&str, &str) {
+        (&self.title, &self.note)
     }
 
     fn is_quiet(&self) -> bool {
@@ -75,10 +71,7 @@ impl Chart for Bars {
 
     fn write(&self, m: &mut Markup) {
         m.tag("figure", &[("class", &"fig"), ("id", &self.id)], |m| {
-            m.tag("figcaption", &[], |m| {
-                m.leaf("h3", &[], &self.title);
-                m.leaf("p", &[("class", &"note")], &self.note);
-            });
+            frame::write_caption(m, self.caption());
             m.tag("div", &[("class", &"legend")], |m| {
                 for part in &self.parts {
                     m.tag("span", &[], |m| {

@@ -2,7 +2,7 @@
 //! one axis. Whiskers are Tukey's (`plimsoll_stats::box_plot`); what lies beyond is a dot.
 
 use super::Chart;
-use super::frame::percent;
+use super::frame::{self, percent};
 use super::label::shortened;
 use super::plot::Table;
 use super::range::Range;
@@ -70,12 +70,8 @@ pub struct Boxes {
 }
 
 impl Chart for Boxes {
-    fn title(&self) -> &str {
-        self.title
-    }
-
-    fn note(&self) -> &str {
-        &self.note
+    fn caption(&self) -> (&str, &str) {
+        (self.title, &self.note)
     }
 
     fn is_quiet(&self) -> bool {
@@ -84,10 +80,7 @@ impl Chart for Boxes {
 
     fn write(&self, m: &mut Markup) {
         m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
-            m.tag("figcaption", &[], |m| {
-                m.leaf("h3", &[], self.title);
-                m.leaf("p", &[("class", &"note")], &self.note);
-            });
+            frame::write_caption(m, self.caption());
             m.tag("div", &[("class", &"panel")], |m| {
                 m.tag("div", &[("class", &"plot boxes")], |m| self.write_chart(m));
                 m.leaf("p", &[("class", &"axis across")], self.measure);

@@ -1,7 +1,7 @@
 //! Empirical cumulative distributions of several samples: a chart and its table.
 
 use crate::chart::axis::Axis;
-use crate::chart::plot::{Key, Level, Line, Plot, Table};
+use crate::chart::plot::{Key, Level, Line, Plot, Table, plain_heads};
 use crate::chart::scale::Scale;
 use crate::chart::unit::{Unit, per_cent};
 
@@ -85,7 +85,7 @@ impl Cumulative<'_> {
     }
 
     fn table(&self, centres: &[f64]) -> Table {
-        let mut heads = vec![("at or below".to_owned(), String::new())];
+        let mut heads = plain_heads(["at or below"]);
         heads.extend(self.samples.iter().map(|of| (of.name.clone(), of.tone.clone())));
         let row = |&at: &f64| {
             let share = |of: &Sample| {
@@ -98,7 +98,7 @@ impl Cumulative<'_> {
             [vec![(self.show)(at)], self.samples.iter().map(share).collect()].concat()
         };
         let rows = centres.iter().map(row).collect();
-        Table { id: self.table.clone(), summary: "Table", heads, rows }
+        Table::new(&self.table, heads, rows)
     }
 }
 

@@ -24,6 +24,16 @@ fn titles(measure: &str, axis: Axis) -> (&str, &str) {
     measure.split_once(", over ").unwrap_or((measure, axis.heading()))
 }
 
+/// Writes the caption of a chart: its title, and how to read it.
+pub(super) fn write_caption(m: &mut Markup, (title, note): (&str, &str)) {
+    m.tag("figcaption", &[], |m| {
+        m.leaf("h3", &[], title);
+        if !note.is_empty() {
+            m.leaf("p", &[("class", &"note")], note);
+        }
+    });
+}
+
 /// Writes the title of the upright axis, to stand above a chart.
 pub(super) fn write_upright_title(m: &mut Markup, measure: &str, axis: Axis) {
     m.leaf("p", &[("class", &"axis")], titles(measure, axis).0);

@@ -28,11 +28,8 @@ use crate::Markup;
 /// What can stand in a page as a figure: its title, how to read it, its drawing, and its values as
 /// a table.
 pub trait Chart {
-    /// What it shows.
-    fn title(&self) -> &str;
-
-    /// How to read it, and what was done to the numbers; may be empty.
-    fn note(&self) -> &str;
+    /// What it shows; then how to read it, and what was done to the numbers, which may be empty.
+    fn caption(&self) -> (&str, &str);
 
     /// Whether there is nothing of note in it: no value, or none but zero.
     fn is_quiet(&self) -> bool;

@@ -9,12 +9,8 @@ use super::{heat, lines, stack, table};
 use crate::Markup;
 
 impl Chart for Figure {
-    fn title(&self) -> &str {
-        self.title
-    }
-
-    fn note(&self) -> &str {
-        &self.note
+    fn caption(&self) -> (&str, &str) {
+        (self.title, &self.note)
     }
 
     fn is_quiet(&self) -> bool {
@@ -24,12 +20,7 @@ impl Chart for Figure {
     fn write(&self, m: &mut Markup) {
         let class = if self.wide { "fig wide" } else { "fig" };
         m.tag("figure", &[("class", &class), ("id", &self.id)], |m| {
-            m.tag("figcaption", &[], |m| {
-                m.leaf("h3", &[], self.title);
-                if !self.note.is_empty() {
-                    m.leaf("p", &[("class", &"note")], &self.note);
-                }
-            });
+            frame::write_caption(m, self.caption());
             self.write_choice(m);
             self.write_legend(m);
             let panels = format!("panels n{}", self.panels.len().min(3));
@@ -155,7 +146,7 @@ impl Figure {
                 },
             );
             frame::write_across_title(m, &self.measure, self.axis);
-            table::write(m, self, panel, &table);
+            table::of(self, panel, &table).write(m);
         });
     }
 }

@@ -128,6 +128,12 @@ impl Plot {
         }
     }
 
+    /// Puts a table below the plot, all of whose columns the read-out shows.
+    pub fn put(&mut self, table: Table) {
+        self.readout = (table.id.clone(), (1..table.heads.len()).collect());
+        self.tables.push(table);
+    }
+
     /// The share of the width at which a value stands.
     fn at(&self, value: f64) -> f64 {
         let share = (value - self.start) / (self.end - self.start);
@@ -295,12 +301,8 @@ impl Plot {
 }
 
 impl Chart for Plot {
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn note(&self) -> &str {
-        &self.note
+    fn caption(&self) -> (&str, &str) {
+        (&self.title, &self.note)
     }
 
     fn is_quiet(&self) -> bool {
@@ -311,10 +313,7 @@ impl Chart for Plot {
 
     fn write(&self, m: &mut Markup) {
         m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
-            m.tag("figcaption", &[], |m| {
-                m.leaf("h3", &[], &self.title);
-                m.leaf("p", &[("class", &"note")], &self.note);
-            });
+            frame::write_caption(m, self.caption());
             self.write_legend(m);
             m.tag("div", &[("class", &"panels n1")], |m| {
                 m.tag("div", &[("class", &"panel")], |m| {
@@ -330,7 +329,22 @@ impl Chart for Plot {
     }
 }
 
+/// Heads of columns that belong to no line.
+pub fn plain_heads<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, String)> {
+    texts.into_iter().map(|text| (text.to_owned(), String::new())).collect()
+}
+
 impl Table {
+    /// A table that stands closed below its chart.
+    #[must_use]
+    pub fn new(
+        id: impl Into<String>,
+        heads: Vec<(String, String)>,
+        rows: Vec<Vec<String>>,
+    ) -> Self {
+        Self { id: id.into(), summary: "Table", heads, rows }
+    }
+
     /// Writes the table, closed.
     pub fn write(&self, m: &mut Markup) {
         m.tag("details", &[], |m| {
@@ -340,7 +354,7 @@ impl Table {
     }
 
     /// Writes the table, open.
-    pub fn write_open(&self, m: &mut Markup) {
+    fn write_open(&self, m: &mut Markup) {
         m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
             m.tag("table", &[("id", &self.id)], |m| {
                 m.tag("thead", &[], |m| {

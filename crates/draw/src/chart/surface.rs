@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::Chart;
 use super::contour::level;
+use super::frame;
 use super::heat::CLASSES;
 use super::scale::Scale;
 use super::unit::Unit;
@@ -163,12 +164,8 @@ fn write_box(m: &mut Markup, scale: Scale) {
 }
 
 impl Chart for Surface {
-    fn title(&self) -> &str {
-        self.title
-    }
-
-    fn note(&self) -> &str {
-        &self.note
+    fn caption(&self) -> (&str, &str) {
+        (self.title, &self.note)
     }
 
     fn is_quiet(&self) -> bool {
@@ -179,10 +176,7 @@ impl Chart for Surface {
         let Some(extent) = self.extent() else { return };
         let scale = Scale::log(extent.0, extent.1);
         m.tag("figure", &[("class", &"fig wide"), ("id", &self.id)], |m| {
-            m.tag("figcaption", &[], |m| {
-                m.leaf("h3", &[], self.title);
-                m.leaf("p", &[("class", &"note")], &self.note);
-            });
+            frame::write_caption(m, self.caption());
             let view = format!("0 0 {WIDTH} {HEIGHT}");
             let label = format!("{}. The values are in the contour's table.", self.title);
             let attributes: &[Attribute<'_>] = &[

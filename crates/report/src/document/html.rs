@@ -243,6 +243,6 @@ fn write_charts(m: &mut Markup, charts: &[Box<dyn Chart>]) {
 /// What is said of charts that show nothing of note; `None` of none.
 pub(super) fn quiet_line(charts: &[Box<dyn Chart>]) -> Option<String> {
     let quiet = charts.iter().filter(|chart| chart.is_quiet());
-    let titles: Vec<&str> = quiet.map(|chart| chart.title()).collect();
+    let titles: Vec<&str> = quiet.map(|chart| chart.caption().0).collect();
     (!titles.is_empty()).then(|| format!("Nothing of note: {}.", titles.join("; ")))
 }

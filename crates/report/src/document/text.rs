@@ -110,7 +110,7 @@ fn of_charts(out: &mut String, charts: &[Box<dyn Chart>]) {
     for chart in charts.iter().filter(|chart| !chart.is_quiet()) {
         let mut m = Markup::default();
         chart.write(&mut m);
-        let (title, note, digest) = (chart.title(), chart.note(), m.digest());
+        let ((title, note), digest) = (chart.caption(), m.digest());
         line(out, format_args!("[chart] {title}\n  {note}\n  drawing {digest:016x}"));
     }
     if let Some(text) = quiet_line(charts) {

@@ -3,7 +3,7 @@
 use plimsoll_report::{Document, Source, document};
 
 use crate::made::Course;
-use crate::{capacity, clusters, comparison, prediction, simulation};
+use crate::{caches, capacity, clusters, comparison, prediction, simulation};
 
 /// A document of a page of runs.
 pub(crate) fn of_runs(runs: &[plimsoll_runs::Run]) -> Document {
@@ -46,6 +46,8 @@ fn all() -> Vec<(&'static str, Document)> {
         ("searches", comparison::golden()),
         ("simulation", simulation::golden()),
         ("clusters", clusters::golden()),
+        ("caches", caches::golden()),
+        ("curves", caches::golden_curves()),
     ]
 }
 

@@ -65,7 +65,7 @@ impl Made {
 }
 
 /// A trace of ten seconds.
-fn trace(sized: bool) -> Trace {
+pub(crate) fn trace(sized: bool) -> Trace {
     let requests = (0..REQUESTS as u32).map(|n| if n < 50 { n } else { n * n % 50 }).collect();
     let trace = Trace::new(requests, Names::Numbers((0..50).collect())).unwrap();
     let seconds = (0..REQUESTS as u32).map(|n| 1000 + n / 60).collect();

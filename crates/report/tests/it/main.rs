@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is missing")]
 #![expect(clippy::cast_possible_truncation, reason = "made-up figures are small")]
 
+mod caches;
 mod capacity;
 mod clusters;
 mod colours;

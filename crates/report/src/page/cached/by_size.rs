@@ -10,7 +10,7 @@ use crate::page::tones::{TONES, tone};
 use crate::source::Caches;
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{self, per_cent};
@@ -70,7 +70,6 @@ fn draw(caches: &Caches<'_>, unit: Unit, &(id, title, share, of_bound): &Measure
         title: title.to_owned(),
         note: "Each point is a replay of the whole trace; lines only join them.".to_owned(),
         measure: format!("{}, over the size of the cache", title.to_lowercase()),
-        readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: places(&sizes, ends),
         ..Plot::empty(axis, ends, Scale::linear(top, 0.0), unit::Unit::Share)
     };
@@ -98,7 +97,7 @@ fn draw(caches: &Caches<'_>, unit: Unit, &(id, title, share, of_bound): &Measure
         plot.keys.push(Key::Line(format!("line {class}"), "no policy is below".to_owned()));
         plot.lines.push(Line { class, pieces: vec![bound] });
     }
-    plot.tables = vec![table];
+    plot.put(table);
     Some(plot)
 }
 
@@ -122,7 +121,7 @@ fn table(
     share: fn(&Cell) -> f64,
 ) -> Table {
     let policies = &caches.comparison.policies;
-    let mut heads = vec![("size".to_owned(), String::new())];
+    let mut heads = plain_heads(["size"]);
     heads.extend(policies.iter().enumerate().map(|(n, policy)| (policy.text.clone(), tone(n))));
     let row = |&size: &u64| {
         let at = |policy: &str| {
@@ -135,5 +134,5 @@ fn table(
         }));
         row
     };
-    Table { id: id.to_owned(), summary: "Table", heads, rows: sizes.iter().map(row).collect() }
+    Table::new(id.to_owned(), heads, sizes.iter().map(row).collect())
 }

@@ -9,7 +9,7 @@ use crate::document::{Block, chart};
 use crate::page::tones::tone;
 use crate::source::Caches;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
@@ -39,7 +39,6 @@ fn draw(caches: &Caches<'_>, cells: &[&Cell], scale: Scale, index: usize) -> Plo
         title,
         note: "Each point is of the requests since the one before.".to_owned(),
         measure: "miss ratio, over the number of requests".to_owned(),
-        readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: first.map_or_else(Vec::new, |cell| {
             let part = |&(from, part): &(usize, _)| stretch(from, &part);
             cell.course.iter().map(part).collect()
@@ -54,7 +53,7 @@ fn draw(caches: &Caches<'_>, cells: &[&Cell], scale: Scale, index: usize) -> Plo
         plot.keys.push(Key::Line(format!("line {class}"), cell.policy.clone()));
         plot.lines.push(Line { class, pieces: vec![cell.course.iter().map(point).collect()] });
     }
-    plot.tables = vec![table];
+    plot.put(table);
     plot
 }
 
@@ -65,7 +64,7 @@ fn stretch(from: usize, part: &plimsoll_cache::simulate::Total) -> (f64, f64, f6
 }
 
 fn table(cells: &[&Cell], index: usize) -> Table {
-    let mut heads = vec![("requests".to_owned(), String::new())];
+    let mut heads = plain_heads(["requests"]);
     heads.extend(cells.iter().enumerate().map(|(n, cell)| (cell.policy.clone(), tone(n))));
     let parts = cells.first().map_or(0, |cell| cell.course.len());
     let row = |part: usize| {
@@ -77,10 +76,5 @@ fn table(cells: &[&Cell], index: usize) -> Table {
         row.extend(cells.iter().map(|cell| per_cent(cell.course[part].1.miss_ratio())));
         row
     };
-    Table {
-        id: format!("course-table-{index}"),
-        summary: "Table",
-        heads,
-        rows: (0..parts).map(row).collect(),
-    }
+    Table::new(format!("course-table-{index}"), heads, (0..parts).map(row).collect())
 }

@@ -8,7 +8,7 @@ use crate::page::tones::{TONES, tone};
 use crate::source::DrawnCurve;
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{self, per_cent, whole};
@@ -105,7 +105,6 @@ fn curve(curves: &[DrawnCurve], unit: Unit, &(id, title, share): &Measure) -> Op
         title: title.to_owned(),
         note: String::new(),
         measure: format!("{}, over the size of the cache", title.to_lowercase()),
-        readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: super::by_size::places(
             &first.iter().map(|point| point.capacity.amount).collect::<Vec<_>>(),
             ends,
@@ -130,7 +129,7 @@ fn curve(curves: &[DrawnCurve], unit: Unit, &(id, title, share): &Measure) -> Op
     if !plot.symbols.is_empty() {
         plot.keys.push(Key::Symbol(Symbol::Square, "c7", "too small a sample"));
     }
-    plot.tables = vec![table];
+    plot.put(table);
     Some(plot)
 }
 
@@ -141,7 +140,7 @@ fn table(
     share: fn(&Point) -> Option<f64>,
     points: &dyn Fn(&DrawnCurve) -> Vec<Point>,
 ) -> Table {
-    let mut heads = vec![("size".to_owned(), String::new())];
+    let mut heads = plain_heads(["size"]);
     heads.extend(curves.iter().enumerate().map(|(n, curve)| (curve.name.clone(), tone(n))));
     let columns: Vec<Vec<Point>> = curves.iter().map(points).collect();
     let cell = |point: &Point| {
@@ -154,7 +153,7 @@ fn table(
         row
     };
     let rows = first.iter().enumerate().map(row).collect();
-    Table { id: id.to_owned(), summary: "Table", heads, rows }
+    Table::new(id.to_owned(), heads, rows)
 }
 
 fn size(of: &Capacity) -> String {

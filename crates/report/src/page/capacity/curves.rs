@@ -5,7 +5,7 @@ use super::staircase::{bound, estimate, is_few, log_scale, shaded};
 use crate::searched::Searched;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::contour::Contour;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::surface::{SIDE, Surface, percentile};
 use plimsoll_draw::chart::symbol::Symbol;
@@ -64,8 +64,7 @@ pub(crate) fn percentiles(searched: &Searched, joined: &[Joined], index: usize) 
     }
     plot.rows = places(joined, plot.end);
     let table = curve_table(joined, index);
-    plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
-    plot.tables = vec![table];
+    plot.put(table);
     Some(plot)
 }
 
@@ -96,8 +95,7 @@ pub(crate) fn overlay(
     }
     plot.rows = places(of_measured, plot.end);
     let table = Table { id: "predicted-curves-table".to_owned(), ..curve_table(of_measured, 0) };
-    plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
-    plot.tables = vec![table];
+    plot.put(table);
     plot
 }
 
@@ -124,9 +122,9 @@ fn show(value: Option<f64>) -> String {
 }
 
 fn curve_table(joined: &[Joined], index: usize) -> Table {
-    let mut heads = vec![("offered".to_owned(), String::new())];
+    let mut heads = plain_heads(["offered"]);
     heads.extend(CURVES.map(|(p, tone)| (format!("p{p}"), tone.to_owned())));
-    heads.extend(["windows", "answers"].map(|head| (head.to_owned(), String::new())));
+    heads.extend(plain_heads(["windows", "answers"]));
     let row = |point: &Joined| {
         let mut cells = vec![format!("{}/s", significant(point.rate))];
         cells.extend(CURVES.map(|(p, _)| show(point.at(p))));
@@ -134,7 +132,7 @@ fn curve_table(joined: &[Joined], index: usize) -> Table {
         cells
     };
     let rows = joined.iter().map(row).collect();
-    Table { id: format!("curves-table-{index}"), summary: "Table", heads, rows }
+    Table::new(format!("curves-table-{index}"), heads, rows)
 }
 
 /// The contour of all percentiles; `None` where there are not two rates to go between.
@@ -214,7 +212,7 @@ pub(crate) fn surface(searched: &Searched, joined: &[Joined], index: usize) -> O
 /// Every third percentile at thirty rates.
 fn contour_table(joined: &[Joined], places: &[(f64, f64, f64)], index: usize) -> Table {
     let third = |row: usize| 3 * row + 2;
-    let mut heads = vec![("offered".to_owned(), String::new())];
+    let mut heads = plain_heads(["offered"]);
     heads.extend((0..ROWS).map(|row| (format!("p{}", third(row)), String::new())));
     let cells = |&(_, rate, _): &(f64, f64, f64)| {
         let values = between(joined, rate);
@@ -224,5 +222,5 @@ fn contour_table(joined: &[Joined], places: &[(f64, f64, f64)], index: usize) ->
         cells
     };
     let rows = places.iter().map(cells).collect();
-    Table { id: format!("contour-table-{index}"), summary: "Table", heads, rows }
+    Table::new(format!("contour-table-{index}"), heads, rows)
 }

@@ -3,7 +3,7 @@
 use plimsoll_runs::WindowRow;
 
 use crate::searched::Searched;
-use plimsoll_draw::chart::plot::Table;
+use plimsoll_draw::chart::plot::{Table, plain_heads};
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{micros, significant, whole};
 
@@ -49,14 +49,13 @@ pub(crate) fn at(window: &WindowRow, percentile: u32) -> Option<f64> {
 /// The table of all windows of a search.
 pub(crate) fn table(searched: &Searched, index: usize) -> Table {
     let plain = ["began", "phase", "verdict", "length", "offered", "achieved", "errors", "rtt"];
-    let mut heads: Vec<(String, String)> =
-        plain.map(|head| (head.to_owned(), String::new())).into();
+    let mut heads: Vec<(String, String)> = plain_heads(plain);
     heads[4].1 = "c7 broad".to_owned();
     heads[5].1 = "c0".to_owned();
     let drawn = percentiles(searched);
     heads.extend(drawn.iter().map(|(p, tone)| (format!("p{p}"), (*tone).to_owned())));
     let more = ["answered", "min", "mean", "max"];
-    heads.extend(more.map(|head| (head.to_owned(), String::new())));
+    heads.extend(plain_heads(more));
     let rows = searched.windows.iter().map(|window| row(window, &drawn)).collect();
     Table { id: format!("windows-{index}"), summary: "Table of the windows", heads, rows }
 }

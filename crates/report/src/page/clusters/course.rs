@@ -8,7 +8,7 @@ use super::shown::{Group, Shown};
 use crate::document::{Block, nothing};
 use crate::page::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
@@ -101,7 +101,7 @@ pub(super) fn level(points: &[(f64, f64)], at: f64) -> f64 {
 }
 
 fn table(shown: &Shown<'_>, group: &Group, place: usize) -> Table {
-    let mut heads = vec![("requests".to_owned(), String::new())];
+    let mut heads = plain_heads(["requests"]);
     heads.extend(group.all.iter().map(|&number| (shown.name(number), group.tone(number))));
     let cells: Vec<&Counts> = group.all.iter().map(|&number| shown.counts(number)).collect();
     let parts = cells.first().map_or_else(Vec::new, |counts| stretches(counts));
@@ -113,12 +113,11 @@ fn table(shown: &Shown<'_>, group: &Group, place: usize) -> Table {
         let name = format!("{} to {}", whole(from), whole(to));
         [vec![name], cells.iter().map(cell).collect()].concat()
     };
-    Table {
-        id: format!("course-table-{place}"),
-        summary: "Table",
+    Table::new(
+        format!("course-table-{place}"),
         heads,
-        rows: parts.into_iter().enumerate().map(row).collect(),
-    }
+        parts.into_iter().enumerate().map(row).collect(),
+    )
 }
 
 #[cfg(test)]

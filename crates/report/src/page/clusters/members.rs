@@ -9,7 +9,7 @@ use super::{ratio, steady};
 use crate::document::{Block, Cell, Grid, chart, note, words};
 use crate::page::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
@@ -193,7 +193,6 @@ fn draw(shown: &Shown<'_>, number: usize) -> Plot {
         title: "Hit ratio of each over the trace".to_owned(),
         note: format!("Each point is of the requests since the one before.{broken}{which}"),
         measure: "hit ratio, over the number of requests of clients".to_owned(),
-        readout: (table.id.clone(), (1..table.heads.len()).collect()),
         rows: places.clone(),
         ..Plot::empty(
             Axis::Value { columns: 1, top: end, unit: Unit::Count },
@@ -218,7 +217,7 @@ fn draw(shown: &Shown<'_>, number: usize) -> Plot {
     if !plot.symbols.is_empty() {
         plot.keys.push(Key::Symbol(Symbol::Triangle, "c7", "its spool has become full"));
     }
-    plot.tables = vec![table];
+    plot.put(table);
     plot
 }
 
@@ -243,7 +242,7 @@ fn course_table(
     places: &[(f64, f64, f64)],
     lines: &[Vec<Option<f64>>],
 ) -> Table {
-    let mut heads = vec![("requests".to_owned(), String::new())];
+    let mut heads = plain_heads(["requests"]);
     heads.extend(members.iter().map(|of| (of.name.clone(), of.class.clone())));
     let row = |(index, &(from, _, to)): (usize, &(f64, f64, f64))| {
         let value = |line: &Vec<Option<f64>>| {
@@ -253,12 +252,11 @@ fn course_table(
         let name = format!("{} to {}", whole(from), whole(to));
         [vec![name], lines.iter().map(value).collect()].concat()
     };
-    Table {
-        id: format!("members-course-table-{number}"),
-        summary: "Table",
+    Table::new(
+        format!("members-course-table-{number}"),
         heads,
-        rows: places.iter().enumerate().map(row).collect(),
-    }
+        places.iter().enumerate().map(row).collect(),
+    )
 }
 
 /// What a member that joins or leaves costs; nothing where none is chosen by a hash.

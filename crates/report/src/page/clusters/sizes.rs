@@ -107,12 +107,7 @@ fn table(shown: &Shown<'_>, group: &Group, place: usize, classes: &[SizeClass]) 
         }));
         row
     };
-    Table {
-        id: format!("sizes-table-{place}"),
-        summary: "Table",
-        heads,
-        rows: classes.iter().enumerate().map(row).collect(),
-    }
+    Table::new(format!("sizes-table-{place}"), heads, classes.iter().enumerate().map(row).collect())
 }
 
 /// A class by its bounds: `below 10 B`, `1 kB to 10 kB`.

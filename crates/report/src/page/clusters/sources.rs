@@ -6,7 +6,7 @@ use super::ratio;
 use super::shown::Shown;
 use crate::document::{Block, chart};
 use plimsoll_draw::chart::bars::{Bars, Part, Row};
-use plimsoll_draw::chart::plot::Table;
+use plimsoll_draw::chart::plot::{Table, plain_heads};
 use plimsoll_draw::chart::unit::{per_cent, whole};
 
 /// Most bars of a figure that is open; those with the fewest misses.
@@ -76,7 +76,7 @@ fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str)
         rows: numbers.iter().map(row).collect(),
         table: Table::default(),
     };
-    let mut heads = vec![("cluster".to_owned(), String::new())];
+    let mut heads = plain_heads(["cluster"]);
     heads.extend(sources.iter().map(|&source| (SOURCES[source].1.to_owned(), String::new())));
     let cells = |&number: &usize| {
         let (counts, all) = of(shown.counts(number));
@@ -85,11 +85,7 @@ fn draw(shown: &Shown<'_>, numbers: &[usize], (id, title, of): Of, suffix: &str)
         };
         [vec![shown.name(number)], sources.iter().map(cell).collect()].concat()
     };
-    bars.table = Table {
-        id: format!("{id}-table{suffix}"),
-        summary: "Table",
-        heads,
-        rows: numbers.iter().map(cells).collect(),
-    };
+    bars.table =
+        Table::new(format!("{id}-table{suffix}"), heads, numbers.iter().map(cells).collect());
     bars
 }

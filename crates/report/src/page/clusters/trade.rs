@@ -74,11 +74,10 @@ fn draw(shown: &Shown<'_>, id: &str, title: &str, (across, upright): (Side, Side
              in one without being worse in the other.{axes}"
         ),
         measure: format!("{}, over {}", upright.figure.label, across.figure.label),
-        readout: (table.id.clone(), (1..table.heads.len()).collect()),
         ..Plot::empty(axis, (range.low, range.high), Scale::Over(rise), upright.unit)
     };
     front::put(&mut plot, &spots);
-    plot.tables = vec![table];
+    plot.put(table);
     plot
 }
 

@@ -9,7 +9,7 @@ use super::toned;
 use crate::document::{Block, chart, nothing};
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Level, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, moment, per_cent, significant};
@@ -157,7 +157,7 @@ fn table(group: &Group, index: usize) -> Table {
             run.why.clone().unwrap_or_default(),
         ]
     };
-    let heads = heads.map(|head| (head.to_owned(), String::new())).into();
+    let heads = plain_heads(heads);
     let rows = group.runs.iter().map(row).collect();
-    Table { id: format!("course-table-{index}"), summary: "Table", heads, rows }
+    Table::new(format!("course-table-{index}"), heads, rows)
 }

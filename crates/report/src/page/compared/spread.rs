@@ -90,7 +90,7 @@ fn box_table(compared: &Compared) -> Table {
     };
     let rows = compared.groups.iter().map(row).collect();
     let heads = heads.map(head).into();
-    Table { id: "boxes-table".to_owned(), summary: "Table", heads, rows }
+    Table::new("boxes-table".to_owned(), heads, rows)
 }
 
 fn distribution(compared: &Compared, range: Range) -> Plot {

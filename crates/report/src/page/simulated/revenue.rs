@@ -7,7 +7,7 @@ use crate::document::{Block, chart};
 use crate::figure_text::DASH;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::label::Label;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, money, significant, whole};
@@ -104,7 +104,7 @@ fn pieces(values: &[f64]) -> Vec<Vec<(f64, f64)>> {
 }
 
 fn table(drawn: &[Drawn<'_>], currency: &str) -> Table {
-    let mut heads = vec![("instances".to_owned(), String::new())];
+    let mut heads = plain_heads(["instances"]);
     let head = |one: &Drawn<'_>| {
         let best = one.best().map_or(0, |(count, _)| count);
         let name = format!("{}, most with {}", one.name, whole(best as f64));
@@ -120,7 +120,7 @@ fn table(drawn: &[Drawn<'_>], currency: &str) -> Table {
         [vec![whole((index + 1) as f64)], drawn.iter().map(cell).collect()].concat()
     };
     let rows = (0..most).map(row).collect();
-    Table { id: "revenue-table".to_owned(), summary: "Table", heads, rows }
+    Table::new("revenue-table".to_owned(), heads, rows)
 }
 
 #[cfg(test)]

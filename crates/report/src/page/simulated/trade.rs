@@ -7,7 +7,7 @@ use crate::document::{Block, chart, letter, nothing};
 use crate::figure_text::{self, DASH};
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::front::{self, Spot};
-use plimsoll_draw::chart::plot::{Plot, Table};
+use plimsoll_draw::chart::plot::{Plot, Table, plain_heads};
 use plimsoll_draw::chart::range::Range;
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::unit::Unit;
@@ -90,8 +90,7 @@ fn plot(points: &[Point<'_>], pools: &Pools) -> Plot {
         range.note()
     );
     plot.measure = format!("requests lost, over cost in {currency}");
-    plot.readout = (table.id.clone(), (1..table.heads.len()).collect());
-    plot.tables = vec![table];
+    plot.put(table);
     front::put(&mut plot, &points.iter().map(spot).collect::<Vec<_>>());
     plot
 }
@@ -142,7 +141,7 @@ fn table(points: &[Point<'_>], pools: &Pools) -> Table {
                 .map_or_else(|| "none".to_owned(), |by| pools.policies[by].label.clone()),
         ]
     };
-    let heads = heads.map(|head| (head.to_owned(), String::new())).into();
+    let heads = plain_heads(heads);
     let rows = points.iter().map(row).collect();
-    Table { id: "cost-and-loss-table".to_owned(), summary: "Table", heads, rows }
+    Table::new("cost-and-loss-table".to_owned(), heads, rows)
 }
