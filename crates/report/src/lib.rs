@@ -24,7 +24,7 @@ mod columns;
 mod document;
 mod error;
 mod figure_text;
-mod page;
+mod pages;
 mod searched;
 mod source;
 mod table;
@@ -36,7 +36,7 @@ pub use source::{Caches, Clusters, Curves, DrawnCluster, DrawnCurve, Estimate, S
 
 use plimsoll_runs::{Kind, Run};
 
-use page::{Content, Pools};
+use pages::{Content, Pools};
 
 /// Makes a document; without a title it is called after what it is made of.
 ///
@@ -49,11 +49,11 @@ use page::{Content, Pools};
 pub fn document(source: Source<'_>, title: Option<String>) -> Result<Document, ReportError> {
     let mut document = match source {
         Source::Runs(runs) => return of_runs(runs, title),
-        Source::Simulation(simulation) => page::simulated_page(&Pools::of(simulation), None),
-        Source::Searches(compared) => page::compared_page(compared, None),
-        Source::Caches(caches) => page::caches_page(caches),
-        Source::Clusters(clusters) => page::clusters_page(clusters),
-        Source::Curves(of) => page::curves_page(of.name, of.curves, of.warnings),
+        Source::Simulation(simulation) => pages::pools_page(&Pools::of(simulation), None),
+        Source::Searches(compared) => pages::searches_page(compared, None),
+        Source::Caches(caches) => pages::caches_page(caches),
+        Source::Clusters(clusters) => pages::clusters_page(clusters),
+        Source::Curves(of) => pages::curves_page(of.name, of.curves, of.warnings),
     };
     if let Some(title) = title {
         document.title = title;
@@ -69,11 +69,11 @@ fn of_runs(runs: &[Run], title: Option<String>) -> Result<Document, ReportError>
         return Err(ReportError::Kinds { one, kind });
     }
     if is_pool(first) {
-        return Ok(page::simulated_page(&Pools::of_runs(runs)?, title));
+        return Ok(pages::pools_page(&Pools::of_runs(runs)?, title));
     }
     if let Some(other) = runs.iter().find(|run| run.meta().load.is_none()) {
         let (id, kind) = (other.meta().id.clone(), other.meta().kind.name());
         return Err(ReportError::NoPage { id, kind });
     }
-    Ok(page::load_page(&Content::read(runs)?, title))
+    Ok(pages::load_page(&Content::read(runs)?, title))
 }

@@ -1,6 +1,6 @@
 //! What was simulated, and how each figure is counted.
 
-use super::pools::Pools;
+use super::policies::Pools;
 use crate::document::Block;
 
 /// What was simulated.

@@ -3,7 +3,7 @@
 //! counted.
 
 use super::content::Content;
-use super::{capacity, counting, distribution, headline, over_time, prediction, sides, tables};
+use super::{counting, distribution, headline, over_time, prediction, search, sides, tables};
 use crate::document::{Block, Document, Section, chart, words};
 use crate::view::View;
 use plimsoll_draw::chart::Chart;
@@ -57,7 +57,7 @@ const HEALTH: &str = "Whether the generator and its host were up to the load. A 
 
 fn sections(content: &Content) -> Vec<Section> {
     let mut sections = prediction::sections(content);
-    sections.extend(capacity::section(content));
+    sections.extend(search::section(content));
     let charts = |charts: Vec<Box<dyn Chart>>| vec![Block::Charts(charts)];
     let explained = |text: &str, charts| vec![words(text), Block::Charts(charts)];
     let health = over_time::health(content).into_iter().map(|one| chart(one)).collect();

@@ -7,7 +7,7 @@ use super::course::{level, stretches};
 use super::shown::Shown;
 use super::{ratio, steady};
 use crate::document::{Block, Cell, Grid, chart, note, words};
-use crate::page::tones::TONES;
+use crate::pages::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;

@@ -6,7 +6,7 @@ use plimsoll_runs::Summary;
 
 use super::tiles::{lacks_p99, tiles};
 use super::verdict::verdict;
-use super::{asked, capacity, objectives};
+use super::{asked, objectives, search};
 use crate::document::{self, Block, warnings};
 use crate::view::View;
 use plimsoll_draw::chart::unit::{micros, moment, whole};
@@ -17,7 +17,7 @@ pub(crate) fn one(view: &View) -> Vec<Block> {
     let about =
         if subject.is_empty() { asked(view) } else { format!("{subject} · {}", asked(view)) };
     let mut blocks = match &view.searched {
-        Some(searched) => capacity::head(searched, &view.summary),
+        Some(searched) => search::head(searched, &view.summary),
         None => of_load(&view.summary),
     };
     // The verdict is the first thing to be read, what was asked the next.

@@ -2,7 +2,7 @@
 
 use plimsoll_stats::figure::{self, Figure};
 
-use super::pools::{Policy, Pools};
+use super::policies::{Policy, Pools};
 use crate::document::{Block, chart, letter, nothing};
 use crate::figure_text::{self, DASH};
 use plimsoll_draw::chart::axis::Axis;

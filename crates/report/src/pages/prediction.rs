@@ -6,7 +6,7 @@ use plimsoll_stats::figure::{self, Figure};
 
 use super::content::Content;
 use super::difference::{self, Heads, Valued};
-use super::{capacity, sides};
+use super::{search, sides};
 use crate::columns::{highest, mean, per_second};
 use crate::document::{Block, Section, Verdict, chart, note};
 use crate::figure_text;
@@ -97,7 +97,7 @@ pub(crate) fn sections(content: &Content) -> Vec<Section> {
     let Some(pair) = pair(content) else { return Vec::new() };
     let mut charts: Vec<Box<dyn Chart>> = Vec::new();
     if let (Some(predicted), Some(measured)) = (&pair.predicted.searched, &pair.measured.searched) {
-        charts.extend(capacity::overlay(predicted, measured).map(chart));
+        charts.extend(search::overlay(predicted, measured).map(chart));
     }
     charts.push(chart(rate(content, &pair)));
     charts.push(chart(response(content, &pair)));

@@ -3,7 +3,7 @@
 
 use plimsoll_stats::figure::{self, Figure};
 
-use super::pools::{Policy, Pools};
+use super::policies::{Policy, Pools};
 use crate::document::{Block, Cell, Column, Grid, Table, letter, note};
 use crate::figure_text;
 

@@ -6,7 +6,7 @@ use plimsoll_cache::simulate::Cell;
 
 use super::{capacity, of_unit};
 use crate::document::{Block, chart, nothing};
-use crate::page::tones::{TONES, tone};
+use crate::pages::tones::{TONES, tone};
 use crate::source::Caches;
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;

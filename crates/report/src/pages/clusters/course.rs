@@ -6,7 +6,7 @@ use plimsoll_cache::cluster::Counts;
 use super::ratio;
 use super::shown::{Group, Shown};
 use crate::document::{Block, nothing};
-use crate::page::tones::TONES;
+use crate::pages::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;

@@ -3,7 +3,7 @@
 use plimsoll_cache::cluster::Counts;
 
 use crate::document::{Block, Cell, chart, letter};
-use crate::page::tones::tone;
+use crate::pages::tones::tone;
 use crate::source::{Clusters, DrawnCluster};
 use plimsoll_draw::chart::plot::Plot;
 

@@ -3,7 +3,7 @@
 
 use plimsoll_elastic::course::{Course, Decision, FILE};
 
-use super::pools::Pools;
+use super::policies::Pools;
 use crate::document::{self, Block, Cell, Grid, nothing};
 
 use plimsoll_draw::chart::label::shortened;

@@ -5,10 +5,10 @@ use plimsoll_elastic::result::Paired;
 use plimsoll_stats::figure::{self, Figure};
 
 use super::courses;
-use super::pools::{Policy, Pools};
+use super::policies::{Policy, Pools};
 use crate::document::{Block, Cell, Grid, Section, words};
 use crate::figure_text::{self, DASH};
-use crate::page::difference::{self, Heads};
+use crate::pages::difference::{self, Heads};
 
 /// The figures of which there are differences, in the order in which they are shown.
 const FIGURES: [&Figure; 15] = [

@@ -7,13 +7,13 @@ mod courses;
 mod decisions;
 mod figures;
 mod paired;
-mod pools;
+mod policies;
 mod revenue;
 mod trade;
 
-pub(crate) use self::pools::Pools;
+pub(crate) use self::policies::Pools;
 
-use self::pools::Policy;
+use self::policies::Policy;
 use crate::document::{self, Block, Document, Section, Verdict, warnings, words};
 use crate::figure_text;
 use plimsoll_draw::chart::unit::{moment, money, whole};

@@ -4,7 +4,7 @@
 use plimsoll_elastic::course::Course;
 use plimsoll_stats::slo::Slo;
 
-use super::pools::Pools;
+use super::policies::Pools;
 use crate::columns::{Stretch, highest, mean, time_axis_of};
 use crate::document::chart;
 use plimsoll_draw::chart::Chart;

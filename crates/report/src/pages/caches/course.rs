@@ -6,7 +6,7 @@ use plimsoll_cache::simulate::Cell;
 
 use super::capacity;
 use crate::document::{Block, chart};
-use crate::page::tones::tone;
+use crate::pages::tones::tone;
 use crate::source::Caches;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};

@@ -4,7 +4,7 @@ use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::curve::Point;
 
 use crate::document::{self, Block, Document, Section, Verdict, chart, warnings};
-use crate::page::tones::{TONES, tone};
+use crate::pages::tones::{TONES, tone};
 use crate::source::DrawnCurve;
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;

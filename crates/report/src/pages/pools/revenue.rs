@@ -2,7 +2,7 @@
 
 use plimsoll_elastic::course::RevenueCurve;
 
-use super::pools::Pools;
+use super::policies::Pools;
 use crate::document::{Block, chart};
 use crate::figure_text::DASH;
 use plimsoll_draw::chart::axis::Axis;

@@ -6,7 +6,7 @@ use plimsoll_cache::size_class::SizeClass;
 use super::ratio;
 use super::shown::{Group, Shown};
 use crate::document::Block;
-use crate::page::tones::TONES;
+use crate::pages::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
 use plimsoll_draw::chart::scale::Scale;
