@@ -205,7 +205,7 @@ impl<'a> Record<'a> {
         let since = |at_ns: u64| at_ns.clamp(self.started_ns, now_ns) - self.started_ns;
         let times = (since(BEGAN_NS.get()), since(now_ns));
         let mut inner = self.inner();
-        inner.open(self)?;
+        inner.open(self, true)?;
         inner.has_some = true;
         if let Place::Open(writer) = &mut inner.place {
             contents(writer).map_err(RunError::Unfinished)?;
@@ -231,7 +231,7 @@ impl<'a> Record<'a> {
     /// Where the run cannot be made.
     pub fn begin(&self, cell: &Cell, meta: RunMeta) -> Result<RunWriter, ExperimentError> {
         let mut inner = self.inner();
-        inner.open(self)?;
+        inner.open(self, false)?;
         let of = &self.opening;
         let Place::Experiment(journal) = &mut inner.place else {
             let id = of.id.clone();
@@ -398,15 +398,15 @@ impl<'a> Record<'a> {
 }
 
 impl Inner {
-    /// Makes the folder, where there is none yet.
-    fn open(&mut self, record: &Record<'_>) -> Result<(), ExperimentError> {
+    /// Makes the experiment, where there is none yet; of a single cell its run, but for a cell that
+    /// makes one itself.
+    fn open(&mut self, record: &Record<'_>, makes_run: bool) -> Result<(), ExperimentError> {
         if !matches!(self.place, Place::Nowhere) {
             return Ok(());
         }
         let Opening { root, id, of, version, .. } = &record.opening;
         if record.opening.cells == 1 {
-            // A run that is written as its cell goes on is made when that begins.
-            if let ([only], World::Simulated) = (&self.planned[..], of.world) {
+            if let ([only], true) = (&self.planned[..], makes_run) {
                 let meta = record.meta(id.clone(), only, record.started_ns);
                 let writer = RunWriter::create(root, &RunMeta { cell: 0, ..meta })?;
                 self.place = Place::Open(Box::new(writer));

@@ -45,23 +45,23 @@ pub fn comparison(of: &plan::Cache, trace: &Trace) -> Result<Comparison, Experim
     })
 }
 
-fn wrong(error: ParseError) -> ExperimentError {
-    ExperimentError::Conflict(error.to_string())
+fn told<T>(read: Result<T, ParseError>) -> Result<T, ExperimentError> {
+    read.map_err(|error| ExperimentError::Conflict(error.to_string()))
 }
 
 fn said<T: FromStr<Err = ParseError>>(text: &str) -> Result<T, ExperimentError> {
-    text.parse().map_err(wrong)
+    told(text.parse())
 }
 
 /// How many requests are skipped: a number of them, or a share.
 fn skipped(text: &str, requests: usize) -> Result<usize, ExperimentError> {
     let count = if text.contains('%') || text.contains('.') {
-        let share = share(text).map_err(wrong)?;
+        let share = told(share(text))?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
         let count = (requests as f64 * share) as u64;
         count
     } else {
-        count(text).map_err(wrong)?
+        told(count(text))?
     };
     usize::try_from(count).ok().filter(|count| *count < requests).ok_or_else(|| {
         ExperimentError::Conflict(format!(
