@@ -233,7 +233,7 @@ pub(super) fn line(judged: &Judged, quantile: f64) -> String {
 }
 
 /// The result for a person.
-fn render(result: &CapacityResult) -> String {
+pub(super) fn render(result: &CapacityResult) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: String| {
         let _ = writeln!(out, "  {name:<14}{text}");

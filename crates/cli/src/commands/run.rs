@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
         say("ended before there was a result");
         return Ok(Exit::Incomplete);
     };
-    show_path(&path, &[], args.json)?;
+    show(&path, args.json)?;
     if !args.json {
         print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
     }
@@ -73,6 +73,18 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     }
     let exit = if is_whole { Exit::Held } else { Exit::Incomplete };
     Ok(exit.and(exit_of(&path)?))
+}
+
+/// Shows what came of it: of a single search its result.
+fn show(path: &Path, json: bool) -> Result<()> {
+    let result = if is_experiment(path) { None } else { result_of(path)? };
+    match (result, json) {
+        (None, _) => show_path(path, &[], json).map(drop),
+        (Some(result), true) => {
+            Ok(print(&format!("{}\n", serde_json::to_string_pretty(&result)?))?)
+        }
+        (Some(result), false) => Ok(print(&super::capacity::render(&result))?),
+    }
 }
 
 /// The plan of a command line, ready to be executed.
