@@ -45,9 +45,9 @@ mod tests {
 
     #[test]
     fn tests_comments_and_blank_lines_do_not_count() {
-        let text = "//! A file.\n\nfn a() {\n    // Why.\n    b(); // so\n    \"// no comment\";\n}\n\
-                    #[cfg(test)]\nuse c;\n/* block\n*/\n#[cfg(test)]\nmod tests {\n    fn d() {}\n}\n\
-                    static E: u8 = 1;\n";
+        let text = "//! A file.\n\nfn a() {\n    // Why.\n    b(); // so\n    \"// no comment\";\n\
+                    }\n#[cfg(test)]\nuse c;\n/* block\n*/\n#[cfg(test)]\nmod tests {\n\
+                    fn d() {}\n}\nstatic E: u8 = 1;\n";
         let tree = Tree::of(&[
             ("crates/a/src/lib.rs", text),
             ("crates/a/src/b/tests.rs", "fn a() {}\n"),

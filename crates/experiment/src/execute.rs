@@ -53,8 +53,8 @@ pub struct Outcome {
 /// Runs a prepared plan into its run.
 ///
 /// # Errors
-/// Where nothing was sent, and the run is gone, or it could not be finished. A run that broke off in
-/// the middle is an [`Outcome`] with its reason.
+/// Where nothing was sent, and the run is gone, or it could not be finished. A run that broke off
+/// in the middle is an [`Outcome`] with its reason.
 pub fn execute(
     prepared: &Prepared,
     writer: RunWriter,

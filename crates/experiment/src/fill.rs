@@ -78,7 +78,6 @@ pub fn fill(
     }
     (config.measured_from_ns, config.samples) = (0, true);
     let records = asked.records;
-    let limit = Some(records);
     let longest_silence_ns = config.timeout_ns.max(SILENCE_NS);
     let mut steering = Steering {
         control,
@@ -88,7 +87,7 @@ pub fn fill(
         longest_silence_ns,
         gave_up: None,
     };
-    let mut all = pass(&config, limit, &mut steering)?;
+    let mut all = pass(&config, Some(records), &mut steering)?;
     // A record that a store refuses by closing takes those down that are behind it in the pipeline.
     // Each of them is sent again, alone on its connection.
     let mut lost = std::mem::take(&mut all.sum.lost);

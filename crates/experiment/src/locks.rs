@@ -61,8 +61,8 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// The folder of the locks: `plimsoll` in the user's runtime folder, `$XDG_RUNTIME_DIR`, else one of
-/// the user's own in `/tmp`.
+/// The folder of the locks: `plimsoll` in the user's runtime folder, `$XDG_RUNTIME_DIR`, else one
+/// of the user's own in `/tmp`.
 fn folder(runtime: Option<String>) -> io::Result<PathBuf> {
     let user = rustix::process::getuid().as_raw();
     let runtime = runtime.map(PathBuf::from);

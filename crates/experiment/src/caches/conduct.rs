@@ -190,8 +190,8 @@ pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
     Ok(of_text(plan.name.clone().unwrap_or_default(), what, plan_text, nameless.to_toml()))
 }
 
-/// What a plan's policies and sizes on a trace are, for their record. The text of the plan names its
-/// trace from anywhere.
+/// What a plan's policies and sizes on a trace are, for their record. The text of the plan names
+/// its trace from anywhere.
 ///
 /// # Errors
 /// Where the working folder cannot be found.

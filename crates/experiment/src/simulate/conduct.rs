@@ -1,5 +1,5 @@
-//! A simulated pool as a world: a cell is a policy in one replication, and all policies see the same
-//! requests in it. What comes of all cells together is a simulation.
+//! A simulated pool as a world: a cell is a policy in one replication, in which all policies see
+//! the same requests. What comes of all cells together is a simulation.
 
 use super::contents;
 use super::model::Model;
