@@ -8,6 +8,7 @@ pub mod check;
 pub mod cold;
 pub mod combinations;
 pub mod control;
+pub mod design;
 pub mod engine;
 pub mod error;
 pub mod execute;

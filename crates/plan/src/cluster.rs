@@ -121,8 +121,7 @@ pub(crate) type CheckCluster = fn(&ClusterPlan) -> Vec<ClusterFault>;
 
 impl ClusterPlan {
     /// How many combinations its levels have.
-    #[must_use]
-    pub fn cells(&self) -> usize {
+    pub(crate) fn cells(&self) -> usize {
         let levels = self.factors.iter().map(|factor| factor.levels.len());
         levels.fold(1, usize::saturating_mul)
     }

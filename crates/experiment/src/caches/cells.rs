@@ -1,8 +1,9 @@
 //! From a plan to its cells: every combination of the levels of each cluster.
 
 use super::levels::{admission, members, policy, switch};
+use crate::design::full;
 use plimsoll_cache::cluster::{Architecture, Cluster, Latency, Leg};
-use plimsoll_plan::{CachePlan, ClusterPlan, LatencyPlan, Way};
+use plimsoll_plan::{CachePlan, LatencyPlan, Way};
 use plimsoll_units::ParseError;
 
 /// A cluster with one level of every key.
@@ -52,8 +53,9 @@ impl Cell {
 pub fn cells(plan: &CachePlan, parts: usize) -> Result<Vec<Cell>, ParseError> {
     let mut all = Vec::new();
     for of in &plan.clusters {
-        for number in 0..of.cells() {
-            let levels = combination(of, number);
+        let factors: Vec<(&str, &[String])> =
+            of.factors.iter().map(|factor| (factor.key, &factor.levels[..])).collect();
+        for levels in full(&factors) {
             let cluster = cluster(plan, &levels, parts)?;
             let differs = of.factors.iter().filter(|factor| factor.levels.len() > 1);
             let differs = differs.map(|factor| factor.key).collect();
@@ -61,23 +63,6 @@ pub fn cells(plan: &CachePlan, parts: usize) -> Result<Vec<Cell>, ParseError> {
         }
     }
     Ok(all)
-}
-
-/// One of the combinations of a cluster's levels.
-fn combination(of: &ClusterPlan, number: usize) -> Vec<(&'static str, String)> {
-    let mut rest = number;
-    let mut levels: Vec<_> = of
-        .factors
-        .iter()
-        .rev()
-        .map(|factor| {
-            let level = factor.levels[rest % factor.levels.len()].clone();
-            rest /= factor.levels.len();
-            (factor.key, level)
-        })
-        .collect();
-    levels.reverse();
-    levels
 }
 
 fn cluster(

@@ -65,7 +65,7 @@ fn skipped(text: &str, requests: usize) -> Result<usize, ExperimentError> {
     };
     usize::try_from(count).ok().filter(|count| *count < requests).ok_or_else(|| {
         ExperimentError::Conflict(format!(
-            "wanted fewer requests to skip than the trace's {requests}, found {text}"
+            "`skip`: wanted fewer than the trace's {requests} requests, found {text}"
         ))
     })
 }

@@ -10,6 +10,7 @@ use super::conduct::{Grid, Keep, Pool};
 use super::model::{Model, Named};
 use super::wish::{Wish, value};
 use crate::control::{Control, News};
+use crate::design::full;
 use crate::engine;
 use crate::error::ExperimentError;
 use crate::record::{CellPlan, Record};
@@ -127,17 +128,12 @@ struct Seen {
 
 /// All combinations of the axes, laid over a policy's own parameters.
 fn grid(base: &Named, axes: &[Axis]) -> Vec<Vec<(String, String)>> {
-    let mut all = vec![base.parameters.clone()];
-    for axis in axes {
-        let with = |of: &Vec<(String, String)>, value: &String| {
-            let mut of: Vec<_> =
-                of.iter().filter(|(name, _)| *name != axis.name).cloned().collect();
-            of.push((axis.name.clone(), value.clone()));
-            of
-        };
-        all = all.iter().flat_map(|of| axis.values.iter().map(move |v| with(of, v))).collect();
-    }
-    all
+    let is_varied = |name: &String| axes.iter().any(|axis| axis.name == *name);
+    let own = base.parameters.iter().filter(|(name, _)| !is_varied(name));
+    let own: Vec<(String, String)> = own.cloned().collect();
+    let factors: Vec<(String, &[String])> =
+        axes.iter().map(|axis| (axis.name.clone(), &axis.values[..])).collect();
+    full(&factors).map(|levels| [own.clone(), levels].concat()).collect()
 }
 
 /// Says what is wrong with the axes: names that the kind does not have, values that none of its

@@ -109,7 +109,9 @@ fn a_flag_lists_levels_and_wins() {
     let of = |settings: &[Setting]| {
         let plan = read(text, "plan.toml", settings).unwrap();
         let nodes = plan.clusters[0].factors.iter().find(|factor| factor.key == "nodes").unwrap();
-        (plan.clusters[0].cells(), nodes.levels.clone())
+        let combinations: usize =
+            plan.clusters[0].factors.iter().map(|factor| factor.levels.len()).product();
+        (combinations, nodes.levels.clone())
     };
     assert_eq!(of(&[]), (2, vec!["1".to_owned(), "2".to_owned()]));
     let three = ["3", "4", "5"].map(str::to_owned).to_vec();

@@ -5,6 +5,7 @@ use crate::simulate_args::Simulate;
 use crate::terminal::error::{FlagError, UsageError};
 use anyhow::Result;
 use plimsoll_experiment::VOCABULARY;
+use plimsoll_experiment::design::{full, size};
 use plimsoll_plan::{Plan, PlanErrors, Setting};
 use plimsoll_units::ParseError;
 
@@ -50,35 +51,33 @@ pub(super) fn cases(path: &str, args: &Simulate) -> Result<Vec<Case>> {
     }
     let replications = args.replications.as_ref();
     settings.extend(replications.map(|n| Setting::new("repeat", n, "--replications")));
-    let mut cases = vec![(settings, Vec::new())];
+    let read = |more: &[Setting]| {
+        parse(&text, path, &args.flags, &[settings.clone(), more.to_vec()].concat())
+    };
+    let mut sets = Vec::new();
     for pair in &args.set {
         let setting =
             Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?;
-        let read = |setting: &Setting| {
-            let of = [cases[0].0.clone(), vec![setting.clone()]].concat();
-            parse(&text, path, &args.flags, &of)
-        };
-        let values = values(&setting, &read);
-        let several = values.len() > 1;
-        let with = |(settings, differs): &(Vec<Setting>, Vec<(String, String)>), value: &String| {
-            let one = Setting { value: value.clone(), ..setting.clone() };
-            let mut differs = differs.clone();
-            if several {
-                differs.push((setting.key.clone(), value.clone()));
-            }
-            ([settings.clone(), vec![one]].concat(), differs)
-        };
-        cases = cases.iter().flat_map(|case| values.iter().map(move |v| with(case, v))).collect();
-        if cases.len() > MOST_CASES {
-            let text = format!("simulate {} combinations: {MOST_CASES} are the most", cases.len());
-            return Err(UsageError(text).into());
-        }
+        let values = values(&setting, &|one| read(std::slice::from_ref(one)));
+        sets.push((setting, values));
     }
-    let mut all = Vec::with_capacity(cases.len());
-    for (settings, differs) in cases {
-        let mut plan = parse(&text, path, &args.flags, &settings)?;
+    let factors: Vec<(&Setting, &[String])> =
+        sets.iter().map(|(setting, values)| (setting, &values[..])).collect();
+    let combinations = size(&factors);
+    if combinations > MOST_CASES {
+        let text = format!("simulate {combinations} combinations: {MOST_CASES} are the most");
+        return Err(UsageError(text).into());
+    }
+    let varies = |key: &str| sets.iter().any(|(of, values)| of.key == key && values.len() > 1);
+    let mut all = Vec::with_capacity(combinations);
+    for levels in full(&factors) {
+        let set =
+            levels.iter().map(|(of, value)| Setting { value: value.clone(), ..(*of).clone() });
+        let set: Vec<Setting> = set.collect();
+        let mut plan = read(&set)?;
         only(&mut plan, &args.only)?;
-        all.push(Case { plan, differs });
+        let differs = set.into_iter().filter(|of| varies(&of.key));
+        all.push(Case { plan, differs: differs.map(|of| (of.key, of.value)).collect() });
     }
     Ok(all)
 }
