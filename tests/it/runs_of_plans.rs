@@ -141,6 +141,24 @@ fn a_load_and_a_search_are_simulated_on_an_instance() {
     // The simulated one is the same every time.
     assert_eq!(p50(&run(&["--simulated"])).to_bits(), simulated.to_bits());
 
+    // A live run over a simulated one is a page, of loads and of searches.
+    let page = |place: &Place, from: usize| {
+        let runs = place.runs("runs");
+        let [one, other] = [from, from + 1].map(|number| runs[number].to_str().unwrap().to_owned());
+        place.plimsoll(&["report", &one, &other, "-o", "both.html"]).ended_with(0);
+        std::fs::read_to_string(place.path("both.html")).unwrap()
+    };
+    assert!(page(&place, 0).contains("simulated"));
+    place.write("search.toml", search(&target.url()) + instance);
+    let before = place.runs("runs").len();
+    json(&place, &["run", "search.toml"]);
+    json(&place, &["run", "search.toml", "--simulated"]);
+    assert!(page(&place, before).contains("simulated"));
+    let list = json(&place, &["runs", "list"]);
+    let last = list["runs"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["kind"], &last["rate_mean"]), (&"search".into(), &Value::Null), "{last}");
+    assert!(last["subject"].as_str().unwrap().ends_with(", simulated"), "{last}");
+
     // An M/M/1 of 20 ms holds p90 < 100 ms up to 50/s - ln 10 / 0.1 s = 27/s.
     let plan = "[target]\nurl = 'http://127.0.0.1:9/'\n[measure]\nslo = 'p90<100ms'\n[search]\n\
                 [instance]\nservice = 'exp:20ms'\n";

@@ -124,6 +124,16 @@ pub struct RunMeta {
     pub host: Vec<(String, String)>,
 }
 
+impl RunMeta {
+    /// Whether a run like this tells of a load second by second: a simulated search has its windows
+    /// only.
+    #[must_use]
+    pub fn has_seconds(&self) -> bool {
+        let has_windows_only = self.kind == Kind::Search && self.world == World::Simulated;
+        self.load.is_some() && !has_windows_only
+    }
+}
+
 /// What the host did in one second besides running us.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSample<'a> {

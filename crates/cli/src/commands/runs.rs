@@ -110,7 +110,7 @@ fn show_what(found: Found, columns: &[&'static Figure], json: bool) -> Result<Ex
 
 fn show_run(path: &Path, json: bool) -> Result<Exit> {
     let run = Run::open(path)?;
-    if run.meta().load.is_none() {
+    if !run.meta().has_seconds() {
         return experiment::show_simulated(&run, json);
     }
     let summary = run.summary()?;

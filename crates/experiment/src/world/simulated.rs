@@ -34,6 +34,8 @@ use crate::simulate::parts::Server;
 
 /// One second.
 const SECOND_NS: u64 = 1_000_000_000;
+/// What is behind the name of a target that is simulated.
+const SIMULATED: &str = ", simulated";
 /// The status of a request that finds no place, as the built-in target answers.
 const REFUSED: u16 = 503;
 /// Due times that are drawn at once.
@@ -108,7 +110,7 @@ pub struct Load<'a> {
 /// What a simulated load or search is, for its record, beside what the live one is.
 #[must_use]
 pub fn subject(live: Subject) -> Subject {
-    let what = format!("{}, simulated", live.what);
+    let what = live.what + SIMULATED;
     Subject { world: plimsoll_runs::World::Simulated, what, ..live }
 }
 
@@ -254,12 +256,9 @@ fn begin(
 ) -> Result<RunWriter, ExperimentError> {
     let mut meta = meta(prepared, setting, kind);
     (meta.seed, meta.world) = (cell.seed, plimsoll_runs::World::Simulated);
+    meta.subject.push_str(SIMULATED);
     if let Some(load) = &mut meta.load {
         load.pacing = "simulated".to_owned();
-    }
-    if kind == Kind::Search {
-        // Its windows tell all that there is: it has no seconds.
-        meta.load = None;
     }
     to.record.begin(cell, meta)
 }

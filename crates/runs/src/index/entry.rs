@@ -83,7 +83,7 @@ impl Entry {
     fn of_run(folder: &Path, id: String) -> Result<Self, RunError> {
         let run = Run::open(folder)?;
         let meta = run.meta();
-        let summary = meta.load.is_some().then(|| run.summary()).transpose()?;
+        let summary = meta.has_seconds().then(|| run.summary()).transpose()?;
         let figures = match &summary {
             Some(summary) if meta.kind == Kind::Load => figures::of_summary(summary),
             _ => run.figures()?,
