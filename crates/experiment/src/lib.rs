@@ -1,7 +1,6 @@
-//! Executes plans. Today a plan has one cell: [`prepare()`] makes of it all that the engine needs,
-//! and [`execute()`] runs it into a run folder.
-//!
-//! Factors, replications in order, start-up and halt flows and fleets find their place here.
+//! Executes plans. A plan becomes [`Ready`](ready::Ready): its cells, and the world that they are
+//! executed in. The [`engine`] executes them under one [`Control`](control::Control), and a
+//! [`Record`](record::Record) keeps what comes of each.
 
 pub mod caches;
 pub mod check;

@@ -49,7 +49,7 @@ impl Cell {
 /// many parts.
 ///
 /// # Errors
-/// A level that [`check`](super::check) refuses.
+/// A level that cannot be read.
 pub fn cells(plan: &CachePlan, parts: usize) -> Result<Vec<Cell>, ParseError> {
     let mut all = Vec::new();
     for of in &plan.clusters {

@@ -1,9 +1,8 @@
 //! Simulates a plan of clusters of caches: every combination of the levels of its clusters, on the
 //! same requests.
 //!
-//! [`check`] says what is wrong with a cluster of a plan, [`cells`] makes of a plan what is
-//! simulated, [`made`] the requests of a synthetic workload; [`Clusters`] and [`Policies`] are the
-//! worlds that execute them.
+//! [`cells`] makes of a plan what is simulated, [`made`] the requests of a synthetic workload;
+//! [`Clusters`] and [`Policies`] are the worlds that execute them.
 
 mod cells;
 mod conduct;
