@@ -141,8 +141,8 @@ fn a_load_and_a_search_are_simulated_on_an_instance() {
     // The simulated one is the same every time.
     assert_eq!(p50(&run(&["--simulated"])).to_bits(), simulated.to_bits());
 
-    // A live run over a simulated one is a page, of loads and of searches. Runs of one second are in
-    // no order: a live one has taken some.
+    // A live run over a simulated one is a page, of loads and of searches. Runs of one second are
+    // in no order: a live one has taken some.
     let page = |place: &Place, root: &str| {
         let runs = place.runs(root);
         let [one, other] = [0, 1].map(|number| runs[number].to_str().unwrap());

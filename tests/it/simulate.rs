@@ -2,7 +2,8 @@
 //! every bad input.
 
 use crate::place::Place;
-use crate::program::PLIMSOLL;
+use crate::program::{PLIMSOLL, wait_for};
+use plimsoll_runs::experiment::Experiment;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -368,7 +369,11 @@ fn an_interrupt_keeps_what_is_whole() {
     let plan = place.write("plan.toml", PLAN);
     let long = ["simulate", plan.to_str().unwrap(), "--replications", "100000", "--json"];
     let going = place.start(place.command(PLIMSOLL, &long));
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    wait_for("replications", || {
+        let runs = place.runs("runs");
+        let progress = Experiment::open(runs.first()?).ok()?.progress().ok()?;
+        (progress.done >= 4).then_some(())
+    });
     going.signal(Signal::INT);
     let done = going.wait().ended_with(4);
     let result = done.json();
