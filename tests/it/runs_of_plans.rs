@@ -149,11 +149,11 @@ fn a_load_and_a_search_are_simulated_on_an_instance() {
         place.plimsoll(&["report", one, other, "-o", "both.html"]).ended_with(0);
         std::fs::read_to_string(place.path("both.html")).unwrap()
     };
-    assert!(page(&place, "runs").contains("simulated"));
+    assert!(page(&place, "runs").contains("predicted"));
     place.write("search.toml", search(&target.url()) + instance);
     json(&place, &["run", "search.toml", "--out", "searches"]);
     json(&place, &["run", "search.toml", "--simulated", "--out", "searches"]);
-    assert!(page(&place, "searches").contains("simulated"));
+    assert!(page(&place, "searches").contains("predicted"));
     let list = json(&place, &["runs", "list", "--out", "searches"]);
     let last = list["runs"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["kind"], &last["rate_mean"]), (&"search".into(), &Value::Null), "{last}");

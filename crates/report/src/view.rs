@@ -77,6 +77,7 @@ impl View {
     pub(crate) fn figure(&self, figure: &Figure) -> Option<(f64, Option<(f64, f64)>)> {
         match self.figures.iter().find(|row| row.name == figure.name) {
             Some(row) => Some((row.value, row.low.zip(row.high))),
+            None if !self.meta.has_seconds() => None,
             None => Some((self.summary.value(figure)?, None)),
         }
     }

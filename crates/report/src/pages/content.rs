@@ -32,6 +32,11 @@ pub(crate) struct Content {
 }
 
 impl Content {
+    /// Whether all runs tell of a load second by second.
+    pub(crate) fn has_seconds(&self) -> bool {
+        self.views.iter().all(|view| view.meta.has_seconds())
+    }
+
     /// Reads some runs.
     pub(crate) fn read(runs: &[Run]) -> Result<Self, ReportError> {
         let mut views = Vec::with_capacity(runs.len());

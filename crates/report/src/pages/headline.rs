@@ -47,6 +47,9 @@ pub(crate) fn asked(view: &View) -> String {
     if let Some(workload) = &s.workload {
         text.push_str(&format!("{workload}. "));
     }
+    if !view.meta.has_seconds() {
+        return text.trim_end().to_owned();
+    }
     text.push_str(&format!("{} requests due in {}", whole(s.offered as f64), length(s.duration_s)));
     if s.warmup_s > 0.0 {
         text.push_str(&format!(", after {} of warm-up", length(s.warmup_s)));

@@ -15,7 +15,7 @@ const MOST_NAMES: usize = 3;
 pub(crate) fn page(content: &Content, title: Option<String>) -> Document {
     let head = match &content.views[..] {
         [view] => headline::one(view),
-        _ => prediction::head(content).unwrap_or_else(|| sides::head(content)),
+        _ => prediction::head(content).unwrap_or_else(|| sides(content)),
     };
     Document {
         title: title.unwrap_or_else(|| named(&content.views)),
@@ -23,6 +23,11 @@ pub(crate) fn page(content: &Content, title: Option<String>) -> Document {
         sections: sections(content),
         is_several: content.several(),
     }
+}
+
+/// The runs side by side; nothing where one of them has no seconds to tell of.
+fn sides(content: &Content) -> Vec<Block> {
+    if content.has_seconds() { sides::head(content) } else { Vec::new() }
 }
 
 /// The title of a page that was given none: what the runs are called, each name once. Runs without
@@ -58,10 +63,22 @@ const HEALTH: &str = "Whether the generator and its host were up to the load. A 
 fn sections(content: &Content) -> Vec<Section> {
     let mut sections = prediction::sections(content);
     sections.extend(search::section(content));
+    if content.has_seconds() {
+        sections.extend(of_seconds(content));
+    }
+    sections.push(Section::new("plan", "The plan", tables::plans(content)));
+    if content.has_seconds() {
+        sections.push(Section::new("counting", "How it was counted", vec![counting::notes()]));
+    }
+    sections
+}
+
+/// What seconds tell of the load, of answers, and of the generator.
+fn of_seconds(content: &Content) -> Vec<Section> {
     let charts = |charts: Vec<Box<dyn Chart>>| vec![Block::Charts(charts)];
     let explained = |text: &str, charts| vec![words(text), Block::Charts(charts)];
     let health = over_time::health(content).into_iter().map(|one| chart(one)).collect();
-    sections.extend([
+    vec![
         Section::new("load", "Load", charts(vec![chart(over_time::rate(content))])),
         Section::new(
             "response",
@@ -88,8 +105,5 @@ fn sections(content: &Content) -> Vec<Section> {
         ),
         Section::new("generator", "Generator and host", explained(HEALTH, health)),
         Section::new("figures", "All figures", tables::figures(content)),
-        Section::new("plan", "The plan", tables::plans(content)),
-        Section::new("counting", "How it was counted", vec![counting::notes()]),
-    ]);
-    sections
+    ]
 }

@@ -99,12 +99,17 @@ pub(crate) fn sections(content: &Content) -> Vec<Section> {
     if let (Some(predicted), Some(measured)) = (&pair.predicted.searched, &pair.measured.searched) {
         charts.extend(search::overlay(predicted, measured).map(chart));
     }
-    charts.push(chart(rate(content, &pair)));
-    charts.push(chart(response(content, &pair)));
-    vec![
-        Section::new("prediction", "Prediction against measurement", vec![Block::Charts(charts)]),
-        Section::new("runs", "The runs", sides::head(content)),
-    ]
+    let has_seconds = content.has_seconds();
+    if has_seconds {
+        charts.push(chart(rate(content, &pair)));
+        charts.push(chart(response(content, &pair)));
+    }
+    let title = "Prediction against measurement";
+    let mut sections = vec![Section::new("prediction", title, vec![Block::Charts(charts)])];
+    if has_seconds {
+        sections.push(Section::new("runs", "The runs", sides::head(content)));
+    }
+    sections
 }
 
 /// A chart over time of both, the prediction broad and pale behind what was measured.
