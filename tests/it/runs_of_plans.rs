@@ -298,3 +298,14 @@ fn a_changed_plan_is_not_taken_for_the_one_that_was_begun() {
     let new = [&args[..], &["--set", "load.rate=41/s", "--set", "repeat=1", "--new"]].concat();
     place.plimsoll(&new).ended_with(0);
 }
+
+#[test]
+fn a_target_that_does_not_come_back_ends_it_and_leaves_nothing() {
+    let place = Place::new();
+    let plan = search("http://127.0.0.1:9/")
+        .replace("[measure]", "restart = 'true'\nrestart_timeout = '300ms'\n[measure]");
+    place.write("plan.toml", format!("{plan}restarts = 1\n"));
+    let ended = place.plimsoll(&["run", "plan.toml", "--quiet"]).ended_with(4);
+    ended.says(&["put a load on http://127.0.0.1:9/", "did not answer within 300ms"]);
+    assert!(place.runs("runs").is_empty());
+}

@@ -230,7 +230,7 @@ impl Ready {
                     of: plan.repeat,
                     killed: 0,
                     place,
-                    take: &|came: search::Came| came.error.map_or(Ok(()), Err),
+                    take: &|came| fault_of(came, &prepared.subject).map_or(Ok(()), Err),
                     due_us: Mutex::default(),
                 };
                 let _held = world.hold_target(with.control)?;
@@ -276,6 +276,16 @@ impl Ready {
             Of::SimulatedSearch(of) => Some(of.2.method.slo().0),
             _ => None,
         }
+    }
+}
+
+/// Why a search came to no result, where it did: it ends what is executed.
+fn fault_of(came: search::Came, subject: &str) -> Option<ExperimentError> {
+    let silent = |why| ExperimentError::Silent { subject: subject.to_owned(), why };
+    match (came.error, came.result) {
+        (None, Some(_)) => None,
+        (None, None) => Some(silent(came.run.why.unwrap_or_default())),
+        (error, _) => error,
     }
 }
 

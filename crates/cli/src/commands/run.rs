@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     if !args.json {
         print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
     }
-    if !is_whole {
+    if !is_whole && is_experiment(&path) {
         say(&format!("ended; go on with: plimsoll run {}", args.of.plan));
     }
     let exit = if is_whole { Exit::Held } else { Exit::Incomplete };
@@ -160,17 +160,16 @@ fn exit_of(path: &Path) -> Result<Exit> {
         return exit_of_run(&Recorded::open(path)?);
     }
     let experiment = Experiment::open(path)?;
+    let cells = experiment.cells()?;
+    let is_done = cells.iter().all(|row| row.state == State::Done);
+    let mut exit = if is_done { Exit::Held } else { Exit::Incomplete };
     if experiment.meta().kind == Kind::Pool {
         let held = combinations(&experiment)?;
         let shares: Vec<f64> =
             held.iter().filter_map(|of| Some(of.mean(figure::SLO_HELD)?.value)).collect();
-        return Ok(one_held(&shares));
+        return Ok(exit.and(one_held(&shares)));
     }
-    let mut exit = Exit::Held;
-    for row in experiment.cells()? {
-        if row.state == State::Failed {
-            exit = exit.and(Exit::Incomplete);
-        }
+    for row in cells {
         if let Some(run) = experiment.run(row.cell.number)? {
             exit = exit.and(exit_of_run(&run)?);
         }
