@@ -132,7 +132,7 @@ fn a_list_of_nothing() {
     place.write("none.txt", "# nothing\n\n");
     place.write("wrong.txt", "/a\nftp://host/\n");
     let with = |file| [&["--urls", file], &GENTLY[..]].concat();
-    let nothing = ["wanted at least one URL, found none in none.txt", "path on each line"];
+    let nothing = ["expected at least one URL, found none in none.txt", "path on each line"];
     refused(&place, &with("none.txt"), &nothing);
     refused(&place, &with("wrong.txt"), &["wrong.txt, line 2: ", "ftp"]);
     refused(&place, &with("missing.txt"), &["missing.txt", "No such file"]);

@@ -235,9 +235,9 @@ fn bad_input_is_one_clear_error() {
         assert_eq!(told.matches("error:").count(), 1, "{told}");
         assert!(told.contains(wanted), "{told}");
     };
-    refused(&["none.csv"], "open the trace none.csv");
+    refused(&["none.csv"], "read the trace none.csv");
     refused(&[trace, "--policy", "lur"], "did you mean lru?");
-    refused(&[trace, "--policy", "lru:k=2"], "wanted no setting");
+    refused(&[trace, "--policy", "lru:k=2"], "expected no setting");
     refused(&[trace, "--size", "0"], "nothing fits");
     refused(&[trace, "--size", "9223372036854775808"], "2^63 - 1");
     refused(&[trace, "--size", "0.001%"], "at least 1 byte");

@@ -155,8 +155,8 @@ fn wrong_use_says_what_is_wrong() {
     let place = Place::alone();
     let url = "http://127.0.0.1:9/";
     for (args, said) in [
-        (vec!["--slo", "errors<1%"], "wanted one percentile of the response time"),
-        (vec!["--slo", "p90<1s,p99<2s"], "wanted one percentile of the response time"),
+        (vec!["--slo", "errors<1%"], "expected one percentile of the response time"),
+        (vec!["--slo", "p90<1s,p99<2s"], "expected one percentile of the response time"),
         (vec!["--slo", "p90<20s"], "the timeout is 10 s"),
         (vec!["--search", "binary"], "adaptive or ladder"),
         (vec!["--precision", "90%"], "a share from 1% to 50%"),

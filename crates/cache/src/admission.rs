@@ -24,7 +24,7 @@ pub enum Admission {
 /// A filter by size for a trace that has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "wanted a trace with sizes for the admission filter max:SIZE, found one without: \
+    "expected a trace with sizes for the admission filter max:SIZE, found one without: \
      leave the filter out, or give a trace whose sizes are known"
 )]
 pub struct NoSizes;

@@ -77,7 +77,7 @@ impl BoundKind {
 
 /// Capacities in bytes of a trace that does not know them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("wanted capacities in objects, found bytes: this trace has no sizes")]
+#[error("expected capacities in objects, found bytes: this trace has no sizes")]
 pub struct NoSizes;
 
 /// The tightest bounds that there are: exact ones by Belady's policy where all objects take the

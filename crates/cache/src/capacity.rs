@@ -45,7 +45,7 @@ enum Kind {
 pub enum CapacityError {
     /// Less than one object of the trace.
     #[error(
-        "wanted a cache size of at least 1 {unit}, found {text:?}, which is less of this trace"
+        "expected a cache size of at least 1 {unit}, found {text:?}, which is less of this trace"
     )]
     Nothing {
         /// What it was to be counted in.
@@ -55,7 +55,7 @@ pub enum CapacityError {
     },
     /// Bytes of a trace that does not know them.
     #[error(
-        "wanted a cache size in objects, found {0:?}: this trace has no sizes; \
+        "expected a cache size in objects, found {0:?}: this trace has no sizes; \
          write 962obj or 10%obj"
     )]
     NoSizes(String),

@@ -119,28 +119,28 @@ pub struct Cluster {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {
     /// No node, or no parent.
-    #[error("wanted at least one {0}, found none")]
+    #[error("expected at least one {0}, found none")]
     None(&'static str),
     /// More members than a cluster has.
-    #[error("wanted at most {MOST_MEMBERS} nodes and parents, found {0}")]
+    #[error("expected at most {MOST_MEMBERS} nodes and parents, found {0}")]
     TooMany(usize),
     /// CARP without parents.
-    #[error("wanted a hierarchy for CARP, which chooses among parents, found a mesh")]
+    #[error("expected a hierarchy for CARP, which chooses among parents, found a mesh")]
     CarpInMesh,
     /// By client, of a trace without clients.
-    #[error("wanted a trace with clients to spread them sticky, found one without")]
+    #[error("expected a trace with clients to spread them sticky, found one without")]
     NoClients,
     /// What goes by the clock, of a trace without times.
-    #[error("wanted a trace with times for {0}, found one without")]
+    #[error("expected a trace with times for {0}, found one without")]
     NoTimes(&'static str),
     /// A policy that knows the future: nodes see only a part of it.
-    #[error("wanted a policy that does not need the future, found {0}: a node sees a part of it")]
+    #[error("expected a policy that does not need the future, found {0}: a node sees a part of it")]
     Future(String),
     /// A digest that cannot be.
-    #[error("wanted 1 to 64 bits an entry and an interval above zero for digests, found {0}")]
+    #[error("expected 1 to 64 bits an entry and an interval above zero for digests, found {0}")]
     Digest(String),
     /// A life that says too little of the trace's objects, or what cannot be.
-    #[error("wanted {0}")]
+    #[error("expected {0}")]
     Life(String),
     /// A size that cannot be, for this trace.
     #[error(transparent)]

@@ -62,7 +62,7 @@ impl Point {
 #[non_exhaustive]
 pub enum CurveError {
     /// Bytes of a trace that does not know them.
-    #[error("wanted capacities in objects, found bytes: this trace has no sizes")]
+    #[error("expected capacities in objects, found bytes: this trace has no sizes")]
     NoSizes,
     /// What the policy cannot take.
     #[error(transparent)]

@@ -22,7 +22,7 @@ pub mod sizes;
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end too soon.
-    #[error("wanted {wanted} bytes of {what} at byte {at}, found {found}")]
+    #[error("expected {wanted} bytes of {what} at byte {at}, found {found}")]
     Short {
         /// The field.
         what: &'static str,
@@ -34,7 +34,7 @@ pub enum DecodeError {
         found: usize,
     },
     /// A field that says how long something is says another length than there is.
-    #[error("wanted {what} of {wanted} at byte {at}, found {found}")]
+    #[error("expected {what} of {wanted} at byte {at}, found {found}")]
     Length {
         /// The field.
         what: &'static str,
@@ -46,7 +46,7 @@ pub enum DecodeError {
         found: u64,
     },
     /// A field has a value that means nothing here.
-    #[error("wanted {what} {wanted} at byte {at}, found {found}")]
+    #[error("expected {what} {wanted} at byte {at}, found {found}")]
     Value {
         /// The field.
         what: &'static str,
@@ -58,7 +58,7 @@ pub enum DecodeError {
         found: u64,
     },
     /// Text that no zero byte ends.
-    #[error("wanted a zero byte after {what} from byte {at} on, found none")]
+    #[error("expected a zero byte after {what} from byte {at} on, found none")]
     Unended {
         /// The text.
         what: &'static str,
@@ -66,7 +66,7 @@ pub enum DecodeError {
         at: usize,
     },
     /// More than one message.
-    #[error("wanted the end of the message at byte {at}, found {found} more bytes")]
+    #[error("expected the end of the message at byte {at}, found {found} more bytes")]
     Rest {
         /// Where it should end.
         at: usize,
@@ -80,13 +80,13 @@ pub enum DecodeError {
 #[non_exhaustive]
 pub enum EncodeError {
     /// A URL that would end before its end.
-    #[error("wanted a URL without zero bytes, found one at its byte {at}: percent-encode it")]
+    #[error("expected a URL without zero bytes, found one at its byte {at}: percent-encode it")]
     Zero {
         /// Where in the URL.
         at: usize,
     },
     /// More than the protocol's lengths can say.
-    #[error("wanted a message of at most {most} bytes, found {found}: ask by another protocol")]
+    #[error("expected a message of at most {most} bytes, found {found}: ask by another protocol")]
     Long {
         /// The most there may be.
         most: usize,

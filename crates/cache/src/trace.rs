@@ -82,7 +82,7 @@ pub enum Names {
 
 /// A trace whose parts do not fit each other: a fault of the reader that made it, or of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("wanted parts of a trace that fit each other, found {0}")]
+#[error("expected parts of a trace that fit each other, found {0}")]
 pub struct Misfit(pub String);
 
 /// The most bytes that one object may have: 2^48, 256 TiB. What is larger is a mistake.

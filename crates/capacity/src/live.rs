@@ -15,6 +15,7 @@ use plimsoll_load::session::Load;
 use plimsoll_load::{Config, SLICE_NS, Session, SessionError, Slice, Times};
 use plimsoll_runs::{ErrorKind, Interval, Sample, Sink, SinkError, Tag};
 use plimsoll_stats::Histogram;
+use plimsoll_units::failure::{Failure, Kind};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::schedule::{Schedule, ScheduleError};
 use std::sync::Arc;
@@ -438,5 +439,22 @@ impl Seen {
             }
         };
         (0..count).map(second).collect()
+    }
+}
+
+impl Failure for LiveError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Session(error) => error.kind(),
+            Self::Engine(_) => Kind::Fault,
+            Self::Sink(_) | Self::Schedule(_) => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Session(error) => error.hint(),
+            _ => None,
+        }
     }
 }

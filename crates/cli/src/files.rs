@@ -1,8 +1,8 @@
 //! Files that commands read and write: `-` is standard input, what is read has bounds, and a place
 //! to write to is tried before the work begins.
 
-use crate::terminal::error::UsageError;
-use anyhow::Result;
+use crate::terminal::error::{Result, UsageError};
+use plimsoll_units::failure::FileError;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::Read;
@@ -35,15 +35,14 @@ pub(crate) fn plan_file(target: Option<&str>) -> String {
 }
 
 /// The text of a plan.
-pub(crate) fn plan(path: &str) -> Result<String, UsageError> {
-    let failed = |why: String| UsageError(format!("read the plan {path}: {why}"));
-    let file = if path == "-" { STDIN } else { path };
-    let file = File::open(file).map_err(|error| failed(error.to_string()))?;
+pub(crate) fn plan(path: &str) -> Result<String> {
+    let failed = FileError::of("read the plan", Path::new(path));
+    let file = File::open(if path == "-" { STDIN } else { path }).map_err(&failed)?;
     let mut text = String::new();
-    let read = file.take(MAX_PLAN_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| failed(error.to_string()))?;
+    file.take(MAX_PLAN_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > MAX_PLAN_BYTES {
-        return Err(failed("it has more than 16 MiB".to_owned()));
+        let why = format!("read the plan {path}: it has more than 16 MiB");
+        return Err(UsageError(why).into());
     }
     Ok(text)
 }

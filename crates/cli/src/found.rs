@@ -2,8 +2,7 @@
 //! replications, by an id or a name, or by none for the last one. An experiment is meant like a
 //! run, and one of its cells by `E/cells/7`.
 
-use crate::terminal::error::UsageError;
-use anyhow::Result;
+use crate::terminal::error::{Result, UsageError};
 use plimsoll_elastic::course::FILE as SIMULATED;
 use plimsoll_runs::experiment::{CELLS, is_experiment};
 use plimsoll_runs::index::list;
@@ -76,7 +75,7 @@ pub(crate) fn all(path: &Path) -> Result<Vec<PathBuf>> {
     if found.is_empty() { Err(not_found(path)) } else { Ok(found) }
 }
 
-fn not_found(path: &Path) -> anyhow::Error {
+fn not_found(path: &Path) -> crate::terminal::error::Error {
     let path = path.display();
     UsageError(format!(
         "find the run or group {path}: no folder, and no run of that name in {RUNS}"

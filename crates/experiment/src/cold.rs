@@ -5,6 +5,7 @@
 use crate::control::Control;
 use crate::prepare::Prepared;
 use crate::restart::{Restart, RestartError, Restarted, restart};
+use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,9 +22,7 @@ pub enum ColdError {
     #[error(transparent)]
     Restart(#[from] RestartError),
     /// The kernel did not let us.
-    #[error(
-        "empty the page cache by {path}; `--cold` takes root, on the machine that the store is on"
-    )]
+    #[error("empty the page cache by {path}")]
     Kernel {
         /// The file.
         path: PathBuf,
@@ -55,6 +54,20 @@ fn empty(system: &Path) -> Result<(), ColdError> {
     rustix::fs::sync();
     let path = system.join(DROP_CACHES);
     std::fs::write(&path, ALL).map_err(|source| ColdError::Kernel { path, source })
+}
+
+impl Failure for ColdError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Restart(error) => return error.hint(),
+            Self::Kernel { .. } => "`--cold` takes root, on the machine that the store is on",
+        };
+        Some(hint.to_owned())
+    }
 }
 
 #[cfg(test)]

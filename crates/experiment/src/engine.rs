@@ -13,8 +13,9 @@ use plimsoll_runs::Ended;
 use plimsoll_runs::experiment::Cell;
 
 use crate::control::{Control, News};
-use crate::error::{ExperimentError, chain};
+use crate::error::ExperimentError;
 use crate::record::{Contents, Record, Valued};
+use plimsoll_units::failure::told;
 
 /// Where cells take place.
 pub trait World: Sync {
@@ -69,7 +70,7 @@ pub fn execute(
 #[must_use]
 pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> Ended {
     match executed {
-        Err(error) => Ended::Failed(chain(error)),
+        Err(error) => Ended::Failed(told(error)),
         Ok(()) if control.goes_on() => Ended::Complete,
         Ok(()) => Ended::Interrupted,
     }

@@ -1,6 +1,6 @@
 //! Why a plan cannot be executed, or a run not be completed.
 
-use std::fmt::Write as _;
+use plimsoll_units::failure::{Failure, FileError, Kind};
 use std::path::PathBuf;
 
 /// Why a plan cannot be executed, or a run not be completed.
@@ -17,7 +17,7 @@ pub enum ExperimentError {
     #[error("find what to request: the plan has neither `target.url` nor URLs of its own")]
     NoTarget,
     /// Secrets were left out of a printed plan.
-    #[error("authenticate: the printed plan leaves out {keys}; put the secret or `…_env` back")]
+    #[error("authenticate: the printed plan leaves out {keys}")]
     Redacted {
         /// The keys.
         keys: String,
@@ -31,10 +31,7 @@ pub enum ExperimentError {
         why: String,
     },
     /// The URLs of one load must lead to one server.
-    #[error(
-        "put all URLs on one server: `{one}` and `{other}` differ; drive several servers by \
-         several runs"
-    )]
+    #[error("put all URLs on one server: `{one}` and `{other}` differ")]
     SeveralServers {
         /// The first server.
         one: String,
@@ -51,14 +48,8 @@ pub enum ExperimentError {
         source: std::io::Error,
     },
     /// A file that the plan names cannot be read.
-    #[error("read {path}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A body that is no template.
     #[error("read the body in {path}")]
     Body {
@@ -84,9 +75,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Schedule(#[from] plimsoll_workload::schedule::ScheduleError),
     /// A schedule without a request.
-    #[error(
-        "find a request in the schedule: it offers {expected:.3} in all; offer more, or longer"
-    )]
+    #[error("find a request in the schedule: it offers {expected:.3} in all")]
     Nothing {
         /// The integral of the rate.
         expected: f64,
@@ -165,31 +154,47 @@ pub enum ExperimentError {
     Timer(#[from] plimsoll_monitor::TimerError),
 }
 
-impl ExperimentError {
-    /// Whether the plan, or what it names, is at fault, rather than the execution.
-    #[must_use]
-    pub fn is_of_plan(&self) -> bool {
-        !matches!(
-            self,
+impl Failure for ExperimentError {
+    /// Most of them are the plan's fault, or that of what it names.
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Load(error) => error.kind(),
             Self::Name { .. }
-                | Self::Protocol { .. }
-                | Self::Store(_)
-                | Self::Load(_)
-                | Self::Runs(_)
-                | Self::Capacity(_)
-                | Self::Artifact { .. }
-                | Self::Timer(_)
-                | Self::Series(_)
-                | Self::Silent { .. }
-                | Self::Cold(_)
-        ) || matches!(
-            self,
-            Self::Load(plimsoll_load::run::RunError::Session(
-                plimsoll_load::SessionError::Descriptors { .. }
-            )) | Self::Runs(
-                plimsoll_runs::RunError::OtherPlan { .. } | plimsoll_runs::RunError::InUse { .. }
-            )
-        )
+            | Self::Protocol { .. }
+            | Self::Store(_)
+            | Self::Capacity(_)
+            | Self::Artifact { .. }
+            | Self::Silent { .. }
+            | Self::Timer(_) => Kind::Incomplete,
+            Self::Runs(error) => error.kind(),
+            Self::Series(error) => error.kind(),
+            Self::Cold(error) => error.kind(),
+            _ => Kind::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Redacted { .. } => "put the secret or `…_env` back",
+            Self::SeveralServers { .. } => "drive several servers by several runs",
+            Self::Nothing { .. } => "offer more, or longer",
+            Self::Body { source, .. } => return source.hint.clone(),
+            Self::Trace(error) => return error.hint(),
+            Self::Service(error) => return error.hint(),
+            Self::Requests(error) => return error.hint(),
+            Self::Log(error) => return error.hint(),
+            Self::Store(error) => return error.hint(),
+            Self::Load(error) => return error.hint(),
+            Self::Capacity(error) => return error.hint(),
+            Self::File(error) => return error.hint(),
+            Self::Artifact { source, .. } => return plimsoll_runs::hint_for_write(source),
+            Self::Runs(error) => return error.hint(),
+            Self::Series(error) => return error.hint(),
+            Self::Cold(error) => return error.hint(),
+            Self::Timer(error) => return error.hint(),
+            _ => return None,
+        };
+        Some(hint.to_owned())
     }
 }
 
@@ -213,15 +218,4 @@ boxed! {
     plimsoll_cache::simulate::SimulateError => Replay,
     crate::series::SeriesError => Series,
     crate::cold::ColdError => Cold,
-}
-
-/// An error and what lies beneath it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let _ = write!(text, ": {inner}");
-        cause = inner.source();
-    }
-    text
 }

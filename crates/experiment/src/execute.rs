@@ -1,7 +1,7 @@
 //! Executes one load: engine, host probes and run folder together.
 
 use crate::control::{Control, News, Wish};
-use crate::error::{ExperimentError, chain};
+use crate::error::ExperimentError;
 use crate::prepare::Prepared;
 use plimsoll_load::run::{Watch, run};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
@@ -10,6 +10,7 @@ use plimsoll_runs::{
     Sample, Sink, SinkError, Tag, WindowRow, World,
 };
 use plimsoll_stats::slo::{SecondInputs, StopRule};
+use plimsoll_units::failure::told;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::Path;
@@ -87,7 +88,7 @@ pub fn execute(
             let _ = std::fs::remove_dir_all(folder);
             return Err(error.into());
         }
-        Err(error) => (Ended::Failed(chain(&error)), None, Some(error.into())),
+        Err(error) => (Ended::Failed(told(&error)), None, Some(error.into())),
     };
     let mut end = End::new(ended.clone());
     end.warnings.clone_from(&prepared.notes);

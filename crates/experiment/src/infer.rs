@@ -10,6 +10,7 @@ use plimsoll_capacity::infer::probing::{Probing, Settings};
 use plimsoll_capacity::live::LiveError;
 use plimsoll_capacity::result::{CapacityResult, RESULT};
 use plimsoll_runs::Run;
+use plimsoll_units::failure::{Failure, Kind};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -134,5 +135,11 @@ impl Listener for Watched<'_> {
 
     fn wish(&mut self) -> Wish {
         self.0.wish()
+    }
+}
+
+impl Failure for CalibrationRunError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
     }
 }

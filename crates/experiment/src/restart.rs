@@ -14,6 +14,7 @@ use plimsoll_load::clock::Clock;
 use plimsoll_load::run::{Offer, RunError, Watch, run};
 use plimsoll_load::{Config, Pacing, SLICE_NS, SessionError, Times};
 use plimsoll_runs::{Event, Interval, Sample, Sink, SinkError};
+use plimsoll_units::failure::{Failure, Kind};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::schedule::Schedule;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -64,7 +65,7 @@ pub enum RestartError {
     #[error("run the restart command by `sh -c`")]
     Run(#[source] io::Error),
     /// The command failed.
-    #[error("restart the target: its command ended with {how}{said}; try the command by itself")]
+    #[error("restart the target: its command ended with {how}{said}")]
     Failed {
         /// Its exit code, or the signal that ended it.
         how: String,
@@ -73,8 +74,7 @@ pub enum RestartError {
     },
     /// The command took too long, and was ended with all that it had started.
     #[error(
-        "restart the target: its command had not ended after {}{said}; allow it more by \
-         --restart-timeout", show(*limit)
+        "restart the target: its command had not ended after {}{said}", show(*limit)
     )]
     TooLong {
         /// How long it was allowed.
@@ -275,6 +275,21 @@ fn pause(span: Duration) {
     std::thread::sleep(span);
 }
 
+impl Failure for RestartError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Failed { .. } => "try the command by itself",
+            Self::TooLong { .. } => "allow it more by --restart-timeout",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,7 +324,9 @@ mod tests {
 
     #[test]
     fn a_failure_is_told_with_its_last_line() {
-        let said = |text: &str| run_one(text, 60_000, Wish::Stop).0.unwrap_err().to_string();
+        let said = |text: &str| {
+            plimsoll_units::failure::told(&run_one(text, 60_000, Wish::Stop).0.unwrap_err())
+        };
         let start = "restart the target: its command ended with ";
         assert_eq!(
             said("echo first >&2; printf 'no such unit\\n\\n' >&2; exit 3"),

@@ -282,7 +282,7 @@ fn agreed_on_http2(protocol: Option<&[u8]>) -> io::Result<()> {
         None => "none".to_owned(),
     };
     Err(io::Error::other(format!(
-        "agree on HTTP/2: wanted the application protocol `h2` (ALPN), found {found}; ask for \
+        "agree on HTTP/2: expected the application protocol `h2` (ALPN), found {found}; ask for \
          HTTP/1.1, or let the server offer HTTP/2"
     )))
 }

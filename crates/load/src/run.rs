@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::session::{Load, Session, SessionError};
 use crate::source::Times;
 use plimsoll_runs::{Class, Event, Interval, Sink, SinkError, TlsHandshakes};
+use plimsoll_units::failure::{Failure, Kind};
 use std::time::Duration;
 
 /// One second.
@@ -263,5 +264,22 @@ impl Fold<'_> {
         let (class, kind, text) = (Class::Run, kind.into(), text.into());
         self.sink.event(&Event { at_ns, class, kind, text })?;
         Ok(())
+    }
+}
+
+impl Failure for RunError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Session(error) => error.kind(),
+            Self::Sink(_) => Kind::Incomplete,
+            Self::Engine(_) => Kind::Fault,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Session(error) => error.hint(),
+            Self::Sink(_) | Self::Engine(_) => None,
+        }
     }
 }

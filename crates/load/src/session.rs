@@ -18,6 +18,7 @@ use crate::source::{Closed, Open, Source, Times};
 use crate::store::{Pipeline, Speech, Store};
 use crate::worker::{Command, Connected, Line, Shared, Worker};
 use plimsoll_runs::{ErrorKind, LocalCause, Secrets};
+use plimsoll_units::failure::{Failure, Kind};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::random::Stream;
@@ -49,7 +50,7 @@ pub enum SessionError {
         source: io::Error,
     },
     /// This host let no connection be opened: nothing was sent.
-    #[error("connect to {endpoint}: {}; {}", cause.what(), cause.remedy())]
+    #[error("connect to {endpoint}: {}", cause.what())]
     Local {
         /// Where to.
         endpoint: Endpoint,
@@ -62,8 +63,7 @@ pub enum SessionError {
     /// The process may not open as many descriptors as the session needs.
     #[error(
         "open {needed} descriptors ({connections} connections and {others} of our own): this \
-         process may have {allowed}; ask for fewer connections, or raise the hard limit (ulimit \
-         -Hn, LimitNOFILE= in a systemd unit, /etc/security/limits.conf)"
+         process may have {allowed}"
     )]
     Descriptors {
         /// How many it needs.
@@ -76,7 +76,7 @@ pub enum SessionError {
         allowed: u64,
     },
     /// It was interrupted before the connections were open: nothing was sent.
-    #[error("connect to {endpoint}: interrupted; nothing was sent")]
+    #[error("connect to {endpoint}: interrupted")]
     Interrupted {
         /// Where to.
         endpoint: Endpoint,
@@ -489,5 +489,27 @@ fn source(config: &Config, load: &Load, share: Share) -> Source {
             let closed = Closed::new(users, *think, random, *end_ns, limit.map(part));
             Source::Closed(closed)
         }
+    }
+}
+
+impl Failure for SessionError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Descriptors { .. } => Kind::Usage,
+            _ => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Unreachable { source, .. } | Self::System(source) => return source.hint(),
+            Self::Local { cause, .. } => return Some(cause.remedy().to_string()),
+            Self::Descriptors { .. } => {
+                "ask for fewer connections, or raise the hard limit (ulimit -Hn, LimitNOFILE= in a \
+                 systemd unit, /etc/security/limits.conf)"
+            }
+            Self::Interrupted { .. } => "nothing was sent",
+        };
+        Some(hint.to_owned())
     }
 }

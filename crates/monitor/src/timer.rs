@@ -15,6 +15,7 @@
 //! Nanoseconds of `CLOCK_MONOTONIC`. The thread asks for a timer slack of 1 ns, as the engine's
 //! threads do, so the kernel's default rounding of 50 µs is not mistaken for noise.
 
+use plimsoll_units::failure::{Failure, Kind};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,10 +32,10 @@ use rustix::time::{Timespec, clock_gettime};
 #[non_exhaustive]
 pub enum TimerError {
     /// Every deadline would be due at once.
-    #[error("measure timers with a period above zero, found 0; give one such as 10ms")]
+    #[error("measure timers with a period above zero, found 0")]
     NoPeriod,
     /// The host gave no thread.
-    #[error("start the thread that measures how late timers wake; see `ulimit -u` for the limit")]
+    #[error("start the thread that measures how late timers wake")]
     NoThread(#[source] std::io::Error),
 }
 
@@ -115,4 +116,18 @@ fn now_ns() -> u64 {
 fn timespec(ns: u64) -> Timespec {
     let in_range = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Timespec { tv_sec: in_range(ns / NS_PER_S), tv_nsec: in_range(ns % NS_PER_S) }
+}
+
+impl Failure for TimerError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoPeriod => "give one such as 10ms",
+            Self::NoThread(_) => "see `ulimit -u` for the limit",
+        };
+        Some(hint.to_owned())
+    }
 }

@@ -1,5 +1,6 @@
 //! What is wrong with a plan, and where: rendered with the line and a caret.
 
+use plimsoll_units::failure::{Failure, Kind};
 use std::fmt;
 
 use crate::secret::REDACTED;
@@ -232,5 +233,11 @@ impl PlanErrors {
             parts.push(format!("and {} more", self.left_out));
         }
         parts.join("\n\n")
+    }
+}
+
+impl Failure for PlanErrors {
+    fn kind(&self) -> Kind {
+        Kind::Usage
     }
 }

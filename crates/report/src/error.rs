@@ -1,19 +1,17 @@
 //! Why a report could not be made.
 
 use plimsoll_runs::{Run, RunError};
+use plimsoll_units::failure::{Failure, Kind};
 
 /// Why a report could not be made. Reads as "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
     /// No run was given.
-    #[error("make a report of no runs; name at least one run folder")]
+    #[error("make a report of no runs")]
     NoRuns,
     /// Runs that have no page together.
-    #[error(
-        "make one report of run {one}, of kind {kind}, and others of another kind; name runs of \
-         one kind"
-    )]
+    #[error("make one report of run {one}, of kind {kind}, and others of another kind")]
     Kinds {
         /// The id of one of them.
         one: String,
@@ -21,10 +19,7 @@ pub enum ReportError {
         kind: &'static str,
     },
     /// A run of a kind that has no page.
-    #[error(
-        "write the page of run {id}: as a run of kind {kind} it has none; `runs show` prints its \
-         figures"
-    )]
+    #[error("write the page of run {id}: as a run of kind {kind} it has none")]
     NoPage {
         /// The run's id.
         id: String,
@@ -47,5 +42,24 @@ impl ReportError {
     pub(crate) fn of(run: &Run) -> impl Fn(RunError) -> Self + use<> {
         let id = run.meta().id.clone();
         move |source| Self::Run { id: id.clone(), source: Box::new(source) }
+    }
+}
+
+impl Failure for ReportError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::NoRuns | Self::Kinds { .. } | Self::NoPage { .. } => Kind::Usage,
+            Self::Run { source, .. } => source.kind(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NoRuns => "name at least one run folder",
+            Self::Kinds { .. } => "name runs of one kind",
+            Self::NoPage { .. } => "`runs show` prints its figures",
+            Self::Run { source, .. } => return source.hint(),
+        };
+        Some(hint.to_owned())
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with a run folder: one enum for making, reading and exporting it.
 
+use plimsoll_units::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
 
 /// Why a run could not be made, read or exported. Reads as "failed to …".
@@ -7,14 +8,14 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum RunError {
     /// The folder to be made is there already.
-    #[error("make the run folder {}: it is there already; choose another id", .path.display())]
+    #[error("make the run folder {}: it is there already", .path.display())]
     Exists {
         /// The folder.
         path: PathBuf,
     },
     /// The path holds no run.
     #[error(
-        "find a run in {}: it has no {missing}; name a folder that `plimsoll load` has written",
+        "find a run in {}: it has no {missing}",
         .path.display()
     )]
     NotARun {
@@ -25,8 +26,7 @@ pub enum RunError {
     },
     /// The path holds no experiment.
     #[error(
-        "find an experiment in {}: it has no {missing}; name a folder that `plimsoll` has written \
-         for a plan of several cells",
+        "find an experiment in {}: it has no {missing}",
         .path.display()
     )]
     NotAnExperiment {
@@ -36,15 +36,15 @@ pub enum RunError {
         missing: &'static str,
     },
     /// Another program writes the experiment.
-    #[error("go on with {}: another program is at it; wait until it has ended", .path.display())]
+    #[error("go on with {}: another program is at it", .path.display())]
     InUse {
         /// The experiment's folder.
         path: PathBuf,
     },
     /// The cells of an experiment are another plan's.
     #[error(
-        "go on with {}: the plan has changed, so that cell {cell} is a cell of another plan; begin \
-         another experiment by --new", .path.display()
+        "go on with {}: the plan has changed, so that cell {cell} is a cell of another plan",
+        .path.display()
     )]
     OtherPlan {
         /// The experiment's folder.
@@ -78,8 +78,7 @@ pub enum RunError {
     },
     /// The folder was written by a later version.
     #[error(
-        "read {}: its format is {found}, this program knows up to {known}; \
-         use the version that wrote it",
+        "read {}: its format is {found}, this program knows up to {known}",
         .path.display()
     )]
     Format {
@@ -113,7 +112,7 @@ pub enum RunError {
         source: rusqlite::Error,
     },
     /// A file's content is not what this program writes.
-    #[error("read {} at {at}: {problem}; the file has been changed or damaged", .path.display())]
+    #[error("read {} at {at}: {problem}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -123,13 +122,12 @@ pub enum RunError {
         problem: String,
     },
     /// What was still to be written at the end could not be.
-    #[error("finish the run; make room on the disk, what is there stays readable")]
+    #[error("finish the run")]
     Unfinished(#[source] crate::SinkError),
     /// What was asked for is the distribution of a single run.
     #[error(
-        "export {} as hgrm: an experiment has no one distribution; name one of its cells, such as \
-         {}/cells/0001",
-        .path.display(), .path.display()
+        "export {} as hgrm: an experiment has no one distribution",
+        .path.display()
     )]
     OfOneRun {
         /// The experiment's folder.
@@ -139,6 +137,7 @@ pub enum RunError {
     #[error("write the export")]
     Export(#[source] std::io::Error),
 }
+
 impl RunError {
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();
@@ -152,4 +151,46 @@ impl RunError {
         let path = path.to_path_buf();
         move |source| Self::Database { what, path, source }
     }
+}
+
+impl Failure for RunError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::NotARun { .. } | Self::OtherPlan { .. } | Self::InUse { .. } => Kind::Usage,
+            _ => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Exists { .. } => "choose another id",
+            Self::NotARun { .. } => "name a folder that `plimsoll load` has written",
+            Self::NotAnExperiment { .. } => {
+                "name a folder that `plimsoll` has written for a plan of several cells"
+            }
+            Self::OtherPlan { .. } => "begin another experiment by --new",
+            Self::InUse { .. } => "wait until it has ended",
+            Self::Format { .. } => "use the version that wrote it",
+            Self::Damaged { .. } => "the file has been changed or damaged",
+            Self::Unfinished(_) => "make room on the disk, what is there stays readable",
+            Self::OfOneRun { path } => {
+                let cell = path.join("cells/0001");
+                return Some(format!("name one of its cells, such as {}", cell.display()));
+            }
+            Self::File { source, .. } => return hint_for_write(source),
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// What can be done where a run cannot be written. What is read is somewhere else.
+#[must_use]
+pub fn hint_for_write(error: &std::io::Error) -> Option<String> {
+    let hint = match error.kind() {
+        std::io::ErrorKind::StorageFull => "free some space, or choose another folder by --out",
+        std::io::ErrorKind::PermissionDenied => "choose another folder by --out",
+        _ => return error.hint(),
+    };
+    Some(hint.to_owned())
 }

@@ -126,7 +126,7 @@ impl Facts {
             slo: self.optional("slo")?,
             load: self.0.contains_key("threads").then(|| self.load()).transpose()?,
             world: World::named(world)
-                .ok_or_else(|| format!("`world` is `{world}`, wanted live or simulated"))?,
+                .ok_or_else(|| format!("`world` is `{world}`, expected live or simulated"))?,
             host: self.json("host")?,
         })
     }

@@ -59,7 +59,7 @@ mod summary_file;
 mod validity;
 mod verdicts;
 
-pub use error::RunError;
+pub use error::{RunError, hint_for_write};
 pub use event::{Class, Event};
 pub use figures::FigureRow;
 pub use folder::RunWriter;

@@ -18,6 +18,7 @@ pub mod output;
 pub mod settings;
 pub mod shell;
 
+use plimsoll_units::failure::{Failure, Kind};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -181,17 +182,16 @@ pub struct Outcome {
 #[non_exhaustive]
 pub enum Error {
     /// Neither a registry nor the memory nor a static list.
-    #[error("find a cache that delivers: {0}; --fallback gives a static list for this case")]
+    #[error("find a cache that delivers: {0}")]
     Nothing(String),
     /// A value that may not stand in the file.
     #[error("{0:?} may not stand between quotes")]
     Value(String),
     /// The file of settings is not changed.
     #[error(
-        "set {name} in {path}; {hint}",
+        "set {name} in {path}",
         name = apply::NAME,
-        path = path.display(),
-        hint = source.by_hand
+        path = path.display()
     )]
     Refused {
         /// The file.
@@ -211,4 +211,23 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+}
+
+impl Failure for Error {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Refused { .. } | Self::Value(_) => Kind::Usage,
+            Self::Nothing(_) | Self::File { .. } => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Nothing(_) => "--fallback gives a static list for this case",
+            Self::Refused { source, .. } => return Some(source.by_hand.to_string()),
+            Self::File { source, .. } => return source.hint(),
+            Self::Value(_) => return None,
+        };
+        Some(hint.to_owned())
+    }
 }

@@ -34,6 +34,7 @@ mod upkeep;
 mod verifier;
 mod watched;
 
+use plimsoll_units::failure::{Failure, Kind};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -137,5 +138,11 @@ impl Server {
             // A thread that panicked has said so.
             let _ = thread.join();
         }
+    }
+}
+
+impl Failure for StartError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
     }
 }

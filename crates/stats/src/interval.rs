@@ -22,6 +22,7 @@ pub mod student;
 pub use batches::{BatchMeans, QuantileBatches, batch_means};
 pub use comparison::{Comparison, Pairing, Verdict, compare, compare_difference};
 pub use means::{Estimate, difference, mean, paired_difference, paired_ratio, ratio};
+use plimsoll_units::failure::{Failure, Kind};
 
 /// The level of the intervals this program shows.
 pub const LEVEL: f64 = 0.95;
@@ -33,7 +34,7 @@ pub enum IntervalError {
     /// One run a side says nothing about how runs vary.
     #[error(
         "expected at least 2 replications of {side}, found {found}: the seconds of one run are \
-         correlated and cannot stand for replications; run it again with --repeat"
+         correlated and cannot stand for replications"
     )]
     TooFewReplications {
         /// Which group.
@@ -63,10 +64,7 @@ pub enum IntervalError {
         b: usize,
     },
     /// A ratio of means that are not both above zero.
-    #[error(
-        "expected a mean above zero for {side}, found {mean}: a ratio to nothing says nothing; \
-         compare the difference"
-    )]
+    #[error("expected a mean above zero for {side}, found {mean}: a ratio to nothing says nothing")]
     NotPositive {
         /// Which group.
         side: Side,
@@ -117,5 +115,20 @@ impl std::fmt::Display for Side {
             Self::A => "A",
             Self::B => "B",
         })
+    }
+}
+
+impl Failure for IntervalError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::TooFewReplications { .. } => "run it again with --repeat",
+            Self::NotPositive { .. } => "compare the difference",
+            _ => return None,
+        };
+        Some(hint.to_owned())
     }
 }

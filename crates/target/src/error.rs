@@ -1,5 +1,6 @@
 //! What can go wrong with a server that is otherwise told to misbehave.
 
+use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 use std::path::PathBuf;
 
@@ -19,10 +20,7 @@ pub enum TargetError {
         source: io::Error,
     },
     /// Every file descriptor is in use.
-    #[error(
-        "accept a connection beside {open} open ones: the limit is {limit} file descriptors; \
-         raise it (`ulimit -n`) or use fewer connections"
-    )]
+    #[error("accept a connection beside {open} open ones: the limit is {limit} file descriptors")]
     Descriptors {
         /// Connections open at that moment.
         open: usize,
@@ -72,5 +70,22 @@ pub enum TargetError {
 impl TargetError {
     pub(crate) fn system(doing: &'static str) -> impl Fn(rustix::io::Errno) -> Self {
         move |errno| Self::System { doing, source: errno.into() }
+    }
+}
+
+impl Failure for TargetError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Options(_) => Kind::Usage,
+            _ => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Descriptors { .. } => "raise it (`ulimit -n`) or use fewer connections",
+            _ => return None,
+        };
+        Some(hint.to_owned())
     }
 }

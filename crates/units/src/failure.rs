@@ -64,6 +64,12 @@ pub fn chain(error: &(impl Error + ?Sized)) -> String {
     text
 }
 
+/// An error, its causes and what to do, on one line.
+#[must_use]
+pub fn told(error: &(impl Failure + ?Sized)) -> String {
+    error.hint().map_or_else(|| chain(error), |hint| format!("{}; {hint}", chain(error)))
+}
+
 /// What can be done about an error of the system's.
 fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
@@ -107,9 +113,9 @@ pub struct FileError {
 
 impl FileError {
     /// For `map_err`: `read(path).map_err(FileError::of("read the trace", path))`.
-    pub fn of(deed: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn of(deed: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + Clone + use<> {
         let path = path.to_owned();
-        move |source| Self { deed, path, source }
+        move |source| Self { deed, path: path.clone(), source }
     }
 }
 
@@ -150,8 +156,7 @@ mod tests {
             FileError::of(deed, Path::new("day.csv"))(io::Error::new(kind, "no"))
         };
         let missing = failed("read the trace", io::ErrorKind::NotFound);
-        assert_eq!(chain(&missing), "read the trace day.csv: no");
-        assert_eq!(missing.hint().as_deref(), Some("check the path"));
+        assert_eq!(told(&missing), "read the trace day.csv: no; check the path");
         assert_eq!(missing.kind(), Kind::Usage);
         let full = failed("write the trace", io::ErrorKind::StorageFull);
         assert_eq!(

@@ -20,10 +20,11 @@
 //! CPU time a request is apart from service time: a server that waits for its database is slow and
 //! idle at once.
 
+use plimsoll_units::failure::{Failure, FileError, Kind};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plimsoll_units::{ParseError, duration, show_duration_exact};
 use serde::{Deserialize, Serialize};
@@ -75,16 +76,8 @@ pub struct Quantiles {
 #[non_exhaustive]
 pub enum ServiceModelError {
     /// The file cannot be opened, read or written.
-    #[error("cannot {what} the service model {}: check the path", path.display())]
-    File {
-        /// What was tried.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// More than a megabyte: this is something else.
     #[error("{name} is larger than {MAX_BYTES} bytes: a service model is a small JSON file")]
     TooLarge {
@@ -101,7 +94,7 @@ pub enum ServiceModelError {
         source: serde_json::Error,
     },
     /// A value out of its bounds.
-    #[error("{name}, `{key}`: {error}{}", hint_of(error))]
+    #[error("{name}, `{key}`: {error}")]
     Value {
         /// The file.
         name: String,
@@ -231,11 +224,10 @@ impl ServiceModel {
     /// # Errors
     /// A file that cannot be read, and what in it is no service model.
     pub fn read(path: &Path) -> Result<Self, ServiceModelError> {
-        let failed =
-            |source| ServiceModelError::File { what: "read", path: path.to_owned(), source };
+        let failed = FileError::of("read the service model", path);
         let name = path.display().to_string();
         let mut text = String::new();
-        let file = File::open(path).map_err(failed)?;
+        let file = File::open(path).map_err(&failed)?;
         let read = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
         if read as u64 > MAX_BYTES {
             return Err(ServiceModelError::TooLarge { name });
@@ -270,10 +262,9 @@ impl ServiceModel {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), ServiceModelError> {
-        let failed =
-            |source| ServiceModelError::File { what: "write", path: path.to_owned(), source };
-        let mut file = File::create(path).map_err(failed)?;
-        file.write_all(self.to_json().as_bytes()).map_err(failed)
+        let failed = FileError::of("write the service model", path);
+        let mut file = File::create(path).map_err(&failed)?;
+        Ok(file.write_all(self.to_json().as_bytes()).map_err(failed)?)
     }
 }
 
@@ -379,6 +370,16 @@ impl OnFile {
 }
 
 /// A hint as the end of a sentence.
-fn hint_of(error: &plimsoll_units::ParseError) -> String {
-    error.hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"))
+impl Failure for ServiceModelError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::File(error) => error.hint(),
+            Self::Value { error, .. } => error.hint.clone(),
+            _ => None,
+        }
+    }
 }

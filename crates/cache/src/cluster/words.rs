@@ -110,7 +110,7 @@ mod tests {
         assert_eq!((error.at, error.len), (7, 7));
         assert_eq!(
             error.hint.as_deref(),
-            Some("wanted a number from 1 to 64 as bits, found \"65\"")
+            Some("expected a number from 1 to 64 as bits, found \"65\"")
         );
         for text in ["", "icp:x", "carp:", "carp:mine", "digest:every=0s", "digest:every=1500ms"] {
             assert!(text.parse::<Protocol>().is_err(), "{text}");

@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(error.hint.as_deref(), Some("did you mean sieve?"));
         let error = "lru:k=2".parse::<Policy>().unwrap_err();
         assert_eq!((error.at, error.len), (4, 3));
-        assert_eq!(error.hint.as_deref(), Some("wanted no setting, found \"k\""));
+        assert_eq!(error.hint.as_deref(), Some("expected no setting, found \"k\""));
         for wrong in ["", ":", "lru:k", "lru:=", "lru:a=1:a=2"] {
             assert!(wrong.parse::<Policy>().is_err(), "{wrong}");
         }

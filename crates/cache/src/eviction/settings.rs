@@ -11,10 +11,10 @@ pub struct Settings(BTreeMap<String, String>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// Not `name=value`.
-    #[error("wanted name=value, found {0:?}")]
+    #[error("expected name=value, found {0:?}")]
     Form(String),
     /// The policy has no such setting.
-    #[error("wanted {wanted}, found {found:?}")]
+    #[error("expected {wanted}, found {found:?}")]
     Unknown {
         /// The names that there are.
         wanted: String,
@@ -22,7 +22,7 @@ pub enum SettingError {
         found: String,
     },
     /// The value is not one that it may have.
-    #[error("wanted {wanted} as {name}, found {found:?}")]
+    #[error("expected {wanted} as {name}, found {found:?}")]
     Value {
         /// The name of the setting.
         name: &'static str,

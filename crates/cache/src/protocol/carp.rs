@@ -61,23 +61,23 @@ pub struct Member {
 #[non_exhaustive]
 pub enum CarpError {
     /// Nobody to choose.
-    #[error("wanted at least one member of a CARP array, found none")]
+    #[error("expected at least one member of a CARP array, found none")]
     Empty,
     /// A member that gets nothing.
-    #[error("wanted a weight of at least 1, found 0 of member {name:?}: leave it out")]
+    #[error("expected a weight of at least 1, found 0 of member {name:?}: leave it out")]
     Weightless {
         /// Its name.
         name: String,
     },
     /// Two members that hash alike.
-    #[error("wanted names that differ, found {name:?} twice")]
+    #[error("expected names that differ, found {name:?} twice")]
     Twice {
         /// The name.
         name: String,
     },
     /// Squid takes such a share for none, and divides by it.
     #[error(
-        "wanted at least a thousandth of all weights, found {weight} of {total} of member \
+        "expected at least a thousandth of all weights, found {weight} of {total} of member \
          {name:?}: Squid gives it nothing, and its formula has no values for the others then"
     )]
     Slight {

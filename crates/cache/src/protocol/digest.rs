@@ -84,7 +84,7 @@ pub struct Digest {
 /// Why there is no digest of a capacity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "wanted a digest of 1 to 2147483647 entries and bytes and at least 1 bit an entry, \
+    "expected a digest of 1 to 2147483647 entries and bytes and at least 1 bit an entry, \
      found {capacity} entries of {bits_per_entry} bits"
 )]
 pub struct DigestError {

@@ -1,5 +1,6 @@
 //! Why a file is no trace, or a trace no file.
 
+use plimsoll_units::failure::{Failure, FileError, Kind};
 use std::path::PathBuf;
 
 use plimsoll_workload::access_log::LogError;
@@ -11,18 +12,9 @@ use super::Misfit;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file cannot be opened.
-    #[error(
-        "open the trace {path}: check that the file is there and readable",
-        path = path.display()
-    )]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    /// The file cannot be opened or read.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file breaks off: a read error, or a damaged or unfinished compressed file.
     #[error(
         "read the trace {path} after {bytes} bytes (unpacked): if it is compressed, it may be \
@@ -41,7 +33,7 @@ pub enum TraceError {
     },
     /// The file is compressed by something else.
     #[error(
-        "wanted plain text, gzip or zstd, found {found} in {path}: unpack it first, for example \
+        "expected plain text, gzip or zstd, found {found} in {path}: unpack it first, for example \
          with `{unpack}`",
         path = path.display()
     )]
@@ -55,7 +47,7 @@ pub enum TraceError {
     },
     /// Nothing is asked for.
     #[error(
-        "wanted requests, found none in {path}{of}: give a trace with at least one",
+        "expected requests, found none in {path}{of}: give a trace with at least one",
         path = path.display()
     )]
     Empty {
@@ -66,7 +58,7 @@ pub enum TraceError {
     },
     /// Of no known format.
     #[error(
-        "wanted a trace (plt, oracleGeneral, csv, squid, common or combined), found {found} at \
+        "expected a trace (plt, oracleGeneral, csv, squid, common or combined), found {found} at \
          the beginning of {path}: name the format, if it is one of these",
         path = path.display()
     )]
@@ -77,7 +69,7 @@ pub enum TraceError {
         found: String,
     },
     /// Something else, which has a name.
-    #[error("wanted {wanted}, found {looks} in {path}; {advice}", path = path.display())]
+    #[error("expected {wanted}, found {looks} in {path}", path = path.display())]
     Looks {
         /// The file.
         path: PathBuf,
@@ -90,8 +82,7 @@ pub enum TraceError {
     },
     /// A zstd frame that needs more memory than is taken.
     #[error(
-        "wanted a zstd window of at most {most} bytes, found one of {window} in {path}; unpack it \
-         first, with `zstd -dc --long=31 {path}`",
+        "expected a zstd window of at most {most} bytes, found one of {window} in {path}",
         path = path.display()
     )]
     Window {
@@ -104,7 +95,7 @@ pub enum TraceError {
     },
     /// A table whose columns are not known.
     #[error(
-        "wanted {wanted}, found `{found}` in {path}: say what the columns are, such as \
+        "expected {wanted}, found `{found}` in {path}: say what the columns are, such as \
          `--columns time,object,size`, with `-` for one that does not matter",
         path = path.display()
     )]
@@ -118,8 +109,8 @@ pub enum TraceError {
     },
     /// Too many lines that cannot be read.
     #[error(
-        "wanted {format} lines, found {unreadable} of {lines} unreadable in {path}, the first at \
-         line {line}, {why}: `{text}`; correct the file, or name the right format and columns",
+        "expected {format} lines, found {unreadable} of {lines} unreadable in {path}, the first at \
+         line {line}, {why}: `{text}`",
         path = path.display()
     )]
     Unreadable {
@@ -140,8 +131,8 @@ pub enum TraceError {
     },
     /// A binary file that is not what it should be.
     #[error(
-        "wanted {wanted} at byte {byte} of {path}, found {found}: the file is damaged, cut off or \
-         of another format; make it again",
+        "expected {wanted} at byte {byte} of {path}, found {found}: the file is damaged, cut off \
+         or of another format",
         path = path.display()
     )]
     Binary {
@@ -156,7 +147,7 @@ pub enum TraceError {
     },
     /// More than is taken.
     #[error(
-        "wanted at most {most} {of}, found more in {path}: raise the limit, or take a part of it",
+        "expected at most {most} {of}, found more in {path}: raise the limit, or take a part of it",
         path = path.display()
     )]
     TooMany {
@@ -181,7 +172,7 @@ pub enum TraceError {
     Log(#[from] LogError),
     /// A log whose format says neither sizes nor statuses in an agreed way.
     #[error(
-        "wanted a Squid, common or combined log, found JSON in {path}: make a table of it with \
+        "expected a Squid, common or combined log, found JSON in {path}: make a table of it with \
          the columns time,object,size",
         path = path.display()
     )]
@@ -203,11 +194,35 @@ pub enum TraceError {
     },
     /// An object too large for the format.
     #[error(
-        "wanted objects below 4 GiB, as oracleGeneral has 32 bits for a size, found one of {bytes} \
-         bytes: write it as .plt"
+        "expected objects below 4 GiB, as oracleGeneral has 32 bits for a size, found one of \
+         {bytes} bytes: write it as .plt"
     )]
     TooWide {
         /// Its size.
         bytes: u64,
     },
+}
+
+impl Failure for TraceError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::File(error) => return error.hint(),
+            Self::Log(error) => return error.hint(),
+            Self::Looks { advice, .. } => advice,
+            Self::Window { path, .. } => {
+                return Some(format!(
+                    "unpack it first, with `zstd -dc --long=31 {}`",
+                    path.display()
+                ));
+            }
+            Self::Unreadable { .. } => "correct the file, or name the right format and columns",
+            Self::Binary { .. } => "make it again",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
 }

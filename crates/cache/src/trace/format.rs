@@ -20,7 +20,7 @@ pub enum Format {
 
 /// A name that no format has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("wanted a trace format: plt, oracleGeneral, csv, squid, common or combined, found {0:?}")]
+#[error("expected a trace format: plt, oracleGeneral, csv, squid, common or combined, found {0:?}")]
 pub struct UnknownFormat(pub String);
 
 impl Format {

@@ -4,6 +4,7 @@
 //! most 128 MiB. Files of several gzip members or zstd frames are read as one. A file that is cut
 //! off or damaged is an error, never a shorter file.
 
+use plimsoll_units::failure::FileError;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -48,11 +49,11 @@ impl Input {
     ///
     /// *Errors*: no such file, a folder, a packer that is not known.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let failed = |source| TraceError::Open { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
-        let facts = file.metadata().map_err(failed)?;
+        let failed = FileError::of("read the trace", path);
+        let file = File::open(path).map_err(&failed)?;
+        let facts = file.metadata().map_err(&failed)?;
         if facts.is_dir() {
-            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
+            return Err(failed(io::ErrorKind::IsADirectory.into()).into());
         }
         Self::new(file, path, facts.is_file().then_some(facts.len()))
     }
@@ -212,7 +213,7 @@ impl<R: BufRead> Frames<R> {
         if wanted.is_some() && wanted != self.decoder.get_calculated_checksum() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "wanted the content that the zstd frame's checksum is of, found another",
+                "expected the content that the zstd frame's checksum is of, found another",
             ));
         }
         Ok(())
@@ -330,7 +331,8 @@ mod tests {
         let error = unpacked(&frame).unwrap_err();
         let TraceError::Window { window, most, .. } = error else { panic!("{error}") };
         assert!(window == 1 << 31 && most < window, "{window} {most}");
-        assert!(error.to_string().contains("zstd -dc --long=31 t"), "{error}");
+        let told = plimsoll_units::failure::told(&error);
+        assert!(told.contains("zstd -dc --long=31 t"), "{told}");
     }
 
     #[test]
@@ -342,7 +344,7 @@ mod tests {
     #[test]
     fn a_folder_is_no_trace() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Input::open(folder.path()), Err(TraceError::Open { .. })));
-        assert!(matches!(Input::open(&folder.path().join("no")), Err(TraceError::Open { .. })));
+        assert!(matches!(Input::open(folder.path()), Err(TraceError::File(_))));
+        assert!(matches!(Input::open(&folder.path().join("no")), Err(TraceError::File(_))));
     }
 }

@@ -137,6 +137,7 @@ fn is_text(head: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::trace::Names;
+    use plimsoll_units::failure::told;
     use std::io::Cursor;
 
     fn read_named(name: &str, bytes: &[u8]) -> Result<(Trace, Told), TraceError> {
@@ -208,7 +209,7 @@ mod tests {
         let input = Input::new(Cursor::new(plt), Path::new("t"), None).unwrap();
         let columns = Some("object".parse().unwrap());
         let options = ReadOptions { columns, ..ReadOptions::default() };
-        let error = read_input(input, &options).unwrap_err().to_string();
+        let error = told(&read_input(input, &options).unwrap_err());
         assert!(error.contains("found the format plt") && error.contains("--columns"), "{error}");
     }
 
@@ -221,7 +222,7 @@ mod tests {
             record
         };
         let falls = [record(1, 3), record(9, -1), record(5, -1)].concat();
-        let error = read_named("t.bin", &falls).unwrap_err().to_string();
+        let error = told(&read_named("t.bin", &falls).unwrap_err());
         assert!(
             error.contains("falls at record 2") && error.contains("--format oracle"),
             "{error}"

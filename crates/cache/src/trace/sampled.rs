@@ -17,7 +17,7 @@ pub struct Sampling {
 
 /// A share of objects that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("wanted a sampling rate above 0 and up to 1, found {0}")]
+#[error("expected a sampling rate above 0 and up to 1, found {0}")]
 pub struct RateError(pub f64);
 
 /// Hashes have as many bits as a float is exact for.

@@ -61,7 +61,9 @@ pub enum SyntheticError {
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// More than is taken.
-    #[error("wanted at most {most} {of} in a trace, found more: ask for fewer, or raise the limit")]
+    #[error(
+        "expected at most {most} {of} in a trace, found more: ask for fewer, or raise the limit"
+    )]
     TooMany {
         /// The limit.
         most: u64,
@@ -69,15 +71,15 @@ pub enum SyntheticError {
         of: &'static str,
     },
     /// A due time that a trace cannot tell.
-    #[error("wanted due times within 2^32 seconds, found {second} s: make the schedule shorter")]
+    #[error("expected due times within 2^32 seconds, found {second} s: make the schedule shorter")]
     Late {
         /// The second.
         second: u64,
     },
     /// Nothing is asked for.
     #[error(
-        "wanted requests to objects that caches may keep, found none of {requests}: ask for more, \
-         or make objects cachable"
+        "expected requests to objects that caches may keep, found none of {requests}: ask for \
+         more, or make objects cachable"
     )]
     Empty {
         /// How many were made.

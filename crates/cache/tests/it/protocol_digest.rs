@@ -72,27 +72,27 @@ fn what_is_no_document_is_refused_with_the_place() {
         document[at..at + bytes.len()].copy_from_slice(bytes);
         Digest::decode(&document).unwrap_err().to_string()
     };
-    assert_eq!(with(0, &[0, 2]), "wanted a digest's version of at least 3 at byte 0, found 2");
-    let least = "wanted a digest's least version of at most 5 and its own at byte 2, found";
+    assert_eq!(with(0, &[0, 2]), "expected a digest's version of at least 3 at byte 0, found 2");
+    let least = "expected a digest's least version of at most 5 and its own at byte 2, found";
     assert_eq!(with(2, &[0, 6]), format!("{least} 6"));
     assert_eq!(with(0, &[0, 3, 0, 4]), format!("{least} 4"));
-    let capacity = "wanted a digest's capacity of 1 to 2147483647 at byte 4, found";
+    let capacity = "expected a digest's capacity of 1 to 2147483647 at byte 4, found";
     assert_eq!(with(4, &[0; 4]), format!("{capacity} 0"));
     assert_eq!(with(4, &[0x80, 0, 0, 0]), format!("{capacity} 2147483648"));
-    assert_eq!(with(4, &[0, 0, 0, 30]), "wanted a digest's mask of 19 at byte 16, found 13");
-    assert_eq!(with(20, &[0]), "wanted a digest's mask of 0 at byte 16, found 13");
-    assert_eq!(with(21, &[5]), "wanted a number of hashes of 4 at byte 21, found 5");
+    assert_eq!(with(4, &[0, 0, 0, 30]), "expected a digest's mask of 19 at byte 16, found 13");
+    assert_eq!(with(20, &[0]), "expected a digest's mask of 0 at byte 16, found 13");
+    assert_eq!(with(21, &[5]), "expected a number of hashes of 4 at byte 21, found 5");
     // 2 GiB are claimed, of which there are 13 bytes.
     let error = with(4, &[0x33, 0x33, 0x33, 0x33]);
-    assert_eq!(error, "wanted a digest's mask of 536870912 at byte 16, found 13");
+    assert_eq!(error, "expected a digest's mask of 536870912 at byte 16, found 13");
     let mut claimed = good.clone();
     claimed[4..8].copy_from_slice(&[0x33, 0x33, 0x33, 0x33]);
     claimed[16..20].copy_from_slice(&536_870_912_u32.to_be_bytes());
     let error = Digest::decode(&claimed).unwrap_err().to_string();
-    assert_eq!(error, "wanted a digest's mask of 13 at byte 16, found 536870912");
+    assert_eq!(error, "expected a digest's mask of 13 at byte 16, found 536870912");
     let long = [&good[..], &[0]].concat();
     let error = Digest::decode(&long).unwrap_err().to_string();
-    assert_eq!(error, "wanted a digest's mask of 14 at byte 16, found 13");
+    assert_eq!(error, "expected a digest's mask of 14 at byte 16, found 13");
 }
 
 #[test]

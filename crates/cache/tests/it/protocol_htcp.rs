@@ -120,14 +120,14 @@ fn forgetting_and_signs_of_life_have_the_bytes_of_the_rfc() {
 fn what_is_not_known_is_refused_with_the_place() {
     let refused =
         |codes: [u8; 2]| Message::decode(&by_hand(1, codes, &[0; 8], b"")).unwrap_err().to_string();
-    let opcode = "wanted an HTCP opcode of 0, 1 or 4";
+    let opcode = "expected an HTCP opcode of 0, 1 or 4";
     assert_eq!(refused([0x20, 2]), format!("{opcode} (2 is MON) at byte 6, found 2"));
     assert_eq!(refused([0x30, 2]), format!("{opcode} (3 is SET) at byte 6, found 3"));
     assert_eq!(refused([0x50, 2]), format!("{opcode} at byte 6, found 5"));
-    assert_eq!(refused([0x12, 1]), "wanted a response to TST of 0 or 1 at byte 6, found 2");
-    assert_eq!(refused([0x43, 1]), "wanted a response to CLR of 0, 1 or 2 at byte 6, found 3");
-    assert_eq!(refused([0x01, 1]), "wanted a response to NOP of 0 at byte 6, found 1");
-    assert_eq!(refused([0x16, 3]), "wanted an overall response of 0 to 5 at byte 6, found 6");
+    assert_eq!(refused([0x12, 1]), "expected a response to TST of 0 or 1 at byte 6, found 2");
+    assert_eq!(refused([0x43, 1]), "expected a response to CLR of 0, 1 or 2 at byte 6, found 3");
+    assert_eq!(refused([0x01, 1]), "expected a response to NOP of 0 at byte 6, found 1");
+    assert_eq!(refused([0x16, 3]), "expected an overall response of 0 to 5 at byte 6, found 6");
     let good = by_hand(1, [0x10, 2], &counted(&[b"GET", URL, b"1.1", b""]), b"");
     for end in 0..good.len() {
         assert!(Message::decode(&good[..end]).is_err(), "{end} bytes");
@@ -137,14 +137,14 @@ fn what_is_not_known_is_refused_with_the_place() {
         bytes[at] = byte;
         Message::decode(&bytes).unwrap_err().to_string()
     };
-    assert_eq!(with(1, 52), "wanted an HTCP length of 51 at byte 0, found 52");
-    assert_eq!(with(2, 1), "wanted an HTCP major version 0 at byte 2, found 1");
-    assert_eq!(with(3, 2), "wanted an HTCP minor version 0 or 1 at byte 3, found 2");
-    assert_eq!(with(5, 7), "wanted HTCP data of 8 at byte 4, found 7");
-    assert_eq!(with(5, 48), "wanted 46 bytes of HTCP data at byte 6, found 45");
-    assert_eq!(with(18, 33), "wanted 33 bytes of a URL at byte 19, found 30");
-    assert_eq!(with(50, 1), "wanted HTCP authentication of 2 at byte 49, found 1");
-    assert_eq!(with(50, 3), "wanted 1 bytes of HTCP authentication at byte 51, found 0");
+    assert_eq!(with(1, 52), "expected an HTCP length of 51 at byte 0, found 52");
+    assert_eq!(with(2, 1), "expected an HTCP major version 0 at byte 2, found 1");
+    assert_eq!(with(3, 2), "expected an HTCP minor version 0 or 1 at byte 3, found 2");
+    assert_eq!(with(5, 7), "expected HTCP data of 8 at byte 4, found 7");
+    assert_eq!(with(5, 48), "expected 46 bytes of HTCP data at byte 6, found 45");
+    assert_eq!(with(18, 33), "expected 33 bytes of a URL at byte 19, found 30");
+    assert_eq!(with(50, 1), "expected HTCP authentication of 2 at byte 49, found 1");
+    assert_eq!(with(50, 3), "expected 1 bytes of HTCP authentication at byte 51, found 0");
 }
 
 #[test]

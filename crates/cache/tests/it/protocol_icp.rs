@@ -93,7 +93,8 @@ fn an_opcode_that_is_none_is_named() {
     for opcode in (0..=u8::MAX).filter(|opcode| !known.contains(opcode)) {
         let error = Message::decode(&by_hand(opcode, [0; 4], &ended(URL))).unwrap_err();
         let wanted = format!(
-            "wanted an ICP opcode of 0, 1, 2, 3, 4, 10, 11, 21, 22 or 23 at byte 0, found {opcode}"
+            "expected an ICP opcode of 0, 1, 2, 3, 4, 10, 11, 21, 22 or 23 at byte 0, \
+             found {opcode}"
         );
         assert_eq!(error.to_string(), wanted);
     }
@@ -110,16 +111,16 @@ fn what_is_no_message_is_refused_with_the_place() {
         bytes[at] = byte;
         Message::decode(&bytes).unwrap_err().to_string()
     };
-    assert_eq!(with(1, 3), "wanted an ICP version 2 at byte 1, found 3");
-    assert_eq!(with(3, 49), "wanted an ICP length of 48 at byte 2, found 49");
-    assert_eq!(with(47, b'!'), "wanted a zero byte after a URL from byte 24 on, found none");
-    assert_eq!(with(46, 0), "wanted the end of the message at byte 47, found 1 more bytes");
+    assert_eq!(with(1, 3), "expected an ICP version 2 at byte 1, found 3");
+    assert_eq!(with(3, 49), "expected an ICP length of 48 at byte 2, found 49");
+    assert_eq!(with(47, b'!'), "expected a zero byte after a URL from byte 24 on, found none");
+    assert_eq!(with(46, 0), "expected the end of the message at byte 47, found 1 more bytes");
     let header = by_hand(1, [0; 4], &[]);
     let error = Message::decode(&header).unwrap_err().to_string();
-    assert_eq!(error, "wanted 4 bytes of a requester's address at byte 20, found 0");
+    assert_eq!(error, "expected 4 bytes of a requester's address at byte 20, found 0");
     let long = by_hand(2, [0; 4], &ended(&vec![b'a'; 16_364]));
     let error = Message::decode(&long).unwrap_err().to_string();
-    assert_eq!(error, "wanted an ICP length of at most 16384 at byte 2, found 16385");
+    assert_eq!(error, "expected an ICP length of at most 16384 at byte 2, found 16385");
 }
 
 #[test]

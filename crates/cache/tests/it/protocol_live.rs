@@ -99,7 +99,7 @@ fn request(url: &str) -> Specifier<'_> {
 fn hit<'a>(message: &htcp::Message<'a>) -> Detail<'a> {
     match message.body {
         Body::Hit(detail) => detail,
-        other => panic!("wanted a hit, found {other:?}"),
+        other => panic!("expected a hit, found {other:?}"),
     }
 }
 

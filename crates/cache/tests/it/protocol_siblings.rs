@@ -81,7 +81,7 @@ fn a_real_squid_asks_by_icp_and_does_as_it_is_told() {
 fn htcp_answer(question: &[u8]) -> Vec<u8> {
     let message = htcp::Message::decode(question).unwrap();
     let htcp::Body::Test { answer: true, request } = message.body else {
-        panic!("wanted a test to be answered, found {message:?}");
+        panic!("expected a test to be answered, found {message:?}");
     };
     let body = if is_there(request.url) {
         htcp::Body::Hit(Detail { response: b"Age: 13\r\n", ..Detail::default() })

@@ -10,10 +10,9 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::series_args::CapacityCommand;
-use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::error::{FlagError, Result, UsageError};
 use crate::terminal::screen::{Hear, Screen};
-use crate::terminal::{print, say};
-use anyhow::Result;
+use crate::terminal::{pretty, print, say};
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_experiment::control::News;
@@ -90,7 +89,7 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
         return Ok(Exit::Incomplete);
     };
     if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&result)?))?;
+        print(&pretty(&result)?)?;
     } else {
         print(&render(&result))?;
         let run = args.out.join(came.run.run.unwrap_or_default());

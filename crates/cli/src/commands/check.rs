@@ -3,8 +3,8 @@
 use super::run::ready;
 use crate::exit::Exit;
 use crate::run_args::Check;
+use crate::terminal::error::Result;
 use crate::terminal::print;
-use anyhow::Result;
 use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::CellPlan;
 use plimsoll_units::{show_count, show_duration};

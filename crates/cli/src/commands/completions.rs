@@ -2,7 +2,7 @@
 
 use crate::args::{Arguments, Completions};
 use crate::exit::Exit;
-use anyhow::Result;
+use crate::terminal::error::Result;
 use clap::CommandFactory;
 
 /// Runs the command.

@@ -3,8 +3,7 @@
 use crate::args::Export;
 use crate::exit::Exit;
 use crate::found::{self, Found};
-use crate::terminal::error::{FlagError, UsageError};
-use anyhow::{Context, Result};
+use crate::terminal::error::{Context, FlagError, Result, UsageError};
 use plimsoll_runs::experiment::{Experiment, cell_folder};
 use plimsoll_runs::export::{Format, export, export_cells};
 use plimsoll_runs::{Run, RunError};

@@ -1,7 +1,8 @@
 //! The replications of one load: their means with intervals, for a person and as JSON.
 
 use crate::commands::compare::FIGURES;
-use anyhow::Result;
+use crate::terminal::error::Result;
+use crate::terminal::pretty;
 use plimsoll_runs::{Run, Summary};
 use plimsoll_stats::figure::Figure;
 use plimsoll_stats::interval::{Estimate, LEVEL, mean};
@@ -113,7 +114,7 @@ impl<'a> Group<'a> {
             "runs": self.summaries,
             "figures": Value::Object(figures),
         });
-        Ok(format!("{}\n", serde_json::to_string_pretty(&document)?))
+        pretty(&document)
     }
 
     /// The means for a person; what is not valid stands above them.
@@ -135,7 +136,7 @@ impl<'a> Group<'a> {
 }
 
 /// The document of a command that came to no run.
-pub(crate) fn no_run(error: &anyhow::Error) -> String {
-    let document = json!({ "schema": 1, "warnings": [format!("{error:#}")], "run": null });
+pub(crate) fn no_run(error: &crate::terminal::error::Error) -> String {
+    let document = json!({ "schema": 1, "warnings": [format!("{error}")], "run": null });
     format!("{document:#}\n")
 }

@@ -4,10 +4,9 @@ use crate::args::Infer;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::place;
-use crate::terminal::error::FlagError;
+use crate::terminal::error::{FlagError, Result};
 use crate::terminal::screen::Screen;
-use crate::terminal::{print, say};
-use anyhow::Result;
+use crate::terminal::{pretty, print, say};
 use plimsoll_capacity::infer::live::Probed;
 use plimsoll_capacity::infer::probing::{Declined, Settings, Step, USUAL_SHARE};
 use plimsoll_capacity::infer::result::{InferResult, Question};
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Infer) -> Result<Exit> {
     result.warnings = warnings;
     result.warnings.extend(after(&probed, probes));
     if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&result)?))?;
+        print(&pretty(&result)?)?;
     } else {
         print(&render(&result, &probed.step, settings.within))?;
     }

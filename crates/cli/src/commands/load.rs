@@ -7,12 +7,11 @@ use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, place, run_id, unix_ns};
-use crate::terminal::error::{code, show};
+use crate::terminal::error::{Error, Result, show};
 use crate::terminal::paint::Paint;
 use crate::terminal::screen::Screen;
 use crate::terminal::table::{Uncertainty, render};
-use crate::terminal::{print, say, verdict};
-use anyhow::Result;
+use crate::terminal::{pretty, print, say, verdict};
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::mix::{Mix, Part};
@@ -39,7 +38,7 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
     }
     match perform(args, &plan) {
         // Where nothing was wrong with what was asked, there is a document all the same.
-        Err(error) if args.json && !args.check && code(&error) == Exit::Incomplete => {
+        Err(error) if args.json && !args.check && error.exit() == Exit::Incomplete => {
             print(&no_run(&error))?;
             Err(error)
         }
@@ -101,12 +100,12 @@ fn conclude(
         Ok(()) if !has_run => return Ok(Exit::Incomplete),
         Ok(()) => {}
         Err(error) => {
-            let (number, error) = (runs.len() + 1, anyhow::Error::from(error));
+            let (number, error) = (runs.len() + 1, Error::from(error));
             if runs.is_empty() && !several {
                 return Err(error);
             }
             exit = exit.and(show(&error));
-            failures.push(format!("replication {number}: {error:#}"));
+            failures.push(format!("replication {number}: {error}"));
         }
     }
     if several {
@@ -255,7 +254,7 @@ impl Done<'_> {
             print(&format!("\n  {:<14}{}\n", "run", run.path().display()))?;
         } else if !self.several {
             // Several are told of together.
-            print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
+            print(&pretty(&summary)?)?;
         }
         self.runs.push(Run::open(run.path())?);
         Ok(verdict::exit(&summary))

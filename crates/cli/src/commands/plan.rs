@@ -2,8 +2,8 @@
 
 use crate::exit::Exit;
 use crate::plan_args::{PlanCommand, Plans};
+use crate::terminal::error::Result;
 use crate::terminal::print;
-use anyhow::Result;
 use plimsoll_experiment::VOCABULARY;
 use plimsoll_plan::schema;
 

@@ -1,6 +1,6 @@
 //! `--prometheus`: live figures of a run, at a port that answers while the run goes on.
 
-use anyhow::{Context, Result};
+use crate::terminal::error::{Context, Result};
 use plimsoll_net::http::respond::{Answer, Bounds, Request, Server};
 use plimsoll_net::prometheus::{CONTENT_TYPE, Page};
 use plimsoll_runs::{ErrorKind, Interval, Tag};

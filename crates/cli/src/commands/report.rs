@@ -4,11 +4,10 @@ use crate::args::Report;
 use crate::commands::simulate;
 use crate::exit::Exit;
 use crate::found;
-use crate::terminal::error::UsageError;
+use crate::terminal::error::{Context, Result, UsageError};
 use crate::terminal::print;
-use anyhow::{Context, Result};
 use plimsoll_elastic::course::FILE;
-use plimsoll_report::{ReportError, Source, document};
+use plimsoll_report::{Source, document};
 use plimsoll_runs::experiment::{Experiment, is_experiment};
 use plimsoll_runs::{Kind, Run};
 use std::path::Path;
@@ -55,19 +54,9 @@ fn opened(path: &Path) -> Result<Run> {
 
 /// Writes the page of some runs.
 pub(crate) fn write(runs: &[Run], path: &Path, title: Option<String>) -> Result<()> {
-    let page = document(Source::Runs(runs), title).map_err(told)?.html();
+    let page = document(Source::Runs(runs), title)?.html();
     let unfinished = path.with_extension("html.tmp");
     std::fs::write(&unfinished, page)
         .and_then(|()| std::fs::rename(&unfinished, path))
         .with_context(|| format!("write the report to {}; choose a place by -o", path.display()))
-}
-
-/// Runs that have no page are wrong use.
-fn told(error: ReportError) -> anyhow::Error {
-    match error {
-        ReportError::NoPage { .. } | ReportError::Kinds { .. } => {
-            UsageError(error.to_string()).into()
-        }
-        error => error.into(),
-    }
 }

@@ -5,10 +5,9 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::run_args::{PlanFlags, Run};
-use crate::terminal::error::FlagError;
+use crate::terminal::error::{FlagError, Result};
 use crate::terminal::screen::Screen;
-use crate::terminal::{print, say, verdict};
-use anyhow::Result;
+use crate::terminal::{pretty, print, say, verdict};
 use plimsoll_experiment::ExperimentError;
 use plimsoll_experiment::combinations::combinations;
 use plimsoll_experiment::control::News;
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     let ended = ending(&executed, &screen);
     let is_whole = ended == Ended::Complete;
     let path = record.finish(ended, &ready.notes)?;
-    executed.map_err(plain)?;
+    executed?;
     let Some(path) = path else {
         say("ended before there was a result");
         return Ok(Exit::Incomplete);
@@ -80,9 +79,7 @@ fn show(path: &Path, json: bool) -> Result<()> {
     let result = if is_experiment(path) { None } else { result_of(path)? };
     match (result, json) {
         (None, _) => show_path(path, &[], json).map(drop),
-        (Some(result), true) => {
-            Ok(print(&format!("{}\n", serde_json::to_string_pretty(&result)?))?)
-        }
+        (Some(result), true) => Ok(print(&pretty(&result)?)?),
         (Some(result), false) => Ok(print(&super::capacity::render(&result))?),
     }
 }
@@ -103,15 +100,7 @@ pub(super) fn ready(flags: &PlanFlags, asks: bool, here: &Path) -> Result<Ready>
         asks,
         place: place(here),
     };
-    Ready::of(&ask).map_err(plain)
-}
-
-/// An error with the place in the plan, where it is of the plan's text.
-fn plain(error: ExperimentError) -> anyhow::Error {
-    match error {
-        ExperimentError::Plan(errors) => (*errors).into(),
-        error => error.into(),
-    }
+    Ok(Ready::of(&ask)?)
 }
 
 fn screen<'a>(screen: Screen<'a>, ready: &Ready) -> Screen<'a> {

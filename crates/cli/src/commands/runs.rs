@@ -7,10 +7,10 @@ pub(crate) use experiment::usual;
 use crate::args::RunsCommand;
 use crate::exit::Exit;
 use crate::found::{self, Found};
+use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
 use crate::terminal::table::{render, us};
-use crate::terminal::{print, say};
-use anyhow::Result;
+use crate::terminal::{pretty, print, say};
 use plimsoll_runs::Run;
 use plimsoll_runs::index::{Entry, LoadEntry, list};
 use plimsoll_stats::figure::Figure;
@@ -115,7 +115,7 @@ fn show_run(path: &Path, json: bool) -> Result<Exit> {
     }
     let summary = run.summary()?;
     if json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
+        print(&pretty(&summary)?)?;
     } else {
         let uncertainty = crate::commands::load::uncertainty(&run)?;
         print(&render(&summary, uncertainty.as_ref(), Paint::stdout()))?;

@@ -3,9 +3,8 @@
 use crate::args::Target;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::read;
+use crate::terminal::error::{Result, read};
 use crate::terminal::{print, say};
-use anyhow::Result;
 use plimsoll_target::{Address, BodySize, Options, Server, SlowStart, Stall};
 use plimsoll_units::{ParseError, count, duration, share, show_count, show_duration, show_share};
 use plimsoll_workload::distribution::Distribution;

@@ -3,9 +3,8 @@
 use crate::args::TraceCommand;
 use crate::exit::Exit;
 use crate::files::check_place;
-use crate::terminal::error::{FlagError, read};
+use crate::terminal::error::{Context, FlagError, Result, read};
 use crate::terminal::{print, say};
-use anyhow::{Context, Result};
 use plimsoll_units::{count, duration, show_count, show_duration, show_rate};
 use plimsoll_workload::access_log::{Format, ImportOptions, ImportedLog, import};
 use plimsoll_workload::trace::{Trace, TraceOptions, check_columns};

@@ -4,10 +4,9 @@ use crate::commands::simulate::{cells, read_plan, threads};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::simulate_args::Tune as Args;
-use crate::terminal::error::{FlagError, UsageError};
+use crate::terminal::error::{FlagError, Result, UsageError};
 use crate::terminal::screen::Screen;
-use crate::terminal::{print, say};
-use anyhow::Result;
+use crate::terminal::{pretty, print, say};
 use plimsoll_elastic::policy::Parameter;
 use plimsoll_elastic::result::PolicyResult;
 use plimsoll_experiment::engine::ending;
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Ok(Exit::Incomplete);
     };
     if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&tuned)?))?;
+        print(&pretty(&tuned)?)?;
     } else {
         let sign = plan.elastic.as_ref().map_or("$", |elastic| &elastic.billing.currency);
         print(&render(&tuned, sign))?;

@@ -3,25 +3,126 @@
 use super::paint::Paint;
 use super::say;
 use crate::exit::Exit;
-use plimsoll_experiment::ExperimentError;
-use plimsoll_experiment::cold::ColdError;
-use plimsoll_experiment::restart::RestartError;
-use plimsoll_experiment::series::SeriesError;
-use plimsoll_load::run::RunError;
-use plimsoll_plan::PlanErrors;
-use plimsoll_shoal::client;
 use plimsoll_units::ParseError;
-use std::fmt::Write;
+use plimsoll_units::failure::{Failure, Kind, chain};
+use std::fmt;
 
-/// A mistake in how the program was called.
+/// What a command ends with that does not succeed: an error that says what it means, and what was
+/// being done.
+#[derive(Debug)]
+pub(crate) struct Error {
+    cause: Box<dyn Failure>,
+    /// From what was done first to what failed.
+    doing: Vec<String>,
+}
+
+/// The result of whatever a command does.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl<E: Failure> From<E> for Error {
+    fn from(cause: E) -> Self {
+        Self { cause: Box::new(cause), doing: Vec::new() }
+    }
+}
+
+/// What was being done when something failed. A text may end in `; ` and what to do about it.
+pub(crate) trait Context<T> {
+    /// Adds it to the error.
+    fn with_context(self, doing: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for Result<T, E> {
+    fn with_context(self, doing: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| {
+            let mut error = error.into();
+            error.doing.insert(0, doing());
+            error
+        })
+    }
+}
+
+/// The error and its causes, and what to do, on one line.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())?;
+        self.hint().map_or(Ok(()), |hint| write!(f, "; {hint}"))
+    }
+}
+
+impl Error {
+    /// The error and its causes, on one line.
+    fn message(&self) -> String {
+        let doing = self.doing.iter().map(|text| split(text).0.to_owned());
+        doing.chain([chain(&*self.cause)]).collect::<Vec<_>>().join(": ")
+    }
+
+    fn hint(&self) -> Option<String> {
+        let doing = self.doing.iter().find_map(|text| split(text).1.map(str::to_owned));
+        doing.or_else(|| self.cause.hint())
+    }
+
+    /// The exit code that it means.
+    pub(crate) fn exit(&self) -> Exit {
+        match self.cause.kind() {
+            Kind::Usage => Exit::Usage,
+            Kind::Incomplete => Exit::Incomplete,
+            Kind::Invalid => Exit::Invalid,
+            Kind::Fault => Exit::Fault,
+        }
+    }
+}
+
+/// A text of the command line's own, and what it says behind its last `; `: what to do.
+fn split(text: &str) -> (&str, Option<&str>) {
+    text.rsplit_once("; ").map_or((text, None), |(what, hint)| (what, Some(hint)))
+}
+
+/// A mistake in how the program was called. The text may end in `; ` and what to do about it.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", split(.0).0)]
 pub(crate) struct UsageError(pub(crate) String);
 
-/// A result that would rest on a run that is not valid.
+impl Failure for UsageError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        split(&self.0).1.map(str::to_owned)
+    }
+}
+
+/// A result that would rest on a run that is not valid. The text is as that of [`UsageError`].
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", split(.0).0)]
 pub(crate) struct NotValid(pub(crate) String);
+
+impl Failure for NotValid {
+    fn kind(&self) -> Kind {
+        Kind::Invalid
+    }
+
+    fn hint(&self) -> Option<String> {
+        split(&self.0).1.map(str::to_owned)
+    }
+}
+
+/// An error that no command expects: a fault of ours, or of the system's where that is its cause.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct Unexpected(Box<dyn std::error::Error + Send + Sync>);
+
+impl Unexpected {
+    pub(crate) fn new(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl Failure for Unexpected {
+    fn kind(&self) -> Kind {
+        Kind::Fault
+    }
+}
 
 /// A value of an option that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -29,12 +130,29 @@ pub(crate) struct NotValid(pub(crate) String);
 pub(crate) struct FlagError {
     flag: String,
     text: String,
+    #[source]
     source: Box<ParseError>,
 }
 
 impl FlagError {
     pub(crate) fn new(flag: &str, text: &str, source: ParseError) -> Self {
         Self { flag: flag.to_owned(), text: text.to_owned(), source: Box::new(source) }
+    }
+}
+
+impl Failure for FlagError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.source.hint.clone()
+    }
+
+    fn excerpt(&self) -> Option<String> {
+        let (before, len) = (self.text.get(..self.source.at).unwrap_or(""), self.source.len.max(1));
+        let mark = " ".repeat(before.chars().count()) + &"^".repeat(len);
+        Some(format!("  {}\n  {mark}", self.text))
     }
 }
 
@@ -48,29 +166,19 @@ pub(crate) fn read<T>(
 }
 
 /// Shows an error; returns the exit code it means.
-pub(crate) fn show(error: &anyhow::Error) -> Exit {
+pub(crate) fn show(error: &Error) -> Exit {
     let paint = Paint::stderr();
-    let mut text = String::new();
-    if let Some(errors) = error.downcast_ref::<PlanErrors>() {
-        let _ = write!(text, "{} {errors}", paint.bad("error:"));
-    } else if let Some(flag) = error.downcast_ref::<FlagError>() {
-        let _ = write!(text, "{} {flag}", paint.bad("error:"));
-        let (before, len) = (flag.text.get(..flag.source.at).unwrap_or(""), flag.source.len.max(1));
-        let _ = write!(text, "\n  {}\n  ", flag.text);
-        let _ = write!(text, "{}{}", " ".repeat(before.chars().count()), "^".repeat(len));
-        if let Some(hint) = &flag.source.hint {
-            let _ = write!(text, "\nhint: {hint}");
-        }
-    } else {
-        let (chain, hint) = sentence(error);
-        let failed = if names_a_deed(&chain) { "failed to " } else { "" };
-        let _ = write!(text, "{} {failed}{chain}", paint.bad("error:"));
-        if let Some(hint) = hint {
-            let _ = write!(text, "\n{} {hint}", paint.bold("hint:"));
-        }
+    let message = error.message();
+    let failed = if names_a_deed(&message) { "failed to " } else { "" };
+    let mut text = format!("{} {failed}{message}", paint.bad("error:"));
+    if let Some(excerpt) = error.cause.excerpt() {
+        text.push_str(&format!("\n{excerpt}"));
+    }
+    if let Some(hint) = error.hint() {
+        text.push_str(&format!("\n{} {hint}", paint.bold("hint:")));
     }
     say(&text);
-    code(error)
+    error.exit()
 }
 
 /// Whether a message completes "failed to …": it begins with a verb, rather than with what was
@@ -79,133 +187,51 @@ fn names_a_deed(message: &str) -> bool {
     let first = message.split(' ').next().unwrap_or("");
     let others = [
         "a", "an", "another", "cannot", "expected", "it", "its", "more", "neither", "no", "none",
-        "not", "nothing", "one", "only", "the", "there", "this", "wanted", "what",
+        "not", "nothing", "one", "only", "the", "there", "this", "what",
     ];
     first.bytes().all(|byte| byte.is_ascii_lowercase()) && !others.contains(&first)
-}
-
-/// The chain of causes in one line; what stands behind the last `; ` of the first is the hint.
-fn sentence(error: &anyhow::Error) -> (String, Option<String>) {
-    let mut parts: Vec<String> = Vec::new();
-    for cause in error.chain() {
-        let part = cause.to_string();
-        // An error that is transparent repeats the one beneath it.
-        if parts.last().is_none_or(|last| !last.ends_with(&part)) {
-            parts.push(part);
-        }
-    }
-    let hint = parts.first_mut().and_then(|first| {
-        let at = first.rfind("; ")?;
-        let hint = first[at + 2..].to_owned();
-        first.truncate(at);
-        Some(hint)
-    });
-    (parts.join(": "), hint.or_else(|| hint_for(error)))
-}
-
-fn hint_for(error: &anyhow::Error) -> Option<String> {
-    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>())?;
-    // Only what a run writes goes where --out says; what is read, or written by another option,
-    // is somewhere else.
-    let is_run = error.is::<plimsoll_runs::RunError>()
-        || matches!(
-            error.downcast_ref(),
-            Some(ExperimentError::Runs(_) | ExperimentError::Artifact { .. })
-        );
-    Some(
-        match io.kind() {
-            std::io::ErrorKind::ConnectionRefused => "is the server running, and on this port?",
-            std::io::ErrorKind::StorageFull if is_run => {
-                "free some space, or choose another folder by --out"
-            }
-            std::io::ErrorKind::StorageFull => "free some space",
-            std::io::ErrorKind::PermissionDenied if is_run => "choose another folder by --out",
-            _ => return None,
-        }
-        .to_owned(),
-    )
-}
-
-/// The exit code that an error means.
-pub(crate) fn code(error: &anyhow::Error) -> Exit {
-    if error.is::<PlanErrors>() || error.is::<UsageError>() || error.is::<FlagError>() {
-        return Exit::Usage;
-    }
-    if let Some(experiment) = error.downcast_ref::<ExperimentError>() {
-        return match experiment {
-            error if error.is_of_plan() => Exit::Usage,
-            ExperimentError::Load(RunError::Engine(_)) => Exit::Fault,
-            _ => Exit::Incomplete,
-        };
-    }
-    let usage = error.is::<plimsoll_workload::trace::TraceError>()
-        || error.is::<plimsoll_workload::access_log::LogError>()
-        || error.is::<plimsoll_experiment::infer::CalibrationRunError>()
-        || error.is::<plimsoll_stats::interval::IntervalError>()
-        || error.is::<ParseError>()
-        || error.is::<plimsoll_workload::service_model::ServiceModelError>()
-        || matches!(error.downcast_ref(), Some(plimsoll_target::TargetError::Options(_)));
-    if usage {
-        return Exit::Usage;
-    }
-    if error.is::<plimsoll_shoal::server::StartError>()
-        || error.is::<plimsoll_shoal::server::FolderError>()
-    {
-        return Exit::Incomplete;
-    }
-    match error.downcast_ref() {
-        Some(client::Error::Refused { .. } | client::Error::Value(_)) => return Exit::Usage,
-        Some(client::Error::Nothing(_)) => return Exit::Incomplete,
-        _ => {}
-    }
-    if error.is::<NotValid>() {
-        return Exit::Invalid;
-    }
-    if let Some(plimsoll_runs::RunError::NotARun { .. }) = error.downcast_ref() {
-        return Exit::Usage;
-    }
-    if error.is::<RestartError>() || error.is::<ColdError>() {
-        return Exit::Incomplete;
-    }
-    if let Some(series) = error.downcast_ref::<SeriesError>() {
-        return match series {
-            SeriesError::Missing { .. }
-            | SeriesError::NoSearch { .. }
-            | SeriesError::Run(plimsoll_runs::RunError::NotARun { .. }) => Exit::Usage,
-            _ => Exit::Incomplete,
-        };
-    }
-    if error.is::<plimsoll_runs::RunError>()
-        || error.is::<plimsoll_target::TargetError>()
-        || error.chain().any(<dyn std::error::Error>::is::<std::io::Error>)
-    {
-        return Exit::Incomplete;
-    }
-    Exit::Fault
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_experiment::ExperimentError;
+    use plimsoll_units::failure::FileError;
+    use std::io::ErrorKind;
+    use std::path::{Path, PathBuf};
 
     #[test]
     fn hints_fit_what_failed() {
-        let denied = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
-        let path = || std::path::PathBuf::from("day.csv");
-        let read = plimsoll_workload::trace::TraceError::Open { path: path(), source: denied() };
-        assert_eq!(hint_for(&read.into()), None);
-        let file = ExperimentError::File { path: path(), source: denied() };
-        assert_eq!(hint_for(&file.into()), None);
-        let artifact = ExperimentError::Artifact { path: path(), source: denied() };
-        assert!(hint_for(&artifact.into()).is_some_and(|hint| hint.contains("--out")));
+        let read = FileError::of("read the trace", Path::new("day.csv"));
+        let denied = || ErrorKind::PermissionDenied.into();
+        assert_eq!(Error::from(read(denied())).hint(), None);
+        let missing = ExperimentError::File(read(ErrorKind::NotFound.into()));
+        assert_eq!(Error::from(missing).hint().as_deref(), Some("check the path"));
+        let artifact = ExperimentError::Artifact { path: PathBuf::from("a"), source: denied() };
+        assert!(Error::from(artifact).hint().is_some_and(|hint| hint.contains("--out")));
+    }
+
+    #[test]
+    fn what_was_done_stands_before_what_failed_and_its_hint_first() {
+        let failed = std::io::Error::from(ErrorKind::StorageFull);
+        let result: Result<()> = Err(failed).with_context(|| "write the page; choose --out".into());
+        let error = result.unwrap_err();
+        assert!(error.message().starts_with("write the page: "), "{error}");
+        assert_eq!(
+            (error.hint().as_deref(), error.exit()),
+            (Some("choose --out"), Exit::Incomplete)
+        );
+        let usage = Error::from(UsageError("compare A with itself; leave it out of one".into()));
+        assert_eq!(usage.message(), "compare A with itself");
+        assert_eq!(usage.to_string(), "compare A with itself; leave it out of one");
     }
 
     #[test]
     fn only_deeds_fail() {
         assert!(names_a_deed("connect to 127.0.0.1:1: Connection refused"));
         assert!(names_a_deed("find a run in nope: it has no run.sqlite"));
-        assert!(!names_a_deed("cannot open the trace day.csv: check the path"));
-        assert!(!names_a_deed("wanted an access log, found no lines in a"));
+        assert!(!names_a_deed("cannot scale day.csv to two rates: its rate is always 5/s"));
+        assert!(!names_a_deed("expected an access log, found no lines in a"));
         assert!(!names_a_deed("expected at least 2 replications of A, found 1"));
         assert!(!names_a_deed("day.csv, line 3: expected a number, found `x`"));
         assert!(!names_a_deed("/logs/day has no rows: a trace needs a header"));

@@ -8,6 +8,7 @@ pub(crate) mod screen;
 pub(crate) mod table;
 pub(crate) mod verdict;
 
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// Prints a text to standard output. A reader that has gone away (`| head`) is no fault.
@@ -17,6 +18,12 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
+}
+
+/// A document, as it is printed.
+pub(crate) fn pretty(document: &impl Serialize) -> error::Result<String> {
+    let text = serde_json::to_string_pretty(document).map_err(error::Unexpected::new)?;
+    Ok(text + "\n")
 }
 
 /// Says something beside the result, on standard error.

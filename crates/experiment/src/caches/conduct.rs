@@ -11,6 +11,7 @@ use plimsoll_cache::trace::Trace;
 use plimsoll_plan::{self as plan, CacheComparison, CachePlan, CacheRequests};
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Kind, RunWriter};
+use plimsoll_units::failure::FileError;
 use plimsoll_units::{ParseError, count, share};
 use plimsoll_workload::random::seed_of;
 use std::collections::BTreeMap;
@@ -179,7 +180,7 @@ pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
     let mut kept = plan.clone();
     let what = match &mut kept.asked {
         CacheRequests::Recorded(trace) => {
-            let failed = |source| ExperimentError::File { path: trace.file.clone(), source };
+            let failed = FileError::of("read the trace", &trace.file);
             trace.file = std::path::absolute(&trace.file).map_err(failed)?;
             named(&trace.file)
         }
@@ -197,7 +198,7 @@ pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
 /// Where the working folder cannot be found.
 pub fn subject_of_comparison(plan: &CacheComparison) -> Result<Subject, ExperimentError> {
     let mut kept = plan.clone();
-    let failed = |source| ExperimentError::File { path: plan.trace.file.clone(), source };
+    let failed = FileError::of("read the trace", &plan.trace.file);
     kept.trace.file = std::path::absolute(&plan.trace.file).map_err(failed)?;
     let nameless = CacheComparison { name: None, ..kept.clone() };
     let (name, what) = (plan.name.clone().unwrap_or_default(), named(&plan.trace.file));

@@ -4,6 +4,7 @@
 use super::Place;
 use crate::error::ExperimentError;
 use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
+use plimsoll_units::failure::FileError;
 use plimsoll_units::show_count;
 use plimsoll_workload::access_log::{Replay, ReplayOptions};
 use plimsoll_workload::arrivals::Share;
@@ -148,10 +149,10 @@ fn read_body(body: &Body, notes: &mut Vec<String>) -> Result<Option<Template>, E
             Ok(Some(template.clone()))
         }
         Body::File(path) => {
-            let failed = |source| ExperimentError::File { path: path.clone(), source };
-            let file = std::fs::File::open(path).map_err(failed)?;
+            let failed = FileError::of("read", path);
+            let file = std::fs::File::open(path).map_err(&failed)?;
             let mut bytes = Vec::new();
-            file.take(MAX_BODY_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+            file.take(MAX_BODY_BYTES + 1).read_to_end(&mut bytes).map_err(&failed)?;
             if bytes.len() as u64 > MAX_BODY_BYTES {
                 let text = format!("send the body {}: it has more than 256 MiB", path.display());
                 return Err(ExperimentError::Conflict(text));

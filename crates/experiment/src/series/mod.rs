@@ -11,6 +11,7 @@ use plimsoll_capacity::compared::Search;
 use plimsoll_capacity::result::{CapacityResult, RESULT};
 use plimsoll_capacity::series::{EXTENSION, SCHEMA, SeriesFile, SeriesRun};
 use plimsoll_runs::{Run, RunError, iso8601};
+use plimsoll_units::failure::{Failure, Kind};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,16 +32,13 @@ const GREATEST: f64 = 1e15;
 #[non_exhaustive]
 pub enum SeriesError {
     /// There is nothing of that name.
-    #[error(
-        "find the run or series {path}; name a run folder, or a series by its path without the \
-         number at its end"
-    )]
+    #[error("find the run or series {path}")]
     Missing {
         /// What was named.
         path: PathBuf,
     },
     /// A run that was no search.
-    #[error("find a search for a capacity in {path}: it has no {RESULT}; name runs of `capacity`")]
+    #[error("find a search for a capacity in {path}: it has no {RESULT}")]
     NoSearch {
         /// The run folder.
         path: PathBuf,
@@ -274,6 +272,28 @@ fn read_text(path: &Path) -> Result<Option<String>, SeriesError> {
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 fn reason(error: serde_json::Error) -> String {
     error.to_string().chars().take(MOST_REASON).collect()
+}
+
+impl Failure for SeriesError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Missing { .. } | Self::NoSearch { .. } => Kind::Usage,
+            Self::Run(error) => error.kind(),
+            Self::Damaged { .. } | Self::File { .. } => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Missing { .. } => {
+                "name a run folder, or a series by its path without the number at its end"
+            }
+            Self::NoSearch { .. } => "name runs of `capacity`",
+            Self::Run(error) => return error.hint(),
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
 }
 
 #[cfg(test)]

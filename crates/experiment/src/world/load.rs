@@ -10,10 +10,11 @@ use plimsoll_workload::random::seed_of;
 use super::live::{Before, is_cold, make_ready};
 use crate::control::{Control, News};
 use crate::engine::{Execution, World};
-use crate::error::{ExperimentError, chain};
+use crate::error::ExperimentError;
 use crate::execute::{Outcome, Setting, execute, meta};
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
+use plimsoll_units::failure::told;
 
 /// A plan's load on its target.
 pub struct Load<'a> {
@@ -105,7 +106,7 @@ impl Load<'_> {
         {
             Ok(outcome) => outcome,
             Err(error) => {
-                to.record.fail(cell, &chain(&error))?;
+                to.record.fail(cell, &told(&error))?;
                 return Err(error);
             }
         };

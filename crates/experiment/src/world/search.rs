@@ -16,13 +16,14 @@ use super::live::{Before, is_cold, make_ready};
 use super::load::identity;
 use crate::control::{Control, News, Wish};
 use crate::engine::{Execution, World};
-use crate::error::{ExperimentError, chain};
+use crate::error::ExperimentError;
 use crate::execute::{Setting, meta};
 use crate::locks::{Holder, Lock, Locks, Tried, pause};
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
 use crate::search::{Asked, search};
 use crate::series::{due_us, gap, record, show_seconds};
+use plimsoll_units::failure::told;
 
 /// How often an interrupt is looked for between two searches, microseconds.
 const STEP_US: u64 = 100_000;
@@ -206,7 +207,7 @@ impl Search<'_> {
         let searched = match search(self.prepared, self.asked, writer, &setting, to.control) {
             Ok(searched) => searched,
             Err(error) => {
-                let reason = chain(&error);
+                let reason = told(&error);
                 to.record.fail(cell, &reason)?;
                 let id = folder.is_dir().then(|| name_of(&folder));
                 let run = gap(cell.number, id, (started_ns, late_s), "failed", &reason);

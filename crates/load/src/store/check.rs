@@ -6,6 +6,7 @@
 use super::conversation::{Conversation, Failed, Question, converse};
 use super::{Speech, Store};
 use crate::config::{Config, Endpoint};
+use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub enum CheckError {
         source: io::Error,
     },
     /// It answers by an error.
-    #[error("read a record from {endpoint}: it answers `{said}`; {hint}")]
+    #[error("read a record from {endpoint}: it answers `{said}`")]
     Refused {
         /// Where.
         endpoint: Endpoint,
@@ -41,7 +42,7 @@ pub enum CheckError {
         why: String,
     },
     /// What it answers is no answer of such a store.
-    #[error("read a record from {endpoint}: it does not speak {protocol}; check the URL's port")]
+    #[error("read a record from {endpoint}: it does not speak {protocol}")]
     Protocol {
         /// Where.
         endpoint: Endpoint,
@@ -49,10 +50,7 @@ pub enum CheckError {
         protocol: &'static str,
     },
     /// Its driver was left out of the program.
-    #[error(
-        "drive {endpoint}: this program was built without its driver; build it with the feature \
-         `{feature}`"
-    )]
+    #[error("drive {endpoint}: this program was built without its driver")]
     LeftOut {
         /// Where.
         endpoint: Endpoint,
@@ -92,5 +90,24 @@ impl Question for IsThere {
 
     fn ask<S: Speech>(&self, talk: &mut Conversation<'_, S>) -> Result<bool, Failed> {
         talk.read(self.0).map(|answer| answer.is_some())
+    }
+}
+
+impl Failure for CheckError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Unreachable { source, .. } => return source.hint(),
+            Self::Refused { hint, .. } => hint,
+            Self::Login { .. } => return None,
+            Self::Protocol { .. } => "check the URL's port",
+            Self::LeftOut { feature, .. } => {
+                return Some(format!("build it with the feature `{feature}`"));
+            }
+        };
+        Some(hint.to_owned())
     }
 }

@@ -51,7 +51,7 @@ fn more_connections_than_descriptors_are_refused_with_the_numbers() {
     };
     assert_eq!((*connections, *allowed), (most, u64::from(most)));
     assert!(*needed > u64::from(most));
-    let text = error.to_string();
+    let text = plimsoll_units::failure::told(&error);
     assert!(text.contains(&needed.to_string()) && text.contains("ulimit -Hn"), "{text}");
     assert_eq!(server.accepted(), 0, "nothing was connected to");
 }

@@ -168,7 +168,7 @@ fn hostile_text_stays_text() {
 fn no_runs_are_an_error_that_says_what_to_do() {
     let Err(error) = document(Source::Runs(&[]), None) else { panic!("no runs have a page") };
     assert!(matches!(error, ReportError::NoRuns));
-    assert!(error.to_string().contains("name at least one run folder"));
+    assert!(plimsoll_units::failure::told(&error).contains("name at least one run folder"));
 }
 
 #[test]

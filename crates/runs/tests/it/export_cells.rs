@@ -110,7 +110,7 @@ fn an_experiment_has_no_one_distribution() {
     let experiment = three_cells(root.path());
     let error = export_cells(&experiment, Format::Hgrm, &mut Vec::new()).unwrap_err();
     assert!(matches!(error, RunError::OfOneRun { .. }), "{error}");
-    assert!(error.to_string().contains("cells/0001"), "{error}");
+    assert!(plimsoll_units::failure::told(&error).contains("cells/0001"), "{error}");
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn a_later_format_is_refused_by_name() {
     std::fs::write(&file, bytes).unwrap();
     let error = Run::open(&path).unwrap_err();
     assert!(matches!(error, RunError::Format { found: 3, known: 2, .. }), "{error}");
-    assert!(error.to_string().contains("use the version that wrote it"));
+    assert!(plimsoll_units::failure::told(&error).contains("use the version that wrote it"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a server keeps over a restart: the key of the caches' public names, and what an operator
 //! decided. A folder with two files, each replaced as a whole.
 
+use plimsoll_units::failure::{Failure, Kind};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::net::IpAddr;
@@ -195,4 +196,10 @@ fn from_hex(text: &[u8]) -> Option<[u8; 32]> {
         *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     }
     Some(key)
+}
+
+impl Failure for FolderError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
+    }
 }

@@ -218,7 +218,7 @@ mod tests {
         let few = difference(&[1.0, 2.0], &[1.0], 0.95).unwrap_err();
         assert_eq!(few, TooFewReplications { side: Side::B, found: 1 });
         assert_eq!(
-            few.to_string(),
+            plimsoll_units::failure::told(&few),
             "expected at least 2 replications of B, found 1: the seconds of one run are correlated \
              and cannot stand for replications; run it again with --repeat"
         );

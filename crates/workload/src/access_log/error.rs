@@ -1,8 +1,7 @@
 //! Why a log could not be imported or replayed as a whole.
 
-use std::path::PathBuf;
-
 use plimsoll_units::ParseError;
+use plimsoll_units::failure::{Failure, FileError, Kind};
 
 use super::left_out::LeftOut;
 
@@ -10,18 +9,9 @@ use super::left_out::LeftOut;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The file cannot be opened.
-    #[error(
-        "open the access log {path}: check that the file is there and readable",
-        path = path.display()
-    )]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    /// The file cannot be opened or read.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The log breaks off by a read error, or it is compressed and nothing can be unpacked.
     #[error(
         "read the access log {origin} after line {line}: if it is compressed, it may be damaged or \
@@ -38,7 +28,7 @@ pub enum LogError {
     },
     /// The log is compressed by something other than gzip.
     #[error(
-        "wanted plain text or gzip, found {found} in {origin}: unpack it first, for example with \
+        "expected plain text or gzip, found {found} in {origin}: unpack it first, for example with \
          `{unpack}`"
     )]
     Compression {
@@ -50,14 +40,14 @@ pub enum LogError {
         unpack: &'static str,
     },
     /// The log holds no lines.
-    #[error("wanted an access log, found no lines in {origin}: give a log with requests")]
+    #[error("expected an access log, found no lines in {origin}: give a log with requests")]
     Empty {
         /// The file, or what the caller called it.
         origin: String,
     },
     /// None of the first lines is in a known format, or in the one asked for.
     #[error(
-        "wanted {wanted} in the first lines of {origin}, found `{found}`{}: give a log in one of \
+        "expected {wanted} in the first lines of {origin}, found `{found}`{}: give a log in one of \
          the formats common, combined, squid and json, or name the right one",
         looks_like(*named)
     )]
@@ -83,7 +73,7 @@ pub enum LogError {
     },
     /// No line of the log can be replayed.
     #[error(
-        "wanted requests to replay, found none in {origin}{}: allow unsafe methods if it holds \
+        "expected requests to replay, found none in {origin}{}: allow unsafe methods if it holds \
          others than GET, HEAD and OPTIONS",
         in_brackets(left_out)
     )]
@@ -94,7 +84,7 @@ pub enum LogError {
         left_out: Box<LeftOut>,
     },
     /// The file is not the one that was read first.
-    #[error("replay {origin}: it has changed since it was first read; replay a copy of it")]
+    #[error("replay {origin}: it has changed since it was first read")]
     Changed {
         /// The file.
         origin: String,
@@ -108,4 +98,20 @@ fn looks_like(named: Option<&str>) -> String {
 fn in_brackets(left_out: &LeftOut) -> String {
     let reasons = left_out.reasons().join(", ");
     if reasons.is_empty() { reasons } else { format!(" (left out: {reasons})") }
+}
+
+impl Failure for LogError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::File(error) => return error.hint(),
+            Self::Url { error, .. } => return error.hint.clone(),
+            Self::Changed { .. } => "replay a copy of it",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
 }

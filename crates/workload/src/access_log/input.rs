@@ -1,6 +1,7 @@
 //! Opens a log: plain or gzip, told apart by its first bytes. Of a gzip file that is torn or
 //! damaged there is what can be unpacked, and [`Input::damage`] tells.
 
+use plimsoll_units::failure::FileError;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
@@ -53,10 +54,10 @@ impl Read for Input<'_> {
 }
 
 pub(super) fn open(path: &Path) -> Result<Input<'static>, LogError> {
-    let failed = |source| LogError::Open { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
+    let failed = FileError::of("read the access log", path);
+    let file = File::open(path).map_err(&failed)?;
+    if file.metadata().map_err(&failed)?.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()).into());
     }
     unpacked(file, &path.display().to_string())
 }

@@ -6,14 +6,14 @@
 #[non_exhaustive]
 pub enum WorkloadError {
     /// A closed population, a working set or clients without anyone.
-    #[error("wanted at least one of the {of}, found none")]
+    #[error("expected at least one of the {of}, found none")]
     None {
         /// Of what.
         of: &'static str,
     },
     /// A recurrence that is no share below 1.
     #[error(
-        "wanted a recurrence from 0 to below 1, found {found}: give the number of objects where \
+        "expected a recurrence from 0 to below 1, found {found}: give the number of objects where \
          nothing new is ever asked for"
     )]
     Recurrence {
@@ -21,7 +21,7 @@ pub enum WorkloadError {
         found: f64,
     },
     /// A number out of its bounds.
-    #[error("wanted {what} from {least} to {most}, found {found}")]
+    #[error("expected {what} from {least} to {most}, found {found}")]
     Range {
         /// Which number.
         what: &'static str,
@@ -33,7 +33,9 @@ pub enum WorkloadError {
         found: f64,
     },
     /// A population too large for its ranks to change.
-    #[error("wanted at most {most} objects where ranks drift, found {found}: leave the drift out")]
+    #[error(
+        "expected at most {most} objects where ranks drift, found {found}: leave the drift out"
+    )]
     DriftObjects {
         /// The most.
         most: u32,
@@ -42,7 +44,7 @@ pub enum WorkloadError {
     },
     /// A drift that takes longer than the requests.
     #[error(
-        "wanted a drift of at most {most} changes of rank a request, found {moved} every {every} \
+        "expected a drift of at most {most} changes of rank a request, found {moved} every {every} \
          requests: let fewer objects change, or more seldom"
     )]
     DriftSpeed {
@@ -54,7 +56,7 @@ pub enum WorkloadError {
         every: u64,
     },
     /// Too many or no classes.
-    #[error("wanted 1 to {most} content classes, found {found}")]
+    #[error("expected 1 to {most} content classes, found {found}")]
     Classes {
         /// The most.
         most: usize,
@@ -62,13 +64,13 @@ pub enum WorkloadError {
         found: usize,
     },
     /// Shares that do not come to all objects.
-    #[error("wanted shares of the classes that come to 100%, found {found}%")]
+    #[error("expected shares of the classes that come to 100%, found {found}%")]
     Shares {
         /// What they come to, percent.
         found: f64,
     },
     /// A label that is empty, long, or used twice.
-    #[error("wanted a label of 1 to {most} bytes that no other class has, found {found:?}")]
+    #[error("expected a label of 1 to {most} bytes that no other class has, found {found:?}")]
     Label {
         /// The most bytes.
         most: usize,

@@ -1,21 +1,20 @@
 //! What can be wrong with the requests of a load.
 
-use std::path::PathBuf;
-
 use plimsoll_units::ParseError;
+use plimsoll_units::failure::{Failure, FileError, Kind};
 
 /// Why the requests of a load cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// There is nothing to request.
-    #[error("wanted at least one URL, found none in {origin}: put one URL or path on each line")]
+    #[error("expected at least one URL, found none in {origin}: put one URL or path on each line")]
     NoUrls {
         /// Where they were looked for.
         origin: String,
     },
     /// More requests than an index counts.
-    #[error("wanted at most {} requests, found {found}: shorten the list", u32::MAX)]
+    #[error("expected at most {} requests, found {found}: shorten the list", u32::MAX)]
     TooMany {
         /// How many there are.
         found: usize,
@@ -30,20 +29,11 @@ pub enum RequestError {
         /// What is wrong with the line; positions count within it.
         error: ParseError,
     },
-    /// A list could not be read.
-    #[error(
-        "read the URL list {path}: check that the file is there and readable",
-        path = path.display()
-    )]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    /// The file cannot be opened or read.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Weights that do not fit the list.
-    #[error("wanted {wanted} weights, one a URL, found {found}: give each URL its weight")]
+    #[error("expected {wanted} weights, one a URL, found {found}: give each URL its weight")]
     WeightCount {
         /// How many requests there are.
         wanted: usize,
@@ -52,7 +42,7 @@ pub enum RequestError {
     },
     /// A weight that cannot be drawn by.
     #[error(
-        "wanted weights of zero or more with at least one above, found {found} at {at}: \
+        "expected weights of zero or more with at least one above, found {found} at {at}: \
          use counts such as 1, 2.5 or 40"
     )]
     Weight {
@@ -63,16 +53,30 @@ pub enum RequestError {
     },
     /// A list whose weights are all zero.
     #[error(
-        "wanted at least one weight above zero in {origin}, found none: nothing would be asked"
+        "expected at least one weight above zero in {origin}, found none: nothing would be asked"
     )]
     NoWeight {
         /// The list's file, or what the caller called it.
         origin: String,
     },
     /// An exponent that no Zipf distribution has.
-    #[error("wanted a Zipf exponent of zero or more, found {found}: 0.8 is common for web pages")]
+    #[error("expected a Zipf exponent of zero or more, found {found}: 0.8 is common for web pages")]
     Exponent {
         /// What was given.
         found: f64,
     },
+}
+
+impl Failure for RequestError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::File(error) => error.hint(),
+            Self::Line { error, .. } => error.hint.clone(),
+            _ => None,
+        }
+    }
 }

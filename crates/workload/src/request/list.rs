@@ -17,6 +17,7 @@
 //! stands for one. A URL without weight in a list with weights has weight 1. What the import of an
 //! access log writes is read back without loss.
 
+use plimsoll_units::failure::FileError;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -52,8 +53,8 @@ impl UrlListReader<'_> {
     /// # Errors
     /// A file that cannot be read, a line that is no URL (with its number), a list of nothing.
     pub fn file(&self, path: &Path) -> Result<UrlList, RequestError> {
-        let read = |source| RequestError::Read { path: path.to_owned(), source };
-        let file = std::fs::File::open(path).map_err(read)?;
+        let failed = FileError::of("read the URL list", path);
+        let file = std::fs::File::open(path).map_err(&failed)?;
         let mut lines = std::io::BufReader::new(file);
         let mut list = Building::new(&path.display().to_string(), *self);
         let mut line = Vec::new();
@@ -62,7 +63,7 @@ impl UrlListReader<'_> {
             // One byte more than a line may have, so that a longer one is noticed, not cut.
             let limit = MAX_URL_BYTES as u64 * 2 + 64;
             let mut bounded = std::io::Read::take(&mut lines, limit);
-            if bounded.read_until(b'\n', &mut line).map_err(read)? == 0 {
+            if bounded.read_until(b'\n', &mut line).map_err(&failed)? == 0 {
                 return list.finish();
             }
             list.line(&line)?;

@@ -1,8 +1,7 @@
 //! Why a trace cannot be used.
 
-use std::path::PathBuf;
-
 use plimsoll_units::ParseError;
+use plimsoll_units::failure::{Failure, FileError, Kind};
 use thiserror::Error;
 
 use super::MAX_ROWS;
@@ -12,15 +11,9 @@ use crate::schedule::ScheduleError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file cannot be opened.
-    #[error("cannot open the trace {}: check the path", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    /// The file cannot be opened or read.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file cannot be read to its end, or its compression is damaged.
     #[error("cannot read the trace {name} after line {line}: the file may be damaged or cut short")]
     Read {
@@ -33,7 +26,7 @@ pub enum TraceError {
         source: std::io::Error,
     },
     /// A line that makes no sense.
-    #[error("{name}, line {line}: {error}{}", hint_of(error))]
+    #[error("{name}, line {line}: {error}")]
     Line {
         /// The trace.
         name: String,
@@ -69,7 +62,7 @@ pub enum TraceError {
         name: String,
     },
     /// A cut outside the trace, or one that leaves nothing.
-    #[error("cannot cut {name} {which} {at}: it runs {range}; {remedy}")]
+    #[error("cannot cut {name} {which} {at}: it runs {range}")]
     Cut {
         /// The trace.
         name: String,
@@ -93,10 +86,7 @@ pub enum TraceError {
         found: String,
     },
     /// A trace whose rate never changes has no range to map.
-    #[error(
-        "cannot scale {name} to two rates: its rate is always {rate}/s; scale it to a single rate, \
-         such as 100/s..100/s"
-    )]
+    #[error("cannot scale {name} to two rates: its rate is always {rate}/s")]
     Flat {
         /// The trace.
         name: String,
@@ -114,6 +104,19 @@ pub enum TraceError {
     },
 }
 
-fn hint_of(error: &ParseError) -> String {
-    error.hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"))
+impl Failure for TraceError {
+    fn kind(&self) -> Kind {
+        Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::File(error) => return error.hint(),
+            Self::Line { error, .. } | Self::Columns { error } => return error.hint.clone(),
+            Self::Cut { remedy, .. } => remedy,
+            Self::Flat { .. } => "scale it to a single rate, such as 100/s..100/s",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
 }

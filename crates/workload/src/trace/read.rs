@@ -3,6 +3,7 @@
 //! A line is read at a time; only the numbers are kept. A line has at most [`MAX_LINE`] bytes, a
 //! trace at most [`MAX_ROWS`] rows. Blank lines and lines that begin with `#` are passed over.
 
+use plimsoll_units::failure::FileError;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -43,7 +44,7 @@ impl Trace {
         interval: Option<Duration>,
         columns: Option<&str>,
     ) -> Result<Self, TraceError> {
-        let open = |source| TraceError::Open { path: path.to_owned(), source };
+        let open = FileError::of("read the trace", path);
         let file = File::open(path).map_err(open)?;
         Self::from_reader_as(file, &path.display().to_string(), interval, columns)
     }

@@ -210,7 +210,7 @@ fn what_is_no_log_is_refused_with_what_to_do() {
     assert!(wrong.expect_err("another format").to_string().contains("format squid"));
     for missing in [folder.path().join("none"), folder.path().to_owned()] {
         let error = import(&missing, &ImportOptions::default()).expect_err("no file");
-        assert!(matches!(error, LogError::Open { .. }));
+        assert!(matches!(error, LogError::File(_)));
     }
     assert_eq!("json".parse(), Ok(Format::Json));
     let near = "combine".parse::<Format>().expect_err("no format");

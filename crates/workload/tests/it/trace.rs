@@ -1,5 +1,6 @@
 //! Traces: every form of file, every mistake, and what is made of them.
 
+use plimsoll_units::failure::told;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -140,7 +141,7 @@ fn times_in_every_notation_make_the_same_trace() {
 #[test]
 fn a_column_that_may_be_rate_or_count_is_refused_until_it_is_said() {
     for text in ["\"Time\",\"Value\"\n0,12.5\n10,10\n", "time,A-series\n0,12.5\n10,10\n"] {
-        let shown = read(text).expect_err(text).to_string();
+        let shown = told(&read(text).expect_err(text));
         assert!(shown.contains("--columns time,rate") && shown.contains("--columns time,count"));
         let given = |columns: &str| {
             Trace::from_reader_as(text.as_bytes(), "x", None, Some(columns)).expect(columns)
@@ -191,7 +192,7 @@ fn each_mistake_names_file_and_line() {
         ("5\nx\n", 2, "expected a number, found `x`"),
     ] {
         let error = Trace::from_reader(text.as_bytes(), "day.csv", MINUTE).expect_err(text);
-        let shown = error.to_string();
+        let shown = told(&error);
         assert!(shown.starts_with(&format!("day.csv, line {line}: ")), "{text}: {shown}");
         assert!(shown.contains(message), "{text}: {shown}");
     }

@@ -181,15 +181,15 @@ pub enum HostOf {
 pub enum ColumnsError {
     /// A word that names none.
     #[error(
-        "wanted time (time_s, time_ms, time_us, time_ns), object, size, client, host, query, op, \
+        "expected time (time_s, time_ms, time_us, time_ns), object, size, client, host, query, op, \
          or - for a column that does not matter, found {0:?}"
     )]
     Unknown(String),
     /// None with objects.
-    #[error("wanted a column with objects, such as time,object,size, found {0:?}")]
+    #[error("expected a column with objects, such as time,object,size, found {0:?}")]
     NoObject(String),
     /// Two for the same.
-    #[error("wanted each kind of column once, found {0:?} as well")]
+    #[error("expected each kind of column once, found {0:?} as well")]
     Twice(String),
 }
 

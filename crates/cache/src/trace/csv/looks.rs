@@ -117,7 +117,7 @@ mod tests {
         let given = given.map(|text| text.parse().unwrap());
         match check(sample.as_bytes(), given.as_ref(), Path::new("t")) {
             Ok(()) => String::new(),
-            Err(error) => error.to_string(),
+            Err(error) => plimsoll_units::failure::told(&error),
         }
     }
 

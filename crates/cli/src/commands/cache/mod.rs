@@ -9,8 +9,7 @@ mod trace;
 
 use crate::cache_args::{Cache, CacheCommand, CacheSimulate, TraceFlags};
 use crate::exit::Exit;
-use crate::terminal::error::{FlagError, UsageError, read};
-use anyhow::{Context, Result};
+use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
@@ -92,7 +91,7 @@ fn open(path: &Path, flags: &TraceFlags) -> Result<Opened> {
         ..ReadOptions::default()
     };
     let began_ns = plimsoll_load::clock::process_cpu_ns();
-    let (trace, told) = read_trace(path, &options).map_err(usage)?;
+    let (trace, told) = read_trace(path, &options)?;
     let cpu_s = seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
     Ok(Opened { trace, told, cpu_s })
 }
@@ -107,9 +106,7 @@ where
 
 /// What the user gave is at fault: the error and its causes in one line.
 fn usage(error: impl std::error::Error + Send + Sync + 'static) -> UsageError {
-    let causes = anyhow::Error::from(error);
-    let causes: Vec<String> = causes.chain().map(ToString::to_string).collect();
-    UsageError(causes.join(": "))
+    UsageError(plimsoll_units::failure::chain(&error))
 }
 
 /// Values of an option that takes a list.

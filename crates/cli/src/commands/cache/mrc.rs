@@ -4,11 +4,10 @@ use super::{Opened, list, open, too_small, trace_json, usage, write_whole};
 use crate::cache_args::CacheMrc;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::{FlagError, UsageError, read};
+use crate::terminal::error::{FlagError, Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
-use anyhow::Result;
 use plimsoll_cache::capacity::{Capacity, Size, Unit};
 use plimsoll_cache::curve::{Point, lru, miniature, sampled, spaced};
 use plimsoll_cache::eviction::Policy;
@@ -108,7 +107,7 @@ fn capacities(
     }
     let (unit, most) = if args.unit == "bytes" {
         let Some(bytes) = trace.footprint_bytes() else {
-            let text = "--in: wanted objects, found bytes: this trace has no sizes";
+            let text = "--in: expected objects, found bytes: this trace has no sizes";
             return Err(UsageError(text.to_owned()).into());
         };
         (Unit::Bytes, bytes)

@@ -9,10 +9,9 @@ use crate::commands::simulate::cells::record;
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::UsageError;
+use crate::terminal::error::{Result, UsageError};
 use crate::terminal::screen::Screen;
-use crate::terminal::{print, say};
-use anyhow::Result;
+use crate::terminal::{pretty, print, say};
 use plimsoll_cache::bound::{self, Bound, size_of_all};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
@@ -134,7 +133,7 @@ fn policies(json: bool) -> Result<Exit> {
             .iter()
             .map(|kind| serde_json::json!({ "policy": kind.name, "about": kind.about }))
             .collect();
-        print(&format!("{}\n", serde_json::to_string_pretty(&kinds)?))?;
+        print(&pretty(&kinds)?)?;
         return Ok(Exit::Held);
     }
     let mut out = String::new();

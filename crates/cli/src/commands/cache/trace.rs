@@ -3,9 +3,8 @@
 use super::{Opened, open, seconds, table, trace_json, usage};
 use crate::cache_args::CacheTraceCommand;
 use crate::exit::Exit;
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::{print, say};
-use anyhow::Result;
 use plimsoll_cache::trace::info::{Info, SizeSpread, Sizes};
 use plimsoll_cache::trace::reference::Reference;
 use plimsoll_cache::trace::{Trace, compiled, oracle_general};
@@ -54,7 +53,7 @@ fn write(trace: &Trace, path: &Path) -> Result<(), UsageError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let packed = [".gz", ".zst"].into_iter().any(|end| name.ends_with(end));
     if packed {
-        let text = format!("--output: wanted a plain file, found {name}: compress it afterwards");
+        let text = format!("--output: expected a plain file, found {name}: compress it afterwards");
         return Err(UsageError(text));
     }
     if name.contains(".oracleGeneral") {

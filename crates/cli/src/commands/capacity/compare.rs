@@ -3,10 +3,9 @@
 use super::shown::{self, dash, interval};
 use crate::exit::Exit;
 use crate::series_args::CapacityCompare;
-use crate::terminal::error::FlagError;
+use crate::terminal::error::{Context, FlagError, Result};
 use crate::terminal::paint::Paint;
-use crate::terminal::{print, say};
-use anyhow::{Context, Result};
+use crate::terminal::{pretty, print, say};
 use plimsoll_capacity::compared::{By, Compared, Group, Grouped, compare, group};
 use plimsoll_capacity::cost::price;
 use plimsoll_experiment::series::searches;
@@ -40,7 +39,7 @@ pub(super) fn run(args: &CapacityCompare) -> Result<Exit> {
             })?;
     }
     if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&compared)?))?;
+        print(&pretty(&compared)?)?;
     } else {
         print(&render(&compared))?;
     }

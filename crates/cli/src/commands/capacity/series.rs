@@ -6,9 +6,8 @@ use crate::args::{Arguments, Capacity, Command};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{run_id, unix_ns};
-use crate::terminal::error::{UsageError, show};
-use crate::terminal::{print, say};
-use anyhow::Result;
+use crate::terminal::error::{Result, UsageError, show};
+use crate::terminal::{pretty, print, say};
 use clap::Parser;
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
 use plimsoll_experiment::ExperimentError;
@@ -141,7 +140,7 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
         say(&format!("ended; go on with: plimsoll capacity --resume {path}"));
     }
     if asked.args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(series)?))?;
+        print(&pretty(series)?)?;
     } else {
         print(&render(series, path))?;
     }

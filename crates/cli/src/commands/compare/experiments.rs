@@ -4,10 +4,9 @@
 use crate::commands::runs::usual;
 use crate::exit::Exit;
 use crate::terminal::align::align;
-use crate::terminal::error::UsageError;
+use crate::terminal::error::{Result, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
-use anyhow::Result;
 use plimsoll_experiment::combinations::{Combination, combinations};
 use plimsoll_runs::experiment::Experiment;
 use plimsoll_stats::figure::{Better, Figure};

@@ -1,7 +1,7 @@
 //! High percentiles over all requests of a side: where each replication has too few requests for
 //! one, all of them together may have enough.
 
-use anyhow::Result;
+use crate::terminal::error::Result;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::{Histogram, Percentiles};

@@ -2,10 +2,9 @@
 
 use crate::exit::Exit;
 use crate::terminal::align::align;
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
-use anyhow::Result;
 use plimsoll_experiment::combinations::{Combination, Mean, combinations};
 use plimsoll_runs::experiment::{CellRow, Experiment};
 use plimsoll_runs::{Ended, FigureRow, Kind, Run, iso8601};

@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
 use plimsoll_net::url::{Url, is_host};
 use plimsoll_shoal::address::may_be_public;
 use plimsoll_shoal::agent::addresses::{Addresses, way_out};
@@ -20,7 +19,7 @@ use super::{amqp, url, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::shoal_args::ShoalAgent;
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::say;
 
 /// Runs the command until it is interrupted.
@@ -90,7 +89,7 @@ fn options(args: &ShoalAgent, first: Option<&Url>) -> Result<Options> {
 }
 
 /// A name that no registry would take, with what is wrong with it.
-fn bad_name(option: &str, name: &str, more: &str, most: usize) -> anyhow::Error {
+fn bad_name(option: &str, name: &str, more: &str, most: usize) -> crate::terminal::error::Error {
     let may_stand =
         |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-') || more.contains(*c);
     let why = match name.chars().find(|c| !may_stand(c)) {

@@ -11,7 +11,7 @@ mod there {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use anyhow::Result;
+    use crate::terminal::error::Result;
     use plimsoll_net::http::client::{Dial, Plain};
     use plimsoll_shoal::agent::announce::{Announce, Sign};
     use plimsoll_shoal::agent::random_seed;
@@ -109,7 +109,7 @@ mod there {
 mod left_out {
     use std::time::Duration;
 
-    use anyhow::Result;
+    use crate::terminal::error::Result;
     use plimsoll_shoal::agent::announce::{Announce, Sign};
     use plimsoll_shoal::server::Server;
 
@@ -150,7 +150,7 @@ mod left_out {
         Err(left_out())
     }
 
-    fn left_out() -> anyhow::Error {
+    fn left_out() -> crate::terminal::error::Error {
         let text = "--amqp: left out of this program; build it with the feature `amqp`";
         UsageError(text.to_owned()).into()
     }

@@ -1,6 +1,5 @@
 //! `plimsoll shoal client`: this host's nearest caches, as its proxy setting.
 
-use anyhow::Result;
 use plimsoll_net::url::Url;
 use plimsoll_shoal::agent::addresses::way_out;
 use plimsoll_shoal::client::{self, Ask, Form, Options, Outcome, Source, Use, World};
@@ -12,7 +11,7 @@ use super::url;
 use crate::exit::Exit;
 use crate::place::environment;
 use crate::shoal_args::ShoalClient;
-use crate::terminal::error::read;
+use crate::terminal::error::{Result, read};
 use crate::terminal::{print, say};
 
 /// Runs the command.

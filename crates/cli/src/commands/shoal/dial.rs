@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
 use plimsoll_net::http::client::{Dial, Plain};
 use plimsoll_net::url::Url;
 
-use crate::terminal::error::UsageError;
+use crate::terminal::error::{Result, UsageError};
 
 /// The way to these registries; `ca`, given by `flag`, is a file of roots to trust for `https`,
 /// else the host's are.

@@ -8,7 +8,6 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::Result;
 use plimsoll_shoal::client::apply::replace;
 use plimsoll_shoal::client::import::{Fault, MOST_BYTES, StaticCache, parse};
 use plimsoll_shoal::fixed::{LeftOut, List};
@@ -16,7 +15,7 @@ use plimsoll_shoal::fixed::{LeftOut, List};
 use super::wrong;
 use crate::exit::Exit;
 use crate::shoal_args::ShoalImport;
-use crate::terminal::error::UsageError;
+use crate::terminal::error::{Result, UsageError};
 use crate::terminal::{print, say};
 
 /// Names that are looked up at a time: a resolver that is away takes seconds for each.

@@ -7,12 +7,12 @@ mod dial;
 mod import;
 mod server;
 
-use anyhow::Result;
 use plimsoll_net::url::Url;
+use plimsoll_units::failure::chain;
 
 use crate::exit::Exit;
 use crate::shoal_args::{Shoal, ShoalCommand};
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::{Result, UsageError, read};
 
 /// Runs the command.
 pub(crate) fn run(args: &Shoal) -> Result<Exit> {
@@ -30,6 +30,9 @@ fn url(option: &str, text: &str) -> Result<Url> {
 }
 
 /// A mistake in what an option names.
-fn wrong(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
-    UsageError(format!("{what}: {:#}", anyhow::Error::new(error))).into()
+fn wrong(
+    what: &str,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> crate::terminal::error::Error {
+    UsageError(format!("{what}: {}", chain(&error))).into()
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use anyhow::Result;
 use ipnet::IpNet;
 use plimsoll_net::url::Url;
 use plimsoll_shoal::address::{may_be_public, normal};
@@ -23,7 +22,7 @@ use super::{amqp, url, wrong};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::shoal_args::{ShoalServer, Verify};
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::{print, say};
 
 /// How often it is looked whether to end.

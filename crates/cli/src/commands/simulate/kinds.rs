@@ -1,6 +1,7 @@
 //! The policies that there are, with their parameters.
 
-use anyhow::Result;
+use crate::terminal::error::Result;
+use crate::terminal::pretty;
 use plimsoll_elastic::policy::KINDS;
 use std::fmt::Write;
 
@@ -22,7 +23,7 @@ pub(super) fn render(json: bool) -> Result<String> {
                 })
             })
             .collect();
-        return Ok(format!("{}\n", serde_json::to_string_pretty(&kinds)?));
+        return pretty(&kinds);
     }
     let mut out = String::new();
     for kind in KINDS {

@@ -11,10 +11,9 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{cores, unix_ns};
 use crate::simulate_args::Simulate;
-use crate::terminal::error::{UsageError, read};
+use crate::terminal::error::{Context, Result, Unexpected, UsageError, read};
 use crate::terminal::screen::Screen;
-use crate::terminal::{print, say};
-use anyhow::{Context, Result};
+use crate::terminal::{pretty, print, say};
 use plans::Case;
 use plimsoll_elastic::course::{FILE, Simulation};
 use plimsoll_elastic::result::PolicyResult;
@@ -74,7 +73,8 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         return Ok(Exit::Incomplete);
     };
     time(&mut simulation, wall_ns, cpu_ns);
-    let folder = folder.context("a simulation that was recorded has a folder")?;
+    let missing = || std::io::Error::other("a simulation that was recorded has a folder");
+    let folder = folder.ok_or_else(missing).map_err(Unexpected::new)?;
     keep(&folder, &simulation)?;
     show(args, &simulation, &folder)?;
     // Of several policies one that holds the SLO is enough: it is the one to take.
@@ -99,7 +99,7 @@ fn time(simulation: &mut Simulation, wall_ns: u64, cpu_ns: u64) {
 /// Prints the result, and writes the report where one is wanted.
 fn show(args: &Simulate, simulation: &Simulation, folder: &Path) -> Result<()> {
     if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&simulation.result)?))?;
+        print(&pretty(&simulation.result)?)?;
     } else {
         print(&table::render(simulation))?;
         if args.decisions {
@@ -123,7 +123,8 @@ pub(crate) fn threads(text: Option<&str>) -> Result<NonZeroUsize> {
             _ => Err(ParseError::new("from 1 to 1024 threads", text, 0, text.len())),
         })?,
     };
-    Ok(NonZeroUsize::new(usize::try_from(threads)?).unwrap_or(NonZeroUsize::MIN))
+    Ok(NonZeroUsize::new(usize::try_from(threads).map_err(Unexpected::new)?)
+        .unwrap_or(NonZeroUsize::MIN))
 }
 
 /// The models of all cases, in each of which every policy can be made.
@@ -204,7 +205,7 @@ fn simulate_all(
 
 /// Keeps a simulation, its result and what is drawn of it, in the folder of its cells.
 fn keep(folder: &Path, simulation: &Simulation) -> Result<()> {
-    let text = serde_json::to_string(simulation)?;
+    let text = serde_json::to_string(simulation).map_err(Unexpected::new)?;
     std::fs::write(folder.join(FILE), text)
         .with_context(|| format!("keep the simulation in {}; choose --out", folder.display()))
 }
@@ -217,6 +218,7 @@ pub(crate) fn open(folder: &Path) -> Result<Simulation> {
         .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
         .with_context(|| format!("read {}", path.display()))?;
     serde_json::from_str(&text)
+        .map_err(Unexpected::new)
         .with_context(|| format!("read {}: it is no simulation of this version", path.display()))
 }
 

@@ -2,8 +2,7 @@
 
 use crate::flags::PoolFlags;
 use crate::simulate_args::Simulate;
-use crate::terminal::error::{FlagError, UsageError};
-use anyhow::Result;
+use crate::terminal::error::{FlagError, Result, UsageError};
 use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::design::{full, size};
 use plimsoll_plan::{Plan, PlanErrors, Setting};

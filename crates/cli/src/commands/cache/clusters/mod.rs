@@ -11,10 +11,9 @@ use crate::commands::simulate::cells::record;
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::UsageError;
+use crate::terminal::error::{Result, UsageError};
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
-use anyhow::Result;
 use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::caches::{

@@ -1,7 +1,7 @@
 //! Clusters as an HTML page.
 
 use super::Done;
-use anyhow::Result;
+use crate::terminal::error::Result;
 use plimsoll_cache::cluster::{Latency, Moves};
 use plimsoll_experiment::caches::{Cell, Estimated, Figures, Simulated};
 use plimsoll_plan::CacheRequests;
