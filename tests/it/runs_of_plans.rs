@@ -300,6 +300,49 @@ fn a_changed_plan_is_not_taken_for_the_one_that_was_begun() {
 }
 
 #[test]
+fn a_file_that_holds_something_else_is_another_plan() {
+    let place = Place::new();
+    let trace = |rate: u32| format!("time_s,rate\n0,{rate}\n3600,{rate}\n");
+    place.write("day.csv", trace(30));
+    let plan = POOL.replace("rate = '40/s'\nfor = '10m'", "trace = { file = 'day.csv' }");
+    place.write("plan.toml", format!("repeat = 400\n{plan}"));
+    let args = ["run", "plan.toml", "--simulated", "--quiet"];
+    let mut going = place.start(place.command(PLIMSOLL, &args));
+    wait_for("a cell", || {
+        assert!(!going.has_ended(), "{}", going.err());
+        experiment(&place).filter(|(_, of)| of["cells"]["done"].as_u64() > Some(0))
+    });
+    going.signal(Signal::INT);
+    going.wait().ended_with(4);
+    let inputs = place.run().join("inputs");
+    assert_eq!(std::fs::read_to_string(inputs.join("1-day.csv")).unwrap(), trace(30));
+    place.write("day.csv", trace(31));
+    place.plimsoll(&args).ended_with(2).says(&["another plan", "--new"]);
+    // The content decides, not the time at which it was written.
+    place.write("day.csv", trace(30));
+    let fewer = [&args[..], &["--set", "repeat=1"]].concat();
+    place.plimsoll(&fewer).says(&["going on with"]);
+}
+
+#[test]
+fn a_search_for_parameters_runs_by_its_plan() {
+    let place = Place::new();
+    let tune = "[tune]\npolicy = 'calm'\nreplications = 2\n[tune.vary]\nupper = [60, 90]\n";
+    place.write("plan.toml", format!("{POOL}{tune}"));
+    place.plimsoll(&["run", "plan.toml"]).ended_with(2).says(&["[testbed]", "--simulated"]);
+    let of = json(&place, &["check", "plan.toml", "--simulated"]);
+    assert_eq!((&of["kind"], &of["most_cells"]), (&"tune".into(), &8.into()), "{of}");
+    let ran = json(&place, &["run", "plan.toml", "--simulated"]);
+    let tuned = json(&place, &["tune", "plan.toml"]);
+    assert_eq!((&ran["best"], &ran["policy"]), (&tuned["best"], &tuned["policy"]), "{ran}");
+    assert_eq!(ran["candidates"], 2);
+    let never = ["--set", "tune.subject_to=p50<1ms"];
+    let args = [&["run", "plan.toml", "--simulated", "--new"][..], &never].concat();
+    let done = place.plimsoll(&args).ended_with(3);
+    assert!(done.out.contains("nothing that was tried does"), "{}", done.out);
+}
+
+#[test]
 fn a_target_that_does_not_come_back_ends_it_and_leaves_nothing() {
     let place = Place::new();
     let plan = search("http://127.0.0.1:9/")

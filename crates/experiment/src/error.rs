@@ -83,6 +83,9 @@ pub enum ExperimentError {
     /// Two parts of the plan that do not go together.
     #[error("{0}")]
     Conflict(String),
+    /// A value that is not understood.
+    #[error(transparent)]
+    Value(#[from] plimsoll_units::ParseError),
     /// Certificates that cannot be used.
     #[error("set up TLS: {0}")]
     Tls(String),
@@ -178,6 +181,7 @@ impl Failure for ExperimentError {
             Self::Redacted { .. } => "put the secret or `…_env` back",
             Self::SeveralServers { .. } => "drive several servers by several runs",
             Self::Nothing { .. } => "offer more, or longer",
+            Self::Value(error) => return error.hint.clone(),
             Self::Body { source, .. } => return source.hint.clone(),
             Self::Trace(error) => return error.hint(),
             Self::Service(error) => return error.hint(),

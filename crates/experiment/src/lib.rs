@@ -13,6 +13,7 @@ pub mod error;
 pub mod execute;
 pub mod fill;
 pub mod infer;
+mod inputs;
 pub mod locks;
 pub mod mix;
 pub mod prepare;

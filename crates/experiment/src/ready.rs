@@ -18,6 +18,7 @@ use crate::locks::Locks;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
 use crate::search::Asked;
+use crate::simulate::tuning::{Tuning, write_tuned};
 use crate::simulate::{self, Grid, Model, Pool};
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, search};
@@ -46,7 +47,8 @@ pub struct Ask<'a> {
 pub struct Ready {
     /// What is executed.
     pub subject: Subject,
-    /// The cells, in the order in which they are executed.
+    /// The cells, in the order in which they are executed; none where they follow from each other,
+    /// as in a search for parameters.
     pub cells: Vec<CellPlan>,
     /// What a reader should know, one sentence each.
     pub notes: Vec<String>,
@@ -64,6 +66,7 @@ enum Of {
     Pool(Box<(Plan, Model, Grid)>),
     Caches(Box<(Comparison, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
+    Tune(Box<Tuning>),
 }
 
 /// What a plan that is ready is executed with.
@@ -98,9 +101,8 @@ impl Ready {
             (PlanKind::Caches, true) => Self::clusters(ask),
             (PlanKind::Pool, false) => Err(not_live("a pool")),
             (PlanKind::Caches, false) => Err(not_live("caches")),
-            (PlanKind::Tune, _) => Err(ExperimentError::Conflict(
-                "run a search for parameters: it is made by `plimsoll tune`".to_owned(),
-            )),
+            (PlanKind::Tune, true) => Self::tune(ask),
+            (PlanKind::Tune, false) => Err(not_live("a pool")),
         }
     }
 
@@ -202,6 +204,34 @@ impl Ready {
         })
     }
 
+    fn tune(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let plan = Plan::parse_checked(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
+        let tuning = Tuning::of(&plan)?;
+        Ok(Self {
+            subject: tuning.subject(ask.place.here),
+            cells: Vec::new(),
+            notes: tuning.notes().to_vec(),
+            length_s: None,
+            of: Of::Tune(Box::new(tuning)),
+        })
+    }
+
+    /// How many cells there are at most.
+    #[must_use]
+    pub fn most_cells(&self) -> u64 {
+        match &self.of {
+            Of::Tune(tuning) => tuning.most_cells(),
+            _ => self.cells.len() as u64,
+        }
+    }
+
+    /// Whether an experiment that was cut is gone on with: not where each cell follows from those
+    /// before it.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        !matches!(self.of, Of::Tune(_))
+    }
+
     /// Executes cells of the plan.
     ///
     /// # Errors
@@ -255,6 +285,10 @@ impl Ready {
             Of::Clusters(of) => {
                 let (plan, clusters, requests) = &**of;
                 go(&Clusters::new(plan, clusters, requests, with.cpu_ns))
+            }
+            Of::Tune(tuning) => {
+                let tuned = tuning.tune(with.record, with.control, with.threads)?;
+                tuned.map_or(Ok(()), |tuned| write_tuned(with.path, &tuned))
             }
         }
     }

@@ -10,7 +10,7 @@ use std::cell::Cell as Local;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::{
@@ -23,6 +23,7 @@ use plimsoll_stats::figure::Figure;
 use sha2::{Digest, Sha256};
 
 use crate::error::ExperimentError;
+use crate::inputs::{self, Input, inputs};
 
 /// The most cells of an experiment that keep their runs where nothing else is said.
 pub const MAX_RUNS: u64 = 100;
@@ -52,6 +53,8 @@ pub struct Subject {
     /// All that the figures of cells depend on, beside their levels and seeds: the plan without its
     /// name, and without how often it is run.
     pub identity: String,
+    /// The files that the plan reads: the figures depend on what they hold.
+    pub files: Vec<PathBuf>,
     /// The plan's SLO, as it states it.
     pub slo: Option<String>,
     /// How long the load is, nanoseconds; 0 where that is not known.
@@ -104,10 +107,17 @@ pub type Contents<'a> = &'a dyn Fn(&mut RunWriter) -> Result<(), SinkError>;
 /// Takes cells as they are done, from any thread.
 pub struct Record<'a> {
     opening: Opening<'a>,
-    /// Digest of what all cells depend on.
-    identity: Sha256,
+    /// What all cells depend on, found out when it is first needed.
+    basis: OnceLock<Basis>,
     started_ns: u64,
     inner: Mutex<Inner>,
+}
+
+/// What all cells depend on.
+struct Basis {
+    inputs: Vec<Input>,
+    /// Digest of the plan and of what the files hold.
+    digest: Sha256,
 }
 
 /// The part of a record that threads share, behind its lock.
@@ -152,12 +162,11 @@ impl<'a> Record<'a> {
     }
 
     fn at(opening: Opening<'a>, place: Place, started_ns: u64) -> Self {
-        let identity = Sha256::new_with_prefix(opening.of.identity.as_bytes());
         let has_some = matches!(place, Place::Experiment(_));
         let gathered = Vec::new();
         let inner =
             Inner { planned: Vec::new(), place, gathered, gathered_ns: started_ns, has_some };
-        Self { opening, identity, started_ns, inner: Mutex::new(inner) }
+        Self { opening, basis: OnceLock::new(), started_ns, inner: Mutex::new(inner) }
     }
 
     /// Enters cells that are going to be executed. Returns those that are not done yet.
@@ -168,7 +177,8 @@ impl<'a> Record<'a> {
         &self,
         cells: impl Iterator<Item = CellPlan>,
     ) -> Result<Vec<Cell>, ExperimentError> {
-        let mut cells: Vec<Cell> = cells.map(|cell| self.cell(cell)).collect();
+        let basis = self.basis()?;
+        let mut cells: Vec<Cell> = cells.map(|cell| self.cell(basis, cell)).collect();
         let mut inner = self.inner();
         if let Place::Experiment(journal) = &mut inner.place {
             journal.plan(&cells)?;
@@ -335,9 +345,20 @@ impl<'a> Record<'a> {
         (self.opening.now_ns)().saturating_sub(self.started_ns)
     }
 
-    fn cell(&self, of: CellPlan) -> Cell {
+    /// What all cells depend on. Of a single cell nothing is compared, so its files are not read.
+    fn basis(&self) -> Result<&Basis, ExperimentError> {
+        if let Some(basis) = self.basis.get() {
+            return Ok(basis);
+        }
+        let Subject { identity, files, .. } = &self.opening.of;
+        let inputs = if self.opening.cells == 1 { Vec::new() } else { inputs(files)? };
+        let digest = Sha256::new_with_prefix(identity).chain_update(inputs::identity(&inputs));
+        Ok(self.basis.get_or_init(|| Basis { inputs, digest }))
+    }
+
+    fn cell(&self, basis: &Basis, of: CellPlan) -> Cell {
         let CellPlan { number, factors, replication, block, seed } = of;
-        let mut digest = self.identity.clone();
+        let mut digest = basis.digest.clone();
         for (factor, level) in &factors {
             digest.update(format!("\0{factor}={level}"));
         }
@@ -424,7 +445,12 @@ impl Inner {
             plan_file: record.opening.plan_file.clone(),
         };
         let mut journal = match record.opening.layout {
-            Layout::Within => Journal::create(root, &meta)?,
+            Layout::Within => {
+                let basis = record.basis()?;
+                let journal = Journal::create(root, &meta)?;
+                inputs::keep(&basis.inputs, journal.folder())?;
+                journal
+            }
             Layout::Beside => Journal::create_beside(root, &meta)?,
         };
         journal.plan(&std::mem::take(&mut self.planned))?;
@@ -452,7 +478,7 @@ fn subject(all: &str, factors: &BTreeMap<String, String>) -> String {
     if levels.is_empty() { all.to_owned() } else { format!("{all}: {}", levels.join(", ")) }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -38,6 +38,7 @@ fn document(ready: &Ready) -> serde_json::Value {
         "subject": ready.subject.what,
         "slo": ready.subject.slo,
         "duration_s": ready.length_s,
+        "most_cells": ready.most_cells(),
         "cells": ready.cells.iter().map(cell).collect::<Vec<_>>(),
     })
 }
@@ -56,7 +57,8 @@ fn shown(ready: &Ready) -> String {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
         row("takes", &show_duration((seconds * 1e9) as u64));
     }
-    row("cells", &show_count(ready.cells.len() as u64));
+    let at_most = if ready.cells.is_empty() { "at most " } else { "" };
+    row("cells", &format!("{at_most}{}", show_count(ready.most_cells())));
     for cell in ready.cells.iter().take(MAX_CELLS) {
         row(&format!("  {}", cell.number), &described(cell));
     }

@@ -17,7 +17,8 @@ use plimsoll_experiment::ready::{Ask, Ready, With};
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::resume::{Unfinished, unfinished};
 use plimsoll_experiment::series::result_of;
-use plimsoll_plan::Setting;
+use plimsoll_experiment::simulate::tuning::tuned_of;
+use plimsoll_plan::{Plan, Setting};
 use plimsoll_runs::experiment::{Experiment, Layout, State, is_experiment};
 use plimsoll_runs::{Ended, Kind, Run as Recorded};
 use plimsoll_stats::figure;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
     let ready = ready(&args.of, true, &here)?;
     let plan_file = crate::files::plan_file(Some(&args.of.plan));
-    let found = match args.new {
+    let found = match args.new || !ready.goes_on() {
         true => None,
         false => {
             unfinished(&args.out, &plan_file, &ready.subject.name).map_err(ExperimentError::from)?
@@ -67,15 +68,20 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     if !args.json {
         print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
     }
-    if !is_whole && is_experiment(&path) {
+    if !is_whole && is_experiment(&path) && ready.goes_on() {
         say(&format!("ended; go on with: plimsoll run {}", args.of.plan));
     }
     let exit = if is_whole { Exit::Held } else { Exit::Incomplete };
     Ok(exit.and(exit_of(&path)?))
 }
 
-/// Shows what came of it: of a single search its result.
+/// Shows what came of it: of a single search, and of one for parameters, its result.
 fn show(path: &Path, json: bool) -> Result<()> {
+    if let Some(tuned) = tuned_of(path)? {
+        let plan = Plan::parse(&Experiment::open(path)?.meta().plan_text, "plan.toml")?;
+        let currency = plan.elastic.map(|elastic| elastic.billing.currency);
+        return super::tune::show(&tuned, currency.as_deref().unwrap_or("$"), json);
+    }
     let result = if is_experiment(path) { None } else { result_of(path)? };
     match (result, json) {
         (None, _) => show_path(path, &[], json).map(drop),
@@ -124,7 +130,7 @@ fn record<'a>(
         layout: Layout::Within,
         of: ready.subject.clone(),
         plan_file,
-        cells: ready.cells.len() as u64,
+        cells: ready.most_cells(),
         keeps_runs: args.keep_cells,
         version: VERSION,
         now_ns: unix_ns,
@@ -157,6 +163,10 @@ fn exit_of(path: &Path) -> Result<Exit> {
         let shares: Vec<f64> =
             held.iter().filter_map(|of| Some(of.mean(figure::SLO_HELD)?.value)).collect();
         return Ok(exit.and(one_held(&shares)));
+    }
+    if experiment.meta().kind == Kind::Tune {
+        let tuned = tuned_of(path)?;
+        return Ok(exit.and(tuned.map_or(Exit::Incomplete, |tuned| super::tune::exit(&tuned))));
     }
     for row in cells {
         if let Some(run) = experiment.run(row.cell.number)? {

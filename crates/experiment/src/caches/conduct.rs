@@ -16,7 +16,7 @@ use plimsoll_units::{ParseError, count, share};
 use plimsoll_workload::random::seed_of;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
@@ -178,17 +178,17 @@ pub fn cluster_cells<'a>(
 /// Where the working folder cannot be found.
 pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
     let mut kept = plan.clone();
-    let what = match &mut kept.asked {
+    let (what, files) = match &mut kept.asked {
         CacheRequests::Recorded(trace) => {
             let failed = FileError::of("read the trace", &trace.file);
             trace.file = std::path::absolute(&trace.file).map_err(failed)?;
-            named(&trace.file)
+            (named(&trace.file), vec![trace.file.clone()])
         }
-        CacheRequests::Made(_) => "caches, a synthetic workload".to_owned(),
+        CacheRequests::Made(_) => ("caches, a synthetic workload".to_owned(), Vec::new()),
     };
     let nameless = CachePlan { name: None, repeat: 1, seed: 0, ..kept.clone() };
-    let plan_text = kept.to_toml();
-    Ok(of_text(plan.name.clone().unwrap_or_default(), what, plan_text, nameless.to_toml()))
+    let texts = (kept.to_toml(), nameless.to_toml());
+    Ok(of_texts(plan.name.as_deref(), what, texts, files))
 }
 
 /// What a plan's policies and sizes on a trace are, for their record. The text of the plan names
@@ -201,19 +201,24 @@ pub fn subject_of_comparison(plan: &CacheComparison) -> Result<Subject, Experime
     let failed = FileError::of("read the trace", &plan.trace.file);
     kept.trace.file = std::path::absolute(&plan.trace.file).map_err(failed)?;
     let nameless = CacheComparison { name: None, ..kept.clone() };
-    let (name, what) = (plan.name.clone().unwrap_or_default(), named(&plan.trace.file));
-    Ok(of_text(name, what, kept.to_toml(), nameless.to_toml()))
+    let (texts, files) = ((kept.to_toml(), nameless.to_toml()), vec![kept.trace.file]);
+    Ok(of_texts(plan.name.as_deref(), named(&plan.trace.file), texts, files))
 }
 
-fn of_text(name: String, what: String, plan_text: String, identity: String) -> Subject {
-    let world = plimsoll_runs::World::Simulated;
+fn of_texts(
+    name: Option<&str>,
+    what: String,
+    (plan_text, identity): (String, String),
+    files: Vec<PathBuf>,
+) -> Subject {
     Subject {
-        name,
+        name: name.unwrap_or_default().to_owned(),
         kind: Kind::Caches,
-        world,
+        world: plimsoll_runs::World::Simulated,
         what,
         plan_text,
         identity,
+        files,
         slo: None,
         duration_ns: 0,
     }

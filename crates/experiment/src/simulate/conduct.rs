@@ -91,6 +91,7 @@ pub fn subject(plan: &Plan, model: &Model, here: &Path) -> Subject {
         what: format!("a pool, {} requests in {}", show_count(requests), show_duration(long)),
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
+        files: plan.files(),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: long,
     }

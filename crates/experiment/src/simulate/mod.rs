@@ -1,7 +1,7 @@
 //! Simulates a plan of a pool: all its policies on the same requests, replicated.
 //!
 //! [`model`] makes of a plan what is simulated, [`conduct`] runs it, [`contents`] writes a
-//! replication into its run, [`tune`] looks for better parameters of a policy.
+//! replication into its run, [`tuning`] looks for better parameters of a policy.
 
 pub mod conduct;
 pub mod contents;
@@ -9,6 +9,7 @@ mod model;
 mod notes;
 pub(crate) mod parts;
 pub mod tune;
+pub mod tuning;
 pub mod wish;
 mod words;
 

@@ -52,6 +52,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, here: &Path) -> Subject {
         what: prepared.subject.clone(),
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
+        files: plan.files(),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: prepared.duration_ns,
     }

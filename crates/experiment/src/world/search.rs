@@ -90,6 +90,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, asked: &Asked, place: &Place<'_
         what: prepared.subject.clone(),
         plan_text: plan.to_toml_from(place.here),
         identity: identity(plan, place.here),
+        files: plan.files(),
         slo: Some(asked.slo.clone()),
         duration_ns: 0,
     }

@@ -1,0 +1,152 @@
+//! The files that a plan reads. Cells depend on what they hold as they do on the plan's text, and an
+//! experiment keeps copies of the small ones.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use plimsoll_runs::experiment::INPUTS;
+use plimsoll_units::failure::FileError;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::error::ExperimentError;
+use crate::record::hex;
+
+/// Files up to this size are known by their digest, bytes; greater ones by their length and when
+/// they were last changed, as reading them takes longer than many an experiment.
+const MAX_DIGESTED: u64 = 1 << 28;
+/// Files up to this size are kept, bytes.
+const MAX_KEPT: u64 = 1 << 24;
+/// The list of the files, in the folder that keeps them.
+const LIST: &str = "inputs.json";
+
+/// A file that a plan reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Input {
+    /// Its path, from the root.
+    path: PathBuf,
+    /// Its length; `None` of a pipe, which can be read only once.
+    bytes: Option<u64>,
+    /// Its SHA-256, in hexadecimal; `None` of a pipe and of a file beyond 256 MiB.
+    sha256: Option<String>,
+    /// When it was last changed, nanoseconds since 1970, where there is no digest of it.
+    changed_ns: Option<u64>,
+    /// Its copy in the folder; `None` of a pipe and of a file beyond 16 MiB.
+    kept_as: Option<String>,
+}
+
+/// The files of a plan, each once.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, ExperimentError> {
+    let mut found: Vec<Input> = Vec::new();
+    for file in files {
+        let input = input(file, found.len() + 1).map_err(FileError::of("read", file))?;
+        if found.iter().all(|other| other.path != input.path) {
+            found.push(input);
+        }
+    }
+    Ok(found)
+}
+
+fn input(file: &Path, number: usize) -> io::Result<Input> {
+    let (path, about) = (std::path::absolute(file)?, fs::metadata(file)?);
+    if !about.is_file() {
+        return Ok(Input { path, bytes: None, sha256: None, changed_ns: None, kept_as: None });
+    }
+    let bytes = about.len();
+    let changed = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed_ns = u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX);
+    let (sha256, changed_ns) = match bytes <= MAX_DIGESTED {
+        true => (Some(digest(&mut File::open(file)?)?), None),
+        false => (None, Some(changed_ns)),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let kept_as = (bytes <= MAX_KEPT).then(|| format!("{number}-{name}"));
+    Ok(Input { path, bytes: Some(bytes), sha256, changed_ns, kept_as })
+}
+
+fn digest(file: &mut File) -> io::Result<String> {
+    let (mut digest, mut block) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(hex(&digest.finalize())),
+            read => digest.update(&block[..read]),
+        }
+    }
+}
+
+/// What identifies the content of files, wherever they lie.
+pub(crate) fn identity(inputs: &[Input]) -> String {
+    let of = |input: &Input| match (&input.sha256, input.bytes, input.changed_ns) {
+        (Some(sha256), ..) => sha256.clone(),
+        (None, Some(bytes), Some(changed_ns)) => format!("{bytes} bytes of {changed_ns}"),
+        _ => "a pipe".to_owned(),
+    };
+    inputs.iter().map(of).collect::<Vec<_>>().join("\0")
+}
+
+/// Keeps the small files of a plan in the folder of its experiment, and the list of all.
+///
+/// # Errors
+/// What cannot be read or written.
+pub(crate) fn keep(inputs: &[Input], folder: &Path) -> Result<(), ExperimentError> {
+    if inputs.is_empty() {
+        return Ok(());
+    }
+    let folder = folder.join(INPUTS);
+    for input in inputs {
+        if let Some(name) = &input.kept_as {
+            let (from, path) = (&input.path, folder.join(name));
+            fs::copy(from, &path).map_err(|source| ExperimentError::Artifact { path, source })?;
+        }
+    }
+    let path = folder.join(LIST);
+    let text = serde_json::to_string_pretty(inputs).map_err(io::Error::other);
+    let written = text.and_then(|text| fs::write(&path, text + "\n"));
+    written.map_err(|source| ExperimentError::Artifact { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_what_they_hold() {
+        let place = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = place.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let of = |path: &PathBuf| identity(&inputs(std::slice::from_ref(path)).unwrap());
+        let (one, other) = (file("one", "a"), file("other", "a"));
+        assert_eq!(of(&one), of(&other));
+        let before = of(&one);
+        assert_ne!(before, of(&file("one", "b")));
+        assert_eq!(inputs(&[one.clone(), one.clone(), other]).unwrap().len(), 2);
+        assert_eq!(of(&PathBuf::from("/dev/null")), "a pipe");
+        let missing = inputs(&[place.path().join("none")]).unwrap_err();
+        assert!(missing.to_string().contains("none"), "{missing}");
+    }
+
+    #[test]
+    fn small_files_are_kept_and_all_are_listed() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join(INPUTS)).unwrap();
+        let day = place.path().join("day.csv");
+        fs::write(&day, "time,rate\n").unwrap();
+        let great = place.path().join("great.bin");
+        File::create(&great).unwrap().set_len(MAX_KEPT + 1).unwrap();
+        keep(&inputs(&[day, great]).unwrap(), place.path()).unwrap();
+        let kept = place.path().join(INPUTS);
+        assert_eq!(fs::read_to_string(kept.join("1-day.csv")).unwrap(), "time,rate\n");
+        let list = fs::read_to_string(kept.join(LIST)).unwrap();
+        let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+        assert_eq!(list[1]["bytes"], MAX_KEPT + 1);
+        assert!(list[1]["kept_as"].is_null() && list[1]["sha256"].is_string(), "{list}");
+    }
+}
