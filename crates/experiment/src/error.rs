@@ -151,7 +151,7 @@ pub enum ExperimentError {
     },
     /// The target could not be restarted, or its caches not be emptied.
     #[error(transparent)]
-    Cold(Box<crate::cold::ColdError>),
+    Cold(Box<crate::steps::cold::ColdError>),
     /// The probe of the host could not start.
     #[error(transparent)]
     Timer(#[from] plimsoll_monitor::TimerError),
@@ -221,5 +221,5 @@ boxed! {
     plimsoll_cache::cluster::ClusterError => Cluster,
     plimsoll_cache::simulate::SimulateError => Replay,
     crate::series::SeriesError => Series,
-    crate::cold::ColdError => Cold,
+    crate::steps::cold::ColdError => Cold,
 }

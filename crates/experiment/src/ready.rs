@@ -10,16 +10,16 @@ use plimsoll_plan::{
 use plimsoll_runs::experiment::Cell;
 
 use crate::VOCABULARY;
-use crate::caches::{self, Clusters, Policies, Requests};
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
 use crate::locks::Locks;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
-use crate::search::Asked;
-use crate::simulate::tuning::{Tuning, write_tuned};
-use crate::simulate::{self, Grid, Model, Pool};
+use crate::world::caches::{self, Clusters, Policies, Requests};
+use crate::world::pool::tuning::{Tuning, write_tuned};
+use crate::world::pool::{self, Grid, Model, Pool};
+use crate::world::search::Asked;
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, search};
 use std::num::NonZeroUsize;
@@ -160,7 +160,7 @@ impl Ready {
 
     fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = Plan::parse_checked(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
-        let model = simulate::model(&plan)?;
+        let model = pool::model(&plan)?;
         if model.policies.is_empty() {
             let text = "find a policy in the plan: it has none; add a section [policy.NAME], see \
                         `plimsoll simulate --list-policies`";
@@ -169,8 +169,8 @@ impl Ready {
         let replications = 0..plan.repeat.into();
         let grid = Grid { before: 0, policies: model.policies.len(), replications };
         Ok(Self {
-            subject: simulate::subject(&plan, &model, ask.place.here),
-            cells: simulate::cells(&model, &grid, &[]).collect(),
+            subject: pool::subject(&plan, &model, ask.place.here),
+            cells: pool::cells(&model, &grid, &[]).collect(),
             notes: model.notes.clone(),
             length_s: None,
             of: Of::Pool(Box::new((plan, model, grid))),

@@ -1,8 +1,8 @@
 //! What plans may say that only the registries of higher floors know, put together once.
 
-use crate::caches::check as check_cluster;
-use crate::simulate::check as check_policy;
-use crate::simulate::wish::{Wish, figure_of, figures};
+use crate::world::caches::check as check_cluster;
+use crate::world::pool::check as check_policy;
+use crate::world::pool::wish::{Wish, figure_of, figures};
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::eviction::{self, Policy};

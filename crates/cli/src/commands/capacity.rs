@@ -21,7 +21,7 @@ use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::prepare::Prepared;
 use plimsoll_experiment::record::{Opening, Record};
-use plimsoll_experiment::search;
+use plimsoll_experiment::world::search;
 use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
 use plimsoll_plan::{Plan, PlanKind, Setting, kind_of};
 use plimsoll_runs::experiment::{Journal, Layout};

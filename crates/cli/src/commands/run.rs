@@ -17,7 +17,7 @@ use plimsoll_experiment::ready::{Ask, Ready, With};
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::resume::{Unfinished, unfinished};
 use plimsoll_experiment::series::result_of;
-use plimsoll_experiment::simulate::tuning::tuned_of;
+use plimsoll_experiment::world::pool::tuning::tuned_of;
 use plimsoll_plan::{Plan, Setting};
 use plimsoll_runs::experiment::{Experiment, Layout, State, is_experiment};
 use plimsoll_runs::{Ended, Kind, Run as Recorded};

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use plimsoll_plan::Plan;
 
-use crate::cold::{ColdError, chill};
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
-use crate::restart::{Restart, Restarted, restart, show};
 use crate::series::restart_log_of;
+use crate::steps::cold::{ColdError, chill};
+use crate::steps::restart::{Restart, Restarted, restart, show};
 
 /// Whether a cell can begin.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! Worlds that cells are executed in.
 
+pub mod caches;
 mod live;
 pub mod load;
+pub mod pool;
 pub mod search;
 pub mod simulated;
 

@@ -26,11 +26,11 @@ use plimsoll_workload::service_model::ServiceModel;
 use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
-use crate::execute::{Setting, meta};
 use crate::prepare::{Place, Prepared};
 use crate::record::Subject;
-use crate::search::{Asked, write_result, write_windows};
-use crate::simulate::parts::Server;
+use crate::world::load::execute::{Setting, meta};
+use crate::world::pool::parts::Server;
+use crate::world::search::{Asked, write_result, write_windows};
 
 /// One second.
 const SECOND_NS: u64 = 1_000_000_000;

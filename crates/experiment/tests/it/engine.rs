@@ -4,7 +4,7 @@ use crate::{Nobody, opening, record};
 use plimsoll_experiment::control::{Control, News, Wish};
 use plimsoll_experiment::engine::{Execution, World, ending, execute};
 use plimsoll_experiment::record::Record;
-use plimsoll_experiment::simulate::{Grid, Model, Pool, cells, model, subject};
+use plimsoll_experiment::world::pool::{Grid, Model, Pool, cells, model, subject};
 use plimsoll_experiment::{ExperimentError, VOCABULARY};
 use plimsoll_plan::Plan;
 use plimsoll_runs::FigureRow;

@@ -3,7 +3,7 @@
 use crate::{Nobody, record};
 use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::engine::execute;
-use plimsoll_experiment::simulate::{Grid, Pool, cells, model, simulation, subject};
+use plimsoll_experiment::world::pool::{Grid, Pool, cells, model, simulation, subject};
 use plimsoll_plan::{Plan, Setting, all_keys};
 use plimsoll_workload::service_model::ServiceModel;
 use std::collections::BTreeSet;

@@ -17,8 +17,10 @@ use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total};
 use plimsoll_experiment::VOCABULARY;
-use plimsoll_experiment::caches::{Policies, comparison, policy_cells, subject_of_comparison};
 use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::world::caches::{
+    Policies, comparison, policy_cells, subject_of_comparison,
+};
 use plimsoll_plan::{CacheComparison, CacheTrace as TraceFile};
 use std::fmt::Write as _;
 use std::path::Path;

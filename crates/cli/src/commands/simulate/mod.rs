@@ -21,7 +21,7 @@ use plimsoll_experiment::ExperimentError;
 use plimsoll_experiment::control::Control;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::record::Record;
-use plimsoll_experiment::simulate::{
+use plimsoll_experiment::world::pool::{
     Grid, Model, Pool, cells as cells_of, model, simulation, subject,
 };
 use plimsoll_report::{Source, document};

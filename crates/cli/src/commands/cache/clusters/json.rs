@@ -4,7 +4,7 @@ use super::super::by_size;
 use super::Done;
 use plimsoll_cache::cluster::{Counts, Full, Moves, NodeCounts, Part, SOURCES, Source, Totals};
 use plimsoll_cache::trace::Trace;
-use plimsoll_experiment::caches::{Cell, Estimated, Figures, Simulated};
+use plimsoll_experiment::world::caches::{Cell, Estimated, Figures, Simulated};
 use serde_json::{Map, Value, json};
 
 /// The result as a whole.

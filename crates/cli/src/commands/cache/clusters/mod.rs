@@ -16,10 +16,10 @@ use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::VOCABULARY;
-use plimsoll_experiment::caches::{
+use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::world::caches::{
     Cell, Clusters, Requests, Simulated, cells, cluster_cells, life, made, subject,
 };
-use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting};
 
 /// Parts of the trace, each a point of a line over time.

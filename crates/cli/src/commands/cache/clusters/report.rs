@@ -3,7 +3,7 @@
 use super::Done;
 use crate::terminal::error::Result;
 use plimsoll_cache::cluster::{Latency, Moves};
-use plimsoll_experiment::caches::{Cell, Estimated, Figures, Simulated};
+use plimsoll_experiment::world::caches::{Cell, Estimated, Figures, Simulated};
 use plimsoll_plan::CacheRequests;
 use plimsoll_report::{Clusters, DrawnCluster, Estimate, Source, document};
 use std::ffi::OsStr;

@@ -4,7 +4,7 @@ use super::Done;
 use crate::terminal::align::align;
 use crate::terminal::paint::Paint;
 use plimsoll_cache::cluster::{Counts, Source, Totals};
-use plimsoll_experiment::caches::{Cell, Estimated, Figures, Simulated};
+use plimsoll_experiment::world::caches::{Cell, Estimated, Figures, Simulated};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::show_share;
 use std::fmt::Write as _;

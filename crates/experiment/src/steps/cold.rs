@@ -4,7 +4,7 @@
 
 use crate::control::Control;
 use crate::prepare::Prepared;
-use crate::restart::{Restart, RestartError, Restarted, restart};
+use crate::steps::restart::{Restart, RestartError, Restarted, restart};
 use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -8,8 +8,8 @@
 
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
-use crate::execute::{Recording, Setting, Steering};
 use crate::prepare::Prepared;
+use crate::world::load::execute::{Recording, Setting, Steering};
 use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::calibrate::Calibrating;
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
@@ -245,7 +245,7 @@ fn method(search: &plan::Search, goal: &Goal) -> Result<Method, ExperimentError>
 ///
 /// # Errors
 /// Where nothing was sent, and the run is gone, or it could not be finished.
-pub fn search(
+pub(super) fn search(
     prepared: &Prepared,
     asked: &Asked,
     writer: RunWriter,

@@ -1,5 +1,7 @@
 //! A live load as a world: a cell is one replication of a plan's load on its target.
 
+pub(crate) mod execute;
+
 use std::path::{Path, PathBuf};
 
 use plimsoll_plan::Plan;
@@ -7,11 +9,11 @@ use plimsoll_runs::experiment::{Cell, State};
 use plimsoll_runs::{Ended, Kind};
 use plimsoll_workload::random::seed_of;
 
+use self::execute::{Outcome, Setting, execute, meta};
 use super::live::{Before, is_cold, make_ready};
 use crate::control::{Control, News};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
-use crate::execute::{Outcome, Setting, execute, meta};
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
 use plimsoll_units::failure::told;

@@ -1,5 +1,10 @@
 //! A live search for a capacity as a world: a cell is one search of a plan's target.
 
+mod execute;
+
+pub use execute::{Asked, Method, Searched};
+pub(super) use execute::{write_result, write_windows};
+
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -12,17 +17,17 @@ use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::{Cell, State};
 use plimsoll_workload::service_model::ServiceModel;
 
+use self::execute::search;
 use super::live::{Before, is_cold, make_ready};
 use super::load::identity;
 use crate::control::{Control, News, Wish};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
-use crate::execute::{Setting, meta};
 use crate::locks::{Holder, Lock, Locks, Tried, pause};
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
-use crate::search::{Asked, search};
 use crate::series::{due_us, gap, record, show_seconds};
+use crate::world::load::execute::{Setting, meta};
 use plimsoll_units::failure::told;
 
 /// How often an interrupt is looked for between two searches, microseconds.

@@ -22,7 +22,7 @@ const TIMER_PERIOD: Duration = Duration::from_millis(20);
 
 /// What a run is told about itself and its place.
 #[derive(Debug, Clone)]
-pub struct Setting<'a> {
+pub(crate) struct Setting<'a> {
     /// The plan's name.
     pub name: String,
     /// When it starts, by the wall clock, nanoseconds since 1970.
@@ -42,7 +42,7 @@ pub struct Setting<'a> {
 }
 
 /// How a cell went.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The run, finished.
     pub run: Run,
     /// How it ended.
@@ -56,7 +56,7 @@ pub struct Outcome {
 /// # Errors
 /// Where nothing was sent, and the run is gone, or it could not be finished. A run that broke off
 /// in the middle is an [`Outcome`] with its reason.
-pub fn execute(
+pub(crate) fn execute(
     prepared: &Prepared,
     writer: RunWriter,
     setting: &Setting<'_>,

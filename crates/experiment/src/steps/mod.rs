@@ -1,0 +1,5 @@
+//! What is done to a target between cells, or before them.
+
+pub mod cold;
+pub mod fill;
+pub mod restart;
