@@ -56,6 +56,10 @@ bench-cache: toolchain ## replay the reference trace beside libcachesim (benches
 bench-shoal: toolchain ## look caches up while others come and go (benches/shoal)
 	bash benches/shoal/run.sh
 
+.PHONY: dist
+dist: toolchain ## build the program as one static file for any Linux (packaging/dist.sh)
+	packaging/dist.sh
+
 .PHONY: packages
 packages: toolchain ## build Debian packages of program, registry and agent (packaging/build.sh)
 	packaging/build.sh

@@ -8,9 +8,7 @@
 # The two small ones hold no program: both commands are in the one of `plimsoll`.
 #
 #   packaging/build.sh [FOLDER]      the folder of the packages (dist)
-#   PLIMSOLL=FILE                    package this program, and build none
-#   TARGET=x86_64-unknown-linux-musl a static one, for any distribution (the default where that
-#                                    target is installed; else the host's own)
+#   PLIMSOLL=FILE                    package this program; else the static one of packaging/dist.sh
 #   COMPRESS=-Zxz                    how dpkg-deb compresses
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,17 +21,10 @@ need() {
 need dpkg-deb 'apt-get install dpkg'
 need strip 'apt-get install binutils'
 
-musl=$(uname -m)-unknown-linux-musl
 program=${PLIMSOLL:-}
 if [ -z "$program" ]; then
     need cargo 'see .ci/toolchain'
-    target=${TARGET:-}
-    if [ -z "$target" ] && [ -d "$(rustc --print sysroot)/lib/rustlib/$musl" ]; then target=$musl; fi
-    [ "$target" != "$musl" ] || need musl-gcc 'apt-get install musl-tools'
-    how=()
-    [ -z "$target" ] || how=(--target "$target")
-    cargo build --release --package plimsoll "${how[@]}"
-    program=${CARGO_TARGET_DIR:-target}/${target:+$target/}release/plimsoll
+    program=$(packaging/dist.sh)
 fi
 [ -x "$program" ] || fail "there is no program at $program"
 
@@ -142,7 +133,7 @@ libc=
 if ldd "$root/usr/bin/plimsoll" 2>/dev/null | grep -q 'libc\.so\.6'; then
     # Of the build host: a program built on a newer one does not run on an older.
     libc="libc6 (>= $(dpkg-query -W -f '${Version}' libc6 | cut -d - -f 1))"
-    echo "note: a program that needs this host's C library; a static one: TARGET=$musl"
+    echo "note: a program that needs this host's C library"
 fi
 mkdir -p "$root/usr/share/bash-completion/completions"
 "$root/usr/bin/plimsoll" completions bash >"$root/usr/share/bash-completion/completions/plimsoll"

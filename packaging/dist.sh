@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds the program as it is given away: one static, stripped file that needs nothing of the host
+# that it runs on, and tries it in an empty root where the rights are there.
+#
+#   packaging/dist.sh       prints the program's path
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fail() { printf 'dist: %s\n' "$*" >&2; exit 1; }
+# More than this, MB, is a mistake in how it was built.
+most=20
+
+# With a target that is named, build scripts and macros are left as the host needs them.
+target=$(rustc -vV | sed -n 's/^host: //p')
+RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
+    cargo build --profile dist --package plimsoll --target "$target" >&2
+program=${CARGO_TARGET_DIR:-target}/$target/dist/plimsoll
+
+! ldd "$program" >/dev/null 2>&1 || fail "$program is not static"
+size=$(stat -c %s "$program")
+[ "$size" -le $((most * 1000000)) ] || fail "$program has $size bytes: more than $most MB"
+if [ "$(id -u)" = 0 ]; then
+    root=$(mktemp -d)
+    trap 'rm -rf "$root"' EXIT
+    cp "$program" "$root/plimsoll"
+    chroot "$root" /plimsoll --version >&2
+fi
+printf '%s\n' "$program"
