@@ -1,6 +1,6 @@
 //! Why a plan cannot be executed, or a run not be completed.
 
-use plimsoll_units::failure::{Failure, FileError, Kind};
+use plimsoll_units::failure::{Failure, FileError, Kind, split};
 use std::path::PathBuf;
 
 /// Why a plan cannot be executed, or a run not be completed.
@@ -80,8 +80,9 @@ pub enum ExperimentError {
         /// The integral of the rate.
         expected: f64,
     },
-    /// Two parts of the plan that do not go together.
-    #[error("{0}")]
+    /// Two parts of the plan that do not go together. The text may end in `; ` and what to do about
+    /// it.
+    #[error("{}", split(.0).0)]
     Conflict(String),
     /// A value that is not understood.
     #[error(transparent)]
@@ -131,10 +132,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Series(Box<crate::series::SeriesError>),
     /// Another search loads the target.
-    #[error(
-        "search {address}: another search{holder} loads it, and each would measure the other; wait \
-         for its end"
-    )]
+    #[error("search {address}: another search{holder} loads it, and each would measure the other")]
     TargetInUse {
         /// The target.
         address: String,
@@ -179,6 +177,8 @@ impl Failure for ExperimentError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Redacted { .. } => "put the secret or `…_env` back",
+            Self::Conflict(text) => return split(text).1.map(str::to_owned),
+            Self::TargetInUse { .. } => "wait for its end",
             Self::SeveralServers { .. } => "drive several servers by several runs",
             Self::Nothing { .. } => "offer more, or longer",
             Self::Value(error) => return error.hint.clone(),

@@ -279,7 +279,8 @@ impl Failure for RunError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Session(error) => error.hint(),
-            Self::Sink(_) | Self::Engine(_) => None,
+            Self::Sink(error) => error.hint(),
+            Self::Engine(_) => None,
         }
     }
 }

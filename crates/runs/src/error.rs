@@ -1,5 +1,6 @@
 //! What can go wrong with a run folder: one enum for making, reading and exporting it.
 
+use crate::SinkError;
 use plimsoll_units::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
 
@@ -123,7 +124,7 @@ pub enum RunError {
     },
     /// What was still to be written at the end could not be.
     #[error("finish the run")]
-    Unfinished(#[source] crate::SinkError),
+    Unfinished(#[source] SinkError),
     /// What was asked for is the distribution of a single run.
     #[error(
         "export {} as hgrm: an experiment has no one distribution",
@@ -181,6 +182,16 @@ impl Failure for RunError {
             _ => return None,
         };
         Some(hint.to_owned())
+    }
+}
+
+impl Failure for SinkError {
+    fn kind(&self) -> Kind {
+        Kind::Incomplete
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.source.downcast_ref().and_then(hint_for_write)
     }
 }
 

@@ -70,6 +70,12 @@ pub fn told(error: &(impl Failure + ?Sized)) -> String {
     error.hint().map_or_else(|| chain(error), |hint| format!("{}; {hint}", chain(error)))
 }
 
+/// A text that says itself what to do, behind its last `; `: what failed, and that.
+#[must_use]
+pub fn split(text: &str) -> (&str, Option<&str>) {
+    text.rsplit_once("; ").map_or((text, None), |(what, hint)| (what, Some(hint)))
+}
+
 /// What can be done about an error of the system's.
 fn io_hint(error: &io::Error) -> Option<&'static str> {
     match error.kind() {

@@ -4,7 +4,7 @@ use super::paint::Paint;
 use super::say;
 use crate::exit::Exit;
 use plimsoll_units::ParseError;
-use plimsoll_units::failure::{Failure, Kind, chain};
+use plimsoll_units::failure::{Failure, Kind, chain, split};
 use std::fmt;
 
 /// What a command ends with that does not succeed: an error that says what it means, and what was
@@ -70,11 +70,6 @@ impl Error {
             Kind::Fault => Exit::Fault,
         }
     }
-}
-
-/// A text of the command line's own, and what it says behind its last `; `: what to do.
-fn split(text: &str) -> (&str, Option<&str>) {
-    text.rsplit_once("; ").map_or((text, None), |(what, hint)| (what, Some(hint)))
 }
 
 /// A mistake in how the program was called. The text may end in `; ` and what to do about it.

@@ -66,7 +66,7 @@ fn skipped(text: &str, requests: usize) -> Result<usize, ExperimentError> {
     };
     usize::try_from(count).ok().filter(|count| *count < requests).ok_or_else(|| {
         ExperimentError::Conflict(format!(
-            "`skip`: wanted fewer than the trace's {requests} requests, found {text}"
+            "`skip`: expected fewer than the trace's {requests} requests, found {text}"
         ))
     })
 }
