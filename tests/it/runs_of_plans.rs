@@ -327,7 +327,7 @@ fn a_file_that_holds_something_else_is_another_plan() {
 #[test]
 fn a_search_for_parameters_runs_by_its_plan() {
     let place = Place::new();
-    let tune = "[tune]\npolicy = 'calm'\nreplications = 2\n[tune.vary]\nupper = [60, 90]\n";
+    let tune = "[tune]\npolicy = 'calm'\nreplications = 2\n[tune.vary]\nupper = [80, 90]\n";
     place.write("plan.toml", format!("{POOL}{tune}"));
     place.plimsoll(&["run", "plan.toml"]).ended_with(2).says(&["[testbed]", "--simulated"]);
     let of = json(&place, &["check", "plan.toml", "--simulated"]);

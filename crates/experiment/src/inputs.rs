@@ -1,5 +1,5 @@
-//! The files that a plan reads. Cells depend on what they hold as they do on the plan's text, and an
-//! experiment keeps copies of the small ones.
+//! The files that a plan reads. Cells depend on what they hold as they do on the plan's text, and
+//! an experiment keeps copies of the small ones.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -183,8 +183,8 @@ impl Goal {
             }
             _ => {
                 let text = format!(
-                    "expected one percentile of the response time, with a limit of errors beside it \
-                     or without, found `{slo}`; write it as p90<150ms or p90<150ms,errors<1%"
+                    "expected one percentile of the response time, with a limit of errors beside \
+                     it or without, found `{slo}`; write it as p90<150ms or p90<150ms,errors<1%"
                 );
                 Err(ExperimentError::Conflict(text))
             }

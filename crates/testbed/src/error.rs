@@ -1,0 +1,130 @@
+//! Why a test-bed cannot be made, or a step of it failed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_units::failure::{Failure, Kind, split};
+use plimsoll_units::show_duration;
+
+/// Why a test-bed cannot be made, or a step of it failed. Reads as "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TestbedError {
+    /// A recipe, a role or a bed that cannot be what it says. The text may end in `; ` and what to
+    /// do about it.
+    #[error("{}", split(.0).0)]
+    Wrong(String),
+    /// A text of a recipe or a plan with a name that is not known, or that is no template.
+    #[error("fill in {what}")]
+    Template {
+        /// What was filled in.
+        what: String,
+        /// What is wrong with it, with its line.
+        #[source]
+        source: minijinja::Error,
+    },
+    /// A program that is not there.
+    #[error("find `{program}`, which {what} needs")]
+    Program {
+        /// Its name.
+        program: String,
+        /// Who needs it.
+        what: String,
+        /// The packages that have it.
+        packages: String,
+    },
+    /// A command that could not be started.
+    #[error("start `{command}`")]
+    Start {
+        /// Its words.
+        command: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A command that failed.
+    #[error("run `{command}`: it ended with {how}{}", said(.output))]
+    Failed {
+        /// Its words.
+        command: String,
+        /// Its exit code, or the signal that ended it.
+        how: String,
+        /// The end of what it said.
+        output: String,
+    },
+    /// A server that ended before it was ready.
+    #[error("start {instance}: it ended with {how}{}", said(.output))]
+    Ended {
+        /// The instance.
+        instance: String,
+        /// Its exit code, or the signal that ended it.
+        how: String,
+        /// The end of what it said.
+        output: String,
+    },
+    /// A step that had not ended in time.
+    #[error("{what}: it had not ended after {}{}", show_limit(*.limit), said(.output))]
+    TooLong {
+        /// What was done.
+        what: String,
+        /// How long it was allowed.
+        limit: Duration,
+        /// The end of what was said meanwhile.
+        output: String,
+    },
+    /// A file or folder of the bed.
+    #[error("{deed} {path}")]
+    File {
+        /// What was to be done with it, as a verb.
+        deed: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The user ended it.
+    #[error("wait for the test-bed: it was interrupted")]
+    Interrupted,
+}
+
+fn show_limit(limit: Duration) -> String {
+    show_duration(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn said(output: &str) -> String {
+    match output.trim().lines().last() {
+        None => String::new(),
+        Some(line) => format!(": {line}"),
+    }
+}
+
+impl TestbedError {
+    /// For `map_err`: a file or folder that cannot be read, made or removed.
+    pub(crate) fn file(
+        deed: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { deed, path, source }
+    }
+}
+
+impl Failure for TestbedError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Wrong(_) | Self::Template { .. } | Self::Program { .. } => Kind::Usage,
+            _ => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Wrong(text) => split(text).1.map(str::to_owned),
+            Self::Program { packages, .. } if !packages.is_empty() => {
+                Some(format!("apt-get install {packages}"))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! The ledger: what was started, written before it is started, with what proves it ours.
+//!
+//! A file of JSON lines, only ever appended to: `{"id": 3, "made": {…}}` before a thing is made,
+//! `{"id": 3, "gone": true}` after it was removed. Who writes it holds a lock on it, so whether
+//! the experiment lives is no guess: [`Ledger::all`] tells those whose holder is gone, and
+//! [`Ledger::take_down`] removes what is left of one. Only what is proved ours is touched: a
+//! process by its number *and* the time of its start, a link by its alias, a namespace and a cgroup
+//! by names that have the bed's id, a folder by the mark in it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{Deadline, Words, run};
+use crate::error::TestbedError;
+
+/// The file's name in its folder.
+const FILE: &str = "ledger.jsonl";
+/// The file that marks a folder as a bed's; it holds the bed's id.
+const MARK: &str = ".plimsoll";
+/// How long a removal may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Something that is made and removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Thing {
+    /// A folder, with all in it.
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A network namespace of `ip netns`.
+    Namespace {
+        /// Its name, which has the bed's id.
+        name: String,
+    },
+    /// A network interface of this host.
+    Link {
+        /// Its name.
+        name: String,
+        /// Its alias.
+        alias: String,
+    },
+    /// A cgroup.
+    Cgroup {
+        /// Its folder, which has the bed's id.
+        path: PathBuf,
+    },
+    /// A process, with the group that it leads.
+    Process {
+        /// The instance.
+        instance: String,
+        /// Its number.
+        pid: u32,
+        /// When it was started, ticks since the host was.
+        started: u64,
+    },
+}
+
+/// A line of the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    id: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made: Option<Thing>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    gone: bool,
+}
+
+/// The ledger of one bed, held by this process.
+#[derive(Debug)]
+pub struct Ledger {
+    bed: String,
+    folder: PathBuf,
+    file: Mutex<(File, u64)>,
+}
+
+/// A ledger that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The bed's id.
+    pub bed: String,
+    /// Whether a process holds it.
+    pub is_held: bool,
+    /// What is there, as far as the ledger says; the last made first.
+    pub things: Vec<Thing>,
+}
+
+impl Ledger {
+    /// A new ledger below `root` (`/run/plimsoll`), held until it is dropped.
+    ///
+    /// # Errors
+    /// One of that bed that is there; a folder that cannot be written.
+    pub fn create(root: &Path, bed: &str) -> Result<Self, TestbedError> {
+        let folder = root.join(bed);
+        let made = DirBuilder::new().recursive(true).mode(0o711).create(root);
+        made.map_err(TestbedError::file("make", root))?;
+        let made = DirBuilder::new().mode(0o711).create(&folder);
+        made.map_err(TestbedError::file("make", &folder))?;
+        let path = folder.join(FILE);
+        let file = OpenOptions::new().append(true).create_new(true).open(&path);
+        let file = file.map_err(TestbedError::file("make", &path))?;
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        locked.map_err(|error| TestbedError::file("lock", &path)(error.into()))?;
+        Ok(Self { bed: bed.to_owned(), folder, file: Mutex::new((file, 0)) })
+    }
+
+    /// The bed's id.
+    #[must_use]
+    pub fn bed(&self) -> &str {
+        &self.bed
+    }
+
+    /// The folder of the ledger.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Writes that a thing is about to be made. Returns its number.
+    ///
+    /// # Errors
+    /// Where it cannot be written: then nothing is to be made.
+    pub fn will_make(&self, thing: &Thing) -> Result<u64, TestbedError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.1 += 1;
+        let id = file.1;
+        self.append(&mut file.0, &Line { id, made: Some(thing.clone()), gone: false })?;
+        Ok(id)
+    }
+
+    /// Writes that a thing is gone.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn is_gone(&self, id: u64) -> Result<(), TestbedError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        self.append(&mut file.0, &Line { id, made: None, gone: true })
+    }
+
+    fn append(&self, file: &mut File, line: &Line) -> Result<(), TestbedError> {
+        let path = || self.folder.join(FILE);
+        let text = serde_json::to_string(line).map_err(std::io::Error::other);
+        let written = text.and_then(|text| file.write_all(format!("{text}\n").as_bytes()));
+        written.map_err(TestbedError::file("write", path()))
+    }
+
+    /// Removes the ledger, when nothing is left that stands in it.
+    ///
+    /// # Errors
+    /// Where it cannot be removed.
+    pub fn close(self) -> Result<(), TestbedError> {
+        remove_ledger(&self.folder)
+    }
+
+    /// The ledgers below `root`, by the ids of their beds.
+    ///
+    /// # Errors
+    /// Where the folder cannot be read.
+    pub fn all(root: &Path) -> Result<Vec<Found>, TestbedError> {
+        let mut found = Vec::new();
+        let entries = match fs::read_dir(root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+            Err(error) => return Err(TestbedError::file("read", root)(error)),
+        };
+        for entry in entries.flatten() {
+            let Ok(file) = File::open(entry.path().join(FILE)) else { continue };
+            let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
+            let bed = entry.file_name().to_string_lossy().into_owned();
+            let things = left(&file).into_iter().rev().map(|(_, thing)| thing).collect();
+            found.push(Found { bed, is_held, things });
+        }
+        found.sort_by(|a, b| a.bed.cmp(&b.bed));
+        Ok(found)
+    }
+
+    /// Removes what is left of a bed, the last made first, and its ledger. Returns what was
+    /// removed.
+    ///
+    /// # Errors
+    /// Where a process still holds it, unless `force`; what cannot be removed, after the rest was.
+    pub fn take_down(root: &Path, bed: &str, force: bool) -> Result<Vec<Thing>, TestbedError> {
+        let folder = root.join(bed);
+        let path = folder.join(FILE);
+        let file = OpenOptions::new().read(true).append(true).open(&path);
+        let file = file.map_err(TestbedError::file("open", &path))?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() && !force {
+            let text =
+                format!("take down {bed}: its experiment goes on; stop that, or say --force");
+            return Err(TestbedError::Wrong(text));
+        }
+        let (mut removed, mut failed) = (Vec::new(), None);
+        for (_, thing) in left(&file).into_iter().rev() {
+            match remove(bed, &thing) {
+                Ok(true) => removed.push(thing),
+                Ok(false) => {}
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => remove_ledger(&folder).map(|()| removed),
+        }
+    }
+}
+
+fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
+    let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
+    removed.map_err(TestbedError::file("remove", folder))
+}
+
+/// What a ledger says is there, in the order in which it was made. A line that is cut is the end:
+/// what it would have told of was not made.
+fn left(file: &File) -> Vec<(u64, Thing)> {
+    let mut things = BTreeMap::new();
+    for line in BufReader::new(file).lines().map_while(Result::ok) {
+        let Ok(line) = serde_json::from_str::<Line>(&line) else { break };
+        match line.made {
+            Some(thing) => drop(things.insert(line.id, thing)),
+            None => drop(things.remove(&line.id)),
+        }
+    }
+    things.into_iter().collect()
+}
+
+/// Puts the mark of a bed into its folder.
+pub(crate) fn mark(folder: &Path, bed: &str) -> Result<(), TestbedError> {
+    let path = folder.join(MARK);
+    fs::write(&path, bed).map_err(TestbedError::file("write", path))
+}
+
+/// Removes a thing where it is there and proved the bed's. Returns whether it was.
+///
+/// # Errors
+/// Where it could not be removed.
+pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
+    match thing {
+        Thing::Process { pid, started, .. } => Ok(end_process(*pid, *started)),
+        Thing::Cgroup { path } => remove_cgroup(bed, path),
+        Thing::Namespace { name } => {
+            if !name.contains(bed) || !Path::new("/run/netns").join(name).exists() {
+                return Ok(false);
+            }
+            ip(&["netns", "delete", name]).map(|()| true)
+        }
+        Thing::Link { name, alias } => {
+            // One without an alias was about to get it: its name has the bed's id.
+            let found = fs::read_to_string(format!("/sys/class/net/{name}/ifalias"));
+            let is_ours = |found: &str| found == alias || found.is_empty() && name.contains(bed);
+            if !found.is_ok_and(|found| is_ours(found.trim())) {
+                return Ok(false);
+            }
+            ip(&["link", "delete", name]).map(|()| true)
+        }
+        Thing::Folder { path } => {
+            let marked = fs::read_to_string(path.join(MARK));
+            if marked.map_or(true, |found| found != bed) {
+                return Ok(false);
+            }
+            fs::remove_dir_all(path).map_err(TestbedError::file("remove", path))?;
+            Ok(true)
+        }
+    }
+}
+
+fn ip(words: &[&str]) -> Result<(), TestbedError> {
+    let words: Vec<&str> = [&["ip"], words].concat();
+    run(&Words::of(&words), Path::new("/"), &Deadline::within(LIMIT)).map(drop)
+}
+
+/// Kills a process, and the group that it leads, where it is the one that was started then.
+fn end_process(pid: u32, started: u64) -> bool {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let Some(number) = number.filter(|_| started_at(pid) == Some(started)) else { return false };
+    let _ = kill_process_group(number, Signal::KILL);
+    let _ = kill_process(number, Signal::KILL);
+    let deadline = Deadline::within(LIMIT);
+    while started_at(pid) == Some(started) && !is_zombie(pid) && !deadline.is_over() {
+        deadline.pause();
+    }
+    true
+}
+
+/// Kills all that is in a cgroup, and removes it.
+fn remove_cgroup(bed: &str, path: &Path) -> Result<bool, TestbedError> {
+    let is_ours = path.components().any(|part| part.as_os_str().to_string_lossy().contains(bed));
+    if !is_ours || !path.is_dir() {
+        return Ok(false);
+    }
+    let deadline = Deadline::within(LIMIT);
+    loop {
+        let inside = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+        for pid in inside.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        match fs::remove_dir(path) {
+            Ok(()) => return Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+            Err(error) if deadline.is_over() => {
+                return Err(TestbedError::file("remove the cgroup", path)(error));
+            }
+            Err(_) => deadline.pause(),
+        }
+    }
+}
+
+/// The fields of `/proc/PID/stat` behind the name, which may have spaces and brackets.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
+}
+
+/// When a process was started, ticks since the host was (proc_pid_stat(5), field 22).
+#[must_use]
+pub fn started_at(pid: u32) -> Option<u64> {
+    stat(pid)?.get(22 - 3)?.parse().ok()
+}
+
+fn is_zombie(pid: u32) -> bool {
+    stat(pid).is_none_or(|fields| fields.first().is_some_and(|state| state == "Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(path: &Path) -> Thing {
+        Thing::Folder { path: path.to_owned() }
+    }
+
+    #[test]
+    fn what_is_left_is_told_and_taken_down_where_it_is_ours() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("run");
+        let ledger = Ledger::create(&root, "e1").unwrap();
+        let (ours, others, gone) =
+            (place.path().join("ours"), place.path().join("others"), place.path().join("gone"));
+        for path in [&ours, &others] {
+            fs::create_dir(path).unwrap();
+        }
+        mark(&ours, "e1").unwrap();
+        mark(&others, "e2").unwrap();
+        let id = ledger.will_make(&folder(&gone)).unwrap();
+        ledger.will_make(&folder(&others)).unwrap();
+        ledger.will_make(&folder(&ours)).unwrap();
+        ledger.is_gone(id).unwrap();
+
+        let found = Ledger::all(&root).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].is_held);
+        assert_eq!(found[0].things, [folder(&ours), folder(&others)]);
+        let refused = Ledger::take_down(&root, "e1", false).unwrap_err();
+        assert!(refused.to_string().contains("goes on"), "{refused}");
+        drop(ledger);
+        assert!(!Ledger::all(&root).unwrap()[0].is_held);
+        assert_eq!(Ledger::take_down(&root, "e1", false).unwrap(), [folder(&ours)]);
+        assert!(!ours.exists() && others.exists());
+        assert!(Ledger::all(&root).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_line_that_was_cut_is_the_end() {
+        let place = tempfile::tempdir().unwrap();
+        let ledger = Ledger::create(place.path(), "e1").unwrap();
+        ledger.will_make(&folder(Path::new("/a"))).unwrap();
+        drop(ledger);
+        let path = place.path().join("e1").join(FILE);
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"id\": 2, \"made\": {\"what\"").unwrap();
+        assert_eq!(Ledger::all(place.path()).unwrap()[0].things, [folder(Path::new("/a"))]);
+    }
+
+    #[test]
+    fn a_process_is_ours_by_the_time_of_its_start() {
+        let me = std::process::id();
+        let started = started_at(me).unwrap();
+        assert!(!end_process(me, started + 1));
+        assert_eq!(started_at(u32::MAX), None);
+    }
+}

@@ -1,0 +1,273 @@
+//! Providers: what gives an instance its place. Each tells, as data, what is done for what all
+//! share and for one instance; [`work`](crate::work) does it, and `check` prints it.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::bed::{Bed, Instance, Limits, Role};
+use crate::cgroup::Cgroups;
+use crate::command::Words;
+use crate::error::TestbedError;
+use crate::launch::Order;
+use crate::ledger::Thing;
+use crate::users::{User, is_root};
+use crate::work::Op;
+
+/// The folder beside the ledgers in which networks are locked.
+const NETWORKS: &str = ".networks";
+
+/// What gives instances their places.
+pub trait Provider: Sync {
+    /// Its name in plans.
+    fn name(&self) -> &'static str;
+
+    /// What a role asks for that it cannot do, and which provider can.
+    ///
+    /// # Errors
+    /// The first of it.
+    fn check(&self, role: &Role) -> Result<(), TestbedError>;
+
+    /// Where the instance of a place in the bed, from 0, listens: its address, and its port where
+    /// that is not the recipe's own.
+    ///
+    /// # Errors
+    /// Where there is no place left.
+    fn address(&self, place: usize) -> Result<(String, Option<u16>), TestbedError>;
+
+    /// What all instances share.
+    fn shared(&self, bed: &Bed) -> Vec<Op>;
+
+    /// The place of one instance.
+    fn place(&self, bed: &Bed, role: &Role, instance: &Instance) -> Vec<Op>;
+
+    /// How an instance's process begins: the groups that it enters, the user that it becomes, and
+    /// the words before those of its command.
+    ///
+    /// # Errors
+    /// A user that there is not.
+    fn start(&self, bed: &Bed, role: &Role, instance: &Instance) -> Result<Order, TestbedError>;
+}
+
+/// `process`: children of this program on ports of this host. Nothing but the program is needed.
+#[derive(Debug, Clone, Copy)]
+pub struct Process;
+
+impl Provider for Process {
+    fn name(&self) -> &'static str {
+        "process"
+    }
+
+    fn check(&self, role: &Role) -> Result<(), TestbedError> {
+        let Limits { cpu, cpuset, memory, processes, .. } = &role.limits;
+        let asked = [
+            ("cpu", cpu.is_some()),
+            ("cpuset", cpuset.is_some()),
+            ("memory", memory.is_some()),
+            ("processes", processes.is_some()),
+            ("sysctl", !role.sysctl.is_empty()),
+        ];
+        match asked.iter().find(|(_, is_asked)| *is_asked) {
+            None => Ok(()),
+            Some((key, _)) => Err(TestbedError::Wrong(format!(
+                "limit role.{}.{key} by the provider `process`, which cannot; say provider = \
+                 \"namespace\" in [testbed]",
+                role.name
+            ))),
+        }
+    }
+
+    fn address(&self, _: usize) -> Result<(String, Option<u16>), TestbedError> {
+        let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|listener| listener.local_addr());
+        let free = free.map_err(TestbedError::file("find a free port of", "127.0.0.1"))?;
+        Ok((Ipv4Addr::LOCALHOST.to_string(), Some(free.port())))
+    }
+
+    fn shared(&self, _: &Bed) -> Vec<Op> {
+        Vec::new()
+    }
+
+    fn place(&self, _: &Bed, role: &Role, instance: &Instance) -> Vec<Op> {
+        let user = is_root().then(|| role.user().to_owned());
+        vec![Op::Folder { path: instance.folder.clone(), user }]
+    }
+
+    fn start(&self, _: &Bed, role: &Role, _: &Instance) -> Result<Order, TestbedError> {
+        let user = is_root().then(|| User::find(role.user())).transpose()?;
+        Ok(Order { user: user.map(|user| (user.id, user.group)), ..Order::default() })
+    }
+}
+
+/// `namespace`: each instance in a network namespace of its own, on a bridge of the bed, in cgroups
+/// with its limits, as a user without rights. Needs root.
+#[derive(Debug)]
+pub struct Namespace {
+    /// The first two parts of the bed's network behind `10.`, which has 253 places.
+    network: (u8, u8),
+    /// Keeps other beds away from the network until its bridge is there.
+    _lock: File,
+    cgroups: Cgroups,
+}
+
+impl Namespace {
+    /// Takes a network that this host has no way to, and looks for the host's kind of cgroups.
+    /// `ledgers` is the folder of all ledgers, where networks that beds begin with are locked.
+    ///
+    /// # Errors
+    /// Not root; no network left; no cgroups.
+    pub fn probe(root: &Path, ledgers: &Path) -> Result<Self, TestbedError> {
+        if !is_root() {
+            return Err(TestbedError::Wrong(
+                "make namespaces as a user without rights; run it as root, or say provider = \
+                 \"process\" in [testbed]"
+                    .to_owned(),
+            ));
+        }
+        let routes = std::fs::read_to_string(root.join("proc/net/route")).unwrap_or_default();
+        let locks = ledgers.join(NETWORKS);
+        let made = DirBuilder::new().recursive(true).mode(0o711).create(&locks);
+        made.map_err(TestbedError::file("make", &locks))?;
+        for (a, b) in free_networks(&routes) {
+            let path = locks.join(format!("10.{a}.{b}"));
+            let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+            let lock = lock.map_err(TestbedError::file("open", &path))?;
+            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                return Ok(Self { network: (a, b), _lock: lock, cgroups: Cgroups::probe(root)? });
+            }
+        }
+        let text = "find a network below 10.64.0.0/10 that is not in use";
+        Err(TestbedError::Wrong(text.to_owned()))
+    }
+
+    fn address_of(&self, place: u8) -> String {
+        Ipv4Addr::new(10, self.network.0, self.network.1, place).to_string()
+    }
+}
+
+/// The networks `10.a.b.0/24` from 10.64 on that no route of `/proc/net/route` leads to.
+fn free_networks(routes: &str) -> impl Iterator<Item = (u8, u8)> + use<> {
+    // Destinations stand in hexadecimal, in the order of a little-endian machine's memory.
+    let taken: Vec<[u8; 4]> = routes
+        .lines()
+        .filter_map(|line| u32::from_str_radix(line.split_whitespace().nth(1)?, 16).ok())
+        .map(u32::to_le_bytes)
+        .collect();
+    let networks = (64..128).flat_map(|a| (0..=255).map(move |b| (a, b)));
+    networks.filter(move |(a, b)| !taken.iter().any(|to| to[..3] == [10, *a, *b]))
+}
+
+/// The bridge of a bed.
+fn bridge(bed: &Bed) -> String {
+    format!("pl{}", bed.id)
+}
+
+/// The network namespace of an instance.
+#[must_use]
+pub fn namespace_of(bed: &str, instance: &str) -> String {
+    format!("pl-{bed}-{instance}")
+}
+
+fn ip(words: &[&str]) -> Words {
+    Words::of(&[&["ip"], words].concat())
+}
+
+impl Provider for Namespace {
+    fn name(&self) -> &'static str {
+        "namespace"
+    }
+
+    fn check(&self, role: &Role) -> Result<(), TestbedError> {
+        let of_host = role.sysctl.keys().find(|key| !key.starts_with("net."));
+        match of_host {
+            None => Ok(()),
+            Some(key) => Err(TestbedError::Wrong(format!(
+                "set role.{}.sysctl.{key}: it is the whole host's; only net.… is a namespace's own",
+                role.name
+            ))),
+        }
+    }
+
+    fn address(&self, place: usize) -> Result<(String, Option<u16>), TestbedError> {
+        let number = u8::try_from(place + 2).ok().filter(|number| *number < 255);
+        let number = number.ok_or_else(|| {
+            TestbedError::Wrong("place more than 253 instances in one network".to_owned())
+        })?;
+        Ok((self.address_of(number), None))
+    }
+
+    fn shared(&self, bed: &Bed) -> Vec<Op> {
+        let (name, gateway) = (bridge(bed), format!("{}/24", self.address_of(1)));
+        let alias = format!("plimsoll {}", bed.id);
+        let by = vec![
+            ip(&["link", "add", &name, "type", "bridge"]),
+            ip(&["link", "set", &name, "alias", &alias]),
+            ip(&["address", "add", &gateway, "dev", &name]),
+            ip(&["link", "set", &name, "up"]),
+        ];
+        vec![Op::Make { thing: Thing::Link { name, alias }, by }]
+    }
+
+    fn place(&self, bed: &Bed, role: &Role, instance: &Instance) -> Vec<Op> {
+        let name = namespace_of(&bed.id, &instance.name);
+        let (outer, master) = (format!("{}-{}", bridge(bed), instance.place), bridge(bed));
+        let address = format!("{}/24", instance.address);
+        let alias = format!("plimsoll {}", bed.id);
+        let made =
+            vec![ip(&["netns", "add", &name]), ip(&["-n", &name, "link", "set", "lo", "up"])];
+        // A link of its own: that of a namespace that is gone lingers for a moment.
+        let mut linked = vec![
+            ip(&["link", "add", &outer, "type", "veth", "peer", "name", "eth0", "netns", &name]),
+            ip(&["link", "set", &outer, "alias", &alias]),
+            ip(&["link", "set", &outer, "master", &master, "up"]),
+            ip(&["-n", &name, "address", "add", &address, "dev", "eth0"]),
+            ip(&["-n", &name, "link", "set", "eth0", "up"]),
+        ];
+        linked.extend(role.sysctl.iter().map(|(key, value)| {
+            let set = format!("{key}={value}");
+            Words(self.inside(&name)).and(&["sysctl".to_owned(), "-qw".to_owned(), set])
+        }));
+        let mut ops = vec![
+            Op::Make { thing: Thing::Namespace { name }, by: made },
+            Op::Make { thing: Thing::Link { name: outer, alias }, by: linked },
+        ];
+        ops.extend(self.cgroups.of(&bed.id, &instance.name, &role.limits));
+        let user = Some(role.user().to_owned());
+        ops.push(Op::Folder { path: instance.folder.clone(), user });
+        ops
+    }
+
+    fn start(&self, bed: &Bed, role: &Role, instance: &Instance) -> Result<Order, TestbedError> {
+        let mut words = self.inside(&namespace_of(&bed.id, &instance.name));
+        let User { id, group } = User::find(role.user())?;
+        let (id, group) = (id.to_string(), group.to_string());
+        let more = ["unshare", "--mount", "--", "setpriv", "--reuid", &id, "--regid", &group];
+        words.extend(more.map(str::to_owned));
+        words.extend(["--clear-groups", "--no-new-privs", "--"].map(str::to_owned));
+        let cgroups = self.cgroups.entries(&bed.id, &instance.name);
+        Ok(Order { cgroups, words, ..Order::default() })
+    }
+}
+
+impl Namespace {
+    /// The words that enter a network namespace and keep the process's number.
+    fn inside(&self, name: &str) -> Vec<String> {
+        ["nsenter".to_owned(), format!("--net=/run/netns/{name}"), "--".to_owned()].to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_that_is_used_is_not_taken() {
+        let head = "Iface Destination Gateway Flags\n";
+        assert_eq!(free_networks(head).next(), Some((64, 0)));
+        let used = format!("{head}br 0000400A 00000000 0001\nbr 0001400A 00000000 0001\n");
+        assert_eq!(free_networks(&used).next(), Some((64, 2)));
+    }
+}

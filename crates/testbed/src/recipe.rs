@@ -1,0 +1,318 @@
+//! Recipes: how the instances of a role are made, started, checked and stopped. A TOML file whose
+//! texts are templates of minijinja; a name that is not known is an error, and no file is read.
+//!
+//! | in a template | is |
+//! | --- | --- |
+//! | `address`, `port` | where the instance is to listen |
+//! | `folder` | its own folder, where it may write |
+//! | `name`, `number`, `count` | `web-1`, 1, and how many the role has |
+//! | `vars.NAME` | a parameter of the recipe, as the plan has it or by default |
+//! | `role.NAME.address`, `role.NAME.port` | the first instance of another role that stands |
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use serde::{Deserialize, Serialize};
+
+use crate::error::TestbedError;
+
+/// The most characters of a text that is filled in.
+const MOST_TEXT: usize = 1 << 20;
+
+/// What a template may do, in minijinja's units: some tens of milliseconds, and 64 MB.
+const FUEL: u64 = 1_000_000;
+
+/// The recipes inside the program, by name.
+pub const SHIPPED: [(&str, &str); 4] = [
+    ("memcached", include_str!("../../../recipes/memcached.toml")),
+    ("nginx", include_str!("../../../recipes/nginx.toml")),
+    ("redis", include_str!("../../../recipes/redis.toml")),
+    ("target", include_str!("../../../recipes/target.toml")),
+];
+
+/// How the instances of a role are made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// What it is, in a sentence.
+    pub about: String,
+    /// The packages that have its programs, for who has to install them.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// The port where nothing else is said, in a namespace of its own.
+    pub port: u16,
+    /// The user that it runs as.
+    #[serde(default = "nobody")]
+    pub user: String,
+    /// Its parameters, with their defaults.
+    #[serde(default)]
+    pub vars: BTreeMap<String, Scalar>,
+    /// The files that are written into the folder before it starts.
+    #[serde(default)]
+    pub write: Vec<Written>,
+    /// The command that is the server, in the foreground.
+    pub start: Vec<String>,
+    /// When it is ready.
+    pub check: Check,
+    /// How it is ended.
+    #[serde(default)]
+    pub stop: Stop,
+    /// Which collectors watch it, and what they ask.
+    #[serde(default)]
+    pub collect: BTreeMap<String, String>,
+}
+
+fn nobody() -> String {
+    "nobody".to_owned()
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// A switch.
+    Switch(bool),
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+/// A file that is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    /// Its path in the folder.
+    pub path: String,
+    /// What it holds: a template.
+    pub text: String,
+}
+
+/// When an instance is ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// It answers a request for this path by a status below 400; without it, it takes connections.
+    #[serde(default)]
+    pub http: Option<String>,
+    /// How long that may take, seconds.
+    #[serde(default = "ready_s")]
+    pub within_s: u64,
+}
+
+fn ready_s() -> u64 {
+    20
+}
+
+/// How an instance is ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// The signal: `TERM`, `QUIT`, `INT`.
+    pub signal: String,
+    /// How long it may take before it is killed, seconds.
+    pub within_s: u64,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self { signal: "TERM".to_owned(), within_s: 5 }
+    }
+}
+
+/// A recipe, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// Its text.
+    pub text: String,
+    /// Whether it is a file beside the plan, and not one of the program's.
+    pub is_own: bool,
+}
+
+/// Finds a recipe: `NAME.toml` in the folder of the plan, or one inside the program.
+///
+/// # Errors
+/// A name without a recipe; a text that is none.
+pub fn find(name: &str, folder: &Path) -> Result<Found, TestbedError> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        let text = format!("find the recipe `{name}`: expected letters, digits, - and _");
+        return Err(TestbedError::Wrong(text));
+    }
+    let own = folder.join(format!("{name}.toml"));
+    let (text, is_own) = match std::fs::read_to_string(&own) {
+        Ok(text) => (text, true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let shipped = SHIPPED.iter().find(|(known, _)| *known == name);
+            let Some((_, text)) = shipped else {
+                let known = SHIPPED.map(|(known, _)| known).join(", ");
+                return Err(TestbedError::Wrong(format!(
+                    "find the recipe `{name}`: there is no {}, and the program has {known}",
+                    own.display()
+                )));
+            };
+            ((*text).to_owned(), false)
+        }
+        Err(error) => return Err(TestbedError::file("read", own)(error)),
+    };
+    let recipe = parse(name, &text)?;
+    Ok(Found { recipe, text, is_own })
+}
+
+/// Reads the text of a recipe.
+///
+/// # Errors
+/// What is wrong with it, with its line.
+pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
+    let wrong =
+        |why: &str| TestbedError::Wrong(format!("read the recipe `{name}`: {}", why.trim()));
+    let recipe: Recipe =
+        toml_edit::de::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+    if recipe.start.is_empty() {
+        return Err(wrong("`start` has no word"));
+    }
+    if signal_of(&recipe.stop.signal).is_none() {
+        return Err(wrong(&format!("`{}` is no signal that ends it", recipe.stop.signal)));
+    }
+    for file in &recipe.write {
+        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+        if file.path.is_empty() || !Path::new(&file.path).components().all(is_plain) {
+            let text = format!("`{}` leads out of the instance's folder", file.path);
+            return Err(wrong(&text));
+        }
+    }
+    Ok(recipe)
+}
+
+/// The signal of a name.
+pub(crate) fn signal_of(name: &str) -> Option<rustix::process::Signal> {
+    use rustix::process::Signal;
+    match name {
+        "TERM" => Some(Signal::TERM),
+        "QUIT" => Some(Signal::QUIT),
+        "INT" => Some(Signal::INT),
+        _ => None,
+    }
+}
+
+/// Where another role stands, for templates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stands {
+    /// The address of its first instance.
+    pub address: String,
+    /// Its port.
+    pub port: u16,
+}
+
+/// What templates of an instance are filled in with.
+#[derive(Debug, Clone, Serialize)]
+pub struct Facts<'a> {
+    /// Where it listens.
+    pub address: &'a str,
+    /// Its port.
+    pub port: u16,
+    /// Its folder.
+    pub folder: &'a str,
+    /// Its name: `web-1`.
+    pub name: &'a str,
+    /// Its number in its role, from 1.
+    pub number: u32,
+    /// How many the role has.
+    pub count: u32,
+    /// This program.
+    pub plimsoll: &'a str,
+    /// Its parameters.
+    pub vars: &'a BTreeMap<String, Scalar>,
+    /// The roles that stand.
+    pub role: &'a BTreeMap<String, Stands>,
+}
+
+/// Fills in a template.
+///
+/// # Errors
+/// A text that is none; a name that is not known.
+pub fn fill(what: &str, text: &str, facts: impl Serialize) -> Result<String, TestbedError> {
+    let failed = |source| TestbedError::Template { what: what.to_owned(), source };
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_fuel(Some(FUEL));
+    let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build().map_err(failed)?;
+    environment.set_syntax(syntax);
+    let filled = environment.render_named_str(what, text, Value::from(Serde(facts)));
+    let filled = filled.map_err(failed)?;
+    match filled.len() <= MOST_TEXT {
+        true => Ok(filled),
+        false => Err(TestbedError::Wrong(format!("fill in {what}: it became more than 1 MiB"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts<'a>(
+        vars: &'a BTreeMap<String, Scalar>,
+        role: &'a BTreeMap<String, Stands>,
+    ) -> Facts<'a> {
+        Facts {
+            address: "10.0.0.2",
+            port: 80,
+            folder: "/f",
+            name: "web-1",
+            number: 1,
+            count: 2,
+            plimsoll: "/usr/bin/plimsoll",
+            vars,
+            role,
+        }
+    }
+
+    #[test]
+    fn the_shipped_recipes_can_be_filled_in() {
+        let role = BTreeMap::new();
+        for (name, text) in SHIPPED {
+            let recipe = parse(name, text).unwrap();
+            let facts = facts(&recipe.vars, &role);
+            let texts = recipe.write.iter().map(|file| &file.text).chain(&recipe.start);
+            for text in texts.chain(recipe.collect.values()) {
+                fill(name, text, &facts).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn templates_are_strict_and_read_nothing() {
+        let (vars, role) = (BTreeMap::new(), BTreeMap::new());
+        let filled = |text: &str| fill("a text", text, facts(&vars, &role));
+        assert_eq!(filled("{{address}}:{{port}} & {{name}}\n").unwrap(), "10.0.0.2:80 & web-1\n");
+        for wrong in
+            ["{{adress}}", "{{vars.x}}", "{% include '/etc/passwd' %}", "{{ role.db.port }}", "{{"]
+        {
+            let error = filled(wrong).unwrap_err();
+            assert!(matches!(error, TestbedError::Template { .. }), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_recipe_is_told_with_its_line() {
+        let told = |text: &str| parse("x", text).unwrap_err().to_string();
+        let whole = "about = 'a'\nport = 80\nstart = ['a']\n[check]\n";
+        assert!(parse("x", whole).is_ok());
+        assert!(told(&whole.replace("port", "prot")).contains("prot"));
+        assert!(told(&whole.replace("['a']", "[]")).contains("no word"));
+        for path in ["../x", "/etc/x", "a/../../x", ""] {
+            let write = format!("{whole}[[write]]\npath = '{path}'\ntext = ''\n");
+            assert!(told(&write).contains("leads out"), "{path}");
+        }
+        let unknown = find("../nginx", Path::new("/")).unwrap_err().to_string();
+        assert!(unknown.contains("expected letters"), "{unknown}");
+        let none = find("apache", Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(none.contains("memcached, nginx, redis, target"), "{none}");
+    }
+}

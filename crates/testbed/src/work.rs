@@ -1,0 +1,329 @@
+//! What is done for a bed, as data: `check` prints it, and [`Worker`] does and undoes it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use plimsoll_net::http::client::{Ask, Limits, Plain};
+use plimsoll_net::url::Url;
+use rustix::process::{Pid, kill_process};
+
+use crate::command::{Deadline, Words, run, told};
+use crate::error::TestbedError;
+use crate::launch::{Launcher, Order};
+use crate::ledger::{Ledger, Thing, mark, remove, started_at};
+use crate::recipe::{Check, Stop, signal_of};
+use crate::users::User;
+
+/// The file of what an instance says, in its folder.
+pub(crate) const OUTPUT: &str = "output.log";
+/// How much of its end is told where it fails, bytes.
+const TOLD: usize = 4096;
+/// How long one request of a check may take.
+const REQUEST: Duration = Duration::from_secs(2);
+
+/// One thing that is done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// Makes a thing by commands; it is undone by removing it.
+    Make {
+        /// What is made.
+        thing: Thing,
+        /// By which commands.
+        by: Vec<Words>,
+    },
+    /// Makes a cgroup and writes its settings.
+    Cgroup {
+        /// The cgroup.
+        thing: Thing,
+        /// Values by the names of their files.
+        settings: Vec<(String, String)>,
+    },
+    /// Makes the folder of an instance, for a user.
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Who may write in it; who runs this, where none is named.
+        user: Option<String>,
+    },
+    /// Writes a file into the folder.
+    Write {
+        /// The folder.
+        folder: PathBuf,
+        /// The path in it.
+        path: String,
+        /// What it holds.
+        text: String,
+    },
+    /// Starts the server.
+    Start {
+        /// The instance.
+        instance: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// What the process becomes.
+        order: Order,
+        /// How it is ended.
+        stop: Stop,
+    },
+    /// Waits until it is ready.
+    Ready {
+        /// The instance.
+        instance: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// Where it listens.
+        address: SocketAddr,
+        /// When it is ready.
+        check: Check,
+    },
+}
+
+/// As `check` prints it: what is done, a line each.
+impl std::fmt::Display for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Make { by, .. } => {
+                let lines: Vec<String> = by.iter().map(ToString::to_string).collect();
+                f.write_str(&lines.join("\n"))
+            }
+            Self::Cgroup { thing, settings } => {
+                let Thing::Cgroup { path } = thing else { return Ok(()) };
+                write!(f, "make the cgroup {}", path.display())?;
+                settings.iter().try_for_each(|(name, value)| write!(f, ", {name} = {value}"))
+            }
+            Self::Folder { path, user } => {
+                write!(f, "make the folder {}", path.display())?;
+                user.iter().try_for_each(|user| write!(f, ", of the user {user}"))
+            }
+            Self::Write { folder, path, text } => {
+                write!(f, "write {}, {} bytes", folder.join(path).display(), text.len())
+            }
+            Self::Start { order, .. } => write!(f, "{}", Words(order.words.clone())),
+            Self::Ready { address, check, .. } => match &check.http {
+                Some(path) => write!(f, "ask http://{address}{path} until it answers"),
+                None => write!(f, "connect to {address} until it takes connections"),
+            },
+        }
+    }
+}
+
+/// Does and undoes.
+pub(crate) struct Worker<'a> {
+    ledger: &'a Ledger,
+    launcher: &'a Launcher,
+    /// The rows of the ledger of what was made.
+    rows: Mutex<Vec<(Thing, u64)>>,
+    children: Mutex<BTreeMap<String, Child>>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(ledger: &'a Ledger, launcher: &'a Launcher) -> Self {
+        Self { ledger, launcher, rows: Mutex::default(), children: Mutex::default() }
+    }
+
+    /// Whether all that was made is removed.
+    pub(crate) fn is_clear(&self) -> bool {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn will_make(&self, thing: &Thing) -> Result<(), TestbedError> {
+        let id = self.ledger.will_make(thing)?;
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push((thing.clone(), id));
+        Ok(())
+    }
+
+    /// Does one thing. Returns what was said.
+    pub(crate) fn act(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
+        match op {
+            Op::Make { thing, by } => {
+                self.will_make(thing)?;
+                let said = by.iter().map(|words| run(words, Path::new("/"), deadline));
+                said.collect::<Result<String, _>>()
+            }
+            Op::Cgroup { thing, settings } => {
+                self.will_make(thing)?;
+                make_cgroup(thing, settings).map(|()| String::new())
+            }
+            Op::Folder { path, user } => {
+                self.will_make(&Thing::Folder { path: path.clone() })?;
+                self.make_folder(path, user.as_deref()).map(|()| String::new())
+            }
+            Op::Write { folder, path, text } => write(folder, path, text).map(|()| String::new()),
+            Op::Start { instance, folder, order, .. } => {
+                self.start(instance, folder, order).map(|()| String::new())
+            }
+            Op::Ready { instance, folder, address, check } => {
+                self.until_ready(instance, folder, *address, check, deadline)
+            }
+        }
+    }
+
+    /// Undoes one thing, whole or half done.
+    pub(crate) fn undo(&self, op: &Op, deadline: &Deadline) -> Result<String, TestbedError> {
+        match op {
+            Op::Make { thing, .. } | Op::Cgroup { thing, .. } => self.remove(thing),
+            Op::Folder { path, .. } => self.remove(&Thing::Folder { path: path.clone() }),
+            Op::Start { instance, stop, .. } => self.stop(instance, stop, deadline),
+            Op::Write { .. } | Op::Ready { .. } => Ok(String::new()),
+        }
+    }
+
+    fn remove(&self, thing: &Thing) -> Result<String, TestbedError> {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(at) = rows.iter().position(|(made, _)| made == thing) else {
+            return Ok(String::new());
+        };
+        let (_, id) = rows.remove(at);
+        drop(rows);
+        remove(self.ledger.bed(), thing)?;
+        self.ledger.is_gone(id)?;
+        Ok(String::new())
+    }
+
+    fn make_folder(&self, path: &Path, user: Option<&str>) -> Result<(), TestbedError> {
+        let made = DirBuilder::new().mode(0o700).create(path);
+        made.map_err(TestbedError::file("make", path))?;
+        mark(path, self.ledger.bed())?;
+        if let Some(user) = user {
+            let user = User::find(user)?;
+            chown(path, Some(user.id), Some(user.group))
+                .map_err(TestbedError::file("give its user", path))?;
+        }
+        Ok(())
+    }
+
+    fn start(&self, instance: &str, folder: &Path, order: &Order) -> Result<(), TestbedError> {
+        let path = folder.join(OUTPUT);
+        // Made anew: what lies there may be a link of somebody else's.
+        let output = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+        let output = output.map_err(TestbedError::file("make", path))?;
+        let waiting = self.launcher.begin(folder, &output)?;
+        let pid = waiting.pid();
+        let started = started_at(pid).unwrap_or(0);
+        self.will_make(&Thing::Process { instance: instance.to_owned(), pid, started })?;
+        let child = waiting.go(order)?;
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.insert(instance.to_owned(), child);
+        Ok(())
+    }
+
+    /// How a server ended, where it has.
+    fn ended(&self, instance: &str) -> Option<String> {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = children.get_mut(instance)?.try_wait().ok()??;
+        Some(told(status))
+    }
+
+    fn until_ready(
+        &self,
+        instance: &str,
+        folder: &Path,
+        address: SocketAddr,
+        check: &Check,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        loop {
+            if let Some(how) = self.ended(instance) {
+                let instance = instance.to_owned();
+                return Err(TestbedError::Ended { instance, how, output: said(folder) });
+            }
+            if is_ready(address, check) {
+                return Ok(format!("ready after {} ms", deadline.passed().as_millis()));
+            }
+            if deadline.is_over() {
+                return Err(TestbedError::TooLong {
+                    what: format!("wait for {instance} at {address}"),
+                    limit: deadline.limit(),
+                    output: said(folder),
+                });
+            }
+            deadline.pause();
+        }
+    }
+
+    /// Asks a server to end, and kills it where it does not.
+    fn stop(
+        &self,
+        instance: &str,
+        how: &Stop,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = children.remove(instance);
+        drop(children);
+        let Some(mut child) = child else { return self.forget(instance) };
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        if let (Some(pid), Some(signal), Ok(None)) = (pid, signal_of(&how.signal), child.try_wait())
+        {
+            let _ = kill_process(pid, signal);
+        }
+        let patience = Deadline::within(Duration::from_secs(how.within_s).min(deadline.left()));
+        while matches!(child.try_wait(), Ok(None)) && !patience.is_over() {
+            patience.pause();
+        }
+        let is_killed = matches!(child.try_wait(), Ok(None));
+        // Whoever is left of its group goes too.
+        let done = self.forget(instance);
+        let _ = child.wait();
+        done.map(|said| if is_killed { "it had to be killed".to_owned() } else { said })
+    }
+
+    /// Ends what is left of an instance's process, and takes it out of the ledger.
+    fn forget(&self, instance: &str) -> Result<String, TestbedError> {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_its =
+            |thing: &Thing| matches!(thing, Thing::Process { instance: of, .. } if of == instance);
+        let thing = rows.iter().map(|(thing, _)| thing).find(|thing| is_its(thing)).cloned();
+        drop(rows);
+        thing.map_or(Ok(String::new()), |thing| self.remove(&thing))
+    }
+}
+
+fn make_cgroup(thing: &Thing, settings: &[(String, String)]) -> Result<(), TestbedError> {
+    let Thing::Cgroup { path } = thing else { return Ok(()) };
+    fs::create_dir(path).map_err(TestbedError::file("make the cgroup", path))?;
+    for (name, value) in settings {
+        let file = path.join(name);
+        fs::write(&file, value).map_err(TestbedError::file("write", file))?;
+    }
+    Ok(())
+}
+
+/// Writes a file into a folder, which is empty but for us: what is there already is refused.
+fn write(folder: &Path, path: &str, text: &str) -> Result<(), TestbedError> {
+    let file = folder.join(path);
+    if let Some(parent) = file.parent().filter(|parent| *parent != folder) {
+        let made = DirBuilder::new().recursive(true).mode(0o755).create(parent);
+        made.map_err(TestbedError::file("make", parent))?;
+    }
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&file);
+    let written = made.and_then(|mut made| std::io::Write::write_all(&mut made, text.as_bytes()));
+    written.map_err(TestbedError::file("write", file))
+}
+
+fn is_ready(address: SocketAddr, check: &Check) -> bool {
+    let Some(path) = &check.http else {
+        return TcpStream::connect_timeout(&address, REQUEST).is_ok();
+    };
+    let Ok(url) = Url::parse(&format!("http://{address}{path}")) else { return false };
+    let answer = Ask::get(&url).send(&Plain, Limits::within(REQUEST));
+    answer.is_ok_and(|answer| answer.status < 400)
+}
+
+/// The end of what an instance said.
+fn said(folder: &Path) -> String {
+    let mut text = Vec::new();
+    let read = File::open(folder.join(OUTPUT)).and_then(|mut file| {
+        let len = file.metadata()?.len();
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(len.saturating_sub(TOLD as u64)))?;
+        (&mut file).take(TOLD as u64).read_to_end(&mut text)
+    });
+    read.map_or(String::new(), |_| String::from_utf8_lossy(&text).into_owned())
+}

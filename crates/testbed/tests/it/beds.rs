@@ -1,0 +1,110 @@
+//! Beds that stand: what they serve, what they may use, and what is left of them.
+
+use crate::host::{Place, left_of, role};
+use plimsoll_net::http::client::{Ask, Limits as Within, Plain};
+use plimsoll_net::url::Url;
+use plimsoll_testbed::bed::{Instance, Role, with_bed};
+use plimsoll_testbed::command::is_there;
+use plimsoll_testbed::flow::Action;
+use plimsoll_testbed::ledger::Ledger;
+use plimsoll_testbed::recipe::Scalar;
+use plimsoll_testbed::{Bed, TestbedError};
+use std::sync::Mutex;
+use std::time::Duration;
+
+fn get(instance: &Instance, path: &str) -> (u16, Vec<u8>) {
+    let url = Url::parse(&format!("http://{}:{}{path}", instance.address, instance.port)).unwrap();
+    let answer = Ask::get(&url).send(&Plain, Within::within(Duration::from_secs(5))).unwrap();
+    (answer.status, answer.body)
+}
+
+/// Makes it stand, and checks that nothing is left of it.
+fn stand(
+    place: &Place,
+    bed: &Bed,
+    with: impl FnOnce(&[Instance]) -> Result<(), TestbedError>,
+) -> Result<Vec<Action>, TestbedError> {
+    let actions = Mutex::new(Vec::new());
+    let told = |action: &Action| actions.lock().unwrap().push(action.clone());
+    let result = with_bed(bed, &place.ledgers(), (&told, &|| false), with);
+    assert_eq!(left_of(&bed.id), Vec::<String>::new());
+    assert_eq!(Ledger::all(&place.ledgers()).unwrap(), []);
+    result.map(|()| actions.into_inner().unwrap())
+}
+
+fn nginx() -> Option<Role> {
+    if !is_there("nginx") {
+        println!("skipped: nginx is not installed");
+        return None;
+    }
+    Some(role("web", "nginx"))
+}
+
+#[test]
+fn nginx_serves_in_a_namespace_with_its_limits() {
+    let place = Place::new();
+    let Some(mut web) = nginx() else { return };
+    web.count = 2;
+    web.limits.cpu = Some(0.2);
+    web.limits.memory = Some(128 << 20);
+    web.sysctl.insert("net.core.somaxconn".to_owned(), "128".to_owned());
+    web.vars.insert("bytes".to_owned(), Scalar::Number(100));
+    let Some(bed) = place.namespaces("nginx in a namespace", vec![web]) else { return };
+    let actions = stand(&place, &bed, |instances| {
+        assert_eq!(instances.len(), 2);
+        assert_ne!(instances[0].address, instances[1].address);
+        for instance in instances {
+            assert_eq!(get(instance, "/"), (200, vec![b'x'; 100]));
+            let (_, status) = get(instance, "/status");
+            assert!(String::from_utf8_lossy(&status).starts_with("Active connections"));
+            assert!(instance.collect["nginx"].ends_with(":8080/status"));
+        }
+        Ok(())
+    })
+    .unwrap();
+    let of = |name: &str| actions.iter().filter(|action| action.name == name).count();
+    assert_eq!((of("make the network"), of("start it"), of("undo: start it")), (1, 2, 2));
+    assert!(actions.iter().all(|action| !action.is_failed), "{actions:?}");
+}
+
+#[test]
+fn the_built_in_stores_need_no_rights() {
+    let place = Place::new();
+    let stores = [("redis", "redis-server"), ("memcached", "memcached")];
+    let there = stores.into_iter().filter(|(_, program)| is_there(program));
+    let roles: Vec<Role> = there.map(|(recipe, _)| role(recipe, recipe)).collect();
+    let bed = place.processes(roles);
+    let done = stand(&place, &bed, |instances| {
+        assert!(instances.iter().all(|instance| instance.address == "127.0.0.1"));
+        Ok(())
+    });
+    done.unwrap();
+}
+
+#[test]
+fn a_role_knows_those_before_it() {
+    let place = Place::new();
+    let Some(web) = nginx() else { return };
+    let mut after = role("after", "nginx");
+    let text = "{{role.web.address}}:{{role.web.port}}";
+    after.recipe.recipe.write[1].text = text.to_owned();
+    let Some(bed) = place.namespaces("roles that know each other", vec![web, after]) else {
+        return;
+    };
+    let done = stand(&place, &bed, |instances| {
+        let (_, page) = get(&instances[1], "/");
+        let first = &instances[0];
+        assert_eq!(String::from_utf8_lossy(&page), format!("{}:{}", first.address, first.port));
+        Ok(())
+    });
+    done.unwrap();
+}
+
+#[test]
+fn what_fails_while_it_stands_leaves_nothing() {
+    let place = Place::new();
+    let Some(web) = nginx() else { return };
+    let Some(bed) = place.namespaces("a failure while it stands", vec![web]) else { return };
+    let failed = stand(&place, &bed, |_| Err(TestbedError::Interrupted)).unwrap_err();
+    assert!(matches!(failed, TestbedError::Interrupted));
+}
