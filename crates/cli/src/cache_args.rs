@@ -1,5 +1,6 @@
 //! The command line of the cache lab.
 
+use crate::flags::CacheFlags;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -57,26 +58,8 @@ pub(crate) struct CacheSimulate {
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: TraceFlags,
-    /// Eviction policies: lru, sieve, gdsf, … with their settings, such as slru:segments=2
-    /// [default: lru]
-    #[arg(long, value_name = "POLICY,…", help_heading = "What is simulated")]
-    pub(crate) policy: Vec<String>,
-    /// Cache sizes: 10MB, 1GiB, 962obj, 10% of the footprint, 10%obj of the objects
-    /// [default: 0.1%,1%,10%]
-    #[arg(long, value_name = "SIZE,…", help_heading = "What is simulated")]
-    pub(crate) size: Vec<String>,
-    /// Which missed objects come in: max:SIZE, second (asked for before), random:SHARE
-    #[arg(long, value_name = "FILTER", help_heading = "What is simulated")]
-    pub(crate) admit: Option<String>,
-    /// Count what follows so many requests, or such a share of them, apart as well
-    #[arg(long, value_name = "N|SHARE", help_heading = "What is simulated")]
-    pub(crate) skip: Option<String>,
-    /// Tell for each size what no policy undercuts: exactly where objects have one size
-    #[arg(long, help_heading = "What is simulated")]
-    pub(crate) bound: bool,
-    /// Tell misses by the size of objects too, in powers of ten
-    #[arg(long, help_heading = "What is simulated")]
-    pub(crate) by_size: bool,
+    #[command(flatten)]
+    pub(crate) single: CacheFlags,
     /// Print the policies that there are
     #[arg(long)]
     pub(crate) list_policies: bool,

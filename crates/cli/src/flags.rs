@@ -1,119 +1,116 @@
-//! The flags that are keys of a plan: one row says which flag sets which key. What it means is the
-//! plan's own sentence of the key, where the command line has no better one; its value is read by
-//! the plan's own reader, so that both say the same of the same mistake.
-
-mod rows;
+//! The flags that are keys of a plan. Each stands with its key in `plan`, which says what it means;
+//! its value is read by the plan's own reader, so that both say the same of the same mistake.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
-use plimsoll_plan::{Key, LoadShape, Plan, RateSource, Setting, key_at};
-use rows::{ASKED, COLD, CURVE, LOADS, MEASURED, POOLS, SEARCHED, SENT, SHAPES, STORED};
+use plimsoll_plan::{Flag, Group, Key, LoadShape, Plan, RateSource, Setting, all_keys, key_at};
 use std::marker::PhantomData;
 
-/// A flag that sets a key of a plan.
-pub(crate) struct Flag {
-    long: &'static str,
-    short: Option<char>,
-    /// The path of the key; one of a curve begins with [`CURVE`].
-    key: &'static str,
-    /// What its value is called; empty for a switch.
-    value: &'static str,
-    /// What it means, where the plan's sentence does not fit.
-    help: Option<&'static str>,
-    /// Whether a value may begin with a hyphen.
-    may_be_hyphened: bool,
+/// A flag, and the key that it sets.
+#[derive(Clone)]
+struct Row {
+    heading: &'static str,
+    flag: Flag,
+    path: String,
+    key: &'static Key,
 }
-
-/// Flags that stand under one heading of the help.
-pub(crate) type Group = (&'static str, &'static [Flag]);
 
 /// Which flags a command has.
 pub(crate) trait Groups: Clone + Send + Sync + 'static {
     /// The groups, in the order of the help.
     const GROUPS: &'static [Group];
+    /// A heading, and single flags of other groups that stand under it.
+    const SINGLE: (&'static str, &'static [&'static str]) = ("", &[]);
 }
 
 /// Flags as they were typed.
 #[derive(Clone)]
 pub(crate) struct Flags<T> {
-    given: Vec<(&'static Flag, String)>,
+    given: Vec<(Row, String)>,
     of: PhantomData<T>,
 }
 
-/// The flags of a load.
-pub(crate) type LoadFlags = Flags<OfLoad>;
-/// The flags that say what is asked and how it is sent, whatever the load.
-pub(crate) type RequestFlags = Flags<OfRequests>;
-/// The flags of a simulated pool.
-pub(crate) type PoolFlags = Flags<OfPool>;
-/// The flags that say how a capacity is searched for.
-pub(crate) type SearchFlags = Flags<OfSearch>;
+/// Declares which groups of flags a command has.
+macro_rules! flags {
+    ($($(#[$about:meta])* $name:ident = $of:ident [$($group:ident),+]
+        $(, $heading:literal $single:expr)?;)+) => {$(
+        $(#[$about])*
+        pub(crate) type $name = Flags<$of>;
 
-/// See [`LoadFlags`].
-#[derive(Clone)]
-pub(crate) struct OfLoad;
+        #[doc = concat!("See [`", stringify!($name), "`].")]
+        #[derive(Clone)]
+        pub(crate) struct $of;
 
-impl Groups for OfLoad {
-    const GROUPS: &'static [Group] = &[SHAPES, LOADS, COLD, ASKED, STORED, SENT, MEASURED];
+        impl Groups for $of {
+            const GROUPS: &'static [Group] = &[$(Group::$group),+];
+            $(const SINGLE: (&'static str, &'static [&'static str]) = ($heading, &$single);)?
+        }
+    )+};
 }
 
-/// See [`RequestFlags`].
-#[derive(Clone)]
-pub(crate) struct OfRequests;
-
-impl Groups for OfRequests {
-    const GROUPS: &'static [Group] = &[ASKED, STORED, SENT, MEASURED];
+flags! {
+    /// The flags of a load.
+    LoadFlags = OfLoad [Shape, Load, Cold, Asked, Store, Sent, Measured];
+    /// The flags that say what is asked and how it is sent, whatever the load.
+    RequestFlags = OfRequests [Asked, Store, Sent, Measured];
+    /// The flags of a simulated pool.
+    PoolFlags = OfPool [Shape], "What is simulated" ["seed", "slo"];
+    /// The flags that say how a capacity is searched for.
+    SearchFlags = OfSearch [Search];
+    /// The flags of a series of searches.
+    EveryFlags = OfSeries [Series];
+    /// The flags of a search for parameters of a policy.
+    TuneFlags = OfTune [Tune];
+    /// The flags of single caches.
+    CacheFlags = OfCaches [Cache];
 }
 
-/// See [`PoolFlags`].
-#[derive(Clone)]
-pub(crate) struct OfPool;
-
-impl Groups for OfPool {
-    const GROUPS: &'static [Group] = &[SHAPES, POOLS];
+/// The flags of a command with their keys, in the order of the help.
+fn rows<T: Groups>() -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut take = |heading: &'static str, is_meant: &dyn Fn(&Flag) -> bool| {
+        for (path, key) in all_keys() {
+            // What a trace and a profile have in common is one flag.
+            let is_new = |flag: &Flag| rows.iter().all(|row| row.flag.long != flag.long);
+            if let Some(flag) = key.flag.filter(|flag| is_meant(flag) && is_new(flag)) {
+                rows.push(Row { heading, flag, path, key });
+            }
+        }
+    };
+    for group in T::GROUPS {
+        take(group.heading(), &|flag| flag.group == *group);
+    }
+    let (heading, single) = T::SINGLE;
+    take(heading, &|flag| single.contains(&flag.long));
+    rows
 }
 
-/// See [`SearchFlags`].
-#[derive(Clone)]
-pub(crate) struct OfSearch;
-
-impl Groups for OfSearch {
-    const GROUPS: &'static [Group] = &[SEARCHED];
-}
-
-impl Flag {
-    fn arg(&self, heading: &'static str) -> Arg {
-        let key = self
-            .key
-            .strip_prefix(CURVE)
-            .map_or(self.key.to_owned(), |key| format!("load.trace.{key}"));
-        let key = key_at(&key);
-        let about = key.map_or("", Key::about).trim_end_matches('.').replace('`', "");
-        let may_repeat = key.is_some_and(Key::may_repeat);
-        let arg = Arg::new(self.long).long(self.long).short(self.short).help_heading(heading);
-        let arg = arg.help(self.help.map_or(about, str::to_owned));
-        match (self.value, may_repeat) {
+impl Row {
+    fn arg(&self) -> Arg {
+        let Flag { long, short, value, help, may_be_hyphened, .. } = self.flag;
+        let about = self.key.about().trim_end_matches('.').replace('`', "");
+        let arg = Arg::new(long).long(long).short(short).help_heading(self.heading);
+        let arg = arg.help(help.map_or(about, str::to_owned));
+        match (value, self.key.may_repeat()) {
             ("", _) => arg.action(ArgAction::SetTrue),
             (value, true) => arg.value_name(value).action(ArgAction::Append),
             (value, false) => arg.value_name(value).action(ArgAction::Set),
         }
-        .allow_hyphen_values(self.may_be_hyphened)
+        .allow_hyphen_values(may_be_hyphened)
     }
 
     /// The values that were typed.
     fn typed(&self, matches: &ArgMatches) -> Vec<String> {
-        if self.value.is_empty() {
-            return matches.get_flag(self.long).then(|| "true".to_owned()).into_iter().collect();
+        let long = self.flag.long;
+        if self.flag.value.is_empty() {
+            return matches.get_flag(long).then(|| "true".to_owned()).into_iter().collect();
         }
-        matches.get_many(self.long).into_iter().flatten().cloned().collect()
+        matches.get_many(long).into_iter().flatten().cloned().collect()
     }
 }
 
 impl<T: Groups> clap::Args for Flags<T> {
     fn augment_args(command: Command) -> Command {
-        let args = T::GROUPS
-            .iter()
-            .flat_map(|(heading, flags)| flags.iter().map(move |flag| flag.arg(heading)));
-        command.args(args)
+        command.args(rows::<T>().iter().map(Row::arg))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -123,9 +120,11 @@ impl<T: Groups> clap::Args for Flags<T> {
 
 impl<T: Groups> FromArgMatches for Flags<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let flags = T::GROUPS.iter().flat_map(|(_, flags)| flags.iter());
-        let given = flags.flat_map(|flag| flag.typed(matches).into_iter().map(move |v| (flag, v)));
-        Ok(Self { given: given.collect(), of: PhantomData })
+        let typed = |row: Row| {
+            let values = row.typed(matches);
+            values.into_iter().map(move |value| (row.clone(), value))
+        };
+        Ok(Self { given: rows::<T>().into_iter().flat_map(typed).collect(), of: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -142,8 +141,9 @@ const PROFILE: Curve = ("load.profile.", "load.profile.speed");
 const REPLAY: Curve = ("load.trace.", "target.replay.speed");
 
 impl<T> Flags<T> {
-    fn has(&self, long: &str) -> bool {
-        self.given.iter().any(|(flag, _)| flag.long == long)
+    /// Whether a flag was typed.
+    pub(crate) fn has(&self, long: &str) -> bool {
+        self.given.iter().any(|(row, _)| row.flag.long == long)
     }
 
     /// What the options of a curve belong to: a trace, a profile or a replay that the flags name,
@@ -159,46 +159,26 @@ impl<T> Flags<T> {
         }
     }
 
+    /// The settings that the flags mean.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        self.settings_beside(None)
+    }
+
     /// The settings that the flags mean, beside a plan where there is one.
-    fn beside(&self, plan: Option<&Plan>) -> Vec<Setting> {
+    pub(crate) fn settings_beside(&self, plan: Option<&Plan>) -> Vec<Setting> {
         let (curve, speed) = self.curve(plan);
-        let setting = |(flag, value): &(&Flag, String)| {
-            let key = match flag.key.strip_prefix(CURVE) {
+        let setting = |(row, value): &(Row, String)| {
+            // What a profile has too belongs to the one that there is.
+            let common = row.path.strip_prefix(TRACE.0);
+            let common = common.filter(|key| key_at(&format!("{}{key}", PROFILE.0)).is_some());
+            let key = match common {
                 Some("speed") => speed.to_owned(),
                 Some(key) => format!("{curve}{key}"),
-                None => flag.key.to_owned(),
+                None => row.path.clone(),
             };
-            Setting::new(key, value, format!("--{}", flag.long))
+            Setting::new(key, value, format!("--{}", row.flag.long))
         };
         self.given.iter().map(setting).collect()
-    }
-}
-
-impl LoadFlags {
-    /// The settings that the flags mean, beside a plan where there is one.
-    pub(crate) fn settings(&self, plan: Option<&Plan>) -> Vec<Setting> {
-        self.beside(plan)
-    }
-}
-
-impl PoolFlags {
-    /// The settings that the flags mean, beside a plan.
-    pub(crate) fn settings(&self, plan: Option<&Plan>) -> Vec<Setting> {
-        self.beside(plan)
-    }
-}
-
-impl RequestFlags {
-    /// The settings that the flags mean.
-    pub(crate) fn settings(&self) -> Vec<Setting> {
-        self.beside(None)
-    }
-}
-
-impl SearchFlags {
-    /// The settings that the flags mean.
-    pub(crate) fn settings(&self) -> Vec<Setting> {
-        self.beside(None)
     }
 }
 
@@ -221,7 +201,7 @@ mod tests {
     fn speed_key(flags: &LoadFlags, load: &str) -> String {
         let text = format!("[target]\nurl = \"http://127.0.0.1:1/\"\n[load]\n{load}\n");
         let plan = Plan::parse(&text, "plan.toml").expect("the plan is whole");
-        let settings = flags.settings(Some(&plan));
+        let settings = flags.settings_beside(Some(&plan));
         let with = Plan::parse_with(&text, "plan.toml", &settings).expect("the flags fit the plan");
         with.to_toml().lines().find(|line| line.contains("speed = 60")).unwrap_or("none").to_owned()
     }
@@ -239,15 +219,26 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_sets_a_key_of_plans_and_says_what_it_means() {
-        for (heading, flags) in OfLoad::GROUPS.iter().chain(OfPool::GROUPS) {
-            for flag in *flags {
-                let arg = flag.arg(heading);
-                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-                assert!(!help.is_empty() && help.chars().count() <= 100, "--{}: {help}", flag.long);
-                let key = flag.key.replace(CURVE, "load.trace.");
-                assert!(key_at(&key).is_some(), "--{}: {key}", flag.long);
-            }
+    fn every_flag_says_what_it_means_in_a_line() {
+        let several = [rows::<OfLoad>(), rows::<OfPool>(), rows::<OfSearch>(), rows::<OfTune>()];
+        for row in several.iter().flatten().chain(&rows::<OfCaches>()) {
+            let long = row.flag.long;
+            let help = row.arg().get_help().map(ToString::to_string).unwrap_or_default();
+            assert!(!help.is_empty() && help.chars().count() <= 100, "--{long}: {help}");
+        }
+    }
+
+    #[test]
+    fn every_flag_of_a_key_is_one_of_a_command() {
+        let several = [rows::<OfLoad>(), rows::<OfPool>(), rows::<OfSearch>(), rows::<OfTune>()];
+        let known = [several.concat(), rows::<OfCaches>(), rows::<OfSeries>()].concat();
+        for (path, key) in all_keys() {
+            let Some(flag) = key.flag else { continue };
+            assert!(
+                known.iter().any(|row| row.flag.long == flag.long),
+                "--{} of {path}",
+                flag.long
+            );
         }
     }
 }

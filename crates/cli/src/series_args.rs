@@ -1,5 +1,6 @@
 //! The command line of repeated searches and of comparing them.
 
+use crate::flags::EveryFlags;
 use crate::terminal::error::{FlagError, read};
 use clap::{Args, Subcommand};
 use plimsoll_plan::Setting;
@@ -31,16 +32,12 @@ pub(crate) struct SeriesFlags {
     /// Begin each search with empty caches: a database is restarted, the page cache dropped
     #[arg(long, help_heading = "What a store is asked")]
     pub(crate) cold: bool,
-    /// From the start of a search to that of the next
-    #[arg(long, value_name = "DURATION", help_heading = "A series, and cost")]
-    pub(crate) every: Option<String>,
+    #[command(flatten)]
+    pub(crate) keys: EveryFlags,
     /// Go on with a series that was ended before its time: runs/SERIES
     #[arg(long, value_name = "SERIES", help_heading = "A series, and cost",
         conflicts_with_all = ["target", "set"])]
     pub(crate) resume: Option<PathBuf>,
-    /// What the target costs per hour, such as 0.17/h
-    #[arg(long, value_name = "PRICE", help_heading = "A series, and cost")]
-    pub(crate) price: Option<String>,
 }
 
 /// No series has more searches than a plan may be repeated.
@@ -57,11 +54,10 @@ impl SeriesFlags {
             of("store.cold", &self.cold.then(|| "true".to_owned()), "--cold"),
             of("target.restart", &self.restart_command, "--restart-command"),
             of("target.restart_timeout", &self.restart_timeout, "--restart-timeout"),
-            of("search.every", &self.every, "--every"),
-            of("search.price", &self.price, "--price"),
             of("search.restarts", &self.restarts, "--restarts"),
         ];
         let mut settings: Vec<Setting> = keys.into_iter().flatten().collect();
+        settings.extend(self.keys.settings());
         if let Some(text) = &self.restarts {
             let restarts = read("--restarts", text, |text| {
                 let wanted = format!("a whole number from 1 to {MOST_RESTARTS}");

@@ -1,6 +1,6 @@
 //! The command line of simulations, and of looking for a policy's parameters.
 
-use crate::flags::PoolFlags;
+use crate::flags::{PoolFlags, TuneFlags};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -72,29 +72,11 @@ Exit codes: 0 found, 2 wrong use or plan, 3 nothing keeps what was asked, 4 inte
 pub(crate) struct Tune {
     /// A plan file with a pool
     pub(crate) plan: String,
-    /// The policy of the plan whose parameters are looked for; the first otherwise
-    #[arg(long, value_name = "LABEL", help_heading = "What is looked for")]
-    pub(crate) policy: Option<String>,
+    #[command(flatten)]
+    pub(crate) tune: TuneFlags,
     /// A parameter and its values: upper=60,70,80 or upper=60..90/5; may be repeated
     #[arg(long, value_name = "NAME=VALUES", help_heading = "What is looked for")]
     pub(crate) vary: Vec<String>,
-    /// Make this small: cost, hours, lost, mean, p50, p90, p95, p99, p999, violated
-    #[arg(long, value_name = "FIGURE", help_heading = "What is looked for")]
-    pub(crate) minimise: Option<String>,
-    /// Make this great: net
-    #[arg(
-        long,
-        value_name = "FIGURE",
-        help_heading = "What is looked for",
-        conflicts_with = "minimise"
-    )]
-    pub(crate) maximise: Option<String>,
-    /// What has to be kept, such as 'lost<0.1%,p99<400ms'
-    #[arg(long, value_name = "BOUNDS", help_heading = "What is looked for")]
-    pub(crate) subject_to: Option<String>,
-    /// Fresh replications by which the best is told; 10 otherwise
-    #[arg(long, value_name = "N", help_heading = "What is looked for")]
-    pub(crate) replications: Option<String>,
     #[command(flatten)]
     pub(crate) flags: PoolFlags,
     /// Set any value of the plan

@@ -7,13 +7,15 @@ use plimsoll_workload::request::{Credentials, Template, bearer};
 use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
+use crate::flag::Group;
 use crate::header::Header;
-use crate::key::{Choice, Key};
+use crate::key::Choice;
+use crate::reading::Reading;
 use crate::replay::Replay;
-use crate::secret::REDACTED;
-use crate::secret::{Secret, key_is_secret};
+use crate::secret::{REDACTED, Secret, key_is_secret};
 use crate::section::{Part, Section};
-use crate::takes::{File, Form, Line, Nested, Parsed};
+use crate::takes::{File, Inner, Line, Parsed, Takes};
+use crate::text::quoted;
 use crate::tree::{Entry, Node, Value};
 use crate::write::Writer;
 
@@ -36,45 +38,51 @@ pub enum Asked {
     Replay(Replay),
 }
 
-impl Part for Asked {
-    const KEYS: &'static [Key] = &[
-        key!("urls": File, "urls.csv",
-            "A list of what to ask for: a URL or path a line, a weight if wanted."),
-        key!("replay": Nested("file or table"), "access.log.gz",
-            "An access log that is asked for again, in its order."),
-    ];
+section! {
+    [part]
+    #[derive(Default)]
+    pub(crate) struct AskedKeys {
+        /// A list of what to ask for: a URL or path a line, a weight if wanted.
+        urls: Option<PathBuf> { File, "urls.csv" } flag [Group::Asked.flag("urls", "FILE")]
+        /// An access log that is asked for again, in its order.
+        replay: Option<Replay> { Inner::<Replay>::told("file or table"), "access.log.gz" }
+    }
+}
 
-    fn read(section: &Section<'_>) -> Option<Self> {
+impl Part for Asked {
+    type Keys = AskedKeys;
+
+    fn of(keys: AskedKeys, section: &Section<'_>) -> Option<Self> {
         let asked = match section.chosen(&ASKED) {
             None => None,
-            Some("urls") => section.get("urls", &File).map(Self::List),
-            Some(_) => read_replay(section).map(Self::Replay),
+            Some("urls") => keys.urls.map(Self::List),
+            Some(_) => {
+                check_replay(section);
+                keys.replay.map(Self::Replay)
+            }
         };
         Some(asked.unwrap_or(Self::Url))
     }
 
-    fn write(&self, out: &mut Writer) {
-        match self {
-            Self::Url => {}
-            Self::List(file) => out.put("urls", &File, file),
-            Self::Replay(replay) => out.inline("replay", |out| replay.write_keys(out, &[])),
+    fn keys(&self) -> AskedKeys {
+        let none = AskedKeys::default();
+        match self.clone() {
+            Self::Url => none,
+            Self::List(file) => AskedKeys { urls: Some(file), ..none },
+            Self::Replay(replay) => AskedKeys { replay: Some(replay), ..none },
         }
     }
 }
 
-fn read_replay(section: &Section<'_>) -> Option<Replay> {
-    let replay = section.inner(Replay::SECTION)?;
-    for key in ["method", "body", "body_file"] {
-        if section.has(key) {
-            let message = format!("`{key}` and `replay` exclude each other");
-            section.fault_beside(key, "replay", message, Some("the log says what is asked"));
-        }
+fn check_replay(section: &Section<'_>) {
+    for key in ["method", "body", "body_file"].into_iter().filter(|key| section.has(key)) {
+        let message = format!("`{key}` and `replay` exclude each other");
+        section.fault_beside(key, "replay", message, Some("the log says what is asked"));
     }
-    Replay::read(&replay)
 }
 
 /// A table with the names of headers, each with a value or a list of them.
-struct Headers;
+pub(crate) struct Headers;
 
 impl Describe for Headers {
     fn takes(&self) -> String {
@@ -92,38 +100,30 @@ impl Describe for Headers {
     }
 }
 
-impl Part for Vec<Header> {
-    const KEYS: &'static [Key] = &[key!("headers": Headers, said "{}",
-        r#"{ Accept = "text/html", X-Run = "{{counter}}" }"#,
-        "Headers of every request, with placeholders if wanted.")];
+impl Takes for Headers {
+    type Of = Vec<Header>;
 
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let mut headers = Self::new();
-        for entry in section.map("headers") {
-            let values: Vec<&Node> = match &entry.node.value {
-                Value::List(items) => items.iter().collect(),
-                _ => vec![&entry.node],
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Vec<Header>> {
+        let mut headers = Vec::new();
+        for entry in reading.map(node) {
+            let values = match &entry.node.value {
+                Value::List(items) => &items[..],
+                _ => std::slice::from_ref(&entry.node),
             };
             for node in values {
-                let Some(text) = section.reading.text(node) else { continue };
+                let Some(text) = reading.text(node) else { continue };
                 match Header::read(&entry.key, text) {
-                    Ok(header)
-                        if header.name.eq_ignore_ascii_case("host") && section.has("host") =>
-                    {
-                        let message = "`host` and a `host` header exclude each other";
-                        section.reading.fault(node.place, message, Some("keep one of them".into()));
-                    }
                     Ok(header) => insert_beside(&mut headers, header),
-                    Err(error) => header_fault(section, entry, node, error),
+                    Err(error) => header_fault(reading, entry, node, error),
                 }
             }
         }
         Some(headers)
     }
 
-    fn write(&self, out: &mut Writer) {
-        out.inline("headers", |out| {
-            for same in self.chunk_by(|a, b| a.name == b.name) {
+    fn write(&self, headers: &Vec<Header>) -> String {
+        Writer::table(|out| {
+            for same in headers.chunk_by(|a, b| a.name == b.name) {
                 match same {
                     [one] => out.text(&one.name, one.shown()),
                     several => {
@@ -132,22 +132,22 @@ impl Part for Vec<Header> {
                     }
                 }
             }
-        });
+        })
     }
 }
 
 /// The fault of a header at its name or within its value; a secret value is not repeated.
-fn header_fault(section: &Section<'_>, entry: &Entry, node: &Node, error: ParseError) {
+fn header_fault(reading: &Reading, entry: &Entry, node: &Node, error: ParseError) {
     let in_name = error.at < entry.key.len() || entry.key.is_empty();
     let place = if in_name && entry.key_place.span.is_some() {
         entry.key_place
     } else {
         let at = error.at.saturating_sub(entry.key.len());
-        section.reading.sources[node.place.source].within(node.place, at, error.len)
+        reading.sources[node.place.source].within(node.place, at, error.len)
     };
     let hidden = !in_name && key_is_secret(&entry.key);
     let message = if hidden { format!("expected {}", error.wanted) } else { error.to_string() };
-    section.reading.fault(place, message, error.hint);
+    reading.fault(place, message, error.hint);
 }
 
 /// Keeps headers of one name together, in the order of their first.
@@ -172,38 +172,65 @@ pub enum Body {
     File(PathBuf),
 }
 
-const BODY_TEXT: Parsed<Template> = Parsed {
-    takes: "template",
-    wanted: "a body",
-    form: Form::Text,
-    parse: Template::parse,
-    show: |_| String::new(),
-};
+/// A text with placeholders, as it was written and as it is rendered.
+struct BodyText;
+
+impl Describe for BodyText {
+    fn takes(&self) -> String {
+        "template".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "string"})
+    }
+}
+
+impl Takes for BodyText {
+    type Of = (String, Template);
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<(String, Template)> {
+        let written = reading.text(node)?;
+        Some((written.to_owned(), reading.parsed(node, "a body", Template::parse)?))
+    }
+
+    fn write(&self, (written, _): &(String, Template)) -> String {
+        quoted(written)
+    }
+}
+
+section! {
+    [part]
+    #[derive(Default)]
+    pub(crate) struct BodyKeys {
+        /// The body of every request, with placeholders if wanted.
+        body: Option<(String, Template)> { BodyText, r#"'{"n": {{random:1..100}}}'"# }
+            flag [Group::Asked.flag("body", "TEXT").hyphened()]
+        /// A file that is sent as the body, as it is.
+        body_file: Option<PathBuf> { File, "body.json" }
+            flag [Group::Asked.flag("body-file", "FILE")]
+    }
+}
 
 impl Part for Body {
-    const KEYS: &'static [Key] = &[
-        key!("body": BODY_TEXT, r#"'{"n": {{random:1..100}}}'"#,
-            "The body of every request, with placeholders if wanted."),
-        key!("body_file": File, "body.json", "A file that is sent as the body, as it is."),
-    ];
+    type Keys = BodyKeys;
 
-    fn read(section: &Section<'_>) -> Option<Self> {
+    fn of(keys: BodyKeys, section: &Section<'_>) -> Option<Self> {
         let body = match section.chosen(&BODY) {
             None => None,
-            Some(key @ "body") => section.text(key).and_then(|written| {
-                let template = section.get(key, &BODY_TEXT)?;
-                Some(Self::Text { written: written.into(), template })
-            }),
-            Some(key) => section.get(key, &File).map(Self::File),
+            Some("body") => keys.body.map(|(written, template)| Self::Text { written, template }),
+            Some(_) => keys.body_file.map(Self::File),
         };
         Some(body.unwrap_or(Self::None))
     }
 
-    fn write(&self, out: &mut Writer) {
-        match self {
-            Self::None => {}
-            Self::Text { written, .. } => out.text("body", written),
-            Self::File(file) => out.put("body_file", &File, file),
+    fn keys(&self) -> BodyKeys {
+        let none = BodyKeys::default();
+        match self.clone() {
+            Self::None => none,
+            Self::Text { written, template } => {
+                BodyKeys { body: Some((written, template)), ..none }
+            }
+            Self::File(file) => BodyKeys { body_file: Some(file), ..none },
         }
     }
 }
@@ -224,39 +251,84 @@ pub enum Auth {
 const VARIABLE: Parsed<String> =
     Parsed::text("variable", "the name of an environment variable", variable);
 
-impl Part for Option<Auth> {
-    const KEYS: &'static [Key] = &[
-        key!("basic": Line("user:password"), "me:secret", "Basic authentication. Never printed."),
-        key!("bearer": Line("token"), "abc.def", "Bearer authentication. Never printed."),
-        key!("basic_env": VARIABLE, "SHOP_LOGIN",
-            "The environment variable that holds `user:password`."),
-        key!("bearer_env": VARIABLE, "SHOP_TOKEN",
-            "The environment variable that holds the token."),
-    ];
+/// A text that is never shown; the words of the manual for it.
+struct Hidden(&'static str);
 
-    fn read(section: &Section<'_>) -> Option<Self> {
+impl Describe for Hidden {
+    fn takes(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        Line(self.0).schema()
+    }
+}
+
+impl Takes for Hidden {
+    type Of = Secret;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Secret> {
+        match &node.value {
+            Value::Text(text) | Value::Typed(text) => Some(Secret::read(text)),
+            _ => {
+                reading.fault(node.place, "expected text", Some("put it in quotes".into()));
+                None
+            }
+        }
+    }
+
+    fn write(&self, _: &Secret) -> String {
+        quoted(REDACTED)
+    }
+}
+
+section! {
+    [part]
+    #[derive(Default)]
+    pub(crate) struct AuthKeys {
+        /// Basic authentication. Never printed.
+        basic: Option<Secret> { Hidden("user:password"), "me:secret" }
+            flag [Group::Asked.flag("basic", "USER:PASSWORD").hyphened()
+                .says("Basic authentication")]
+        /// Bearer authentication. Never printed.
+        bearer: Option<Secret> { Hidden("token"), "abc.def" }
+            flag [Group::Asked.flag("bearer", "TOKEN").hyphened().says("Bearer authentication")]
+        /// The environment variable that holds `user:password`.
+        basic_env: Option<String> { VARIABLE, "SHOP_LOGIN" }
+            flag [Group::Asked.flag("basic-env", "VARIABLE")]
+        /// The environment variable that holds the token.
+        bearer_env: Option<String> { VARIABLE, "SHOP_TOKEN" }
+            flag [Group::Asked.flag("bearer-env", "VARIABLE")]
+    }
+}
+
+impl Part for Option<Auth> {
+    type Keys = AuthKeys;
+
+    fn of(keys: AuthKeys, section: &Section<'_>) -> Option<Self> {
         Some(match section.chosen(&AUTH) {
             None => None,
-            Some(key @ "basic") => read_basic(section, key),
-            Some(key @ "bearer") => read_bearer(section, key),
-            Some(key @ "basic_env") => section.get(key, &VARIABLE).map(Auth::BasicEnv),
-            Some(key) => section.get(key, &VARIABLE).map(Auth::BearerEnv),
+            Some(key @ "basic") => keys.basic.and_then(|secret| basic(section, key, &secret)),
+            Some(key @ "bearer") => keys.bearer.and_then(|secret| token(section, key, secret)),
+            Some("basic_env") => keys.basic_env.map(Auth::BasicEnv),
+            Some(_) => keys.bearer_env.map(Auth::BearerEnv),
         })
     }
 
-    fn write(&self, out: &mut Writer) {
-        match self {
-            None => {}
-            Some(Auth::Basic(_)) => out.text("basic", REDACTED),
-            Some(Auth::Bearer(_)) => out.text("bearer", REDACTED),
-            Some(Auth::BasicEnv(name)) => out.put("basic_env", &VARIABLE, name),
-            Some(Auth::BearerEnv(name)) => out.put("bearer_env", &VARIABLE, name),
+    fn keys(&self) -> AuthKeys {
+        let none = AuthKeys::default();
+        match self.clone() {
+            None => none,
+            // What it is is not written.
+            Some(Auth::Basic(_)) => AuthKeys { basic: Some(Secret::new(REDACTED)), ..none },
+            Some(Auth::Bearer(token)) => AuthKeys { bearer: Some(token), ..none },
+            Some(Auth::BasicEnv(name)) => AuthKeys { basic_env: Some(name), ..none },
+            Some(Auth::BearerEnv(name)) => AuthKeys { bearer_env: Some(name), ..none },
         }
     }
 }
 
-fn read_basic(section: &Section<'_>, key: &str) -> Option<Auth> {
-    let secret = section.secret(key)?;
+fn basic(section: &Section<'_>, key: &str, secret: &Secret) -> Option<Auth> {
     let Some(text) = secret.reveal() else { return Some(Auth::Basic(None)) };
     if !text.contains(':') {
         let hint = "write user:password; keep it out of the plan with basic_env";
@@ -272,8 +344,7 @@ fn read_basic(section: &Section<'_>, key: &str) -> Option<Auth> {
     }
 }
 
-fn read_bearer(section: &Section<'_>, key: &str) -> Option<Auth> {
-    let secret = section.secret(key)?;
+fn token(section: &Section<'_>, key: &str, secret: Secret) -> Option<Auth> {
     if let Some(Err(error)) = secret.reveal().map(bearer) {
         section.fault(key, format!("expected {}", error.wanted), None);
         return None;

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use plimsoll_workload::pool::{Choice, Ties};
 
-use crate::key::Key;
 use crate::section::{Part, Section};
 use crate::takes::{Count, TIME, Word, word};
-use crate::write::Writer;
 
 section! {
     /// Which instance takes a request, and what waits where none has a place.
@@ -35,26 +33,29 @@ impl Balancer {
 const CHOICE: Word<Choice> = word();
 const TIES: Word<Ties> = word();
 
-impl Part for Choice {
-    const KEYS: &'static [Key] = &[
-        key!("choose": CHOICE, or Choice::Fair(Ties::First), "two-choices",
-            "Which instance takes a request: `fair` is the first of those with the fewest."),
-        key!("ties": TIES, said "first; least-connections: next", "random",
-            "Which of several with the fewest requests."),
-    ];
+section! {
+    [part]
+    pub(crate) struct ChoiceKeys {
+        /// Which instance takes a request: `fair` is the first of those with the fewest.
+        choose: Choice { CHOICE, or Choice::Fair(Ties::First), "two-choices" }
+        /// Which of several with the fewest requests.
+        ties: Option<Ties> { TIES, said "first; least-connections: next", "random" }
+    }
+}
 
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let choice = section.get("choose", &CHOICE).unwrap_or(Self::Fair(Ties::First));
-        let ties = section.get("ties", &TIES);
-        if section.has("ties") && choice.ties().is_none() {
+impl Part for Choice {
+    type Keys = ChoiceKeys;
+
+    fn of(keys: ChoiceKeys, section: &Section<'_>) -> Option<Self> {
+        let ChoiceKeys { choose, ties } = keys;
+        if section.has("ties") && choose.ties().is_none() {
             let hint = "set choose = \"least-connections\", or leave `ties` out";
             section.fault("ties", "`ties` goes with fair and least-connections", Some(hint));
         }
-        Some(ties.map_or(choice, |ties| choice.with(ties)))
+        Some(ties.map_or(choose, |ties| choose.with(ties)))
     }
 
-    fn write(&self, out: &mut Writer) {
-        out.put("choose", &CHOICE, &self.rule());
-        self.ties().iter().for_each(|ties| out.put("ties", &TIES, ties));
+    fn keys(&self) -> ChoiceKeys {
+        ChoiceKeys { choose: self.rule(), ties: self.ties() }
     }
 }

@@ -16,7 +16,7 @@ use crate::setting::Setting;
 use crate::source::Source;
 use crate::takes::{Count, Small};
 use crate::target::Target;
-use crate::top::{NAME, SEED, TOP};
+use crate::top::Top;
 use crate::tree::Table;
 use crate::vocabulary::Vocabulary;
 use crate::workload::Workload;
@@ -89,14 +89,13 @@ impl CachePlan {
     }
 
     fn read(reading: &Reading, root: &Table, check: CheckCluster) -> Option<Self> {
-        let top = Section::over(reading, root, &TOP);
+        let top = Section::over(reading, root, Top::SECTION);
         for key in FOREIGN.into_iter().filter(|key| top.has(key)) {
             let message = format!("`{key}` goes with a server or a pool, not with caches");
             top.fault(key, message, Some("leave it out, or put it into a plan of its own"));
         }
-        let name = top.get("name", &NAME);
-        let seed = top.get("seed", &SEED).unwrap_or(1);
-        let repeat = top.get("repeat", &REPEATS).unwrap_or(1);
+        let Top { name, seed, repeat, .. } = Top::read_keys(&top)?;
+        let repeat = repeat.and_then(|_| top.get("repeat", &REPEATS)).unwrap_or(1);
         let asked = CacheRequests::read(reading, root, (&top, repeat));
         let latency = LatencyPlan::read(&Section::open(reading, root, LatencyPlan::SECTION));
         let clusters = cluster::read(reading, root, check);
@@ -107,13 +106,8 @@ impl CachePlan {
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = Writer::default();
-        if let Some(name) = &self.name {
-            out.text("name", name);
-        }
-        out.put("seed", &SEED, &self.seed);
-        if self.repeat > 1 {
-            out.put("repeat", &REPEATS, &self.repeat);
-        }
+        let (name, repeat) = (self.name.clone(), (self.repeat > 1).then_some(self.repeat));
+        Top { name, seed: self.seed, repeat, folder: None }.write_keys(&mut out, &[]);
         self.asked.write(&mut out);
         self.latency.write(&mut out);
         cluster::write(&self.clusters, &mut out);

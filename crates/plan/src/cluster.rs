@@ -8,7 +8,7 @@ use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
-use crate::key::{SectionKeys, Without};
+use crate::key::Without;
 use crate::reading::{Reading, parts};
 use crate::source::Place;
 use crate::takes::Takes;
@@ -16,39 +16,36 @@ use crate::text::quoted;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::write::Writer;
 
-/// The keys of `[cluster]` and of `[cluster.LABEL]`.
-pub(crate) static CLUSTER: SectionKeys = SectionKeys {
-    path: "cluster",
-    about: "Clusters of caches: what holds for all of them, and one in each table.",
-    groups: &[&[
-        key!("nodes": Levels("counts"), or "1".to_owned(), "3",
-            "How many caches clients ask."),
-        key!("parents": Levels("counts"), or "0".to_owned(), "1",
-            "How many caches are between them and the origin: none in a mesh, any in a hierarchy."),
-        key!("siblings": Levels("switches"), or "true".to_owned(), "false",
-            "Whether the nodes of a hierarchy ask each other."),
-        key!("protocol": Levels("protocols"), or "none".to_owned(), r#"["icp", "digest:every=10m"]"#,
-            "How a node finds who holds an object: none, icp, htcp, digest, carp, carp:draft."),
-        key!("spread": Levels("spreads"), or "round-robin".to_owned(), r#"["round-robin", "sticky"]"#,
-            "Which node is asked: round-robin, hash (by the object) or sticky (by the client)."),
-        key!("policy": Levels("policies"), or "lru".to_owned(), r#"["lru", "gdsf"]"#,
-            "The eviction policy of every node."),
-        key!("size": Levels("sizes"), r#"["1GB", "10%"]"#,
-            "The size of every node."),
-        key!("memory": Levels("sizes"), "256MB",
-            "So much of a node is in memory; all is on disk without."),
-        key!("parent_policy": Levels("policies"), said "the nodes'", "lfuda",
-            "The eviction policy of every parent."),
-        key!("parent_size": Levels("sizes"), said "the nodes'", "10GB",
-            "The size of every parent."),
-        key!("admit": Levels("filters"), or "all".to_owned(), r#"["all", "max:1MB"]"#,
-            "What comes in: all, max:SIZE, second or random:SHARE."),
-        key!("proxy_only": Levels("switches"), or "false".to_owned(), "true",
-            "Whether what a sibling gave is not kept."),
-    ]],
-    shorthand: None,
-    choices: &[],
-};
+section! {
+    /// Clusters of caches: what holds for all of them, and one in each table.
+    ["cluster"]
+    CLUSTER {
+        /// How many caches clients ask.
+        nodes { Levels("counts"), or "1".to_owned(), "3" }
+        /// How many caches are between them and the origin: none in a mesh, any in a hierarchy.
+        parents { Levels("counts"), or "0".to_owned(), "1" }
+        /// Whether the nodes of a hierarchy ask each other.
+        siblings { Levels("switches"), or "true".to_owned(), "false" }
+        /// How a node finds who holds an object: none, icp, htcp, digest, carp, carp:draft.
+        protocol { Levels("protocols"), or "none".to_owned(), r#"["icp", "digest:every=10m"]"# }
+        /// Which node is asked: round-robin, hash (by the object) or sticky (by the client).
+        spread { Levels("spreads"), or "round-robin".to_owned(), r#"["round-robin", "sticky"]"# }
+        /// The eviction policy of every node.
+        policy { Levels("policies"), or "lru".to_owned(), r#"["lru", "gdsf"]"# }
+        /// The size of every node.
+        size { Levels("sizes"), r#"["1GB", "10%"]"# }
+        /// So much of a node is in memory; all is on disk without.
+        memory { Levels("sizes"), "256MB" }
+        /// The eviction policy of every parent.
+        parent_policy { Levels("policies"), said "the nodes'", "lfuda" }
+        /// The size of every parent.
+        parent_size { Levels("sizes"), said "the nodes'", "10GB" }
+        /// What comes in: all, max:SIZE, second or random:SHARE.
+        admit { Levels("filters"), or "all".to_owned(), r#"["all", "max:1MB"]"# }
+        /// Whether what a sibling gave is not kept.
+        proxy_only { Levels("switches"), or "false".to_owned(), "true" }
+    }
+}
 
 /// A level or several: numbers, switches or texts, whose meaning is known on a floor above. The
 /// words of the manual for them.

@@ -8,7 +8,7 @@ use crate::reading::Reading;
 use crate::section::Section;
 use crate::setting::Setting;
 use crate::source::Source;
-use crate::top::{NAME, TOP};
+use crate::top::Top;
 use crate::tree::Table;
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
@@ -51,9 +51,11 @@ impl CacheComparison {
     }
 
     fn read(reading: &Reading, root: &Table) -> Option<Self> {
-        let top = Section::over(reading, root, &TOP);
+        let top = Section::over(reading, root, Top::SECTION);
         let own = ["name", "folder", CacheTrace::SECTION.path, Cache::SECTION.path];
-        for key in TOP.keys().map(|key| key.name).filter(|key| top.has(key) && !own.contains(key)) {
+        for key in
+            Top::SECTION.keys().map(|key| key.name).filter(|key| top.has(key) && !own.contains(key))
+        {
             let message = format!("`{key}` does not go with [cache]");
             top.fault(key, message, Some("a [cache] is compared on a recorded [trace] alone"));
         }
@@ -64,14 +66,14 @@ impl CacheComparison {
         }
         let trace = CacheTrace::read(&trace);
         let cache = Cache::read(&Section::open(reading, root, Cache::SECTION));
-        Some(Self { name: top.get("name", &NAME), trace: trace?, cache: cache? })
+        Some(Self { name: Top::read_keys(&top)?.name, trace: trace?, cache: cache? })
     }
 
     /// The plan as a complete text, which reads back the same from the working folder.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = Writer::default();
-        self.name.iter().for_each(|name| out.put("name", &NAME, name));
+        self.name.iter().for_each(|name| out.text("name", name));
         self.trace.write(&mut out);
         self.cache.write(&mut out);
         out.finish()

@@ -9,7 +9,7 @@ use plimsoll_workload::pool::{Discipline, Slowdown};
 use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
-use crate::key::{Choice, Key};
+use crate::key::Choice;
 use crate::reading::Reading;
 use crate::section::{Part, Section};
 use crate::takes::{
@@ -17,7 +17,6 @@ use crate::takes::{
 };
 use crate::text::{exact, quoted};
 use crate::tree::{Node, Value};
-use crate::write::Writer;
 
 section! {
     /// What one server of a pool can do, how it begins, and how it fails.
@@ -80,17 +79,24 @@ const LAW: Parsed<Distribution> = DISTRIBUTION
     })
     .such_as("a distribution such as exp:70ms");
 
-impl Part for Service {
-    const KEYS: &'static [Key] = &[
-        key!("service": LAW, "exp:70ms", "How long the service of a request takes."),
-        key!("model": File, "server.json",
-            "A service model, as `plimsoll capacity --model-out` writes it."),
-    ];
+section! {
+    [part]
+    #[derive(Default)]
+    pub(crate) struct ServiceKeys {
+        /// How long the service of a request takes.
+        service: Option<Distribution> { LAW, "exp:70ms" }
+        /// A service model, as `plimsoll capacity --model-out` writes it.
+        model: Option<PathBuf> { File, "server.json" }
+    }
+}
 
-    fn read(section: &Section<'_>) -> Option<Self> {
+impl Part for Service {
+    type Keys = ServiceKeys;
+
+    fn of(keys: ServiceKeys, section: &Section<'_>) -> Option<Self> {
         match section.chosen(&SERVICE) {
-            Some("model") => section.get("model", &File).map(Self::Model),
-            Some(key) => section.get(key, &LAW).map(Self::Law),
+            Some("model") => keys.model.map(Self::Model),
+            Some(_) => keys.service.map(Self::Law),
             None => {
                 section.missing("`service` or `model`", "service", "exp:70ms");
                 None
@@ -98,10 +104,10 @@ impl Part for Service {
         }
     }
 
-    fn write(&self, out: &mut Writer) {
-        match self {
-            Self::Law(law) => out.put("service", &LAW, law),
-            Self::Model(path) => out.put("model", &File, path),
+    fn keys(&self) -> ServiceKeys {
+        match self.clone() {
+            Self::Law(law) => ServiceKeys { service: Some(law), model: None },
+            Self::Model(path) => ServiceKeys { service: None, model: Some(path) },
         }
     }
 }
@@ -110,27 +116,31 @@ impl Part for Service {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Failures(pub Option<(Duration, Duration)>);
 
-impl Part for Failures {
-    const KEYS: &'static [Key] = &[
-        key!("mttf": TIME, "48h", "Mean time from ready to failure; needs `mttr`."),
-        key!("mttr": DURATION, "5m", "Mean time from failure until another one is ready."),
-    ];
+section! {
+    [part]
+    pub(crate) struct FailureKeys {
+        /// Mean time from ready to failure; needs `mttr`.
+        mttf: Option<Duration> { TIME, "48h" }
+        /// Mean time from failure until another one is ready.
+        mttr: Option<Duration> { DURATION, "5m" }
+    }
+}
 
-    fn read(section: &Section<'_>) -> Option<Self> {
+impl Part for Failures {
+    type Keys = FailureKeys;
+
+    fn of(keys: FailureKeys, section: &Section<'_>) -> Option<Self> {
         match (section.has("mttf"), section.has("mttr")) {
             (true, false) => section.missing_beside("mttr", "mttf", "5m"),
             (false, true) => section.missing_beside("mttf", "mttr", "48h"),
             _ => {}
         }
-        let (mttf, mttr) = (section.get("mttf", &TIME), section.get("mttr", &DURATION));
-        Some(Self(mttf.zip(mttr)))
+        Some(Self(keys.mttf.zip(keys.mttr)))
     }
 
-    fn write(&self, out: &mut Writer) {
-        if let Some((mttf, mttr)) = &self.0 {
-            out.put("mttf", &TIME, mttf);
-            out.put("mttr", &DURATION, mttr);
-        }
+    fn keys(&self) -> FailureKeys {
+        let (mttf, mttr) = self.0.unzip();
+        FailureKeys { mttf, mttr }
     }
 }
 

@@ -3,6 +3,7 @@
 //! the flags, the manual's tables and the schema for editors all go by that.
 
 use crate::describe::Describe;
+use crate::flag::Flag;
 
 /// One key of a plan.
 #[derive(Clone, Copy)]
@@ -13,6 +14,8 @@ pub struct Key {
     pub(crate) without: Without,
     pub(crate) example: &'static str,
     pub(crate) about: &'static str,
+    /// The flag of the command line that sets it, where it has one.
+    pub flag: Option<Flag>,
 }
 
 /// What holds where a key is not given.
@@ -137,65 +140,42 @@ impl Choice {
     }
 }
 
-/// One key of a list that is written by hand: what it takes, what holds without it, its example,
-/// and what it means.
-macro_rules! key {
-    ($name:literal: $takes:expr, $example:literal, $about:literal) => {
-        key!(@ $name, $takes, Nothing, $example, $about)
-    };
-    ($name:literal: $takes:expr, said $said:literal, $example:literal, $about:literal) => {
-        key!(@ $name, $takes, Said($said), $example, $about)
-    };
-    ($name:literal: $takes:expr, or $default:expr, $example:literal, $about:literal) => {
-        key!(@ $name, $takes, Value(|| $crate::takes::Takes::write(&$takes, &$default)), $example,
-            $about)
-    };
-    (@ $name:expr, $takes:expr, $without:ident $(($of:expr))?, $example:literal, $about:expr) => {
-        $crate::key::Key {
-            name: $name,
-            takes: &$takes,
-            without: $crate::key::Without::$without $(($of))?,
-            example: $example,
-            about: $about,
-        }
-    };
-}
-
 /// Declares a section: its type, each field a key. A key is, in braces behind the field's name and
 /// type, what it takes, what holds without it, and an example; its comment is the sentence of the
-/// manual. The name of the key is that of the field, or stands in brackets before the braces.
+/// manual. The name of the key is that of the field, or stands in brackets before the braces;
+/// behind them may stand the flag that sets it, `flag [Group::Search.flag("start", "RATE")]`.
 ///
 /// - `{ SHARE, "5%" }`: there may be none, and the field is an `Option`. With `said "…"` before
-///   the example the manual tells what holds then.
+///   the example the manual tells what holds then; with `usually 0.05` it is this value.
 /// - `{ SHARE, or 0.05, "2%" }`: a value holds without it. With `said "…"` behind it the manual
 ///   tells it in words, and the expression may use the fields above it as they hold, and those
 ///   below it as they were read.
 /// - `{ File, required "the `file`", "day.csv" }`: without it the plan is wrong.
 /// - `{ part }`: several keys make the field: its type is a [`Part`](crate::section::Part).
 ///
-/// Behind the section's path may stand the key for which a plain text in its place stands, and the
-/// keys that exclude each other; and `; read, write, default` where nothing is to be said of how
-/// its values go together. Else its own functions of these names go by `read_keys` and
-/// `write_keys`.
+/// Behind the section's path may stand the key for which a plain text in its place stands, the keys
+/// that exclude each other, and keys that are read elsewhere (`also`); and `; read, write, default`
+/// where nothing is to be said of how its values go together. Else its own functions of these names
+/// go by `read_keys` and `write_keys`. A section within another one is `nested`.
+///
+/// With `[part]` in the place of the path it declares the keys of a part. A name without a type
+/// declares nothing but the keys: of a section, or a list of them.
 macro_rules! section {
     (
         $(#[doc = $head:literal])+
         [$path:literal $(, shorthand $shorthand:literal)? $(, choices $choices:expr)?
-            $(; $($plain:ident),+)?]
+            $(, also $also:expr)? $(; $($plain:ident),+)?]
         $(#[$meta:meta])*
-        pub struct $name:ident {
+        $vis:vis struct $name:ident {
             $(
                 $(#[doc = $about:literal])+
-                $field:ident : $of:ty $([$key:literal])? { $($rest:tt)* }
+                $field:ident : $of:ty $([$key:literal])? { $($rest:tt)* } $(flag [$flag:expr])?
             )*
         }
     ) => {
-        $(#[doc = $head])+
-        $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq)]
-        pub struct $name {
-            $( $(#[doc = $about])+ pub $field: $of, )*
-        }
+        section!(@struct [$(#[doc = $head])+ $(#[$meta])*] $vis $name {
+            $( $(#[doc = $about])+ $field : $of, (section!(@name $field $($key)?)) { $($rest)* } )*
+        });
 
         impl $name {
             /// The keys of the section.
@@ -203,33 +183,99 @@ macro_rules! section {
                 &$crate::key::SectionKeys {
                     path: $path,
                     about: concat!($($head),+),
-                    groups: &[$(
-                        section!(@keys section!(@name $field $($key)?), concat!($($about),+), $of,
-                            $($rest)*),
-                    )*],
+                    groups: &[
+                        $( section!(@keys section!(@name $field $($key)?), concat!($($about),+),
+                            section!(@option $($flag)?), $of, $($rest)*), )*
+                        $($also)?
+                    ],
                     shorthand: section!(@option $($shorthand)?),
                     choices: section!(@choices $($choices)?),
                 };
 
+            $( $( section!(@plain $plain); )+ )?
+        }
+
+        $( $( section!(@beside $plain $name); )+ )?
+    };
+    (
+        [part]
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $(
+                $(#[doc = $about:literal])+
+                $field:ident : $of:ty $([$key:literal])? { $($rest:tt)* } $(flag [$flag:expr])?
+            )*
+        }
+    ) => {
+        section!(@struct [$(#[$meta])*] $vis $name {
+            $( $(#[doc = $about])+ $field : $of, (section!(@name $field $($key)?)) { $($rest)* } )*
+        });
+
+        impl $crate::section::KeyList for $name {
+            const KEYS: &'static [$crate::key::Key] = &[
+                $( section!(@key section!(@name $field $($key)?), concat!($($about),+),
+                    section!(@option $($flag)?), $($rest)*), )*
+            ];
+
+            fn read_keys(section: &$crate::section::Section<'_>) -> Option<Self> {
+                Self::read_keys(section)
+            }
+
+            fn write_keys(&self, out: &mut $crate::write::Writer) {
+                self.write_keys(out, &[]);
+            }
+        }
+    };
+    (
+        $(#[doc = $head:literal])+
+        [$path:literal]
+        $name:ident { $($keys:tt)* }
+    ) => {
+        $(#[doc = $head])+
+        pub(crate) static $name: $crate::key::SectionKeys = $crate::key::SectionKeys {
+            path: $path,
+            about: concat!($($head),+),
+            groups: &[section!(@list $($keys)*)],
+            shorthand: None,
+            choices: &[],
+        };
+    };
+    (
+        $(#[doc = $head:literal])+
+        $name:ident { $($keys:tt)* }
+    ) => {
+        $(#[doc = $head])+
+        pub(crate) const $name: &[$crate::key::Key] = section!(@list $($keys)*);
+    };
+
+    (@list $( $(#[doc = $about:literal])+ $key:ident { $($rest:tt)* } )*) => {
+        &[$( section!(@key stringify!($key), concat!($($about),+), None, $($rest)*), )*]
+    };
+
+    (@struct [$(#[$meta:meta])*] $vis:vis $name:ident {
+        $( $(#[doc = $about:literal])+ $field:ident : $of:ty, ($key:expr) { $($rest:tt)* } )*
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        $vis struct $name {
+            $( $(#[doc = $about])+ $vis $field: $of, )*
+        }
+
+        impl $name {
             /// The values of the keys; none where one is missing that has to be there.
             pub(crate) fn read_keys(section: &$crate::section::Section<'_>) -> Option<Self> {
-                $( let $field = section!(@read section, section!(@name $field $($key)?), $of,
-                    $($rest)*); )*
+                $( let $field = section!(@read section, $key, $of, $($rest)*); )*
                 $( let $field = section!(@value $field, $($rest)*); )*
                 Some(Self { $($field),* })
             }
 
             /// Writes every key that has a value and is none of those that are to be left out.
             pub(crate) fn write_keys(&self, out: &mut $crate::write::Writer, left_out: &[&str]) {
-                $( if !left_out.contains(&section!(@name $field $($key)?)) {
-                    section!(@write self.$field, out, section!(@name $field $($key)?), $($rest)*);
+                $( if !left_out.contains(&$key) {
+                    section!(@write self.$field, out, $key, $($rest)*);
                 } )*
             }
-
-            $( $( section!(@plain $plain); )+ )?
         }
-
-        $( $( section!(@beside $plain $name); )+ )?
     };
 
     (@plain read) => {
@@ -245,7 +291,7 @@ macro_rules! section {
             self.write_keys(out, &[]);
         }
     };
-    (@plain default) => {};
+    (@plain $beside:ident) => {};
     (@beside default $name:ident) => {
         impl Default for $name {
             /// What holds where nothing is said.
@@ -256,26 +302,61 @@ macro_rules! section {
             }
         }
     };
+    (@beside nested $name:ident) => {
+        impl $crate::takes::Nests for $name {
+            const KEYS: &'static $crate::key::SectionKeys = Self::SECTION;
+
+            fn read(section: &$crate::section::Section<'_>) -> Option<Self> {
+                Self::read_keys(section)
+            }
+
+            fn write(&self, out: &mut $crate::write::Writer) {
+                self.write_keys(out, &[]);
+            }
+        }
+    };
     (@beside $plain:ident $name:ident) => {};
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $key:literal) => { $key };
     (@option) => { None };
-    (@option $some:literal) => { Some($some) };
+    (@option $some:expr) => { Some($some) };
     (@choices) => { &[] };
     (@choices $some:expr) => { $some };
 
-    (@keys $name:expr, $about:expr, $of:ty, part) => { <$of as $crate::section::Part>::KEYS };
-    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, $(required $what:literal,)?
-        $example:literal) => {
-        &[key!(@ $name, $takes, Nothing, $example, $about)]
+    (@keys $name:expr, $about:expr, $flag:expr, $of:ty, part) => {
+        <<$of as $crate::section::Part>::Keys as $crate::section::KeyList>::KEYS
     };
-    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, $(or $default:expr,)? said $said:literal,
-        $example:literal) => {
-        &[key!(@ $name, $takes, Said($said), $example, $about)]
+    (@keys $name:expr, $about:expr, $flag:expr, $of:ty, $($rest:tt)*) => {
+        &[section!(@key $name, $about, $flag, $($rest)*)]
     };
-    (@keys $name:expr, $about:expr, $of:ty, $takes:expr, or $default:expr, $example:literal) => {
-        &[key!(@ $name, $takes, Value(|| $crate::takes::Takes::write(&$takes, &$default)),
-            $example, $about)]
+
+    (@key $name:expr, $about:expr, $flag:expr, $takes:expr, $(required $what:literal,)?
+        $example:literal) => {
+        section!(@key $name, $about, $flag, $takes, Nothing, $example)
+    };
+    (@key $name:expr, $about:expr, $flag:expr, $takes:expr, $(or $default:expr,)?
+        said $said:literal, $example:literal) => {
+        section!(@key $name, $about, $flag, $takes, Said($said), $example)
+    };
+    (@key $name:expr, $about:expr, $flag:expr, $takes:expr, usually $default:expr,
+        $example:literal) => {
+        section!(@key $name, $about, $flag, $takes, or $default, $example)
+    };
+    (@key $name:expr, $about:expr, $flag:expr, $takes:expr, or $default:expr,
+        $example:literal) => {
+        section!(@key $name, $about, $flag, $takes,
+            Value(|| $crate::takes::Takes::write(&$takes, &$default)), $example)
+    };
+    (@key $name:expr, $about:expr, $flag:expr, $takes:expr, $without:ident $(($of:expr))?,
+        $example:literal) => {
+        $crate::key::Key {
+            name: $name,
+            takes: &$takes,
+            without: $crate::key::Without::$without $(($of))?,
+            example: $example,
+            about: $about,
+            flag: $flag,
+        }
     };
 
     (@read $section:ident, $name:expr, $of:ty, part) => {
@@ -294,13 +375,14 @@ macro_rules! section {
         $field.unwrap_or_else(|| $default)
     };
     (@value $field:ident, $takes:expr, required $($rest:tt)*) => { $field? };
-    (@value $field:ident, $takes:expr, $(said $said:literal,)? $example:literal) => { $field };
+    (@value $field:ident, $takes:expr, $(said $said:literal,)? $(usually $usual:expr,)?
+        $example:literal) => { $field };
 
     (@write $self:ident.$field:ident, $out:ident, $name:expr, part) => {
         $crate::section::Part::write(&$self.$field, $out);
     };
     (@write $self:ident.$field:ident, $out:ident, $name:expr, $takes:expr,
-        $(said $said:literal,)? $example:literal) => {
+        $(said $said:literal,)? $(usually $usual:expr,)? $example:literal) => {
         $self.$field.iter().for_each(|value| $out.put($name, &$takes, value));
     };
     (@write $self:ident.$field:ident, $out:ident, $name:expr, $takes:expr, $($rest:tt)*) => {

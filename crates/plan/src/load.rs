@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 
 use crate::asked::Asked;
 use crate::describe::Describe;
+use crate::flag::Group;
 use crate::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::reading::Reading;
 use crate::search::Search;
@@ -28,31 +29,46 @@ section! {
         shape: LoadShape { part }
         /// A phase before the measured one, kept apart from it.
         warm_up: Duration { DURATION, or Duration::ZERO, "10s" }
+            flag [Group::Load.flag("warm-up", "DURATION")]
         /// How long answers are awaited after the last request.
         drain: Duration { DURATION, or timeout.unwrap_or(TIMEOUT), said "`timeout`", "5s" }
+            flag [Group::Load.flag("drain", "DURATION")]
         /// How many connections; `64..2000` grows.
         connections: Connections { CountOrRange, or Connections::fixed(shape.users()),
             said "64, or `users`", "64..2000" }
+            flag [Group::Sent.flag("connections", "N").short('c')]
         /// How long a connection lives.
         connection: ConnectionLife { word::<ConnectionLife>(), or ConnectionLife::KeepAlive,
             "per-request" }
+            flag [Group::Sent.flag("connection", "LIFE").says("keep-alive or per-request")]
         /// Whether a TLS connection goes on with the session of one before.
         tls_resumption: Option<TlsResumption> { word::<TlsResumption>(),
             said "on; off with `per-request`", "off" }
+            flag [Group::Sent.flag("tls-resumption", "OFF|ON").says("Whether TLS sessions are \
+                resumed, off or on [default: on; off with per-request]")]
         /// Requests at once on one connection: of HTTP/2, or of a store.
         streams: u32 { Count(1..=100_000_u32), or 1, said "64; a store: 1", "16" }
+            flag [Group::Sent.flag("streams", "N")]
         /// When a request is given up, counted from its sending.
         timeout: Duration { TIME, or TIMEOUT, "2.5s" }
+            flag [Group::Sent.flag("timeout", "DURATION")]
         /// How many due requests may wait; without it, any number.
         max_waiting: Option<u64> { Count(0..=u64::MAX), "20k" }
+            flag [Group::Sent.flag("max-waiting", "N")]
         /// How many threads generate the load.
         threads: Option<u32> { OrWord(Count(1..=1024_u32), "auto"), or None, "2" }
+            flag [Group::Sent.flag("threads", "N").short('t')]
         /// How exactly, and at what cost, time is kept.
         pacing: Pacing { word::<Pacing>(), or Pacing::Auto, "precise" }
+            flag [Group::Sent.flag("pacing", "HOW")
+                .says("precise (spins) or thrifty (ticks of 1 ms)")]
         /// Ends the run early.
         stop_when: Option<StopRule> { STOP_RULE, "errors>50% for 5s" }
+            flag [Group::Load.flag("stop-when", "RULE")
+                .says("End early, such as 'errors>50% for 5s'")]
         /// How long without an answer makes a second count as down.
         patience: Duration { TIME, or Duration::from_secs(1), "500ms" }
+            flag [Group::Measured.flag("patience", "DURATION")]
     }
 }
 

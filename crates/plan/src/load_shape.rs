@@ -8,11 +8,11 @@ use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::schedule::Schedule;
 
-use crate::key::{Choice, Key};
+use crate::flag::Group;
+use crate::key::Choice;
 use crate::section::{Part, Section};
-use crate::takes::{Count, DISTRIBUTION, Nested, Parsed, RATE, Small, TIME};
+use crate::takes::{Count, DISTRIBUTION, Inner, Parsed, RATE, Small, TIME};
 use crate::trace::{ProfileSource, TraceSource};
-use crate::write::Writer;
 
 /// The ways to say how much load.
 pub(crate) static SHAPE: Choice = Choice(&[
@@ -71,77 +71,91 @@ const ARRIVALS: Parsed<Arrivals> =
 const USERS: Small = Count(1..=1_000_000_u32);
 const THINK: Parsed<Distribution> = DISTRIBUTION.such_as("a distribution such as exp:1s");
 
+section! {
+    [part]
+    #[derive(Default)]
+    pub(crate) struct ShapeKeys {
+        /// The offered rate over time, piece by piece.
+        schedule: Option<Schedule> { SCHEDULE, "100/s for 1m, 100/s..600/s in 10m" }
+            flag [Group::Shape.flag("schedule", "TEXT").hyphened()
+                .says("Rate over time: 'RATE for D, RATE..RATE in D, RATE..RATE step RATE \
+                    every D'")]
+        /// A constant rate; needs `for`.
+        rate: Option<f64> { RATE, "500/s" }
+            flag [Group::Shape.flag("rate", "RATE").hyphened()
+                .says("Constant rate, such as 500/s; needs --for")]
+        /// The rate of a recorded trace.
+        trace: Option<TraceSource> { Inner::<TraceSource>::told("file or table"), "day.csv" }
+        /// The rate of a day that ships with the program.
+        profile: Option<ProfileSource> { Inner::<ProfileSource>::told("name or table"),
+            "clarknet-day" }
+        /// So many users, each waiting for its answer; needs `for`.
+        users: Option<u32> { USERS, "64" }
+            flag [Group::Load.flag("users", "N")
+                .says("So many users, each waiting for its answer; needs --for")]
+        /// How long, with `rate` and `users`.
+        duration: Option<Duration> ["for"] { TIME, "30s" }
+            flag [Group::Shape.flag("for", "DURATION").hyphened()
+                .says("How long, with --rate and --users")]
+        /// How single requests fall.
+        arrivals: Option<Arrivals> { ARRIVALS, usually Arrivals::default(), "poisson" }
+            flag [Group::Shape.flag("arrivals", "HOW")
+                .says("How single requests fall: even, random, poisson, or burst:250ms")]
+        /// How long a user thinks between two requests.
+        think: Option<Distribution> { THINK, usually Distribution::NONE, "exp:1s" }
+            flag [Group::Load.flag("think", "DISTRIBUTION").says("How long a user thinks: none, \
+                const:1s, uniform:1s..5s, exp:1s, lognormal:1s,0.8")]
+    }
+}
+
 impl Part for LoadShape {
-    const KEYS: &'static [Key] = &[
-        key!("schedule": SCHEDULE, "100/s for 1m, 100/s..600/s in 10m",
-            "The offered rate over time, piece by piece."),
-        key!("rate": RATE, "500/s", "A constant rate; needs `for`."),
-        key!("trace": Nested("file or table"), "day.csv", "The rate of a recorded trace."),
-        key!("profile": Nested("name or table"), "clarknet-day",
-            "The rate of a day that ships with the program."),
-        key!("users": USERS, "64", "So many users, each waiting for its answer; needs `for`."),
-        key!("for": TIME, "30s", "How long, with `rate` and `users`."),
-        key!("arrivals": ARRIVALS, or Arrivals::default(), "poisson", "How single requests fall."),
-        key!("think": THINK, or Distribution::NONE, "exp:1s",
-            "How long a user thinks between two requests."),
-    ];
+    type Keys = ShapeKeys;
 
     /// Where nothing is said, a replay's own times are meant.
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let arrivals = section.get("arrivals", &ARRIVALS).unwrap_or_default();
-        let think = section.get("think", &THINK);
-        let open = |source| Self::Open { source, arrivals };
+    fn of(keys: ShapeKeys, section: &Section<'_>) -> Option<Self> {
+        let arrivals = keys.arrivals.unwrap_or_default();
         let Some(key) = section.chosen(&SHAPE) else { return Some(Self::Replay) };
-        match key {
-            "schedule" => section.get(key, &SCHEDULE).map(RateSource::Schedule).map(open),
-            "rate" => {
-                let rate_per_s = section.get(key, &RATE);
-                let duration = read_for(section, key);
-                let (rate_per_s, duration) = (rate_per_s?, duration?);
-                check_constant(section, rate_per_s, duration)?;
-                Some(open(RateSource::Constant { rate_per_s, duration }))
-            }
-            "trace" => {
-                let trace = TraceSource::read(&section.inner(TraceSource::SECTION)?);
-                trace.map(RateSource::Trace).map(open)
-            }
-            "profile" => {
-                let profile = ProfileSource::read(&section.inner(ProfileSource::SECTION)?);
-                profile.map(RateSource::Profile).map(open)
-            }
-            _ => {
-                let users = section.get(key, &USERS);
-                let duration = read_for(section, key);
-                let think = think.unwrap_or(Distribution::NONE);
-                Some(Self::Closed { users: users?, think, duration: duration? })
-            }
+        if ["rate", "users"].contains(&key) && !section.has("for") {
+            section.missing_beside("for", key, "30s");
         }
+        let source = match key {
+            "schedule" => RateSource::Schedule(keys.schedule?),
+            "rate" => {
+                let (rate_per_s, duration) = (keys.rate?, keys.duration?);
+                check_constant(section, rate_per_s, duration)?;
+                RateSource::Constant { rate_per_s, duration }
+            }
+            "trace" => RateSource::Trace(keys.trace?),
+            "profile" => RateSource::Profile(keys.profile?),
+            _ => {
+                let think = keys.think.unwrap_or(Distribution::NONE);
+                return Some(Self::Closed { users: keys.users?, think, duration: keys.duration? });
+            }
+        };
+        Some(Self::Open { source, arrivals })
     }
 
-    fn write(&self, out: &mut Writer) {
-        match self {
+    fn keys(&self) -> ShapeKeys {
+        let none = ShapeKeys::default();
+        match self.clone() {
             Self::Open { source, arrivals } => {
+                let open = ShapeKeys { arrivals: Some(arrivals), ..none };
                 match source {
                     RateSource::Constant { rate_per_s, duration } => {
-                        out.put("rate", &RATE, rate_per_s);
-                        out.put("for", &TIME, duration);
+                        ShapeKeys { rate: Some(rate_per_s), duration: Some(duration), ..open }
                     }
-                    RateSource::Schedule(schedule) => out.put("schedule", &SCHEDULE, schedule),
-                    RateSource::Trace(trace) => {
-                        out.inline("trace", |out| trace.write_keys(out, &[]));
-                    }
-                    RateSource::Profile(profile) => {
-                        out.inline("profile", |out| profile.write_keys(out, &[]));
-                    }
+                    RateSource::Schedule(of) => ShapeKeys { schedule: Some(of), ..open },
+                    RateSource::Trace(trace) => ShapeKeys { trace: Some(trace), ..open },
+                    RateSource::Profile(of) => ShapeKeys { profile: Some(of), ..open },
                 }
-                out.put("arrivals", &ARRIVALS, arrivals);
             }
-            Self::Replay => {}
-            Self::Closed { users, think, duration } => {
-                out.put("users", &USERS, users);
-                out.put("for", &TIME, duration);
-                out.put("think", &THINK, think);
-            }
+            Self::Replay => none,
+            Self::Closed { users, think, duration } => ShapeKeys {
+                users: Some(users),
+                duration: Some(duration),
+                think: Some(think),
+                ..none
+            },
         }
     }
 }
@@ -166,13 +180,6 @@ impl LoadShape {
         }
         right.then_some(())
     }
-}
-
-fn read_for(section: &Section<'_>, key: &str) -> Option<Duration> {
-    if !section.has("for") {
-        section.missing_beside("for", key, "30s");
-    }
-    section.get("for", &TIME)
 }
 
 /// A schedule that offers something.

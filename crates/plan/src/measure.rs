@@ -2,6 +2,7 @@
 
 use plimsoll_stats::slo::Slo;
 
+use crate::flag::Group;
 use crate::takes::{SLO, Switch};
 
 section! {
@@ -11,7 +12,10 @@ section! {
     pub struct Measure {
         /// The predicates the run must hold, joined by commas.
         slo: Option<Slo> { SLO, "p99<200ms, errors<0.1%" }
+            flag [Group::Measured.flag("slo", "SLO")
+                .says("What must hold, such as 'p99<200ms, errors<0.1%'")]
         /// Keeps every single request, not only histograms.
         samples: bool { Switch, or false, "true" }
+            flag [Group::Measured.switch("samples").says("Keep every single request")]
     }
 }

@@ -15,7 +15,7 @@ use crate::setting::Setting;
 use crate::source::Source;
 use crate::store::Store;
 use crate::target::Target;
-use crate::top::{NAME, REPEAT, SEED, TOP};
+use crate::top::Top;
 use crate::tree::Table;
 use crate::tune::Tune;
 use crate::vocabulary::Vocabulary;
@@ -97,9 +97,8 @@ impl Plan {
     }
 
     fn read(reading: &Reading, root: &Table, check: Option<CheckPolicy>) -> Option<Self> {
-        let top = Section::over(reading, root, &TOP);
-        let name = top.get("name", &NAME);
-        let seed = top.get("seed", &SEED).unwrap_or(1);
+        let top = Section::over(reading, root, Top::SECTION);
+        let Top { name, seed, repeat, .. } = Top::read_keys(&top)?;
         for section in caches::SECTIONS.into_iter().filter(|section| top.has(section)) {
             let message = format!("[{section}] goes with clusters of caches, not with a load");
             top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
@@ -113,7 +112,7 @@ impl Plan {
         let search = top.has(Search::SECTION.path).then(|| Search::read(&open(Search::SECTION)));
         let search = search.flatten();
         let load = Load::read(&open(Load::SECTION), &target, search.as_ref());
-        let repeat = read_repeat(&top, search.as_ref());
+        let repeat = check_repeat(&top, repeat, search.as_ref());
         let measure = Measure::read(&open(Measure::SECTION));
         let tune = top.has(Tune::SECTION.path).then(|| Tune::read(&open(Tune::SECTION))).flatten();
         if tune.is_some() && elastic.is_none() {
@@ -150,14 +149,9 @@ impl Plan {
 
     fn write(&self, folder: Option<&Path>) -> String {
         let mut out = Writer::default();
-        if let Some(name) = &self.name {
-            out.put("name", &NAME, name);
-        }
-        out.put("seed", &SEED, &self.seed);
-        out.put("repeat", &REPEAT, &self.repeat);
-        if let Some(folder) = folder {
-            out.text("folder", folder.display());
-        }
+        let folder = folder.map(|folder| folder.display().to_string());
+        let (name, repeat) = (self.name.clone(), Some(self.repeat));
+        Top { name, seed: self.seed, repeat, folder }.write_keys(&mut out, &[]);
         self.target.write(&mut out);
         if let Some(store) = &self.store {
             store.write(&mut out);
@@ -188,8 +182,7 @@ impl Plan {
 }
 
 /// How many times the plan is run: once more than a search has restarts, where it has some.
-fn read_repeat(top: &Section<'_>, search: Option<&Search>) -> u32 {
-    let repeat = top.get("repeat", &REPEAT);
+fn check_repeat(top: &Section<'_>, repeat: Option<u32>, search: Option<&Search>) -> u32 {
     let Some(restarts) = search.and_then(|search| search.restarts) else {
         return repeat.unwrap_or(1);
     };

@@ -3,27 +3,24 @@
 //! Which kinds there are and what they take is known on a floor above: the vocabulary has it, and
 //! faults come back with the parameter they are of.
 
-use crate::key::SectionKeys;
 use crate::pool::{MOST_INSTANCES, Pool};
 use crate::reading::Reading;
+use crate::section::Section;
 use crate::source::Place;
-use crate::takes::{Count, Line, Small, Takes};
+use crate::takes::{Count, Line, Small};
 use crate::tree::{Entry, Table, Value};
 use crate::write::Writer;
 
-/// The keys of `[policy.LABEL]`, but for the parameters of its kind.
-pub(crate) static POLICY: SectionKeys = SectionKeys {
-    path: "policy.LABEL",
-    about: "A policy that decides how many instances there are, with the parameters of its kind.",
-    groups: &[&[
-        key!("kind": Line("policy"), "threshold",
-            "Which policy; its parameters stand beside."),
-        key!("start": START, said "the pool's", "8",
-            "How many instances there are at the beginning."),
-    ]],
-    shorthand: None,
-    choices: &[],
-};
+section! {
+    /// A policy that decides how many instances there are, with the parameters of its kind.
+    ["policy.LABEL"]
+    pub(crate) struct PolicyKeys {
+        /// Which policy; its parameters stand beside.
+        kind: String { Line("policy"), required "`kind`", "threshold" }
+        /// How many instances there are at the beginning.
+        start: Option<u32> { START, said "the pool's", "8" }
+    }
+}
 
 const START: Small = Count(1..=MOST_INSTANCES);
 
@@ -91,21 +88,18 @@ fn read_one<'a>(reading: &'a Reading, entry: &'a Entry) -> Option<ReadPolicy<'a>
         return None;
     }
     let place = if entry.key_place.span.is_some() { entry.key_place } else { table.place };
-    let Some(kind) = table.get("kind") else {
+    if table.get("kind").is_none() {
         let message = format!("expected `kind` in [policy.{}], found none", entry.key);
         reading.fault(place, message, Some("for example kind = \"threshold\"".to_owned()));
         return None;
-    };
-    let kind = reading.text(&kind.node)?.to_owned();
-    let mut parameters = Vec::new();
-    let own = POLICY.keys().map(|key| key.name);
-    for of in table.entries.iter().filter(|of| !own.clone().any(|name| name == of.key)) {
-        parameters.push((of.key.clone(), reading.level(&of.node)?));
     }
-    let start = match table.get("start") {
-        None => None,
-        Some(start) => Some(START.read(reading, &start.node)?),
-    };
+    // What other keys mean the kind says.
+    let keys = PolicyKeys::read_keys(&Section::within(reading, table, PolicyKeys::SECTION))?;
+    let is_own = |of: &&Entry| !PolicyKeys::SECTION.has(&of.key);
+    let parameters = table.entries.iter().filter(is_own);
+    let parameters = parameters.map(|of| Some((of.key.clone(), reading.level(&of.node)?)));
+    let parameters = parameters.collect::<Option<_>>()?;
+    let PolicyKeys { kind, start } = keys;
     let plan = PolicyPlan { label: entry.key.clone(), kind, start, parameters };
     Some(ReadPolicy { plan, table, place })
 }
@@ -142,8 +136,8 @@ impl ReadPolicy<'_> {
 pub(crate) fn write(policies: &[PolicyPlan], out: &mut Writer) {
     for policy in policies {
         out.section_of("policy", &policy.label);
-        out.text("kind", &policy.kind);
-        policy.start.iter().for_each(|start| out.put("start", &START, start));
+        let (kind, start) = (policy.kind.clone(), policy.start);
+        PolicyKeys { kind, start }.write_keys(out, &[]);
         for (name, text) in &policy.parameters {
             out.text(name, text);
         }

@@ -205,6 +205,15 @@ impl Reading {
         }
     }
 
+    /// The entries of a map with names of the user's choice.
+    pub(crate) fn map<'a>(&self, node: &'a Node) -> &'a [Entry] {
+        if let Value::Table(table) = &node.value {
+            return &table.entries;
+        }
+        self.wrong_type(node, "a table of names and values", None);
+        &[]
+    }
+
     /// A value that must be text.
     pub(crate) fn text<'a>(&self, node: &'a Node) -> Option<&'a str> {
         match &node.value {

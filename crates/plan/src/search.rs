@@ -7,6 +7,7 @@ use plimsoll_units::{ParseError, Words, count, duration, price, share};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::search::StepOf;
 
+use crate::flag::Group;
 use crate::load_shape::{LoadShape, RateSource};
 use crate::section::Section;
 use crate::takes::{DURATION, Form, List, OrWord, Parsed, RATE, SHARE, Switch, either};
@@ -17,36 +18,64 @@ section! {
     pub struct Search {
         /// How it is searched; `ladder` is the published method.
         method: SearchMethod { either::<SearchMethod>(), or SearchMethod::Adaptive, "ladder" }
+            flag [Group::Search.flag("search", "METHOD")
+                .says("adaptive, or ladder: the published method [default: adaptive]")]
         /// The first rate.
         start_per_s: f64 ["start"] { FIRST, or 1.0, "50/s" }
+            flag [Group::Search.flag("start", "RATE").says("The first rate [default: 1/s]")]
         /// No rate above this is offered.
         max_rate_per_s: Option<f64> ["max_rate"] { FIRST, "5000/s" }
+            flag [Group::Search.flag("max-rate", "RATE").says("Never offer more than this")]
         /// The search ends after so much load time, with what is known.
         max_time: Option<Duration> { DURATION, "10m" }
+            flag [Group::Search.flag("max-time", "DURATION")
+                .says("End after so much load time, with what is known")]
         /// It ends after so long at rates that were too much.
         max_overload: Option<Duration> { DURATION, "30s" }
+            flag [Group::Search.flag("max-overload", "DURATION")
+                .says("End after so long at rates that were too much")]
         /// Looks at low and middle loads as well when it is found, for `plimsoll infer`.
         calibrate: bool { Switch, or false, "true" }
+            flag [Group::Search.switch("calibrate").says("Look at low and middle loads as well \
+                when it is found, for `plimsoll infer`")]
         /// Half the width of the 95% interval at which `adaptive` ends.
         precision: f64 { PRECISION, or 0.05, "2%" }
+            flag [Group::Search.flag("precision", "SHARE").says("Half the width of the 95% \
+                interval at which it ends (adaptive) [default: 5%]")]
         /// What `adaptive` found is held for so long, and searched again where it falls.
         sustain: Option<Duration> { DURATION, "1m" }
+            flag [Group::Search.flag("sustain", "DURATION").says("Hold what was found for so \
+                long, and search again where it falls (adaptive)")]
         /// The length of a window of `ladder`.
         window: Duration { WINDOW, or Duration::from_secs(10), "30s" }
+            flag [Group::Search.flag("window", "DURATION")
+                .says("The length of a window (ladder) [default: 10s]")]
         /// The fine-tuning rate of `ladder`.
         tuning: f64 { SHARE, or 0.2, "10%" }
+            flag [Group::Search.flag("tuning", "SHARE")
+                .says("The fine-tuning rate (ladder) [default: 20%]")]
         /// How far the median may exceed the round trip in the ramp of `ladder`.
         near_rtt: Option<Duration> { NEAR, or Some(Duration::from_millis(10)), "off" }
+            flag [Group::Search.flag("near-rtt", "DURATION").says("How far the median may \
+                exceed the round trip in the ramp, or off (ladder) [default: 10ms]")]
         /// What a step of `ladder` is a share of.
         step_of: StepOf { either::<StepOf>(), or StepOf::Gap, "half" }
+            flag [Group::Search.flag("step-of", "WHAT")
+                .says("What a step is a share of: gap or half (ladder) [default: gap]")]
         /// `ladder` searches from each of these rates, one after the other.
         first_per_s: Vec<f64> ["first"] { RATES, or Vec::new(), r#"["50/s", "80/s"]"# }
+            flag [Group::Search.flag("first", "RATE,…")
+                .says("Search from each of these rates, one after the other (ladder)")]
         /// From the start of a search to that of the next, where the plan is repeated.
         every: Option<Duration> { DURATION, "15m" }
+            flag [Group::Series.flag("every", "DURATION")
+                .says("From the start of a search to that of the next")]
         /// Searches so many times more, each after a restart of the target; the first too.
         restarts: Option<u32> { RESTARTS, "4" }
         /// What the target costs per hour.
         price_per_hour: Option<f64> ["price"] { PRICE, "0.17/h" }
+            flag [Group::Series.flag("price", "PRICE")
+                .says("What the target costs per hour, such as 0.17/h")]
     }
 }
 

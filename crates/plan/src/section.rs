@@ -3,10 +3,9 @@
 use crate::error::Fault;
 use crate::key::{Choice, Key, SectionKeys};
 use crate::reading::Reading;
-use crate::secret;
 use crate::source::Place;
 use crate::takes::Takes;
-use crate::tree::{Entry, Node, Table, Value};
+use crate::tree::{Node, Table, Value};
 use crate::write::Writer;
 
 /// One section that is being read. A key that is not there gives `None`; so does one that is
@@ -24,16 +23,38 @@ pub(crate) struct Section<'a> {
 
 static NOTHING: Table = Table { place: Place { source: 0, span: None }, entries: Vec::new() };
 
-/// Several keys that make one field of a section.
-pub(crate) trait Part: Sized {
+/// Keys with their values as they stand in a plan.
+pub(crate) trait KeyList: Sized {
     /// The keys.
     const KEYS: &'static [Key];
 
-    /// What they say together; none where that is nothing, which has been noted then.
-    fn read(section: &Section<'_>) -> Option<Self>;
+    /// Their values; none where one is missing that has to be there.
+    fn read_keys(section: &Section<'_>) -> Option<Self>;
 
-    /// Writes those that say it.
-    fn write(&self, out: &mut Writer);
+    /// Writes every key that has a value.
+    fn write_keys(&self, out: &mut Writer);
+}
+
+/// Several keys that make one field of a section.
+pub(crate) trait Part: Sized {
+    /// The keys.
+    type Keys: KeyList;
+
+    /// What they say together; none where that is nothing, which has been noted then.
+    fn of(keys: Self::Keys, section: &Section<'_>) -> Option<Self>;
+
+    /// Those that say it.
+    fn keys(&self) -> Self::Keys;
+
+    /// Reads them.
+    fn read(section: &Section<'_>) -> Option<Self> {
+        Self::of(Self::Keys::read_keys(section)?, section)
+    }
+
+    /// Writes them.
+    fn write(&self, out: &mut Writer) {
+        self.keys().write_keys(out);
+    }
 }
 
 impl<'a> Section<'a> {
@@ -50,24 +71,34 @@ impl<'a> Section<'a> {
         keys: &'static SectionKeys,
     ) -> Self {
         let empty = Self::of_nothing(reading, keys);
-        let Some(Entry { node, .. }) = parent.get(keys.name()) else { return empty };
+        parent.get(keys.name()).map_or(empty, |entry| Self::at(reading, &entry.node, keys))
+    }
+
+    /// The section that a value is.
+    pub(crate) fn at(reading: &'a Reading, node: &'a Node, keys: &'static SectionKeys) -> Self {
         let Value::Table(table) = &node.value else {
             let wanted = format!("a table {}", keys.title());
             reading.wrong_type(node, &wanted, None);
-            return Self { broken: true, ..empty };
+            return Self { broken: true, ..Self::of_nothing(reading, keys) };
         };
         Self::over(reading, table, keys)
     }
 
     /// The section whose keys stand in `table`.
     pub(crate) fn over(reading: &'a Reading, table: &'a Table, keys: &'static SectionKeys) -> Self {
-        let section = Self { reading, keys, table, place: table.place, broken: false };
-        for entry in &table.entries {
-            if !keys.has(&entry.key) {
-                reading.unknown(entry, keys);
-            }
+        for entry in table.entries.iter().filter(|entry| !keys.has(&entry.key)) {
+            reading.unknown(entry, keys);
         }
-        section
+        Self::within(reading, table, keys)
+    }
+
+    /// The section whose keys stand in `table`, among others.
+    pub(crate) fn within(
+        reading: &'a Reading,
+        table: &'a Table,
+        keys: &'static SectionKeys,
+    ) -> Self {
+        Self { reading, keys, table, place: table.place, broken: false }
     }
 
     pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
@@ -77,11 +108,6 @@ impl<'a> Section<'a> {
 
     pub(crate) fn has(&self, key: &str) -> bool {
         self.node(key).is_some()
-    }
-
-    /// The tables within this section.
-    pub(crate) fn inner(&self, keys: &'static SectionKeys) -> Option<Section<'a>> {
-        self.has(keys.name()).then(|| Section::open(self.reading, self.table, keys))
     }
 
     /// Where the value of a key stands; the section itself where it is missing.
@@ -110,13 +136,15 @@ impl<'a> Section<'a> {
         if entry.key_place.span.is_some() { entry.key_place } else { entry.node.place }
     }
 
-    pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
-        self.reading.text(self.node(key)?)
-    }
-
-    /// The value of a key; none where it is not given or wrong, which has been noted then.
+    /// The value of a key; none where it is not given or wrong, which has been noted then, or where
+    /// another key excludes it.
     pub(crate) fn get<T: Takes>(&self, key: &str, takes: &T) -> Option<T::Of> {
-        takes.read(self.reading, self.node(key)?)
+        let first = |choice: &&Choice| choice.keys().find(|key| self.has(key));
+        let choice = self.keys.choices.iter().find(|choice| choice.keys().any(|of| of == key));
+        match choice.and_then(first) {
+            Some(first) if first != key => None,
+            _ => takes.read(self.reading, self.node(key)?),
+        }
     }
 
     /// The value of a key that has to be there.
@@ -131,29 +159,6 @@ impl<'a> Section<'a> {
             self.missing(what, key, example);
         }
         self.get(key, takes)
-    }
-
-    /// A secret: faults about it never show it.
-    pub(crate) fn secret(&self, key: &str) -> Option<secret::Secret> {
-        match &self.node(key)?.value {
-            Value::Text(text) | Value::Typed(text) => Some(secret::Secret::read(text)),
-            _ => {
-                self.fault(key, "expected text", Some("put it in quotes"));
-                None
-            }
-        }
-    }
-
-    /// The entries of a map with names of the user's choice.
-    pub(crate) fn map(&self, key: &str) -> &'a [Entry] {
-        match self.node(key) {
-            None => &[],
-            Some(Node { value: Value::Table(table), .. }) => &table.entries,
-            Some(node) => {
-                self.reading.wrong_type(node, "a table of names and values", None);
-                &[]
-            }
-        }
     }
 
     /// Which of a choice's keys is given. A second one is a fault; so is a key that goes with

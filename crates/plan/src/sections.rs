@@ -11,21 +11,21 @@ use crate::key::{Key, SectionKeys};
 use crate::latency::LatencyPlan;
 use crate::load::Load;
 use crate::measure::Measure;
-use crate::policies::POLICY;
+use crate::policies::PolicyKeys;
 use crate::pool::Pool;
 use crate::replay::Replay;
 use crate::search::Search;
 use crate::store::Store;
 use crate::target::Target;
-use crate::top::TOP;
+use crate::top::Top;
 use crate::trace::{ProfileSource, TraceSource};
 use crate::tune::Tune;
 use crate::workload::Workload;
-use crate::workload_class::CLASS;
+use crate::workload_class::ClassKeys;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
 pub(crate) static SECTIONS: [&SectionKeys; 21] = [
-    &TOP,
+    Top::SECTION,
     Target::SECTION,
     Replay::SECTION,
     Store::SECTION,
@@ -38,14 +38,14 @@ pub(crate) static SECTIONS: [&SectionKeys; 21] = [
     Instance::SECTION,
     Balancer::SECTION,
     Billing::SECTION,
-    &POLICY,
+    PolicyKeys::SECTION,
     Tune::SECTION,
     CacheTrace::SECTION,
     LatencyPlan::SECTION,
     &CLUSTER,
     Cache::SECTION,
     Workload::SECTION,
-    &CLASS,
+    ClassKeys::SECTION,
 ];
 
 pub(crate) fn section_at(path: &str) -> Option<&'static SectionKeys> {

@@ -6,6 +6,7 @@ use plimsoll_workload::request::Scheme;
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Consistency, Keys, Mix, Named, RECORDS, VALUE_BYTES, Workload};
 
+use crate::flag::Group;
 use crate::section::Section;
 use crate::takes::{Count, Form, Parsed, Switch};
 use crate::target::Target;
@@ -17,20 +18,30 @@ section! {
     pub struct Store {
         /// A named workload: write-only, read-only, read-heavy, balanced or read-latest.
         named: Named ["workload"] { NAMED, or Named::ReadHeavy, "balanced" }
+            flag [Group::Store.flag("workload", "NAME")]
         /// The shares of reads, updates and insertions.
         mix: Mix { MIX, or named.mix(), said "the workload's", "read:80%,update:20%" }
         /// How popular each record is: zipf, zipf-plain, uniform, latest, hotset.
         keys: Keys { KEYS, or named.keys(), said "the workload's", "hotset:20%,80%" }
+            flag [Group::Store.flag("keys", "HOW").says("How popular records are: zipf, \
+                zipf-plain, uniform, latest, hotset:20%,80%")]
         /// How many records the data set has.
         records: u64 { RECORDS_TAKEN, or 1000, "100k" }
+            flag [Group::Store.flag("records", "N")]
         /// How large a value is: a size, or a distribution of sizes.
         value_size: Sizes { VALUE_SIZE, or Sizes::Fixed(100), "uniform:100B..9KiB" }
+            flag [Group::Store.flag("value-size", "SIZE")
+                .says("Size of a value: 100B, or a distribution such as uniform:100B..9KiB")]
         /// How many replicas of Cassandra take part in an operation.
         consistency: Option<Consistency> { CONSISTENCY, said "one", "quorum" }
+            flag [Group::Store.flag("consistency", "LEVEL").says("Replicas of Cassandra that \
+                take part: one, quorum, all, local_quorum, …")]
         /// How many replicas a record has in a keyspace that `plimsoll prepare` makes.
         replication: Option<u32> { Count(1..=100_u32), said "1", "3" }
         /// Begins with empty caches: restarts the store, and drops this machine's page cache.
         cold: bool { Switch, or false, "true" }
+            flag [Group::Cold.switch("cold")
+                .says("Begin with empty caches: a database is restarted, the page cache dropped")]
     }
 }
 

@@ -6,12 +6,14 @@ use std::time::Duration;
 use plimsoll_units::Words;
 use plimsoll_workload::request::{Order, Url, parse_method};
 
-use crate::asked::{ASKED, AUTH, Asked, Auth, BODY, Body};
+use crate::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, Headers};
+use crate::flag::Group;
 use crate::header::Header;
 use crate::resolve::Resolve;
 use crate::section::Section;
 use crate::status::Statuses;
 use crate::takes::{File, Form, Line, List, Parsed, Switch, TIME, word};
+use crate::tree::{Node, Value};
 use crate::write::Writer;
 
 section! {
@@ -25,33 +27,52 @@ section! {
         /// In which order the URLs of a list are asked for.
         order: Option<Order> { ORDER, said "weighted where the list has weights, else round-robin",
             "zipf:0.9" }
+            flag [Group::Asked.flag("order", "ORDER")
+                .says("in-order, round-robin, uniform, weighted or zipf:EXPONENT")]
         /// The method of every request.
         method: String { METHOD, or "GET".to_owned(), "POST" }
+            flag [Group::Asked.flag("method", "METHOD").short('X')]
         /// Headers of every request, with placeholders if wanted.
-        headers: Vec<Header> { part }
+        headers: Vec<Header> { Headers, or Vec::new(), said "{}",
+            r#"{ Accept = "text/html", X-Run = "{{counter}}" }"# }
+            flag [Group::Asked.flag("header", "HEADER").short('H')
+                .says("A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}; \
+                may be repeated")]
         /// The body of every request.
         body: Body { part }
         /// How to authenticate.
         auth: Option<Auth> { part }
         /// The `host` header (HTTP/2: `:authority`).
         host: Option<String> { Line("text"), said "the URL's", "shop.example" }
+            flag [Group::Asked.flag("host", "NAME")]
         /// Addresses for names: `host:port:address`.
         resolve: Vec<Resolve> { List(RESOLVE, "list"), or Vec::new(),
             r#"["shop.example:443:127.0.0.1"]"# }
+            flag [Group::Asked.flag("resolve", "HOST:PORT:ADDRESS")
+                .says("Connect to this address for a name; may be repeated")]
         /// The statuses that count as success.
         ok: Statuses { STATUSES, or Statuses::successful(), "200,304" }
+            flag [Group::Asked.flag("ok", "STATUSES")]
         /// The version of HTTP; `auto` lets a TLS server choose.
         http: Http { word::<Http>(), or Http::One, "2" }
+            flag [Group::Sent.flag("http", "VERSION").says("1.1, 2 or auto")]
         /// Accepts any certificate.
         insecure: bool { Switch, or false, "true" }
+            flag [Group::Sent.switch("insecure").short('k').says("Accept any certificate")]
         /// Certificates to trust instead of the system's, as PEM.
         ca: Option<PathBuf> { File, said "the system's", "ca.pem" }
+            flag [Group::Sent.flag("ca", "FILE")]
         /// The server name that TLS asks for and checks.
         sni: Option<String> { Line("text"), said "the URL's host", "shop.example" }
+            flag [Group::Sent.flag("sni", "NAME")]
         /// How the server is restarted, by `sh -c`: for `capacity --restarts`, and for `cold`.
         restart: Option<String> { Line("command"), "systemctl restart nginx" }
+            flag [Group::Cold.flag("restart-command", "COMMAND")
+                .says("Restarts the store for --cold: a command for `sh -c`")]
         /// How long the command may take, and then the server until it answers.
         restart_timeout: Duration { TIME, or RESTART_TIMEOUT, "5m" }
+            flag [Group::Cold.flag("restart-timeout", "DURATION")
+                .says("How long the command may take, and then the store until it answers")]
     }
 }
 
@@ -103,6 +124,7 @@ impl Target {
             let what = if replay { "the `url` of the server that is asked again" } else { "`url`" };
             section.missing(what, "url", "http://127.0.0.1:8080/");
         }
+        check_host(section);
         target.check_order(section);
         check_target(section, &target);
         Some(target)
@@ -182,6 +204,20 @@ impl Target {
         keys.extend(left_out.map(|header| format!("target.headers.{}", header.name)));
         keys.dedup();
         keys
+    }
+}
+
+/// Notes a `host` among the headers beside the key of that name.
+fn check_host(section: &Section<'_>) {
+    let headers = section.node("headers").filter(|_| section.has("host"));
+    let Some(Node { value: Value::Table(headers), .. }) = headers else { return };
+    for entry in headers.entries.iter().filter(|entry| entry.key.eq_ignore_ascii_case("host")) {
+        let place = match &entry.node.value {
+            Value::List(items) => items.first().map_or(entry.node.place, |node| node.place),
+            _ => entry.node.place,
+        };
+        let message = "`host` and a `host` header exclude each other";
+        section.reading.fault(place, message, Some("keep one of them".into()));
     }
 }
 

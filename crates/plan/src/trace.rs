@@ -9,21 +9,26 @@ use plimsoll_units::{ParseError, Words, rate, show_rate_exact};
 use plimsoll_workload::profile::Profile;
 use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
-use crate::key::Key;
+use crate::flag::Group;
 use crate::section::{Part, Section};
 use crate::takes::{FACTOR, File, Form, InTrace, Parsed, SHARE, Switch, TIME, word};
-use crate::write::Writer;
 
 section! {
     /// A recorded trace, and what is made of it.
-    ["load.trace", shorthand "file"; read]
+    ["load.trace", shorthand "file"; nested]
     pub struct TraceSource {
         /// The trace: CSV or gzip.
         file: PathBuf { File, required "`file`", "day.csv" }
+            flag [Group::Shape.flag("trace", "FILE")
+                .says("Rate of a recorded trace, CSV or gzip")]
         /// What each count is of, where the file does not say.
         counts_per: Option<Duration> { TIME, "1m" }
+            flag [Group::Shape.flag("counts-per", "DURATION")
+                .says("What each count of the trace is of, where it does not say")]
         /// What the columns are: time, rate or count, and - for one that is not used.
         columns: Option<String> { COLUMNS, said "told from the header", "time_ms,rate" }
+            flag [Group::Shape.flag("columns", "NAMES")
+                .says("What the trace's columns are, such as time_ms,rate or time,-,count")]
         /// What is made of it.
         options: TraceOptions { part }
     }
@@ -31,10 +36,12 @@ section! {
 
 section! {
     /// A day that ships with the program, and what is made of it.
-    ["load.profile", shorthand "name"; read]
+    ["load.profile", shorthand "name"; nested]
     pub struct ProfileSource {
         /// Which profile.
         name: ProfileName { word::<ProfileName>(), required "`name`", "clarknet-day" }
+            flag [Group::Shape.flag("profile", "NAME")
+                .says("Rate of a day that ships with the program: clarknet-day")]
         /// What is made of it.
         options: TraceOptions { part }
     }
@@ -70,41 +77,49 @@ const SCALE: Parsed<(f64, f64)> = Parsed {
     show: |(low, high)| format!("{}..{}", show_rate_exact(*low), show_rate_exact(*high)),
 };
 
-impl Part for TraceOptions {
-    const KEYS: &'static [Key] = &[
-        key!("scale": SCALE, "35/s..600/s", "Maps the least and the greatest rate to these."),
-        key!("from": InTrace, "5h", "What is before is cut off."),
-        key!("to": InTrace, "1995-09-07 05:00", "What is from here on is cut off."),
-        key!("speed": FACTOR, or 1.0, "60", "How many times faster time runs; rates stay."),
-        key!("interpolate": Switch, or false, "true",
-            "Straight lines between the points, not steps."),
-        key!("fill_drops": SHARE, "25%",
-            "Replaces an interval below this share of the one before by it."),
-    ];
+section! {
+    [part]
+    pub(crate) struct TraceKeys {
+        /// Maps the least and the greatest rate to these.
+        scale: Option<(f64, f64)> { SCALE, "35/s..600/s" }
+            flag [Group::Shape.flag("scale", "MIN..MAX").hyphened()
+                .says("Map the trace's least and greatest rate to these")]
+        /// What is before is cut off.
+        from: Option<Moment> { InTrace, "5h" }
+            flag [Group::Shape.flag("from", "MOMENT").says("Cut the trace before this")]
+        /// What is from here on is cut off.
+        to: Option<Moment> { InTrace, "1995-09-07 05:00" }
+            flag [Group::Shape.flag("to", "MOMENT").says("Cut the trace from here on")]
+        /// How many times faster time runs; rates stay.
+        speed: f64 { FACTOR, or 1.0, "60" }
+            flag [Group::Shape.flag("speed", "N")
+                .says("Run the trace's time so many times faster; rates stay")]
+        /// Straight lines between the points, not steps.
+        interpolate: bool { Switch, or false, "true" }
+            flag [Group::Shape.switch("interpolate")
+                .says("Straight lines between the trace's points")]
+        /// Replaces an interval below this share of the one before by it.
+        fill_drops: Option<f64> { SHARE, "25%" }
+            flag [Group::Shape.flag("fill-drops", "SHARE")
+                .says("Replace an interval below this share of the one before by it")]
+    }
+}
 
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let (from, to) = (section.get("from", &InTrace), section.get("to", &InTrace));
+impl Part for TraceOptions {
+    type Keys = TraceKeys;
+
+    fn of(keys: TraceKeys, section: &Section<'_>) -> Option<Self> {
+        let TraceKeys { scale, from, to, speed, interpolate, fill_drops } = keys;
         if leaves_nothing(from, to) {
             let message = "expected `from` before `to`, found it at or after".to_owned();
             section.fault_beside("from", "to", message, None);
         }
-        Some(Self {
-            scale: section.get("scale", &SCALE),
-            from,
-            to,
-            speed: section.get("speed", &FACTOR).unwrap_or(1.0),
-            interpolate: section.get("interpolate", &Switch).unwrap_or(false),
-            fill_drops: section.get("fill_drops", &SHARE),
-        })
+        Some(Self { scale, from, to, speed, interpolate, fill_drops })
     }
 
-    fn write(&self, out: &mut Writer) {
-        self.scale.iter().for_each(|scale| out.put("scale", &SCALE, scale));
-        self.from.iter().for_each(|from| out.put("from", &InTrace, from));
-        self.to.iter().for_each(|to| out.put("to", &InTrace, to));
-        out.put("speed", &FACTOR, &self.speed);
-        out.put("interpolate", &Switch, &self.interpolate);
-        self.fill_drops.iter().for_each(|share| out.put("fill_drops", &SHARE, share));
+    fn keys(&self) -> TraceKeys {
+        let Self { scale, from, to, speed, interpolate, fill_drops } = *self;
+        TraceKeys { scale, from, to, speed, interpolate, fill_drops }
     }
 }
 

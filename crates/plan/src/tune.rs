@@ -4,27 +4,45 @@ use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
 use crate::describe::{Describe, Meant};
-use crate::key::{Choice, Key};
+use crate::flag::Group;
+use crate::key::Choice;
 use crate::reading::{Reading, parts};
 use crate::section::{Part, Section};
 use crate::takes::{Count, Known, Line, Takes, Whole};
-use crate::tree::Node;
+use crate::tree::{Entry, Node};
 use crate::write::Writer;
 
 section! {
     /// Which parameters of a policy are looked for, and what makes some of them better.
-    ["tune", choices &[&OBJECTIVE]; read, write, default]
+    ["tune", choices &[&OBJECTIVE]; read, default]
     pub struct Tune {
         /// The policy of the plan whose parameters are looked for.
         policy: Option<String> { Line("label"), said "the first", "calm" }
+            flag [Group::Tune.flag("policy", "LABEL")
+                .says("The policy of the plan whose parameters are looked for; the first \
+                    otherwise")]
         /// What is made small, or great.
         objective: Objective { part }
         /// What has to be kept.
         subject_to: Option<String> { Known(Meant::Bounds, "bounds"), "lost<0.1%,p99<400ms" }
+            flag [Group::Tune.flag("subject-to", "BOUNDS")
+                .says("What has to be kept, such as 'lost<0.1%,p99<400ms'")]
         /// How many fresh replications tell the best.
         replications: u64 { REPLICATIONS, or 10, "20" }
-        /// The parameters that are varied.
-        vary: Vec<Vary> { part }
+            flag [Group::Tune.flag("replications", "N")
+                .says("Fresh replications by which the best is told; 10 otherwise")]
+        /// Parameters with the values that are tried: a list, or a range with its step.
+        vary: Vec<Vary> { Varied, or Vec::new(), said "what is usual for the policy",
+            r#"{ upper = "60..90/5", lower = [20, 30] }"# }
+    }
+}
+
+impl Tune {
+    /// Writes the section.
+    pub(crate) fn write(&self, out: &mut Writer) {
+        let left_out: &[&str] = if self.vary.is_empty() { &["vary"] } else { &[] };
+        out.section(Self::SECTION.path);
+        self.write_keys(out, left_out);
     }
 }
 
@@ -50,21 +68,36 @@ static OBJECTIVE: Choice = Choice(&[("minimise", &[]), ("maximise", &[])]);
 
 const FIGURE: Known = Known(Meant::Figure, "figure");
 
-impl Part for Objective {
-    const KEYS: &'static [Key] = &[
-        key!("minimise": FIGURE, or COST.to_owned(), "hours",
-            "Makes this small: a figure of the simulation, such as cost, lost or p99."),
-        key!("maximise": FIGURE, "net", "Makes this great."),
-    ];
+section! {
+    [part]
+    #[derive(Default)]
+    pub(crate) struct ObjectiveKeys {
+        /// Makes this small: a figure of the simulation, such as cost, lost or p99.
+        minimise: Option<String> { FIGURE, usually COST.to_owned(), "hours" }
+            flag [Group::Tune.flag("minimise", "FIGURE")
+                .says("Make this small: cost, hours, lost, mean, p50, p90, p95, p99, p999, \
+                    violated")]
+        /// Makes this great.
+        maximise: Option<String> { FIGURE, "net" }
+            flag [Group::Tune.flag("maximise", "FIGURE").says("Make this great: net")]
+    }
+}
 
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let Some(key) = section.chosen(&OBJECTIVE) else { return Some(Self::default()) };
-        Some(Self { figure: section.get(key, &FIGURE)?, is_great: key == "maximise" })
+impl Part for Objective {
+    type Keys = ObjectiveKeys;
+
+    fn of(keys: ObjectiveKeys, section: &Section<'_>) -> Option<Self> {
+        match section.chosen(&OBJECTIVE) {
+            None => Some(Self::default()),
+            Some("maximise") => Some(Self { figure: keys.maximise?, is_great: true }),
+            Some(_) => Some(Self { figure: keys.minimise?, is_great: false }),
+        }
     }
 
-    fn write(&self, out: &mut Writer) {
-        let key = if self.is_great { "maximise" } else { "minimise" };
-        out.put(key, &FIGURE, &self.figure);
+    fn keys(&self) -> ObjectiveKeys {
+        let figure = Some(self.figure.clone());
+        let (maximise, minimise) = if self.is_great { (figure, None) } else { (None, figure) };
+        ObjectiveKeys { minimise, maximise }
     }
 }
 
@@ -79,12 +112,10 @@ pub struct Vary {
 
 /// The most values of one parameter.
 const MOST_VALUES: usize = 1000;
-const VALUES: Values = Values;
+/// Parameters, each with its values: a list of them, or a range with its step, `60..90/5`.
+struct Varied;
 
-/// The values of a parameter: a list of them, or a range with its step, `60..90/5`.
-struct Values;
-
-impl Describe for Values {
+impl Describe for Varied {
     fn takes(&self) -> String {
         "table".to_owned()
     }
@@ -100,56 +131,41 @@ impl Describe for Values {
     }
 }
 
-impl Takes for Values {
-    type Of = Vec<String>;
+impl Takes for Varied {
+    type Of = Vec<Vary>;
 
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Vec<String>> {
-        let mut values = Vec::new();
-        for node in parts(node) {
-            let text = reading.level(&node)?;
-            match value_or_range(&text) {
-                Ok(several) => values.extend(several),
-                Err(error) => {
-                    reading.parse_fault(&node, &error);
-                    return None;
-                }
-            }
-        }
-        if values.is_empty() || values.len() > MOST_VALUES {
-            reading.wrong_type(node, &format!("from 1 to {MOST_VALUES} values"), None);
-            return None;
-        }
-        Some(values)
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Vec<Vary>> {
+        let vary = |entry: &Entry| {
+            let values = values(reading, &entry.node)?;
+            Some(Vary { name: entry.key.clone(), values })
+        };
+        reading.map(node).iter().map(vary).collect()
     }
 
-    fn write(&self, values: &Vec<String>) -> String {
-        let items: Vec<_> = values.iter().map(|value| crate::text::quoted(value)).collect();
-        format!("[{}]", items.join(", "))
+    fn write(&self, varied: &Vec<Vary>) -> String {
+        Writer::table(|out| {
+            varied.iter().for_each(|vary| out.list(&vary.name, vary.values.iter().cloned()));
+        })
     }
 }
 
-impl Part for Vec<Vary> {
-    const KEYS: &'static [Key] = &[key!("vary": VALUES, said "what is usual for the policy",
-        r#"{ upper = "60..90/5", lower = [20, 30] }"#,
-        "Parameters with the values that are tried: a list, or a range with its step.")];
-
-    fn read(section: &Section<'_>) -> Option<Self> {
-        let entries = section.map("vary").iter();
-        entries
-            .map(|entry| {
-                let values = VALUES.read(section.reading, &entry.node)?;
-                Some(Vary { name: entry.key.clone(), values })
-            })
-            .collect()
-    }
-
-    fn write(&self, out: &mut Writer) {
-        if !self.is_empty() {
-            out.inline("vary", |out| {
-                self.iter().for_each(|vary| out.put(&vary.name, &VALUES, &vary.values));
-            });
+/// The values of a parameter.
+fn values(reading: &Reading, node: &Node) -> Option<Vec<String>> {
+    let mut values = Vec::new();
+    for node in parts(node) {
+        match value_or_range(&reading.level(&node)?) {
+            Ok(several) => values.extend(several),
+            Err(error) => {
+                reading.parse_fault(&node, &error);
+                return None;
+            }
         }
     }
+    if values.is_empty() || values.len() > MOST_VALUES {
+        reading.wrong_type(node, &format!("from 1 to {MOST_VALUES} values"), None);
+        return None;
+    }
+    Some(values)
 }
 
 const REPLICATIONS: Whole = Count(2..=100_000_u64);

@@ -8,9 +8,10 @@ use plimsoll_workload::objects::{
     self, Class, Clients, Drift, HotSet, Popularity, Population, WorkingSet, WorkloadError,
 };
 
-use crate::key::{Choice, Key};
+use crate::key::Choice;
 use crate::section::{Part, Section};
 use crate::takes::{Form, Parsed, SHARE};
+use crate::workload_class::{self, Classes};
 use crate::write::Writer;
 
 /// The ways to say which objects there are.
@@ -18,7 +19,7 @@ static POPULATION: Choice = Choice(&[("objects", &["drift"]), ("recurrence", &["
 
 section! {
     /// A synthetic web workload: which objects there are, and how popular each is.
-    ["workload", choices &[&POPULATION]; write]
+    ["workload", choices &[&POPULATION]]
     pub struct Workload {
         /// Which objects there are.
         population: Population { part }
@@ -30,8 +31,8 @@ section! {
         clients: u32 { COUNT, or usual().clients.count, "1000" }
         /// How requests fall on clients: `zipf:EXPONENT` or `uniform`.
         client_popularity: Popularity { POPULARITY, or usual().clients.popularity, "zipf:0.5" }
-        /// Content classes, of which each object is of one.
-        classes: Vec<Class> { part }
+        /// Content classes: the sections `[workload.class.LABEL]`.
+        classes: Vec<Class> ["class"] { Classes, or vec![Class::default()], said "one class", "" }
     }
 }
 
@@ -82,6 +83,13 @@ impl Workload {
         None
     }
 
+    /// Writes the section, and that of each class.
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.section(Self::SECTION.path);
+        self.write_keys(out, &["class"]);
+        workload_class::write(&self.classes, out);
+    }
+
     /// Its description, which has been checked.
     #[must_use]
     pub fn objects(&self) -> objects::Workload {
@@ -95,30 +103,33 @@ impl Workload {
     }
 }
 
-impl Part for Population {
-    const KEYS: &'static [Key] = &[
-        key!("objects": COUNT, "100k",
-            "A closed population of so many objects: all that may be asked for."),
-        key!("drift": DRIFT, said "none", "1% every 100k",
-            "So large a share of them change their rank, after each so many requests."),
-        key!("recurrence": RECURRENCE, "68.75%",
-            "An open population: this share of requests goes to objects seen before, the others \
-             to new ones."),
-        key!("working_set": WORKING_SET, or WorkingSet::Growing, "drifting:100k",
-            "Which of those seen before: all (`growing`), the first so many (`frozen:100k`) or \
-             the newest (`drifting:100k`)."),
-    ];
+section! {
+    [part]
+    #[derive(Default)]
+    pub(crate) struct PopulationKeys {
+        /// A closed population of so many objects: all that may be asked for.
+        objects: Option<u32> { COUNT, "100k" }
+        /// So large a share of them change their rank, after each so many requests.
+        drift: Option<Drift> { DRIFT, said "none", "1% every 100k" }
+        /// An open population: this share of requests goes to objects seen before, the others to
+        /// new ones.
+        recurrence: Option<f64> { RECURRENCE, "68.75%" }
+        /// Which of those seen before: all (`growing`), the first so many (`frozen:100k`) or the
+        /// newest (`drifting:100k`).
+        working_set: Option<WorkingSet> { WORKING_SET, usually WorkingSet::Growing,
+            "drifting:100k" }
+    }
+}
 
-    fn read(section: &Section<'_>) -> Option<Self> {
+impl Part for Population {
+    type Keys = PopulationKeys;
+
+    fn of(keys: PopulationKeys, section: &Section<'_>) -> Option<Self> {
         match section.chosen(&POPULATION) {
-            Some(key @ "objects") => {
-                let drift = section.get("drift", &DRIFT);
-                Some(Self::Closed { objects: section.get(key, &COUNT)?, drift })
-            }
-            Some(key) => {
-                let set = section.get("working_set", &WORKING_SET);
-                let working_set = set.unwrap_or(WorkingSet::Growing);
-                Some(Self::Open { recurrence: section.get(key, &RECURRENCE)?, working_set })
+            Some("objects") => Some(Self::Closed { objects: keys.objects?, drift: keys.drift }),
+            Some(_) => {
+                let working_set = keys.working_set.unwrap_or(WorkingSet::Growing);
+                Some(Self::Open { recurrence: keys.recurrence?, working_set })
             }
             None => {
                 section.missing("`objects` or `recurrence`", "objects", "100k");
@@ -127,16 +138,17 @@ impl Part for Population {
         }
     }
 
-    fn write(&self, out: &mut Writer) {
-        match self {
+    fn keys(&self) -> PopulationKeys {
+        let none = PopulationKeys::default();
+        match *self {
             Self::Closed { objects, drift } => {
-                out.put("objects", &COUNT, objects);
-                drift.iter().for_each(|drift| out.put("drift", &DRIFT, drift));
+                PopulationKeys { objects: Some(objects), drift, ..none }
             }
-            Self::Open { recurrence, working_set } => {
-                out.put("recurrence", &RECURRENCE, recurrence);
-                out.put("working_set", &WORKING_SET, working_set);
-            }
+            Self::Open { recurrence, working_set } => PopulationKeys {
+                recurrence: Some(recurrence),
+                working_set: Some(working_set),
+                ..none
+            },
         }
     }
 }

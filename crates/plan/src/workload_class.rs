@@ -3,34 +3,34 @@
 use plimsoll_units::{ParseError, share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::objects::{Class, Fresh, MAX_LABEL_BYTES, SizeLaw};
+use serde_json::{Value as Json, json};
 
-use crate::key::{Key, SectionKeys};
-use crate::section::{Part, Section};
-use crate::takes::{DISTRIBUTION, Nested, Parsed, SHARE};
-use crate::tree::{Entry, Value};
+use crate::describe::Describe;
+use crate::reading::Reading;
+use crate::section::Section;
+use crate::takes::{DISTRIBUTION, Parsed, SHARE, Takes};
+use crate::tree::{Entry, Node, Value};
 use crate::write::Writer;
 
-/// The keys of `[workload.class.LABEL]`.
-pub(crate) static CLASS: SectionKeys = SectionKeys {
-    path: "workload.class.LABEL",
-    about: "A content class of a synthetic web workload.",
-    groups: &[&[
-        key!("share": OWN_SHARE, said "what others leave", "65%",
-            "Its share of the objects; classes without one share what is left."),
-        key!("size": SIZES, or Class::default().sizes,
-            "lognormal+pareto:10KiB,1.3,7%,1.1,133kB..50MB", "How large its objects are."),
-        key!("changes": CHANGES, or Class::default().changes, "exp:7d",
-            "The period at which an object changes, drawn for each object."),
-        key!("variance": PART, or Class::default().variance, "33%",
-            "How far changes stray within their period: not at all, or up to anywhere."),
-        key!("fresh": FRESH, or Class::default().fresh, "1h",
-            "How long a copy is fresh after it left the origin."),
-        key!("cachable": PART, or Class::default().cachable, "80%",
-            "The share of its objects that a cache may keep."),
-    ]],
-    shorthand: None,
-    choices: &[],
-};
+section! {
+    /// A content class of a synthetic web workload.
+    ["workload.class.LABEL"]
+    pub(crate) struct ClassKeys {
+        /// Its share of the objects; classes without one share what is left.
+        share: Option<f64> { OWN_SHARE, said "what others leave", "65%" }
+        /// How large its objects are.
+        size: SizeLaw { SIZES, or Class::default().sizes,
+            "lognormal+pareto:10KiB,1.3,7%,1.1,133kB..50MB" }
+        /// The period at which an object changes, drawn for each object.
+        changes: Distribution { CHANGES, or Class::default().changes, "exp:7d" }
+        /// How far changes stray within their period: not at all, or up to anywhere.
+        variance: f64 { PART, or Class::default().variance, "33%" }
+        /// How long a copy is fresh after it left the origin.
+        fresh: Fresh { FRESH, or Class::default().fresh, "1h" }
+        /// The share of its objects that a cache may keep.
+        cachable: f64 { PART, or Class::default().cachable, "80%" }
+    }
+}
 
 const PART: Parsed<f64> = SHARE.such_as("a share such as 80%");
 const OWN_SHARE: Parsed<f64> = SHARE
@@ -51,32 +51,45 @@ const FRESH: Parsed<Fresh> = Parsed::text(
 /// The most classes of a workload.
 const MOST: usize = 1000;
 
-impl Part for Vec<Class> {
-    const KEYS: &'static [Key] = &[key!("class": Nested("table"), said "one class", "",
-        "Content classes: the sections `[workload.class.LABEL]`.")];
+/// The classes of a workload, each a table under its label.
+pub(crate) struct Classes;
 
-    fn read(workload: &Section<'_>) -> Option<Self> {
-        read(workload)
+impl Describe for Classes {
+    fn takes(&self) -> String {
+        "table".to_owned()
     }
 
-    fn write(&self, out: &mut Writer) {
-        write(self, out);
+    fn schema(&self) -> Json {
+        json!({"type": "object"})
     }
 }
 
-/// Reads all classes; one of all objects where there is none.
-fn read(workload: &Section<'_>) -> Option<Vec<Class>> {
-    if !workload.has("class") {
-        return Some(vec![Class::default()]);
+impl Takes for Classes {
+    type Of = Vec<Class>;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Vec<Class>> {
+        let entries = reading.map(node);
+        if !(1..=MOST).contains(&entries.len()) {
+            let message = format!("expected 1 to {MOST} classes, found {}", entries.len());
+            let hint = Some("[workload.class.page]".to_owned());
+            reading.fault(node.place, message, hint);
+            return None;
+        }
+        classes(reading, node, entries)
     }
-    let entries = workload.map("class");
-    if !(1..=MOST).contains(&entries.len()) {
-        let message = format!("expected 1 to {MOST} classes, found {}", entries.len());
-        workload.fault("class", message, Some("[workload.class.page]"));
-        return None;
+
+    /// Not behind a `=`: each is a section of its own.
+    fn write(&self, classes: &Vec<Class>) -> String {
+        let mut out = Writer::default();
+        write(classes, &mut out);
+        out.finish()
     }
+}
+
+/// All classes, with the shares that are left to those that say none.
+fn classes(reading: &Reading, node: &Node, entries: &[Entry]) -> Option<Vec<Class>> {
     let read: Vec<Option<(Class, bool)>> =
-        entries.iter().map(|entry| read_one(workload, entry)).collect();
+        entries.iter().map(|entry| read_one(reading, entry)).collect();
     let mut classes: Vec<(Class, bool)> = read.into_iter().collect::<Option<_>>()?;
     let given: f64 = classes.iter().filter(|(_, is_given)| *is_given).map(|(c, _)| c.share).sum();
     let without = classes.iter().filter(|(_, is_given)| !is_given).count();
@@ -87,7 +100,7 @@ fn read(workload: &Section<'_>) -> Option<Vec<Class>> {
         let message =
             format!("expected shares of the classes that come to 100%, found {}%", percent(given));
         let hint = "a class without a share gets what the others leave";
-        workload.fault("class", message, Some(hint));
+        reading.fault(node.place, message, Some(hint.to_owned()));
         return None;
     }
     for (class, _) in classes.iter_mut().filter(|(_, is_given)| !is_given) {
@@ -103,8 +116,7 @@ fn percent(share: f64) -> String {
 }
 
 /// A class, and whether its share was given.
-fn read_one(workload: &Section<'_>, entry: &Entry) -> Option<(Class, bool)> {
-    let reading = workload.reading;
+fn read_one(reading: &Reading, entry: &Entry) -> Option<(Class, bool)> {
     let Value::Table(table) = &entry.node.value else {
         let hint = format!("[workload.class.{}] and size = \"exp:13kB\"", entry.key);
         reading.wrong_type(&entry.node, "a table of a content class", Some(hint));
@@ -116,30 +128,28 @@ fn read_one(workload: &Section<'_>, entry: &Entry) -> Option<(Class, bool)> {
         reading.fault(entry.key_place, message, None);
         return None;
     }
-    let section = Section::over(reading, table, &CLASS);
-    let own = section.get("share", &OWN_SHARE);
-    let Class { sizes, changes, variance, fresh, cachable, .. } = Class::default();
+    let section = Section::over(reading, table, ClassKeys::SECTION);
+    let keys = ClassKeys::read_keys(&section)?;
     let class = Class {
         label: entry.key.clone(),
-        share: own.unwrap_or(0.0),
-        sizes: section.get("size", &SIZES).unwrap_or(sizes),
-        changes: section.get("changes", &CHANGES).unwrap_or(changes),
-        variance: section.get("variance", &PART).unwrap_or(variance),
-        fresh: section.get("fresh", &FRESH).unwrap_or(fresh),
-        cachable: section.get("cachable", &PART).unwrap_or(cachable),
+        share: keys.share.unwrap_or(0.0),
+        sizes: keys.size,
+        changes: keys.changes,
+        variance: keys.variance,
+        fresh: keys.fresh,
+        cachable: keys.cachable,
     };
     // A share that is wrong has been noted: it is none that others must make up for.
-    if section.has("share") && own.is_none() { None } else { Some((class, own.is_some())) }
+    let is_wrong = section.has("share") && keys.share.is_none();
+    (!is_wrong).then_some((class, keys.share.is_some()))
 }
 
-fn write(classes: &[Class], out: &mut Writer) {
+/// Writes the section of each class.
+pub(crate) fn write(classes: &[Class], out: &mut Writer) {
     for class in classes {
         out.section_of("workload.class", &class.label);
-        out.put("share", &OWN_SHARE, &class.share);
-        out.put("size", &SIZES, &class.sizes);
-        out.put("changes", &CHANGES, &class.changes);
-        out.put("variance", &PART, &class.variance);
-        out.put("fresh", &FRESH, &class.fresh);
-        out.put("cachable", &PART, &class.cachable);
+        let Class { sizes, changes, variance, fresh, cachable, .. } = class.clone();
+        let share = Some(class.share);
+        ClassKeys { share, size: sizes, changes, variance, fresh, cachable }.write_keys(out, &[]);
     }
 }

@@ -42,12 +42,11 @@ impl Writer {
     }
 
     /// A table on one line, with what is written into it.
-    pub(crate) fn inline(&mut self, key: &str, fill: impl FnOnce(&mut Self)) {
+    pub(crate) fn table(fill: impl FnOnce(&mut Self)) -> String {
         let mut table = Self::default();
         fill(&mut table);
         let parts: Vec<_> = table.out.lines().collect();
-        let parts = parts.join(", ");
-        self.line(key, &if parts.is_empty() { "{}".into() } else { format!("{{ {parts} }}") });
+        if parts.is_empty() { "{}".into() } else { format!("{{ {} }}", parts.join(", ")) }
     }
 
     pub(crate) fn finish(self) -> String {

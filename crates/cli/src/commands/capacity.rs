@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
     if asked.plan.repeat > 1 {
         return series::run(&asked);
     }
-    if args.series.every.is_some() {
+    if args.series.keys.has("every") {
         let text = "search every so often: how often in all is not said; say it by --repeat 96";
         return Err(UsageError(text.to_owned()).into());
     }

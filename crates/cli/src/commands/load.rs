@@ -128,7 +128,7 @@ fn conclude(
 }
 
 fn read_plan(args: &Load) -> Result<Plan> {
-    read_plan_of(args.target.as_ref(), &args.set, |plan| args.flags.settings(plan))
+    read_plan_of(args.target.as_ref(), &args.set, |plan| args.flags.settings_beside(plan))
 }
 
 /// The plan that a command line means: a URL or a plan file, with flags laid over it, and the pairs

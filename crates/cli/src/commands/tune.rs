@@ -63,17 +63,7 @@ pub(super) fn exit(tuned: &TuneResult) -> Exit {
 
 /// The keys of `[tune]` that the flags set.
 fn settings(args: &Args) -> Result<Vec<Setting>, FlagError> {
-    let keys = [
-        ("tune.policy", &args.policy, "--policy"),
-        ("tune.minimise", &args.minimise, "--minimise"),
-        ("tune.maximise", &args.maximise, "--maximise"),
-        ("tune.subject_to", &args.subject_to, "--subject-to"),
-        ("tune.replications", &args.replications, "--replications"),
-    ];
-    let given = keys.into_iter().filter_map(|(key, value, flag)| {
-        value.as_ref().map(|value| Setting::new(key, value, flag))
-    });
-    let mut settings: Vec<Setting> = given.collect();
+    let mut settings = args.tune.settings();
     for text in &args.vary {
         let wanted = "a parameter and its values, upper=60,70,80 or upper=60..90/5";
         let pair = text.split_once('=').map(|(name, values)| (name.trim(), values));

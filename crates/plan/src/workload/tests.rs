@@ -9,7 +9,7 @@ use crate::reading::Reading;
 use crate::sections::SECTIONS;
 use crate::source::Source;
 use crate::tree;
-use crate::workload_class::CLASS;
+use crate::workload_class::ClassKeys;
 
 fn read(text: &str) -> Result<Workload, PlanErrors> {
     let mut source = Source::file("plan.toml", text);
@@ -194,7 +194,7 @@ fn as_many_classes_as_there_may_be() {
 fn documented_examples_are_right() {
     let closed = "[workload]\nobjects = 5\n[workload.class.LABEL]\n";
     let open = "[workload]\nrecurrence = 0.5\n[workload.class.LABEL]\n[workload.class.other]\n";
-    for (section, key) in [Workload::SECTION, &CLASS]
+    for (section, key) in [Workload::SECTION, ClassKeys::SECTION]
         .into_iter()
         .flat_map(|section| section.keys().map(move |key| (section, key)))
         .filter(|(_, key)| !key.example().is_empty())

@@ -58,23 +58,6 @@ fn settings(args: &CacheSimulate) -> Result<Vec<Setting>, FlagError> {
     Ok(settings)
 }
 
-/// What the flags set of single caches.
-fn settings_of_one(args: &CacheSimulate) -> Vec<Setting> {
-    let yes = |is_given: bool| if is_given { vec!["true".to_owned()] } else { Vec::new() };
-    let flags = [
-        ("cache.policy", args.policy.clone(), "--policy"),
-        ("cache.size", args.size.clone(), "--size"),
-        ("cache.admit", args.admit.iter().cloned().collect(), "--admit"),
-        ("cache.skip", args.skip.iter().cloned().collect(), "--skip"),
-        ("cache.bound", yes(args.bound), "--bound"),
-        ("cache.by_size", yes(args.by_size), "--by-size"),
-    ];
-    let of = |(key, values, flag): (&'static str, Vec<String>, &'static str)| {
-        values.into_iter().map(move |value| Setting::new(key, value, flag))
-    };
-    flags.into_iter().flat_map(of).collect()
-}
-
 /// A trace that was read, and what it cost.
 struct Opened {
     trace: Trace,

@@ -1,8 +1,7 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
 use super::{
-    Opened, by_size, open, settings, settings_of_one, table, too_small, trace_json, unit, usage,
-    write_whole,
+    Opened, by_size, open, settings, table, too_small, trace_json, unit, usage, write_whole,
 };
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::cells::record;
@@ -84,7 +83,7 @@ pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
 
 /// The plan with the flags over it, or what the flags alone say.
 fn read_plan(args: &CacheSimulate, text: Option<&str>) -> Result<CacheComparison> {
-    let settings = [settings(args)?, settings_of_one(args)].concat();
+    let settings = [settings(args)?, args.single.settings()].concat();
     let path = args.plan.as_deref().unwrap_or_default();
     Ok(match text {
         Some(text) => CacheComparison::parse(text, path, &settings, &VOCABULARY)?,

@@ -37,7 +37,7 @@ pub(crate) fn read_plan(path: &str, flags: &PoolFlags, set: &[Setting]) -> Resul
 fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<Plan, PlanErrors> {
     // A plan that is whole only with the flags says nothing of its own trace.
     let plan = Plan::parse(text, path).ok();
-    let settings = [flags.settings(plan.as_ref()), set.to_vec()].concat();
+    let settings = [flags.settings_beside(plan.as_ref()), set.to_vec()].concat();
     Plan::parse_checked(text, path, &settings, &VOCABULARY)
 }
 

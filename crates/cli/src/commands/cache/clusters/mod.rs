@@ -5,7 +5,7 @@ mod report;
 mod table;
 
 use super::table::describe;
-use super::{open, seconds, settings, settings_of_one, too_small, trace_json, usage, write_whole};
+use super::{open, seconds, settings, too_small, trace_json, usage, write_whole};
 use crate::cache_args::{CacheSimulate, TraceFlags};
 use crate::commands::simulate::cells::record;
 use crate::commands::simulate::threads;
@@ -108,7 +108,7 @@ fn too_small_of(cells: &[Cell], trace: &Trace) -> Option<String> {
 /// The plan with the flags over it.
 fn read(args: &CacheSimulate, text: &str) -> Result<CachePlan> {
     let path = args.plan.as_deref().unwrap_or_default();
-    if let Some(Setting { origin, .. }) = settings_of_one(args).first() {
+    if let Some(Setting { origin, .. }) = args.single.settings().first() {
         let text = format!("compare clusters: {origin} is of single caches; {path} has no [cache]");
         return Err(UsageError(text).into());
     }
