@@ -5,7 +5,7 @@ use crate::json::assert_sums;
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
 use crate::secrets::assert_nowhere;
-use plimsoll_plan::Plan;
+use plimsoll_plan::Written;
 use plimsoll_workload::store::{Kind, Operation, Operations, Wanted};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -143,7 +143,7 @@ impl Server {
 /// The operations of the plan that a place's run keeps.
 pub(crate) fn operations(place: &Place, wanted: Wanted) -> Operations {
     let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
-    let plan = Plan::parse(&plan, "plan.toml").unwrap();
+    let plan = plimsoll_experiment::plans::read(&Written::text(&plan, "plan.toml", &[])).unwrap();
     Operations::new(&plan.store.unwrap().workload(), plan.seed, wanted)
 }
 

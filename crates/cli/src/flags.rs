@@ -191,6 +191,8 @@ impl<T> Default for Flags<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_experiment::plans::read;
+    use plimsoll_plan::Written;
 
     fn flags(typed: &[&str]) -> LoadFlags {
         let command = <LoadFlags as clap::Args>::augment_args(Command::new("load"));
@@ -200,9 +202,9 @@ mod tests {
 
     fn speed_key(flags: &LoadFlags, load: &str) -> String {
         let text = format!("[target]\nurl = \"http://127.0.0.1:1/\"\n[load]\n{load}\n");
-        let plan = Plan::parse(&text, "plan.toml").expect("the plan is whole");
+        let plan = read(&Written::text(&text, "plan.toml", &[])).expect("the plan is whole");
         let settings = flags.settings_beside(Some(&plan));
-        let with = Plan::parse_with(&text, "plan.toml", &settings).expect("the flags fit the plan");
+        let with = read(&Written::text(&text, "plan.toml", &settings)).expect("the flags fit");
         with.to_toml().lines().find(|line| line.contains("speed = 60")).unwrap_or("none").to_owned()
     }
 

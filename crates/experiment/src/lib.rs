@@ -12,6 +12,7 @@ pub mod infer;
 mod inputs;
 pub mod locks;
 pub mod mix;
+pub mod plans;
 pub mod prepare;
 pub mod ready;
 pub mod record;

@@ -4,16 +4,14 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use plimsoll_cache::simulate::Comparison;
-use plimsoll_plan::{
-    CacheComparison, CachePlan, Plan, PlanKind, Setting, compares_caches, kind_of,
-};
+use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of};
 use plimsoll_runs::experiment::Cell;
 
-use crate::VOCABULARY;
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
 use crate::locks::Locks;
+use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
 use crate::world::caches::{self, Clusters, Policies, Requests};
@@ -41,6 +39,12 @@ pub struct Ask<'a> {
     pub asks: bool,
     /// Where it is executed.
     pub place: Place<'a>,
+}
+
+impl<'a> Ask<'a> {
+    fn written(&self) -> Written<'a> {
+        Written::text(self.text, self.origin, self.settings)
+    }
 }
 
 /// A plan that can be executed.
@@ -107,7 +111,7 @@ impl Ready {
     }
 
     fn load(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = Plan::parse_with(ask.text, ask.origin, ask.settings)?;
+        let plan = plans::read(&ask.written())?;
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
         let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
         let subject = load::subject(&plan, &prepared, ask.place.here);
@@ -132,7 +136,7 @@ impl Ready {
     }
 
     fn search(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = Plan::parse_with(ask.text, ask.origin, ask.settings)?;
+        let plan = plans::read(&ask.written())?;
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
         let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
         let asked = Asked::of(&plan)?;
@@ -159,7 +163,7 @@ impl Ready {
     }
 
     fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = Plan::parse_checked(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
+        let plan = plans::read(&ask.written())?;
         let model = pool::model(&plan)?;
         if model.policies.is_empty() {
             let text = "find a policy in the plan: it has none; add a section [policy.NAME], see \
@@ -178,7 +182,7 @@ impl Ready {
     }
 
     fn caches(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = CacheComparison::parse(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
+        let plan = plans::read_caches(&ask.written())?;
         let requests = caches::recorded(&plan.trace, 0)?;
         let comparison = caches::comparison(&plan.cache, &requests.trace)?;
         Ok(Self {
@@ -191,7 +195,7 @@ impl Ready {
     }
 
     fn clusters(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = CachePlan::parse(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
+        let plan = plans::read_clusters(&ask.written())?;
         let clusters = caches::cells(&plan, PARTS)
             .map_err(|error| ExperimentError::Conflict(error.to_string()))?;
         let requests = caches::requests(&plan)?;
@@ -205,7 +209,7 @@ impl Ready {
     }
 
     fn tune(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = Plan::parse_checked(ask.text, ask.origin, ask.settings, &VOCABULARY)?;
+        let plan = plans::read(&ask.written())?;
         let tuning = Tuning::of(&plan)?;
         Ok(Self {
             subject: tuning.subject(ask.place.here),

@@ -3,10 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use plimsoll_experiment::VOCABULARY;
-use plimsoll_plan::{
-    CacheComparison, CachePlan, Plan, PlanKind, compares_caches, kind_of, schema, sections,
-};
+use plimsoll_experiment::{VOCABULARY, plans};
+use plimsoll_plan::{PlanKind, Written, compares_caches, kind_of, schema, sections};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
@@ -144,10 +142,10 @@ fn plans() -> Vec<PathBuf> {
 fn is_read(text: &str) -> bool {
     match kind_of(text) {
         PlanKind::Caches if compares_caches(text) => {
-            CacheComparison::parse(text, "plan.toml", &[], &VOCABULARY).is_ok()
+            plans::read_caches(&Written::text(text, "plan.toml", &[])).is_ok()
         }
-        PlanKind::Caches => CachePlan::parse(text, "plan.toml", &[], &VOCABULARY).is_ok(),
-        _ => Plan::parse_checked(text, "plan.toml", &[], &VOCABULARY).is_ok(),
+        PlanKind::Caches => plans::read_clusters(&Written::text(text, "plan.toml", &[])).is_ok(),
+        _ => plans::read(&Written::text(text, "plan.toml", &[])).is_ok(),
     }
 }
 

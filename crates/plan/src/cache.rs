@@ -9,21 +9,21 @@ section! {
     ["cache"; read, write, default]
     pub struct Cache {
         /// The eviction policies, with their settings.
-        policy: Vec<String> { List(Known(Meant::Eviction, "policy"), "list of policies"),
+        policy: Vec<String> { List(Known("policy", Some(Meant::Eviction)), "list of policies"),
             or vec!["lru".to_owned()], r#"["lru", "slru:segments=2"]"# }
             flag [Group::Cache.flag("policy", "POLICY,…").says("Eviction policies: lru, sieve, \
                 gdsf, … with their settings, such as slru:segments=2 [default: lru]")]
         /// The sizes: bytes, objects, or a share of what the trace asks for.
-        size: Vec<String> { List(Known(Meant::CacheSize, "size"), "list of sizes"),
+        size: Vec<String> { List(Known("size", None), "list of sizes"),
             or ["0.1%", "1%", "10%"].map(str::to_owned).to_vec(), r#"["10MB", "962obj", "10%"]"# }
             flag [Group::Cache.flag("size", "SIZE,…").says("Cache sizes: 10MB, 962obj, 10% of \
                 the footprint, 10%obj of the objects [default: 0.1%,1%,10%]")]
         /// Which missed objects come in: max:SIZE, second or random:SHARE; all without it.
-        admit: Option<String> { Known(Meant::Admission, "filter"), "max:1MB" }
+        admit: Option<String> { Known("filter", None), "max:1MB" }
             flag [Group::Cache.flag("admit", "FILTER").says("Which missed objects come in: \
                 max:SIZE, second (asked for before), random:SHARE")]
         /// What follows so many requests, or such a share of them, is counted apart as well.
-        skip: Option<String> { Known(Meant::Skip, "count or share"), "10%" }
+        skip: Option<String> { Known("count or share", None), "10%" }
             flag [Group::Cache.flag("skip", "N|SHARE")
                 .says("Count what follows so many requests, or such a share of them, apart \
                     as well")]

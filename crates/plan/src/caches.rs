@@ -4,16 +4,14 @@
 use plimsoll_workload::arrivals::Arrivals;
 
 use crate::cache_trace::CacheTrace;
-use crate::cluster::{self, CheckCluster, ClusterPlan};
+use crate::cluster::{self, ClusterPlan};
 use crate::error::PlanErrors;
 use crate::latency::LatencyPlan;
 use crate::load::Load;
 use crate::load_shape::{LoadShape, RateSource};
-use crate::opened::plan_of;
+use crate::opened::{Written, plan_of};
 use crate::reading::Reading;
 use crate::section::Section;
-use crate::setting::Setting;
-use crate::source::Source;
 use crate::takes::{Count, Small};
 use crate::target::Target;
 use crate::top::Top;
@@ -72,23 +70,15 @@ const FOREIGN: [&str; 10] = [
 ];
 
 impl CachePlan {
-    /// Reads a plan with flags laid over it; `origin` is the name of its file. No file is opened.
+    /// Reads a plan, as [`crate::Plan::read`] does.
     ///
     /// # Errors
     /// All that is wrong with it, each with its place.
-    pub fn parse(
-        text: &str,
-        origin: &str,
-        settings: &[Setting],
-        vocabulary: &'static Vocabulary,
-    ) -> Result<Self, PlanErrors> {
-        let check = vocabulary.check_cluster;
-        plan_of(Source::file(origin, text), settings, Some(vocabulary), |reading, root| {
-            Self::read(reading, root, check)
-        })
+    pub fn read(of: &Written<'_>, vocabulary: &'static Vocabulary) -> Result<Self, PlanErrors> {
+        plan_of(of, vocabulary, Self::of)
     }
 
-    fn read(reading: &Reading, root: &Table, check: CheckCluster) -> Option<Self> {
+    fn of(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, Top::SECTION);
         for key in FOREIGN.into_iter().filter(|key| top.has(key)) {
             let message = format!("`{key}` goes with a server or a pool, not with caches");
@@ -98,7 +88,7 @@ impl CachePlan {
         let repeat = repeat.and_then(|_| top.get("repeat", &REPEATS)).unwrap_or(1);
         let asked = CacheRequests::read(reading, root, (&top, repeat));
         let latency = LatencyPlan::read(&Section::open(reading, root, LatencyPlan::SECTION));
-        let clusters = cluster::read(reading, root, check);
+        let clusters = cluster::read(reading, root);
         Some(Self { name, seed, repeat, asked: asked?, latency: latency?, clusters: clusters? })
     }
 

@@ -2,12 +2,11 @@
 //! levels, and every combination of them is simulated.
 //!
 //! What stands in `[cluster]` itself holds for all of them. Which policies and protocols there are
-//! is known on a floor above: the vocabulary has it, and faults come back with their level.
+//! is known on a floor above.
 
-use plimsoll_units::ParseError;
 use serde_json::{Value as Json, json};
 
-use crate::describe::Describe;
+use crate::describe::{Describe, Meant};
 use crate::key::Without;
 use crate::reading::{Reading, parts};
 use crate::source::Place;
@@ -21,35 +20,35 @@ section! {
     ["cluster"]
     CLUSTER {
         /// How many caches clients ask.
-        nodes { Levels("counts"), or "1".to_owned(), "3" }
+        nodes { Levels("counts", None), or "1".to_owned(), "3" }
         /// How many caches are between them and the origin: none in a mesh, any in a hierarchy.
-        parents { Levels("counts"), or "0".to_owned(), "1" }
+        parents { Levels("counts", None), or "0".to_owned(), "1" }
         /// Whether the nodes of a hierarchy ask each other.
-        siblings { Levels("switches"), or "true".to_owned(), "false" }
+        siblings { Levels("switches", None), or "true".to_owned(), "false" }
         /// How a node finds who holds an object: none, icp, htcp, digest, carp, carp:draft.
-        protocol { Levels("protocols"), or "none".to_owned(), r#"["icp", "digest:every=10m"]"# }
+        protocol { Levels("protocols", Some(Meant::Protocol)), or "none".to_owned(), r#"["icp", "digest:every=10m"]"# }
         /// Which node is asked: round-robin, hash (by the object) or sticky (by the client).
-        spread { Levels("spreads"), or "round-robin".to_owned(), r#"["round-robin", "sticky"]"# }
+        spread { Levels("spreads", Some(Meant::Spread)), or "round-robin".to_owned(), r#"["round-robin", "sticky"]"# }
         /// The eviction policy of every node.
-        policy { Levels("policies"), or "lru".to_owned(), r#"["lru", "gdsf"]"# }
+        policy { Levels("policies", Some(Meant::Eviction)), or "lru".to_owned(), r#"["lru", "gdsf"]"# }
         /// The size of every node.
-        size { Levels("sizes"), r#"["1GB", "10%"]"# }
+        size { Levels("sizes", None), r#"["1GB", "10%"]"# }
         /// So much of a node is in memory; all is on disk without.
-        memory { Levels("sizes"), "256MB" }
+        memory { Levels("sizes", None), "256MB" }
         /// The eviction policy of every parent.
-        parent_policy { Levels("policies"), said "the nodes'", "lfuda" }
+        parent_policy { Levels("policies", Some(Meant::Eviction)), said "the nodes'", "lfuda" }
         /// The size of every parent.
-        parent_size { Levels("sizes"), said "the nodes'", "10GB" }
+        parent_size { Levels("sizes", None), said "the nodes'", "10GB" }
         /// What comes in: all, max:SIZE, second or random:SHARE.
-        admit { Levels("filters"), or "all".to_owned(), r#"["all", "max:1MB"]"# }
+        admit { Levels("filters", None), or "all".to_owned(), r#"["all", "max:1MB"]"# }
         /// Whether what a sibling gave is not kept.
-        proxy_only { Levels("switches"), or "false".to_owned(), "true" }
+        proxy_only { Levels("switches", None), or "false".to_owned(), "true" }
     }
 }
 
 /// A level or several: numbers, switches or texts, whose meaning is known on a floor above. The
-/// words of the manual for them.
-struct Levels(&'static str);
+/// words of the manual for them, and which names they may be.
+struct Levels(&'static str, Option<Meant>);
 
 impl Describe for Levels {
     fn takes(&self) -> String {
@@ -59,6 +58,10 @@ impl Describe for Levels {
     fn schema(&self) -> Json {
         let one = json!({"type": ["string", "number", "boolean"]});
         json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": MOST}]})
+    }
+
+    fn meant(&self) -> Option<Meant> {
+        self.1
     }
 }
 
@@ -102,20 +105,6 @@ pub struct Factor {
     pub levels: Vec<String>,
 }
 
-/// What is wrong with a level of a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClusterFault {
-    /// The key.
-    pub key: &'static str,
-    /// Which of its levels.
-    pub level: usize,
-    /// What was wanted, and found.
-    pub error: ParseError,
-}
-
-/// Says all that is wrong with a cluster of a plan.
-pub(crate) type CheckCluster = fn(&ClusterPlan) -> Vec<ClusterFault>;
-
 impl ClusterPlan {
     /// How many combinations its levels have.
     pub(crate) fn cells(&self) -> usize {
@@ -124,15 +113,8 @@ impl ClusterPlan {
     }
 }
 
-/// A level, and where it stands: nowhere, where it is a default.
-type Level = (String, Option<Node>);
-
 /// Reads all clusters; `None` after a fault.
-pub(crate) fn read(
-    reading: &Reading,
-    root: &Table,
-    check: CheckCluster,
-) -> Option<Vec<ClusterPlan>> {
+pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Vec<ClusterPlan>> {
     let Some(Entry { node, .. }) = root.get("cluster") else {
         let hint = "[cluster] and size = \"1GB\"";
         reading.fault(root.place, "expected a [cluster], found none", Some(hint.to_owned()));
@@ -150,7 +132,7 @@ pub(crate) fn read(
     check_keys(reading, all, true);
     let mut clusters = Vec::new();
     if labels.is_empty() {
-        clusters.push(read_one(reading, CLUSTER.path, node.place, (all, all), check));
+        clusters.push(read_one(reading, CLUSTER.path, node.place, (all, all)));
     }
     for entry in labels {
         let Value::Table(own) = &entry.node.value else { continue };
@@ -160,7 +142,7 @@ pub(crate) fn read(
             continue;
         }
         check_keys(reading, own, false);
-        clusters.push(read_one(reading, &entry.key, place, (own, all), check));
+        clusters.push(read_one(reading, &entry.key, place, (own, all)));
     }
     let clusters: Option<Vec<ClusterPlan>> = clusters.into_iter().collect();
     let clusters = clusters?;
@@ -205,64 +187,50 @@ fn read_one(
     label: &str,
     place: Place,
     (own, all): (&Table, &Table),
-    check: CheckCluster,
 ) -> Option<ClusterPlan> {
     let mut plan = ClusterPlan { label: label.to_owned(), factors: Vec::new() };
-    let mut places: Vec<Vec<Option<Node>>> = Vec::new();
     let mut is_whole = true;
     for key in CLUSTER.keys() {
         let given = own.get(key.name).or_else(|| all.get(key.name).filter(is_level));
         let levels = match given {
-            Some(entry) => levels(reading, &entry.node),
+            Some(entry) => levels(reading, &entry.node, key.takes.meant()),
             None => match key.without {
-                Without::Value(_) => key.default().map(|level| vec![(level, None)]),
+                Without::Value(_) => key.default().map(|level| vec![level]),
                 Without::Nothing | Without::Said(_) => continue,
             },
         };
         is_whole &= levels.is_some();
-        let (texts, nodes) = levels.unwrap_or_default().into_iter().unzip();
-        plan.factors.push(Factor { key: key.name, levels: texts });
-        places.push(nodes);
+        plan.factors.push(Factor { key: key.name, levels: levels.unwrap_or_default() });
     }
     if !plan.factors.iter().any(|factor| factor.key == "size") {
         let message = format!("expected `size` in [cluster.{label}], found none");
         reading.fault(place, message, Some("for example size = \"1GB\"".to_owned()));
         return None;
     }
-    if !is_whole {
-        return None;
-    }
-    let faults = check(&plan);
-    let is_right = faults.is_empty();
-    for fault in faults {
-        let number = plan.factors.iter().position(|factor| factor.key == fault.key);
-        let node = number.and_then(|number| places[number].get(fault.level)).cloned().flatten();
-        match node {
-            Some(node) => reading.parse_fault(&node, &fault.error),
-            None => {
-                let message = format!("cluster `{label}`: {}", fault.error);
-                reading.fault(place, message, fault.error.hint.clone());
-            }
-        }
-    }
-    is_right.then_some(plan)
+    is_whole.then_some(plan)
 }
 
 /// The levels of a key: a value, a list of them, or several from the command line.
-fn levels(reading: &Reading, node: &Node) -> Option<Vec<Level>> {
+fn levels(reading: &Reading, node: &Node, meant: Option<Meant>) -> Option<Vec<String>> {
     let nodes = parts(node);
     if nodes.is_empty() || nodes.len() > MOST {
         reading.wrong_type(node, &format!("from 1 to {MOST} levels"), None);
         return None;
     }
-    let mut levels: Vec<Level> = Vec::with_capacity(nodes.len());
+    let mut levels: Vec<String> = Vec::with_capacity(nodes.len());
     for node in nodes {
         let text = reading.level(&node)?;
-        if levels.iter().any(|(known, _)| *known == text) {
+        if let (Some(meant), Some(known)) = (meant, reading.vocabulary)
+            && let Err(error) = known.check(meant, &text)
+        {
+            reading.parse_fault(&node, &error);
+            return None;
+        }
+        if levels.contains(&text) {
             reading.wrong_type(&node, "each level once", None);
             return None;
         }
-        levels.push((text, Some(node)));
+        levels.push(text);
     }
     Some(levels)
 }
@@ -272,7 +240,7 @@ pub(crate) fn write(clusters: &[ClusterPlan], out: &mut Writer) {
         out.section_of(CLUSTER.path, &cluster.label);
         for factor in &cluster.factors {
             match factor.levels.as_slice() {
-                [one] => out.put(factor.key, &Levels(""), one),
+                [one] => out.put(factor.key, &Levels("", None), one),
                 several => out.list(factor.key, several.iter().cloned()),
             }
         }

@@ -3,11 +3,9 @@
 use crate::cache::Cache;
 use crate::cache_trace::CacheTrace;
 use crate::error::PlanErrors;
-use crate::opened::plan_of;
+use crate::opened::{Written, plan_of};
 use crate::reading::Reading;
 use crate::section::Section;
-use crate::setting::Setting;
-use crate::source::Source;
 use crate::top::Top;
 use crate::tree::Table;
 use crate::vocabulary::Vocabulary;
@@ -25,32 +23,15 @@ pub struct CacheComparison {
 }
 
 impl CacheComparison {
-    /// Reads a plan with flags laid over it; `origin` is the name of its file. No file is opened.
+    /// Reads a plan, as [`crate::Plan::read`] does.
     ///
     /// # Errors
     /// All that is wrong with it, each with its place.
-    pub fn parse(
-        text: &str,
-        origin: &str,
-        settings: &[Setting],
-        vocabulary: &'static Vocabulary,
-    ) -> Result<Self, PlanErrors> {
-        plan_of(Source::file(origin, text), settings, Some(vocabulary), Self::read)
+    pub fn read(of: &Written<'_>, vocabulary: &'static Vocabulary) -> Result<Self, PlanErrors> {
+        plan_of(of, vocabulary, Self::of)
     }
 
-    /// A plan of flags alone.
-    ///
-    /// # Errors
-    /// As for [`CacheComparison::parse`]; what is missing is missing from the `command line`.
-    pub fn assemble(
-        settings: &[Setting],
-        vocabulary: &'static Vocabulary,
-    ) -> Result<Self, PlanErrors> {
-        let line = Source::flag("command line", "");
-        plan_of(line, settings, Some(vocabulary), Self::read)
-    }
-
-    fn read(reading: &Reading, root: &Table) -> Option<Self> {
+    fn of(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, Top::SECTION);
         let own = ["name", "folder", CacheTrace::SECTION.path, Cache::SECTION.path];
         for key in

@@ -1,6 +1,5 @@
 //! What keys take, as it is described to a person and to an editor.
 
-use plimsoll_units::ParseError;
 use serde_json::Value as Json;
 
 /// What a key takes, as it is described.
@@ -11,7 +10,7 @@ pub trait Describe: Sync {
     /// As a JSON Schema, for editors. What it refuses the reader refuses too.
     fn schema(&self) -> Json;
 
-    /// What a text of it means that a higher floor reads.
+    /// Which names of the vocabulary a text of it may be.
     fn meant(&self) -> Option<Meant> {
         None
     }
@@ -27,22 +26,15 @@ pub trait Describe: Sync {
     }
 }
 
-/// What a text means that a higher floor reads.
+/// Which names of the vocabulary a text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant {
-    /// An eviction policy with its settings: `slru:segments=2`.
+    /// An eviction policy, with its settings behind it: `slru:segments=2`.
     Eviction,
-    /// The size of a cache: `10MB`, `962obj`, `10%`.
-    CacheSize,
-    /// Which missed objects come in: `max:1MB`.
-    Admission,
-    /// How many of the first requests, or which share of them, are counted apart: `10%`.
-    Skip,
+    /// A protocol between caches, with its settings behind it: `digest:every=10m`.
+    Protocol,
+    /// How clients spread over caches: `sticky`.
+    Spread,
     /// A figure of a simulated pool: `cost`.
     Figure,
-    /// What has to be kept: `lost<0.1%,p99<400ms`.
-    Bounds,
 }
-
-/// Whether a text is one of what is meant.
-pub(crate) type CheckText = fn(Meant, &str) -> Result<(), ParseError>;

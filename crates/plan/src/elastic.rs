@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::balancer::Balancer;
 use crate::billing::Billing;
 use crate::instance::Instance;
-use crate::policies::{self, PolicyFault, PolicyPlan};
+use crate::policies::{self, PolicyPlan};
 use crate::pool::Pool;
 use crate::reading::Reading;
 use crate::section::Section;
@@ -28,9 +28,6 @@ pub struct Elastic {
     pub policies: Vec<PolicyPlan>,
 }
 
-/// Says all that is wrong with a policy of a plan.
-pub(crate) type CheckPolicy = fn(&PolicyPlan, &Elastic) -> Vec<PolicyFault>;
-
 /// The sections, any of which makes a plan that of a pool.
 const SECTIONS: [&str; 5] = ["pool", "instance", "balancer", "billing", "policy"];
 
@@ -41,11 +38,7 @@ impl Elastic {
     }
 
     /// Reads the sections, where the plan has any of them.
-    pub(crate) fn read(
-        reading: &Reading,
-        root: &Table,
-        check: Option<CheckPolicy>,
-    ) -> Option<Self> {
+    pub(crate) fn read(reading: &Reading, root: &Table) -> Option<Self> {
         if !Self::is_in(root) {
             return None;
         }
@@ -60,13 +53,7 @@ impl Elastic {
             policy.check_start(reading, &pool);
         }
         let (balancer, billing) = (balancer?, billing?);
-        let elastic = Self { pool, instance: instance?, balancer, billing, policies };
-        if let Some(check) = check {
-            for policy in &read {
-                policy.note(reading, check(&policy.plan, &elastic));
-            }
-        }
-        Some(elastic)
+        Some(Self { pool, instance: instance?, balancer, billing, policies })
     }
 
     pub(crate) fn write(&self, out: &mut Writer) {

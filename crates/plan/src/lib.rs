@@ -8,11 +8,15 @@
 //! Reading does no I/O: a caller gives the text, and opens the files that the plan names.
 //!
 //! ```
-//! use plimsoll_plan::{LoadShape, Plan, Setting};
+//! use plimsoll_plan::{LoadShape, Plan, Setting, Vocabulary, Written};
+//! static VOCABULARY: Vocabulary = Vocabulary::EMPTY;
 //! let text = "[target]\nurl = \"http://127.0.0.1:8080/\"\n[load]\nusers = 64\nfor = \"30s\"\n";
-//! let plan = Plan::parse_with(text, "plan.toml", &[Setting::new("load.users", "8", "--users")])?;
+//! let flags = [Setting::new("load.users", "8", "--users")];
+//! let plan = Plan::read(&Written::text(text, "plan.toml", &flags), &VOCABULARY)?;
 //! assert!(matches!(plan.load.shape, LoadShape::Closed { users: 8, .. }));
-//! assert_eq!(Plan::parse(&plan.to_toml(), "again.toml")?, plan);
+//! let printed = plan.to_toml();
+//! let again = Plan::read(&Written::text(&printed, "again.toml", &[]), &VOCABULARY)?;
+//! assert_eq!(again, plan);
 //! # Ok::<(), plimsoll_plan::PlanErrors>(())
 //! ```
 
@@ -73,7 +77,7 @@ pub use billing::Billing;
 pub use cache::Cache;
 pub use cache_trace::CacheTrace;
 pub use caches::{CachePlan, CacheRequests, MadeRequests};
-pub use cluster::{ClusterFault, ClusterPlan, Factor};
+pub use cluster::{ClusterPlan, Factor};
 pub use comparison::CacheComparison;
 pub use describe::{Describe, Meant};
 pub use elastic::Elastic;
@@ -87,8 +91,9 @@ pub use latency::{LatencyPlan, Way};
 pub use load::{ConnectionLife, Connections, Load, Pacing, TlsResumption};
 pub use load_shape::{LoadShape, RateSource};
 pub use measure::Measure;
+pub use opened::{KeyFault, KeyFaultKind, Written};
 pub use plan::Plan;
-pub use policies::{PolicyFault, PolicyPlan};
+pub use policies::PolicyPlan;
 pub use pool::Pool;
 pub use replay::Replay;
 pub use resolve::Resolve;

@@ -2,26 +2,149 @@
 
 use std::path::{Path, PathBuf};
 
+use plimsoll_units::ParseError;
+
 use crate::error::PlanErrors;
-use crate::reading::Reading;
+use crate::reading::{Reading, parts};
 use crate::sections::SECTIONS;
 use crate::setting::{Setting, lay_over, write_out};
-use crate::source::Source;
-use crate::tree::{self, Table};
+use crate::source::{Place, Source};
+use crate::tree::{self, Node, Table, Value};
 use crate::vocabulary::Vocabulary;
+
+/// A plan as it was written.
+#[derive(Debug, Clone, Copy)]
+pub struct Written<'a> {
+    /// The text; `None` where there are flags only.
+    pub text: Option<&'a str>,
+    /// The name of its file.
+    pub origin: &'a str,
+    /// What is laid over it.
+    pub settings: &'a [Setting],
+}
+
+/// What a floor above finds wrong with a key, which only it can know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyFault {
+    /// The section, the label where there is one, and the key. Where the table of that label does
+    /// not have the key, what the section says for all labels is meant.
+    pub path: Vec<String>,
+    /// Which of its values, from 0, where it has several.
+    pub value: usize,
+    /// What is wrong with it.
+    pub what: KeyFaultKind,
+}
+
+/// What is wrong with a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyFaultKind {
+    /// A part of its text.
+    Text(ParseError),
+    /// That it has this value; with what to do.
+    Value(String, Option<String>),
+    /// That it is there at all; with what to do.
+    Name(String, Option<String>),
+}
+
+impl<'a> Written<'a> {
+    /// A text with flags over it.
+    #[must_use]
+    pub fn text(text: &'a str, origin: &'a str, settings: &'a [Setting]) -> Self {
+        Self { text: Some(text), origin, settings }
+    }
+
+    /// Flags alone.
+    #[must_use]
+    pub fn flags(settings: &'a [Setting]) -> Self {
+        Self { text: None, origin: "command line", settings }
+    }
+
+    /// Tells faults in their places.
+    ///
+    /// # Errors
+    /// Where there are any.
+    pub fn told(&self, faults: &[KeyFault]) -> Result<(), PlanErrors> {
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let (reading, root) = open(self)?;
+        faults.iter().for_each(|fault| tell(&reading, &root, fault));
+        Err(reading.into_errors())
+    }
+}
+
+/// Notes a fault at its key's value; where that does not stand in the plan, at what encloses it.
+fn tell(reading: &Reading, root: &Table, fault: &KeyFault) {
+    let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
+    let [section, label, key] = path[..] else {
+        return tell_at(reading, root, (&path, &path), fault);
+    };
+    // What a table does not say itself the section may say for all.
+    let for_all = [section, key];
+    let path = if find(root, &path).is_some() { &path[..] } else { &for_all };
+    tell_at(reading, root, (path, &[section, label]), fault);
+}
+
+fn tell_at(reading: &Reading, root: &Table, (path, around): (&[&str], &[&str]), fault: &KeyFault) {
+    let subject = || match around {
+        [section, label] if path.last() != Some(label) => format!("{section} `{label}`: "),
+        _ => String::new(),
+    };
+    let found = find(root, path);
+    let value = found.and_then(|(_, node)| parts(node).into_iter().nth(fault.value));
+    let enclosing = || find(root, around).map_or(root.place, |(place, _)| place);
+    match (&fault.what, value) {
+        (KeyFaultKind::Text(error), Some(value)) => reading.parse_fault(&value, error),
+        (KeyFaultKind::Text(error), None) => {
+            reading.fault(enclosing(), format!("{}{error}", subject()), error.hint.clone());
+        }
+        (KeyFaultKind::Value(message, hint), value) => {
+            let place = value.map_or_else(enclosing, |value| value.place);
+            reading.fault(place, format!("{}{message}", subject()), hint.clone());
+        }
+        (KeyFaultKind::Name(message, hint), _) => {
+            let place = found.map_or_else(enclosing, |(place, _)| place);
+            reading.fault(place, format!("{}{message}", subject()), hint.clone());
+        }
+    }
+}
+
+/// The value at a path, and the place of its name.
+fn find<'a>(root: &'a Table, path: &[&str]) -> Option<(Place, &'a Node)> {
+    let (first, rest) = path.split_first()?;
+    let entry = root.get(first)?;
+    match (rest, &entry.node.value) {
+        ([], _) if entry.key_place.span.is_some() => Some((entry.key_place, &entry.node)),
+        ([], _) => Some((entry.node.place, &entry.node)),
+        (rest, Value::Table(table)) => find(table, rest),
+        _ => None,
+    }
+}
 
 /// Reads a plan of any kind: a text that is TOML, with the flags over it, of which `read` makes the
 /// plan.
 pub(crate) fn plan_of<T>(
-    mut file: Source,
-    settings: &[Setting],
-    vocabulary: Option<&'static Vocabulary>,
+    of: &Written<'_>,
+    vocabulary: &'static Vocabulary,
     read: impl FnOnce(&Reading, &Table) -> Option<T>,
 ) -> Result<T, PlanErrors> {
+    let (mut reading, root) = open(of)?;
+    reading.vocabulary = Some(vocabulary);
+    match read(&reading, &root) {
+        Some(plan) if !reading.is_faulty() => Ok(plan),
+        _ => Err(reading.into_errors()),
+    }
+}
+
+/// The tree of a text with the flags over it; what is wrong with the flags is noted.
+fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
+    let mut file = match of.text {
+        Some(text) => Source::file(of.origin, text),
+        None => Source::flag(of.origin, ""),
+    };
     let folder = Path::new(&file.origin).parent().unwrap_or(Path::new("")).to_path_buf();
     let root = tree::read(&mut file);
     let mut reading = Reading::new(file, &SECTIONS);
-    reading.check_text = vocabulary.map(|known| known.check_text);
     let mut root = match root {
         Ok(root) => root,
         Err(fault) => {
@@ -30,7 +153,7 @@ pub(crate) fn plan_of<T>(
         }
     };
     write_out(&mut root);
-    for fault in lay_over(&mut root, &mut reading.sources, settings) {
+    for fault in lay_over(&mut root, &mut reading.sources, of.settings) {
         reading.note(fault);
     }
     // A plan that is kept elsewhere says where its files are.
@@ -40,8 +163,5 @@ pub(crate) fn plan_of<T>(
         Some(if is_flag { PathBuf::from(name) } else { folder.join(name) })
     });
     reading.set_folder(given.unwrap_or(folder));
-    match read(&reading, &root) {
-        Some(plan) if !reading.is_faulty() => Ok(plan),
-        _ => Err(reading.into_errors()),
-    }
+    Ok((reading, root))
 }

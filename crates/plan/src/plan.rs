@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::caches;
-use crate::elastic::{CheckPolicy, Elastic};
+use crate::elastic::Elastic;
 use crate::error::PlanErrors;
 use crate::load::Load;
 use crate::measure::Measure;
-use crate::opened::plan_of;
+use crate::opened::{Written, plan_of};
 use crate::reading::Reading;
 use crate::search::Search;
 use crate::section::Section;
-use crate::setting::Setting;
-use crate::source::Source;
 use crate::store::Store;
 use crate::target::Target;
 use crate::top::Top;
@@ -48,62 +46,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads a plan. `origin` is the name of its file: errors show it, and the files that the plan
-    /// names are looked for in its folder. No file is opened.
+    /// Reads a plan. A flag wins over the same key of the text, and over the keys that exclude it
+    /// there. The files that the text names are in the folder of its file, those of a flag in the
+    /// working folder. No file is opened.
     ///
     /// # Errors
-    /// All that is wrong with it, up to twenty faults, each with its place.
-    pub fn parse(text: &str, origin: &str) -> Result<Self, PlanErrors> {
-        Self::parse_with(text, origin, &[])
+    /// All that is wrong with it, up to twenty faults, each with its place; those of a flag name
+    /// the flag, and what is missing of flags alone is missing from the `command line`.
+    pub fn read(of: &Written<'_>, vocabulary: &'static Vocabulary) -> Result<Self, PlanErrors> {
+        plan_of(of, vocabulary, Self::of)
     }
 
-    /// Reads a plan with flags laid over it. A flag wins over the same key of the text, and over
-    /// the keys that exclude it there; the files it names are in the working folder.
-    ///
-    /// # Errors
-    /// As for [`Plan::parse`]; faults of a flag name the flag.
-    pub fn parse_with(text: &str, origin: &str, settings: &[Setting]) -> Result<Self, PlanErrors> {
-        Self::read_from(Source::file(origin, text), settings, None)
-    }
-
-    /// As [`Plan::parse_with`], with what higher floors know of policies and figures.
-    ///
-    /// # Errors
-    /// As for [`Plan::parse_with`], and names and parameters that are none.
-    pub fn parse_checked(
-        text: &str,
-        origin: &str,
-        settings: &[Setting],
-        vocabulary: &'static Vocabulary,
-    ) -> Result<Self, PlanErrors> {
-        Self::read_from(Source::file(origin, text), settings, Some(vocabulary))
-    }
-
-    fn read_from(
-        file: Source,
-        settings: &[Setting],
-        vocabulary: Option<&'static Vocabulary>,
-    ) -> Result<Self, PlanErrors> {
-        let check = vocabulary.map(|known| known.check_policy);
-        plan_of(file, settings, vocabulary, |reading, root| Self::read(reading, root, check))
-    }
-
-    /// A plan of flags alone.
-    ///
-    /// # Errors
-    /// As for [`Plan::parse_with`]; what is missing is missing from the `command line`.
-    pub fn assemble(settings: &[Setting]) -> Result<Self, PlanErrors> {
-        Self::read_from(Source::flag("command line", ""), settings, None)
-    }
-
-    fn read(reading: &Reading, root: &Table, check: Option<CheckPolicy>) -> Option<Self> {
+    fn of(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, Top::SECTION);
         let Top { name, seed, repeat, .. } = Top::read_keys(&top)?;
         for section in caches::SECTIONS.into_iter().filter(|section| top.has(section)) {
             let message = format!("[{section}] goes with clusters of caches, not with a load");
             top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
         }
-        let elastic = Elastic::read(reading, root, check);
+        let elastic = Elastic::read(reading, root);
         // What is simulated needs no server.
         let is_simulated = Elastic::is_in(root);
         let open = |keys| Section::open(reading, root, keys);

@@ -42,17 +42,6 @@ pub struct PolicyPlan {
     pub parameters: Vec<(String, String)>,
 }
 
-/// What is wrong with a policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyFault {
-    /// The parameter; the kind where it is none.
-    pub parameter: Option<String>,
-    /// What was wanted, and found.
-    pub message: String,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
 /// A policy, and where it stands.
 pub(crate) struct ReadPolicy<'a> {
     pub(crate) plan: PolicyPlan,
@@ -112,23 +101,6 @@ impl ReadPolicy<'_> {
             let place = self.table.get("start").map_or(self.place, |entry| entry.node.place);
             let message = format!("expected `start` from {least} to {most}, found {start}");
             reading.fault(place, message, Some("these are `min` and `max` of [pool]".to_owned()));
-        }
-    }
-
-    /// Notes what a check found, where it stands.
-    pub(crate) fn note(&self, reading: &Reading, faults: Vec<PolicyFault>) {
-        for fault in faults {
-            let key = fault.parameter.as_deref().unwrap_or("kind");
-            let place = self.table.get(key).map_or(self.place, |entry| {
-                let is_name = fault.message.contains("has no parameter");
-                if is_name && entry.key_place.span.is_some() {
-                    entry.key_place
-                } else {
-                    entry.node.place
-                }
-            });
-            let message = format!("policy `{}`: {}", self.plan.label, fault.message);
-            reading.fault(place, message, fault.hint);
         }
     }
 }

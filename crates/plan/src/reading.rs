@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_units::{ParseError, count, nearest};
 
-use crate::describe::CheckText;
 use crate::error::{Fault, PlanErrors};
 use crate::key::SectionKeys;
 use crate::source::{Place, Source};
 use crate::tree::{Entry, Node, Value};
+use crate::vocabulary::Vocabulary;
 
 /// What is being read, and what was found wrong so far.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(crate) struct Reading {
     folder: OnceCell<PathBuf>,
     /// All sections that there are.
     sections: &'static [&'static SectionKeys],
-    /// Whether a text is one of what is meant, where a higher floor knows it; without it any is.
-    pub(crate) check_text: Option<CheckText>,
+    /// What higher floors know; without it any name is right.
+    pub(crate) vocabulary: Option<&'static Vocabulary>,
     faults: RefCell<Vec<Fault>>,
     /// Faults beyond those that are kept: a hostile plan may have millions.
     left_out: Cell<usize>,
@@ -36,7 +36,7 @@ impl Reading {
             sources: vec![source],
             folder: OnceCell::new(),
             sections,
-            check_text: None,
+            vocabulary: None,
             faults: RefCell::default(),
             left_out: Cell::new(0),
         }

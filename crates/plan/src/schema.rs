@@ -73,9 +73,9 @@ impl Schema<'_> {
             schema["examples"] = json!([value(key.example)]);
         }
         match key.takes.meant() {
-            Some(Meant::Figure) => schema["enum"] = names(&self.vocabulary.figures),
-            Some(Meant::Eviction) => schema["examples"] = names(&self.vocabulary.evictions),
-            _ => {}
+            Some(meant @ Meant::Figure) => schema["enum"] = names(self.vocabulary.names(meant)),
+            Some(meant) => schema["examples"] = names(self.vocabulary.names(meant)),
+            None => {}
         }
         schema
     }

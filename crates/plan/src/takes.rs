@@ -543,12 +543,13 @@ impl<T: Nests> Takes for Inner<T> {
     }
 }
 
-/// A text that a higher floor reads; the words of the manual for it.
-pub(crate) struct Known(pub(crate) Meant, pub(crate) &'static str);
+/// A text that a higher floor reads, which tells what is wrong with it. The words of the manual for
+/// it, and which names it may be, where it is to be one.
+pub(crate) struct Known(pub(crate) &'static str, pub(crate) Option<Meant>);
 
 impl Describe for Known {
     fn takes(&self) -> String {
-        self.1.to_owned()
+        self.0.to_owned()
     }
 
     fn schema(&self) -> Json {
@@ -557,7 +558,7 @@ impl Describe for Known {
     }
 
     fn meant(&self) -> Option<Meant> {
-        Some(self.0)
+        self.1
     }
 }
 
@@ -565,17 +566,19 @@ impl Takes for Known {
     type Of = String;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<String> {
-        let wanted = format!("text: {}", self.1);
+        let wanted = format!("text: {}", self.0);
         reading.parsed(node, &wanted, |text| {
             if text.is_empty() || text.chars().any(char::is_control) {
-                return Err(ParseError::new(format!("a {}", self.1), text, 0, text.len()));
+                return Err(ParseError::new(format!("a {}", self.0), text, 0, text.len()));
             }
-            reading.check_text.map_or(Ok(()), |check| check(self.0, text))?;
+            if let (Some(meant), Some(known)) = (self.1, reading.vocabulary) {
+                known.check(meant, text)?;
+            }
             Ok(text.to_owned())
         })
     }
 
     fn write(&self, value: &String) -> String {
-        Line(self.1).write(value)
+        Line(self.0).write(value)
     }
 }

@@ -24,7 +24,7 @@ section! {
         /// What is made small, or great.
         objective: Objective { part }
         /// What has to be kept.
-        subject_to: Option<String> { Known(Meant::Bounds, "bounds"), "lost<0.1%,p99<400ms" }
+        subject_to: Option<String> { Known("bounds", None), "lost<0.1%,p99<400ms" }
             flag [Group::Tune.flag("subject-to", "BOUNDS")
                 .says("What has to be kept, such as 'lost<0.1%,p99<400ms'")]
         /// How many fresh replications tell the best.
@@ -66,7 +66,7 @@ const COST: &str = "cost";
 
 static OBJECTIVE: Choice = Choice(&[("minimise", &[]), ("maximise", &[])]);
 
-const FIGURE: Known = Known(Meant::Figure, "figure");
+const FIGURE: Known = Known("figure", Some(Meant::Figure));
 
 section! {
     [part]

@@ -1,12 +1,12 @@
-//! What a value may be where only a floor above knows it: names with their parameters, as data, and
-//! what the texts mean that these names stand in.
-//!
-//! It is put together once, of the registries of higher floors, and given to the readers. A reader
-//! without it takes any such text.
+//! What a value may be where only a floor above knows it: names with their parameters, as data. It is
+//! put together once, of the registries of higher floors, and given to the readers.
 
-use crate::cluster::CheckCluster;
-use crate::describe::CheckText;
-use crate::elastic::CheckPolicy;
+use plimsoll_units::{ParseError, nearest};
+
+use crate::describe::Meant;
+
+/// How many names a hint tells.
+const MAX_SHOWN: usize = 24;
 
 /// What higher floors know of plans.
 #[derive(Debug)]
@@ -15,14 +15,55 @@ pub struct Vocabulary {
     pub policies: Vec<Named>,
     /// The eviction policies of a cache.
     pub evictions: Vec<Named>,
+    /// How the caches of a cluster find who holds an object.
+    pub protocols: Vec<Named>,
+    /// How the clients of a cluster spread over its caches.
+    pub spreads: Vec<Named>,
     /// The figures of a simulated pool: what may be made small or great.
     pub figures: Vec<Named>,
-    /// Whether a text is one of what is meant.
-    pub check_text: CheckText,
-    /// All that is wrong with a policy of a plan.
-    pub check_policy: CheckPolicy,
-    /// All that is wrong with a cluster of a plan.
-    pub check_cluster: CheckCluster,
+}
+
+impl Vocabulary {
+    /// Without a name: any may be right.
+    pub const EMPTY: Self = Self {
+        policies: Vec::new(),
+        evictions: Vec::new(),
+        protocols: Vec::new(),
+        spreads: Vec::new(),
+        figures: Vec::new(),
+    };
+
+    /// The names that may be meant.
+    pub(crate) fn names(&self, meant: Meant) -> &[Named] {
+        match meant {
+            Meant::Eviction => &self.evictions,
+            Meant::Protocol => &self.protocols,
+            Meant::Spread => &self.spreads,
+            Meant::Figure => &self.figures,
+        }
+    }
+
+    /// Whether a text is one of the names that may be meant, with parameters behind it or none.
+    pub(crate) fn check(&self, meant: Meant, text: &str) -> Result<(), ParseError> {
+        let names = self.names(meant);
+        let wanted = match meant {
+            Meant::Eviction => "an eviction policy",
+            Meant::Protocol => "a protocol",
+            Meant::Spread => "a spread",
+            Meant::Figure => "a figure",
+        };
+        let name = text.split(':').next().unwrap_or(text);
+        if names.is_empty() || names.iter().any(|known| known.name == name) {
+            return Ok(());
+        }
+        let error = ParseError::new(wanted, name, 0, name.len());
+        let known = || names.iter().map(|known| known.name);
+        let hint = match nearest(name, known()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("there are {}", known().take(MAX_SHOWN).collect::<Vec<_>>().join(", ")),
+        };
+        Err(error.hint(hint))
+    }
 }
 
 /// A name that a plan may have, and its parameters.

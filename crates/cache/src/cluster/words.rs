@@ -9,12 +9,31 @@ use super::{Protocol, Spread};
 use crate::eviction::Settings;
 use crate::protocol::carp::Variant;
 
-const PROTOCOLS: [&str; 6] = ["none", "icp", "htcp", "digest", "carp", "carp:draft"];
 const SPREADS: [(&str, Spread); 3] =
     [("round-robin", Spread::RoundRobin), ("hash", Spread::Hash), ("sticky", Spread::Sticky)];
 /// Squid's `digest_bits_per_entry` and `digest_rebuild_period`.
 const BITS: u64 = 5;
 const EVERY_S: u32 = 3600;
+
+impl Protocol {
+    /// What users write, and what each does.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("none", "asks nobody"),
+        ("icp", "asks every sibling by a datagram"),
+        ("htcp", "asks every sibling by a datagram with the headers of the request"),
+        ("digest", "looks into summaries of what siblings hold"),
+        ("carp", "goes to the parent that the object belongs to"),
+    ];
+}
+
+impl Spread {
+    /// What users write, and what each does.
+    pub const NAMES: &'static [(&'static str, &'static str)] = &[
+        ("round-robin", "one node after the other"),
+        ("hash", "by the object"),
+        ("sticky", "by the client"),
+    ];
+}
 
 impl FromStr for Protocol {
     type Err = ParseError;
@@ -29,7 +48,7 @@ impl FromStr for Protocol {
             "digest" => digest(""),
             _ => match text.strip_prefix("digest:") {
                 Some(rest) => digest(rest).map_err(|error| error.shifted("digest:".len())),
-                None => Err(unknown("a protocol", text, PROTOCOLS.into_iter())),
+                None => Err(unknown("a protocol", text, Self::NAMES.iter().map(|(name, _)| *name))),
             },
         }
     }

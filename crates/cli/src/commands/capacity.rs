@@ -18,12 +18,13 @@ use plimsoll_capacity::result::CapacityResult;
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::locks::Locks;
+use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::prepare::Prepared;
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::world::search;
 use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
-use plimsoll_plan::{Plan, PlanKind, Setting, kind_of};
+use plimsoll_plan::{Plan, PlanKind, Setting, Written, kind_of};
 use plimsoll_runs::experiment::{Journal, Layout};
 use plimsoll_stats::figure;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
@@ -200,11 +201,11 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
     if crate::files::is_plan(target) {
         let text = crate::files::plan(target)?;
         make_search(&mut settings, &text);
-        return Ok(Plan::parse_with(&text, target, &settings)?);
+        return Ok(plans::read(&Written::text(&text, target, &settings))?);
     }
     make_search(&mut settings, "");
     settings.push(Setting::new("target.url", target, "the URL"));
-    Ok(Plan::assemble(&settings)?)
+    Ok(plans::read(&Written::flags(&settings))?)
 }
 
 /// Makes a plan one of a search, where its text and what is laid over it do not say so.

@@ -12,8 +12,9 @@ use plimsoll_capacity::infer::probing::{Declined, Settings, Step, USUAL_SHARE};
 use plimsoll_capacity::infer::result::{InferResult, Question};
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::infer::{calibration, infer};
+use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare;
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_runs::Run;
 use plimsoll_units::{
     ParseError, count, duration, rate, share, show_count, show_duration, show_rate, show_share,
@@ -132,10 +133,10 @@ fn read_plan(args: &Infer) -> Result<Plan> {
     settings.push(Setting::new("load.arrivals", "poisson", "the probes"));
     if crate::files::is_plan(&args.probe) {
         let text = crate::files::plan(&args.probe)?;
-        return Ok(Plan::parse_with(&text, &args.probe, &settings)?);
+        return Ok(plans::read(&Written::text(&text, &args.probe, &settings))?);
     }
     settings.push(Setting::new("target.url", args.probe.as_str(), "--probe"));
-    Ok(Plan::assemble(&settings)?)
+    Ok(plans::read(&Written::flags(&settings))?)
 }
 
 /// What differs from the calibration, and what the probes do themselves.

@@ -15,11 +15,12 @@ use crate::terminal::{pretty, print, say, verdict};
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::mix::{Mix, Part};
+use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare::Prepared;
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::world::load::{Load as World, cells, subject};
 use plimsoll_experiment::{Check, ExperimentError, prepare};
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::{Plan, Setting, Written};
 use plimsoll_runs::experiment::Layout;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
@@ -146,16 +147,16 @@ pub(crate) fn read_plan_of(
     }
     let settings = |plan: Option<&Plan>| [flags(plan), pairs.clone()].concat();
     let Some(target) = target else {
-        return Ok(Plan::assemble(&settings(None))?);
+        return Ok(plans::read(&Written::flags(&settings(None)))?);
     };
     if files::is_plan(target) {
         let text = files::plan(target)?;
         // A plan that is whole only with the flags says nothing of its own trace.
-        let plan = Plan::parse(&text, target).ok();
-        return Ok(Plan::parse_with(&text, target, &settings(plan.as_ref()))?);
+        let plan = plans::read(&Written::text(&text, target, &[])).ok();
+        return Ok(plans::read(&Written::text(&text, target, &settings(plan.as_ref())))?);
     }
     let url = Setting::new("target.url", target.as_str(), "the URL");
-    Ok(Plan::assemble(&[vec![url], settings(None)].concat())?)
+    Ok(plans::read(&Written::flags(&[vec![url], settings(None)].concat()))?)
 }
 
 fn check(prepared: &Prepared, json: bool) -> Result<Exit> {

@@ -13,12 +13,13 @@ use plimsoll_experiment::combinations::combinations;
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::ending;
 use plimsoll_experiment::locks::Locks;
+use plimsoll_experiment::plans::read;
 use plimsoll_experiment::ready::{Ask, Ready, With};
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::resume::{Unfinished, unfinished};
 use plimsoll_experiment::series::result_of;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::{Setting, Written};
 use plimsoll_runs::experiment::{Experiment, Layout, State, is_experiment};
 use plimsoll_runs::{Ended, Kind, Run as Recorded};
 use plimsoll_stats::figure;
@@ -78,7 +79,8 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
 /// Shows what came of it: of a single search, and of one for parameters, its result.
 fn show(path: &Path, json: bool) -> Result<()> {
     if let Some(tuned) = tuned_of(path)? {
-        let plan = Plan::parse(&Experiment::open(path)?.meta().plan_text, "plan.toml")?;
+        let experiment = Experiment::open(path)?;
+        let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]))?;
         let currency = plan.elastic.map(|elastic| elastic.billing.currency);
         return super::tune::show(&tuned, currency.as_deref().unwrap_or("$"), json);
     }

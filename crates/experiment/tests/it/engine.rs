@@ -5,8 +5,8 @@ use plimsoll_experiment::control::{Control, News, Wish};
 use plimsoll_experiment::engine::{Execution, World, ending, execute};
 use plimsoll_experiment::record::Record;
 use plimsoll_experiment::world::pool::{Grid, Model, Pool, cells, model, subject};
-use plimsoll_experiment::{ExperimentError, VOCABULARY};
-use plimsoll_plan::Plan;
+use plimsoll_experiment::{ExperimentError, plans};
+use plimsoll_plan::{Plan, Written};
 use plimsoll_runs::FigureRow;
 use plimsoll_runs::experiment::{Cell, Experiment, Journal, State};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ datapoints = 1
 ";
 
 fn pool() -> (Plan, Model, Grid) {
-    let plan = Plan::parse_checked(PLAN, "plan.toml", &[], &VOCABULARY).unwrap();
+    let plan = plans::read(&Written::text(PLAN, "plan.toml", &[])).unwrap();
     let model = model(&plan).unwrap();
     let grid = Grid { before: 0, policies: 3, replications: 0..plan.repeat.into() };
     (plan, model, grid)
@@ -139,7 +139,7 @@ fn what_was_ended_goes_on_with_the_cells_that_are_left() {
     assert_eq!(figures(&path), figures(&whole));
 
     // Another plan's cells are not taken for these.
-    let other = Plan::parse_checked(&PLAN.replace("20/s", "21/s"), "plan.toml", &[], &VOCABULARY);
+    let other = plans::read(&Written::text(&PLAN.replace("20/s", "21/s"), "plan.toml", &[]));
     let other = subject(&other.unwrap(), &model, Path::new("/"));
     let journal = Journal::open(&path).unwrap();
     let record = Record::resume(opening(folder.path(), other, grid.cells()), journal);

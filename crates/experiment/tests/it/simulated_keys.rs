@@ -1,10 +1,10 @@
 //! Every key of a pool and its bill changes what a simulation says: a key that is accepted is used.
 
 use crate::{Nobody, record};
-use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::engine::execute;
+use plimsoll_experiment::plans;
 use plimsoll_experiment::world::pool::{Grid, Pool, cells, model, simulation, subject};
-use plimsoll_plan::{Plan, Setting, all_keys};
+use plimsoll_plan::{Setting, Written, all_keys};
 use plimsoll_workload::service_model::ServiceModel;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -97,7 +97,7 @@ fn said(settings: &[(&str, &str)]) -> String {
             false => given.push(Setting::new(*key, *value, "--set")),
         }
     }
-    let plan = Plan::parse_checked(&text, "plan.toml", &given, &VOCABULARY)
+    let plan = plans::read(&Written::text(&text, "plan.toml", &given))
         .unwrap_or_else(|errors| panic!("{settings:?}: {errors}"));
     let model = model(&plan).unwrap();
     let folder = tempfile::tempdir().unwrap();

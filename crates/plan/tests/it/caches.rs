@@ -5,44 +5,18 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_plan::{
-    CacheComparison, CachePlan, ClusterFault, ClusterPlan, PlanErrors, Setting, Vocabulary,
-    compares_caches,
-};
-use plimsoll_units::ParseError;
+use plimsoll_plan::{CacheComparison, CachePlan, PlanErrors, Setting, Written, compares_caches};
 use plimsoll_workload::random::Stream;
 
+use crate::VOCABULARY;
 use crate::mutation::mutate;
 
 const SEEDS: u64 = 2_000;
 
-/// Knows one level that is wrong.
-fn check(of: &ClusterPlan) -> Vec<ClusterFault> {
-    let levels = of.factors.iter().flat_map(|factor| {
-        factor.levels.iter().enumerate().map(|(level, text)| (factor.key, level, text))
-    });
-    let wrong = levels.filter(|(_, _, text)| *text == "wrong");
-    let fault = |(key, level, text): (&'static str, usize, &String)| {
-        let error = ParseError::new("a protocol", text, 0, text.len()).hint("there is icp");
-        ClusterFault { key, level, error }
-    };
-    wrong.map(fault).collect()
-}
-
-/// Little is known but that level.
-pub(crate) static VOCABULARY: Vocabulary = Vocabulary {
-    policies: Vec::new(),
-    evictions: Vec::new(),
-    figures: Vec::new(),
-    check_text: |_, _| Ok(()),
-    check_policy: |_, _| Vec::new(),
-    check_cluster: check,
-};
-
 /// Reads a plan of clusters, or of single caches, and gives it as it is printed.
 pub(crate) fn printed(text: &str, origin: &str) -> Result<String, PlanErrors> {
     if compares_caches(text) {
-        let plan = CacheComparison::parse(text, origin, &[], &VOCABULARY);
+        let plan = CacheComparison::read(&Written::text(text, origin, &[]), &VOCABULARY);
         return plan.map(|plan| plan.to_toml());
     }
     read(text, origin, &[]).map(|plan| plan.to_toml())
@@ -54,7 +28,7 @@ pub(crate) fn read(
     origin: &str,
     settings: &[Setting],
 ) -> Result<CachePlan, PlanErrors> {
-    CachePlan::parse(text, origin, settings, &VOCABULARY)
+    CachePlan::read(&Written::text(text, origin, settings), &VOCABULARY)
 }
 
 fn plans() -> Vec<PathBuf> {

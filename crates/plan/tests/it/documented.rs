@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use plimsoll_plan::{Key, Plan, PlanErrors, SectionKeys, sections};
+use plimsoll_plan::{Key, PlanErrors, SectionKeys, sections};
 
 use crate::caches;
 
@@ -44,7 +44,7 @@ fn read(text: &str, origin: &str) -> Result<String, PlanErrors> {
     if text.contains("[cluster") || text.contains("[cache]") {
         caches::printed(text, origin)
     } else {
-        Plan::parse(text, origin).map(|plan| plan.to_toml())
+        crate::parse(text, origin).map(|plan| plan.to_toml())
     }
 }
 

@@ -14,7 +14,7 @@ fn flag(key: &str, value: &str) -> Setting {
 
 fn with(text: &str, flags: &[(&str, &str)]) -> Plan {
     let settings: Vec<_> = flags.iter().map(|(key, value)| flag(key, value)).collect();
-    Plan::parse_with(text, "plans/day.toml", &settings).unwrap_or_else(|e| panic!("{e}"))
+    crate::parse_with(text, "plans/day.toml", &settings).unwrap_or_else(|e| panic!("{e}"))
 }
 
 const RATE: &str = r#"
@@ -45,7 +45,7 @@ fn flags_alone_say_what_a_text_says() {
     ]
     .map(|(key, value)| flag(key, value))
     .into();
-    assert_eq!(Plan::assemble(&settings).unwrap(), Plan::parse(RATE, "plan.toml").unwrap());
+    assert_eq!(crate::assemble(&settings).unwrap(), crate::parse(RATE, "plan.toml").unwrap());
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn files_of_the_plan_are_in_its_folder_and_files_of_flags_in_the_working_folder(
     let files: Vec<PathBuf> =
         ["plans/urls.csv", "body.json", "/etc/ca.pem"].map(PathBuf::from).into();
     assert_eq!(plan.files(), files);
-    assert_eq!(Plan::parse(&plan.to_toml(), "printed.toml").unwrap(), plan);
+    assert_eq!(crate::parse(&plan.to_toml(), "printed.toml").unwrap(), plan);
     let kept = plan.to_toml_from(std::path::Path::new("/home/me"));
-    let again = Plan::parse(&kept, "runs/1/plan.toml").unwrap();
+    let again = crate::parse(&kept, "runs/1/plan.toml").unwrap();
     assert_eq!(again.files()[0], PathBuf::from("/home/me/plans/urls.csv"));
 }
 
@@ -158,7 +158,7 @@ fn a_pair_is_a_setting() {
 
 #[test]
 fn what_is_missing_is_missing_from_the_command_line() {
-    let errors = Plan::assemble(&[]).unwrap_err();
+    let errors = crate::assemble(&[]).unwrap_err();
     assert_eq!(
         errors.to_string(),
         "command line: expected `url`, found none\n\
@@ -186,13 +186,13 @@ fn flags_of_a_store_say_what_a_text_says() {
     let text = "[target]\nurl = 'redis://127.0.0.1:6379/3'\n[store]\nworkload = 'balanced'\n\
                 records = 100000\nvalue_size = 'exp:1024B'\nkeys = 'hotset:0.2,0.8'\n\
                 [load]\nrate = '5000/s'\nfor = '10s'\n";
-    let plan = Plan::assemble(&settings).unwrap();
-    assert_eq!(plan, Plan::parse(text, "plan.toml").unwrap());
+    let plan = crate::assemble(&settings).unwrap();
+    assert_eq!(plan, crate::parse(text, "plan.toml").unwrap());
     assert_eq!(plan.load.streams, 1, "one command at a time, unless one says so");
     let workload = plan.store.unwrap().workload();
     assert_eq!((workload.records, workload.mix.read()), (100_000, 500_000));
     // What a store has no use for is not printed, and a store's own is.
-    let printed = Plan::parse(text, "plan.toml").unwrap().to_toml();
+    let printed = crate::parse(text, "plan.toml").unwrap().to_toml();
     assert!(printed.contains("[store]\nworkload = \"balanced\"\n"), "{printed}");
     assert!(!printed.contains("http = ") && !printed.contains("method = "), "{printed}");
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::Setting;
 
 use crate::caches;
 
@@ -41,7 +41,7 @@ fn golden_errors() {
         let read = if name.starts_with("caches") {
             caches::read(&text, name, &settings).map(|plan| plan.to_toml())
         } else {
-            Plan::parse_with(&text, name, &settings).map(|plan| plan.to_toml())
+            crate::parse_with(&text, name, &settings).map(|plan| plan.to_toml())
         };
         let said = match read {
             Ok(printed) => panic!("{name} is a right plan:\n{printed}"),

@@ -10,3 +10,26 @@ mod golden;
 mod mutation;
 mod round_trip;
 mod secrets;
+
+use std::sync::LazyLock;
+
+use plimsoll_plan::{Named, Plan, PlanErrors, Setting, Vocabulary, Written};
+
+/// Little is known here but protocols.
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let protocols = ["none", "icp", "htcp", "digest", "carp"];
+    let named = |name| Named { name, about: "", parameters: Vec::new() };
+    Vocabulary { protocols: protocols.map(named).to_vec(), ..Vocabulary::EMPTY }
+});
+
+fn parse(text: &str, origin: &str) -> Result<Plan, PlanErrors> {
+    parse_with(text, origin, &[])
+}
+
+fn parse_with(text: &str, origin: &str, settings: &[Setting]) -> Result<Plan, PlanErrors> {
+    Plan::read(&Written::text(text, origin, settings), &VOCABULARY)
+}
+
+fn assemble(settings: &[Setting]) -> Result<Plan, PlanErrors> {
+    Plan::read(&Written::flags(settings), &VOCABULARY)
+}

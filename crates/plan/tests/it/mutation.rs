@@ -1,6 +1,6 @@
 //! The reader survives any text: right plans cut, doubled, and with bytes changed, under seeds.
 
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::Setting;
 use plimsoll_workload::random::Stream;
 
 const SEEDS: u64 = 4_000;
@@ -103,11 +103,11 @@ fn any_text_is_read_or_refused() {
     for seed in 0..SEEDS {
         let mut stream = Stream::named(seed, "plan mutation");
         let text = mutate(&plans, &mut stream);
-        match Plan::parse(&text, "mutant.toml") {
+        match crate::parse(&text, "mutant.toml") {
             Ok(plan) => {
                 read += 1;
                 let printed = plan.to_toml();
-                let again = Plan::parse(&printed, "again.toml");
+                let again = crate::parse(&printed, "again.toml");
                 assert!(again.is_ok(), "seed {seed}: {again:?}\n{text}\n{printed}");
             }
             Err(errors) => {
@@ -147,7 +147,7 @@ fn any_flag_is_read_or_refused() {
                 Setting::new(key, values[below(&mut stream, values.len())], "--flag")
             })
             .collect();
-        if let Err(errors) = Plan::assemble(&settings) {
+        if let Err(errors) = crate::assemble(&settings) {
             assert!(!errors.to_string().is_empty(), "seed {seed}");
         }
     }
@@ -156,11 +156,11 @@ fn any_flag_is_read_or_refused() {
 #[test]
 fn a_plan_of_nothing_but_mistakes_is_bounded() {
     let keys: String = (0..50_000).map(|n| format!("key{n} = {n}\n")).collect();
-    let errors = Plan::parse(&keys, "mutant.toml").unwrap_err();
+    let errors = crate::parse(&keys, "mutant.toml").unwrap_err();
     assert_eq!((errors.errors.len(), errors.left_out), (20, 50_000 + 2 - 20));
     assert!(errors.to_string().ends_with("and 49982 more"));
     let nested = format!("a = {}", "[".repeat(100_000));
-    assert!(Plan::parse(&nested, "mutant.toml").is_err());
+    assert!(crate::parse(&nested, "mutant.toml").is_err());
     let dotted = format!("a{} = 1", ".a".repeat(10_000));
-    assert!(Plan::parse(&dotted, "mutant.toml").is_err());
+    assert!(crate::parse(&dotted, "mutant.toml").is_err());
 }

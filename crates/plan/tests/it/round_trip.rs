@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plimsoll_plan::{LoadShape, Plan, PlanKind, RateSource, Search, Setting, kind_of};
+use plimsoll_plan::{LoadShape, PlanKind, RateSource, Search, Setting, kind_of};
 use plimsoll_workload::arrivals::Arrivals;
 use proptest::prelude::*;
 
@@ -242,12 +242,12 @@ proptest! {
             .chain(search)
             .map(|(key, value)| Setting::new(key, value, "--flag"))
             .collect();
-        let plan = Plan::assemble(&settings);
+        let plan = crate::assemble(&settings);
         prop_assert!(plan.is_ok(), "{}", plan.unwrap_err());
         let plan = plan.unwrap();
         let printed = plan.to_toml();
         prop_assert_eq!(kind_of(&printed), PlanKind::Search);
-        let again = Plan::parse(&printed, "printed.toml");
+        let again = crate::parse(&printed, "printed.toml");
         prop_assert!(again.is_ok(), "{}\n{printed}", again.unwrap_err());
         let again = again.unwrap();
         prop_assert_eq!(&again, &plan, "{}", printed);
@@ -268,11 +268,11 @@ proptest! {
             .filter(|(key, _)| goes(key))
             .map(|(key, value)| Setting::new(key, value, "--flag"))
             .collect();
-        let plan = Plan::assemble(&settings);
+        let plan = crate::assemble(&settings);
         prop_assert!(plan.is_ok(), "{}", plan.unwrap_err());
         let plan = plan.unwrap();
         let printed = plan.to_toml();
-        let again = Plan::parse(&printed, "printed.toml");
+        let again = crate::parse(&printed, "printed.toml");
         prop_assert!(again.is_ok(), "{}\n{printed}", again.unwrap_err());
         let again = again.unwrap();
         prop_assert_eq!(&again, &plan, "{}", printed);
@@ -292,9 +292,9 @@ fn committed_plans_are_right_and_print_what_is_committed() {
         }
         seen += 1;
         let text = std::fs::read_to_string(&path).unwrap();
-        let plan = Plan::parse(&text, "plan.toml").unwrap_or_else(|e| panic!("{e}"));
+        let plan = crate::parse(&text, "plan.toml").unwrap_or_else(|e| panic!("{e}"));
         let printed = plan.to_toml();
-        assert_eq!(Plan::parse(&printed, "plan.toml").unwrap().to_toml(), printed);
+        assert_eq!(crate::parse(&printed, "plan.toml").unwrap().to_toml(), printed);
         let golden = path.with_extension("printed");
         if bless {
             std::fs::write(&golden, &printed).unwrap();
@@ -307,7 +307,7 @@ fn committed_plans_are_right_and_print_what_is_committed() {
 #[test]
 fn windows_line_ends_and_a_byte_order_mark_are_read() {
     let text = "\u{feff}[target]\r\nurl = \"http://h/\"\r\n[load]\r\nusers = 1\r\nfor = \"x\"\r\n";
-    let errors = Plan::parse(text, "p.toml").unwrap_err();
+    let errors = crate::parse(text, "p.toml").unwrap_err();
     assert_eq!(errors.errors.len(), 1);
     let at = &errors.errors[0].at;
     assert_eq!((at.line, at.column), (Some(5), Some(8)));
@@ -316,7 +316,7 @@ fn windows_line_ends_and_a_byte_order_mark_are_read() {
 
 #[test]
 fn defaults_are_filled_in() {
-    let plan = Plan::parse("target.url='http://h/'\n[load]\nrate='5/s'\nfor='1s'", "p").unwrap();
+    let plan = crate::parse("target.url='http://h/'\n[load]\nrate='5/s'\nfor='1s'", "p").unwrap();
     assert_eq!((plan.seed, plan.repeat), (1, 1));
     assert_eq!(plan.load.timeout, Duration::from_secs(10));
     assert_eq!(plan.load.drain, Duration::from_secs(10));
@@ -329,7 +329,7 @@ fn defaults_are_filled_in() {
 #[test]
 fn a_search_needs_no_load_and_a_load_no_search() {
     let target = "[target]\nurl = 'http://h/'\n";
-    let plan = Plan::parse(&format!("{target}[search]\nstart = '7/s'\n"), "p").unwrap();
+    let plan = crate::parse(&format!("{target}[search]\nstart = '7/s'\n"), "p").unwrap();
     let search = plan.search.as_ref().unwrap();
     assert_eq!(search, &Search { start_per_s: 7.0, ..Search::default() });
     let hour = Duration::from_secs(3600);
@@ -338,14 +338,14 @@ fn a_search_needs_no_load_and_a_load_no_search() {
     // What a load's plan says of its rate is no matter of a search's.
     let loaded = format!("{target}[load]\nusers = 3\nfor = '1s'\ntimeout = '3s'\n");
     let flag = Setting::new("search.start", "7/s", "--start");
-    let searched = Plan::parse_with(&loaded, "p", std::slice::from_ref(&flag)).unwrap();
+    let searched = crate::parse_with(&loaded, "p", std::slice::from_ref(&flag)).unwrap();
     assert_eq!((&searched.search, &searched.load.shape), (&plan.search, &plan.load.shape));
     assert_eq!(searched.load.timeout, Duration::from_secs(3));
-    assert!(Plan::parse(&loaded, "p").unwrap().search.is_none());
-    let without = Plan::parse(target, "p").unwrap_err().to_string();
+    assert!(crate::parse(&loaded, "p").unwrap().search.is_none());
+    let without = crate::parse(target, "p").unwrap_err().to_string();
     assert!(without.contains("one of `schedule`, `rate`"), "{without}");
     // A series after restarts is repeated so many times and once.
     let series = format!("{target}[search]\nrestarts = 4\n");
-    assert_eq!(Plan::parse(&series, "p").unwrap().repeat, 5);
-    assert!(Plan::parse(&format!("repeat = 4\n{series}"), "p").is_err());
+    assert_eq!(crate::parse(&series, "p").unwrap().repeat, 5);
+    assert!(crate::parse(&format!("repeat = 4\n{series}"), "p").is_err());
 }

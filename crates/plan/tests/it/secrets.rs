@@ -5,7 +5,7 @@ use plimsoll_plan::{Auth, Plan, Setting};
 const LOAD: &str = "[load]\nusers = 1\nfor = '1s'\n";
 
 fn plan(target: &str) -> Plan {
-    Plan::parse(&format!("[target]\n{target}\n{LOAD}"), "p.toml").unwrap_or_else(|e| panic!("{e}"))
+    crate::parse(&format!("[target]\n{target}\n{LOAD}"), "p.toml").unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn no_print_shows_a_secret() {
         assert!(!debug.contains("hunter2"), "{debug}");
         assert!(printed.contains("…redacted…"), "{printed}");
         assert_eq!(plan.redacted(), Vec::<String>::new());
-        let again = Plan::parse(&printed, "p.toml").unwrap_or_else(|e| panic!("{e}\n{printed}"));
+        let again = crate::parse(&printed, "p.toml").unwrap_or_else(|e| panic!("{e}\n{printed}"));
         assert!(!again.redacted().is_empty());
         assert_eq!(again.to_toml(), printed);
     }
@@ -34,7 +34,7 @@ fn a_secret_is_there_to_be_used() {
     let plan = plan("url = 'http://h/'\nbearer = 'abc'");
     let Some(Auth::Bearer(token)) = plan.target.auth else { panic!() };
     assert_eq!(token.reveal(), Some("abc"));
-    let again = Plan::parse_with(
+    let again = crate::parse_with(
         "[target]\nurl = 'http://h/'\nbearer = '…redacted…'\n[load]\nusers = 1\nfor = '1s'\n",
         "p.toml",
         &[Setting::new("target.bearer", "abc", "--bearer")],
@@ -70,7 +70,7 @@ fn no_fault_shows_a_secret() {
         "url = 'http://h/'\nurls = { password = 'hunter2' }",
     ] {
         let text = format!("[target]\n{target}\n{LOAD}");
-        let errors = match Plan::parse(&text, "p.toml") {
+        let errors = match crate::parse(&text, "p.toml") {
             Err(errors) => errors,
             Ok(plan) => panic!("{target} is right: {plan:?}"),
         };
@@ -96,7 +96,7 @@ fn no_fault_of_a_flag_shows_a_secret() {
     ] {
         let setting = Setting::new(key, value, "--flag");
         let said =
-            format!("{setting:?} {}", Plan::assemble(std::slice::from_ref(&setting)).unwrap_err());
+            format!("{setting:?} {}", crate::assemble(std::slice::from_ref(&setting)).unwrap_err());
         assert!(!said.contains("hunter2"), "{key}:\n{said}");
     }
 }

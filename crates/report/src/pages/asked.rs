@@ -1,12 +1,15 @@
 //! What was asked, in words: read from the plan that the run keeps.
 
-use plimsoll_plan::{LoadShape, Plan, ProfileName, RateSource};
+use plimsoll_plan::{LoadShape, Plan, ProfileName, RateSource, Vocabulary, Written};
 use plimsoll_units as units;
+
+/// A plan of a run was checked when it was executed: its names need no second look.
+static VOCABULARY: Vocabulary = Vocabulary::EMPTY;
 
 /// The load that a plan asks for, in a phrase. `None` where the text is no plan that this version
 /// reads: then the figures and the text itself must do.
 pub(crate) fn load(plan_text: &str) -> Option<String> {
-    let plan = Plan::parse(plan_text, "plan.toml").ok()?;
+    let plan = Plan::read(&Written::text(plan_text, "plan.toml", &[]), &VOCABULARY).ok()?;
     let load = &plan.load;
     let shape = if let LoadShape::Open { source, arrivals } = &load.shape {
         let rate = if let RateSource::Constant { rate_per_s, duration } = source {

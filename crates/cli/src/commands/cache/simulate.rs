@@ -15,12 +15,12 @@ use plimsoll_cache::bound::{self, Bound, size_of_all};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total};
-use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::plans::read_caches;
 use plimsoll_experiment::world::caches::{
     Policies, comparison, policy_cells, subject_of_comparison,
 };
-use plimsoll_plan::{CacheComparison, CacheTrace as TraceFile};
+use plimsoll_plan::{CacheComparison, CacheTrace as TraceFile, Written};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -85,10 +85,8 @@ pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
 fn read_plan(args: &CacheSimulate, text: Option<&str>) -> Result<CacheComparison> {
     let settings = [settings(args)?, args.single.settings()].concat();
     let path = args.plan.as_deref().unwrap_or_default();
-    Ok(match text {
-        Some(text) => CacheComparison::parse(text, path, &settings, &VOCABULARY)?,
-        None => CacheComparison::assemble(&settings, &VOCABULARY)?,
-    })
+    let of = Written::flags(&settings);
+    Ok(read_caches(&text.map_or(of, |text| Written::text(text, path, &settings)))?)
 }
 
 /// A comparison that was made.

@@ -12,9 +12,10 @@ use clap::Parser;
 use plimsoll_capacity::series::{SCHEMA, SeriesFile, SeriesResult, SeriesRun, SeriesSummary};
 use plimsoll_experiment::ExperimentError;
 use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::plans;
 use plimsoll_experiment::series::{done, killed, next_number, read, sum_up, take_in, write};
 use plimsoll_experiment::world::search::{Came, cells};
-use plimsoll_plan::{Plan, Setting};
+use plimsoll_plan::{Setting, Written};
 use plimsoll_runs::experiment::{Journal, place as journal_of};
 use plimsoll_units::show_rate;
 use std::fmt::Write;
@@ -68,7 +69,7 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
         settings.push(Setting::new("search.restarts", restarts.to_string(), "--repeat"));
     }
     super::make_search(&mut settings, &file.plan);
-    let plan = Plan::parse_with(&file.plan, &series.series, &settings)?;
+    let plan = plans::read(&Written::text(&file.plan, &series.series, &settings))?;
     let again = Capacity {
         out: path.parent().map(PathBuf::from).unwrap_or_default(),
         json: args.json,

@@ -3,9 +3,9 @@
 use crate::flags::PoolFlags;
 use crate::simulate_args::Simulate;
 use crate::terminal::error::{FlagError, Result, UsageError};
-use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::design::{full, size};
-use plimsoll_plan::{Plan, PlanErrors, Setting};
+use plimsoll_experiment::plans;
+use plimsoll_plan::{Plan, PlanErrors, Setting, Written};
 use plimsoll_units::ParseError;
 
 /// The most combinations.
@@ -36,9 +36,9 @@ pub(crate) fn read_plan(path: &str, flags: &PoolFlags, set: &[Setting]) -> Resul
 
 fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<Plan, PlanErrors> {
     // A plan that is whole only with the flags says nothing of its own trace.
-    let plan = Plan::parse(text, path).ok();
+    let plan = plans::read(&Written::text(text, path, &[])).ok();
     let settings = [flags.settings_beside(plan.as_ref()), set.to_vec()].concat();
-    Plan::parse_checked(text, path, &settings, &VOCABULARY)
+    plans::read(&Written::text(text, path, &settings))
 }
 
 /// The plans that a command line means.

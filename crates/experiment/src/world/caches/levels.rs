@@ -1,27 +1,28 @@
 //! The levels of a cluster: what each may be, and which do not go together.
 
+use crate::plans::fault_of;
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::cluster::{MOST_MEMBERS, Protocol, Spread};
 use plimsoll_cache::eviction::Policy;
-use plimsoll_plan::{ClusterFault, ClusterPlan, Factor};
+use plimsoll_plan::{ClusterPlan, Factor, KeyFault};
 use plimsoll_units::{ParseError, count};
 
 /// The level that stands for no filter.
 const ALL: &str = "all";
 
 /// Says all that is wrong with a cluster of a plan, as far as the plan alone says it.
-pub(crate) fn check(of: &ClusterPlan) -> Vec<ClusterFault> {
-    let mut faults = Vec::new();
-    for factor in &of.factors {
-        for (level, text) in factor.levels.iter().enumerate() {
-            if let Err(error) = check_level(factor.key, text) {
-                faults.push(ClusterFault { key: factor.key, level, error });
-            }
-        }
-    }
+pub(crate) fn check(of: &ClusterPlan) -> Vec<KeyFault> {
+    let fault = |key: &str, level: usize, read| fault_of(&["cluster", &of.label, key], level, read);
+    let levels = of.factors.iter().flat_map(|factor| {
+        factor.levels.iter().enumerate().map(|(level, text)| (factor.key, level, text))
+    });
+    let mut faults: Vec<KeyFault> =
+        levels.filter_map(|(key, level, text)| fault(key, level, check_level(key, text))).collect();
     if faults.is_empty() {
-        check_together(of, &mut faults);
+        check_together(of, |key, level, error| {
+            faults.extend(fault(key, level, Err(error)));
+        });
     }
     faults
 }
@@ -40,16 +41,15 @@ fn check_level(key: &str, text: &str) -> Result<(), ParseError> {
 }
 
 /// What single levels do not say.
-fn check_together(of: &ClusterPlan, faults: &mut Vec<ClusterFault>) {
+fn check_together(of: &ClusterPlan, mut note: impl FnMut(&str, usize, ParseError)) {
     let levels = |key: &str| {
         let factor = of.factors.iter().find(|factor| factor.key == key);
         factor.map_or(&[][..], |factor: &Factor| &factor.levels)
     };
     let counts = |key: &str| levels(key).iter().map(|text| count(text).unwrap_or(0));
-    let fault = |key, level, wanted: String, hint: &str| {
+    let mut fault = |key, level, wanted: String, hint: &str| {
         let text: &str = levels(key).get(level).map_or("", String::as_str);
-        let error = ParseError::new(wanted, text, 0, text.len()).hint(hint);
-        ClusterFault { key, level, error }
+        note(key, level, ParseError::new(wanted, text, 0, text.len()).hint(hint));
     };
     let (most_parents, has_mesh) =
         (counts("parents").max().unwrap_or(0), counts("parents").any(|parents| parents == 0));
@@ -58,24 +58,19 @@ fn check_together(of: &ClusterPlan, faults: &mut Vec<ClusterFault>) {
             let wanted = "a hierarchy for CARP, which chooses among parents".to_owned();
             let hint = "give the cluster `parents`, or put meshes and hierarchies into tables of \
                         their own: [cluster.mesh], [cluster.hierarchy]";
-            faults.push(fault("protocol", level, wanted, hint));
+            fault("protocol", level, wanted, hint);
         }
     }
     for key in ["parent_policy", "parent_size"] {
         if most_parents == 0 && !levels(key).is_empty() {
             let wanted = "`parents` beside it".to_owned();
-            faults.push(fault(
-                key,
-                0,
-                wanted,
-                "a mesh has none: give parents = 1, or leave it out",
-            ));
+            fault(key, 0, wanted, "a mesh has none: give parents = 1, or leave it out");
         }
     }
     for (level, nodes) in counts("nodes").enumerate() {
         if nodes + most_parents > MOST_MEMBERS as u64 {
             let wanted = format!("at most {MOST_MEMBERS} nodes and parents together");
-            faults.push(fault("nodes", level, wanted, "give fewer nodes or fewer parents"));
+            fault("nodes", level, wanted, "give fewer nodes or fewer parents");
         }
     }
 }

@@ -140,10 +140,11 @@ impl Iterator for Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_plan::Written;
 
     fn requests(workload: &str, load: &str, seed: u64) -> Requests {
         let text = format!("[workload]\n{workload}\n[load]\n{load}\n[cluster]\nsize = '1GB'\n");
-        let plan = CachePlan::parse(&text, "plan.toml", &[], &crate::VOCABULARY).unwrap();
+        let plan = crate::plans::read_clusters(&Written::text(&text, "plan.toml", &[])).unwrap();
         let CacheRequests::Made(of) = &plan.asked else { panic!("it is made up") };
         made(of, seed, 0).unwrap()
     }

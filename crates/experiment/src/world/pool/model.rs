@@ -6,7 +6,9 @@ use crate::prepare::schedule;
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{self, Decider, Facts, Future, Kind};
 use plimsoll_elastic::simulated::{self, Load, Setup};
-use plimsoll_plan::{Elastic, LoadShape, Plan, PolicyFault, PolicyPlan, RateSource, Service};
+use plimsoll_plan::{
+    Elastic, KeyFault, KeyFaultKind, LoadShape, Plan, PolicyPlan, RateSource, Service,
+};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::schedule::Schedule;
 use std::sync::Arc;
@@ -47,10 +49,10 @@ pub struct Named {
 }
 
 /// Says all that is wrong with a policy of a plan, as far as the plan alone says it.
-pub(crate) fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<PolicyFault> {
+pub(crate) fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<KeyFault> {
     let kind = match policy::kind(&of.kind) {
         Ok(kind) => kind,
-        Err(fault) => return vec![told(fault)],
+        Err(fault) => return vec![told(of, fault)],
     };
     let service_s = match &elastic.instance.service {
         Service::Law(law) => law.mean(),
@@ -69,12 +71,19 @@ pub(crate) fn check(of: &PolicyPlan, elastic: &Elastic) -> Vec<PolicyFault> {
     };
     match kind.make(&of.parameters, &facts) {
         Ok(_) => Vec::new(),
-        Err(faults) => faults.into_iter().map(told).collect(),
+        Err(faults) => faults.into_iter().map(|fault| told(of, fault)).collect(),
     }
 }
 
-fn told(fault: policy::Fault) -> PolicyFault {
-    PolicyFault { parameter: fault.parameter, message: fault.message, hint: fault.hint }
+fn told(of: &PolicyPlan, fault: policy::Fault) -> KeyFault {
+    let is_name = fault
+        .parameter
+        .as_ref()
+        .is_some_and(|name| policy::kind(&of.kind).is_ok_and(|kind| !kind.has(name)));
+    let what = if is_name { KeyFaultKind::Name } else { KeyFaultKind::Value };
+    let key = fault.parameter.unwrap_or_else(|| "kind".to_owned());
+    let path = vec!["policy".to_owned(), of.label.clone(), key];
+    KeyFault { path, value: 0, what: what(fault.message, fault.hint) }
 }
 
 /// What a plan means; reads the files that it names.

@@ -15,12 +15,12 @@ use crate::terminal::error::{Result, UsageError};
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
 use plimsoll_cache::trace::Trace;
-use plimsoll_experiment::VOCABULARY;
 use plimsoll_experiment::engine::{ending, execute};
+use plimsoll_experiment::plans::read_clusters;
 use plimsoll_experiment::world::caches::{
     Cell, Clusters, Requests, Simulated, cells, cluster_cells, life, made, subject,
 };
-use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting};
+use plimsoll_plan::{CachePlan, CacheRequests, CacheTrace, MadeRequests, Setting, Written};
 
 /// Parts of the trace, each a point of a line over time.
 const PARTS: usize = 200;
@@ -112,7 +112,7 @@ fn read(args: &CacheSimulate, text: &str) -> Result<CachePlan> {
         let text = format!("compare clusters: {origin} is of single caches; {path} has no [cache]");
         return Err(UsageError(text).into());
     }
-    Ok(CachePlan::parse(text, path, &settings(args)?, &VOCABULARY)?)
+    Ok(read_clusters(&Written::text(text, path, &settings(args)?))?)
 }
 
 /// A trace that is read.
