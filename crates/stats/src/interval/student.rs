@@ -1,15 +1,13 @@
 //! Quantiles of Student's t and of the normal distribution.
 //!
-//! The tail of t is half a regularized incomplete beta function (DLMF 8.17.22); the quantile is
-//! where the tail has the wanted weight, found by bisection to the last bit. Above 10^5 degrees of
-//! freedom, where the gamma functions would cancel, the Cornish-Fisher expansion around the normal
-//! quantile is exact to 1e-15 (Abramowitz & Stegun 26.7.5). Transcendental functions are `libm`'s:
-//! the same bits everywhere.
+//! The tail of t is half a regularized incomplete beta function (Abramowitz & Stegun 26.7.1); the
+//! quantile is where the tail has the wanted weight, found by bisection to the last bit. Above 10^5
+//! degrees of freedom, where the gamma functions would cancel, the Cornish-Fisher expansion around
+//! the normal quantile is exact to 1e-15 (Abramowitz & Stegun 26.7.5).
 
-use crate::lentz::continued_fraction;
+use crate::incomplete_beta::incomplete_beta;
+use crate::normal;
 
-/// Continued fractions here converge within some 10·√df steps; the bound only guards.
-const MAX_STEPS: u32 = 10_000;
 const MANY_DEGREES: f64 = 1e5;
 
 /// The value below which Student's t with `df` degrees of freedom lies with probability `p`.
@@ -30,7 +28,7 @@ pub fn quantile(p: f64, df: f64) -> f64 {
 /// `t` with the weight `tail <= 0.5` above it.
 fn quantile_of_tail(tail: f64, df: f64) -> f64 {
     if df > MANY_DEGREES {
-        let z = solve(tail, |z| 0.5 * libm::erfc(z / std::f64::consts::SQRT_2));
+        let z = solve(tail, normal::upper_tail);
         let (z3, z5, z7) = (z.powi(3), z.powi(5), z.powi(7));
         return z
             + (z3 + z) / (4.0 * df)
@@ -40,8 +38,26 @@ fn quantile_of_tail(tail: f64, df: f64) -> f64 {
     solve(tail, |t| upper_tail(t, df))
 }
 
+/// How likely a value of Student's t as far from 0 as `t` is, on either side: the p-value of a
+/// two-sided test.
+///
+/// NaN unless `df > 0`, and where `t` is no number. An infinite `df` is the normal distribution.
+#[must_use]
+pub fn two_sided(t: f64, df: f64) -> f64 {
+    if t.is_nan() || df.is_nan() || df <= 0.0 {
+        return f64::NAN;
+    }
+    if df.is_infinite() {
+        return 2.0 * normal::upper_tail(t.abs());
+    }
+    2.0 * upper_tail(t.abs(), df)
+}
+
 /// The weight of Student's t above `t >= 0`.
 fn upper_tail(t: f64, df: f64) -> f64 {
+    if t.is_infinite() {
+        return 0.0;
+    }
     let square = t * t;
     0.5 * incomplete_beta(df / (df + square), square / (df + square), df / 2.0, 0.5)
 }
@@ -64,31 +80,6 @@ fn solve(wanted: f64, tail: impl Fn(f64) -> f64) -> f64 {
             high = middle;
         }
     }
-}
-
-/// I_x(a, b), where `y` is 1 − x, given apart so that it keeps its digits near x = 1.
-fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if y <= 0.0 {
-        return 1.0;
-    }
-    let log_beta = libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
-    let front = libm::exp(a * libm::log(x) + b * libm::log(y) - log_beta);
-    if x < (a + 1.0) / (a + b + 2.0) {
-        front / a * fraction(x, a, b)
-    } else {
-        1.0 - front / b * fraction(y, b, a)
-    }
-}
-
-/// DLMF 8.17.22: 1 / (1 + d₁ / (1 + d₂ / (1 + …))).
-fn fraction(x: f64, a: f64, b: f64) -> f64 {
-    let odd = |m: f64| -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-    let even = |m: f64| m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-    let terms = (0..=MAX_STEPS).map(f64::from).flat_map(|m| [odd(m), even(m + 1.0)]);
-    1.0 / continued_fraction(1.0, terms.map(|d| (d, 1.0)))
 }
 
 #[cfg(test)]
@@ -123,6 +114,18 @@ mod tests {
             close(quantile(p, df), t);
             close(quantile(1.0 - p, df), -t);
         }
+    }
+
+    #[test]
+    fn the_tails_of_a_quantile_have_its_weight() {
+        for (p, df) in [(0.975, 4.0), (0.9, 1.0), (0.6, 30.5), (0.999_999, 12.0)] {
+            close(two_sided(quantile(p, df), df), 2.0 * (1.0 - p));
+            close(two_sided(-quantile(p, df), df), 2.0 * (1.0 - p));
+        }
+        close(two_sided(1.959_963_984_540_054, f64::INFINITY), 0.05);
+        close(two_sided(0.0, 3.0), 1.0);
+        assert!(two_sided(f64::INFINITY, 3.0) < 1e-300);
+        assert!(two_sided(1.0, 0.0).is_nan() && two_sided(f64::NAN, 1.0).is_nan());
     }
 
     #[test]
