@@ -7,6 +7,7 @@ pub mod availability;
 pub mod box_plot;
 pub mod change_points;
 pub mod chi_square;
+pub mod design;
 pub mod dips;
 pub mod elasticity;
 pub mod f_distribution;

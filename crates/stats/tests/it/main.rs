@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod codec;
+mod design;
 mod documented;
 mod elasticity;
 mod histogram;
