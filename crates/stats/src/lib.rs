@@ -9,6 +9,7 @@ pub mod change_points;
 pub mod chi_square;
 pub mod design;
 pub mod dips;
+pub mod effects;
 pub mod elasticity;
 pub mod f_distribution;
 pub mod figure;

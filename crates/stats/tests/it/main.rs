@@ -5,6 +5,7 @@
 mod codec;
 mod design;
 mod documented;
+mod effects;
 mod elasticity;
 mod histogram;
 mod hostile;
