@@ -6,6 +6,7 @@ use plimsoll_units::ParseError;
 
 use crate::error::PlanErrors;
 use crate::reading::{Reading, parts};
+use crate::roles::{Places, fill_in};
 use crate::sections::SECTIONS;
 use crate::setting::{Setting, lay_over, write_out};
 use crate::source::{Place, Source};
@@ -21,6 +22,8 @@ pub struct Written<'a> {
     pub origin: &'a str,
     /// What is laid over it.
     pub settings: &'a [Setting],
+    /// Where the roles stand, once they do.
+    pub places: Option<&'a Places>,
 }
 
 /// What a floor above finds wrong with a key, which only it can know.
@@ -50,13 +53,19 @@ impl<'a> Written<'a> {
     /// A text with flags over it.
     #[must_use]
     pub fn text(text: &'a str, origin: &'a str, settings: &'a [Setting]) -> Self {
-        Self { text: Some(text), origin, settings }
+        Self { text: Some(text), origin, settings, places: None }
     }
 
     /// Flags alone.
     #[must_use]
     pub fn flags(settings: &'a [Setting]) -> Self {
-        Self { text: None, origin: "command line", settings }
+        Self { text: None, origin: "command line", settings, places: None }
+    }
+
+    /// As it is read when its roles stand.
+    #[must_use]
+    pub fn standing(self, places: &'a Places) -> Self {
+        Self { places: Some(places), ..self }
     }
 
     /// Tells faults in their places.
@@ -156,6 +165,7 @@ fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
     for fault in lay_over(&mut root, &mut reading.sources, of.settings) {
         reading.note(fault);
     }
+    fill_in(&mut root, &reading, of.places);
     // A plan that is kept elsewhere says where its files are.
     let given = root.get("folder").and_then(|entry| {
         let name = reading.line(&entry.node)?;

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::caches;
+use crate::collect::Collect;
 use crate::elastic::Elastic;
 use crate::error::PlanErrors;
+use crate::experiment::{Experiment, FactorPlan, read_factors, write_factors};
+use crate::key::SectionKeys;
 use crate::load::Load;
 use crate::measure::Measure;
 use crate::opened::{Written, plan_of};
@@ -13,6 +16,7 @@ use crate::search::Search;
 use crate::section::Section;
 use crate::store::Store;
 use crate::target::Target;
+use crate::testbed::{Role, Testbed, read_roles, write_roles};
 use crate::top::Top;
 use crate::tree::Table;
 use crate::tune::Tune;
@@ -41,6 +45,16 @@ pub struct Plan {
     pub measure: Measure,
     /// A pool of instances and its policies; `None` where the plan is of none.
     pub elastic: Option<Elastic>,
+    /// What is varied, and how; `None` where the plan does not say.
+    pub experiment: Option<Experiment>,
+    /// The levels of each factor.
+    pub factors: Vec<FactorPlan>,
+    /// Where the servers under test stand; `None` where the plan starts none.
+    pub testbed: Option<Testbed>,
+    /// The servers under test by the names of their roles, in the order in which they are started.
+    pub roles: Vec<(String, Role)>,
+    /// What is watched.
+    pub collect: Collect,
     /// Which parameters of a policy are looked for; `None` where the plan is of no such search.
     pub tune: Option<Tune>,
 }
@@ -75,6 +89,16 @@ impl Plan {
         let load = Load::read(&open(Load::SECTION), &target, search.as_ref());
         let repeat = check_repeat(&top, repeat, search.as_ref());
         let measure = Measure::read(&open(Measure::SECTION));
+        let given = |keys: &'static SectionKeys| top.has(keys.path).then(|| open(keys));
+        let experiment = given(Experiment::SECTION).and_then(|of| Experiment::read(&of));
+        let factors = read_factors(reading, root);
+        let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of));
+        let roles = read_roles(reading, root);
+        if testbed.is_none() && !roles.is_empty() {
+            let hint = "say where it stands: [testbed] and provider = \"process\"";
+            top.fault("role", "`role` goes with [testbed]", Some(hint));
+        }
+        let collect = Collect::read(&open(Collect::SECTION));
         let tune = top.has(Tune::SECTION.path).then(|| Tune::read(&open(Tune::SECTION))).flatten();
         if tune.is_some() && elastic.is_none() {
             let hint = "give [pool], [instance] and [policy.LABEL] too";
@@ -90,6 +114,11 @@ impl Plan {
             search,
             measure: measure?,
             elastic,
+            experiment,
+            factors,
+            testbed,
+            roles,
+            collect: collect?,
             tune,
         })
     }
@@ -122,6 +151,13 @@ impl Plan {
         self.measure.write(&mut out);
         if let Some(elastic) = &self.elastic {
             elastic.write(&mut out);
+        }
+        self.experiment.iter().for_each(|of| of.write(&mut out));
+        write_factors(&self.factors, &mut out);
+        self.testbed.iter().for_each(|of| of.write(&mut out));
+        write_roles(&self.roles, &mut out);
+        if self.collect != Collect::default() {
+            self.collect.write(&mut out);
         }
         self.tune.iter().for_each(|tune| tune.write(&mut out));
         out.finish()

@@ -6,6 +6,8 @@ use crate::billing::Billing;
 use crate::cache::Cache;
 use crate::cache_trace::CacheTrace;
 use crate::cluster::CLUSTER;
+use crate::collect::Collect;
+use crate::experiment::Experiment;
 use crate::instance::Instance;
 use crate::key::{Key, SectionKeys};
 use crate::latency::LatencyPlan;
@@ -17,6 +19,7 @@ use crate::replay::Replay;
 use crate::search::Search;
 use crate::store::Store;
 use crate::target::Target;
+use crate::testbed::{Role, Testbed};
 use crate::top::Top;
 use crate::trace::{ProfileSource, TraceSource};
 use crate::tune::Tune;
@@ -24,7 +27,7 @@ use crate::workload::Workload;
 use crate::workload_class::ClassKeys;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 21] = [
+pub(crate) static SECTIONS: [&SectionKeys; 25] = [
     Top::SECTION,
     Target::SECTION,
     Replay::SECTION,
@@ -34,6 +37,10 @@ pub(crate) static SECTIONS: [&SectionKeys; 21] = [
     ProfileSource::SECTION,
     Search::SECTION,
     Measure::SECTION,
+    Experiment::SECTION,
+    Testbed::SECTION,
+    Role::SECTION,
+    Collect::SECTION,
     Pool::SECTION,
     Instance::SECTION,
     Balancer::SECTION,

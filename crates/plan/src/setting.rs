@@ -102,7 +102,7 @@ pub(crate) fn lay_over(
     for setting in settings {
         let index = sources.len();
         let mut source = Source::flag(&setting.origin, &setting.value);
-        let path: Vec<&str> = setting.key.splitn(3, '.').collect();
+        let path = path_of(&setting.key);
         if path.iter().any(|part| secret::key_is_secret(part))
             || secret::holds_password(&setting.value)
         {
@@ -119,6 +119,12 @@ pub(crate) fn lay_over(
         sources.push(source);
     }
     faults
+}
+
+/// The parts of a key's path. What stands behind a map of a role is one name, dots and all:
+/// `role.web.sysctl.net.core.somaxconn`.
+fn path_of(key: &str) -> Vec<&str> {
+    key.splitn(if key.starts_with("role.") { 4 } else { 3 }, '.').collect()
 }
 
 /// A flag for a whole map, `Name: value`, as the name and the value.

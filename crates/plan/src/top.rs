@@ -36,6 +36,16 @@ section! {
         load { Nested("table"), "" }
         /// How a capacity is searched for: the section `[search]`.
         search { Nested("table"), "" }
+        /// What is varied, and how: the section `[experiment]`.
+        experiment { Nested("table"), said "{}", "" }
+        /// The levels of each factor, by its key: the section `[factor]`.
+        factor { Nested("table"), "" }
+        /// Where the servers under test stand: the section `[testbed]`.
+        testbed { Nested("table"), "" }
+        /// The servers under test: `[role.LABEL]`.
+        role { Nested("table"), "" }
+        /// What is watched: the section `[collect]`.
+        collect { Nested("table"), said "{}", "" }
         /// What the run is judged by: the section `[measure]`.
         measure { Nested("table"), said "{}", "" }
         /// How many instances there may be: the section `[pool]`.

@@ -13,7 +13,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plans.md");
 
 /// Plans of one key a line. Each key's example is right in at least one of them, in the place of
 /// its own line or as one more of its section.
-const PLANS: [&str; 18] = [
+const PLANS: [&str; 19] = [
     "[target]\nurl = 'http://h/'\n[load]\nrate = '500/s'\nfor = '30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nhttp = '2'\n[load]\nschedule = '500/s for 30s'\n[measure]\n",
     "[target]\nurl = 'http://h/'\nurls = 'urls.csv'\n[load]\nusers = 3\nfor = '1s'\n[measure]\n",
@@ -36,6 +36,8 @@ const PLANS: [&str; 18] = [
     "[trace]\nfile = 'day.csv'\n[cache]\n",
     "[load]\nrate = '500/s'\nfor = '30m'\n[instance]\nservice = 'exp:70ms'\n[policy.calm]\n\
      kind = 'fixed'\n[tune]\n",
+    "[target]\nurl = 'http://{{role.LABEL.address}}/'\n[load]\nusers = 3\nfor = '1s'\n[experiment]\n\
+     [testbed]\n[role.LABEL]\nrecipe = 'nginx'\n[collect]\n",
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",
 ];
 

@@ -1,0 +1,187 @@
+//! `[testbed]` and `[role.NAME]`: the servers under test, what they are made by, and what each may
+//! use. Which recipes there are, and what they take, is known on a floor above.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use plimsoll_units::{ParseError, Words, share, show_share};
+
+use crate::describe::Describe;
+use crate::reading::Reading;
+use crate::section::Section;
+use crate::takes::{Count, DURATION, Form, Line, Parsed, SIZE, Small, Takes, either};
+use crate::text::quoted;
+use crate::tree::{Entry, Node, Table, Value};
+use crate::write::Writer;
+use serde_json::{Value as Json, json};
+
+section! {
+    /// Where the servers under test stand. A plan with it starts them, and ends them.
+    ["testbed"; read, write]
+    pub struct Testbed {
+        /// What gives an instance its place: a port of this host, or a network namespace with
+        /// limits of its own, which needs root.
+        provider: Provider { either::<Provider>(), or Provider::Process, "namespace" }
+    }
+}
+
+/// What gives instances their places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Children of this program, on ports of this host.
+    Process,
+    /// Network namespaces and cgroups.
+    Namespace,
+}
+
+impl Words for Provider {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("process", Self::Process), ("namespace", Self::Namespace)];
+}
+
+section! {
+    /// A role of the servers under test: how its instances are made, and what each may use.
+    ["role.LABEL"]
+    pub struct Role {
+        /// How instances are made: a recipe of the program, or `NAME.toml` beside the plan.
+        recipe: String { Line("recipe"), required "`recipe`", "nginx" }
+        /// How many instances there are.
+        count: u32 { COUNT, or 1, "2" }
+        /// The share of one core that each may use; above 100% of several.
+        cpu: Option<f64> { CPU, "20%" }
+        /// In which period that share holds: a short one is a slow processor, a long one stops and
+        /// goes.
+        cpu_period: Duration { PERIOD, or Duration::from_millis(10), "100ms" }
+        /// The cores that each may use.
+        cpuset: Option<String> { Line("cores"), "0-1" }
+        /// The most memory of each.
+        memory: Option<u64> { SIZE, "128MiB" }
+        /// The most processes and threads of each.
+        processes: Option<u32> { COUNT, "100" }
+        /// The user that they run as.
+        user: Option<String> { Line("user"), said "the recipe's, without rights", "www-data" }
+        /// Settings of the kernel in the namespace of each.
+        sysctl: BTreeMap<String, String> { MAP, or BTreeMap::new(), r#"{ "net.core.somaxconn" = 128 }"# }
+        /// Parameters of the recipe.
+        vars: BTreeMap<String, String> { MAP, or BTreeMap::new(), "{ workers = 2 }" }
+        /// Variables of the environment of each.
+        environment: BTreeMap<String, String> { MAP, or BTreeMap::new(), r#"{ TZ = "UTC" }"# }
+    }
+}
+
+/// The most instances of a role.
+const COUNT: Small = Count(1..=10_000_u32);
+/// A share of cores: above 100% of several.
+const CPU: Parsed<f64> = Parsed {
+    takes: "cores as a share",
+    wanted: "a share of one core such as 20% or 200%",
+    form: Form::Text,
+    parse: |text| {
+        let wrong =
+            || ParseError::new("a share of one core from 1% to 100000%", text, 0, text.len());
+        let number = text.strip_suffix('%').and_then(|of| of.trim().parse::<f64>().ok());
+        let of_cores = number.map_or_else(|| share(text), |percent| Ok(percent / 100.0))?;
+        Some(of_cores).filter(|of| (0.01..=1000.0).contains(of)).ok_or_else(wrong)
+    },
+    show: |of| show_share(*of),
+};
+const PERIOD: Parsed<Duration> = DURATION
+    .only(|text| match plimsoll_units::duration(text)? {
+        period if (1..=1000).contains(&period.as_millis()) => Ok(period),
+        _ => Err(ParseError::new("a period from 1ms to 1s", text, 0, text.len())),
+    })
+    .such_as("a period from 1ms to 1s");
+const MAP: Map = Map;
+
+/// Values by names that may have dots in them: tables within it are parts of the names.
+struct Map;
+
+impl Describe for Map {
+    fn takes(&self) -> String {
+        "table".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "object"})
+    }
+
+    fn is_map(&self) -> bool {
+        true
+    }
+}
+
+impl Takes for Map {
+    type Of = BTreeMap<String, String>;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
+        let mut map = BTreeMap::new();
+        let whole = flat(node, "", &mut |name, node| {
+            reading.level(node).map(|text| drop(map.insert(name.to_owned(), text))).is_some()
+        });
+        whole.then_some(map)
+    }
+
+    fn write(&self, map: &Self::Of) -> String {
+        let pairs = map.iter().map(|(name, text)| format!("{} = {}", quoted(name), quoted(text)));
+        let pairs = pairs.collect::<Vec<_>>().join(", ");
+        if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {pairs} }}") }
+    }
+}
+
+/// Visits the values below a node with their names, whose parts are joined by dots. Returns whether
+/// all were right.
+pub(crate) fn flat(node: &Node, name: &str, visit: &mut dyn FnMut(&str, &Node) -> bool) -> bool {
+    let Value::Table(table) = &node.value else { return visit(name, node) };
+    let mut is_right = true;
+    for Entry { key, node, .. } in &table.entries {
+        let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+        is_right &= flat(node, &name, visit);
+    }
+    is_right
+}
+
+/// The most roles of a plan.
+const MOST: usize = 100;
+/// The most characters of a role's name, which stands in names of interfaces and folders.
+const MOST_NAME: usize = 20;
+
+/// Reads all roles.
+pub(crate) fn read_roles(reading: &Reading, root: &Table) -> Vec<(String, Role)> {
+    let Some(Entry { node, .. }) = root.get("role") else { return Vec::new() };
+    let Value::Table(all) = &node.value else {
+        let hint = "[role.web] and recipe = \"nginx\"";
+        reading.wrong_type(node, "a table [role.NAME] for each role", Some(hint.to_owned()));
+        return Vec::new();
+    };
+    if all.entries.len() > MOST {
+        reading.fault(node.place, format!("expected at most {MOST} roles"), None);
+        return Vec::new();
+    }
+    all.entries.iter().filter_map(|entry| read_one(reading, entry)).collect()
+}
+
+fn read_one(reading: &Reading, entry: &Entry) -> Option<(String, Role)> {
+    let Value::Table(table) = &entry.node.value else {
+        let hint = format!("[role.{}] and recipe = \"nginx\"", entry.key);
+        reading.wrong_type(&entry.node, "a table of a role", Some(hint));
+        return None;
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !(1..=MOST_NAME).contains(&entry.key.len()) || !entry.key.chars().all(is_plain) {
+        let message = format!("expected a name of 1 to {MOST_NAME} letters, digits and _");
+        reading.fault(entry.key_place, message, None);
+        return None;
+    }
+    let role = Role::read_keys(&Section::over(reading, table, Role::SECTION))?;
+    Some((entry.key.clone(), role))
+}
+
+pub(crate) fn write_roles(roles: &[(String, Role)], out: &mut Writer) {
+    for (name, role) in roles {
+        out.section_of("role", name);
+        let maps =
+            [("sysctl", &role.sysctl), ("vars", &role.vars), ("environment", &role.environment)];
+        let empty = maps.into_iter().filter_map(|(key, map)| map.is_empty().then_some(key));
+        role.write_keys(out, &empty.collect::<Vec<_>>());
+    }
+}
