@@ -7,7 +7,6 @@ use plimsoll_units::Words;
 use crate::reading::{Reading, parts};
 use crate::sections::key_at;
 use crate::takes::{Count, Line, List, Parsed, Small, either};
-use crate::testbed::flat;
 use crate::text::quoted;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::write::Writer;
@@ -64,16 +63,13 @@ const MOST_LEVELS: usize = 1000;
 /// Reads all factors.
 pub(crate) fn read_factors(reading: &Reading, root: &Table) -> Vec<FactorPlan> {
     let Some(Entry { node, .. }) = root.get("factor") else { return Vec::new() };
-    if !matches!(node.value, Value::Table(_)) {
+    let Value::Table(table) = &node.value else {
         let hint = "[factor] and \"load.users\" = [16, 256]";
         reading.wrong_type(node, "a table [factor] of keys and levels", Some(hint.to_owned()));
         return Vec::new();
-    }
-    let mut factors = Vec::new();
-    flat(node, "", &mut |key, node| {
-        factors.extend(read_one(reading, key, node));
-        true
-    });
+    };
+    let read = |of: &Entry| read_one(reading, &of.key, &of.node);
+    let factors: Vec<FactorPlan> = table.entries.iter().filter_map(read).collect();
     if factors.len() > MOST {
         reading.fault(node.place, format!("expected at most {MOST} factors"), None);
     }

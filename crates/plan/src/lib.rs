@@ -45,6 +45,7 @@ mod latency;
 mod load;
 mod load_shape;
 mod measure;
+mod merged;
 mod opened;
 mod plan;
 mod policies;

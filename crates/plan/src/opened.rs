@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use plimsoll_units::ParseError;
 
 use crate::error::PlanErrors;
+use crate::merged;
 use crate::reading::{Reading, parts};
 use crate::roles::{Places, fill_in};
 use crate::sections::SECTIONS;
 use crate::setting::{Setting, lay_over, write_out};
 use crate::source::{Place, Source};
-use crate::tree::{self, Node, Table, Value};
+use crate::testbed::join_names;
+use crate::tree::{self, Entry, Node, Table, Value};
 use crate::vocabulary::Vocabulary;
 
 /// A plan as it was written.
@@ -66,6 +68,26 @@ impl<'a> Written<'a> {
     #[must_use]
     pub fn standing(self, places: &'a Places) -> Self {
         Self { places: Some(places), ..self }
+    }
+
+    /// The text with the flags over it, as it was written: defaults are not filled in, nor the
+    /// places of roles; secrets are left out. `folder` says where the files of the text are, for a
+    /// copy that is kept elsewhere, and `left_out` names keys and sections that are not wanted.
+    /// Files that flags name are told from the working folder `here`.
+    ///
+    /// # Errors
+    /// A text that is not TOML.
+    pub fn merged(&self, here: &Path, left_out: &[&str]) -> Result<String, PlanErrors> {
+        let (reading, mut root) = open(self)?;
+        if reading.is_faulty() {
+            return Err(reading.into_errors());
+        }
+        let folder = here.join(reading.folder());
+        let place = Place::whole(0);
+        let value = Value::Text(folder.display().to_string());
+        let node = Node { value, place };
+        root.set(Entry { key: "folder".to_owned(), key_place: place, node });
+        Ok(merged::text(&root, &reading, here, left_out))
     }
 
     /// Tells faults in their places.
@@ -137,7 +159,8 @@ pub(crate) fn plan_of<T>(
     vocabulary: &'static Vocabulary,
     read: impl FnOnce(&Reading, &Table) -> Option<T>,
 ) -> Result<T, PlanErrors> {
-    let (mut reading, root) = open(of)?;
+    let (mut reading, mut root) = open(of)?;
+    fill_in(&mut root, &reading, of.places);
     reading.vocabulary = Some(vocabulary);
     match read(&reading, &root) {
         Some(plan) if !reading.is_faulty() => Ok(plan),
@@ -162,10 +185,10 @@ fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
         }
     };
     write_out(&mut root);
+    join_names(&mut root);
     for fault in lay_over(&mut root, &mut reading.sources, of.settings) {
         reading.note(fault);
     }
-    fill_in(&mut root, &reading, of.places);
     // A plan that is kept elsewhere says where its files are.
     let given = root.get("folder").and_then(|entry| {
         let name = reading.line(&entry.node)?;

@@ -114,11 +114,8 @@ impl Takes for Map {
     type Of = BTreeMap<String, String>;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
-        let mut map = BTreeMap::new();
-        let whole = flat(node, "", &mut |name, node| {
-            reading.level(node).map(|text| drop(map.insert(name.to_owned(), text))).is_some()
-        });
-        whole.then_some(map)
+        let pairs = reading.map(node).iter();
+        pairs.map(|of| Some((of.key.clone(), reading.level(&of.node)?))).collect()
     }
 
     fn write(&self, map: &Self::Of) -> String {
@@ -128,16 +125,39 @@ impl Takes for Map {
     }
 }
 
-/// Visits the values below a node with their names, whose parts are joined by dots. Returns whether
-/// all were right.
-pub(crate) fn flat(node: &Node, name: &str, visit: &mut dyn FnMut(&str, &Node) -> bool) -> bool {
-    let Value::Table(table) = &node.value else { return visit(name, node) };
-    let mut is_right = true;
-    for Entry { key, node, .. } in &table.entries {
-        let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-        is_right &= flat(node, &name, visit);
+/// Joins the names of tables within the maps of roles, and within `[factor]`, by dots: `net.core` is
+/// one name there, however it is written.
+pub(crate) fn join_names(root: &mut Table) {
+    if let Some(Entry { node, .. }) = root.get_mut("factor") {
+        join(node);
     }
-    is_right
+    let Some(Entry { node: Node { value: Value::Table(roles), .. }, .. }) = root.get_mut("role")
+    else {
+        return;
+    };
+    for role in &mut roles.entries {
+        let Value::Table(role) = &mut role.node.value else { continue };
+        for map in ["sysctl", "vars", "environment"] {
+            role.get_mut(map).into_iter().for_each(|entry| join(&mut entry.node));
+        }
+    }
+}
+
+fn join(node: &mut Node) {
+    let Value::Table(table) = &mut node.value else { return };
+    let mut joined = Vec::new();
+    for entry in std::mem::take(&mut table.entries) {
+        flat(entry, &mut joined);
+    }
+    table.entries = joined;
+}
+
+fn flat(entry: Entry, out: &mut Vec<Entry>) {
+    let Value::Table(table) = entry.node.value else { return out.push(entry) };
+    for inner in table.entries {
+        let key = format!("{}.{}", entry.key, inner.key);
+        flat(Entry { key, ..inner }, out);
+    }
 }
 
 /// The most roles of a plan.

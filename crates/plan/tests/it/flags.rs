@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_plan::{Asked, Connections, LoadShape, Plan, RateSource, Setting};
+use plimsoll_plan::{Asked, Connections, LoadShape, Plan, RateSource, Setting, Written};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 
@@ -195,4 +195,31 @@ fn flags_of_a_store_say_what_a_text_says() {
     let printed = crate::parse(text, "plan.toml").unwrap().to_toml();
     assert!(printed.contains("[store]\nworkload = \"balanced\"\n"), "{printed}");
     assert!(!printed.contains("http = ") && !printed.contains("method = "), "{printed}");
+}
+
+#[test]
+fn a_merged_text_is_what_was_written_and_reads_back_the_same() {
+    let text = "name = 'a'\n[target]\nurl = 'http://{{role.web.address}}/x'\n\
+                basic = 'me:secret'\n[target.headers]\n\"X-A\" = '1'\n[load]\nusers = 3\n\
+                for = '1s'\n[testbed]\n[role.web]\nrecipe = 'nginx'\nvars = { workers = 2 }\n\
+                [role.web.sysctl]\nnet.core.somaxconn = 128\n[factor]\n\"load.users\" = [1, 2]\n";
+    let settings = [
+        Setting::new("load.users", "7", "--users"),
+        Setting::new("role.web.sysctl.net.core.somaxconn", "256", "--set"),
+        Setting::new("role.web.vars.keepalive", "0", "--set"),
+    ];
+    let of = Written::text(text, "plans/plan.toml", &settings);
+    let merged = of.merged(std::path::Path::new("/home/me"), &["name", "factor"]).unwrap();
+    assert!(!merged.contains("secret") && !merged.contains("factor"), "{merged}");
+    assert!(
+        merged.contains("{{role.web.address}}") && merged.contains("/home/me/plans"),
+        "{merged}"
+    );
+    let read = |of: &Written<'_>| Plan::read(of, &crate::VOCABULARY).unwrap();
+    let (first, again) = (read(&of), read(&Written::text(&merged, "plan.toml", &[])));
+    let (_, web) = &again.roles[0];
+    assert_eq!(web.sysctl["net.core.somaxconn"], "256");
+    assert_eq!(web.vars["keepalive"], "0");
+    assert_eq!((&again.roles, &again.load), (&first.roles, &first.load));
+    assert!(again.to_toml().contains("http://192.0.2.1/x"), "{}", again.to_toml());
 }

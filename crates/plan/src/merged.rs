@@ -1,0 +1,86 @@
+//! A plan's text with the flags laid over it, as it was written: nothing is filled in, neither
+//! defaults nor the places of roles, so that it can be executed again anywhere.
+
+use std::path::Path;
+
+use crate::reading::Reading;
+use crate::secret::REDACTED;
+use crate::sections::key_at;
+use crate::text::{bare_or_quoted, quoted};
+use crate::tree::{Entry, Node, Table, Value};
+
+/// The text of a tree, without some of the keys and sections above all. Secrets are left out, as in
+/// any plan that is printed. Files that flags name are told from `here`.
+pub(crate) fn text(root: &Table, reading: &Reading, here: &Path, left_out: &[&str]) -> String {
+    let printer = Printer { reading, here };
+    let mut out = String::new();
+    let entries = root.entries.iter().filter(|entry| !left_out.contains(&entry.key.as_str()));
+    printer.entries(&mut out, "", &entries.collect::<Vec<_>>());
+    out
+}
+
+struct Printer<'a> {
+    reading: &'a Reading,
+    here: &'a Path,
+}
+
+impl Printer<'_> {
+    fn table(&self, out: &mut String, path: &str, table: &Table) {
+        let has_own = |entry: &Entry| !matches!(entry.node.value, Value::Table(_));
+        if table.entries.is_empty() || table.entries.iter().any(has_own) {
+            out.push_str(&format!("\n[{path}]\n"));
+        }
+        self.entries(out, path, &table.entries.iter().collect::<Vec<_>>());
+    }
+
+    fn entries(&self, out: &mut String, path: &str, entries: &[&Entry]) {
+        let mut tables = Vec::new();
+        for entry in entries {
+            let key = bare_or_quoted(&entry.key);
+            let own = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+            match &entry.node.value {
+                Value::Table(table) => tables.push((own, table)),
+                _ => out.push_str(&format!("{key} = {}\n", self.value(&own, &entry.node))),
+            }
+        }
+        for (path, table) in tables {
+            self.table(out, &path, table);
+        }
+    }
+
+    fn value(&self, path: &str, node: &Node) -> String {
+        if self.reading.sources[node.place.source].hides(node.place) {
+            return quoted(REDACTED);
+        }
+        match &node.value {
+            Value::Text(text) => quoted(text),
+            Value::Whole(number) => number.to_string(),
+            Value::Real(number) => format!("{number:?}"),
+            Value::Switch(on) => on.to_string(),
+            Value::Moment(text) => text.clone(),
+            Value::List(nodes) => {
+                let nodes: Vec<String> = nodes.iter().map(|node| self.value(path, node)).collect();
+                format!("[{}]", nodes.join(", "))
+            }
+            Value::Table(table) => {
+                let pair = |of: &Entry| {
+                    format!("{} = {}", bare_or_quoted(&of.key), self.value(path, &of.node))
+                };
+                let pairs: Vec<String> = table.entries.iter().map(pair).collect();
+                format!("{{ {} }}", pairs.join(", "))
+            }
+            Value::Typed(text) => self.typed(path, text),
+        }
+    }
+
+    /// The value of a flag, in the form that reads back the same.
+    fn typed(&self, path: &str, text: &str) -> String {
+        let is_file = key_at(path).is_some_and(|key| key.takes() == "file");
+        if is_file {
+            return quoted(&self.here.join(text).display().to_string());
+        }
+        let is_bare = text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
+            || ["true", "false"].contains(&text);
+        if is_bare { text.to_owned() } else { quoted(text) }
+    }
+}
