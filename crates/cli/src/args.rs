@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Run a server of known behaviour
     Target(Target),
+    /// List and undo what experiments have started on this machine
+    Testbed(crate::testbed_args::Testbed),
     /// Compare web caches by trace: policies, sizes, miss ratios
     Cache(Cache),
     /// Tell every client its nearest living cache: the registry, its agent and its client

@@ -17,6 +17,7 @@ mod series_args;
 mod shoal_args;
 mod simulate_args;
 mod terminal;
+mod testbed_args;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -43,6 +44,7 @@ fn main() -> std::process::ExitCode {
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Target(target) => commands::target::run(&target),
+        Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Cache(cache) => commands::cache::run(&cache),
         Command::Shoal(shoal) => commands::shoal::run(&shoal),
         Command::Report(report) => commands::report::run(&report),

@@ -3,7 +3,8 @@
 use plimsoll_experiment::prepare::{Cores, Place};
 use plimsoll_units::civil;
 use plimsoll_units::hash::GOLDEN;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The version of the program.
@@ -18,8 +19,28 @@ pub(crate) fn unix_ns() -> u64 {
 
 /// What libraries are told of this place; `here` is the working folder.
 pub(crate) fn place(here: &Path) -> Place<'_> {
-    let system = Path::new("/");
-    Place { environment, here, now_ns: unix_ns, system, cores: cores(), version: VERSION }
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    static RUNTIME: OnceLock<PathBuf> = OnceLock::new();
+    Place {
+        environment,
+        here,
+        now_ns: unix_ns,
+        system: Path::new("/"),
+        cores: cores(),
+        version: VERSION,
+        program: PROGRAM.get_or_init(|| std::env::current_exe().unwrap_or_default()),
+        runtime: RUNTIME.get_or_init(runtime),
+    }
+}
+
+/// The folder for what stands while programs run: the system's for root, the user's own for others.
+fn runtime() -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return PathBuf::from("/run/plimsoll");
+    }
+    let user = rustix::process::getuid().as_raw();
+    let own = environment("XDG_RUNTIME_DIR").map(|folder| Path::new(&folder).join("plimsoll"));
+    own.unwrap_or_else(|| PathBuf::from(format!("/tmp/plimsoll-{user}")))
 }
 
 /// An environment variable.

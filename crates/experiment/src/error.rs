@@ -84,6 +84,9 @@ pub enum ExperimentError {
     /// it.
     #[error("{}", split(.0).0)]
     Conflict(String),
+    /// The servers under test.
+    #[error(transparent)]
+    Testbed(Box<plimsoll_testbed::TestbedError>),
     /// A value that is not understood.
     #[error(transparent)]
     Value(#[from] plimsoll_units::ParseError),
@@ -170,6 +173,7 @@ impl Failure for ExperimentError {
             Self::Runs(error) => error.kind(),
             Self::Series(error) => error.kind(),
             Self::Cold(error) => error.kind(),
+            Self::Testbed(error) => error.kind(),
             _ => Kind::Usage,
         }
     }
@@ -195,6 +199,7 @@ impl Failure for ExperimentError {
             Self::Runs(error) => return error.hint(),
             Self::Series(error) => return error.hint(),
             Self::Cold(error) => return error.hint(),
+            Self::Testbed(error) => return error.hint(),
             Self::Timer(error) => return error.hint(),
             _ => return None,
         };
@@ -221,5 +226,6 @@ boxed! {
     plimsoll_cache::cluster::ClusterError => Cluster,
     plimsoll_cache::simulate::SimulateError => Replay,
     crate::series::SeriesError => Series,
+    plimsoll_testbed::TestbedError => Testbed,
     crate::steps::cold::ColdError => Cold,
 }

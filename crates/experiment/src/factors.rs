@@ -32,7 +32,10 @@ pub fn combinations(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
     let design = plan.experiment.clone().unwrap_or_default().design;
     let runs: Vec<Vec<usize>> = match &design {
         Design::Full if size(&factors) as u64 > MOST_CELLS => {
-            return conflict(format!("run {} combinations: {MOST_CELLS} are the most", size(&factors)));
+            return conflict(format!(
+                "run {} combinations: {MOST_CELLS} are the most",
+                size(&factors)
+            ));
         }
         Design::Full => return Ok(full(&factors).collect()),
         Design::OneAtATime => one_at_a_time(&levels).collect(),
@@ -57,9 +60,8 @@ pub fn combinations(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
         }
     };
     let of_run = |run: &Vec<usize>| -> Combination {
-        let level = |(at, factor): (&usize, &FactorPlan)| {
-            (factor.key.clone(), factor.levels[*at].clone())
-        };
+        let level =
+            |(at, factor): (&usize, &FactorPlan)| (factor.key.clone(), factor.levels[*at].clone());
         run.iter().zip(&plan.factors).map(level).collect()
     };
     Ok(runs.iter().map(of_run).collect())
@@ -164,7 +166,10 @@ mod tests {
         assert_eq!(count("design = 'fractional 2^(3-1)'").unwrap(), 4);
         assert_eq!(count("design = 'one-at-a-time'").unwrap(), 4);
         let error = count("design = 'fractional 2^(5-1)'").unwrap_err().to_string();
-        assert!(error.contains("5 factors with two levels") && error.contains("load.users"), "{error}");
+        assert!(
+            error.contains("5 factors with two levels") && error.contains("load.users"),
+            "{error}"
+        );
         assert!(count("design = 'screening'").is_err());
     }
 

@@ -8,6 +8,7 @@ pub mod control;
 pub mod design;
 pub mod engine;
 pub mod error;
+pub mod factors;
 pub mod infer;
 mod inputs;
 pub mod locks;

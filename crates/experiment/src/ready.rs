@@ -6,14 +6,17 @@ use std::sync::Mutex;
 use plimsoll_cache::simulate::Comparison;
 use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of};
 use plimsoll_runs::experiment::Cell;
+use plimsoll_testbed::bed::Planned;
 
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
+use crate::factors;
 use crate::locks::Locks;
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
+use crate::world::bench::{self, Bench, Text};
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
@@ -56,6 +59,8 @@ pub struct Ready {
     pub cells: Vec<CellPlan>,
     /// What a reader should know, one sentence each.
     pub notes: Vec<String>,
+    /// What is done for the servers of the first cell.
+    pub steps: Vec<Planned>,
     /// How long all cells take, seconds; `None` where that is not known before, or is no time.
     pub length_s: Option<f64>,
     of: Of,
@@ -71,6 +76,7 @@ enum Of {
     Caches(Box<(Comparison, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
+    Bench(Box<Text>, bool),
 }
 
 /// What a plan that is ready is executed with.
@@ -112,6 +118,9 @@ impl Ready {
 
     fn load(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = plans::read(&ask.written())?;
+        if plan.testbed.is_some() || !plan.factors.is_empty() || plan.experiment.is_some() {
+            return Self::bench(ask, &plan);
+        }
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
         let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
         let subject = load::subject(&plan, &prepared, ask.place.here);
@@ -123,6 +132,7 @@ impl Ready {
                 cells,
                 notes,
                 length_s: Some(each_s * f64::from(plan.repeat)),
+                steps: Vec::new(),
                 of: Of::Load(Box::new((plan, prepared))),
             },
             Some(instance) => Self {
@@ -130,13 +140,64 @@ impl Ready {
                 cells,
                 notes,
                 length_s: None,
+                steps: Vec::new(),
                 of: Of::SimulatedLoad(Box::new((plan, prepared, instance))),
             },
         })
     }
 
+    /// A load with factors, or on servers that are started for it.
+    fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Self, ExperimentError> {
+        let text = Text {
+            text: ask.text.to_owned(),
+            origin: ask.origin.to_owned(),
+            settings: ask.settings.to_vec(),
+        };
+        if ask.is_simulated
+            && let Some(factor) = plan.factors.iter().find(|of| of.key.starts_with("role."))
+        {
+            let text = format!(
+                "simulate the factor `{}`: servers of a test-bed are not simulated; their \
+                 [instance] is",
+                factor.key
+            );
+            return Err(ExperimentError::Conflict(text));
+        }
+        let combinations = factors::combinations(plan)?;
+        let plans = bench::plans_of(&text, &combinations)?;
+        let (mut notes, mut length_s) = (Vec::new(), 0.0);
+        for plan in &plans {
+            let prepared = prepare(plan, &ask.place, false)?;
+            length_s += prepared.offer.duration_ns() as f64 / 1e9;
+            for note in prepared.notes {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            if ask.is_simulated {
+                Instance::of(plan)?;
+            }
+        }
+        let cells = factors::cells(plan)?;
+        let replications = cells.len() as f64 / combinations.len().max(1) as f64;
+        let mut steps = Vec::new();
+        if let (false, Some(plan)) = (ask.is_simulated, plans.first()) {
+            let bed = bench::bed(plan, ask.origin, "example".to_owned(), &ask.place)?;
+            steps = bed.map_or(Ok(Vec::new()), |bed| bench::outline(&bed).map(|of| of.steps))?;
+        }
+        Ok(Self {
+            subject: bench::subject(&text, plan, ask.is_simulated, &ask.place)?,
+            cells,
+            notes,
+            length_s: (!ask.is_simulated).then_some(length_s * replications),
+            steps,
+            of: Of::Bench(Box::new(text), ask.is_simulated),
+        })
+    }
+
     fn search(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = plans::read(&ask.written())?;
+        refuse_bench(&plan, "a search")?;
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
         let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
         let asked = Asked::of(&plan)?;
@@ -149,6 +210,7 @@ impl Ready {
                 cells: searches.collect(),
                 notes,
                 length_s: None,
+                steps: Vec::new(),
                 of: Of::Search(Box::new((plan, prepared, asked))),
             },
             Some(instance) => Self {
@@ -157,6 +219,7 @@ impl Ready {
                 cells: load::cells(&plan).collect(),
                 notes,
                 length_s: None,
+                steps: Vec::new(),
                 of: Of::SimulatedSearch(Box::new((plan, prepared, asked, instance))),
             },
         })
@@ -164,6 +227,7 @@ impl Ready {
 
     fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = plans::read(&ask.written())?;
+        refuse_bench(&plan, "a pool")?;
         let model = pool::model(&plan)?;
         if model.policies.is_empty() {
             let text = "find a policy in the plan: it has none; add a section [policy.NAME], see \
@@ -177,6 +241,7 @@ impl Ready {
             cells: pool::cells(&model, &grid, &[]).collect(),
             notes: model.notes.clone(),
             length_s: None,
+            steps: Vec::new(),
             of: Of::Pool(Box::new((plan, model, grid))),
         })
     }
@@ -190,6 +255,7 @@ impl Ready {
             cells: caches::policy_cells(&comparison).collect(),
             notes: requests.notes.clone(),
             length_s: None,
+            steps: Vec::new(),
             of: Of::Caches(Box::new((comparison, requests))),
         })
     }
@@ -204,6 +270,7 @@ impl Ready {
             cells: caches::cluster_cells(&plan, &clusters).collect(),
             notes: requests.notes.clone(),
             length_s: None,
+            steps: Vec::new(),
             of: Of::Clusters(Box::new((plan, clusters, requests))),
         })
     }
@@ -216,6 +283,7 @@ impl Ready {
             cells: Vec::new(),
             notes: tuning.notes().to_vec(),
             length_s: None,
+            steps: Vec::new(),
             of: Of::Tune(Box::new(tuning)),
         })
     }
@@ -248,7 +316,14 @@ impl Ready {
         match &self.of {
             Of::Load(of) => {
                 let (plan, prepared) = &**of;
-                go(&load::Load { plan, prepared, path: with.path.to_owned(), place })
+                go(&load::Load {
+                    plan,
+                    prepared,
+                    path: with.path.to_owned(),
+                    place,
+                    text: None,
+                    before: &[],
+                })
             }
             Of::Search(of) => {
                 let (plan, prepared, asked) = &**of;
@@ -290,6 +365,10 @@ impl Ready {
                 let (plan, clusters, requests) = &**of;
                 go(&Clusters::new(plan, clusters, requests, with.cpu_ns))
             }
+            Of::Bench(text, is_simulated) => {
+                let (path, is_simulated) = (with.path.to_owned(), *is_simulated);
+                go(&Bench { text, is_simulated, path, place })
+            }
             Of::Tune(tuning) => {
                 let tuned = tuning.tune(with.record, with.control, with.threads)?;
                 tuned.map_or(Ok(()), |tuned| write_tuned(with.path, &tuned))
@@ -324,6 +403,21 @@ fn fault_of(came: search::Came, subject: &str) -> Option<ExperimentError> {
         (None, Some(_)) => None,
         (None, None) => Some(silent(came.run.why.unwrap_or_default())),
         (error, _) => error,
+    }
+}
+
+/// Refuses factors and a test-bed where they are not run yet.
+fn refuse_bench(plan: &Plan, what: &str) -> Result<(), ExperimentError> {
+    let asked = [
+        ("[testbed]", plan.testbed.is_some()),
+        ("[factor]", !plan.factors.is_empty()),
+        ("[experiment]", plan.experiment.is_some()),
+    ];
+    match asked.iter().find(|(_, is_asked)| *is_asked) {
+        None => Ok(()),
+        Some((section, _)) => {
+            Err(ExperimentError::Conflict(format!("run {what} with {section}: only loads have it")))
+        }
     }
 }
 

@@ -291,6 +291,24 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// Takes a cell that failed before it had a run, or with one that is no result.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn failed(&self, cell: &Cell, reason: &str) -> Result<(), ExperimentError> {
+        let mut inner = self.inner();
+        inner.open(self, false)?;
+        let at_ns = self.since_start_ns();
+        let Place::Experiment(journal) = &mut inner.place else { return Ok(()) };
+        let row = journal.cells()?.into_iter().find(|row| row.cell.number == cell.number);
+        if row.is_none_or(|row| row.state != State::Failed) {
+            journal.begin(cell, at_ns)?;
+            journal.end(cell.number, State::Failed, reason, at_ns)?;
+        }
+        inner.has_some = true;
+        Ok(())
+    }
+
     /// Ends a cell that came to nothing, and left no run.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use crate::terminal::error::Result;
 use crate::terminal::print;
 use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::CellPlan;
+use plimsoll_testbed::bed::Planned;
 use plimsoll_units::{show_count, show_duration};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -38,8 +39,17 @@ fn document(ready: &Ready) -> serde_json::Value {
         "subject": ready.subject.what,
         "slo": ready.subject.slo,
         "duration_s": ready.length_s,
+        "steps": ready.steps.iter().map(step_json).collect::<Vec<_>>(),
         "most_cells": ready.most_cells(),
         "cells": ready.cells.iter().map(cell).collect::<Vec<_>>(),
+    })
+}
+
+/// A step of the servers of the first cell, with what it does as it is printed.
+fn step_json(step: &Planned) -> serde_json::Value {
+    json!({
+        "name": step.name, "instance": step.instance, "class": step.class.name(),
+        "after": step.after, "does": step.ops.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 
@@ -65,6 +75,14 @@ fn shown(ready: &Ready) -> String {
     if ready.cells.len() > MAX_CELLS {
         let more = show_count((ready.cells.len() - MAX_CELLS) as u64);
         row("  …", &format!("{more} more: --json has all"));
+    }
+    for step in &ready.steps {
+        let of = if step.instance.is_empty() { "all" } else { &step.instance };
+        row("", "");
+        row(&format!("  {of}"), &format!("{} ({})", step.name, step.class.name()));
+        for op in &step.ops {
+            op.to_string().lines().for_each(|line| row("", line));
+        }
     }
     for note in &ready.notes {
         row("note", note);

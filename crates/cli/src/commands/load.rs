@@ -57,7 +57,14 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
     let exporter = args.prometheus.map(Exporter::start).transpose()?;
     let id = run_id(unix_ns());
-    let world = World { plan, prepared: &prepared, path: args.out.join(&id), place };
+    let world = World {
+        plan,
+        prepared: &prepared,
+        path: args.out.join(&id),
+        place,
+        text: None,
+        before: &[],
+    };
     let record = Record::new(Opening {
         root: &args.out,
         id: id.clone(),

@@ -18,5 +18,6 @@ pub(crate) mod runs;
 pub(crate) mod shoal;
 pub(crate) mod simulate;
 pub(crate) mod target;
+pub(crate) mod testbed;
 pub(crate) mod trace;
 pub(crate) mod tune;

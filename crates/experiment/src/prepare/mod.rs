@@ -60,6 +60,10 @@ pub struct Place<'a> {
     pub cores: Cores,
     /// The version of the program.
     pub version: &'a str,
+    /// The program's own file, by which servers under test are started.
+    pub program: &'a Path,
+    /// The folder of what stands while this program runs: ledgers of test-beds.
+    pub runtime: &'a Path,
 }
 
 /// Makes a plan ready: reads the files it names, resolves its names. With `ask` the target is asked

@@ -1,5 +1,6 @@
 //! Worlds that cells are executed in.
 
+pub mod bench;
 pub mod caches;
 mod live;
 pub mod load;

@@ -115,7 +115,11 @@ pub fn subject(live: Subject) -> Subject {
 }
 
 impl Load<'_> {
-    fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<bool, ExperimentError> {
+    /// Executes a cell; says whether to go on.
+    ///
+    /// # Errors
+    /// A load that cannot be simulated; what cannot be kept.
+    pub(super) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<bool, ExperimentError> {
         let Offer::Open { parts, limit } = &self.prepared.offer else {
             return Err(ExperimentError::Conflict(
                 "simulate users that wait for their answers: simulated load goes by the clock; \

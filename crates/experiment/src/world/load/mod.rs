@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_plan::Plan;
 use plimsoll_runs::experiment::{Cell, State};
-use plimsoll_runs::{Ended, Kind};
+use plimsoll_runs::{Ended, Event, Kind, RunError, Sink};
 use plimsoll_workload::random::seed_of;
 
 use self::execute::{Outcome, Setting, execute, meta};
@@ -28,6 +28,10 @@ pub struct Load<'a> {
     pub path: PathBuf,
     /// Where it is executed.
     pub place: Place<'a>,
+    /// The plan as its run keeps it, where that is not the complete one.
+    pub text: Option<&'a str>,
+    /// What happened before the load.
+    pub before: &'a [Event],
 }
 
 /// The cells of a plan's load. The first draws by the plan's own seed, each further one by a seed
@@ -74,7 +78,9 @@ impl Load<'_> {
             name: plan.name.clone().unwrap_or_default(),
             started_unix_ns: (self.place.now_ns)(),
             version: self.place.version,
-            plan_text: seeded.to_toml_from(self.place.here),
+            plan_text: self
+                .text
+                .map_or_else(|| seeded.to_toml_from(self.place.here), str::to_owned),
             patience: plan.load.patience,
             slo: plan.measure.slo.as_ref().map(ToString::to_string),
             stop_when: plan.load.stop_when.clone(),
@@ -96,7 +102,11 @@ impl Load<'_> {
         }
     }
 
-    fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+    /// Executes a cell.
+    ///
+    /// # Errors
+    /// Where it could not be begun, or was not completed; the record says so too.
+    pub(super) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         if !self.is_ready(to.control)? {
             return Ok(());
         }
@@ -104,7 +114,10 @@ impl Load<'_> {
         let mut prepared = self.prepared.clone();
         prepared.config.seed = cell.seed;
         let setting = self.setting(cell);
-        let writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Load))?;
+        let mut writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Load))?;
+        for event in self.before {
+            writer.event(event).map_err(RunError::Unfinished)?;
+        }
         let Outcome { run, ended, failed } = match execute(&prepared, writer, &setting, to.control)
         {
             Ok(outcome) => outcome,

@@ -1,0 +1,54 @@
+//! The command line of test-beds.
+
+use clap::{Args, Subcommand};
+
+#[derive(Args)]
+pub(crate) struct Testbed {
+    #[command(subcommand)]
+    pub(crate) command: TestbedCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum TestbedCommand {
+    /// List what test-beds of this machine have started and not undone
+    Status(TestbedStatus),
+    /// Undo what a killed experiment has left: processes, namespaces, cgroups, folders
+    Down(TestbedDown),
+    /// Wait for an order on standard input, and become the server that it names
+    #[command(hide = true)]
+    Wait,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  plimsoll testbed status --json
+
+Exit codes: 0 listed, 4 not readable.")]
+pub(crate) struct TestbedStatus {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Only what is proved the test-bed's own is touched: a process by its number and the time of its start,
+a network interface by its alias, namespaces and cgroups by its id, folders by a mark in them.
+
+Examples:
+  plimsoll testbed down --all
+  plimsoll testbed down k3x9a1b
+
+Exit codes: 0 nothing is left, 2 wrong use, or the experiment goes on, 4 something could not be undone.")]
+pub(crate) struct TestbedDown {
+    /// The id of a test-bed, as `testbed status` lists it
+    #[arg(required_unless_present = "all")]
+    pub(crate) id: Option<String>,
+    /// All whose experiment is not running any more
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) all: bool,
+    /// Undo it although its experiment goes on
+    #[arg(long, requires = "id")]
+    pub(crate) force: bool,
+}
