@@ -12,16 +12,25 @@
 //! | difference | unequal variances | Welch 1947, degrees of freedom by Satterthwaite 1946 |
 //! | ratio | delta method on the logarithm | Casella & Berger, *Statistical Inference*, 5.5 |
 //! | pairs | Student t on the differences, or on the logarithms of the ratios | Law, 10.2.1 (common random numbers) |
+//! | mean of a sample that is not normal | bootstrap, BCa | Efron 1987; [`described_mean`] says when |
+//! | geometric mean | Student t on the logarithms | Fleming & Wallace 1986 |
 //! | one run | batch means | Schmeiser 1982; growing batches as Yeh & Schmeiser 2000 |
 
 mod batches;
+mod bootstrap;
 mod comparison;
 mod means;
+mod method;
 pub mod student;
 
 pub use batches::{BatchMeans, QuantileBatches, batch_means};
+pub use bootstrap::{RESAMPLES, bootstrap_mean, bootstrap_median};
 pub use comparison::{Comparison, Pairing, Verdict, compare, compare_difference};
-pub use means::{Estimate, difference, mean, paired_difference, paired_ratio, ratio};
+pub use means::{
+    Estimate, difference, geometric_mean, mean, paired_difference, paired_ratio, ratio,
+};
+pub use method::{Method, described_mean};
+
 use plimsoll_units::failure::{Failure, Kind};
 
 /// The level of the intervals this program shows.

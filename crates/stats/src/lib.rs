@@ -15,6 +15,7 @@ pub mod f_distribution;
 pub mod figure;
 pub mod heterogeneity;
 pub mod histogram;
+pub mod holm;
 mod incomplete_beta;
 pub mod interval;
 mod lentz;
@@ -22,7 +23,9 @@ mod normal;
 pub mod outliers;
 pub mod percentiles;
 pub mod queueing;
+pub mod relative;
 pub mod sample;
+pub mod shapiro_wilk;
 pub mod slo;
 
 pub use availability::Availability;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::box_plot::{BoxPlot, sorted};
-use crate::interval::{LEVEL, mean};
+use crate::interval::{Estimate, LEVEL, Method, described_mean, mean};
 
 /// A sample described. Intervals are at 95%; `None` where the sample is too small for one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,8 +12,11 @@ pub struct Described {
     pub n: usize,
     /// Their mean.
     pub mean: f64,
-    /// Student's interval of the mean; needs two values.
+    /// The interval of the mean; needs two values.
     pub mean_ci95: Option<(f64, f64)>,
+    /// How that was found; not written where it is Student's.
+    #[serde(default, skip_serializing_if = "is_student")]
+    pub mean_method: Method,
     /// Standard deviation, by n − 1; `None` of a single value.
     pub stddev: Option<f64>,
     /// Coefficient of variation: standard deviation over mean; `None` where the mean is 0 too.
@@ -26,10 +29,15 @@ pub struct Described {
 }
 
 impl Described {
-    /// Describes a sample; `None` where it is empty, or holds what is no number.
+    /// Describes a sample, with Student's interval of the mean; `None` where it is empty, or holds
+    /// what is no number.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "samples are below 2^53")]
     pub fn of(values: &[f64]) -> Option<Self> {
+        Self::with(values, mean(values, LEVEL).ok(), Method::Student)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "samples are below 2^53")]
+    fn with(values: &[f64], estimate: Option<Estimate>, mean_method: Method) -> Option<Self> {
         let spread = BoxPlot::of(values)?;
         let n = values.len();
         let average = values.iter().sum::<f64>() / n as f64;
@@ -38,13 +46,30 @@ impl Described {
         Some(Self {
             n,
             mean: average,
-            mean_ci95: mean(values, LEVEL).ok().map(|estimate| (estimate.low, estimate.high)),
+            mean_ci95: estimate.map(|estimate| (estimate.low, estimate.high)),
+            mean_method,
             stddev,
             cv: stddev.filter(|_| average.abs() > 0.0).map(|stddev| stddev / average),
             median_ci95: median_interval(values, LEVEL),
             spread,
         })
     }
+}
+
+/// Describes a sample, with the interval of the mean that its shape asks for: Student's below 20
+/// values; from there on the bootstrap's where the Shapiro–Wilk test refuses at 1% to call them
+/// normal. `draw` gives words of 64 random bits. `None` where the sample is empty, or holds what is
+/// no number.
+#[must_use]
+pub fn described(values: &[f64], draw: impl FnMut() -> u64) -> Option<Described> {
+    match described_mean(values, LEVEL, draw) {
+        Ok((estimate, method)) => Described::with(values, Some(estimate), method),
+        Err(_) => Described::of(values),
+    }
+}
+
+fn is_student(method: &Method) -> bool {
+    *method == Method::Student
 }
 
 /// The interval of the median between two order statistics of equal rank from both ends: the
@@ -105,6 +130,30 @@ mod tests {
         let (low, high) = described.mean_ci95.unwrap();
         assert!((low - 5.031_724).abs() < 1e-6 && (high - 14.968_276).abs() < 1e-6);
         assert_eq!(described.median_ci95, None);
+    }
+
+    #[test]
+    fn a_skewed_sample_says_how_its_mean_was_found() {
+        let mut n = 0;
+        let mut words = || {
+            n += 1;
+            plimsoll_units::hash::mix(n)
+        };
+        let skewed: Vec<f64> = (1..=30).map(|n| libm::exp(f64::from(n) / 5.0)).collect();
+        let (plain, chosen) =
+            (Described::of(&skewed).unwrap(), described(&skewed, &mut words).unwrap());
+        assert_eq!((plain.mean_method, chosen.mean_method), (Method::Student, Method::Bca));
+        assert_ne!(plain.mean_ci95, chosen.mean_ci95);
+        assert_eq!((plain.median_ci95, plain.spread), (chosen.median_ci95, chosen.spread));
+        // What has Student's interval is written as ever.
+        let few = described(&skewed[..10], &mut words).unwrap();
+        assert_eq!(Some(&few), Described::of(&skewed[..10]).as_ref());
+        assert!(!serde_json::to_string(&few).unwrap().contains("mean_method"));
+        let text = serde_json::to_string(&described(&skewed, &mut words).unwrap()).unwrap();
+        assert!(text.contains("\"mean_method\":\"bca\""), "{text}");
+        assert_eq!(serde_json::from_str::<Described>(&text).unwrap().mean_method, Method::Bca);
+        assert_eq!(described(&[], &mut words), None);
+        assert_eq!(described(&[7.0], &mut words).unwrap().mean_ci95, None);
     }
 
     #[test]

@@ -27,15 +27,21 @@ struct Moments {
     df: f64,
 }
 
+/// Whether an interval can come of these values: two at least, all of them numbers.
+pub(super) fn check(values: &[f64], side: Side) -> Result<(), IntervalError> {
+    if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+        return Err(IntervalError::NotFinite { side, number: at + 1, value: values[at] });
+    }
+    if values.len() < 2 {
+        return Err(IntervalError::TooFewReplications { side, found: values.len() });
+    }
+    Ok(())
+}
+
 impl Moments {
     #[expect(clippy::cast_precision_loss, reason = "replications are few")]
     fn of(values: &[f64], side: Side) -> Result<Self, IntervalError> {
-        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            return Err(IntervalError::NotFinite { side, number: at + 1, value: values[at] });
-        }
-        if values.len() < 2 {
-            return Err(IntervalError::TooFewReplications { side, found: values.len() });
-        }
+        check(values, side)?;
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -108,21 +114,38 @@ pub fn paired_difference(a: &[f64], b: &[f64], level: f64) -> Result<Estimate, I
 /// other.
 pub fn paired_ratio(a: &[f64], b: &[f64], level: f64) -> Result<Estimate, IntervalError> {
     pairs(a, b)?;
-    for (values, side) in [(a, Side::A), (b, Side::B)] {
-        if let Some(&value) = values.iter().find(|value| **value <= 0.0) {
-            return Err(IntervalError::NotPositive { side, mean: value });
-        }
-    }
-    let logarithms: Vec<f64> = a.iter().zip(b).map(|(a, b)| libm::log(b / a)).collect();
+    positive(a, Side::A)?;
+    positive(b, Side::B)?;
+    let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
+    geometric_mean(&ratios, level)
+}
+
+/// The geometric mean of values above zero, such as scores that were divided by a baseline's, and
+/// the interval of its logarithm.
+///
+/// # Errors
+/// Fewer than two values; a value that is not finite or not above zero.
+pub fn geometric_mean(values: &[f64], level: f64) -> Result<Estimate, IntervalError> {
+    check(values, Side::Sample)?;
+    positive(values, Side::Sample)?;
+    let logarithms: Vec<f64> = values.iter().map(|&value| libm::log(value)).collect();
     let Estimate { value, low, high, level, df } = mean(&logarithms, level)?;
     let [value, low, high] = [value, low, high].map(libm::exp);
     Ok(Estimate { value, low, high, level, df })
 }
 
+/// Whether each value has a logarithm.
+fn positive(values: &[f64], side: Side) -> Result<(), IntervalError> {
+    match values.iter().find(|value| **value <= 0.0) {
+        Some(&value) => Err(IntervalError::NotPositive { side, mean: value }),
+        None => Ok(()),
+    }
+}
+
 /// Whether two groups can be taken as pairs.
 fn pairs(a: &[f64], b: &[f64]) -> Result<(), IntervalError> {
-    Moments::of(a, Side::A)?;
-    Moments::of(b, Side::B)?;
+    check(a, Side::A)?;
+    check(b, Side::B)?;
     if a.len() == b.len() {
         return Ok(());
     }
@@ -198,6 +221,17 @@ mod tests {
         assert_eq!(paired_ratio(&a, &b[..2], 0.95), Err(IntervalError::Unpaired { a: 3, b: 2 }));
         let zero = paired_ratio(&[0.0, 1.0], &[1.0, 1.0], 0.95);
         assert_eq!(zero, Err(IntervalError::NotPositive { side: Side::A, mean: 0.0 }));
+    }
+
+    #[test]
+    fn a_geometric_mean_by_hand() {
+        // Logarithms of 2 and 8 are ln 4 ∓ ln 2: half the width is t(1)·ln 2.
+        let e = geometric_mean(&[2.0, 8.0], 0.95).unwrap();
+        close(e.value, 4.0);
+        close(e.high, 4.0 * 2.0_f64.powf(12.706_204_736_174_694));
+        close(e.low * e.high, 16.0);
+        let zero = Err(IntervalError::NotPositive { side: Side::Sample, mean: 0.0 });
+        assert_eq!(geometric_mean(&[1.0, 0.0], 0.95), zero);
     }
 
     #[test]
