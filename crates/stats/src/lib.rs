@@ -27,6 +27,8 @@ pub mod relative;
 pub mod sample;
 pub mod shapiro_wilk;
 pub mod slo;
+pub mod steady;
+pub mod stopping;
 
 pub use availability::Availability;
 pub use box_plot::BoxPlot;

@@ -13,4 +13,5 @@ mod interval;
 mod queueing;
 mod random;
 mod reference;
+mod sequential;
 mod series;
