@@ -21,6 +21,7 @@ mod bootstrap;
 mod comparison;
 mod means;
 mod method;
+mod p_value;
 pub mod student;
 
 pub use batches::{BatchMeans, QuantileBatches, batch_means};
@@ -30,6 +31,7 @@ pub use means::{
     Estimate, difference, geometric_mean, mean, paired_difference, paired_ratio, ratio,
 };
 pub use method::{Method, described_mean};
+pub use p_value::{p_of_difference, p_of_ratio};
 
 use plimsoll_units::failure::{Failure, Kind};
 

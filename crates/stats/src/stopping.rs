@@ -53,8 +53,9 @@ impl Precision {
         let at = text.len() - rest.len();
         let word = rest.split_whitespace().next().unwrap_or_default();
         if word != WITHIN {
-            let wanted = format!("`within` after {figure}");
-            return Err(ParseError::new(wanted, word, at, word.len()).hint(hint));
+            return Err(
+                ParseError::new("`within` after the figure", word, at, word.len()).hint(hint)
+            );
         }
         let share = rest[WITHIN.len()..].trim();
         let at = at + WITHIN.len() + (rest.len() - WITHIN.len())
@@ -140,8 +141,8 @@ mod tests {
         for (text, place, wanted) in [
             ("", "", "a figure and a share"),
             ("within 5%", "within", "a figure and a share"),
-            ("p99", "", "`within` after p99"),
-            ("p99 < 5%", "<", "`within` after p99"),
+            ("p99", "", "`within` after the figure"),
+            ("p99 < 5%", "<", "`within` after the figure"),
             ("p99 within", "", "a share"),
             ("p99 within 5ms", "5ms", "a share"),
             ("p99 within 0%", "0%", "above 0%"),

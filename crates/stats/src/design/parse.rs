@@ -84,13 +84,16 @@ fn fractional(text: &str, from: usize) -> Result<Fraction, ParseError> {
     let mut generators = vec![];
     for &(at, word) in &chosen {
         if generators.len() == generated {
-            let wanted = format!("{generated} generators for {found}");
+            let wanted = format!("{generated} generators for 2^({factors}-{generated})");
             return Err(ParseError::new(wanted, word, at, word.len()).hint("leave it out"));
         }
         generators.push(generator(word).map_err(|error| error.shifted(at))?);
     }
     if generators.len() < generated {
-        let (wanted, at) = (format!("{generated} generators for {found}"), text.trim_end().len());
+        let (wanted, at) = (
+            format!("{generated} generators for 2^({factors}-{generated})"),
+            text.trim_end().len(),
+        );
         let hint = format!("{} stand there: write the others too, or none", generators.len());
         return Err(ParseError::new(wanted, "", at, 0).hint(hint));
     }

@@ -1,9 +1,11 @@
 //! Seeded mutations of valid inputs: whatever the bytes, decoders and parsers answer, and do so
 //! within bounds. A failure names the seed and the round that replay it.
 
+use plimsoll_stats::design::Design;
 use plimsoll_stats::histogram::Histogram;
 use plimsoll_stats::histogram::codec::{decode, encode_v2, encode_v2_compressed};
 use plimsoll_stats::slo::{Slo, StopRule};
+use plimsoll_stats::stopping::Precision;
 
 use crate::random::Xorshift;
 
@@ -80,6 +82,16 @@ const SLOS: [&str; 8] = [
 const STOPS: [&str; 4] =
     ["errors>50% for 5s", "p99>1s for 1m", "rate<10/s for 3s", " mean > 250µs  for 1m30s "];
 
+const DESIGNS: [&str; 5] = [
+    "full",
+    "one-at-a-time",
+    "fractional 2^(5-1)",
+    "fractional 2^(7-3) E=ABC, F=-BCD, G=ACD",
+    " fractional 2^(15−11)",
+];
+
+const PRECISIONS: [&str; 3] = ["p99 within 5%", " rate within 0.5%", "hit_ratio within 0.01"];
+
 fn check<T: std::fmt::Display + PartialEq + std::fmt::Debug>(
     texts: &[&str],
     seed: u64,
@@ -119,10 +131,23 @@ fn the_stop_rule_parser_survives_any_text_and_points_into_it() {
 }
 
 #[test]
+fn parsers_of_designs_survive_any_text_and_point_into_it() {
+    check(&DESIGNS, 0x7f4a_7c15_9e37_79b9, Design::parse);
+    check(&PRECISIONS, 0x1ce4_e5b9_bf58_476d, Precision::parse);
+}
+
+#[test]
 fn long_texts_are_answered_shortly() {
     for text in ["p99<1s,".repeat(100_000), "9".repeat(1_000_000), "p".repeat(1_000_000)] {
         let error = Slo::parse(&text).unwrap_err();
         assert!(error.to_string().len() < 1000);
         assert!(StopRule::parse(&text).is_err());
+        let size = format!("fractional 2^({}5-1) {text}", " ".repeat(100_000));
+        let designs =
+            [text.clone(), format!("fractional {text}"), format!("fractional 2^({text})")];
+        for text in designs.iter().chain([&size]) {
+            assert!(Design::parse(text).unwrap_err().to_string().len() < 1000);
+        }
+        assert!(Precision::parse(&text).unwrap_err().to_string().len() < 1000);
     }
 }

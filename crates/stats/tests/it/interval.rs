@@ -4,7 +4,8 @@
 use plimsoll_stats::Histogram;
 use plimsoll_stats::figure::Better;
 use plimsoll_stats::interval::{
-    Pairing, QuantileBatches, Verdict, batch_means, compare, difference, mean, ratio, student,
+    Pairing, QuantileBatches, Verdict, batch_means, compare, difference, mean, p_of_difference,
+    ratio, student,
 };
 use proptest::prelude::*;
 
@@ -47,6 +48,7 @@ fn welch_differences_are_the_references() {
         close(found.df, row[2].parse().unwrap());
         close(found.low, row[4].parse().unwrap());
         close(found.high, row[5].parse().unwrap());
+        close(p_of_difference(&found), row[3].parse().unwrap());
     }
 }
 

@@ -1,0 +1,76 @@
+//! How likely what was found is by chance: two-sided p-values that belong to intervals.
+//!
+//! A p-value here is one less the greatest level at which the interval still leaves out "no
+//! change". So it is below 5% just where the 95% interval does. It is for intervals by Student's t
+//! ([`super::mean`], [`super::difference`], [`super::ratio`] and those of pairs), not for resampled
+//! ones. Of several tests, [`crate::holm::corrected`] makes values that may be held against one
+//! level.
+//!
+//! *Source:* Casella & Berger, *Statistical Inference*, 9.2.1 (inverting a test statistic).
+
+use super::{Estimate, student};
+
+/// The p-value of a mean or a difference, against 0.
+#[must_use]
+pub fn p_of_difference(e: &Estimate) -> f64 {
+    p_value(e.value, (e.high - e.low) / 2.0, e)
+}
+
+/// The p-value of a ratio or a geometric mean, against 1.
+#[must_use]
+pub fn p_of_ratio(e: &Estimate) -> f64 {
+    p_value(libm::log(e.value), libm::log(e.high / e.low) / 2.0, e)
+}
+
+/// The p-value of what lies so far from no change, with an interval of that half width. Of an
+/// interval without width, what is not 0 is not by chance.
+fn p_value(distance: f64, half: f64, e: &Estimate) -> f64 {
+    let error = half / student::quantile(f64::midpoint(1.0, e.level), e.df);
+    if error > 0.0 || error.is_nan() {
+        student::two_sided(distance / error, e.df)
+    } else if distance.abs() > 0.0 {
+        0.0
+    } else {
+        1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval::{difference, mean, ratio};
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_welch_test_as_published() {
+        // scipy 1.17.1, stats.ttest_ind(a, b, equal_var=False).
+        let a = [99.675, 98.605, 103.33, 102.067, 103.306];
+        let b = [101.929, 84.161, 97.577, 89.682, 110.072];
+        let p = p_of_difference(&difference(&a, &b, 0.95).unwrap());
+        assert!((p - 0.363_532_124_404_403_4).abs() < 1e-9, "{p}");
+        let same = |e: &Estimate| p_of_difference(e);
+        assert!((same(&mean(&[0.0, 0.0], 0.95).unwrap()) - 1.0).abs() < 1e-15);
+        assert!(same(&mean(&[5.0, 5.0], 0.95).unwrap()) < 1e-300);
+    }
+
+    proptest! {
+        /// Below the level's rest just where the interval leaves out no change; the level does not
+        /// matter otherwise.
+        #[test]
+        fn it_agrees_with_the_interval(
+            a in prop::collection::vec(1.0_f64..10.0, 2..8),
+            b in prop::collection::vec(1.0_f64..10.0, 2..8),
+        ) {
+            let e = difference(&a, &b, 0.95).unwrap();
+            let p = p_of_difference(&e);
+            prop_assert!((p - 0.05).abs() < 1e-6 || (p < 0.05) == (e.low > 0.0 || e.high < 0.0));
+            let wide = p_of_difference(&difference(&a, &b, 0.99).unwrap());
+            prop_assert!((p - wide).abs() < 1e-9);
+            let e = ratio(&a, &b, 0.95).unwrap();
+            let p = p_of_ratio(&e);
+            prop_assert!((p - 0.05).abs() < 1e-6 || (p < 0.05) == (e.low > 1.0 || e.high < 1.0));
+            let inverse = p_of_ratio(&ratio(&b, &a, 0.95).unwrap());
+            prop_assert!((p - inverse).abs() < 1e-6);
+        }
+    }
+}
