@@ -8,13 +8,13 @@
 //! Hunter, *Statistics for Experimenters*, 1978, table 12.15). The others were searched for: among
 //! all sets of products for up to 32 runs, and among all codes of the words for p up to 4, so these
 //! are the best there are. For the twelve with p of 5 and more and 64 runs and more, a local
-//! search over sets of products found no better ones in thousands of starts; as far as the tables
-//! of Wu & Hamada (*Experiments*, 2000, tables 5A) reach, theirs have as many words.
+//! search over sets of products found no better ones in thousands of starts; their resolution is
+//! the highest there is, but that no other has fewer words of that length is not proven.
 
 use super::Word;
 
-/// The products that generate the last `generated` of `factors` factors, in their order: as many
-/// for every fraction that tells its factors apart, none else.
+/// The products that generate the last `generated` of `factors` factors, in their order. There are
+/// none where so few runs cannot tell the factors apart.
 pub(super) fn products(factors: usize, generated: usize) -> impl Iterator<Item = Word> {
     let fraction = FRACTIONS.iter().find(|(k, p, _)| (*k, *p) == (factors, generated));
     let texts = fraction.map_or("", |(_, _, texts)| texts).split_whitespace();
@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(FRACTIONS.len(), wanted);
     }
 
-    /// The resolution of a fraction is the least distance of a linear code of that length and
-    /// dimension: here as high as the tables of best codes have it (Brouwer, in *Handbook of Coding
-    /// Theory*, 1998; at most one less than these where words of odd length are asked for).
+    /// The resolution of a fraction is the least distance of the linear code of its defining words:
+    /// here as great as that of the best codes (A. E. Brouwer, "Bounds on the size of linear codes",
+    /// in *Handbook of Coding Theory*, 1998).
     #[test]
     fn resolutions_are_those_of_the_best_codes() {
         // The k-th row: p = 1, 2, ….
