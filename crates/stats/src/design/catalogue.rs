@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(FRACTIONS.len(), wanted);
     }
 
-    /// The resolution of a fraction is the least distance of the linear code of its defining words:
-    /// here as great as that of the best codes (A. E. Brouwer, "Bounds on the size of linear codes",
-    /// in *Handbook of Coding Theory*, 1998).
+    /// The resolution of a fraction is the least distance of the linear code of its defining words,
+    /// here as great as that of the best codes (A. E. Brouwer, "Bounds on the size of linear
+    /// codes", in *Handbook of Coding Theory*, 1998).
     #[test]
     fn resolutions_are_those_of_the_best_codes() {
         // The k-th row: p = 1, 2, ….

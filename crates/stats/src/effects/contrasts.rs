@@ -98,6 +98,8 @@ impl Effects {
 ///
 /// # Errors
 /// Runs without a value or with what is no number; runs that are no such design.
+///
+/// *Cost:* proportional to the square of the number of runs.
 pub fn effects(runs: &[Run<'_>], level: f64) -> Result<Effects, EffectsError> {
     of(&Runs::of(runs, |value| value)?, level)
 }
