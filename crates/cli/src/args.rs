@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Run(crate::run_args::Run),
     /// Say what a plan would do: cells, seeds, time; start nothing
     Check(crate::run_args::Check),
+    /// Say what an experiment shows: effects, intervals, the best combination
+    Analyse(crate::run_args::Analyse),
     /// Drive a web application with a load, and tell the truth about its latency
     Load(Box<Load>),
     /// Load the data set of a store, before a load reads it

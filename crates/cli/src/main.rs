@@ -36,6 +36,7 @@ fn main() -> std::process::ExitCode {
     let result = match arguments.command {
         Command::Run(run) => commands::run::run(&run),
         Command::Check(check) => commands::check::run(&check),
+        Command::Analyse(analyse) => commands::analyse::run(&analyse),
         Command::Load(load) => commands::load::run(&load),
         Command::Capacity(capacity) => commands::capacity::run(&capacity),
         Command::Infer(infer) => commands::infer::run(&infer),

@@ -67,3 +67,22 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Args)]
+#[command(after_help = "\
+Effects are ratios: a figure at a level over the same figure at the factor's first level. Cells whose
+availability did not hold are in none.
+
+Examples:
+  plimsoll analyse
+  plimsoll analyse runs/20261126T072723Z-d92f --json
+
+Exit codes: 0 some combination holds the SLO, 2 wrong use, 3 none does, 4 cells are left or failed,
+5 a cell is not valid.")]
+pub(crate) struct Analyse {
+    /// An experiment's folder, id or name; the last one where none is named
+    pub(crate) experiment: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

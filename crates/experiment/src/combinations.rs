@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_runs::RunError;
 use plimsoll_runs::experiment::{CellRow, Experiment, State};
+use plimsoll_runs::{Kind, RunError};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};
 
@@ -48,10 +48,13 @@ pub struct Mean {
 pub fn combinations(experiment: &Experiment) -> Result<Vec<Combination>, RunError> {
     let mut places: BTreeMap<(BTreeMap<String, String>, u32), usize> = BTreeMap::new();
     let mut all: Vec<Combination> = Vec::new();
+    // Blocks of a search for parameters are rounds; those of any other experiment are replications.
+    let has_rounds = experiment.meta().kind == Kind::Tune;
     for CellRow { cell, state, .. } in experiment.cells()? {
-        let key = (cell.factors.clone(), cell.block);
+        let block = if has_rounds { cell.block } else { 0 };
+        let key = (cell.factors.clone(), block);
         let place = *places.entry(key).or_insert_with(|| {
-            let (factors, block) = (cell.factors.clone(), cell.block);
+            let factors = cell.factors.clone();
             all.push(Combination { factors, block, cells: 0, done: Vec::new() });
             all.len() - 1
         });

@@ -2,6 +2,7 @@
 //! executed in. The [`engine`] executes them under one [`Control`](control::Control), and a
 //! [`Record`](record::Record) keeps what comes of each.
 
+pub mod analysis;
 pub mod check;
 pub mod combinations;
 pub mod control;

@@ -297,6 +297,12 @@ impl Ready {
         }
     }
 
+    /// Whether its factors have effects that are computed.
+    #[must_use]
+    pub fn has_effects(&self) -> bool {
+        matches!(self.of, Of::Bench(..))
+    }
+
     /// Whether an experiment that was cut is gone on with: not where each cell follows from those
     /// before it.
     #[must_use]

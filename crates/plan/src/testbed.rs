@@ -43,7 +43,7 @@ section! {
     /// A role of the servers under test: how its instances are made, and what each may use.
     ["role.LABEL"]
     pub struct Role {
-        /// How instances are made: a recipe of the program, or `NAME.toml` beside the plan.
+        /// How instances are made: a recipe of the program, or `recipes/NAME.toml` beside the plan.
         recipe: String { Line("recipe"), required "`recipe`", "nginx" }
         /// How many instances there are.
         count: u32 { COUNT, or 1, "2" }

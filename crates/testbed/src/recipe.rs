@@ -10,7 +10,7 @@
 //! | `role.NAME.address`, `role.NAME.port` | the first instance of another role that stands |
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
@@ -134,7 +134,13 @@ pub struct Found {
     pub is_own: bool,
 }
 
-/// Finds a recipe: `NAME.toml` in the folder of the plan, or one inside the program.
+/// The file of a recipe of the user's own: `recipes/NAME.toml` in the folder of the plan.
+#[must_use]
+pub fn own_of(name: &str, folder: &Path) -> PathBuf {
+    folder.join("recipes").join(format!("{name}.toml"))
+}
+
+/// Finds a recipe: `recipes/NAME.toml` in the folder of the plan, or one inside the program.
 ///
 /// # Errors
 /// A name without a recipe; a text that is none.
@@ -144,7 +150,7 @@ pub fn find(name: &str, folder: &Path) -> Result<Found, TestbedError> {
         let text = format!("find the recipe `{name}`: expected letters, digits, - and _");
         return Err(TestbedError::Wrong(text));
     }
-    let own = folder.join(format!("{name}.toml"));
+    let own = own_of(name, folder);
     let (text, is_own) = match std::fs::read_to_string(&own) {
         Ok(text) => (text, true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod analyse;
 pub(crate) mod cache;
 pub(crate) mod capacity;
 pub(crate) mod check;

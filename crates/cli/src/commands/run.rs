@@ -65,6 +65,13 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
         say("ended before there was a result");
         return Ok(Exit::Incomplete);
     };
+    if ready.has_effects() && is_experiment(&path) {
+        let exit = super::analyse::show(&path, args.json)?;
+        if !args.json {
+            print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
+        }
+        return Ok(if is_whole { exit } else { Exit::Incomplete });
+    }
     show(&path, args.json)?;
     if !args.json {
         print(&format!("\n  {:<14}{}\n", "run", path.display()))?;

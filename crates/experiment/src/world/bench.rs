@@ -15,7 +15,7 @@ use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
 use plimsoll_testbed::bed::{Limits, Outline, with_bed};
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
-use plimsoll_testbed::recipe::{Scalar, find};
+use plimsoll_testbed::recipe::{Scalar, find, own_of};
 use plimsoll_testbed::{Action, Bed, Instance as Server, Role};
 use plimsoll_units::failure::{Failure, Kind as Fault, told};
 use plimsoll_units::hash::fnv_1a;
@@ -97,7 +97,7 @@ pub fn subject(
         let found = find(&role.recipe, folder)?;
         identity.push_str(&found.text);
         if found.is_own {
-            files.push(folder.join(format!("{}.toml", role.recipe)));
+            files.push(own_of(&role.recipe, folder));
         }
     }
     let roles: Vec<String> =
