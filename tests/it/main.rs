@@ -52,4 +52,5 @@ mod shoal_import;
 mod shoal_proxy;
 mod simulate;
 mod stores;
+mod testbeds;
 mod transport;

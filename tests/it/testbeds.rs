@@ -1,0 +1,189 @@
+//! Plans that start their own servers: run, killed, gone on with, and what they leave behind.
+
+use crate::place::Place;
+use crate::program::{PLIMSOLL, wait_for};
+use plimsoll_runs::Run;
+use plimsoll_runs::experiment::Experiment;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const TARGET: &str = "\
+name = 'workers'
+seed = 7
+[experiment]
+replications = 2
+respond = ['rate', 'p99']
+[factor]
+\"role.web.vars.workers\" = [1, 4]
+\"load.users\" = [4, 8]
+[testbed]
+provider = 'process'
+[role.web]
+recipe = 'target'
+vars = { service = 'const:4ms' }
+[target]
+url = 'http://{{role.web.address}}:{{role.web.port}}/'
+[load]
+users = 4
+for = '1s'
+[measure]
+slo = 'p99<2s, availability>=50%'
+";
+
+/// The ids of test-beds of this machine that stand, or were left.
+fn beds(place: &Place) -> BTreeMap<String, bool> {
+    let all = place.plimsoll(&["testbed", "status", "--json"]).ended_with(0).json();
+    let beds = all["testbeds"].as_array().unwrap().iter();
+    beds.map(|of| (of["id"].as_str().unwrap().to_owned(), of["is_running"] == true)).collect()
+}
+
+fn effect<'a>(of: &'a Value, factor: &str, figure: &str) -> &'a Value {
+    let mut effects = of["effects"].as_array().unwrap().iter();
+    effects.find(|of| of["factor"] == factor && of["figure"] == figure).unwrap()
+}
+
+#[test]
+fn a_load_with_factors_starts_its_servers_and_tells_effects() {
+    let place = Place::alone();
+    place.write("plan.toml", TARGET);
+    let told = place.plimsoll(&["check", "plan.toml"]).ended_with(0).out;
+    assert!(told.contains("seed") && told.contains("target --listen"), "{told}");
+    assert!(!place.path("runs").exists());
+    let done = place.again(|| place.plimsoll(&["run", "plan.toml", "--new", "--json"]));
+    let of = done.went_well().json();
+    let whole = &of["experiment"];
+    assert_eq!((&whole["cells_planned"], &whole["cells_done"]), (&8.into(), &8.into()), "{whole}");
+    assert_eq!((&whole["seed"], &whole["complete"]), (&7.into(), &true.into()));
+    // Four workers of 4 ms take four times as much as one.
+    let workers = effect(&of, "role.web.vars.workers", "rate_mean");
+    let [low, high] = [0, 1].map(|end| workers["ci95"][end].as_f64().unwrap());
+    assert!(low > 1.6 && high < 8.0, "{workers}");
+    assert_eq!(workers["levels"], serde_json::json!(["1", "4"]));
+    assert_eq!(of["best"]["factors"]["role.web.vars.workers"], "4", "{}", of["best"]);
+    for cell in of["cells"].as_array().unwrap() {
+        assert_eq!((&cell["state"], &cell["gate"]), (&"done".into(), &"held".into()), "{cell}");
+    }
+
+    // A cell keeps what was done for it, and a plan that names no place of a server.
+    let folder = place.run();
+    let run = Run::open(&folder.join("cells/0001")).unwrap();
+    let events = run.events().unwrap();
+    let done: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
+    assert!(done.iter().any(|text| text.starts_with("web-1: start it (service")), "{done:?}");
+    let plan = std::fs::read_to_string(folder.join("cells/0001/plan.toml")).unwrap();
+    assert!(plan.contains("{{role.web.address}}") && !plan.contains("[factor]"), "{plan}");
+    let again = place.plimsoll(&["analyse", "--json"]).ended_with(0).json();
+    assert_eq!(again["effects"], of["effects"]);
+    let text = place.plimsoll(&["analyse"]).ended_with(0).out;
+    assert!(text.contains("effect of") && text.contains("best "), "{text}");
+}
+
+#[test]
+fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
+    let place = Place::alone();
+    place.write("plan.toml", TARGET);
+    let before = beds(&place);
+    let mut going = place.start(place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]));
+    let journal = || {
+        let folder = place.runs("runs").into_iter().next()?;
+        Experiment::open(&folder).ok()
+    };
+    wait_for("a cell that is done, and one that goes on", || {
+        assert!(!going.has_ended(), "{}", going.err());
+        let done = journal()?.progress().ok()?.done;
+        let stands = beds(&place).keys().any(|id| !before.contains_key(id));
+        (done >= 1 && stands).then_some(())
+    });
+    going.signal(Signal::KILL);
+    going.wait();
+    let done = journal().unwrap().progress().unwrap().done;
+    let ended = |number: u32| {
+        let cells = journal().unwrap().cells().unwrap();
+        cells.into_iter().find(|row| row.cell.number == number).unwrap().ended_ns
+    };
+    let first = ended(1);
+    let left: Vec<String> =
+        beds(&place).into_keys().filter(|id| !before.contains_key(id)).collect();
+    for id in &left {
+        place.plimsoll(&["testbed", "down", id]).ended_with(0);
+    }
+    assert!(beds(&place).keys().all(|id| before.contains_key(id)));
+    place.plimsoll(&["testbed", "down", "none"]).ended_with(2).says(&["no ledger has it"]);
+
+    let again = place.plimsoll(&["run", "plan.toml", "--quiet"]);
+    assert!([Some(0), Some(5)].contains(&again.code()), "{}", again.err);
+    again.says(&["going on with", &format!("{} of 8 cells are left", 8 - done)]);
+    assert_eq!(ended(1), first, "a cell that was done ran again");
+    assert_eq!(journal().unwrap().progress().unwrap().done, 8);
+    assert!(beds(&place).keys().all(|id| before.contains_key(id)), "nothing is left");
+}
+
+#[test]
+fn a_server_that_cannot_start_fails_its_cells_and_says_why() {
+    let place = Place::new();
+    let recipe = "about = 'ends at once'\nport = 80\nstart = ['sh', '-c', 'echo no luck; exit 7']\n\
+                  check = {}\n";
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    place.write("recipes/bad.toml", recipe);
+    let plan = TARGET.replace("recipe = 'target'", "recipe = 'bad'");
+    place.write("plan.toml", plan.replace("vars = { service = 'const:4ms' }", ""));
+    let refused = place.plimsoll(&["check", "plan.toml"]).ended_with(2);
+    refused.says(&["role.web.vars.workers"]);
+    let plan = plan.replace("vars = { service = 'const:4ms' }", "");
+    let plan = plan.replace("\"role.web.vars.workers\" = [1, 4]\n", "");
+    place.write("plan.toml", plan);
+    let done = place.plimsoll(&["run", "plan.toml"]).ended_with(4);
+    done.says(&["cell 1 failed", "exit code 7: no luck", "tried once more"]);
+    let cells = place.plimsoll(&["analyse", "--json"]).ended_with(4).json();
+    let failed = cells["cells"].as_array().unwrap().iter();
+    assert!(failed.clone().all(|cell| cell["state"] == "failed"), "{cells}");
+    assert!(failed.clone().all(|cell| cell["reason"].as_str().unwrap().contains("no luck")));
+}
+
+#[test]
+fn nginx_with_a_greater_share_of_a_core_answers_more() {
+    let place = Place::alone();
+    let plan = TARGET
+        .replace("'process'", "'namespace'")
+        .replace("recipe = 'target'\nvars = { service = 'const:4ms' }", "recipe = 'nginx'")
+        .replace("\"role.web.vars.workers\" = [1, 4]", "\"role.web.cpu\" = ['5%', '10%']")
+        .replace("\"load.users\" = [4, 8]\n", "");
+    place.write("plan.toml", plan);
+    let check = place.plimsoll(&["check", "plan.toml"]);
+    if check.code() == Some(2) {
+        println!("skipped: nginx in namespaces: {}", check.err.trim());
+        return;
+    }
+    assert!(
+        check.out.contains("cpu.cfs_quota_us") || check.out.contains("cpu.max"),
+        "{}",
+        check.out
+    );
+    let done = place.again(|| place.plimsoll(&["run", "plan.toml", "--new", "--json"]));
+    let of = done.went_well().json();
+    let cpu = effect(&of, "role.web.cpu", "rate_mean");
+    assert!(cpu["effect"].as_f64().unwrap() > 1.2, "{cpu}");
+    let text = place.plimsoll(&["run", "plan.toml", "--set", "role.web.vars.wrong=1"]);
+    text.ended_with(2).says(&["its recipe has", "keepalive"]);
+}
+
+#[test]
+fn a_plan_that_cannot_be_is_refused_before_anything_is_started() {
+    let place = Place::new();
+    let refuses = |change: (&str, &str), said: &[&str]| {
+        assert!(TARGET.contains(change.0), "{}", change.0);
+        place.write("plan.toml", TARGET.replace(change.0, change.1));
+        place.plimsoll(&["run", "plan.toml"]).ended_with(2).says(said);
+        assert!(!place.path("runs").exists());
+    };
+    refuses(("{{role.web.port}}", "{{role.wed.port}}"), &["a role of the plan", "wed"]);
+    refuses(("recipe = 'target'", "recipe = 'apache'"), &["memcached, nginx, redis, target"]);
+    refuses(("\"load.users\"", "\"load.user\""), &["a key of the plan as a factor"]);
+    refuses(("[4, 8]", "[4, 'many']"), &["load.users", "many"]);
+    refuses(("[4, 8]", "[4, 4]"), &["4 twice"]);
+    let cpu = ("recipe = 'target'", "recipe = 'target'\ncpu = '20%'");
+    refuses(cpu, &["role.web.cpu", "namespace"]);
+    let design = ("[experiment]", "[experiment]\ndesign = 'fractional 2^(5-1)'");
+    refuses(design, &["5 factors", "load.users"]);
+}
