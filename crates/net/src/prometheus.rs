@@ -1,4 +1,10 @@
 //! Figures as Prometheus reads them: its text exposition format, version 0.0.4.
+//!
+//! A [`Page`] is written, and [`parse`] reads one.
+
+mod parse;
+
+pub use parse::{Parsed, Sample, parse};
 
 use std::fmt::{Display, Write as _};
 
