@@ -36,24 +36,30 @@ pub struct Ticks {
 impl Ticks {
     /// Reads the line `cpu …` of the text of `/proc/stat`; `None` without such a line.
     ///
-    /// Columns that an old kernel does not have count as 0.
+    /// Columns that an old kernel does not have count as 0; one that is no number makes the line
+    /// none.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        let mut columns = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
+        Self::of_columns(text.lines().find_map(|line| line.strip_prefix("cpu "))?)
+    }
+
+    /// Reads what stands behind the name of a line, of all cores or of one.
+    pub(crate) fn of_columns(columns: &str) -> Option<Self> {
+        let mut columns = columns.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
         // The first four have been there since Linux 1: without them it is another file.
         let mut required = || columns.next().flatten();
         let (user, nice, system, idle) = (required()?, required()?, required()?, required()?);
-        let mut optional = || columns.next().flatten().unwrap_or(0);
+        // One that is there and no number is not taken for 0.
+        let mut optional = || columns.next().unwrap_or(Some(0));
         Some(Self {
             user,
             nice,
             system,
             idle,
-            iowait: optional(),
-            irq: optional(),
-            softirq: optional(),
-            steal: optional(),
+            iowait: optional()?,
+            irq: optional()?,
+            softirq: optional()?,
+            steal: optional()?,
         })
     }
 
@@ -66,10 +72,21 @@ impl Ticks {
     /// All ticks, of every kind.
     #[must_use]
     pub fn total(&self) -> u64 {
-        [self.user, self.nice, self.system, self.idle]
-            .into_iter()
-            .chain([self.iowait, self.irq, self.softirq, self.steal])
-            .fold(0, u64::saturating_add)
+        self.by_kind().iter().fold(0, |sum, (_, ticks)| sum.saturating_add(*ticks))
+    }
+
+    /// Each kind by its name.
+    pub(crate) fn by_kind(&self) -> [(&'static str, u64); 8] {
+        [
+            ("user", self.user),
+            ("nice", self.nice),
+            ("system", self.system),
+            ("idle", self.idle),
+            ("iowait", self.iowait),
+            ("irq", self.irq),
+            ("softirq", self.softirq),
+            ("steal", self.steal),
+        ]
     }
 }
 

@@ -1,17 +1,31 @@
-//! Collectors for the host a run takes place on: its facts, its steal, how late its timers wake.
+//! Collectors: of a host and its network, of an instance's cgroup, of services; and what must be
+//! known of a host beside: its facts, its steal, how late its timers wake.
 //!
-//! A collector parses text purely and gets the root of the file system handed in, the folder that
-//! holds `proc` and `sys`: `/` on a host, a committed fixture in the tests. A source that is not
-//! there is "no data", never an error: hosts differ, and a run on any of them is still a run.
+//! A [`Collector`] reads one source, and a [`Sampler`] has all of them read once a period. Text is
+//! parsed purely, and the root of the file system is handed in, the folder that holds `proc` and
+//! `sys`: `/` on a host, a committed fixture in the tests. A source that is not there is "no data",
+//! never an error of the run: hosts differ, and a run on any of them is still a run.
 
+#[cfg(test)]
+mod any_text;
+mod cgroup;
+pub mod collector;
 pub mod cpu;
 pub mod facts;
+mod host;
 pub mod memory;
+mod read;
+pub mod sample;
+pub mod sampler;
+mod service;
 pub mod timer;
 
+pub use collector::{CollectError, Collector, Source, SourceError, Watched};
 pub use cpu::{Ticks, steal_share};
 pub use facts::facts;
 pub use memory::Memory;
+pub use sample::{Fault, Sample, Samples, Series};
+pub use sampler::{Sampler, SamplerError, Sampling};
 pub use timer::{TimerError, TimerProbe};
 
 use std::path::Path;

@@ -107,7 +107,8 @@ fn sleep_until(deadline_ns: u64) {
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-fn now_ns() -> u64 {
+/// Nanoseconds of the monotonic clock.
+pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let whole = u64::try_from(now.tv_sec).unwrap_or(0).saturating_mul(NS_PER_S);
     whole.saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))

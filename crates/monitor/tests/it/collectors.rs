@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_monitor::{Memory, Ticks, facts, steal_share};
 
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 

@@ -1,7 +1,12 @@
-//! The collectors against committed fixtures: a virtual x86 host, and a board that has little to
-//! tell.
+//! The collectors against committed fixtures (a virtual x86 host, a board that has little to tell,
+//! cgroups), against this host, and against real servers.
 
 #![cfg(test)]
 
 mod collectors;
+mod documented;
+mod host;
 mod probe;
+mod sampling;
+mod servers;
+mod services;

@@ -1,0 +1,285 @@
+//! Collectors: each reads one source, and all are in one list.
+//!
+//! A collector is one file with a [`Kind`] in it, and one line in [`KINDS`]. Its parsers are pure
+//! functions from text to [`Samples`]; where the text comes from is handed in with a [`Source`],
+//! so that the tests hand in files. It measures no time and reports no success: the
+//! [sampler](crate::sampler) does that for all of them.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plimsoll_net::http::client;
+use plimsoll_units::failure::{self, Failure};
+use plimsoll_units::{ParseError, nearest};
+
+use crate::sample::{Group, Samples};
+use crate::{cgroup, host, service};
+
+/// Reads one source.
+pub trait Collector: Send {
+    /// Reads the source once, within the limit of the [`Source`] that it was made of.
+    ///
+    /// Something that this source does not have is no data, and no error. What was not understood
+    /// is left out and counted, by [`Samples::leave_out`].
+    ///
+    /// # Errors
+    /// When nothing could be read: the source is away, too slow, or says something else than such
+    /// a source does.
+    fn collect(&mut self, out: &mut Samples) -> Result<(), CollectError>;
+}
+
+/// Why a source gave no sample.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectError {
+    /// There is none of the files that such a source has.
+    #[error("read {}: there is no such file or folder", .0.display())]
+    Missing(PathBuf),
+    /// A file is there, and cannot be read.
+    #[error("read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A file or an answer is longer than any that such a source gives.
+    #[error("{what} is longer than {most} bytes")]
+    Long {
+        /// The file, or whose answer.
+        what: String,
+        /// The most that is read.
+        most: usize,
+    },
+    /// The service could not be asked, or did not answer in time.
+    #[error("ask {address}")]
+    Ask {
+        /// Its address.
+        address: String,
+        /// What happened instead.
+        #[source]
+        source: client::Error,
+    },
+    /// The service, or the file, says something else.
+    #[error("expected {wanted}, found {found:?}")]
+    Garbage {
+        /// What such a source says.
+        wanted: &'static str,
+        /// How what it said begins.
+        found: String,
+    },
+}
+
+impl CollectError {
+    /// The error of an answer that is something else than was wanted.
+    pub(crate) fn garbage(wanted: &'static str, found: &str) -> Self {
+        const SHOWN: usize = 60;
+        let line = found.lines().next().unwrap_or_default();
+        Self::Garbage { wanted, found: plimsoll_units::truncate(line, SHOWN).to_owned() }
+    }
+}
+
+impl Failure for CollectError {
+    fn kind(&self) -> failure::Kind {
+        failure::Kind::Incomplete
+    }
+}
+
+/// What a collector is made of: where its source is.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The folder that holds `proc` and `sys`.
+    pub root: PathBuf,
+    /// The folder of a network namespace's figures, such as `/proc/PID/net` of a process in it;
+    /// `proc/net` below the root where there is none.
+    pub net: Option<PathBuf>,
+    /// The instance that is watched, which all of its series get as a label; `None` for the host.
+    pub instance: Option<String>,
+    /// The instance's folders below the hierarchies of cgroups that it is in. What two of them
+    /// tell is taken from the first.
+    pub cgroup: Vec<PathBuf>,
+    /// Where the service listens: `HOST:PORT`, or a URL.
+    pub address: Option<String>,
+    /// Names of the processes that are counted by name.
+    pub processes: Vec<String>,
+    /// How long a service may take to answer. It is less than the period.
+    pub limit: Duration,
+}
+
+impl Default for Source {
+    /// This host.
+    fn default() -> Self {
+        Self {
+            root: PathBuf::from("/"),
+            net: None,
+            instance: None,
+            cgroup: Vec::new(),
+            address: None,
+            processes: Vec::new(),
+            limit: Duration::from_millis(500),
+        }
+    }
+}
+
+/// What a collector cannot do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// [`Source::cgroup`].
+    Cgroup,
+    /// [`Source::address`].
+    Address,
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cgroup => "a folder of the instance's cgroup",
+            Self::Address => "the service's address",
+        })
+    }
+}
+
+/// A collector that there is.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name in `[collect] from`.
+    pub name: &'static str,
+    /// What it reads, as a clause.
+    pub about: &'static str,
+    /// What it cannot do without.
+    pub needs: &'static [Need],
+    /// The series that it reads, where they are known beforehand.
+    pub groups: &'static [&'static Group],
+    /// Makes one. What it needs is there.
+    pub(crate) make: fn(&Source) -> Result<Box<dyn Collector>, ParseError>,
+}
+
+/// All collectors.
+pub const KINDS: &[&Kind] = &[
+    &host::KIND,
+    &host::NETWORK,
+    &cgroup::KIND,
+    &service::nginx::KIND,
+    &service::redis::KIND,
+    &service::memcached::KIND,
+    &service::prometheus::KIND,
+];
+
+/// Why there is no collector.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// None has this name.
+    #[error("expected a collector ({}), found `{found}`", names().join(", "))]
+    Unknown {
+        /// The name that was given.
+        found: String,
+    },
+    /// It needs something that was not given.
+    #[error("the collector `{collector}` needs {need}")]
+    Needs {
+        /// The collector's name.
+        collector: &'static str,
+        /// What it needs.
+        need: Need,
+    },
+    /// The address is none.
+    #[error("the address of the collector `{collector}`")]
+    Address {
+        /// The collector's name.
+        collector: &'static str,
+        /// What was expected, and where.
+        #[source]
+        source: ParseError,
+    },
+}
+
+impl Failure for SourceError {
+    fn kind(&self) -> failure::Kind {
+        failure::Kind::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { found } => {
+                nearest(found, names()).map(|known| format!("did you mean `{known}`?"))
+            }
+            Self::Needs { .. } => None,
+            Self::Address { source, .. } => source.hint.clone(),
+        }
+    }
+}
+
+/// The names of all collectors.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    KINDS.iter().map(|kind| kind.name).collect()
+}
+
+/// The collector of a name.
+///
+/// # Errors
+/// When none has this name.
+pub fn named(name: &str) -> Result<&'static Kind, SourceError> {
+    let found = KINDS.iter().find(|kind| kind.name == name);
+    found.copied().ok_or_else(|| SourceError::Unknown { found: name.to_owned() })
+}
+
+/// A collector with its source, ready to be sampled.
+pub struct Watched {
+    /// The collector's name.
+    pub(crate) name: &'static str,
+    /// The instance that it watches.
+    pub(crate) instance: Option<String>,
+    pub(crate) collector: Box<dyn Collector>,
+}
+
+impl Watched {
+    /// A collector of the list, by its name. The source is not asked yet.
+    ///
+    /// # Errors
+    /// When none has this name, or the source lacks what it needs.
+    pub fn open(name: &str, source: &Source) -> Result<Self, SourceError> {
+        let kind = named(name)?;
+        let lacks = |need: &&Need| match need {
+            Need::Cgroup => source.cgroup.is_empty(),
+            Need::Address => source.address.is_none(),
+        };
+        let collector = kind.name;
+        if let Some(need) = kind.needs.iter().find(lacks) {
+            return Err(SourceError::Needs { collector, need: *need });
+        }
+        let made = (kind.make)(source);
+        let made = made.map_err(|source| SourceError::Address { collector, source })?;
+        Ok(Self::new(collector, source.instance.clone(), made))
+    }
+
+    /// A collector that is not in the list.
+    #[must_use]
+    pub fn new(
+        name: &'static str,
+        instance: Option<String>,
+        collector: Box<dyn Collector>,
+    ) -> Self {
+        Self { name, instance, collector }
+    }
+
+    /// Reads the source once.
+    ///
+    /// # Errors
+    /// As [`Collector::collect`].
+    pub fn collect(&mut self) -> Result<Samples, CollectError> {
+        let mut out = Samples::of(self.instance.as_deref());
+        self.collector.collect(&mut out)?;
+        Ok(out)
+    }
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched").field("name", &self.name).field("of", &self.instance).finish()
+    }
+}

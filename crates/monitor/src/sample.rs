@@ -1,0 +1,259 @@
+//! Samples of series, and what a series is.
+//!
+//! A series has a name, labels, a unit, and a place that it is read from. Names are those of the
+//! field where it has one for the same thing (node_exporter's for a host, cAdvisor's for a cgroup,
+//! those of the usual exporters for a service), so that what people know of them holds here too.
+//! `docs/collectors.md` lists all of them.
+
+use std::borrow::Cow;
+
+/// How a series moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Upwards only, until its source starts anew: differences tell.
+    Counter,
+    /// Up and down: values tell.
+    Gauge,
+}
+
+impl Kind {
+    /// The word that Prometheus has for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+        }
+    }
+}
+
+/// A series that a collector knows how to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Series {
+    /// What its source calls it: the word, or the number of the field, that stands beside the
+    /// value there.
+    pub key: &'static str,
+    /// What we call it.
+    pub name: &'static str,
+    /// The names of its labels, sorted. `instance` is added to the series of an instance.
+    pub labels: &'static [&'static str],
+    /// How it moves.
+    pub kind: Kind,
+    /// The unit of its values.
+    pub unit: &'static str,
+    /// What it is, as a clause.
+    pub about: &'static str,
+    times: f64,
+    over: f64,
+}
+
+impl Series {
+    const fn new(kind: Kind, [key, name, unit, about]: [&'static str; 4]) -> Self {
+        Self { key, name, labels: &[], kind, unit, about, times: 1.0, over: 1.0 }
+    }
+
+    /// A series of these labels, which are sorted.
+    pub(crate) const fn by(self, labels: &'static [&'static str]) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// One whose source counts in units that are so many times as large.
+    pub(crate) const fn times(self, times: f64) -> Self {
+        Self { times, ..self }
+    }
+
+    /// One whose source counts in units of which so many are one of ours.
+    pub(crate) const fn over(self, over: f64) -> Self {
+        Self { over, ..self }
+    }
+}
+
+/// A counter: what its source calls it, what we call it, its unit, what it is.
+pub(crate) const fn counter(
+    key: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+) -> Series {
+    Series::new(Kind::Counter, [key, name, unit, about])
+}
+
+/// A gauge: what its source calls it, what we call it, its unit, what it is.
+pub(crate) const fn gauge(
+    key: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+) -> Series {
+    Series::new(Kind::Gauge, [key, name, unit, about])
+}
+
+/// Series that are read from one place.
+#[derive(Debug)]
+pub struct Group {
+    /// The file below the root, or the command of a service.
+    pub source: &'static str,
+    /// What is read from it.
+    pub series: &'static [Series],
+}
+
+impl Group {
+    /// The first series that the source calls so.
+    pub(crate) fn find(&self, key: &str) -> Option<&'static Series> {
+        self.series.iter().find(|series| series.key == key)
+    }
+}
+
+/// The labels of a sample: pairs of a name and a text, sorted by name.
+pub type Labels = Vec<(Cow<'static, str>, String)>;
+
+/// One value of one series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// The name of the series.
+    pub name: Cow<'static, str>,
+    /// What tells it from others of its name.
+    pub labels: Labels,
+    /// The value, a finite number.
+    pub value: f64,
+}
+
+impl Sample {
+    /// The text of a label; `None` where the sample does not have it.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels.iter().find(|(own, _)| own == name).map(|(_, text)| text.as_str())
+    }
+}
+
+/// What went wrong with a collector, in one sample of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The collector's name.
+    pub collector: &'static str,
+    /// The instance that it watches, where it watches one.
+    pub instance: Option<String>,
+    /// Whether there is no sample at all; else some of it was left out.
+    pub is_down: bool,
+    /// What was wanted, and what was found.
+    pub reason: String,
+}
+
+/// What one collector read in one go.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Samples {
+    pub(crate) list: Vec<Sample>,
+    instance: Option<String>,
+    left_out: u64,
+    reason: Option<String>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Samples {
+    /// None yet, of an instance or of the host itself.
+    #[must_use]
+    pub fn of(instance: Option<&str>) -> Self {
+        Self { instance: instance.map(str::to_owned), ..Self::default() }
+    }
+
+    /// A sample of a series that is known: the value as its source has it, in the source's unit,
+    /// and a text for each of the series' labels.
+    pub fn push(&mut self, series: &'static Series, labels: &[&str], value: f64) {
+        debug_assert_eq!(series.labels.len(), labels.len(), "{}", series.name);
+        let own = series.labels.iter().zip(labels);
+        let own = own.map(|(name, text)| (Cow::Borrowed(*name), (*text).to_owned()));
+        self.add(Cow::Borrowed(series.name), own.collect(), value * series.times / series.over);
+    }
+
+    /// A sample of a series that only its source knows. A label `instance` of its own is kept as
+    /// `exported_instance`, as Prometheus does.
+    pub fn push_foreign<'a>(
+        &mut self,
+        name: &str,
+        labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+        value: f64,
+    ) {
+        let taken = self.instance.is_some();
+        let own = labels.into_iter().map(|(name, text)| {
+            let name = if taken && name == INSTANCE { EXPORTED_INSTANCE } else { name };
+            (Cow::Owned(name.to_owned()), text.to_owned())
+        });
+        self.add(Cow::Owned(name.to_owned()), own.collect(), value);
+    }
+
+    /// A sample of a series of the whole run, whatever instance is watched here.
+    pub(crate) fn push_of_all(&mut self, series: &'static Series, value: f64) {
+        self.list.push(Sample { name: Cow::Borrowed(series.name), labels: Labels::new(), value });
+    }
+
+    fn add(&mut self, name: Cow<'static, str>, mut labels: Labels, value: f64) {
+        if !value.is_finite() {
+            return self.leave_out(1, name);
+        }
+        if let Some(instance) = &self.instance {
+            labels.push((Cow::Borrowed(INSTANCE), instance.clone()));
+        }
+        labels.sort_unstable();
+        self.list.push(Sample { name, labels, value });
+    }
+
+    /// Counts what the source holds and was not understood; `what` says where the first of it
+    /// stands.
+    pub fn leave_out(&mut self, count: u64, what: impl Into<String>) {
+        if count > 0 {
+            self.left_out += count;
+            self.reason.get_or_insert_with(|| what.into());
+        }
+    }
+
+    /// How many lines or values of the source were not understood.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Where the first of what was left out stands.
+    #[must_use]
+    pub fn first_left_out(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// The samples, in the order in which they were read.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Sample> {
+        self.list.iter()
+    }
+
+    /// How many samples there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is no sample.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// What went wrong. There is one of a collector as long as it lasts, so in each sample.
+    #[must_use]
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// The value of a sample, by its name and some of its labels; `None` unless there is exactly
+    /// one such sample.
+    #[must_use]
+    pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let fits = |sample: &&Sample| {
+            sample.name == name
+                && labels.iter().all(|(label, text)| sample.label(label) == Some(text))
+        };
+        let mut all = self.list.iter().filter(fits);
+        let value = all.next()?.value;
+        all.next().is_none().then_some(value)
+    }
+}
+
+const INSTANCE: &str = "instance";
+const EXPORTED_INSTANCE: &str = "exported_instance";

@@ -1,0 +1,279 @@
+//! The sampler: all collectors, once a period.
+//!
+//! One thread keeps the time and hands samples on; each collector has a thread of its own. So a
+//! source that is slow, or does not answer, makes no other sample late. What it was asked for and
+//! did not give is marked, once a period, until it gives again.
+//!
+//! # Times
+//!
+//! The first sample is taken at a random moment of the first period, those after it whole periods
+//! later: what repeats itself on the host in step with the clock is then not always seen in the
+//! same state. Samples of one collector have the time at which its reading began, on the clock that
+//! was handed in. A sampler that is itself held up for several periods goes on with the next one,
+//! and leaves a gap.
+//!
+//! # Its own series
+//!
+//! | series | is |
+//! | --- | --- |
+//! | `plimsoll_collector_up{collector}` | 1 where the source was read, 0 where it was not |
+//! | `plimsoll_collect_seconds{collector}` | how long that took |
+//! | `plimsoll_collect_left_out{collector}` | lines and values that were not understood |
+//! | `plimsoll_series_left_out` | series beyond the most that are kept; absent while there are none |
+
+mod admitted;
+mod worker;
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use plimsoll_units::failure::{Failure, Kind};
+use plimsoll_workload::random::Stream;
+
+use crate::collector::Watched;
+use crate::sample::{Fault, Group, Samples, gauge};
+use crate::timer::now_ns;
+use admitted::Admitted;
+use worker::{Reading, Worker};
+
+/// The sampler's own series.
+pub const GROUP: Group = Group {
+    source: "the sampler",
+    series: &[
+        gauge("up", "plimsoll_collector_up", "", "1 where the source was read, else 0")
+            .by(&["collector"]),
+        gauge("took", "plimsoll_collect_seconds", "s", "how long the reading took")
+            .by(&["collector"]),
+        gauge("left out", "plimsoll_collect_left_out", "", "what was not understood of the source")
+            .by(&["collector"]),
+        gauge("beyond", "plimsoll_series_left_out", "", "series beyond the most that are kept"),
+    ],
+};
+
+/// How often is sampled, and how much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// The time between two samples of a source, above zero.
+    pub period: Duration,
+    /// What the moment of the first sample is drawn from.
+    pub seed: u64,
+    /// The most series that are kept, the sampler's own among them.
+    pub most_series: usize,
+}
+
+impl Default for Sampling {
+    /// Once a second, at most 10,000 series.
+    fn default() -> Self {
+        Self { period: Duration::from_secs(1), seed: 0, most_series: 10_000 }
+    }
+}
+
+/// Why a [`Sampler`] could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SamplerError {
+    /// Every sample would be due at once.
+    #[error("expected a period of sampling above zero, found 0")]
+    NoPeriod,
+    /// The host gave no thread.
+    #[error("start a thread that samples")]
+    NoThread(#[source] std::io::Error),
+}
+
+impl Failure for SamplerError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::NoPeriod => Kind::Usage,
+            Self::NoThread(_) => Kind::Incomplete,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoPeriod => "give one such as 1s".to_owned(),
+            Self::NoThread(_) => "see `ulimit -u` for the limit".to_owned(),
+        })
+    }
+}
+
+/// Tells the time that samples have: nanoseconds, as the run counts them.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Collectors that are sampled once a period, until this is dropped.
+#[derive(Debug)]
+pub struct Sampler {
+    events: Sender<Event>,
+    beyond: Arc<AtomicUsize>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread that keeps the time waits for.
+enum Event {
+    /// A collector has done.
+    Done(Reading),
+    /// No more samples are wanted.
+    Stop,
+}
+
+impl Sampler {
+    /// Starts sampling. Each collector's samples are handed on by themselves, with the time at
+    /// which its reading began; `hand` is called from one thread, and the next period waits for it.
+    ///
+    /// # Errors
+    /// When the period is zero, or the host gives no thread.
+    pub fn start(
+        watched: Vec<Watched>,
+        sampling: Sampling,
+        clock: Clock,
+        hand: impl FnMut(u64, &Samples) + Send + 'static,
+    ) -> Result<Self, SamplerError> {
+        let period_ns = u64::try_from(sampling.period.as_nanos()).unwrap_or(u64::MAX);
+        let period_ns = NonZeroU64::new(period_ns).ok_or(SamplerError::NoPeriod)?;
+        let (events, received) = mpsc::channel();
+        let workers: Result<Vec<Worker>, _> = watched
+            .into_iter()
+            .enumerate()
+            .map(|(index, watched)| Worker::start(index, watched, &clock, &events))
+            .collect();
+        let workers = workers.map_err(SamplerError::NoThread)?;
+        let beyond = Arc::new(AtomicUsize::new(0));
+        // The sampler's own series come first.
+        let own = workers.len().saturating_mul(3).saturating_add(1);
+        let admitted = Admitted::new(sampling.most_series.saturating_sub(own), &beyond);
+        let phase_ns = Stream::named(sampling.seed, "sampling").below(period_ns.get());
+        let conductor = Conductor {
+            workers,
+            period_ns: period_ns.get(),
+            clock,
+            admitted,
+            hand: Box::new(hand),
+        };
+        let thread = std::thread::Builder::new()
+            .name("sampler".to_owned())
+            .spawn(move || conductor.run(&received, phase_ns))
+            .map_err(SamplerError::NoThread)?;
+        Ok(Self { events, beyond, thread: Some(thread) })
+    }
+
+    /// How many series came beyond the most that are kept, so far.
+    #[must_use]
+    pub fn series_left_out(&self) -> usize {
+        self.beyond.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Sampler {
+    /// Waits for the readings in progress, one period at most. One that takes longer is left to
+    /// itself: its thread ends with it.
+    fn drop(&mut self) {
+        // One that has ended waits for nothing.
+        let _ = self.events.send(Event::Stop);
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has said so, and dropping must not panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread that keeps the time.
+struct Conductor {
+    workers: Vec<Worker>,
+    period_ns: u64,
+    clock: Clock,
+    admitted: Admitted,
+    hand: Hand,
+}
+
+/// Takes samples, and the time that they have.
+type Hand = Box<dyn FnMut(u64, &Samples) + Send>;
+
+impl Conductor {
+    fn run(mut self, events: &Receiver<Event>, phase_ns: u64) {
+        let mut due_ns = now_ns().saturating_add(phase_ns);
+        while self.wait_until(due_ns, events) {
+            for index in 0..self.workers.len() {
+                self.begin(index);
+            }
+            let passed = now_ns().saturating_sub(due_ns) / self.period_ns;
+            due_ns = due_ns.saturating_add(self.period_ns.saturating_mul(passed + 1));
+        }
+        self.finish(events);
+    }
+
+    /// Hands on what comes until a moment; false where no more samples are wanted.
+    fn wait_until(&mut self, due_ns: u64, events: &Receiver<Event>) -> bool {
+        loop {
+            let left = Duration::from_nanos(due_ns.saturating_sub(now_ns()));
+            match events.recv_timeout(left) {
+                Ok(Event::Done(reading)) => self.take(reading),
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => return true,
+            }
+        }
+    }
+
+    /// Begins a reading, or says why it cannot begin.
+    fn begin(&mut self, index: usize) {
+        let worker = &mut self.workers[index];
+        let Some(reason) = worker.begin() else { return };
+        let (name, mut samples) = (worker.name, Samples::of(worker.instance.as_deref()));
+        samples.push(&GROUP.series[0], &[name], 0.0);
+        let instance = worker.instance.clone();
+        samples.faults.push(Fault { collector: name, instance, is_down: true, reason });
+        (self.hand)((self.clock)(), &samples);
+    }
+
+    fn take(&mut self, reading: Reading) {
+        let Some(worker) = self.workers.get_mut(reading.index) else { return };
+        if !worker.end() {
+            // It was marked while it lasted, and is older than what was handed on since.
+            return;
+        }
+        let Reading { at_ns, mut samples, took, error, .. } = reading;
+        if error.is_some() {
+            // What a source gave before it failed is not the whole of it.
+            samples.list.clear();
+        }
+        let beyond = self.admitted.keep(&mut samples.list);
+        let [up, took_series, left_out, beyond_series] = GROUP.series else {
+            unreachable!("four series")
+        };
+        let name = worker.name;
+        samples.push(up, &[name], if error.is_some() { 0.0 } else { 1.0 });
+        samples.push(took_series, &[name], took.as_secs_f64());
+        let count = samples.left_out();
+        samples.push(left_out, &[name], count as f64);
+        if beyond {
+            samples.push_of_all(beyond_series, self.admitted.beyond() as f64);
+        }
+        let instance = worker.instance.clone();
+        let fault = |is_down, reason| Fault { collector: name, instance, is_down, reason };
+        if let Some(error) = error {
+            samples.faults.push(fault(true, plimsoll_units::failure::chain(&error)));
+        } else if let Some(first) = samples.first_left_out() {
+            let reason = format!("left out {count} of what was read, the first: {first}");
+            samples.faults.push(fault(false, reason));
+        }
+        (self.hand)(at_ns, &samples);
+    }
+
+    /// Hands on what readings in progress give, for one period at most.
+    fn finish(mut self, events: &Receiver<Event>) {
+        let end_ns = now_ns().saturating_add(self.period_ns);
+        while self.workers.iter().any(Worker::is_reading) {
+            let left = Duration::from_nanos(end_ns.saturating_sub(now_ns()));
+            match events.recv_timeout(left) {
+                Ok(Event::Done(reading)) => self.take(reading),
+                Ok(Event::Stop) => {}
+                Err(_) => break,
+            }
+        }
+        for worker in self.workers {
+            worker.finish();
+        }
+    }
+}

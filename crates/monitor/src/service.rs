@@ -1,0 +1,7 @@
+//! Services, asked for their own figures: one file each.
+
+mod ask;
+pub(crate) mod memcached;
+pub(crate) mod nginx;
+pub(crate) mod prometheus;
+pub(crate) mod redis;

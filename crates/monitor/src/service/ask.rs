@@ -1,0 +1,144 @@
+//! How a service is asked: by HTTP, or by a line over a connection that is kept.
+//!
+//! Both are bounded in length and time. A connection of a store is kept from one sample to the
+//! next, so that watching leaves no socket in `TIME_WAIT` behind, which others count.
+
+use std::io::{self, Read as _, Write as _};
+use std::time::Duration;
+
+use plimsoll_net::http::client::{Ask, Deadline, Dial as _, Error, Limits, Peer, Plain, Wire};
+use plimsoll_net::url::{Parts, Url, bracketed};
+use plimsoll_units::ParseError;
+
+use crate::collector::CollectError;
+
+/// A page of a service, fetched by `GET`.
+pub(crate) struct Page {
+    url: Url,
+    limits: Limits,
+}
+
+impl Page {
+    /// The page at an address: a URL, or `HOST:PORT` for the path that such services have it at.
+    pub(crate) fn at(address: &str, usual_path: &str, limits: Limits) -> Result<Self, ParseError> {
+        let mut url = Url::parse(address)?;
+        if url.secure {
+            let error = ParseError::new("an address that is not encrypted", address, 0, 5);
+            return Err(error.hint("give one that begins with http://"));
+        }
+        if url.path == "/" {
+            usual_path.clone_into(&mut url.path);
+        }
+        Ok(Self { url, limits })
+    }
+
+    /// The text of the page.
+    pub(crate) fn text(&self) -> Result<String, CollectError> {
+        let failed = |source| CollectError::Ask { address: self.url.to_string(), source };
+        let answer = Ask::get(&self.url).send(&Plain, self.limits).map_err(failed)?;
+        if answer.status != 200 {
+            return Err(failed(Error::Status(answer.status)));
+        }
+        String::from_utf8(answer.body).map_err(|error| {
+            let found = String::from_utf8_lossy(error.as_bytes());
+            CollectError::garbage("a page in UTF-8", &found)
+        })
+    }
+}
+
+/// A service that is asked by a line, over a connection that is kept.
+pub(crate) struct Conversation {
+    host: String,
+    port: u16,
+    limits: Limits,
+    wire: Option<Box<dyn Wire>>,
+}
+
+impl Conversation {
+    /// With the service at `HOST:PORT`, or a URL of the scheme; no port is its usual one.
+    pub(crate) fn with(
+        address: &str,
+        scheme: &'static str,
+        usual_port: u16,
+        limits: Limits,
+    ) -> Result<Self, ParseError> {
+        let prefix = if address.contains("://") { "" } else { "tcp://" };
+        let whole = format!("{prefix}{address}");
+        let shifted =
+            |error: ParseError| ParseError { at: error.at.saturating_sub(prefix.len()), ..error };
+        let parts = Parts::split(&whole).map_err(shifted)?;
+        if prefix.is_empty() && parts.scheme != scheme {
+            let wanted = format!("HOST:PORT or {scheme}://HOST:PORT");
+            return Err(ParseError::new(&wanted, parts.scheme, 0, parts.scheme.len()));
+        }
+        if parts.user_info.is_some() {
+            let wanted = "an address without user and password";
+            return Err(ParseError::new(wanted, "@", 0, address.len()));
+        }
+        let (host, port) = parts.host_and_port().map_err(shifted)?;
+        Ok(Self { host, port: port.unwrap_or(usual_port), limits, wire: None })
+    }
+
+    /// Sends a request, and reads until `is_whole` says that the answer is, or refuses it.
+    ///
+    /// A kept connection that turns out to be closed is opened anew, once.
+    pub(crate) fn ask(
+        &mut self,
+        request: &[u8],
+        is_whole: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<u8>, CollectError> {
+        let deadline = Deadline::after(self.limits.total);
+        if let Some(wire) = self.wire.take() {
+            match self.exchange(wire, request, &is_whole, &deadline) {
+                Err(Error::Exchange(_)) => {}
+                result => return result.map_err(|error| self.failed(error)),
+            }
+        }
+        let peer = Peer::new(&self.host, self.port);
+        let wire = Plain.dial(peer, &deadline).map_err(|error| self.failed(error))?;
+        let answer = self.exchange(wire, request, &is_whole, &deadline);
+        answer.map_err(|error| self.failed(error))
+    }
+
+    /// The connection is kept where the answer came whole, and by then only.
+    fn exchange(
+        &mut self,
+        mut wire: Box<dyn Wire>,
+        request: &[u8],
+        is_whole: &impl Fn(&[u8]) -> bool,
+        deadline: &Deadline,
+    ) -> Result<Vec<u8>, Error> {
+        wire.limit(deadline.left()?).map_err(Error::Exchange)?;
+        wire.write_all(request).map_err(|error| deadline.named(error))?;
+        let (mut read, mut chunk) = (Vec::new(), [0; 4096]);
+        while !is_whole(&read) {
+            if read.len() > self.limits.answer_bytes {
+                return Err(Error::Long(self.limits.answer_bytes));
+            }
+            wire.limit(deadline.left()?).map_err(Error::Exchange)?;
+            match wire.read(&mut chunk) {
+                Ok(0) => return Err(Error::Exchange(io::ErrorKind::UnexpectedEof.into())),
+                Ok(length) => read.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(deadline.named(error)),
+            }
+        }
+        self.wire = Some(wire);
+        Ok(read)
+    }
+
+    /// Ends the connection, after an answer that leaves what follows in doubt.
+    pub(crate) fn hang_up(&mut self) {
+        self.wire = None;
+    }
+
+    fn failed(&self, source: Error) -> CollectError {
+        let address = format!("{}:{}", bracketed(&self.host), self.port);
+        CollectError::Ask { address, source }
+    }
+}
+
+/// The limits of an answer of a few hundred lines.
+pub(crate) fn limits(total: Duration) -> Limits {
+    Limits::within(total)
+}

@@ -1,0 +1,74 @@
+//! `docs/collectors.md` has a row for every series, saying what the collectors say.
+//!
+//! The tables are made anew by `PLIMSOLL_BLESS=1 cargo test -p plimsoll-monitor documented`.
+
+use std::fmt::Write as _;
+
+use plimsoll_monitor::Series;
+use plimsoll_monitor::collector::KINDS;
+use plimsoll_monitor::sample::Group;
+use plimsoll_monitor::sampler;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/collectors.md");
+const START: &str = "<!-- collectors -->\n";
+const END: &str = "<!-- end: collectors -->\n";
+
+fn tables() -> String {
+    let mut out = String::new();
+    for kind in KINDS {
+        let needs: Vec<String> = kind.needs.iter().map(ToString::to_string).collect();
+        let needs = if needs.is_empty() { "nothing".to_owned() } else { needs.join(", ") };
+        writeln!(out, "## `{}`\n\nReads {}. Needs {needs}.\n", kind.name, kind.about).unwrap();
+        if kind.name == "network" {
+            writeln!(out, "Its series are those of [`host`](#host) from `proc/net`.\n").unwrap();
+        } else if !kind.groups.is_empty() {
+            table(&mut out, kind.groups);
+        }
+    }
+    writeln!(out, "## The sampler's own\n").unwrap();
+    table(&mut out, &[&sampler::GROUP]);
+    out
+}
+
+fn table(out: &mut String, groups: &[&Group]) {
+    let rows = "| series | labels | kind | unit | what it is | from |\n\
+                | --- | --- | --- | --- | --- | --- |\n";
+    out.push_str(rows);
+    for group in groups {
+        for series in group.series {
+            let Series { key, name, labels, kind, unit, about, .. } = series;
+            let unit = if unit.is_empty() { "–" } else { unit };
+            let (labels, kind) = (labels.join(", "), kind.word());
+            let from = format!("`{}`: {key}", group.source);
+            writeln!(out, "| `{name}` | {labels} | {kind} | {unit} | {about} | {from} |").unwrap();
+        }
+    }
+    out.push('\n');
+}
+
+#[test]
+fn documented_series_are_those_of_the_collectors() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(START).expect(START);
+    let (found, after) = rest.split_once(END).expect(END);
+    if std::env::var_os("PLIMSOLL_BLESS").is_some() {
+        std::fs::write(PAGE, format!("{before}{START}{}{END}{after}", tables())).unwrap();
+    } else {
+        let hint = "PLIMSOLL_BLESS=1 cargo test -p plimsoll-monitor documented writes it anew";
+        assert_eq!(found, tables(), "{hint}");
+    }
+}
+
+#[test]
+fn series_are_told_apart_and_have_sorted_labels() {
+    for kind in KINDS {
+        for group in kind.groups {
+            for (index, series) in group.series.iter().enumerate() {
+                assert!(series.labels.is_sorted(), "{}", series.name);
+                let mut others = group.series[..index].iter();
+                assert!(others.all(|other| other.key != series.key), "{}", series.key);
+                assert!(!series.about.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Real servers, each on a port and in a folder of its own, and ended by its id.
+
+#![expect(clippy::disallowed_methods, reason = "servers are processes, and are waited for")]
+
+use std::fs::File;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A server that runs until this is dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens, on 127.0.0.1.
+    pub(crate) port: u16,
+    /// The collector that reads it.
+    pub(crate) collector: &'static str,
+    program: PathBuf,
+    arguments: fn(u16, &Path) -> Vec<String>,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// An nginx with its status page; `None`, and said so, where there is none.
+    pub(crate) fn nginx() -> Option<Self> {
+        Self::start("nginx", "nginx", |port, folder| {
+            let at = folder.display();
+            let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+            let temporary = kinds.map(|kind| format!("{kind}_temp_path {at}/{kind};"));
+            let config = format!(
+                "daemon off; master_process off; pid {at}/nginx.pid; error_log {at}/error.log;
+                 events {{ worker_connections 64; }}
+                 http {{ access_log off; keepalive_timeout 60s; {}
+                   server {{ listen 127.0.0.1:{port}; location / {{ return 200 \"ok\"; }}
+                     location = /stub_status {{ stub_status; }} }} }}",
+                temporary.concat()
+            );
+            let file = folder.join("nginx.conf");
+            std::fs::write(&file, config).unwrap();
+            vec!["-e".into(), format!("{at}/error.log"), "-c".into(), file.display().to_string()]
+        })
+    }
+
+    /// A Redis that keeps nothing.
+    pub(crate) fn redis() -> Option<Self> {
+        Self::start("redis-server", "redis", |port, folder| {
+            let (port, dir) = (port.to_string(), folder.display().to_string());
+            ["--port", &port, "--bind", "127.0.0.1", "--dir", &dir, "--save", ""]
+                .into_iter()
+                .chain(["--appendonly", "no"])
+                .map(str::to_owned)
+                .collect()
+        })
+    }
+
+    /// A memcached.
+    pub(crate) fn memcached() -> Option<Self> {
+        Self::start("memcached", "memcached", |port, _| {
+            let port = port.to_string();
+            ["-u", "root", "-l", "127.0.0.1", "-U", "0", "-p", &port].map(str::to_owned).to_vec()
+        })
+    }
+
+    /// An HAProxy with its page for Prometheus.
+    pub(crate) fn haproxy() -> Option<Self> {
+        Self::start("haproxy", "prometheus", |port, folder| {
+            let config = format!(
+                "defaults\n mode http\n timeout connect 1s\n timeout client 5s\n\
+                 timeout server 5s\nfrontend web\n bind 127.0.0.1:{port}\n\
+                 http-request use-service prometheus-exporter if {{ path /metrics }}\n\
+                 http-request return status 204\n"
+            );
+            let file = folder.join("haproxy.cfg");
+            std::fs::write(&file, config).unwrap();
+            vec!["-db".into(), "-f".into(), file.display().to_string()]
+        })
+    }
+
+    fn start(
+        program: &str,
+        collector: &'static str,
+        arguments: fn(u16, &Path) -> Vec<String>,
+    ) -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+        let Some(program) = folders.map(|at| at.join(program)).find(|at| at.is_file()) else {
+            println!("skipped: {program} is not installed");
+            return None;
+        };
+        for _ in 0..10 {
+            // Free a moment ago: another one may be quicker.
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let folder = tempfile::tempdir().unwrap();
+            let child = spawn(&program, arguments(port, folder.path()), folder.path());
+            let program = program.clone();
+            let mut server = Self { child, port, collector, program, arguments, folder };
+            if server.is_up() {
+                return Some(server);
+            }
+        }
+        panic!("{} does not start", program.display());
+    }
+
+    /// Waits until it listens; false where it has ended.
+    fn is_up(&mut self) -> bool {
+        for _ in 0..3000 {
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return true;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        panic!("{} does not listen within 30 s", self.program.display());
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&mut self) {
+        // It may be stopped, and hears nothing then.
+        self.signal(Signal::CONT);
+        self.signal(Signal::TERM);
+        for _ in 0..500 {
+            if self.child.try_wait().is_ok_and(|status| status.is_some()) {
+                return;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again, where it listened before.
+    pub(crate) fn again(&mut self) {
+        let arguments = (self.arguments)(self.port, self.folder.path());
+        self.child = spawn(&self.program, arguments, self.folder.path());
+        assert!(self.is_up(), "{} does not start again", self.program.display());
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        // It may just have ended by itself.
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn spawn(program: &Path, arguments: Vec<String>, folder: &Path) -> Child {
+    let log = File::create(folder.join("log")).unwrap();
+    Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .spawn()
+        .unwrap()
+}
