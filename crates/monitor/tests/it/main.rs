@@ -6,6 +6,7 @@
 mod collectors;
 mod documented;
 mod host;
+mod loads;
 mod probe;
 mod sampling;
 mod servers;
