@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_monitor::{Memory, Sampler, Samples, Sampling, Source, Watched};
 use plimsoll_net::prometheus::Page;
+use rustix::time::{ClockId, clock_gettime};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (sum, took_sum) = (Arc::clone(&count), Arc::clone(&took_ns));
     let started = Instant::now();
     let clock = Arc::new(move || u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    let before = ticks();
+    let before = used();
     let sampler = Sampler::start(watched, Sampling::default(), clock, move |_, samples| {
         let len = u64::try_from(samples.len()).unwrap_or(u64::MAX);
         sum.fetch_add(len, Ordering::Relaxed);
@@ -48,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _ = wait.recv_timeout(Duration::from_secs(seconds));
     drop(sampler);
     let elapsed = started.elapsed().as_secs_f64();
-    let used = (ticks() - before) as f64 / 100.0;
+    let used = used() - before;
     let memory = Memory::read(Path::new("/")).map_or(0, |memory| memory.peak_bytes);
     println!(
         "{:.0} samples/s, reading {:.2} ms/s; {:.3}% of a core, {:.1} MB resident at most",
@@ -84,14 +85,8 @@ fn page(samples: &Samples) -> String {
     page.text()
 }
 
-/// Ticks of 1/100 s that all threads of this process used: fields 14 and 15 of proc_pid_stat(5).
-fn ticks() -> u64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    fields
-        .split_ascii_whitespace()
-        .skip(11)
-        .take(2)
-        .filter_map(|word| word.parse::<u64>().ok())
-        .sum()
+/// Seconds of processor time that all threads of this process used.
+fn used() -> f64 {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }

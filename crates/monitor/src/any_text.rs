@@ -4,7 +4,9 @@
 use proptest::prelude::*;
 
 use crate::cgroup;
-use crate::host::{descriptors, disk, load, memory, network, pressure, sockets, stat};
+use crate::host::{
+    descriptors, diag, disk, load, memory, network, pressure, sockets, stat, states,
+};
 use crate::read::keyed;
 use crate::sample::Samples;
 use crate::service::{memcached, nginx, prometheus, redis};
@@ -138,7 +140,7 @@ fn parsers_count_each_number_that_they_cannot_read() {
 fn states_of_sockets_are_counted_or_left_out() {
     let text = host!("net/tcp");
     let count = |text: &str, piece: usize| {
-        let mut states = sockets::States::default();
+        let mut states = states::States::default();
         text.as_bytes().chunks(piece).for_each(|piece| states.feed(piece));
         let mut out = Samples::default();
         states.push(&mut out);
@@ -197,8 +199,22 @@ proptest! {
         let answer: Vec<u8> = start.into_bytes().into_iter().chain(bytes).collect();
         redis::is_whole(&answer);
         memcached::is_whole(&answer);
-        let mut states = sockets::States::default();
+        let mut states = states::States::default();
         states.feed(&answer);
+        states.push(&mut Samples::default());
+    }
+
+    #[test]
+    fn answers_of_netlink_of_any_bytes_end(
+        messages in proptest::collection::vec((0_u32..40, 0_u16..20, any::<[u8; 24]>()), 0..9),
+        cut in 0_usize..300,
+    ) {
+        let bytes: Vec<u8> = messages.iter().flat_map(|(length, kind, rest)| {
+            let message = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), &rest[..]].concat();
+            message.into_iter().take(32)
+        }).take(cut).collect();
+        let mut states = states::States::default();
+        let _ = diag::read(&bytes, &mut states);
         states.push(&mut Samples::default());
     }
 }

@@ -9,6 +9,7 @@
 //! `Documentation/accounting/psi.rst`. Names and units are those of node_exporter.
 
 pub(crate) mod descriptors;
+pub(crate) mod diag;
 pub(crate) mod disk;
 pub(crate) mod load;
 pub(crate) mod memory;
@@ -17,11 +18,13 @@ pub(crate) mod pressure;
 pub(crate) mod processes;
 pub(crate) mod sockets;
 pub(crate) mod stat;
+pub(crate) mod states;
 
 use std::path::{Path, PathBuf};
 
 use crate::collector::{CollectError, Collector, Kind, Source};
 use crate::sample::Samples;
+use diag::Namespace;
 
 /// The collector `host`.
 pub(crate) const KIND: Kind = Kind {
@@ -38,7 +41,7 @@ pub(crate) const KIND: Kind = Kind {
         &descriptors::GROUP,
         &pressure::GROUP,
         &network::GROUP,
-        &sockets::STATES,
+        &states::GROUP,
         &sockets::SNMP,
         &sockets::NETSTAT,
         &sockets::SOCKSTAT,
@@ -56,7 +59,7 @@ pub(crate) const NETWORK: Kind = Kind {
     needs: &[],
     groups: &[
         &network::GROUP,
-        &sockets::STATES,
+        &states::GROUP,
         &sockets::SNMP,
         &sockets::NETSTAT,
         &sockets::SOCKSTAT,
@@ -77,13 +80,16 @@ const HOST: &[Read] = &[
     pressure::read,
 ];
 
-const NET: &[Read] = &[network::read, sockets::read];
+const NET: &[Read] = &[network::read, sockets::read, states::read];
 
 struct Host {
     /// The folder without which there is nothing to read.
     home: PathBuf,
     root: PathBuf,
     net: PathBuf,
+    /// Whether the network is that of this process, or what namespace it is of, where that is
+    /// known.
+    namespace: Option<Namespace>,
     processes: Vec<String>,
     parts: Vec<Read>,
 }
@@ -96,7 +102,18 @@ impl Host {
     fn new(source: &Source, home: PathBuf, parts: &[&[Read]]) -> Self {
         let processes = source.processes.clone();
         let (root, net) = (source.root.clone(), net_of(source));
-        Self { home, root, net, processes, parts: parts.concat() }
+        let namespace = match &source.net {
+            None if root == Path::new("/") => Some(Namespace::Own),
+            None => None,
+            // `/proc/PID/net` is of the namespace `/proc/PID/ns/net`.
+            Some(net) => net.parent().map(|process| Namespace::Of(process.join("ns/net"))),
+        };
+        Self { home, root, net, namespace, processes, parts: parts.concat() }
+    }
+
+    /// The namespace whose sockets the kernel can be asked for.
+    fn namespace(&self) -> Option<&Namespace> {
+        self.namespace.as_ref()
     }
 
     /// The text of a file below the root.

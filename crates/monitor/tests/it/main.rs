@@ -11,3 +11,4 @@ mod probe;
 mod sampling;
 mod servers;
 mod services;
+mod states;
