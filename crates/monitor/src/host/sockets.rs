@@ -108,7 +108,7 @@ pub(crate) const NETSTAT: Group = Group {
 };
 
 pub(crate) const SOCKSTAT: Group = Group {
-    source: "proc/net/sockstat, sockstat6",
+    source: "proc/net/sockstat and sockstat6",
     series: &[
         gauge("sockets used", "node_sockstat_sockets_used", "", "sockets of any kind"),
         gauge(

@@ -19,7 +19,7 @@ use crate::read::is_absent;
 use crate::sample::{Group, Samples, gauge};
 
 pub(crate) const GROUP: Group = Group {
-    source: "proc/net/tcp, tcp6",
+    source: "proc/net/tcp and tcp6, or netlink",
     series: &[gauge("st", "node_tcp_connection_states", "", "TCP sockets by state").by(&["state"])],
 };
 

@@ -30,18 +30,30 @@ fn tables() -> String {
     out
 }
 
+/// A row for each series, with all places that it may be read from.
 fn table(out: &mut String, groups: &[&Group]) {
-    let rows = "| series | labels | kind | unit | what it is | from |\n\
-                | --- | --- | --- | --- | --- | --- |\n";
-    out.push_str(rows);
+    let mut rows: Vec<(&str, String, String)> = Vec::new();
     for group in groups {
         for series in group.series {
             let Series { key, name, labels, kind, unit, about, .. } = series;
             let unit = if unit.is_empty() { "–" } else { unit };
             let (labels, kind) = (labels.join(", "), kind.word());
-            let from = format!("`{}`: {key}", group.source);
-            writeln!(out, "| `{name}` | {labels} | {kind} | {unit} | {about} | {from} |").unwrap();
+            let row = format!("| `{name}` | {labels} | {kind} | {unit} | {about} |");
+            let Some((_, other, places)) = rows.iter_mut().find(|(other, ..)| other == name) else {
+                rows.push((name, row, format!("{}: {key}", group.source)));
+                continue;
+            };
+            assert_eq!(*other, row, "a series is the same wherever it is read");
+            let is_new = !places.contains(group.source);
+            let place = if is_new { format!("; {}: ", group.source) } else { ", ".to_owned() };
+            places.push_str(&(place + key));
         }
+    }
+    let head = "| series | labels | kind | unit | what it is | from |\n\
+                | --- | --- | --- | --- | --- | --- |\n";
+    out.push_str(head);
+    for (_, row, places) in rows {
+        writeln!(out, "{row} {places} |").unwrap();
     }
     out.push('\n');
 }
