@@ -213,8 +213,13 @@ impl Collector for Cgroup {
             }
         }
         match first {
-            Some(error) if out.is_empty() => Err(error),
-            _ => Ok(()),
+            _ if !out.is_empty() => Ok(()),
+            Some(error) => Err(error),
+            None => {
+                let found: Vec<_> =
+                    self.folders.iter().map(|at| at.display().to_string()).collect();
+                Err(CollectError::garbage("the files of a cgroup", &found.join(", ")))
+            }
         }
     }
 }

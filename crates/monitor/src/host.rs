@@ -87,8 +87,7 @@ struct Host {
     home: PathBuf,
     root: PathBuf,
     net: PathBuf,
-    /// Whether the network is that of this process, or what namespace it is of, where that is
-    /// known.
+    /// The network namespace whose sockets the kernel can be asked for, where it is known.
     namespace: Option<Namespace>,
     processes: Vec<String>,
     parts: Vec<Read>,
@@ -109,11 +108,6 @@ impl Host {
             Some(net) => net.parent().map(|process| Namespace::Of(process.join("ns/net"))),
         };
         Self { home, root, net, namespace, processes, parts: parts.concat() }
-    }
-
-    /// The namespace whose sockets the kernel can be asked for.
-    fn namespace(&self) -> Option<&Namespace> {
-        self.namespace.as_ref()
     }
 
     /// The text of a file below the root.

@@ -52,7 +52,8 @@ const ALL: u32 = 0x1ffe;
 pub(super) fn read(host: &Host, out: &mut Samples) -> Result<(), CollectError> {
     let counted = out.value("node_netstat_Tcp_CurrEstab", &[]);
     let counted = counted.zip(out.value("node_sockstat_TCP_tw", &[]));
-    if let Some(states) = host.namespace().and_then(|namespace| ask(namespace, counted).ok()) {
+    if let Some(states) = host.namespace.as_ref().and_then(|namespace| ask(namespace, counted).ok())
+    {
         states.push(out);
         return Ok(());
     }

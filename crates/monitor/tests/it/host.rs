@@ -266,6 +266,9 @@ fn a_cgroup_that_is_gone_is_an_error() {
     let mut watched = Watched::open("cgroup", &cgroup(&["no-such-cgroup"])).unwrap();
     let error = watched.collect().unwrap_err();
     assert!(matches!(error, CollectError::Missing(_)), "{error}");
+    let mut empty = Watched::open("cgroup", &cgroup(&["v1"])).unwrap();
+    let error = empty.collect().unwrap_err().to_string();
+    assert!(error.starts_with("expected the files of a cgroup, found "), "{error}");
     let samples = collect("cgroup", &cgroup(&["no-such-cgroup", "v2"]));
     assert_eq!(samples.left_out(), 1);
     assert!(!samples.is_empty());
