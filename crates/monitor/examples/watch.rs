@@ -9,9 +9,9 @@
 #![expect(clippy::disallowed_methods, reason = "it waits")]
 #![expect(clippy::print_stdout, reason = "it prints")]
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use plimsoll_monitor::{Memory, Sampler, Samples, Sampling, Source, Watched};
@@ -29,21 +29,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         return Ok(());
     }
-    let (count, took_ns) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let (sum, took_sum) = (Arc::clone(&count), Arc::clone(&took_ns));
+    let tally = Arc::new(Mutex::new(Tally::default()));
+    let shared = Arc::clone(&tally);
     let started = Instant::now();
     let clock = Arc::new(move || u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
     let before = used();
-    let sampler = Sampler::start(watched, Sampling::default(), clock, move |_, samples| {
-        let len = u64::try_from(samples.len()).unwrap_or(u64::MAX);
-        sum.fetch_add(len, Ordering::Relaxed);
-        let took = samples.iter().find(|sample| sample.name == "plimsoll_collect_seconds");
-        let took = took.map_or(0.0, |took| took.value);
-        let took = Duration::from_secs_f64(took).as_nanos();
-        took_sum.fetch_add(u64::try_from(took).unwrap_or(0), Ordering::Relaxed);
-        for fault in samples.faults() {
-            println!("{}: {}", fault.collector, fault.reason);
-        }
+    let sampler = Sampler::start(watched, Sampling::default(), clock, move |at_ns, samples| {
+        shared.lock().unwrap_or_else(PoisonError::into_inner).add(at_ns, samples);
     })?;
     let (_never, wait) = mpsc::channel::<()>();
     let _ = wait.recv_timeout(Duration::from_secs(seconds));
@@ -51,14 +43,60 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let elapsed = started.elapsed().as_secs_f64();
     let used = used() - before;
     let memory = Memory::read(Path::new("/")).map_or(0, |memory| memory.peak_bytes);
+    let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
     println!(
-        "{:.0} samples/s, reading {:.2} ms/s; {:.3}% of a core, {:.1} MB resident at most",
-        count.load(Ordering::Relaxed) as f64 / elapsed,
-        took_ns.load(Ordering::Relaxed) as f64 / 1e6 / elapsed,
+        "{:.0} samples/s; {:.3}% of a core, {:.1} MB resident at most",
+        tally.samples as f64 / elapsed,
         used / elapsed * 100.0,
         memory as f64 / 1e6,
     );
+    for (collector, one) in &tally.collectors {
+        println!(
+            "{collector}: read {} times, {} times in vain, in {:.2} ms in the mean; \
+             {:.3} s between two at most",
+            one.read,
+            one.in_vain,
+            one.took_s / f64::from(one.read.max(1)) * 1e3,
+            one.gap_ns as f64 / 1e9,
+        );
+    }
     Ok(())
+}
+
+/// What was handed on.
+#[derive(Default)]
+struct Tally {
+    samples: usize,
+    collectors: BTreeMap<String, Collected>,
+}
+
+/// What a collector gave.
+#[derive(Default)]
+struct Collected {
+    read: u32,
+    in_vain: u32,
+    took_s: f64,
+    last_ns: Option<u64>,
+    gap_ns: u64,
+}
+
+impl Tally {
+    fn add(&mut self, at_ns: u64, samples: &Samples) {
+        self.samples += samples.len();
+        let named = |name: &str| samples.iter().find(|sample| sample.name == name);
+        let Some(up) = named("plimsoll_collector_up") else { return };
+        let took = named("plimsoll_collect_seconds").map_or(0.0, |took| took.value);
+        let name = up.label("collector").unwrap_or_default();
+        let one = self.collectors.entry(name.to_owned()).or_default();
+        one.read += 1;
+        one.in_vain += u32::from(up.value < 0.5);
+        one.took_s += took;
+        one.gap_ns = one.gap_ns.max(one.last_ns.map_or(0, |last| at_ns.saturating_sub(last)));
+        one.last_ns = Some(at_ns);
+        for fault in samples.faults() {
+            println!("{}: {}", fault.collector, fault.reason);
+        }
+    }
 }
 
 /// `NAME`, or `NAME=` and its address, the folders of its cgroup, or the names of processes.
