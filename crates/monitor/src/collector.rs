@@ -97,6 +97,7 @@ pub struct Source {
     /// `proc/net` below the root where there is none.
     pub net: Option<PathBuf>,
     /// The instance that is watched, which all of its series get as a label; `None` for the host.
+    /// Two sources of one collector are told apart by it.
     pub instance: Option<String>,
     /// The instance's folders below the hierarchies of cgroups that it is in. What two of them
     /// tell is taken from the first.

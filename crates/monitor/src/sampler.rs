@@ -150,6 +150,7 @@ impl Sampler {
             period_ns: period_ns.get(),
             clock,
             admitted,
+            most_series: sampling.most_series,
             hand: Box::new(hand),
         };
         let thread = std::thread::Builder::new()
@@ -185,6 +186,7 @@ struct Conductor {
     period_ns: u64,
     clock: Clock,
     admitted: Admitted,
+    most_series: usize,
     hand: Hand,
 }
 
@@ -250,13 +252,20 @@ impl Conductor {
         if beyond {
             samples.push_of_all(beyond_series, self.admitted.beyond() as f64);
         }
-        let instance = worker.instance.clone();
-        let fault = |is_down, reason| Fault { collector: name, instance, is_down, reason };
-        if let Some(error) = error {
-            samples.faults.push(fault(true, plimsoll_units::failure::chain(&error)));
-        } else if let Some(first) = samples.first_left_out() {
-            let reason = format!("left out {count} of what was read, the first: {first}");
-            samples.faults.push(fault(false, reason));
+        let (instance, first) = (&worker.instance, samples.first_left_out().map(str::to_owned));
+        let mut fault = |is_down, reason| {
+            let instance = instance.clone();
+            samples.faults.push(Fault { collector: name, instance, is_down, reason });
+        };
+        match (error, first) {
+            (Some(error), _) => fault(true, plimsoll_units::failure::chain(&error)),
+            (None, Some(first)) => {
+                fault(false, format!("left out {count} of what was read, the first: {first}"));
+            }
+            (None, None) => {}
+        }
+        if beyond {
+            fault(false, format!("left out series beyond the most of {}", self.most_series));
         }
         (self.hand)(at_ns, &samples);
     }

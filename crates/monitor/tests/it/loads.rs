@@ -76,6 +76,17 @@ fn sockets_are_counted_by_state() {
     drop((half, servers));
 }
 
+/// A process, killed when dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A group of version 1, in two hierarchies; undone when dropped.
 struct Group {
     folders: Vec<PathBuf>,
@@ -104,11 +115,11 @@ impl Group {
     }
 
     /// Runs a shell script in it.
-    fn run(&self, script: &str) -> Child {
+    fn run(&self, script: &str) -> Running {
         let enter =
             self.folders.iter().map(|at| format!("echo $$ > {}/cgroup.procs", at.display()));
         let script = format!("{} && {script}", enter.collect::<Vec<_>>().join(" && "));
-        Command::new("sh").arg("-c").arg(script).stdout(Stdio::null()).spawn().unwrap()
+        shell(&script)
     }
 
     fn samples(&self) -> Samples {
@@ -119,6 +130,10 @@ impl Group {
         let samples = self.samples();
         samples.value(name, &[]).unwrap_or_else(|| panic!("no {name} in {samples:?}"))
     }
+}
+
+fn shell(script: &str) -> Running {
+    Running(Command::new("sh").arg("-c").arg(script).stdout(Stdio::null()).spawn().unwrap())
 }
 
 impl Drop for Group {
@@ -133,8 +148,8 @@ impl Drop for Group {
 }
 
 /// What a process used, in seconds: fields 14 and 15 of proc_pid_stat(5).
-fn used(child: &Child) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+fn used(process: &Running) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.0.id())).unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
     let ticks = fields.split_ascii_whitespace().skip(11).take(2);
     ticks.map(|word| word.parse::<f64>().unwrap()).sum::<f64>() / 100.0
@@ -145,14 +160,14 @@ fn a_quota_is_seen_in_an_instances_figures() {
     let Some(group) = Group::new("quota") else { return };
     group.write("cpu.cfs_period_us", "10000");
     group.write("cpu.cfs_quota_us", "2000");
-    let mut child = group.run("while :; do :; done");
+    let process = group.run("while :; do :; done");
     while group.value("container_cpu_usage_seconds_total") < 0.3 {
         sleep(Duration::from_millis(50));
     }
     // The kernel counts ticks for the process, and nanoseconds for the group.
-    let before = used(&child);
+    let before = used(&process);
     let usage = group.value("container_cpu_usage_seconds_total");
-    let after = used(&child);
+    let after = used(&process);
     let range = before - 0.05..=after + 0.05;
     assert!(range.contains(&usage), "{usage} s, and the process says {range:?}");
     let samples = group.samples();
@@ -162,8 +177,6 @@ fn a_quota_is_seen_in_an_instances_figures() {
         ["container_cpu_cfs_periods_total", "container_cpu_cfs_throttled_periods_total"].map(of);
     assert!(throttled > 0.0 && throttled <= periods, "{throttled} of {periods} periods");
     assert!(of("container_cpu_cfs_throttled_seconds_total") > 0.0);
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]
@@ -171,8 +184,8 @@ fn a_process_killed_for_memory_is_counted() {
     let Some(group) = Group::new("memory") else { return };
     group.write("memory.limit_in_bytes", "20971520");
     let before = group.value("container_oom_events_total");
-    let mut child = group.run("exec tail /dev/zero");
-    let status = child.wait().unwrap();
+    let mut process = group.run("exec tail /dev/zero");
+    let status = process.0.wait().unwrap();
     assert!(!status.success(), "{status}");
     let samples = group.samples();
     let of = |name| samples.value(name, &[]).unwrap();
@@ -189,13 +202,11 @@ fn time_that_was_used_is_among_the_hosts() {
         sum(samples, name, ("mode", "user")) + sum(samples, name, ("mode", "nice"))
     };
     let before = busy(&collect("host", &Source::default()));
-    let mut child = Command::new("sh").arg("-c").arg("while :; do :; done").spawn().unwrap();
-    while used(&child) < 0.5 {
+    let process = shell("while :; do :; done");
+    while used(&process) < 0.5 {
         sleep(Duration::from_millis(20));
     }
     let rose = busy(&collect("host", &Source::default())) - before;
-    child.kill().unwrap();
-    child.wait().unwrap();
     // Both count ticks, and those of each core may be one behind.
     assert!(rose >= 0.4, "{rose} s");
 }

@@ -170,15 +170,18 @@ fn series_beyond_the_most_are_counted_and_not_kept() {
     let growing = Watched::new("growing", None, Box::new(Growing(0)));
     let (sampler, handed) = start(vec![growing], 100);
     let mut kept = BTreeSet::new();
-    let mut said = 0.0;
+    let (mut said, mut reasons) = (0.0, BTreeSet::new());
     for _ in 0..5 {
         let (_, samples) = next_read_of(&handed, "growing");
         let series = |sample: &Sample| (sample.name.clone(), sample.labels.clone());
         kept.extend(samples.iter().map(series));
         said = samples.value("plimsoll_series_left_out", &[]).unwrap_or(said);
+        reasons.extend(samples.faults().iter().map(|fault| fault.reason.clone()));
     }
     assert_eq!(kept.len(), 100, "the sampler's own four are among them");
     assert!((said - (250.0 - 96.0)).abs() < 0.5, "{said} were left out");
+    assert_eq!(reasons, BTreeSet::from(["left out series beyond the most of 100".to_owned()]));
+    assert!(sampler.series_left_out() >= 250 - 96);
     drop(sampler);
 }
 
