@@ -87,7 +87,7 @@ impl Drop for Running {
     }
 }
 
-/// A group of version 1, in two hierarchies; undone when dropped.
+/// A group of version 1, and of version 2 where the host has it beside; undone when dropped.
 struct Group {
     folders: Vec<PathBuf>,
 }
@@ -105,6 +105,10 @@ impl Group {
                 return None;
             }
             group.folders.push(folder);
+        }
+        let unified = Path::new("/sys/fs/cgroup/unified").join(&name);
+        if std::fs::create_dir(&unified).is_ok() {
+            group.folders.push(unified);
         }
         Some(group)
     }
@@ -140,9 +144,14 @@ impl Drop for Group {
     fn drop(&mut self) {
         for folder in &self.folders {
             // It is busy until the last process has gone.
-            while std::fs::remove_dir(folder).is_err() && folder.exists() {
-                sleep(Duration::from_millis(10));
-            }
+            let is_gone = || std::fs::remove_dir(folder).is_ok() || !folder.exists();
+            let wait = || sleep(Duration::from_millis(10));
+            let _ = (0..1000).any(|_| {
+                is_gone() || {
+                    wait();
+                    false
+                }
+            });
         }
     }
 }
@@ -163,6 +172,21 @@ fn a_quota_is_seen_in_an_instances_figures() {
     let process = group.run("while :; do :; done");
     while group.value("container_cpu_usage_seconds_total") < 0.3 {
         sleep(Duration::from_millis(50));
+    }
+    let usage_of = |folders: &[PathBuf]| {
+        let source = Source { cgroup: folders.to_vec(), ..Source::default() };
+        collect("cgroup", &source).value("container_cpu_usage_seconds_total", &[])
+    };
+    if let [one, two, three, unified] = &group.folders[..] {
+        // Version 2 counts the same in other units, from the moment at which it was entered.
+        let v1 = [one, two, three].map(Clone::clone);
+        let before = usage_of(&v1).unwrap();
+        let between = usage_of(std::slice::from_ref(unified)).unwrap();
+        let range = before - 0.01..=usage_of(&v1).unwrap() + 0.01;
+        assert!(range.contains(&between), "{between} s of {range:?}");
+        assert!(
+            group.samples().value("container_pressure_cpu_waiting_seconds_total", &[]).is_some()
+        );
     }
     // The kernel counts ticks for the process, and nanoseconds for the group.
     let before = used(&process);
