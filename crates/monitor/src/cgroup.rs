@@ -30,10 +30,12 @@ pub(crate) const KIND: Kind = Kind {
 const US_PER_S: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
-/// A limit of memory that is none: v1 writes the greatest number of pages that there can be.
+/// The least value that is no limit of memory: without a limit, v1 writes the greatest number of
+/// pages that there can be.
 const NO_LIMIT: f64 = (1_u64 << 62) as f64;
 
-/// What is a file of one number has the file's name; else it is the file, a blank, and the word.
+/// The files of version 2. The key is the name of a file that has one number, or the name of a file
+/// and a word in it.
 pub(crate) const V2: Group = Group {
     source: "cgroup v2",
     series: &[
@@ -86,6 +88,7 @@ pub(crate) const V2: Group = Group {
     ],
 };
 
+/// The files of version 1, whose keys are made alike.
 pub(crate) const V1: Group = Group {
     source: "cgroup v1",
     series: &[
@@ -224,7 +227,7 @@ impl Collector for Cgroup {
     }
 }
 
-/// Reads the files that a folder has; the error is that of the last that could not be read.
+/// Reads the files that a folder has. Fails where one of them cannot be read, after all others.
 fn read_folder(folder: &Path, out: &mut Samples) -> Result<(), CollectError> {
     if !folder.is_dir() {
         return Err(CollectError::Missing(folder.to_owned()));
@@ -268,7 +271,7 @@ pub(crate) fn parse(file: &str, text: &str, group: &'static Group, out: &mut Sam
     }
 }
 
-/// Gives the value of a key that the group knows. What says that there is no limit is no value.
+/// Adds the value of a key that the group knows. A word for "no limit" adds nothing.
 fn push(key: &str, word: &str, group: &'static Group, out: &mut Samples) {
     let Some(series) = group.find(key) else { return };
     match count(word) {

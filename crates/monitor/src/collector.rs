@@ -17,12 +17,12 @@ use plimsoll_units::{ParseError, nearest};
 use crate::sample::{Group, Samples};
 use crate::{cgroup, host, service};
 
-/// Reads one source.
+/// A reader of one source.
 pub trait Collector: Send {
     /// Reads the source once, within the limit of the [`Source`] that it was made of.
     ///
-    /// Something that this source does not have is no data, and no error. What was not understood
-    /// is left out and counted, by [`Samples::leave_out`].
+    /// A figure that this source does not have is left out, which is no error. What is not
+    /// understood is left out too, and counted by [`Samples::leave_out`].
     ///
     /// # Errors
     /// When nothing could be read: the source is away, too slow, or says something else than such
@@ -34,7 +34,7 @@ pub trait Collector: Send {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectError {
-    /// There is none of the files that such a source has.
+    /// None of the files of such a source exists.
     #[error("read {}: there is no such file or folder", .0.display())]
     Missing(PathBuf),
     /// A file is there, and cannot be read.
@@ -49,7 +49,7 @@ pub enum CollectError {
     /// A file or an answer is longer than any that such a source gives.
     #[error("{what} is longer than {most} bytes")]
     Long {
-        /// The file, or whose answer.
+        /// The file, or the service that answered.
         what: String,
         /// The most that is read.
         most: usize,
@@ -88,7 +88,7 @@ impl Failure for CollectError {
     }
 }
 
-/// What a collector is made of: where its source is.
+/// Where a collector finds its source.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The folder that holds `proc` and `sys`.
@@ -99,14 +99,15 @@ pub struct Source {
     /// The instance that is watched, which all of its series get as a label; `None` for the host.
     /// Two sources of one collector are told apart by it.
     pub instance: Option<String>,
-    /// The instance's folders below the hierarchies of cgroups that it is in. What two of them
-    /// tell is taken from the first.
+    /// The instance's folders in the hierarchies of cgroups. A figure that two of them have is
+    /// taken from the first.
     pub cgroup: Vec<PathBuf>,
     /// Where the service listens: `HOST:PORT`, or a URL.
     pub address: Option<String>,
     /// Names of the processes that are counted by name.
     pub processes: Vec<String>,
-    /// How long a service may take to answer. It is less than the period.
+    /// The time within which a service must answer. It should be less than the period: a collector
+    /// that is still reading at its next turn misses that turn.
     pub limit: Duration,
 }
 
@@ -143,7 +144,7 @@ impl fmt::Display for Need {
     }
 }
 
-/// A collector that there is.
+/// An entry in the list of collectors.
 #[derive(Debug)]
 pub struct Kind {
     /// Its name in `[collect] from`.
@@ -154,7 +155,7 @@ pub struct Kind {
     pub needs: &'static [Need],
     /// The series that it reads, where they are known beforehand.
     pub groups: &'static [&'static Group],
-    /// Makes one. What it needs is there.
+    /// Makes a collector of a source that has what it needs.
     pub(crate) make: fn(&Source) -> Result<Box<dyn Collector>, ParseError>,
 }
 
@@ -173,13 +174,13 @@ pub const KINDS: &[&Kind] = &[
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// None has this name.
+    /// No collector has this name.
     #[error("expected a collector ({}), found `{found}`", names().join(", "))]
     Unknown {
         /// The name that was given.
         found: String,
     },
-    /// It needs something that was not given.
+    /// The source lacks something that the collector needs.
     #[error("the collector `{collector}` needs {need}")]
     Needs {
         /// The collector's name.
@@ -187,7 +188,7 @@ pub enum SourceError {
         /// What it needs.
         need: Need,
     },
-    /// The address is none.
+    /// The address cannot be read.
     #[error("the address of the collector `{collector}`")]
     Address {
         /// The collector's name.

@@ -7,12 +7,12 @@
 
 use std::borrow::Cow;
 
-/// How a series moves.
+/// Whether the values of a series only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Upwards only, until its source starts anew: differences tell.
+    /// The value only rises, until its source starts anew. Its differences are of interest.
     Counter,
-    /// Up and down: values tell.
+    /// The value rises and falls, and is of interest itself.
     Gauge,
 }
 
@@ -30,18 +30,18 @@ impl Kind {
 /// A series that a collector knows how to read.
 #[derive(Debug, Clone, Copy)]
 pub struct Series {
-    /// What its source calls it: the word, or the number of the field, that stands beside the
-    /// value there.
+    /// The name of the value in its source: the word that stands beside it, or the number of its
+    /// field.
     pub key: &'static str,
-    /// What we call it.
+    /// The name of the series.
     pub name: &'static str,
     /// The names of its labels, sorted. `instance` is added to the series of an instance.
     pub labels: &'static [&'static str],
-    /// How it moves.
+    /// Whether its values only rise.
     pub kind: Kind,
-    /// The unit of its values.
+    /// The unit of its values; empty where they are counted.
     pub unit: &'static str,
-    /// What it is, as a clause.
+    /// What its values are, as a clause for the manual.
     pub about: &'static str,
     times: f64,
     over: f64,
@@ -52,23 +52,23 @@ impl Series {
         Self { key, name, labels: &[], kind, unit, about, times: 1.0, over: 1.0 }
     }
 
-    /// A series of these labels, which are sorted.
+    /// Gives the series these labels, which must be sorted.
     pub(crate) const fn by(self, labels: &'static [&'static str]) -> Self {
         Self { labels, ..self }
     }
 
-    /// One whose source counts in units that are so many times as large.
+    /// Multiplies the source's values by this, to come to the unit of the series.
     pub(crate) const fn times(self, times: f64) -> Self {
         Self { times, ..self }
     }
 
-    /// One whose source counts in units of which so many are one of ours.
+    /// Divides the source's values by this, to come to the unit of the series.
     pub(crate) const fn over(self, over: f64) -> Self {
         Self { over, ..self }
     }
 }
 
-/// A counter: what its source calls it, what we call it, its unit, what it is.
+/// Makes a counter of its key, name, unit and description.
 pub(crate) const fn counter(
     key: &'static str,
     name: &'static str,
@@ -78,7 +78,7 @@ pub(crate) const fn counter(
     Series::new(Kind::Counter, [key, name, unit, about])
 }
 
-/// A gauge: what its source calls it, what we call it, its unit, what it is.
+/// Makes a gauge of its key, name, unit and description.
 pub(crate) const fn gauge(
     key: &'static str,
     name: &'static str,
@@ -93,12 +93,12 @@ pub(crate) const fn gauge(
 pub struct Group {
     /// The file below the root, or the command of a service.
     pub source: &'static str,
-    /// What is read from it.
+    /// The series that are read from it.
     pub series: &'static [Series],
 }
 
 impl Group {
-    /// The first series that the source calls so.
+    /// The first series with this key.
     pub(crate) fn find(&self, key: &str) -> Option<&'static Series> {
         self.series.iter().find(|series| series.key == key)
     }
@@ -112,7 +112,7 @@ pub type Labels = Vec<(Cow<'static, str>, String)>;
 pub struct Sample {
     /// The name of the series.
     pub name: Cow<'static, str>,
-    /// What tells it from others of its name.
+    /// The labels that tell the series from others of its name.
     pub labels: Labels,
     /// The value, a finite number.
     pub value: f64,
@@ -126,20 +126,20 @@ impl Sample {
     }
 }
 
-/// What went wrong with a collector, in one sample of it.
+/// Why a collector gave no samples, or not all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The collector's name.
     pub collector: &'static str,
     /// The instance that it watches, where it watches one.
     pub instance: Option<String>,
-    /// Whether there is no sample at all; else some of it was left out.
+    /// True where the collector gave no sample at all, false where it gave some.
     pub is_down: bool,
-    /// What was wanted, and what was found.
+    /// The reason, in one line.
     pub reason: String,
 }
 
-/// What one collector read in one go.
+/// The samples of one reading of one collector.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     pub(crate) list: Vec<Sample>,
@@ -150,14 +150,14 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// None yet, of an instance or of the host itself.
+    /// An empty list, for a collector of this instance, or of the host itself.
     #[must_use]
     pub fn of(instance: Option<&str>) -> Self {
         Self { instance: instance.map(str::to_owned), ..Self::default() }
     }
 
-    /// A sample of a series that is known: the value as its source has it, in the source's unit,
-    /// and a text for each of the series' labels.
+    /// Adds a sample of a known series. The value is in the unit of the source, and there is a text
+    /// for each label of the series.
     pub fn push(&mut self, series: &'static Series, labels: &[&str], value: f64) {
         debug_assert_eq!(series.labels.len(), labels.len(), "{}", series.name);
         let own = series.labels.iter().zip(labels);
@@ -165,8 +165,8 @@ impl Samples {
         self.add(Cow::Borrowed(series.name), own.collect(), value * series.times / series.over);
     }
 
-    /// A sample of a series that only its source knows. A label `instance` of its own is kept as
-    /// `exported_instance`, as Prometheus does.
+    /// Adds a sample of a series that only its source knows. Where an instance is watched, a label
+    /// `instance` of the source's own becomes `exported_instance`, as in Prometheus.
     pub fn push_foreign<'a>(
         &mut self,
         name: &str,
@@ -181,7 +181,7 @@ impl Samples {
         self.add(Cow::Owned(name.to_owned()), own.collect(), value);
     }
 
-    /// A sample of a series of the whole run, whatever instance is watched here.
+    /// Adds a sample that is not of the instance, but of the whole run.
     pub(crate) fn push_of_all(&mut self, series: &'static Series, value: f64) {
         self.list.push(Sample { name: Cow::Borrowed(series.name), labels: Labels::new(), value });
     }
@@ -197,8 +197,8 @@ impl Samples {
         self.list.push(Sample { name, labels, value });
     }
 
-    /// Counts what the source holds and was not understood; `what` says where the first of it
-    /// stands.
+    /// Counts lines or values of the source that were not understood. `what` says where the first
+    /// of them stands.
     pub fn leave_out(&mut self, count: u64, what: impl Into<String>) {
         if count > 0 {
             self.left_out += count;
@@ -235,7 +235,7 @@ impl Samples {
         self.list.is_empty()
     }
 
-    /// What went wrong. There is one of a collector as long as it lasts, so in each sample.
+    /// The faults of this reading. A fault that lasts is repeated in each reading.
     #[must_use]
     pub fn faults(&self) -> &[Fault] {
         &self.faults

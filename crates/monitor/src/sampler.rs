@@ -59,7 +59,7 @@ pub const GROUP: Group = Group {
 pub struct Sampling {
     /// The time between two samples of a source, above zero.
     pub period: Duration,
-    /// What the moment of the first sample is drawn from.
+    /// The seed from which the moment of the first sample is drawn.
     pub seed: u64,
     /// The most series that are kept, the sampler's own among them.
     pub most_series: usize,
@@ -100,7 +100,7 @@ impl Failure for SamplerError {
     }
 }
 
-/// Tells the time that samples have: nanoseconds, as the run counts them.
+/// The clock of the run, in nanoseconds, by which samples are dated.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Collectors that are sampled once a period, until this is dropped.
@@ -113,7 +113,7 @@ pub struct Sampler {
 
 /// What the thread that keeps the time waits for.
 enum Event {
-    /// A collector has done.
+    /// A collector has ended a reading.
     Done(Reading),
     /// No more samples are wanted.
     Stop,
@@ -171,10 +171,10 @@ impl Drop for Sampler {
     /// Waits for the readings in progress, one period at most. One that takes longer is left to
     /// itself: its thread ends with it.
     fn drop(&mut self) {
-        // One that has ended waits for nothing.
+        // Sending fails only where the thread has ended already.
         let _ = self.events.send(Event::Stop);
         if let Some(thread) = self.thread.take() {
-            // One that panicked has said so, and dropping must not panic.
+            // A thread that panicked has printed why, and dropping must not panic.
             let _ = thread.join();
         }
     }
@@ -190,7 +190,7 @@ struct Conductor {
     hand: Hand,
 }
 
-/// Takes samples, and the time that they have.
+/// Takes the samples of a reading, and the time at which it began.
 type Hand = Box<dyn FnMut(u64, &Samples) + Send>;
 
 impl Conductor {
@@ -206,7 +206,7 @@ impl Conductor {
         self.finish(events);
     }
 
-    /// Hands on what comes until a moment; false where no more samples are wanted.
+    /// Hands on readings until a moment. Returns false where no more are wanted.
     fn wait_until(&mut self, due_ns: u64, events: &Receiver<Event>) -> bool {
         loop {
             let left = Duration::from_nanos(due_ns.saturating_sub(now_ns()));
@@ -218,7 +218,7 @@ impl Conductor {
         }
     }
 
-    /// Begins a reading, or says why it cannot begin.
+    /// Begins a reading. Where it cannot begin, hands on a mark that says why.
     fn begin(&mut self, index: usize) {
         let worker = &mut self.workers[index];
         let Some(reason) = worker.begin() else { return };
@@ -232,12 +232,12 @@ impl Conductor {
     fn take(&mut self, reading: Reading) {
         let Some(worker) = self.workers.get_mut(reading.index) else { return };
         if !worker.end() {
-            // It was marked while it lasted, and is older than what was handed on since.
+            // The reading was marked as overdue, and newer marks were handed on since.
             return;
         }
         let Reading { at_ns, mut samples, took, error, .. } = reading;
         if error.is_some() {
-            // What a source gave before it failed is not the whole of it.
+            // A source that failed midway may have given a part only.
             samples.list.clear();
         }
         let beyond = self.admitted.keep(&mut samples.list);
@@ -270,7 +270,7 @@ impl Conductor {
         (self.hand)(at_ns, &samples);
     }
 
-    /// Hands on what readings in progress give, for one period at most.
+    /// Waits for the readings in progress, one period at most, and hands them on.
     fn finish(mut self, events: &Receiver<Event>) {
         let end_ns = now_ns().saturating_add(self.period_ns);
         while self.workers.iter().any(Worker::is_reading) {

@@ -29,13 +29,14 @@ pub(super) enum Namespace {
     Of(PathBuf),
 }
 
-/// Counts the TCP sockets of a namespace that are in one of these states: a bit a number.
+/// Counts the TCP sockets of a namespace that are in the wanted states, of which each is the bit of
+/// its number.
 pub(super) fn count(namespace: &Namespace, wanted: u32) -> io::Result<States> {
     let socket = match namespace {
         Namespace::Own => open()?,
         Namespace::Of(path) => open_in(&File::open(path)?)?,
     };
-    // The kernel answers at once: this is for one that does not.
+    // The kernel answers at once. Should it not, the tables are read instead.
     set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_millis(500)))?;
     send(&socket, &question(wanted), SendFlags::empty())?;
     let mut states = States::default();
@@ -75,7 +76,7 @@ const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_DUMP: u16 = 0x300;
-/// The timer of a socket of which the kernel keeps no more than is needed to end it.
+/// The timer of a connection that has ended, of which the kernel keeps only a remainder.
 const ENDING: u8 = 3;
 
 /// `struct nlmsghdr`, then `struct inet_diag_req`: which sockets are wanted.
@@ -88,13 +89,13 @@ fn question(wanted: u32) -> Vec<u8> {
     let mut message = length.to_ne_bytes().to_vec();
     message.extend(TCPDIAG_GETSOCK.to_ne_bytes());
     message.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
-    // A number of the question and one of the asker, which nobody needs here.
+    // The sequence number and the asker's port, which are not needed here.
     message.extend([0; 8]);
     message.extend(body);
     message
 }
 
-/// Counts the sockets of one piece of the answer; true where it was the last.
+/// Counts the sockets of one piece of the answer. Returns true where it was the last.
 pub(crate) fn read(mut piece: &[u8], states: &mut States) -> io::Result<bool> {
     states.begin();
     let garbage = || io::Error::new(io::ErrorKind::InvalidData, "a message of netlink is cut");

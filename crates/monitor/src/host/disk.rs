@@ -40,7 +40,8 @@ pub(crate) const GROUP: Group = Group {
     ],
 };
 
-/// Devices that a host has a row of, most of them never used: such a one is left out until it is.
+/// Kinds of devices of which a host has many that are never used. Those are left out until they are
+/// used.
 const OFTEN_UNUSED: [&str; 5] = ["loop", "ram", "zram", "nbd", "fd"];
 
 pub(super) fn read(host: &Host, out: &mut Samples) -> Result<(), CollectError> {

@@ -40,7 +40,7 @@ const NAMES: [&str; 12] = [
     "syn_recv",
 ];
 
-/// The numbers of states that the kernel counts, two of them together with another.
+/// The numbers of three states.
 const ESTABLISHED: usize = 1;
 const TIME_WAIT: usize = 6;
 const CLOSE_WAIT: usize = 8;
@@ -48,7 +48,7 @@ const CLOSE_WAIT: usize = 8;
 /// All states by their numbers, a bit each.
 const ALL: u32 = 0x1ffe;
 
-/// Counts the sockets. What was read of the kernel's counters must stand in `out` by now.
+/// Counts the sockets. The kernel's counters must stand in `out` already.
 pub(super) fn read(host: &Host, out: &mut Samples) -> Result<(), CollectError> {
     let counted = out.value("node_netstat_Tcp_CurrEstab", &[]);
     let counted = counted.zip(out.value("node_sockstat_TCP_tw", &[]));
@@ -65,26 +65,26 @@ pub(super) fn read(host: &Host, out: &mut Samples) -> Result<(), CollectError> {
     Ok(())
 }
 
-/// Asks the kernel. What it counts anyway is not gone through again: of sockets that are
-/// established or in `CLOSE_WAIT`, and of those of which it keeps the end only, `TIME_WAIT` and
-/// `FIN_WAIT2`.
+/// Asks the kernel for the sockets of all states but the two most frequent ones, which follow from
+/// its counters: `CurrEstab` is those that are established or in `CLOSE_WAIT`, and `tw` is the
+/// remainders of connections, in `TIME_WAIT` or `FIN_WAIT2`.
 fn ask(namespace: &Namespace, counted: Option<(f64, f64)>) -> io::Result<States> {
     let Some((standing, ending)) = counted else { return diag::count(namespace, ALL) };
     let mut states = diag::count(namespace, ALL & !(1 << ESTABLISHED) & !(1 << TIME_WAIT))?;
-    // A socket that changed in between may be missing here: its state has none then.
+    // The counters were read a moment before: a difference below zero is none.
     states.counts[ESTABLISHED - 1] = (standing - states.counts[CLOSE_WAIT - 1]).max(0.0);
     states.counts[TIME_WAIT - 1] = (ending - states.ending).max(0.0);
     Ok(states)
 }
 
-/// Sockets by state, counted while their rows go by: there may be a hundred thousand of them, and
-/// none is kept.
+/// The counts of sockets by state. Rows are counted as they are read, and none is kept: there may
+/// be a hundred thousand of them.
 #[derive(Debug, Default)]
 pub(crate) struct States {
     /// Whether there was anything to count in: a file has a heading at least.
     is_there: bool,
     counts: [f64; NAMES.len()],
-    /// Those among them of which the kernel keeps the end only, where it says so.
+    /// The remainders of connections among them, where the kernel tells them apart.
     ending: f64,
     not_understood: u32,
     /// Where in a row the reading is.

@@ -11,20 +11,20 @@ use crate::collector::{CollectError, Watched};
 use crate::sample::Samples;
 use crate::timer::now_ns;
 
-/// What came of one reading.
+/// A reading that has ended.
 pub(super) struct Reading {
-    /// Whose it is.
+    /// The place of its collector in the list.
     pub(super) index: usize,
     /// When it began, on the run's clock.
     pub(super) at_ns: u64,
     pub(super) samples: Samples,
     /// How long it took.
     pub(super) took: Duration,
-    /// Why there is none.
+    /// Why there are no samples, where there are none.
     pub(super) error: Option<CollectError>,
 }
 
-/// The thread, as it is seen from outside.
+/// The thread of a collector, as the sampler sees it.
 pub(super) struct Worker {
     pub(super) name: &'static str,
     pub(super) instance: Option<String>,
@@ -36,13 +36,13 @@ pub(super) struct Worker {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
-    /// Since a moment of the monotonic clock.
+    /// It has been reading since this moment of the monotonic clock.
     Reading(u64),
-    /// The same, and it was marked as away since.
+    /// The same, and a turn was missed since.
     Overdue(u64),
 }
 
-/// A collector keeps little on its stack.
+/// The size of a thread's stack. Collectors keep their buffers on the heap.
 const STACK_BYTES: usize = 256 * 1024;
 
 impl Worker {
@@ -62,7 +62,7 @@ impl Worker {
         Ok(Self { name, instance, begin, state: State::Idle, thread })
     }
 
-    /// Begins a reading; why it cannot begin, where it cannot.
+    /// Begins a reading. Returns the reason where it cannot.
     pub(super) fn begin(&mut self) -> Option<String> {
         match self.state {
             _ if self.thread.is_finished() => {
@@ -74,7 +74,7 @@ impl Worker {
                 Some(format!("its last reading has not ended for {ms} ms"))
             }
             State::Idle => {
-                // One that ends just now is found out next time.
+                // Sending fails where the thread has just ended, which the next turn finds.
                 let _ = self.begin.send(());
                 self.state = State::Reading(now_ns());
                 None
@@ -82,7 +82,7 @@ impl Worker {
         }
     }
 
-    /// Takes note that the reading has ended; whether it did so in its time.
+    /// Notes that the reading has ended. Returns false where it missed a turn.
     pub(super) fn end(&mut self) -> bool {
         let in_time = matches!(self.state, State::Reading(_));
         self.state = State::Idle;
@@ -90,16 +90,16 @@ impl Worker {
     }
 
     pub(super) fn is_reading(&self) -> bool {
-        // One whose thread has ended gives nothing any more.
+        // A thread that has ended sends no reading any more.
         self.state != State::Idle && !self.thread.is_finished()
     }
 
-    /// Ends the thread. One that reads is left to itself, and ends when it has read.
+    /// Ends the thread. One that is reading is not waited for, and ends after that.
     pub(super) fn finish(self) {
         let is_idle = self.state == State::Idle;
         drop(self.begin);
         if is_idle {
-            // One that panicked has said so.
+            // A thread that panicked has printed why.
             let _ = self.thread.join();
         }
     }

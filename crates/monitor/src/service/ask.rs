@@ -19,7 +19,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// The page at an address: a URL, or `HOST:PORT` for the path that such services have it at.
+    /// The page at an address, which is a URL or `HOST:PORT`. Without a path, the usual one is
+    /// taken.
     pub(crate) fn at(address: &str, usual_path: &str, limits: Limits) -> Result<Self, ParseError> {
         let mut url = Url::parse(address)?;
         if url.secure {
@@ -55,7 +56,8 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// With the service at `HOST:PORT`, or a URL of the scheme; no port is its usual one.
+    /// A conversation with the service at `HOST:PORT`, or at a URL of this scheme. Without a port,
+    /// the usual one is taken. Nothing is opened yet.
     pub(crate) fn with(
         address: &str,
         scheme: &'static str,
@@ -79,9 +81,9 @@ impl Conversation {
         Ok(Self { host, port: port.unwrap_or(usual_port), limits, wire: None })
     }
 
-    /// Sends a request, and reads until `is_whole` says that the answer is, or refuses it.
+    /// Sends a request, and reads the answer until `is_whole` holds of it.
     ///
-    /// A kept connection that turns out to be closed is opened anew, once.
+    /// Where the kept connection turns out to be closed, a new one is opened, once.
     pub(crate) fn ask(
         &mut self,
         request: &[u8],
@@ -100,7 +102,7 @@ impl Conversation {
         answer.map_err(|error| self.failed(error))
     }
 
-    /// The connection is kept where the answer came whole, and by then only.
+    /// Asks over a connection, and keeps it only where the answer came whole.
     fn exchange(
         &mut self,
         mut wire: Box<dyn Wire>,
@@ -127,7 +129,7 @@ impl Conversation {
         Ok(read)
     }
 
-    /// Ends the connection, after an answer that leaves what follows in doubt.
+    /// Closes the connection. This is for after an answer that was not understood.
     pub(crate) fn hang_up(&mut self) {
         self.wire = None;
     }

@@ -26,7 +26,7 @@ const fn commands(key: &'static str) -> Series {
         .by(&["command", "status"])
 }
 
-/// The series of a kind of command; the key is its two labels.
+/// The statistics that are commands by their result. The key has both labels in it.
 const COMMANDS: Group = Group {
     source: "stats",
     series: &[
@@ -98,7 +98,7 @@ impl Collector for Memcached {
     }
 }
 
-/// Whether an answer has come whole: to its last line, or to one that is no statistic.
+/// Whether an answer has come whole: `END`, or any other line that is no statistic, is its last.
 pub(crate) fn is_whole(answer: &[u8]) -> bool {
     let is_statistic = |line: &[u8]| line.starts_with(b"STAT ");
     let whole_lines = answer.iter().rposition(|&byte| byte == b'\n');
@@ -138,7 +138,7 @@ pub(crate) fn parse(text: &str, out: &mut Samples) -> Result<(), CollectError> {
     Ok(())
 }
 
-/// The command and what came of it. A `set` is counted whatever came of it.
+/// The labels of a statistic: the command and its result. `set` is counted without its result.
 fn labels_of(key: &str) -> [&str; 2] {
     match key.split_once('_') {
         Some((command, "hits")) => [command, "hit"],

@@ -21,7 +21,7 @@ pub(crate) const KIND: Kind = Kind {
     },
 };
 
-/// The numbers of the page, counted from 1, as it has them.
+/// The numbers of the page, in their order.
 const GROUP: Group = Group {
     source: "GET /stub_status",
     series: &[

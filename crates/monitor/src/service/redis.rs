@@ -75,7 +75,7 @@ impl Collector for Redis {
 /// Whether an answer has come whole, or cannot become one.
 pub(crate) fn is_whole(answer: &[u8]) -> bool {
     let Some(end) = answer.iter().position(|&byte| byte == b'\n') else {
-        // A first line that does not end is none.
+        // No first line is as long as that.
         return answer.len() > LINE_BYTES;
     };
     match length_of(answer) {
