@@ -26,7 +26,9 @@ vars = { service = 'const:4ms' }
 url = 'http://{{role.web.address}}:{{role.web.port}}/'
 [load]
 users = 4
-for = '1s'
+for = '3s'
+[collect]
+from = ['host']
 [measure]
 slo = 'p99<2s, availability>=50%'
 ";
@@ -72,6 +74,9 @@ fn a_load_with_factors_starts_its_servers_and_tells_effects() {
     let done: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
     assert!(done.iter().any(|text| text.starts_with("web-1: start it (service")), "{done:?}");
     let plan = std::fs::read_to_string(folder.join("cells/0001/plan.toml")).unwrap();
+    // The host was watched, once a second.
+    let cpu = run.series("node_cpu_seconds_total").unwrap();
+    assert!(cpu.iter().any(|row| row.at_ns > 1_000_000_000), "{cpu:?}");
     assert!(plan.contains("{{role.web.address}}") && !plan.contains("[factor]"), "{plan}");
     let again = place.plimsoll(&["analyse", "--json"]).ended_with(0).json();
     assert_eq!(again["effects"], of["effects"]);
@@ -148,7 +153,8 @@ fn nginx_with_a_greater_share_of_a_core_answers_more() {
         .replace("'process'", "'namespace'")
         .replace("recipe = 'target'\nvars = { service = 'const:4ms' }", "recipe = 'nginx'")
         .replace("\"role.web.vars.workers\" = [1, 4]", "\"role.web.cpu\" = ['5%', '10%']")
-        .replace("\"load.users\" = [4, 8]\n", "");
+        .replace("\"load.users\" = [4, 8]\n", "")
+        .replace("['host']", "['host', 'cgroup', 'nginx']");
     place.write("plan.toml", plan);
     let check = place.plimsoll(&["check", "plan.toml"]);
     if check.code() == Some(2) {
@@ -164,6 +170,11 @@ fn nginx_with_a_greater_share_of_a_core_answers_more() {
     let of = done.went_well().json();
     let cpu = effect(&of, "role.web.cpu", "rate_mean");
     assert!(cpu["effect"].as_f64().unwrap() > 1.2, "{cpu}");
+    let run = Run::open(&place.run().join("cells/0001")).unwrap();
+    let names = run.series_names().unwrap();
+    for wanted in ["nginx_http_requests_total", "plimsoll_collector_up"] {
+        assert!(names.iter().any(|name| name == wanted), "{wanted}: {names:?}");
+    }
     let text = place.plimsoll(&["run", "plan.toml", "--set", "role.web.vars.wrong=1"]);
     text.ended_with(2).says(&["its recipe has", "keepalive"]);
 }

@@ -18,6 +18,7 @@ use plimsoll_stats::effects::{RatioEffect, Run as DesignRun, main_ratios, ratios
 use plimsoll_stats::figure::{self, Better, Figure};
 use plimsoll_stats::holm::corrected;
 use plimsoll_stats::interval::{self, Estimate, LEVEL, p_of_ratio, paired_ratio};
+use plimsoll_stats::slo::NOT_RESOLVABLE;
 use serde::Serialize;
 
 use crate::error::ExperimentError;
@@ -88,6 +89,9 @@ pub struct CellResult {
     pub gate: Option<&'static str>,
     /// Whether its whole SLO held; `None` where it has none, or it cannot be told.
     pub slo: Option<bool>,
+    /// Whether it has an SLO.
+    #[serde(skip)]
+    pub has_slo: bool,
     /// Its run, in the folder of the experiment; `None` where none was kept.
     pub run: Option<String>,
     /// Its figures, by name.
@@ -208,6 +212,7 @@ fn cell(experiment: &Experiment, row: &CellRow) -> Result<CellResult, Experiment
         valid: summary.as_ref().map(|summary| summary.run.valid),
         gate: gate(verdicts),
         slo: told.or_else(|| all_of(verdicts.iter())),
+        has_slo: told.is_some() || !verdicts.is_empty(),
         run: folder,
         figures,
     })
@@ -224,9 +229,16 @@ fn gate(verdicts: &[SloVerdict]) -> Option<&'static str> {
     })
 }
 
+/// Whether a clause held; `None` where it cannot be told, as of an availability to three digits in
+/// ten seconds.
+fn pass(of: &SloVerdict) -> Option<bool> {
+    let is_resolvable = of.note.as_ref().is_none_or(|note| !note.starts_with(NOT_RESOLVABLE));
+    of.pass.filter(|_| is_resolvable)
+}
+
 /// Whether all held; `None` where there are none, or where it hangs on one that cannot be told.
 fn all_of<'a>(verdicts: impl Iterator<Item = &'a SloVerdict>) -> Option<bool> {
-    let passes: Vec<Option<bool>> = verdicts.map(|of| of.pass).collect();
+    let passes: Vec<Option<bool>> = verdicts.map(pass).collect();
     match () {
         () if passes.contains(&Some(false)) => Some(false),
         () if passes.is_empty() || passes.contains(&None) => None,
@@ -451,6 +463,7 @@ mod tests {
                         valid: Some(true),
                         gate: Some("held"),
                         slo: Some(cpu != "20%"),
+                        has_slo: true,
                         run: None,
                         figures: BTreeMap::from([("rate_mean".to_owned(), rate)]),
                     });
@@ -523,5 +536,8 @@ mod tests {
         let verdicts = [of("p99<1s", Some(false)), of("availability>=99%", Some(true))];
         assert_eq!((gate(&verdicts), all_of(verdicts.iter())), (Some("held"), Some(false)));
         assert_eq!(gate(&[of("availability>=99%", None)]), Some("not_resolvable"));
+        let note = Some(format!("{NOT_RESOLVABLE}: one second of 10 is more than it allows"));
+        let short = SloVerdict { note, ..of("availability>=99.9%", Some(false)) };
+        assert_eq!(gate(&[short]), Some("not_resolvable"));
     }
 }

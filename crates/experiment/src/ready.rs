@@ -22,6 +22,7 @@ use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
 use crate::world::search::Asked;
 use crate::world::simulated::{self, Instance};
+use crate::world::watch::sources;
 use crate::world::{load, search};
 use std::num::NonZeroUsize;
 
@@ -183,7 +184,9 @@ impl Ready {
         let mut steps = Vec::new();
         if let (false, Some(plan)) = (ask.is_simulated, plans.first()) {
             let bed = bench::bed(plan, ask.origin, "example".to_owned(), &ask.place)?;
-            steps = bed.map_or(Ok(Vec::new()), |bed| bench::outline(&bed).map(|of| of.steps))?;
+            let outline = bed.as_ref().map(bench::outline).transpose()?.unwrap_or_default();
+            sources(plan, &outline.instances, ask.place.system)?;
+            steps = outline.steps;
         }
         Ok(Self {
             subject: bench::subject(&text, plan, ask.is_simulated, &ask.place)?,
@@ -329,6 +332,7 @@ impl Ready {
                     place,
                     text: None,
                     before: &[],
+                    sources: &sources(plan, &[], place.system)?,
                 })
             }
             Of::Search(of) => {

@@ -34,7 +34,7 @@ mod judge;
 mod parse;
 mod stop;
 
-pub use evaluate::{SloInputs, Verdict, few_beyond};
+pub use evaluate::{NOT_RESOLVABLE, SloInputs, Verdict, few_beyond};
 pub use judge::{Judgement, OwnPart, Times};
 pub use parse::share;
 pub use stop::{SecondInputs, StopRule};

@@ -98,6 +98,8 @@ pub struct Instance {
     pub port: u16,
     /// Its folder.
     pub folder: PathBuf,
+    /// Its cgroups; none where its provider makes none.
+    pub cgroups: Vec<PathBuf>,
     /// The collectors that watch it, and what they ask.
     pub collect: BTreeMap<String, String>,
 }
@@ -120,7 +122,7 @@ pub struct Planned {
 }
 
 /// What is done for a bed, and where its instances will stand.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outline {
     /// The instances, in the order of the roles.
     pub instances: Vec<Instance>,
@@ -216,9 +218,13 @@ impl Bed {
             address,
             port: port.unwrap_or(role.recipe.recipe.port),
             folder,
+            cgroups: Vec::new(),
             collect: BTreeMap::new(),
             name,
         };
+        let entered = self.provider.start(self, role, &instance)?.cgroups;
+        let folder = |file: &PathBuf| file.parent().map(Path::to_owned);
+        instance.cgroups = entered.iter().filter_map(folder).collect();
         let vars = vars(role)?;
         for (collector, asks) in &role.recipe.recipe.collect {
             let what = format!("`collect.{collector}` of the role `{}`", role.name);

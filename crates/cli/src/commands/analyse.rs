@@ -78,8 +78,8 @@ fn row(of: &EffectResult) -> Vec<String> {
     vec![of.factor.clone(), from, to, label.to_owned(), format!("× {:.3}", of.effect), interval, p]
 }
 
-/// 4 where cells are left or failed, 5 where a verdict cannot be told, 3 where no combination holds
-/// the SLO in all its replications.
+/// 4 where cells are left or failed, 5 where a cell is not valid or no verdict can be told, 3 where no
+/// combination holds the SLO in all its replications.
 fn exit(of: &Analysis) -> Exit {
     if !of.experiment.complete {
         return Exit::Incomplete;
@@ -91,6 +91,17 @@ fn exit(of: &Analysis) -> Exit {
     if of.cells.iter().any(|cell| cell.valid == Some(false)) {
         return Exit::Invalid;
     }
-    let holds = |cells: &Vec<&CellResult>| cells.iter().all(|cell| cell.slo != Some(false));
-    if all.values().any(holds) { Exit::Held } else { Exit::Broken }
+    let slo = |cells: &Vec<&CellResult>| -> Option<bool> {
+        match cells.iter().map(|cell| (cell.slo, cell.has_slo)).collect::<Vec<_>>() {
+            of if of.iter().any(|(slo, _)| *slo == Some(false)) => Some(false),
+            of if of.iter().any(|(slo, has_slo)| *has_slo && slo.is_none()) => None,
+            _ => Some(true),
+        }
+    };
+    let held: Vec<Option<bool>> = all.values().map(slo).collect();
+    match () {
+        () if held.contains(&Some(true)) => Exit::Held,
+        () if held.contains(&None) => Exit::Invalid,
+        () => Exit::Broken,
+    }
 }

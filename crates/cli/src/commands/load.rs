@@ -57,6 +57,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
     let interrupts = Interrupts::watch()?;
     let exporter = args.prometheus.map(Exporter::start).transpose()?;
     let id = run_id(unix_ns());
+    let sources = plimsoll_experiment::world::sources(plan, &[], place.system)?;
     let world = World {
         plan,
         prepared: &prepared,
@@ -64,6 +65,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         place,
         text: None,
         before: &[],
+        sources: &sources,
     };
     let record = Record::new(Opening {
         root: &args.out,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use plimsoll_monitor::Source;
 use plimsoll_plan::{Place as Stands, Places, Plan, Provider as Kind, Setting, Written};
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
@@ -22,6 +23,7 @@ use plimsoll_units::hash::fnv_1a;
 
 use super::load;
 use super::simulated::{self, Instance};
+use super::watch::sources;
 use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -238,7 +240,8 @@ impl Bench<'_> {
         let plan = self.text.plan(&levels, None)?;
         let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
         let Some(bed) = bed(&plan, &self.text.origin, id, &self.place)? else {
-            return self.load(&plan, &levels, cell, to, &[]);
+            let sources = sources(&plan, &[], self.place.system)?;
+            return self.load(&plan, &levels, cell, to, (&[], &sources));
         };
         let actions = Mutex::new(Vec::new());
         let tell = |action: &Action| {
@@ -249,7 +252,8 @@ impl Bench<'_> {
         with_bed(&bed, self.place.runtime, (&tell, &is_ended), |servers| {
             let plan = self.text.plan(&levels, Some(&places(servers)))?;
             let before = actions.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            self.load(&plan, &levels, cell, to, &before)
+            let sources = sources(&plan, servers, self.place.system)?;
+            self.load(&plan, &levels, cell, to, (&before, &sources))
         })
     }
 
@@ -259,7 +263,7 @@ impl Bench<'_> {
         levels: &[Setting],
         cell: &Cell,
         to: &Execution<'_>,
-        before: &[Event],
+        (before, sources): (&[Event], &[(String, Source)]),
     ) -> Result<(), ExperimentError> {
         let (place, text) = (self.place, self.text.merged(levels, self.place.here, &OF_ALL)?);
         let prepared = prepare(plan, &place, !self.is_simulated)?;
@@ -269,7 +273,7 @@ impl Bench<'_> {
             return world.one(cell, to).map(drop);
         }
         let (path, text) = (self.path.clone(), Some(text.as_str()));
-        load::Load { plan, prepared: &prepared, path, place, text, before }.one(cell, to)
+        load::Load { plan, prepared: &prepared, path, place, text, before, sources }.one(cell, to)
     }
 }
 

@@ -7,7 +7,9 @@ pub mod load;
 pub mod pool;
 pub mod search;
 pub mod simulated;
+pub(crate) mod watch;
 
 pub use live::is_cold;
 pub use load::Load;
 pub use search::Search;
+pub use watch::sources;

@@ -33,6 +33,9 @@ pub struct SloInputs<'a> {
     pub down_s: u64,
 }
 
+/// How the note of a clause begins that a run is too short to tell.
+pub const NOT_RESOLVABLE: &str = "not resolvable in this run";
+
 /// Whether one clause held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -119,14 +122,13 @@ impl Clause {
     fn availability(&self, run: &Counted) -> (Option<f64>, Option<String>) {
         let counted = run.up_s + run.down_s;
         if counted == 0 {
-            return (None, Some("not resolvable in this run: no second was counted".to_owned()));
+            return (None, Some(format!("{NOT_RESOLVABLE}: no second was counted")));
         }
         // In units of a second; the margin is for the rounding of 1 - 0.9.
         #[expect(clippy::cast_precision_loss, reason = "seconds of a run are far below 2^53")]
         let allowed = (1.0 - self.bound.value()) * counted as f64;
-        let note = (allowed < 1.0 - 1e-9).then(|| {
-            format!("not resolvable in this run: one second of {counted} is more than it allows")
-        });
+        let note = (allowed < 1.0 - 1e-9)
+            .then(|| format!("{NOT_RESOLVABLE}: one second of {counted} is more than it allows"));
         (Some(share(run.up_s, counted)), note)
     }
 }

@@ -3,6 +3,7 @@
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
+use crate::world::watch::Watching;
 use plimsoll_load::run::{Watch, run};
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::{
@@ -59,11 +60,12 @@ pub(crate) struct Outcome {
 pub(crate) fn execute(
     prepared: &Prepared,
     writer: RunWriter,
-    setting: &Setting<'_>,
+    (setting, watching): (&Setting<'_>, Option<Watching>),
     control: &dyn Control,
 ) -> Result<Outcome, ExperimentError> {
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
+    recording.watch(watching);
     let mut steering = Steering::new(control, setting.stop_when.as_ref());
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
@@ -152,6 +154,8 @@ pub(crate) struct Recording<'a> {
     cpu_ns: u64,
     /// Windows of a search that the next second stores.
     windows: Option<Receiver<WindowRow>>,
+    /// What is watched beside.
+    watching: Option<Watching>,
 }
 
 impl<'a> Recording<'a> {
@@ -159,7 +163,12 @@ impl<'a> Recording<'a> {
     pub(crate) fn start(writer: RunWriter, setting: &Setting<'a>) -> Result<Self, ExperimentError> {
         let (probe, system) = (TimerProbe::start(TIMER_PERIOD)?, setting.system);
         let ticks = Ticks::read(system);
-        Ok(Self { writer, probe, ticks, system, cpu_ns: 0, windows: None })
+        Ok(Self { writer, probe, ticks, system, cpu_ns: 0, windows: None, watching: None })
+    }
+
+    /// Takes what is watched, with each second.
+    pub(crate) fn watch(&mut self, watching: Option<Watching>) {
+        self.watching = watching;
     }
 
     /// Takes windows of a search from where they are judged, and stores them each second.
@@ -202,6 +211,9 @@ impl Sink for Recording<'_> {
         self.cpu_ns += interval.cpu_ns;
         self.writer.interval(interval)?;
         self.store_windows()?;
+        if let Some(watching) = &mut self.watching {
+            watching.store(&mut self.writer, interval.start_ns + interval.len_ns)?;
+        }
         let now = Ticks::read(self.system);
         let steal = match (&self.ticks, &now) {
             (Some(before), Some(after)) => Some(steal_share(before, after)),

@@ -16,6 +16,8 @@ use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
+use crate::world::watch::Watching;
+use plimsoll_monitor::Source;
 use plimsoll_units::failure::told;
 
 /// A plan's load on its target.
@@ -32,6 +34,8 @@ pub struct Load<'a> {
     pub text: Option<&'a str>,
     /// What happened before the load.
     pub before: &'a [Event],
+    /// What is watched beside it.
+    pub sources: &'a [(String, Source)],
 }
 
 /// The cells of a plan's load. The first draws by the plan's own seed, each further one by a seed
@@ -118,14 +122,16 @@ impl Load<'_> {
         for event in self.before {
             writer.event(event).map_err(RunError::Unfinished)?;
         }
-        let Outcome { run, ended, failed } = match execute(&prepared, writer, &setting, to.control)
-        {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                to.record.fail(cell, &told(&error))?;
-                return Err(error);
-            }
-        };
+        let every = self.plan.collect.every;
+        let watching = Watching::start(self.sources, every, cell.seed)?;
+        let Outcome { run, ended, failed } =
+            match execute(&prepared, writer, (&setting, watching), to.control) {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    to.record.fail(cell, &told(&error))?;
+                    return Err(error);
+                }
+            };
         let (state, reason) = match &ended {
             Ended::Complete | Ended::Stopped(_) => (State::Done, ""),
             Ended::Interrupted => (State::Cut, "the user ended it"),
