@@ -152,12 +152,13 @@ fn nginx_with_a_greater_share_of_a_core_answers_more() {
     let plan = TARGET
         .replace("'process'", "'namespace'")
         .replace("recipe = 'target'\nvars = { service = 'const:4ms' }", "recipe = 'nginx'")
-        .replace("\"role.web.vars.workers\" = [1, 4]", "\"role.web.cpu\" = ['5%', '10%']")
+        .replace("\"role.web.vars.workers\" = [1, 4]", "\"role.web.cpu\" = ['10%', '20%']")
         .replace("\"load.users\" = [4, 8]\n", "")
         .replace("['host']", "['host', 'cgroup', 'nginx']");
     place.write("plan.toml", plan);
     let check = place.plimsoll(&["check", "plan.toml"]);
     if check.code() == Some(2) {
+        assert!(!check.err.contains("role."), "{}", check.err);
         println!("skipped: nginx in namespaces: {}", check.err.trim());
         return;
     }
@@ -170,6 +171,8 @@ fn nginx_with_a_greater_share_of_a_core_answers_more() {
     let of = done.went_well().json();
     let cpu = effect(&of, "role.web.cpu", "rate_mean");
     assert!(cpu["effect"].as_f64().unwrap() > 1.2, "{cpu}");
+    let little = ["run", "plan.toml", "--set", "role.web.cpu_period=5ms"];
+    place.plimsoll(&little).ended_with(2).says(&["role.web.cpu", "a longer cpu_period"]);
     let run = Run::open(&place.run().join("cells/0001")).unwrap();
     let names = run.series_names().unwrap();
     for wanted in ["nginx_http_requests_total", "plimsoll_collector_up"] {

@@ -97,12 +97,14 @@ fn setting(name: &str, value: impl std::fmt::Display) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
 
-/// A quota of processor time in a period, microseconds both; at least the 1 ms that the kernel
-/// takes.
-fn quota(share: f64, period_us: u64) -> u64 {
+/// The least quota that the kernel takes, microseconds.
+pub(crate) const LEAST_QUOTA_US: u64 = 1000;
+
+/// A quota of processor time in a period, microseconds both.
+pub(crate) fn quota(share: f64, period_us: u64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by plan")]
     let quota = (share * period_us as f64).round() as u64;
-    quota.max(1000)
+    quota
 }
 
 fn v1(controller: &str, path: &Path, limits: &Limits) -> Settings {

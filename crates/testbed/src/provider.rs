@@ -9,13 +9,14 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::bed::{Bed, Instance, Limits, Role};
-use crate::cgroup::Cgroups;
+use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
 use crate::command::Words;
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::ledger::Thing;
 use crate::users::{User, is_root};
 use crate::work::Op;
+use plimsoll_units::{show_duration, show_share};
 
 /// The folder beside the ledgers in which networks are locked.
 const NETWORKS: &str = ".networks";
@@ -181,6 +182,16 @@ impl Provider for Namespace {
     }
 
     fn check(&self, role: &Role) -> Result<(), TestbedError> {
+        let Limits { cpu, cpu_period_us, .. } = role.limits;
+        if let Some(cpu) = cpu.filter(|cpu| quota(*cpu, cpu_period_us) < LEAST_QUOTA_US) {
+            return Err(TestbedError::Wrong(format!(
+                "limit role.{}.cpu to {}: in periods of {} that is less than the 1 ms that the \
+                 kernel takes; say a longer cpu_period, such as 100ms",
+                role.name,
+                show_share(cpu),
+                show_duration(cpu_period_us * 1000)
+            )));
+        }
         let of_host = role.sysctl.keys().find(|key| !key.starts_with("net."));
         match of_host {
             None => Ok(()),
