@@ -70,8 +70,8 @@ pub(crate) struct Check {
 
 #[derive(Args)]
 #[command(after_help = "\
-Effects are ratios: a figure at a level over the same figure at the factor's first level. Cells whose
-availability did not hold are in none.
+Effects are ratios: a figure at a level over the same figure at the factor's first level. Cells
+whose availability did not hold are in none.
 
 Examples:
   plimsoll analyse

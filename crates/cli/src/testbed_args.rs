@@ -33,14 +33,16 @@ pub(crate) struct TestbedStatus {
 
 #[derive(Args)]
 #[command(after_help = "\
-Only what is proved the test-bed's own is touched: a process by its number and the time of its start,
-a network interface by its alias, namespaces and cgroups by its id, folders by a mark in them.
+Only what is proved the test-bed's own is touched: a process by its number and the time of its
+start, a network interface by its alias, namespaces and cgroups by its id, folders by a mark in
+them.
 
 Examples:
   plimsoll testbed down --all
   plimsoll testbed down k3x9a1b
 
-Exit codes: 0 nothing is left, 2 wrong use, or the experiment goes on, 4 something could not be undone.")]
+Exit codes: 0 nothing is left, 2 wrong use, or the experiment goes on, 4 something could not be
+undone.")]
 pub(crate) struct TestbedDown {
     /// The id of a test-bed, as `testbed status` lists it
     #[arg(required_unless_present = "all")]

@@ -125,8 +125,8 @@ impl Takes for Map {
     }
 }
 
-/// Joins the names of tables within the maps of roles, and within `[factor]`, by dots: `net.core` is
-/// one name there, however it is written.
+/// Joins the names of tables within the maps of roles, and within `[factor]`, by dots: `net.core`
+/// is one name there, however it is written.
 pub(crate) fn join_names(root: &mut Table) {
     if let Some(Entry { node, .. }) = root.get_mut("factor") {
         join(node);

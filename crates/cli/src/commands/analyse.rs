@@ -78,8 +78,8 @@ fn row(of: &EffectResult) -> Vec<String> {
     vec![of.factor.clone(), from, to, label.to_owned(), format!("× {:.3}", of.effect), interval, p]
 }
 
-/// 4 where cells are left or failed, 5 where a cell is not valid or no verdict can be told, 3 where no
-/// combination holds the SLO in all its replications.
+/// 4 where cells are left or failed, 5 where a cell is not valid or no verdict can be told, 3 where
+/// no combination holds the SLO in all its replications.
 fn exit(of: &Analysis) -> Exit {
     if !of.experiment.complete {
         return Exit::Incomplete;

@@ -67,8 +67,8 @@ fn down(ledgers: &Path, args: &TestbedDown) -> Result<Exit> {
     }
     match &args.id {
         Some(id) => Err(UsageError(format!(
-            "find the test-bed `{id}`: no ledger has it; `plimsoll testbed status` lists those that \
-             there are"
+            "find the test-bed `{id}`: no ledger has it; `plimsoll testbed status` lists those \
+             that there are"
         ))
         .into()),
         None => Ok(exit),

@@ -1,5 +1,5 @@
-//! What is watched beside a load: collectors, sampled on threads of their own, whose samples the run
-//! takes with its seconds.
+//! What is watched beside a load: collectors, sampled on threads of their own, whose samples the
+//! run takes with its seconds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
