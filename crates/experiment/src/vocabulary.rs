@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 /// The vocabulary of this program.
 pub static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
+    schemes: plimsoll_load::schemes().collect(),
     policies: policy::KINDS.iter().map(|kind| policy_of(kind)).collect(),
     evictions: eviction::KINDS.iter().map(|kind| plain(kind.name, kind.about)).collect(),
     protocols: Protocol::NAMES.iter().map(|(name, about)| plain(name, about)).collect(),

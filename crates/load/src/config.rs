@@ -2,6 +2,7 @@
 //! are types; nothing here is read from a file.
 
 use crate::http1::encode::Head;
+use crate::protocol::Protocol;
 use crate::store::Store;
 use plimsoll_runs::Secrets;
 use plimsoll_workload::request::{Request, Requests};
@@ -51,38 +52,6 @@ impl Tls {
         let mut config = (*self.config).clone();
         config.alpn_protocols = vec![protocol.to_vec()];
         self.config = Arc::new(config);
-    }
-}
-
-/// Which driver speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// HTTP/1.1.
-    Http1,
-    /// HTTP/2, by ALPN over TLS and by prior knowledge without.
-    Http2,
-    /// Redis, RESP2.
-    Redis,
-    /// memcached's text protocol.
-    Memcached,
-    /// MySQL's and MariaDB's client/server protocol.
-    Mysql,
-    /// PostgreSQL's frontend/backend protocol.
-    Postgres,
-    /// Cassandra's: version 4 of CQL's native protocol.
-    Cassandra,
-}
-
-impl Protocol {
-    /// The feature that would bring its driver, where it was left out of the program.
-    #[must_use]
-    pub fn left_out(self) -> Option<&'static str> {
-        match self {
-            Self::Mysql if cfg!(not(feature = "mysql")) => Some("mysql"),
-            Self::Postgres if cfg!(not(feature = "postgres")) => Some("postgres"),
-            Self::Cassandra if cfg!(not(feature = "cassandra")) => Some("cassandra"),
-            _ => None,
-        }
     }
 }
 

@@ -6,20 +6,17 @@
 //!
 //! What is counted, and why so: docs/counting.md; how requests are paced: docs/method/pacing.md.
 
-#[cfg(feature = "cassandra")]
-pub mod cassandra;
+// Before the modules that it declares.
+#[macro_use]
+mod stores;
+
 pub mod clock;
 pub mod config;
 pub mod driver;
 pub mod errno;
 pub mod http1;
 pub mod http2;
-pub mod memcached;
-#[cfg(feature = "mysql")]
-pub mod mysql;
-#[cfg(feature = "postgres")]
-pub mod postgres;
-pub mod redis;
+pub mod protocol;
 pub mod run;
 pub mod session;
 pub mod store;
@@ -32,7 +29,17 @@ mod recorder;
 mod source;
 mod worker;
 
-pub use config::{Config, Endpoint, Expected, Pacing, Protocol, Tls};
+// A new store is a folder and a line here.
+stores! {
+    redis: Redis;
+    memcached: Memcached;
+    mysql: Mysql, of feature "mysql", without it "mysql/scheme.rs";
+    postgres: Postgres, of feature "postgres", without it "postgres/scheme.rs";
+    cassandra: Cassandra, of feature "cassandra", without it "cassandra/scheme.rs";
+}
+
+pub use config::{Config, Endpoint, Expected, Pacing, Tls};
+pub use protocol::{Protocol, schemes};
 pub use recorder::{SLICE_NS, Slice};
 pub use session::{Session, SessionError};
 pub use source::Times;

@@ -6,8 +6,11 @@
 //! Answers to these are `VALUE key flags bytes`, a block and `END`; `END` alone for no such record;
 //! `STORED`, `VERSION …`, and errors; anything else is refused.
 
+use crate::protocol::Spoken;
+use crate::store::Opening;
 use crate::store::frames::{Malformed, length, push_decimal};
 use crate::store::{Dialect, Next, Reply};
+use plimsoll_workload::request::{Scheme, StoreScheme};
 use plimsoll_workload::store::{Kind, Operation};
 
 /// The longest key (protocol.txt).
@@ -25,6 +28,26 @@ pub enum Place {
     First,
     /// It follows a value.
     BehindValue,
+}
+
+/// What there is to `memcached://`.
+const STORE: StoreScheme =
+    StoreScheme { refuses_login: Some("its text protocol has none"), ..StoreScheme::PLAIN };
+/// `memcached://`.
+pub static SCHEME: Scheme = Scheme::plain("memcached", 11211, Some(STORE));
+
+impl Spoken for Memcached {
+    const NAME: &'static str = "memcached's text protocol";
+
+    fn begun(_: Opening, _: bool) -> Self {
+        Self
+    }
+
+    fn hint(code: u16, _: &str) -> Option<&'static str> {
+        let hint = "it wants its clients to authenticate, which is not spoken here: start it \
+                    without -Y and -S";
+        (code == 401).then_some(hint)
+    }
 }
 
 impl Dialect for Memcached {

@@ -7,8 +7,12 @@
 //! Answers to these are `+OK`, `+PONG`, `$N` and a block, `$-1` for no such record, and
 //! `-CODE text`; anything else is refused.
 
+use crate::protocol::Spoken;
+use crate::store::Opening;
 use crate::store::frames::{Malformed, length};
+use crate::store::hint::DATABASE;
 use crate::store::{Dialect, Login, Next, Reply};
+use plimsoll_workload::request::{Databases, Scheme, StoreScheme};
 use plimsoll_workload::store::{Kind, Operation};
 
 /// How Redis speaks.
@@ -22,6 +26,29 @@ impl Redis {
     #[must_use]
     pub fn new(login: Login) -> Self {
         Self { login }
+    }
+}
+
+/// What there is to `redis://`.
+const STORE: StoreScheme = StoreScheme {
+    databases: Databases::Numbers,
+    // As redis-cli reads a URL.
+    takes_bare_password: true,
+    ..StoreScheme::PLAIN
+};
+/// `redis://`.
+pub static SCHEME: Scheme =
+    Scheme { over_tls: Some("rediss"), ..Scheme::plain("redis", 6379, Some(STORE)) };
+
+impl Spoken for Redis {
+    const NAME: &'static str = "RESP2";
+
+    fn begun(opening: Opening, _: bool) -> Self {
+        Self::new(opening.login)
+    }
+
+    fn hint(code: u16, said: &str) -> Option<&'static str> {
+        (code == 500 && said.contains("DB index")).then_some(DATABASE)
     }
 }
 

@@ -5,17 +5,16 @@
 //! servers are others.
 
 use crate::clock::Clock;
-use crate::config::{Config, Endpoint, Protocol};
+use crate::config::{Config, Endpoint};
 use crate::connection::local_cause;
 use crate::driver::Driver;
 use crate::http1::Http1;
 use crate::http1::encode::Encoder;
 use crate::http2::{self, Http2};
-use crate::memcached::Memcached;
+use crate::protocol::{Protocol, Spoken};
 use crate::recorder::{Recorder, Slice};
-use crate::redis::Redis;
 use crate::source::{Closed, Open, Source, Times};
-use crate::store::{Pipeline, Speech, Store};
+use crate::store::Pipeline;
 use crate::worker::{Command, Connected, Line, Shared, Worker};
 use plimsoll_runs::{ErrorKind, LocalCause, Secrets};
 use plimsoll_units::failure::{Failure, Kind};
@@ -413,45 +412,26 @@ fn spawn(
             let driver = Http2::new(requests, head, render, config.streams_per_connection, once);
             start(config, line, driver, source, recorder)?
         }
-        Protocol::Redis => {
-            let speech = |store: &Store| Redis::new(store.login.clone());
-            start_store(config, line, speech, source, recorder)?
+        Protocol::Store(store) => {
+            let left_out = |_| io::Error::other(format!("speak {store:?}: its driver is left out"));
+            (store.driver().map_err(left_out)?.start)(config, line, source, recorder)?
         }
-        Protocol::Memcached => start_store(config, line, |_| Memcached, source, recorder)?,
-        #[cfg(feature = "mysql")]
-        Protocol::Mysql => {
-            let private = config.endpoint.is_private();
-            let speech = |store: &Store| crate::mysql::Mysql::new(store.opening(), private);
-            start_store(config, line, speech, source, recorder)?
-        }
-        #[cfg(feature = "postgres")]
-        Protocol::Postgres => {
-            let speech = |store: &Store| crate::postgres::Postgres::new(store.opening());
-            start_store(config, line, speech, source, recorder)?
-        }
-        #[cfg(feature = "cassandra")]
-        Protocol::Cassandra => {
-            let speech = |store: &Store| crate::cassandra::Cassandra::new(store.opening());
-            start_store(config, line, speech, source, recorder)?
-        }
-        // Left out of the program.
-        #[allow(unreachable_patterns, reason = "where nothing is left out")]
-        other => return Err(io::Error::other(format!("speak {other:?}: its driver was left out"))),
     };
     Ok(Thread { handle: Some(handle), commands, wake, empty, last: None })
 }
 
-fn start_store<S: Speech + 'static>(
+/// Starts a thread that asks a store.
+pub(crate) fn start_store<S: Spoken>(
     config: Config,
     line: Line,
-    speech: impl FnOnce(&Store) -> S,
     source: Source,
     recorder: Recorder,
 ) -> io::Result<JoinHandle<()>> {
     let none = || io::Error::other("ask a store: the configuration has no operations for it");
     let store = config.store.as_ref().ok_or_else(none)?;
     let (depth, once) = (config.streams_per_connection, config.connection_per_request);
-    let driver = Pipeline::new(speech(store), store.operations.clone(), depth, once);
+    let speech = S::begun(store.opening(), config.endpoint.is_private());
+    let driver = Pipeline::new(speech, store.operations.clone(), depth, once);
     start(config, line, driver, source, recorder)
 }
 

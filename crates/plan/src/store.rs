@@ -2,7 +2,6 @@
 //! `memcached://`, `mysql://`, `postgres://` or `cassandra://`.
 
 use plimsoll_units::{ParseError, count};
-use plimsoll_workload::request::Scheme;
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Consistency, Keys, Mix, Named, RECORDS, VALUE_BYTES, Workload};
 
@@ -99,7 +98,7 @@ impl Store {
 
     /// What goes with a store of several nodes: the level of consistency, and how many replicas.
     fn check_replicas(&mut self, section: &Section<'_>, target: &Target) {
-        if target.url.as_ref().map(|url| url.scheme) == Some(Scheme::Cassandra) {
+        if target.store_scheme().is_some_and(|of| of.has_replicas) {
             self.consistency.get_or_insert_default();
             return;
         }
@@ -112,8 +111,7 @@ impl Store {
 
 /// Notes that there are no caches to be emptied, or nothing that empties them.
 fn check_cold(section: &Section<'_>, target: &Target) {
-    let scheme = target.url.as_ref().map(|url| url.scheme);
-    if let Some(Scheme::Redis | Scheme::Memcached) = scheme {
+    if target.store_scheme().is_some_and(|of| !of.has_disk) {
         let message = "`cold` goes with a database: this store reads nothing from disk";
         section.fault("cold", message, None);
     } else if target.restart.is_none() {

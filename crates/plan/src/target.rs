@@ -4,16 +4,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::Words;
-use plimsoll_workload::request::{Order, Url, parse_method};
+use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
+use serde_json::{Value as Json, json};
 
 use crate::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, Headers};
+use crate::describe::Describe;
 use crate::flag::Group;
 use crate::header::Header;
+use crate::reading::Reading;
 use crate::resolve::Resolve;
 use crate::section::Section;
 use crate::status::Statuses;
-use crate::takes::{File, Form, Line, List, Parsed, Switch, TIME, word};
+use crate::takes::{File, Form, Line, List, Parsed, Switch, TIME, Takes, word};
+use crate::text::quoted;
 use crate::tree::{Node, Value};
+use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
 section! {
@@ -21,7 +26,7 @@ section! {
     ["target", choices &[&ASKED, &AUTH, &BODY]]
     pub struct Target {
         /// What to ask for; with `urls` or `replay`, the server of their paths; or a store.
-        url: Option<Url> { URL, "http://127.0.0.1:8080/" }
+        url: Option<Url> { TargetUrl, "http://127.0.0.1:8080/" }
         /// What is asked for.
         asked: Asked { part }
         /// In which order the URLs of a list are asked for.
@@ -76,7 +81,33 @@ section! {
     }
 }
 
-const URL: Parsed<Url> = Parsed::text("URL", "a URL such as http://127.0.0.1:8080/", Url::parse);
+/// A URL of one of the schemes that are known.
+struct TargetUrl;
+
+impl Describe for TargetUrl {
+    fn takes(&self) -> String {
+        "URL".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "string"})
+    }
+}
+
+impl Takes for TargetUrl {
+    type Of = Url;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<Url> {
+        let schemes = reading.vocabulary.map_or(&OF_HTTP[..], Vocabulary::schemes);
+        let parse = |text: &str| Url::parse_among(text, schemes);
+        reading.parsed(node, "a URL such as http://127.0.0.1:8080/", parse)
+    }
+
+    fn write(&self, url: &Url) -> String {
+        quoted(&url.to_string())
+    }
+}
+
 const ORDER: Parsed<Order> =
     Parsed::text("order", "an order such as round-robin", |text| Order::parse(text, Some(&[])));
 const METHOD: Parsed<String> = Parsed::text("method", "a method such as GET", parse_method);
@@ -168,7 +199,12 @@ impl Target {
     /// Whether the URL is that of a store.
     #[must_use]
     pub fn is_store(&self) -> bool {
-        self.url.as_ref().is_some_and(|url| url.scheme.is_store())
+        self.store_scheme().is_some()
+    }
+
+    /// What there is to its scheme, where that is a store's.
+    pub(crate) fn store_scheme(&self) -> Option<&'static StoreScheme> {
+        self.url.as_ref().and_then(|url| url.scheme.store.as_ref())
     }
 
     /// Whether several requests may be on one connection.
@@ -222,7 +258,7 @@ fn check_host(section: &Section<'_>) {
 }
 
 /// What of `[target]` a store has no use for.
-const OF_HTTP: [&str; 14] = [
+const HTTP_ONLY: [&str; 14] = [
     "urls",
     "replay",
     "order",
@@ -241,17 +277,18 @@ const OF_HTTP: [&str; 14] = [
 
 /// Notes what of `[target]` goes with HTTP only, and a path that names no database.
 fn check_target(section: &Section<'_>, target: &Target) {
-    let Some(url) = target.url.as_ref().filter(|url| url.scheme.is_store()) else { return };
-    for key in OF_HTTP.into_iter().filter(|key| section.has(key)) {
-        let message = format!("`{key}` goes with HTTP, not with {}://", url.scheme.name());
+    let (Some(url), Some(store)) = (&target.url, target.store_scheme()) else { return };
+    let scheme = url.scheme.name;
+    for key in HTTP_ONLY.into_iter().filter(|key| section.has(key)) {
+        let message = format!("`{key}` goes with HTTP, not with {scheme}://");
         section.fault_beside(key, "url", message, Some("what is asked stands in [store]"));
     }
     if let Err(error) = url.database() {
         let hint = error.hint.as_deref();
         section.fault("url", error.to_string(), hint);
     }
-    if target.auth.is_some() && url.scheme.credentials_are_refused() {
-        let hint = "leave the user and the password out: its text protocol has none";
-        section.fault("url", "memcached takes no password", Some(hint));
+    if let Some(why) = store.refuses_login.filter(|_| target.auth.is_some()) {
+        let hint = format!("leave the user and the password out: {why}");
+        section.fault("url", format!("{scheme} takes no password"), Some(&hint));
     }
 }

@@ -1,7 +1,8 @@
-//! What a value may be where only a floor above knows it: names with their parameters, as data. It is
-//! put together once, of the registries of higher floors, and given to the readers.
+//! What a value may be where only a floor above knows it: names with their parameters, as data. It
+//! is put together once, of the registries of higher floors, and given to the readers.
 
 use plimsoll_units::{ParseError, nearest};
+use plimsoll_workload::request::{OF_HTTP, Scheme};
 
 use crate::describe::Meant;
 
@@ -11,6 +12,8 @@ const MAX_SHOWN: usize = 24;
 /// What higher floors know of plans.
 #[derive(Debug)]
 pub struct Vocabulary {
+    /// The schemes of URLs; those of HTTP where it has none.
+    pub schemes: Vec<&'static Scheme>,
     /// The kinds of policies of a pool.
     pub policies: Vec<Named>,
     /// The eviction policies of a cache.
@@ -26,12 +29,18 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Without a name: any may be right.
     pub const EMPTY: Self = Self {
+        schemes: Vec::new(),
         policies: Vec::new(),
         evictions: Vec::new(),
         protocols: Vec::new(),
         spreads: Vec::new(),
         figures: Vec::new(),
     };
+
+    /// The schemes that a URL may have.
+    pub(crate) fn schemes(&self) -> &[&'static Scheme] {
+        if self.schemes.is_empty() { &OF_HTTP } else { &self.schemes }
+    }
 
     /// The names that may be meant.
     pub(crate) fn names(&self, meant: Meant) -> &[Named] {

@@ -14,7 +14,6 @@ use plimsoll_load::store::Before;
 use plimsoll_load::{Config, Expected, Protocol};
 use plimsoll_plan::{ConnectionLife, Plan};
 use plimsoll_runs::summary::StoreWorkload;
-use plimsoll_workload::request::Scheme;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,10 +81,10 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
     let url = url.ok_or(ExperimentError::NoTarget)?;
     let endpoint = endpoint::resolve(&plan.target, &url, ask, &mut notes)?;
     let offer = offer::make(plan, &asked, &mut notes)?;
-    let secure = url.scheme == Scheme::Https;
+    let secure = url.scheme.is_secure;
     let certificate = CertificateEnd::default();
     let store = store::read(plan, &url, place)?;
-    let (tls, protocol) = match store::protocol(url.scheme) {
+    let (tls, protocol) = match Protocol::of(url.scheme) {
         Some(protocol) => (None, protocol),
         None => {
             let resumes = plan.load.resumes_tls();

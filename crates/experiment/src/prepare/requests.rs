@@ -207,7 +207,7 @@ fn read_auth(
 }
 
 fn one_server(requests: &Requests) -> Result<(), ExperimentError> {
-    let server = |url: &Url| (url.scheme, url.host.clone(), url.port, url.unix.clone());
+    let server = |url: &Url| (url.scheme.name, url.host.clone(), url.port, url.unix.clone());
     let Some(first) = requests.list.first() else { return Err(ExperimentError::NoTarget) };
     let differs = |one: &&Request| server(&one.url) != server(&first.url);
     match requests.list.iter().find(differs) {

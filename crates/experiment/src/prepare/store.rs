@@ -8,22 +8,10 @@ use plimsoll_load::{Config, Protocol};
 use plimsoll_plan::Plan;
 use plimsoll_runs::summary::StoreWorkload;
 use plimsoll_units::show_count;
-use plimsoll_workload::request::{Scheme, Url};
+use plimsoll_workload::request::Url;
 use plimsoll_workload::store::{Operations, Wanted};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The driver of a URL's scheme, where that is a store's.
-pub(super) fn protocol(scheme: Scheme) -> Option<Protocol> {
-    match scheme {
-        Scheme::Redis => Some(Protocol::Redis),
-        Scheme::Memcached => Some(Protocol::Memcached),
-        Scheme::Mysql => Some(Protocol::Mysql),
-        Scheme::Postgres => Some(Protocol::Postgres),
-        Scheme::Cassandra => Some(Protocol::Cassandra),
-        Scheme::Http | Scheme::Https => None,
-    }
-}
 
 /// What the plan asks of a store; `None` where its target is none.
 pub(super) fn read(
@@ -31,15 +19,8 @@ pub(super) fn read(
     url: &Url,
     place: &Place<'_>,
 ) -> Result<Option<Store>, ExperimentError> {
-    let Some(store) = &plan.store else {
-        if url.scheme.is_store() {
-            let text = "ask a store by a list: lists of URLs are for HTTP; give its URL as \
-                        `target.url`, and what is asked in `[store]`";
-            return Err(ExperimentError::Conflict(text.to_owned()));
-        }
-        return Ok(None);
-    };
-    if let Some(feature) = protocol(url.scheme).and_then(Protocol::left_out) {
+    let (Some(store), Some(of)) = (&plan.store, &url.scheme.store) else { return Ok(None) };
+    if let Some(feature) = Protocol::of(url.scheme).and_then(Protocol::left_out) {
         return Err(ExperimentError::Conflict(format!(
             "drive {url}: this program was built without its driver; build it with the feature \
              `{feature}`"
@@ -47,14 +28,13 @@ pub(super) fn read(
     }
     let credentials = credentials(plan.target.auth.as_ref(), place)?.map(|credentials| {
         let (user, password) = match credentials.bare() {
-            // As redis-cli reads a URL.
-            Some(password) if url.scheme == Scheme::Redis => (&[][..], password),
+            Some(password) if of.takes_bare_password => (&[][..], password),
             _ => credentials.reveal(),
         };
         (user.to_vec(), password.to_vec())
     });
-    if url.scheme.needs_user() && credentials.as_ref().is_none_or(|(user, _)| user.is_empty()) {
-        let scheme = url.scheme.name();
+    if of.needs_user && credentials.as_ref().is_none_or(|(user, _)| user.is_empty()) {
+        let scheme = url.scheme.name;
         return Err(ExperimentError::Conflict(format!(
             "log in to {url}: no user is named; write {scheme}://USER@…, or name a variable that \
              holds USER:PASSWORD by `target.basic_env`"

@@ -6,7 +6,7 @@ use plimsoll_load::{Endpoint, Protocol, Tls};
 use plimsoll_net::tls::{CertificateEnd, Roots, TlsError, Verifier};
 use plimsoll_plan::{Http, Target};
 use plimsoll_units::failure::chain;
-use plimsoll_workload::request::{Scheme, Url};
+use plimsoll_workload::request::Url;
 use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
@@ -31,7 +31,7 @@ pub(super) fn choose(
     ask: bool,
     end: &CertificateEnd,
 ) -> Result<(Option<Tls>, Protocol), ExperimentError> {
-    if url.scheme == Scheme::Http {
+    if !url.scheme.is_secure {
         let protocol = if target.http == Http::Two { Protocol::Http2 } else { Protocol::Http1 };
         return Ok((None, protocol));
     }

@@ -15,7 +15,11 @@
 
 mod code;
 mod frame;
+mod scheme;
 
+pub use scheme::SCHEME;
+
+use crate::protocol::Spoken;
 use crate::store::bytes::{Reader, push_value};
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
@@ -313,6 +317,14 @@ impl Connection {
     fn forgotten(&self, mut reader: Reader<'_>) -> Option<Kind> {
         let statement = frame::string(&mut reader).ok().filter(|number| !number.is_empty())?;
         Kind::ALL.into_iter().find(|kind| self.own.statements[*kind as usize] == statement)
+    }
+}
+
+impl Spoken for Cassandra {
+    const NAME: &'static str = "version 4 of CQL's native protocol";
+
+    fn begun(opening: Opening, _: bool) -> Self {
+        Self::new(opening)
     }
 }
 

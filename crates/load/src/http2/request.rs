@@ -305,7 +305,7 @@ fn each_field<'a>(
         take(":method", text(&request.method));
     }
     if wanted(":scheme") {
-        take(":scheme", text(request.url.scheme.name()));
+        take(":scheme", text(request.url.scheme.name));
     }
     if wanted(":authority") {
         let authority = match (request.host_given(), &head.host) {

@@ -18,7 +18,11 @@
 mod code;
 mod login;
 mod packet;
+mod scheme;
 
+pub use scheme::SCHEME;
+
+use crate::protocol::Spoken;
 use crate::store::bytes::Reader;
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
@@ -391,6 +395,14 @@ fn command(command: u8, text: &[u8], out: &mut Vec<u8>) {
         out.push(command);
         out.extend_from_slice(text);
     });
+}
+
+impl Spoken for Mysql {
+    const NAME: &'static str = "MySQL's protocol";
+
+    fn begun(opening: Opening, is_private: bool) -> Self {
+        Self::new(opening, is_private)
+    }
 }
 
 impl Speech for Mysql {

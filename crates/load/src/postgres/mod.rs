@@ -14,8 +14,12 @@
 mod code;
 mod login;
 mod message;
+mod scheme;
 mod scram;
 
+pub use scheme::SCHEME;
+
+use crate::protocol::Spoken;
 use crate::store::bytes::{Reader, push_text, push_value};
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
@@ -239,6 +243,14 @@ fn told(found: bool, body: &[u8]) -> Result<Reply, Malformed> {
         (b"UPDATE 1" | b"INSERT 0 1", false) => Ok(Reply::Done),
         (b"UPDATE 0", false) => Ok(Reply::Unmatched),
         _ => Err(Malformed),
+    }
+}
+
+impl Spoken for Postgres {
+    const NAME: &'static str = "PostgreSQL's protocol";
+
+    fn begun(opening: Opening, _: bool) -> Self {
+        Self::new(opening)
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Blocking, on a connection of its own, with the store's own bytes; the engine has no part in it.
 
-use super::conversation::{Conversation, Failed, Question, converse};
-use super::{Speech, Store};
+use super::Store;
+use super::conversation::converse;
 use crate::config::{Config, Endpoint};
 use plimsoll_units::failure::{Failure, Kind};
 use std::io;
@@ -79,18 +79,7 @@ pub fn check(
     patience: Duration,
 ) -> Result<bool, CheckError> {
     let record = store.operations.records().saturating_sub(1);
-    converse(config, store, before, patience, &IsThere(record))
-}
-
-/// Whether a record is there, by its number.
-struct IsThere(u64);
-
-impl Question for IsThere {
-    type Answer = bool;
-
-    fn ask<S: Speech>(&self, talk: &mut Conversation<'_, S>) -> Result<bool, Failed> {
-        talk.read(self.0).map(|answer| answer.is_some())
-    }
+    converse(config, store, before, patience, |talk| Ok(talk.read(record)?.is_some()))
 }
 
 impl Failure for CheckError {

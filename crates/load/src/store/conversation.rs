@@ -3,11 +3,10 @@
 
 use super::frames::Malformed;
 use super::hint::hint;
-use super::{CheckError, Heard, Reply, Speech, Store, shown};
+use super::{CheckError, Heard, Opening, Reply, Speech, Store, shown};
 use crate::clock::Clock;
-use crate::config::{Config, Endpoint, Protocol};
-use crate::memcached::Memcached;
-use crate::redis::Redis;
+use crate::config::{Config, Endpoint};
+use crate::protocol::{Protocol, Spoken};
 use plimsoll_workload::store::Operation;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -15,11 +14,11 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// What both kinds of sockets are.
-pub(super) trait Socket: Read + Write {}
+pub(crate) trait Socket: Read + Write {}
 impl<T: Read + Write> Socket for T {}
 
 /// Why a question has no answer.
-pub(super) enum Failed {
+pub(crate) enum Failed {
     /// The socket has failed, or the store is silent.
     Io(io::Error),
     /// The store answers by an error: its code, and its words.
@@ -36,17 +35,21 @@ impl From<Malformed> for Failed {
     }
 }
 
-/// Something that is asked of any store.
-pub(super) trait Question {
-    /// What comes of it.
-    type Answer;
-
-    /// Asks.
-    fn ask<S: Speech>(&self, talk: &mut Conversation<'_, S>) -> Result<Self::Answer, Failed>;
+/// What can be asked of a store that has let us in.
+pub(crate) trait Talk {
+    /// Reads a record; `None` where there is no such record.
+    fn read(&mut self, record: u64) -> Result<Option<Answered>, Failed>;
 }
 
+/// What is asked.
+type Question<'a> = &'a mut dyn FnMut(&mut dyn Talk);
+
+/// Begins a conversation with a store, in which a question is asked.
+pub(crate) type Ask =
+    fn(Opening, bool, Box<dyn Socket>, Duration, Question<'_>) -> Result<(), Failed>;
+
 /// A connection to a store that has let us in.
-pub(super) struct Conversation<'a, S: Speech> {
+struct Conversation<'a, S: Speech> {
     speech: &'a S,
     socket: Box<dyn Socket>,
     state: S::State,
@@ -60,7 +63,7 @@ pub(super) struct Conversation<'a, S: Speech> {
 }
 
 /// The bytes of an answer in which a value came, and the value's length where that is known.
-pub(super) type Answered = (Vec<u8>, Option<u64>);
+pub(crate) type Answered = (Vec<u8>, Option<u64>);
 
 impl<'a, S: Speech> Conversation<'a, S> {
     /// Begins: logs in, and awaits the answers to all greetings.
@@ -79,20 +82,6 @@ impl<'a, S: Speech> Conversation<'a, S> {
             }
         }
         Ok(talk)
-    }
-
-    /// Reads a record; `None` where there is no such record.
-    pub(super) fn read(&mut self, record: u64) -> Result<Option<Answered>, Failed> {
-        S::command(&self.state, 0, &Operation::read(record), &[], &mut self.out);
-        let (clock, mut raw) = (Clock::start(), Vec::new());
-        loop {
-            match self.step(&clock, &mut raw)? {
-                None | Some(Reply::Aside) => {}
-                Some(Reply::Found) => return Ok(Some((raw, self.state.value_len()))),
-                Some(Reply::Missing) => return Ok(None),
-                Some(reply) => return Err(self.failed(reply)),
-            }
-        }
     }
 
     fn failed(&self, reply: Reply) -> Failed {
@@ -140,29 +129,52 @@ impl<'a, S: Speech> Conversation<'a, S> {
     }
 }
 
+impl<S: Speech> Talk for Conversation<'_, S> {
+    fn read(&mut self, record: u64) -> Result<Option<Answered>, Failed> {
+        S::command(&self.state, 0, &Operation::read(record), &[], &mut self.out);
+        let (clock, mut raw) = (Clock::start(), Vec::new());
+        loop {
+            match self.step(&clock, &mut raw)? {
+                None | Some(Reply::Aside) => {}
+                Some(Reply::Found) => return Ok(Some((raw, self.state.value_len()))),
+                Some(Reply::Missing) => return Ok(None),
+                Some(reply) => return Err(self.failed(reply)),
+            }
+        }
+    }
+}
+
 /// Asks a store over a connection of its own; each answer within `patience`.
-pub(super) fn converse<Q: Question>(
+pub(super) fn converse<T>(
     config: &Config,
     store: &Store,
     before: super::Before,
     patience: Duration,
-    question: &Q,
-) -> Result<Q::Answer, CheckError> {
+    question: impl Fn(&mut dyn Talk) -> Result<T, Failed>,
+) -> Result<T, CheckError> {
     let endpoint = config.endpoint.clone();
-    if let Some(feature) = config.protocol.left_out() {
-        return Err(CheckError::LeftOut { endpoint, feature });
-    }
+    let Protocol::Store(of) = config.protocol else {
+        return Err(CheckError::Protocol { endpoint, protocol: "a store's protocol" });
+    };
+    let driver = match of.driver() {
+        Ok(driver) => driver,
+        Err(feature) => return Err(CheckError::LeftOut { endpoint, feature }),
+    };
     let socket = connect(&endpoint, patience)
         .map_err(|source| CheckError::Unreachable { endpoint: endpoint.clone(), source })?;
-    let (asked, protocol) = speak(config, store, before, patience, question, socket);
-    asked.map_err(|failed| match failed {
+    let (opening, is_private) = (store.first_opening(before), endpoint.is_private());
+    let mut answer = Err(Failed::Malformed);
+    let asked = (driver.ask)(opening, is_private, socket, patience, &mut |talk| {
+        answer = question(talk);
+    });
+    asked.and(answer).map_err(|failed| match failed {
         Failed::Io(source) => CheckError::Unreachable { endpoint, source },
         Failed::Said(code, said) => {
-            let hint = hint(config.protocol, before, code, &said);
+            let hint = hint(of, before, code, &said);
             CheckError::Refused { endpoint, said, hint }
         }
         Failed::Objection(why) => CheckError::Login { endpoint, why },
-        Failed::Malformed => CheckError::Protocol { endpoint, protocol },
+        Failed::Malformed => CheckError::Protocol { endpoint, protocol: of.name },
     })
 }
 
@@ -183,47 +195,15 @@ fn connect(endpoint: &Endpoint, patience: Duration) -> io::Result<Box<dyn Socket
     })
 }
 
-#[cfg_attr(
-    not(any(feature = "mysql", feature = "postgres", feature = "cassandra")),
-    expect(unused_variables, reason = "only databases have tables to make")
-)]
-fn speak<Q: Question>(
-    config: &Config,
-    store: &Store,
-    before: super::Before,
-    patience: Duration,
-    question: &Q,
-    socket: Box<dyn Socket>,
-) -> (Result<Q::Answer, Failed>, &'static str) {
-    match config.protocol {
-        Protocol::Memcached => {
-            (ask(&Memcached, question, socket, patience), "memcached's text protocol")
-        }
-        #[cfg(feature = "mysql")]
-        Protocol::Mysql => {
-            let private = config.endpoint.is_private();
-            let mysql = crate::mysql::Mysql::new(store.first_opening(before), private);
-            (ask(&mysql, question, socket, patience), "MySQL's protocol")
-        }
-        #[cfg(feature = "postgres")]
-        Protocol::Postgres => {
-            let postgres = crate::postgres::Postgres::new(store.first_opening(before));
-            (ask(&postgres, question, socket, patience), "PostgreSQL's protocol")
-        }
-        #[cfg(feature = "cassandra")]
-        Protocol::Cassandra => {
-            let cassandra = crate::cassandra::Cassandra::new(store.first_opening(before));
-            (ask(&cassandra, question, socket, patience), "version 4 of CQL's native protocol")
-        }
-        _ => (ask(&Redis::new(store.login.clone()), question, socket, patience), "RESP2"),
-    }
-}
-
-fn ask<S: Speech, Q: Question>(
-    speech: &S,
-    question: &Q,
+/// Asks a store that speaks like this.
+pub(crate) fn ask<S: Spoken>(
+    opening: Opening,
+    is_private: bool,
     socket: Box<dyn Socket>,
     patience: Duration,
-) -> Result<Q::Answer, Failed> {
-    question.ask(&mut Conversation::begin(speech, socket, patience)?)
+    question: Question<'_>,
+) -> Result<(), Failed> {
+    let speech = S::begun(opening, is_private);
+    question(&mut Conversation::begin(&speech, socket, patience)?);
+    Ok(())
 }

@@ -1,14 +1,14 @@
 //! What to do about a store that answers by an error before a load, by what it says.
 
 use super::Before;
-use crate::config::Protocol;
+use crate::protocol::StoreProtocol;
 
 const CLUSTER: &str = "it is one node of a cluster, which keeps a part of the records only: give \
                        a store without a cluster, or a proxy that stands before it";
 const REPLICA: &str = "it takes no writes: give the URL of the server that does";
 const PRIVILEGES: &str = "give the user the privileges to read and to write these records";
 const PASSWORD: &str = "check the password, and the user, in the URL";
-const DATABASE: &str = "check the database in the URL";
+pub(crate) const DATABASE: &str = "check the database in the URL";
 const NO_DATA: &str = "load the data set by `plimsoll prepare`, and check the database in the URL";
 const FULL: &str = "it has as many connections as it may have: ask for fewer by --connections, end \
                     other clients, or raise its limit";
@@ -19,7 +19,7 @@ const POOLER: &str = "a pooler stands before it that does not keep a session's s
 const LOG: &str = "see what the store writes into its own log";
 
 /// What to do, in one clause.
-pub(super) fn hint(protocol: Protocol, before: Before, code: u16, said: &str) -> &'static str {
+pub(super) fn hint(of: &StoreProtocol, before: Before, code: u16, said: &str) -> &'static str {
     let words: [(&str, &str); 13] = [
         ("MOVED ", CLUSTER),
         ("ASK ", CLUSTER),
@@ -38,18 +38,16 @@ pub(super) fn hint(protocol: Protocol, before: Before, code: u16, said: &str) ->
     if let Some((_, hint)) = words.into_iter().find(|(word, _)| said.contains(word)) {
         return hint;
     }
-    match (protocol, code) {
-        (Protocol::Memcached, 401) => {
-            "it wants its clients to authenticate, which is not spoken here: start it without -Y \
-             and -S"
-        }
-        (_, 401) => PASSWORD,
-        (_, 403) => PRIVILEGES,
-        (_, 404) if before == Before::DataSet => DATABASE,
-        (_, 404) => NO_DATA,
-        (Protocol::Redis, 500) if said.contains("DB index") => DATABASE,
-        (_, 503 | 504) => LATER,
-        (_, 507) => MEMORY,
+    if let Some(own) = (of.hint)(code, said) {
+        return own;
+    }
+    match code {
+        401 => PASSWORD,
+        403 => PRIVILEGES,
+        404 if before == Before::DataSet => DATABASE,
+        404 => NO_DATA,
+        503 | 504 => LATER,
+        507 => MEMORY,
         _ => LOG,
     }
 }
@@ -60,31 +58,33 @@ mod tests {
 
     #[test]
     fn only_a_refused_password_is_told_to_be_checked() {
-        use Protocol::{Memcached, Mysql, Postgres, Redis};
+        let of = |name: &str| *crate::STORES.iter().find(|of| of.scheme.name == name).unwrap();
+        let [redis, memcached, mysql, postgres] =
+            ["redis", "memcached", "mysql", "postgres"].map(of);
         for (protocol, code, said, wanted) in [
-            (Redis, 401, "-WRONGPASS invalid username-password pair", PASSWORD),
-            (Redis, 401, "-NOAUTH Authentication required.", PASSWORD),
-            (Redis, 503, "-ERR max number of clients reached", FULL),
-            (Redis, 421, "-MOVED 6189 127.0.0.1:21406", CLUSTER),
-            (Redis, 403, "-READONLY You can't write against a read only replica.", REPLICA),
-            (Redis, 403, "-NOPERM this user has no permissions", PRIVILEGES),
-            (Redis, 500, "-ERR DB index is out of range", DATABASE),
-            (Mysql, 401, "Access denied for user 'ann'@'localhost'", PASSWORD),
-            (Mysql, 403, "CREATE command denied to user", PRIVILEGES),
-            (Mysql, 403, "The MariaDB server is running with the --read-only option", REPLICA),
-            (Mysql, 503, "Too many connections", FULL),
-            (Postgres, 401, "password authentication failed for user \"ann\"", PASSWORD),
-            (Postgres, 403, "permission denied for schema public", PRIVILEGES),
-            (Postgres, 403, "cannot execute INSERT in a read-only transaction", REPLICA),
-            (Postgres, 503, "sorry, too many clients already", FULL),
-            (Postgres, 503, "too many connections for role \"ann\"", FULL),
-            (Postgres, 500, "prepared statement \"read\" already exists", POOLER),
-            (Postgres, 404, "relation \"plimsoll\" does not exist", NO_DATA),
-            (Memcached, 503, "ERROR Too many open connections", FULL),
+            (redis, 401, "-WRONGPASS invalid username-password pair", PASSWORD),
+            (redis, 401, "-NOAUTH Authentication required.", PASSWORD),
+            (redis, 503, "-ERR max number of clients reached", FULL),
+            (redis, 421, "-MOVED 6189 127.0.0.1:21406", CLUSTER),
+            (redis, 403, "-READONLY You can't write against a read only replica.", REPLICA),
+            (redis, 403, "-NOPERM this user has no permissions", PRIVILEGES),
+            (redis, 500, "-ERR DB index is out of range", DATABASE),
+            (mysql, 401, "Access denied for user 'ann'@'localhost'", PASSWORD),
+            (mysql, 403, "CREATE command denied to user", PRIVILEGES),
+            (mysql, 403, "The MariaDB server is running with the --read-only option", REPLICA),
+            (mysql, 503, "Too many connections", FULL),
+            (postgres, 401, "password authentication failed for user \"ann\"", PASSWORD),
+            (postgres, 403, "permission denied for schema public", PRIVILEGES),
+            (postgres, 403, "cannot execute INSERT in a read-only transaction", REPLICA),
+            (postgres, 503, "sorry, too many clients already", FULL),
+            (postgres, 503, "too many connections for role \"ann\"", FULL),
+            (postgres, 500, "prepared statement \"read\" already exists", POOLER),
+            (postgres, 404, "relation \"plimsoll\" does not exist", NO_DATA),
+            (memcached, 503, "ERROR Too many open connections", FULL),
         ] {
             assert_eq!(hint(protocol, Before::Load, code, said), wanted, "{said}");
         }
-        let hint = |code, said| hint(Memcached, Before::Load, code, said);
+        let hint = |code, said| hint(memcached, Before::Load, code, said);
         assert!(hint(401, "CLIENT_ERROR unauthenticated").contains("-Y"));
         assert_eq!(hint(500, "SERVER_ERROR odd"), LOG);
     }

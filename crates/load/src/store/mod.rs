@@ -17,7 +17,7 @@ pub mod bytes;
 mod check;
 mod conversation;
 pub mod frames;
-mod hint;
+pub(crate) mod hint;
 pub mod lines;
 mod opening;
 pub mod packets;
@@ -25,6 +25,7 @@ mod pipeline;
 mod read_back;
 
 pub use check::{Before, CheckError, check};
+pub(crate) use conversation::{Ask, ask};
 pub use lines::{Dialect, Next};
 pub use opening::{Login, Opening};
 pub use pipeline::{Connection, Pipeline};

@@ -2,8 +2,8 @@
 //! what was written byte by byte. A store may take a record and not keep it: in a transaction that
 //! nobody ends, in a column that is too short, in a memory that is too small.
 
-use super::conversation::{Conversation, Failed, Question, converse};
-use super::{Before, CheckError, Speech, Store};
+use super::conversation::{Failed, Talk, converse};
+use super::{Before, CheckError, Store};
 use crate::config::Config;
 use plimsoll_workload::store::Operations;
 use std::collections::BTreeSet;
@@ -47,42 +47,36 @@ pub fn read_back(
     store: &Store,
     patience: Duration,
 ) -> Result<ReadBack, CheckError> {
-    converse(config, store, Before::Load, patience, &Sample(&store.operations))
+    converse(config, store, Before::Load, patience, |talk| compare(&store.operations, talk))
 }
 
-/// The sample of a data set's records.
-struct Sample<'a>(&'a Operations);
-
-impl Question for Sample<'_> {
-    type Answer = ReadBack;
-
-    fn ask<S: Speech>(&self, talk: &mut Conversation<'_, S>) -> Result<ReadBack, Failed> {
-        let mut found = ReadBack::default();
-        for record in sample(self.0.records()) {
-            let operation = self.0.at(record);
-            let written = self.0.value(&operation);
-            found.read += 1;
-            match talk.read(record)? {
-                None => {
-                    found.missing += 1;
-                    found.note(record, "is not there");
+/// Reads the sample.
+fn compare(operations: &Operations, talk: &mut dyn Talk) -> Result<ReadBack, Failed> {
+    let mut found = ReadBack::default();
+    for record in sample(operations.records()) {
+        let operation = operations.at(record);
+        let written = operations.value(&operation);
+        found.read += 1;
+        match talk.read(record)? {
+            None => {
+                found.missing += 1;
+                found.note(record, "is not there");
+            }
+            Some((answer, len)) => {
+                let is_there = memchr::memmem::find(&answer, written).is_some();
+                let whole = written.len() as u64;
+                let len = len.unwrap_or(whole);
+                if len != whole {
+                    let wrong = format!("has come back with {len} bytes of {whole}");
+                    found.note(record, &wrong);
+                } else if !is_there {
+                    found.note(record, "has come back with other bytes");
                 }
-                Some((answer, len)) => {
-                    let is_there = memchr::memmem::find(&answer, written).is_some();
-                    let whole = written.len() as u64;
-                    let len = len.unwrap_or(whole);
-                    if len != whole {
-                        let wrong = format!("has come back with {len} bytes of {whole}");
-                        found.note(record, &wrong);
-                    } else if !is_there {
-                        found.note(record, "has come back with other bytes");
-                    }
-                    found.different += u64::from(len != whole || !is_there);
-                }
+                found.different += u64::from(len != whole || !is_there);
             }
         }
-        Ok(found)
     }
+    Ok(found)
 }
 
 /// Up to [`SAMPLE`] of so many records.

@@ -19,6 +19,7 @@ mod phases;
 mod play;
 mod reasons;
 mod retry;
+mod schemes;
 mod server;
 mod session;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "cassandra"))]

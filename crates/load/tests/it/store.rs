@@ -8,7 +8,7 @@ use crate::server::{Gate, Server};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::redis::Redis;
 use plimsoll_load::store::{Before, CheckError, Login, Pipeline, Replicas, Store, check};
-use plimsoll_load::{Config, Expected, Pacing, Protocol};
+use plimsoll_load::{Config, Expected, Pacing};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Named, Operations, Wanted, Workload};
@@ -235,10 +235,8 @@ fn a_store_is_asked_for_its_last_record_before_a_load() {
         assert!(ask(&config).unwrap());
         // Each is none of the other.
         let mut other = config.clone();
-        other.protocol = match config.protocol {
-            Protocol::Redis => Protocol::Memcached,
-            _ => Protocol::Redis,
-        };
+        let another = BOTH.into_iter().find(|other| *other != speaks).unwrap();
+        other.protocol = another.protocol();
         let stranger = Server::tcp(|mut peer| {
             let mut some = [0; 16];
             let _ = peer.stream.read(&mut some);

@@ -14,12 +14,37 @@ mod secrets;
 use std::sync::LazyLock;
 
 use plimsoll_plan::{Named, Plan, PlanErrors, Setting, Vocabulary, Written};
+use plimsoll_workload::request::{Databases, OF_HTTP, Scheme, StoreScheme};
 
-/// Little is known here but protocols.
+const fn store(name: &'static str, port: u16, databases: Databases) -> Scheme {
+    let store = StoreScheme {
+        databases,
+        needs_user: matches!(databases, Databases::Names),
+        takes_bare_password: false,
+        refuses_login: match databases {
+            Databases::None => Some("its text protocol has none"),
+            _ => None,
+        },
+        has_disk: !matches!(databases, Databases::None | Databases::Numbers),
+        has_replicas: matches!(databases, Databases::Words),
+    };
+    Scheme::plain(name, port, Some(store))
+}
+
+static STORES: [Scheme; 5] = [
+    store("redis", 6379, Databases::Numbers),
+    store("memcached", 11211, Databases::None),
+    store("mysql", 3306, Databases::Names),
+    store("postgres", 5432, Databases::Names),
+    store("cassandra", 9042, Databases::Words),
+];
+
+/// Schemes are known here, and protocols.
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let protocols = ["none", "icp", "htcp", "digest", "carp"];
     let named = |name| Named { name, about: "", parameters: Vec::new() };
-    Vocabulary { protocols: protocols.map(named).to_vec(), ..Vocabulary::EMPTY }
+    let schemes = OF_HTTP.into_iter().chain(&STORES).collect();
+    Vocabulary { schemes, protocols: protocols.map(named).to_vec(), ..Vocabulary::EMPTY }
 });
 
 fn parse(text: &str, origin: &str) -> Result<Plan, PlanErrors> {

@@ -2,9 +2,13 @@
 
 use plimsoll_plan::{LoadShape, Plan, ProfileName, RateSource, Vocabulary, Written};
 use plimsoll_units as units;
+use std::sync::LazyLock;
 
-/// A plan of a run was checked when it was executed: its names need no second look.
-static VOCABULARY: Vocabulary = Vocabulary::EMPTY;
+/// A plan of a run was checked when it was executed: only its URL is looked up again.
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let schemes = plimsoll_load::schemes().collect();
+    Vocabulary { schemes, ..Vocabulary::EMPTY }
+});
 
 /// The load that a plan asks for, in a phrase. `None` where the text is no plan that this version
 /// reads: then the figures and the text itself must do.

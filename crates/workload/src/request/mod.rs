@@ -24,7 +24,7 @@ pub use list::{UrlList, UrlListReader};
 pub use message::{Request, Requests};
 pub use order::Order;
 pub use picker::Picker;
-pub use scheme::Scheme;
+pub use scheme::{Databases, HTTP, HTTPS, OF_HTTP, Scheme, StoreScheme};
 pub use template::{RenderState, Template};
 pub use url::Url;
 pub use zipf::Zipf;

@@ -1,29 +1,56 @@
-//! Schemes of URLs: what a connection speaks, and whether it goes over a Unix socket.
+//! Schemes of URLs, as data: which there are, the registry of protocols says.
 
-use plimsoll_units::ParseError;
+use plimsoll_units::{ParseError, nearest};
 
-/// What the connection speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scheme {
-    /// HTTP over plain TCP, or a Unix socket.
-    Http,
-    /// HTTP over TLS.
-    Https,
-    /// The protocol of Redis, RESP2.
-    Redis,
-    /// The text protocol of memcached.
-    Memcached,
-    /// The client/server protocol of MySQL and MariaDB.
-    Mysql,
-    /// The frontend/backend protocol of PostgreSQL.
-    Postgres,
-    /// The native protocol of Cassandra, CQL.
-    Cassandra,
+/// A scheme: what stands before `://`, and what follows from it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// As it stands in a URL.
+    pub name: &'static str,
+    /// Other names for it.
+    pub also: &'static [&'static str],
+    /// The name of the same over TLS, where that is not spoken.
+    pub over_tls: Option<&'static str>,
+    /// The port where the URL names none.
+    pub port: u16,
+    /// Whether it is spoken over TLS: then over no Unix socket.
+    pub is_secure: bool,
+    /// What there is to a store; `None` where there are paths, of HTTP.
+    pub store: Option<StoreScheme>,
+}
+
+/// What there is to a store's scheme.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StoreScheme {
+    /// What it calls its databases.
+    pub databases: Databases,
+    /// Whether nobody is let in without a user's name.
+    pub needs_user: bool,
+    /// Whether a user's name without a password is a password without a name.
+    pub takes_bare_password: bool,
+    /// Why nobody may log in, where its protocol has no way to.
+    pub refuses_login: Option<&'static str>,
+    /// Whether it reads from a disk, and so may begin cold.
+    pub has_disk: bool,
+    /// Whether a record has several replicas.
+    pub has_replicas: bool,
+}
+
+impl StoreScheme {
+    /// One database in memory, on one node, which lets in with a password or without.
+    pub const PLAIN: Self = Self {
+        databases: Databases::None,
+        needs_user: false,
+        takes_bare_password: false,
+        refuses_login: None,
+        has_disk: false,
+        has_replicas: false,
+    };
 }
 
 /// What a store calls its databases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Databases {
+pub enum Databases {
     /// There is one only.
     None,
     /// Numbers; where none is given, 0.
@@ -34,107 +61,61 @@ pub(super) enum Databases {
     Words,
 }
 
+/// HTTP over plain TCP, or a Unix socket.
+pub static HTTP: Scheme = Scheme::plain("http", 80, None);
+/// HTTP over TLS.
+pub static HTTPS: Scheme = Scheme { is_secure: true, ..Scheme::plain("https", 443, None) };
+/// The schemes of what is asked for by paths.
+pub static OF_HTTP: [&Scheme; 2] = [&HTTP, &HTTPS];
+
 impl Scheme {
-    /// The port where the URL names none.
+    /// One without TLS, and of one name.
     #[must_use]
-    pub fn default_port(self) -> u16 {
-        match self {
-            Self::Http => 80,
-            Self::Https => 443,
-            Self::Redis => 6379,
-            Self::Memcached => 11211,
-            Self::Mysql => 3306,
-            Self::Postgres => 5432,
-            Self::Cassandra => 9042,
-        }
-    }
-
-    /// The scheme as it stands in a URL.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Http => "http",
-            Self::Https => "https",
-            Self::Redis => "redis",
-            Self::Memcached => "memcached",
-            Self::Mysql => "mysql",
-            Self::Postgres => "postgres",
-            Self::Cassandra => "cassandra",
-        }
-    }
-
-    /// Whether its protocol has no way to authenticate.
-    #[must_use]
-    pub fn credentials_are_refused(self) -> bool {
-        self == Self::Memcached
-    }
-
-    /// Whether nobody is let in without a user's name.
-    #[must_use]
-    pub fn needs_user(self) -> bool {
-        self.databases() == Databases::Names
-    }
-
-    /// Whether it is that of a store, which has records instead of paths.
-    #[must_use]
-    pub fn is_store(self) -> bool {
-        !matches!(self, Self::Http | Self::Https)
-    }
-
-    pub(super) fn databases(self) -> Databases {
-        match self {
-            Self::Http | Self::Https | Self::Memcached => Databases::None,
-            Self::Redis => Databases::Numbers,
-            Self::Mysql | Self::Postgres => Databases::Names,
-            Self::Cassandra => Databases::Words,
-        }
+    pub const fn plain(name: &'static str, port: u16, store: Option<StoreScheme>) -> Self {
+        Self { name, also: &[], over_tls: None, port, is_secure: false, store }
     }
 
     /// Reads what stands before `://`: the scheme, and whether it is spoken over a Unix socket.
     ///
     /// # Errors
-    /// An unknown scheme, with the nearest known one; one that stands for TLS with a store.
-    pub(super) fn parse(name: &str) -> Result<(Self, bool), ParseError> {
+    /// One that is none of these, with the nearest; one that stands for TLS with a store.
+    pub(super) fn find(
+        name: &str,
+        among: &[&'static Self],
+    ) -> Result<(&'static Self, bool), ParseError> {
         let lower = name.to_ascii_lowercase();
-        let (first, over_unix) = match lower.strip_suffix("+unix") {
-            Some(first) if first != "https" => (first, true),
-            _ => (lower.as_str(), false),
+        let named = |name: &str| {
+            among.iter().copied().find(|known| known.name == name || known.also.contains(&name))
         };
-        let scheme = match first {
-            "http" => Self::Http,
-            "https" => Self::Https,
-            "redis" => Self::Redis,
-            "memcached" => Self::Memcached,
-            "mysql" | "mariadb" => Self::Mysql,
-            "postgres" | "postgresql" => Self::Postgres,
-            "cassandra" => Self::Cassandra,
-            "rediss" => {
-                let error = ParseError::new("a scheme without TLS", name, 0, name.len());
-                let hint = "redis:// is spoken without TLS only: put a TLS proxy beside us";
-                return Err(error.hint(hint));
-            }
-            _ => return Err(unknown(name, &lower)),
-        };
-        Ok((scheme, over_unix))
+        let over_unix = lower.strip_suffix("+unix").and_then(named).filter(|of| !of.is_secure);
+        if let Some(scheme) = over_unix {
+            return Ok((scheme, true));
+        }
+        if let Some(scheme) = named(&lower) {
+            return Ok((scheme, false));
+        }
+        if let Some(plain) = among.iter().find(|known| known.over_tls == Some(&*lower)) {
+            let error = ParseError::new("a scheme without TLS", name, 0, name.len());
+            let plain = plain.name;
+            let hint = format!("{plain}:// is spoken without TLS only: put a TLS proxy beside us");
+            return Err(error.hint(hint));
+        }
+        Err(unknown(name, &lower, among))
     }
 }
 
-fn unknown(name: &str, lower: &str) -> ParseError {
-    let wanted =
-        "the scheme http, https, http+unix, redis, memcached, mysql, postgres or cassandra";
+fn unknown(name: &str, lower: &str, among: &[&'static Scheme]) -> ParseError {
+    let (http, stores): (Vec<&Scheme>, Vec<&Scheme>) =
+        among.iter().copied().partition(|scheme| scheme.store.is_none());
+    let http = http.into_iter().map(|scheme| scheme.name).chain(["http+unix"]);
+    let names: Vec<&str> = http.chain(stores.iter().map(|scheme| scheme.name)).collect();
+    let wanted = match names.as_slice() {
+        [before @ .., last] => format!("the scheme {} or {last}", before.join(", ")),
+        [] => "a scheme".to_owned(),
+    };
     let error = ParseError::new(wanted, name, 0, name.len());
-    let known = [
-        "http",
-        "https",
-        "http+unix",
-        "redis",
-        "memcached",
-        "mysql",
-        "mariadb",
-        "postgres",
-        "cassandra",
-    ];
-    match plimsoll_units::nearest(lower, known) {
+    let others = among.iter().flat_map(|scheme| scheme.also.iter().copied());
+    match nearest(lower, names.iter().copied().chain(others)) {
         Some(near) => error.hint(format!("write {near}")),
         None => error,
     }

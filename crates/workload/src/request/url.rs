@@ -11,7 +11,7 @@ use plimsoll_net::url::{self, Parts};
 use plimsoll_units::ParseError;
 
 use super::auth::Credentials;
-use super::scheme::{Databases, Scheme};
+use super::scheme::{Databases, OF_HTTP, Scheme};
 
 /// The longest name of a SQL database: 64 characters of MySQL, 63 bytes of PostgreSQL.
 const MAX_DATABASE_NAME: usize = 256;
@@ -22,7 +22,7 @@ const MAX_KEYSPACE_NAME: usize = 48;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
     /// What the connection speaks.
-    pub scheme: Scheme,
+    pub scheme: &'static Scheme,
     /// Name or address, lower case; an IPv6 address without its brackets. `localhost` for a Unix
     /// socket.
     pub host: String,
@@ -38,19 +38,27 @@ pub struct Url {
 }
 
 impl Url {
-    /// Reads a URL: `http://host/path`, `https://[::1]:8443/`, `http://user:pw@host/`,
+    /// Reads a URL of HTTP: `http://host/path`, `https://[::1]:8443/`, `http://user:pw@host/`,
     /// `http+unix://%2Frun%2Fx.sock/path`.
     ///
     /// # Errors
     /// Names what was wanted at which byte; in an error nothing before an `@` is repeated.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        Self::parse_open(text).map_err(|error| url::without_secret(text, error))
+        Self::parse_among(text, &OF_HTTP)
     }
 
-    /// [`Url::parse`], whose errors may repeat a password.
-    fn parse_open(text: &str) -> Result<Self, ParseError> {
+    /// Reads a URL of one of these schemes.
+    ///
+    /// # Errors
+    /// As for [`Url::parse`].
+    pub fn parse_among(text: &str, schemes: &[&'static Scheme]) -> Result<Self, ParseError> {
+        Self::parse_open(text, schemes).map_err(|error| url::without_secret(text, error))
+    }
+
+    /// [`Url::parse_among`], whose errors may repeat a password.
+    fn parse_open(text: &str, schemes: &[&'static Scheme]) -> Result<Self, ParseError> {
         let parts = Parts::split(text)?;
-        let (scheme, over_unix) = Scheme::parse(parts.scheme)?;
+        let (scheme, over_unix) = Scheme::find(parts.scheme, schemes)?;
         let credentials = parts.user_info.map(Credentials::from_user_info);
         let (rest, at) = parts.rest();
         refuse_placeholders(rest).map_err(|error| error.shifted(at))?;
@@ -61,12 +69,12 @@ impl Url {
             let (host, port) = parts.host_and_port()?;
             (host, port, None)
         };
-        let port = port.unwrap_or(scheme.default_port());
+        let port = port.unwrap_or(scheme.port);
         Ok(Self { scheme, host, port, target, unix, credentials })
     }
 
     /// The same server asked for another path: `text` is a path with its query (`/a?b=1`), or a
-    /// whole URL, which is taken as it is.
+    /// whole URL of HTTP, which is taken as it is.
     ///
     /// # Errors
     /// As for [`Url::parse`].
@@ -88,7 +96,9 @@ impl Url {
     pub fn database(&self) -> Result<String, ParseError> {
         let text = self.target.strip_prefix('/').unwrap_or(&self.target);
         let wrong = |wanted: &str| ParseError::new(wanted, &self.target, 0, self.target.len());
-        match self.scheme.databases() {
+        let databases = self.scheme.store.as_ref().map_or(Databases::None, |of| of.databases);
+        let name = self.scheme.name;
+        match databases {
             Databases::Names => self.database_name(text),
             Databases::Words => {
                 let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -96,7 +106,7 @@ impl Url {
                     return Ok(text.to_owned());
                 }
                 let error = wrong("a keyspace as the path: up to 48 letters, digits and _");
-                Err(error.hint(format!("write cassandra://{}/test", self.authority())))
+                Err(error.hint(format!("write {name}://{}/test", self.authority())))
             }
             Databases::None | Databases::Numbers if text.is_empty() => Ok(String::new()),
             Databases::None => Err(wrong("no path behind the server: it has no databases")),
@@ -104,8 +114,8 @@ impl Url {
                 let digits = text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_digit());
                 let number = text.parse::<u32>().ok().filter(|_| digits);
                 number.map(|number| number.to_string()).ok_or_else(|| {
-                    wrong("the number of a database as the path")
-                        .hint("write redis://127.0.0.1:6379/0")
+                    let hint = format!("write {name}://127.0.0.1:{}/0", self.scheme.port);
+                    wrong("the number of a database as the path").hint(hint)
                 })
             }
         }
@@ -120,14 +130,14 @@ impl Url {
         }
         let wanted = "the name of a database as the path";
         let error = ParseError::new(wanted, &self.target, 0, self.target.len());
-        Err(error.hint(format!("write {}://user@{}/test", self.scheme.name(), self.authority())))
+        Err(error.hint(format!("write {}://user@{}/test", self.scheme.name, self.authority())))
     }
 
     /// The value of the `host` header and of `:authority`: the host, an IPv6 address in its
     /// brackets, and the port where it is not the scheme's own.
     #[must_use]
     pub fn authority(&self) -> String {
-        url::authority(&self.host, self.port, self.scheme.default_port())
+        url::authority(&self.host, self.port, self.scheme.port)
     }
 }
 
@@ -137,9 +147,9 @@ impl fmt::Display for Url {
         match &self.unix {
             Some(path) => {
                 let path = url::encode_socket_path(path);
-                write!(f, "{}+unix://{path}{}", self.scheme.name(), self.target)
+                write!(f, "{}+unix://{path}{}", self.scheme.name, self.target)
             }
-            None => write!(f, "{}://{}{}", self.scheme.name(), self.authority(), self.target),
+            None => write!(f, "{}://{}{}", self.scheme.name, self.authority(), self.target),
         }
     }
 }

@@ -4,12 +4,12 @@ use super::mutate::case;
 use super::wire::{Wire, after, answered, is_no_connection, record_anew, store, understood};
 use crate::mutation::below;
 use crate::server::Peer;
-use plimsoll_load::Protocol;
 use plimsoll_load::cassandra::Cassandra;
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::store::{Login, NUMBERS, Opening, Pipeline};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
+use plimsoll_workload::request::Scheme;
 use plimsoll_workload::store::{Consistency, Kind, Wanted};
 
 const RECORDED: &str = include_str!("../../fixtures/cassandra-5.0.txt");
@@ -99,7 +99,7 @@ struct Wired;
 
 impl Wire for Wired {
     type Speech = Cassandra;
-    const PROTOCOL: Protocol = Protocol::Cassandra;
+    const SCHEME: &'static Scheme = &plimsoll_load::cassandra::SCHEME;
     const IN_ANY_ORDER: bool = true;
 
     fn speech(opening: Opening) -> Cassandra {

@@ -4,12 +4,12 @@ use super::mutate::case;
 use super::wire::{Wire, after, answered, is_no_connection, record_anew, store, understood};
 use crate::mutation::below;
 use crate::server::Peer;
-use plimsoll_load::Protocol;
 use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::mysql::Mysql;
 use plimsoll_load::store::Opening;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
+use plimsoll_workload::request::Scheme;
 use plimsoll_workload::store::{Kind, Wanted};
 
 const RECORDED: &str = include_str!("../../fixtures/mariadb-10.11.txt");
@@ -83,7 +83,7 @@ struct Wired;
 
 impl Wire for Wired {
     type Speech = Mysql;
-    const PROTOCOL: Protocol = Protocol::Mysql;
+    const SCHEME: &'static Scheme = &plimsoll_load::mysql::SCHEME;
 
     fn speech(opening: Opening) -> Mysql {
         Mysql::new(opening, true)

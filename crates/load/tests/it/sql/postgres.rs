@@ -6,12 +6,12 @@ use super::wire::{
 };
 use crate::mutation::below;
 use crate::server::Peer;
-use plimsoll_load::Protocol;
 use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::postgres::Postgres;
 use plimsoll_load::store::{CheckError, Opening};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
+use plimsoll_workload::request::Scheme;
 use plimsoll_workload::store::{Kind, Wanted};
 
 const RECORDED: &str = include_str!("../../fixtures/postgres-15.txt");
@@ -69,7 +69,7 @@ struct Wired;
 
 impl Wire for Wired {
     type Speech = Postgres;
-    const PROTOCOL: Protocol = Protocol::Postgres;
+    const SCHEME: &'static Scheme = &plimsoll_load::postgres::SCHEME;
 
     fn speech(opening: Opening) -> Postgres {
         Postgres::new(opening)

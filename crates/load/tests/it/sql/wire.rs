@@ -9,6 +9,7 @@ use plimsoll_load::store::{
 };
 use plimsoll_load::{Config, Protocol};
 use plimsoll_workload::random::Stream;
+use plimsoll_workload::request::Scheme;
 use plimsoll_workload::size::Sizes;
 use plimsoll_workload::store::{Keys, Kind, Mix, Operations, Wanted, Workload};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use std::time::Duration;
 /// What a server sends.
 pub(super) trait Wire {
     type Speech: Speech + Send;
-    const PROTOCOL: Protocol;
+    const SCHEME: &'static Scheme;
     /// Whether answers need not come in the order of their requests.
     const IN_ANY_ORDER: bool = false;
     fn speech(opening: Opening) -> Self::Speech;
@@ -62,7 +63,7 @@ pub(super) fn record_anew<W: Wire>(name: &str, file: &str) {
     let address = std::env::var("PLIMSOLL_RECORD").unwrap();
     let connect = || std::net::TcpStream::connect(&address).unwrap();
     let mut config = to(address.parse().unwrap());
-    config.protocol = W::PROTOCOL;
+    config.protocol = Protocol::of(W::SCHEME).unwrap();
     let set = store(Wanted::DataSet);
     check(&config, &set, Before::DataSet, Duration::from_secs(5)).unwrap();
     record(W::speech(set.opening()), set.operations, 2, connect());
@@ -116,8 +117,11 @@ pub(super) fn why_refused<W: Wire>(
 ) -> (CheckError, String) {
     let server = Server::tcp(move |mut peer| serve(&mut peer));
     let store = store(Wanted::Mixed);
-    let config =
-        Config { protocol: W::PROTOCOL, store: Some(store.clone()), ..to(server.address()) };
+    let config = Config {
+        protocol: Protocol::of(W::SCHEME).unwrap(),
+        store: Some(store.clone()),
+        ..to(server.address())
+    };
     let checked = check(&config, &store, Before::Load, Duration::from_secs(20)).unwrap_err();
     (checked, std::error::Error::source(&refused(&config)).unwrap().to_string())
 }

@@ -15,10 +15,11 @@ pub(super) enum Speaks {
 
 impl Speaks {
     pub(super) fn protocol(self) -> Protocol {
-        match self {
-            Self::Redis => Protocol::Redis,
-            Self::Memcached => Protocol::Memcached,
-        }
+        let scheme = match self {
+            Self::Redis => &plimsoll_load::redis::SCHEME,
+            Self::Memcached => &plimsoll_load::memcached::SCHEME,
+        };
+        Protocol::of(scheme).unwrap()
     }
 }
 

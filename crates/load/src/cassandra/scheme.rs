@@ -1,0 +1,13 @@
+//! The scheme `cassandra://`, which a program without the driver knows too.
+
+use plimsoll_workload::request::{Databases, Scheme, StoreScheme};
+
+/// What there is to `cassandra://`.
+const STORE: StoreScheme = StoreScheme {
+    databases: Databases::Words,
+    has_disk: true,
+    has_replicas: true,
+    ..StoreScheme::PLAIN
+};
+/// `cassandra://`.
+pub static SCHEME: Scheme = Scheme::plain("cassandra", 9042, Some(STORE));

@@ -1,0 +1,14 @@
+//! The scheme `postgres://`, which a program without the driver knows too.
+
+use plimsoll_workload::request::{Databases, Scheme, StoreScheme};
+
+/// What there is to `postgres://`.
+const STORE: StoreScheme = StoreScheme {
+    databases: Databases::Names,
+    needs_user: true,
+    has_disk: true,
+    ..StoreScheme::PLAIN
+};
+/// `postgres://`.
+pub static SCHEME: Scheme =
+    Scheme { also: &["postgresql"], ..Scheme::plain("postgres", 5432, Some(STORE)) };
