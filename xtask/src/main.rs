@@ -20,6 +20,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   tidy               check floors, lengths, headers, links, words, leftovers, the changelog
+  circles            show the modules of each crate that import each other both ways
   lines              count the lines of code of crates/*/src, without tests, comments, blanks
   docs [PAGE…]       run the commands that docs/*.md and README.md show
        [--bin PATH]  with this binary, instead of building one";
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.split_first() {
         Some((command, [])) if command == "tidy" => run_tidy(),
         Some((command, [])) if command == "lines" => run_lines(),
+        Some((command, [])) if command == "circles" => run_circles(),
         Some((command, rest)) if command == "docs" => run_docs(rest),
         _ => {
             eprintln!("{USAGE}");
@@ -65,6 +67,20 @@ fn run_lines() -> anyhow::Result<bool> {
     }
     println!("{:>7}  in all", lines.values().sum::<usize>());
     Ok(true)
+}
+
+fn run_circles() -> anyhow::Result<bool> {
+    let root = root()?;
+    let tree = tidy::Tree::read(&root, process::metadata(&root)?)?;
+    let circles = tidy::circles::by_crate(&tree);
+    for (name, circle) in circles.iter().flat_map(|(name, of)| of.iter().map(move |of| (name, of)))
+    {
+        println!("{name}: {}", circle.modules.join(", "));
+        for (from, to, (path, line)) in &circle.imports {
+            println!("  {from} imports {to}: {path}:{line}");
+        }
+    }
+    Ok(tidy::circles::are_kept_out(&circles))
 }
 
 fn run_docs(arguments: &[String]) -> anyhow::Result<bool> {

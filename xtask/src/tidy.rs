@@ -7,6 +7,7 @@
 //! anywhere in the file. An excuse needs a reason, and one that excuses nothing is a finding.
 
 mod changelog;
+pub(crate) mod circles;
 mod excuses;
 mod floors;
 mod hash_order;
@@ -51,6 +52,7 @@ enum Check {
 /// Every rule, by the name that an excuse uses.
 const RULES: &[(&str, Check)] = &[
     ("changelog", Check::File(changelog::check)),
+    ("circles", Check::Tree(circles::check)),
     ("file-length", Check::File(length::files)),
     ("floors", Check::Tree(floors::check)),
     ("function-length", Check::File(length::functions)),

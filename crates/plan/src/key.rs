@@ -303,7 +303,7 @@ macro_rules! section {
         }
     };
     (@beside nested $name:ident) => {
-        impl $crate::takes::Nests for $name {
+        impl $crate::nested::Nests for $name {
             const KEYS: &'static $crate::key::SectionKeys = Self::SECTION;
 
             fn read(section: &$crate::section::Section<'_>) -> Option<Self> {
@@ -345,7 +345,7 @@ macro_rules! section {
     (@key $name:expr, $about:expr, $flag:expr, $takes:expr, or $default:expr,
         $example:literal) => {
         section!(@key $name, $about, $flag, $takes,
-            Value(|| $crate::takes::Takes::write(&$takes, &$default)), $example)
+            Value(|| $crate::value::Takes::write(&$takes, &$default)), $example)
     };
     (@key $name:expr, $about:expr, $flag:expr, $takes:expr, $without:ident $(($of:expr))?,
         $example:literal) => {

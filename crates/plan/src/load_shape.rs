@@ -10,8 +10,9 @@ use plimsoll_workload::schedule::Schedule;
 
 use crate::flag::Group;
 use crate::key::Choice;
+use crate::nested::Inner;
 use crate::section::{Part, Section};
-use crate::takes::{Count, DISTRIBUTION, Inner, Parsed, RATE, Small, TIME};
+use crate::takes::{Count, DISTRIBUTION, Parsed, RATE, Small, TIME};
 use crate::trace::{ProfileSource, TraceSource};
 
 /// The ways to say how much load.

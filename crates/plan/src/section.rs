@@ -4,8 +4,8 @@ use crate::error::Fault;
 use crate::key::{Choice, Key, SectionKeys};
 use crate::reading::Reading;
 use crate::source::Place;
-use crate::takes::Takes;
 use crate::tree::{Node, Table, Value};
+use crate::value::Takes;
 use crate::write::Writer;
 
 /// One section that is being read. A key that is not there gives `None`; so does one that is

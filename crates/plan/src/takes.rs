@@ -16,25 +16,11 @@ use plimsoll_workload::trace::Moment;
 use serde_json::{Value as Json, json};
 
 use crate::describe::{Describe, Meant};
-use crate::key::SectionKeys;
 use crate::reading::{Reading, parts};
-use crate::section::Section;
 use crate::tree::{Node, Value};
 
 use crate::text::{exact, quoted};
-use crate::write::Writer;
-
-/// What a key takes, as it is read and printed.
-pub(crate) trait Takes: Describe {
-    /// The type of a value.
-    type Of;
-
-    /// The value; none where it is wrong, which has been noted then.
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of>;
-
-    /// The value as it stands behind the `=` of a plan, which reads back the same.
-    fn write(&self, value: &Self::Of) -> String;
-}
+pub(crate) use crate::value::Takes;
 
 /// A text with a grammar of its own.
 pub(crate) struct Parsed<T: 'static> {
@@ -496,50 +482,6 @@ impl Describe for Nested {
 
     fn schema(&self) -> Json {
         json!({"type": "object"})
-    }
-}
-
-/// A section that is the value of a key of another one.
-pub(crate) trait Nests: Sized {
-    /// Its keys.
-    const KEYS: &'static SectionKeys;
-
-    /// Reads the section.
-    fn read(section: &Section<'_>) -> Option<Self>;
-
-    /// Writes its keys.
-    fn write(&self, out: &mut Writer);
-}
-
-/// A section as the value of a key; the words of the manual for it.
-pub(crate) struct Inner<T>(pub(crate) &'static str, PhantomData<fn() -> T>);
-
-impl<T> Inner<T> {
-    /// In these words.
-    pub(crate) const fn told(words: &'static str) -> Self {
-        Self(words, PhantomData)
-    }
-}
-
-impl<T> Describe for Inner<T> {
-    fn takes(&self) -> String {
-        self.0.to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        json!({"type": "object"})
-    }
-}
-
-impl<T: Nests> Takes for Inner<T> {
-    type Of = T;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
-        T::read(&Section::at(reading, node, T::KEYS))
-    }
-
-    fn write(&self, value: &T) -> String {
-        Writer::table(|out| value.write(out))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-use crate::takes::Takes;
 use crate::text::{bare_or_quoted, quoted};
+use crate::value::Takes;
 
 /// A plan's text while it grows.
 #[derive(Debug, Default)]
