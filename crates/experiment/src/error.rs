@@ -103,7 +103,7 @@ pub enum ExperimentError {
     },
     /// A store did not let us in, or is none.
     #[error(transparent)]
-    Store(#[from] plimsoll_load::store::CheckError),
+    Store(#[from] plimsoll_load::ask::CheckError),
     /// Requests for caches that cannot be made.
     #[error(transparent)]
     Synthetic(#[from] plimsoll_cache::trace::synthetic::SyntheticError),

@@ -10,6 +10,7 @@
 #[macro_use]
 mod stores;
 
+pub mod ask;
 pub mod clock;
 pub mod config;
 pub mod driver;

@@ -10,7 +10,7 @@
 use crate::protocol::Spoken;
 use crate::store::Opening;
 use crate::store::frames::{Malformed, length};
-use crate::store::hint::DATABASE;
+use crate::ask::hint::DATABASE;
 use crate::store::{Dialect, Login, Next, Reply};
 use plimsoll_workload::request::{Databases, Scheme, StoreScheme};
 use plimsoll_workload::store::{Kind, Operation};

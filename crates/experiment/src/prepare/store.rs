@@ -60,7 +60,7 @@ pub(crate) fn ask(
 ) -> Result<(), ExperimentError> {
     let (Some(asked), Some(store)) = (&plan.store, &config.store) else { return Ok(()) };
     let patience = Duration::from_nanos(config.timeout_ns);
-    let is_there = plimsoll_load::store::check(config, store, before, patience)?;
+    let is_there = plimsoll_load::ask::check(config, store, before, patience)?;
     if !is_there && asked.mix.read() > 0 {
         notes.push(format!(
             "the last of {} records is not in the store: load the data set by `plimsoll prepare`, \

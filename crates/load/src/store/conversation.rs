@@ -2,8 +2,9 @@
 //! waits: before a load, and behind a data set. The engine has no part in it.
 
 use super::frames::Malformed;
-use super::hint::hint;
-use super::{CheckError, Heard, Opening, Reply, Speech, Store, shown};
+use super::{Heard, Opening, Reply, Speech, Store, shown};
+use crate::ask::CheckError;
+use crate::ask::hint::hint;
 use crate::clock::Clock;
 use crate::config::{Config, Endpoint};
 use crate::protocol::{Protocol, Spoken};
@@ -145,7 +146,7 @@ impl<S: Speech> Talk for Conversation<'_, S> {
 }
 
 /// Asks a store over a connection of its own; each answer within `patience`.
-pub(super) fn converse<T>(
+pub(crate) fn converse<T>(
     config: &Config,
     store: &Store,
     before: super::Before,

@@ -14,22 +14,17 @@
 //! follows could be anybody's answer.
 
 pub mod bytes;
-mod check;
 mod conversation;
 pub mod frames;
-pub(crate) mod hint;
 pub mod lines;
 mod opening;
 pub mod packets;
 mod pipeline;
-mod read_back;
 
-pub use check::{Before, CheckError, check};
-pub(crate) use conversation::{Ask, ask};
+pub(crate) use conversation::{Ask, Failed, Talk, ask, converse};
 pub use lines::{Dialect, Next};
-pub use opening::{Login, Opening};
+pub use opening::{Before, Login, Opening};
 pub use pipeline::{Connection, Pipeline};
-pub use read_back::{ReadBack, read_back};
 
 use frames::Malformed;
 use plimsoll_workload::store::{Consistency, Operation, Operations};

@@ -1,7 +1,7 @@
 //! How a connection to a store begins: who logs in, and what of a database is made ready before the
 //! first request.
 
-use super::{Before, Replicas, Store};
+use super::{Replicas, Store};
 use plimsoll_workload::store::Kind;
 
 /// Who logs in, and where. `Debug` shows no secret.
@@ -29,6 +29,15 @@ impl std::fmt::Debug for Login {
             .field("database", &self.database)
             .finish()
     }
+}
+
+/// What comes after the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// A load; nothing is changed.
+    Load,
+    /// The data set is written; a database makes the table for it where there is none.
+    DataSet,
 }
 
 /// What a database does for a connection before the first request.

@@ -5,9 +5,10 @@ mod script;
 
 use crate::drive::{Seen, closed, drive, open, refused, to};
 use crate::server::{Gate, Server};
+use plimsoll_load::ask::{CheckError, check};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
 use plimsoll_load::redis::Redis;
-use plimsoll_load::store::{Before, CheckError, Login, Pipeline, Replicas, Store, check};
+use plimsoll_load::store::{Before, Login, Pipeline, Replicas, Store};
 use plimsoll_load::{Config, Expected, Pacing};
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::size::Sizes;

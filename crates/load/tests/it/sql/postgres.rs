@@ -6,9 +6,10 @@ use super::wire::{
 };
 use crate::mutation::below;
 use crate::server::Peer;
+use plimsoll_load::ask::CheckError;
 use plimsoll_load::driver::{Event, Fate, Slot};
 use plimsoll_load::postgres::Postgres;
-use plimsoll_load::store::{CheckError, Opening};
+use plimsoll_load::store::Opening;
 use plimsoll_runs::ErrorKind;
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::Scheme;

@@ -3,10 +3,9 @@
 use super::exchange::{play, read, record, written};
 use crate::drive::{refused, to};
 use crate::server::{Peer, Server};
+use plimsoll_load::ask::{CheckError, check};
 use plimsoll_load::driver::{Driver, Event, Fate, Slot};
-use plimsoll_load::store::{
-    Before, CheckError, Login, Opening, Pipeline, Replicas, Speech, Store, check,
-};
+use plimsoll_load::store::{Before, Login, Opening, Pipeline, Replicas, Speech, Store};
 use plimsoll_load::{Config, Protocol};
 use plimsoll_workload::random::Stream;
 use plimsoll_workload::request::Scheme;

@@ -1,7 +1,7 @@
 //! What to do about a store that answers by an error before a load, by what it says.
 
-use super::Before;
 use crate::protocol::StoreProtocol;
+use crate::store::Before;
 
 const CLUSTER: &str = "it is one node of a cluster, which keeps a part of the records only: give \
                        a store without a cluster, or a proxy that stands before it";
@@ -19,7 +19,7 @@ const POOLER: &str = "a pooler stands before it that does not keep a session's s
 const LOG: &str = "see what the store writes into its own log";
 
 /// What to do, in one clause.
-pub(super) fn hint(of: &StoreProtocol, before: Before, code: u16, said: &str) -> &'static str {
+pub(crate) fn hint(of: &StoreProtocol, before: Before, code: u16, said: &str) -> &'static str {
     let words: [(&str, &str); 13] = [
         ("MOVED ", CLUSTER),
         ("ASK ", CLUSTER),

@@ -2,9 +2,9 @@
 //! what was written byte by byte. A store may take a record and not keep it: in a transaction that
 //! nobody ends, in a column that is too short, in a memory that is too small.
 
-use super::conversation::{Failed, Talk, converse};
-use super::{Before, CheckError, Store};
+use super::CheckError;
 use crate::config::Config;
+use crate::store::{Before, Failed, Store, Talk, converse};
 use plimsoll_workload::store::Operations;
 use std::collections::BTreeSet;
 use std::time::Duration;

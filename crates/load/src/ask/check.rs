@@ -3,10 +3,9 @@
 //!
 //! Blocking, on a connection of its own, with the store's own bytes; the engine has no part in it.
 
-use super::Store;
-use super::conversation::converse;
 use crate::config::{Config, Endpoint};
 use plimsoll_units::failure::{Failure, Kind};
+use crate::store::{Before, Store, converse};
 use std::io;
 use std::time::Duration;
 
@@ -57,15 +56,6 @@ pub enum CheckError {
         /// The feature.
         feature: &'static str,
     },
-}
-
-/// What comes after the question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
-    /// A load; nothing is changed.
-    Load,
-    /// The data set is written; a database makes the table for it where there is none.
-    DataSet,
 }
 
 /// Asks for the last record of the data set; whether it is there.
