@@ -14,6 +14,7 @@ pub mod ask;
 pub mod clock;
 pub mod config;
 pub mod driver;
+mod drivers;
 pub mod errno;
 pub mod http1;
 pub mod http2;

@@ -6,10 +6,9 @@
 //! Answers to these are `VALUE key flags bytes`, a block and `END`; `END` alone for no such record;
 //! `STORED`, `VERSION …`, and errors; anything else is refused.
 
-use crate::protocol::Spoken;
 use crate::store::Opening;
 use crate::store::frames::{Malformed, length, push_decimal};
-use crate::store::{Dialect, Next, Reply};
+use crate::store::{Dialect, Next, Reply, Spoken};
 use plimsoll_workload::request::{Scheme, StoreScheme};
 use plimsoll_workload::store::{Kind, Operation};
 

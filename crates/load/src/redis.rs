@@ -7,11 +7,10 @@
 //! Answers to these are `+OK`, `+PONG`, `$N` and a block, `$-1` for no such record, and
 //! `-CODE text`; anything else is refused.
 
-use crate::protocol::Spoken;
+use crate::ask::hint::DATABASE;
 use crate::store::Opening;
 use crate::store::frames::{Malformed, length};
-use crate::ask::hint::DATABASE;
-use crate::store::{Dialect, Login, Next, Reply};
+use crate::store::{Dialect, Login, Next, Reply, Spoken};
 use plimsoll_workload::request::{Databases, Scheme, StoreScheme};
 use plimsoll_workload::store::{Kind, Operation};
 

@@ -7,15 +7,14 @@
 use crate::clock::Clock;
 use crate::config::{Config, Endpoint};
 use crate::connection::local_cause;
-use crate::driver::Driver;
+use crate::drivers::{StoreDriver, start};
 use crate::http1::Http1;
 use crate::http1::encode::Encoder;
 use crate::http2::{self, Http2};
-use crate::protocol::{Protocol, Spoken};
+use crate::protocol::Protocol;
 use crate::recorder::{Recorder, Slice};
 use crate::source::{Closed, Open, Source, Times};
-use crate::store::Pipeline;
-use crate::worker::{Command, Connected, Line, Shared, Worker};
+use crate::worker::{Command, Connected, Line, Shared};
 use plimsoll_runs::{ErrorKind, LocalCause, Secrets};
 use plimsoll_units::failure::{Failure, Kind};
 use plimsoll_workload::arrivals::Share;
@@ -413,45 +412,12 @@ fn spawn(
             start(config, line, driver, source, recorder)?
         }
         Protocol::Store(store) => {
-            let left_out = |_| io::Error::other(format!("speak {store:?}: its driver is left out"));
-            (store.driver().map_err(left_out)?.start)(config, line, source, recorder)?
+            let left_out = || io::Error::other(format!("speak {store:?}: its driver is left out"));
+            let driver = StoreDriver::of(store).ok_or_else(left_out)?;
+            (driver.start)(config, line, source, recorder)?
         }
     };
     Ok(Thread { handle: Some(handle), commands, wake, empty, last: None })
-}
-
-/// Starts a thread that asks a store.
-pub(crate) fn start_store<S: Spoken>(
-    config: Config,
-    line: Line,
-    source: Source,
-    recorder: Recorder,
-) -> io::Result<JoinHandle<()>> {
-    let none = || io::Error::other("ask a store: the configuration has no operations for it");
-    let store = config.store.as_ref().ok_or_else(none)?;
-    let (depth, once) = (config.streams_per_connection, config.connection_per_request);
-    let speech = S::begun(store.opening(), config.endpoint.is_private());
-    let driver = Pipeline::new(speech, store.operations.clone(), depth, once);
-    start(config, line, driver, source, recorder)
-}
-
-fn start<D: Driver + 'static>(
-    config: Config,
-    line: Line,
-    driver: D,
-    source: Source,
-    recorder: Recorder,
-) -> io::Result<JoinHandle<()>> {
-    let connected = line.connected.clone();
-    std::thread::Builder::new().name(format!("load-{}", line.share.index)).spawn(move || {
-        match Worker::new(config, line, driver, source, recorder) {
-            Ok(worker) => worker.run(),
-            // The session hears of it in place of the connections.
-            Err(error) => {
-                let _ = connected.send(Connected { open: 0, failed: None, fault: Some(error) });
-            }
-        }
-    })
 }
 
 fn source(config: &Config, load: &Load, share: Share) -> Source {

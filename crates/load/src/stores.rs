@@ -1,7 +1,7 @@
 //! Declares the module of each store's driver, and lists what is in them.
 
 /// Lists the stores: the module of each, and what in it is
-/// [`Spoken`](crate::protocol::Spoken). A module has the scheme as `SCHEME`. Where it belongs to a
+/// [`Spoken`](crate::store::Spoken). A module has the scheme as `SCHEME`. Where it belongs to a
 /// feature, a file of it has the scheme alone, so that a program without the feature knows what it
 /// lacks.
 macro_rules! stores {
@@ -12,6 +12,12 @@ macro_rules! stores {
         /// All stores, in the order of the manual.
         pub static STORES: &[&protocol::StoreProtocol] =
             &[$( stores!(@entry $module $speech $($feature)?) ),+];
+
+        /// The driver of each that is part of the program.
+        static DRIVERS: &[drivers::StoreDriver] = &[$(
+            $(#[cfg(feature = $feature)])?
+            drivers::StoreDriver::speaking::<$module::$speech>(&$module::SCHEME),
+        )+];
     };
     (@module $module:ident) => {
         pub mod $module;

@@ -3,9 +3,10 @@
 //!
 //! Blocking, on a connection of its own, with the store's own bytes; the engine has no part in it.
 
+use super::converse;
 use crate::config::{Config, Endpoint};
 use plimsoll_units::failure::{Failure, Kind};
-use crate::store::{Before, Store, converse};
+use crate::store::{Before, Store};
 use std::io;
 use std::time::Duration;
 

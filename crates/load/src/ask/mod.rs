@@ -1,4 +1,5 @@
-//! What a store is asked before a load, and behind a data set.
+//! What a store is asked before a load, and behind a data set: by one connection of its own, while
+//! the caller waits. The engine has no part in it.
 
 mod check;
 pub(crate) mod hint;
@@ -6,3 +7,64 @@ mod read_back;
 
 pub use check::{CheckError, check};
 pub use read_back::{ReadBack, read_back};
+
+use crate::config::{Config, Endpoint};
+use crate::drivers::StoreDriver;
+use crate::protocol::Protocol;
+use crate::store::{Before, Failed, Socket, Store, Talk};
+use hint::hint;
+use std::io;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// Asks a store over a connection of its own; each answer within `patience`.
+fn converse<T>(
+    config: &Config,
+    store: &Store,
+    before: Before,
+    patience: Duration,
+    question: impl Fn(&mut dyn Talk) -> Result<T, Failed>,
+) -> Result<T, CheckError> {
+    let endpoint = config.endpoint.clone();
+    let Protocol::Store(of) = config.protocol else {
+        return Err(CheckError::Protocol { endpoint, protocol: "a store's protocol" });
+    };
+    let Some(driver) = StoreDriver::of(of) else {
+        let feature = config.protocol.left_out().unwrap_or_default();
+        return Err(CheckError::LeftOut { endpoint, feature });
+    };
+    let socket = connect(&endpoint, patience)
+        .map_err(|source| CheckError::Unreachable { endpoint: endpoint.clone(), source })?;
+    let (opening, is_private) = (store.first_opening(before), endpoint.is_private());
+    let mut answer = Err(Failed::Malformed);
+    let asked = (driver.ask)(opening, is_private, socket, patience, &mut |talk| {
+        answer = question(talk);
+    });
+    asked.and(answer).map_err(|failed| match failed {
+        Failed::Io(source) => CheckError::Unreachable { endpoint, source },
+        Failed::Said(code, said) => {
+            let hint = hint(of, before, code, &said);
+            CheckError::Refused { endpoint, said, hint }
+        }
+        Failed::Objection(why) => CheckError::Login { endpoint, why },
+        Failed::Malformed => CheckError::Protocol { endpoint, protocol: of.name },
+    })
+}
+
+fn connect(endpoint: &Endpoint, patience: Duration) -> io::Result<Box<dyn Socket>> {
+    Ok(match endpoint {
+        Endpoint::Tcp(address) => {
+            let socket = TcpStream::connect_timeout(address, patience)?;
+            socket.set_read_timeout(Some(patience))?;
+            socket.set_write_timeout(Some(patience))?;
+            Box::new(socket)
+        }
+        Endpoint::Unix(path) => {
+            let socket = UnixStream::connect(path)?;
+            socket.set_read_timeout(Some(patience))?;
+            socket.set_write_timeout(Some(patience))?;
+            Box::new(socket)
+        }
+    })
+}

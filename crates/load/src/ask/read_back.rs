@@ -2,9 +2,9 @@
 //! what was written byte by byte. A store may take a record and not keep it: in a transaction that
 //! nobody ends, in a column that is too short, in a memory that is too small.
 
-use super::CheckError;
+use super::{CheckError, converse};
 use crate::config::Config;
-use crate::store::{Before, Failed, Store, Talk, converse};
+use crate::store::{Before, Failed, Store, Talk};
 use plimsoll_workload::store::Operations;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -19,11 +19,10 @@ mod scheme;
 
 pub use scheme::SCHEME;
 
-use crate::protocol::Spoken;
 use crate::store::bytes::{Reader, push_value};
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
-use crate::store::{NUMBERS, Opening, Reply, Speech};
+use crate::store::{NUMBERS, Opening, Reply, Speech, Spoken};
 use frame::{BLOB, Framed, Outcome, VARCHAR, push, push_string};
 use plimsoll_workload::store::{Consistency, Kind, Operation};
 

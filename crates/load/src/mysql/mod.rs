@@ -22,11 +22,10 @@ mod scheme;
 
 pub use scheme::SCHEME;
 
-use crate::protocol::Spoken;
 use crate::store::bytes::Reader;
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
-use crate::store::{Opening, Reply, Speech};
+use crate::store::{Opening, Reply, Speech, Spoken};
 use login::{Handshake, Method, NONCE, Switch};
 use packet::{Numbered, push, push_string, whole_of_any_length};
 use plimsoll_workload::store::{Kind, Operation};

@@ -19,11 +19,10 @@ mod scram;
 
 pub use scheme::SCHEME;
 
-use crate::protocol::Spoken;
 use crate::store::bytes::{Reader, push_text, push_value};
 use crate::store::frames::Malformed;
 use crate::store::packets::Packeted;
-use crate::store::{Opening, Reply, Speech};
+use crate::store::{Opening, Reply, Speech, Spoken};
 use login::{Halt, Proof};
 use message::{Tagged, Trouble, push};
 use plimsoll_workload::store::{Kind, Operation};

@@ -2,16 +2,10 @@
 //! waits: before a load, and behind a data set. The engine has no part in it.
 
 use super::frames::Malformed;
-use super::{Heard, Opening, Reply, Speech, Store, shown};
-use crate::ask::CheckError;
-use crate::ask::hint::hint;
+use super::{Heard, Opening, Reply, Speech, Spoken, shown};
 use crate::clock::Clock;
-use crate::config::{Config, Endpoint};
-use crate::protocol::{Protocol, Spoken};
 use plimsoll_workload::store::Operation;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// What both kinds of sockets are.
@@ -143,57 +137,6 @@ impl<S: Speech> Talk for Conversation<'_, S> {
             }
         }
     }
-}
-
-/// Asks a store over a connection of its own; each answer within `patience`.
-pub(crate) fn converse<T>(
-    config: &Config,
-    store: &Store,
-    before: super::Before,
-    patience: Duration,
-    question: impl Fn(&mut dyn Talk) -> Result<T, Failed>,
-) -> Result<T, CheckError> {
-    let endpoint = config.endpoint.clone();
-    let Protocol::Store(of) = config.protocol else {
-        return Err(CheckError::Protocol { endpoint, protocol: "a store's protocol" });
-    };
-    let driver = match of.driver() {
-        Ok(driver) => driver,
-        Err(feature) => return Err(CheckError::LeftOut { endpoint, feature }),
-    };
-    let socket = connect(&endpoint, patience)
-        .map_err(|source| CheckError::Unreachable { endpoint: endpoint.clone(), source })?;
-    let (opening, is_private) = (store.first_opening(before), endpoint.is_private());
-    let mut answer = Err(Failed::Malformed);
-    let asked = (driver.ask)(opening, is_private, socket, patience, &mut |talk| {
-        answer = question(talk);
-    });
-    asked.and(answer).map_err(|failed| match failed {
-        Failed::Io(source) => CheckError::Unreachable { endpoint, source },
-        Failed::Said(code, said) => {
-            let hint = hint(of, before, code, &said);
-            CheckError::Refused { endpoint, said, hint }
-        }
-        Failed::Objection(why) => CheckError::Login { endpoint, why },
-        Failed::Malformed => CheckError::Protocol { endpoint, protocol: of.name },
-    })
-}
-
-fn connect(endpoint: &Endpoint, patience: Duration) -> io::Result<Box<dyn Socket>> {
-    Ok(match endpoint {
-        Endpoint::Tcp(address) => {
-            let socket = TcpStream::connect_timeout(address, patience)?;
-            socket.set_read_timeout(Some(patience))?;
-            socket.set_write_timeout(Some(patience))?;
-            Box::new(socket)
-        }
-        Endpoint::Unix(path) => {
-            let socket = UnixStream::connect(path)?;
-            socket.set_read_timeout(Some(patience))?;
-            socket.set_write_timeout(Some(patience))?;
-            Box::new(socket)
-        }
-    })
 }
 
 /// Asks a store that speaks like this.

@@ -21,7 +21,7 @@ mod opening;
 pub mod packets;
 mod pipeline;
 
-pub(crate) use conversation::{Ask, Failed, Talk, ask, converse};
+pub(crate) use conversation::{Ask, Failed, Socket, Talk, ask};
 pub use lines::{Dialect, Next};
 pub use opening::{Before, Login, Opening};
 pub use pipeline::{Connection, Pipeline};
@@ -131,6 +131,21 @@ pub trait Speech: Send {
         bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(usize, Option<Reply>), Malformed>;
+}
+
+/// The speech of a store, as the registry has it.
+pub trait Spoken: Speech + Sized + 'static {
+    /// What is spoken, in words.
+    const NAME: &'static str;
+
+    /// That of connections which begin like this; `is_private` says whether nobody else can hear
+    /// what is said.
+    fn begun(opening: Opening, is_private: bool) -> Self;
+
+    /// What to do about an error before a load that means something else than its code says.
+    fn hint(_code: u16, _said: &str) -> Option<&'static str> {
+        None
+    }
 }
 
 /// What a connection keeps of what it has heard.
