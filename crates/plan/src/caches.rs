@@ -3,21 +3,21 @@
 
 use plimsoll_workload::arrivals::Arrivals;
 
-use crate::cache_trace::CacheTrace;
-use crate::cluster::{self, ClusterPlan};
-use crate::error::PlanErrors;
-use crate::latency::LatencyPlan;
-use crate::load::Load;
-use crate::load_shape::{LoadShape, RateSource};
 use crate::opened::{Written, plan_of};
 use crate::reading::Reading;
+use crate::reading::error::PlanErrors;
+use crate::reading::tree::Table;
 use crate::section::Section;
+use crate::sections::cache_trace::CacheTrace;
+use crate::sections::cluster::{self, ClusterPlan};
+use crate::sections::latency::LatencyPlan;
+use crate::sections::load::Load;
+use crate::sections::load_shape::{LoadShape, RateSource};
+use crate::sections::target::Target;
+use crate::sections::top::Top;
+use crate::sections::workload::Workload;
 use crate::takes::{Count, Small};
-use crate::target::Target;
-use crate::top::Top;
-use crate::tree::Table;
 use crate::vocabulary::Vocabulary;
-use crate::workload::Workload;
 use crate::write::Writer;
 
 /// A complete plan of clusters: defaults filled in, every level of every cluster checked.

@@ -1,13 +1,13 @@
 //! A plan of single caches that are compared on a recorded trace.
 
-use crate::cache::Cache;
-use crate::cache_trace::CacheTrace;
-use crate::error::PlanErrors;
 use crate::opened::{Written, plan_of};
 use crate::reading::Reading;
+use crate::reading::error::PlanErrors;
+use crate::reading::tree::Table;
 use crate::section::Section;
-use crate::top::Top;
-use crate::tree::Table;
+use crate::sections::cache::Cache;
+use crate::sections::cache_trace::CacheTrace;
+use crate::sections::top::Top;
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 

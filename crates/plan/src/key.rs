@@ -394,10 +394,10 @@ macro_rules! section {
 #[expect(unreachable_pub, reason = "sections are public")]
 mod tests {
     use crate::reading::Reading;
+    use crate::reading::source::Source;
+    use crate::reading::tree;
     use crate::section::Section;
-    use crate::source::Source;
     use crate::takes::{Count, Line};
-    use crate::tree;
     use crate::write::Writer;
 
     section! {

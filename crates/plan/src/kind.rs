@@ -1,7 +1,7 @@
 //! What a plan is of, told from its sections before anything of it is read.
 
-use crate::source::Source;
-use crate::tree::{Table, read};
+use crate::reading::source::Source;
+use crate::reading::tree::{Table, read};
 
 /// What a plan is of: which command reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use serde_json::{Value as Json, json};
 use crate::describe::Describe;
 use crate::key::SectionKeys;
 use crate::reading::Reading;
+use crate::reading::tree::Node;
 use crate::section::Section;
-use crate::tree::Node;
 use crate::value::Takes;
 use crate::write::Writer;
 

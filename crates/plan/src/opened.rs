@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_units::ParseError;
 
-use crate::error::PlanErrors;
 use crate::merged;
+use crate::reading::error::PlanErrors;
+use crate::reading::source::{Place, Source};
+use crate::reading::tree::{self, Entry, Node, Table, Value};
 use crate::reading::{Reading, parts};
 use crate::roles::{Places, fill_in};
 use crate::sections::SECTIONS;
+use crate::sections::testbed::join_names;
 use crate::setting::{Setting, lay_over, write_out};
-use crate::source::{Place, Source};
-use crate::testbed::join_names;
-use crate::tree::{self, Entry, Node, Table, Value};
 use crate::vocabulary::Vocabulary;
 
 /// A plan as it was written.

@@ -3,23 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use crate::caches;
-use crate::collect::Collect;
-use crate::elastic::Elastic;
-use crate::error::PlanErrors;
-use crate::experiment::{Experiment, FactorPlan, read_factors, write_factors};
 use crate::key::SectionKeys;
-use crate::load::Load;
-use crate::measure::Measure;
 use crate::opened::{Written, plan_of};
 use crate::reading::Reading;
-use crate::search::Search;
+use crate::reading::error::PlanErrors;
+use crate::reading::tree::Table;
 use crate::section::Section;
-use crate::store::Store;
-use crate::target::Target;
-use crate::testbed::{Role, Testbed, read_roles, write_roles};
-use crate::top::Top;
-use crate::tree::Table;
-use crate::tune::Tune;
+use crate::sections::collect::Collect;
+use crate::sections::elastic::Elastic;
+use crate::sections::experiment::{Experiment, FactorPlan, read_factors, write_factors};
+use crate::sections::load::Load;
+use crate::sections::measure::Measure;
+use crate::sections::search::Search;
+use crate::sections::store::Store;
+use crate::sections::target::Target;
+use crate::sections::testbed::{Role, Testbed, read_roles, write_roles};
+use crate::sections::top::Top;
+use crate::sections::tune::Tune;
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::reading::Reading;
-use crate::tree::{Node, Table, Value};
+use crate::reading::tree::{Node, Table, Value};
 
 /// Where a role stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Reading one section of a plan: typed values by key.
 
-use crate::error::Fault;
 use crate::key::{Choice, Key, SectionKeys};
 use crate::reading::Reading;
-use crate::source::Place;
-use crate::tree::{Node, Table, Value};
+use crate::reading::error::Fault;
+use crate::reading::source::Place;
+use crate::reading::tree::{Node, Table, Value};
 use crate::value::Takes;
 use crate::write::Writer;
 

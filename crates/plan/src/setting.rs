@@ -5,12 +5,12 @@
 //! `arrivals`). Two flags that exclude each other stay, for the reader to complain of.
 
 use crate::describe::Describe;
-use crate::error::Fault;
 use crate::key::SectionKeys;
-use crate::secret;
+use crate::reading::error::Fault;
+use crate::reading::secret;
+use crate::reading::source::{Place, Source};
+use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::sections::{SECTIONS, section_at};
-use crate::source::{Place, Source};
-use crate::tree::{Entry, Node, Table, Value};
 
 /// One value from the command line.
 #[derive(Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Setting {
         // A header of any name may carry a secret, and a name may be mistyped.
         let hidden = self.key.contains("headers")
             || secret::line_is_secret(&format!("{}={}", self.key, self.value));
-        let value = if hidden { crate::secret::REDACTED } else { &self.value };
+        let value = if hidden { crate::reading::secret::REDACTED } else { &self.value };
         write!(f, "{} {}={value}", self.origin, self.key)
     }
 }

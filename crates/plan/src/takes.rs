@@ -16,10 +16,10 @@ use plimsoll_workload::trace::Moment;
 use serde_json::{Value as Json, json};
 
 use crate::describe::{Describe, Meant};
+use crate::reading::tree::{Node, Value};
 use crate::reading::{Reading, parts};
-use crate::tree::{Node, Value};
 
-use crate::text::{exact, quoted};
+use crate::reading::text::{exact, quoted};
 pub(crate) use crate::value::Takes;
 
 /// A text with a grammar of its own.

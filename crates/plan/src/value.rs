@@ -2,7 +2,7 @@
 
 use crate::describe::Describe;
 use crate::reading::Reading;
-use crate::tree::Node;
+use crate::reading::tree::Node;
 
 /// What a key takes, as it is read and printed.
 pub(crate) trait Takes: Describe {

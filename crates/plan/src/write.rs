@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::text::{bare_or_quoted, quoted};
+use crate::reading::text::{bare_or_quoted, quoted};
 use crate::value::Takes;
 
 /// A plan's text while it grows.

@@ -5,8 +5,8 @@
 
 use super::converse;
 use crate::config::{Config, Endpoint};
-use plimsoll_units::failure::{Failure, Kind};
 use crate::store::{Before, Store};
+use plimsoll_units::failure::{Failure, Kind};
 use std::io;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use plimsoll_units::failure::{Failure, Kind};
 use std::fmt;
 
-use crate::secret::REDACTED;
-use crate::source::{Place, Source, floor_char};
+use crate::reading::secret::REDACTED;
+use crate::reading::source::{Place, Source, floor_char};
 
 /// How many errors of one reading are kept.
 const MAX_ERRORS: usize = 20;

@@ -7,8 +7,8 @@ use plimsoll_workload::store::{Consistency, Keys, Mix, Named, RECORDS, VALUE_BYT
 
 use crate::flag::Group;
 use crate::section::Section;
+use crate::sections::target::Target;
 use crate::takes::{Count, Form, Parsed, Switch};
-use crate::target::Target;
 use crate::write::Writer;
 
 section! {

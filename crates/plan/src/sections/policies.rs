@@ -3,12 +3,12 @@
 //! Which kinds there are and what they take is known on a floor above: the vocabulary has it, and
 //! faults come back with the parameter they are of.
 
-use crate::pool::{MOST_INSTANCES, Pool};
 use crate::reading::Reading;
+use crate::reading::source::Place;
+use crate::reading::tree::{Entry, Table, Value};
 use crate::section::Section;
-use crate::source::Place;
+use crate::sections::pool::{MOST_INSTANCES, Pool};
 use crate::takes::{Count, Line, Small};
-use crate::tree::{Entry, Table, Value};
 use crate::write::Writer;
 
 section! {

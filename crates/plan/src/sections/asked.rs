@@ -8,16 +8,16 @@ use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
 use crate::flag::Group;
-use crate::header::Header;
 use crate::key::Choice;
 use crate::nested::Inner;
 use crate::reading::Reading;
-use crate::replay::Replay;
-use crate::secret::{REDACTED, Secret, key_is_secret};
+use crate::reading::secret::{REDACTED, Secret, key_is_secret};
+use crate::reading::text::quoted;
+use crate::reading::tree::{Entry, Node, Value};
 use crate::section::{Part, Section};
+use crate::sections::header::Header;
+use crate::sections::replay::Replay;
 use crate::takes::{File, Line, Parsed, Takes};
-use crate::text::quoted;
-use crate::tree::{Entry, Node, Value};
 use crate::write::Writer;
 
 /// Which of the ways to say what is asked for.

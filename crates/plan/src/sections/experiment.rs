@@ -4,11 +4,11 @@
 use plimsoll_stats::design::Design;
 use plimsoll_units::Words;
 
+use crate::reading::text::quoted;
+use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::reading::{Reading, parts};
 use crate::sections::key_at;
 use crate::takes::{Count, Line, List, Parsed, Small, either};
-use crate::text::quoted;
-use crate::tree::{Entry, Node, Table, Value};
 use crate::write::Writer;
 
 section! {

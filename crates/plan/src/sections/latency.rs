@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration, size};
 
+use crate::reading::text::exact;
 use crate::takes::{Form, Parsed};
-use crate::text::exact;
 
 /// One way: the time to the first byte, and the rate of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

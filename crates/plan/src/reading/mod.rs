@@ -1,15 +1,21 @@
 //! Reading values of a plan, and every fault with its place.
 
+pub(crate) mod error;
+pub(crate) mod secret;
+pub(crate) mod source;
+pub(crate) mod text;
+pub(crate) mod tree;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use plimsoll_units::{ParseError, count, nearest};
 
-use crate::error::{Fault, PlanErrors};
 use crate::key::SectionKeys;
-use crate::source::{Place, Source};
-use crate::tree::{Entry, Node, Value};
+use crate::reading::error::{Fault, PlanErrors};
+use crate::reading::source::{Place, Source};
+use crate::reading::tree::{Entry, Node, Value};
 use crate::vocabulary::Vocabulary;
 
 /// What is being read, and what was found wrong so far.

@@ -6,10 +6,10 @@ use serde_json::{Value as Json, json};
 use crate::describe::{Describe, Meant};
 use crate::flag::Group;
 use crate::key::Choice;
+use crate::reading::tree::{Entry, Node};
 use crate::reading::{Reading, parts};
 use crate::section::{Part, Section};
 use crate::takes::{Count, Known, Line, Takes, Whole};
-use crate::tree::{Entry, Node};
 use crate::write::Writer;
 
 section! {

@@ -11,12 +11,12 @@ use serde_json::{Value as Json, json};
 use crate::describe::Describe;
 use crate::key::Choice;
 use crate::reading::Reading;
+use crate::reading::text::{exact, quoted};
+use crate::reading::tree::{Node, Value};
 use crate::section::{Part, Section};
 use crate::takes::{
     Count, DISTRIBUTION, DURATION, File, Form, OrWord, Parsed, SHARE, TIME, Takes, word,
 };
-use crate::text::{exact, quoted};
-use crate::tree::{Node, Value};
 
 section! {
     /// What one server of a pool can do, how it begins, and how it fails.

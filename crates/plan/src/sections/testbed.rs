@@ -8,10 +8,10 @@ use plimsoll_units::{ParseError, Words, share, show_share};
 
 use crate::describe::Describe;
 use crate::reading::Reading;
+use crate::reading::text::quoted;
+use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::section::Section;
 use crate::takes::{Count, DURATION, Form, Line, Parsed, SIZE, Small, Takes, either};
-use crate::text::quoted;
-use crate::tree::{Entry, Node, Table, Value};
 use crate::write::Writer;
 use serde_json::{Value as Json, json};
 

@@ -7,9 +7,9 @@ use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
 use crate::reading::Reading;
+use crate::reading::tree::{Entry, Node, Value};
 use crate::section::Section;
 use crate::takes::{DISTRIBUTION, Parsed, SHARE, Takes};
-use crate::tree::{Entry, Node, Value};
 use crate::write::Writer;
 
 section! {

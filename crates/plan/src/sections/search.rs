@@ -8,8 +8,8 @@ use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::search::StepOf;
 
 use crate::flag::Group;
-use crate::load_shape::{LoadShape, RateSource};
 use crate::section::Section;
+use crate::sections::load_shape::{LoadShape, RateSource};
 use crate::takes::{DURATION, Form, List, OrWord, Parsed, RATE, SHARE, Switch, either};
 
 section! {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration};
 
+use crate::reading::text::exact;
 use crate::section::Section;
 use crate::takes::{DURATION, File, Form, Line, Parsed};
-use crate::text::exact;
 use crate::write::Writer;
 
 section! {

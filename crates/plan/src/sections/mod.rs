@@ -1,30 +1,60 @@
 //! The sections of a plan. A new section is one file with its keys, its reader and its writer, one
 //! line here, and one field of [`crate::Plan`] or [`crate::CachePlan`].
 
-use crate::balancer::Balancer;
-use crate::billing::Billing;
-use crate::cache::Cache;
-use crate::cache_trace::CacheTrace;
-use crate::cluster::CLUSTER;
-use crate::collect::Collect;
-use crate::experiment::Experiment;
-use crate::instance::Instance;
+pub(crate) mod asked;
+pub(crate) mod balancer;
+pub(crate) mod billing;
+pub(crate) mod cache;
+pub(crate) mod cache_trace;
+pub(crate) mod cluster;
+pub(crate) mod collect;
+pub(crate) mod elastic;
+pub(crate) mod experiment;
+pub(crate) mod header;
+pub(crate) mod instance;
+pub(crate) mod latency;
+pub(crate) mod load;
+pub(crate) mod load_shape;
+pub(crate) mod measure;
+pub(crate) mod policies;
+pub(crate) mod pool;
+pub(crate) mod replay;
+pub(crate) mod resolve;
+pub(crate) mod search;
+pub(crate) mod status;
+pub(crate) mod store;
+pub(crate) mod target;
+pub(crate) mod testbed;
+pub(crate) mod top;
+pub(crate) mod trace;
+pub(crate) mod tune;
+pub(crate) mod workload;
+pub(crate) mod workload_class;
+
 use crate::key::{Key, SectionKeys};
-use crate::latency::LatencyPlan;
-use crate::load::Load;
-use crate::measure::Measure;
-use crate::policies::PolicyKeys;
-use crate::pool::Pool;
-use crate::replay::Replay;
-use crate::search::Search;
-use crate::store::Store;
-use crate::target::Target;
-use crate::testbed::{Role, Testbed};
-use crate::top::Top;
-use crate::trace::{ProfileSource, TraceSource};
-use crate::tune::Tune;
-use crate::workload::Workload;
-use crate::workload_class::ClassKeys;
+use crate::sections::balancer::Balancer;
+use crate::sections::billing::Billing;
+use crate::sections::cache::Cache;
+use crate::sections::cache_trace::CacheTrace;
+use crate::sections::cluster::CLUSTER;
+use crate::sections::collect::Collect;
+use crate::sections::experiment::Experiment;
+use crate::sections::instance::Instance;
+use crate::sections::latency::LatencyPlan;
+use crate::sections::load::Load;
+use crate::sections::measure::Measure;
+use crate::sections::policies::PolicyKeys;
+use crate::sections::pool::Pool;
+use crate::sections::replay::Replay;
+use crate::sections::search::Search;
+use crate::sections::store::Store;
+use crate::sections::target::Target;
+use crate::sections::testbed::{Role, Testbed};
+use crate::sections::top::Top;
+use crate::sections::trace::{ProfileSource, TraceSource};
+use crate::sections::tune::Tune;
+use crate::sections::workload::Workload;
+use crate::sections::workload_class::ClassKeys;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
 pub(crate) static SECTIONS: [&SectionKeys; 25] = [

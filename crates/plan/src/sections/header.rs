@@ -5,8 +5,8 @@ use std::fmt;
 use plimsoll_units::ParseError;
 use plimsoll_workload::request::{Template, parse_header};
 
-use crate::secret::REDACTED;
-use crate::secret::key_is_secret;
+use crate::reading::secret::REDACTED;
+use crate::reading::secret::key_is_secret;
 
 /// A header: name as it was written, value with placeholders. `Debug` does not show the value of
 /// one whose name announces a secret.

@@ -10,8 +10,8 @@ use plimsoll_workload::objects::{
 
 use crate::key::Choice;
 use crate::section::{Part, Section};
+use crate::sections::workload_class::{self, Classes};
 use crate::takes::{Form, Parsed, SHARE};
-use crate::workload_class::{self, Classes};
 use crate::write::Writer;
 
 /// The ways to say which objects there are.

@@ -4,7 +4,7 @@
 //! mapped back through the escapes of its literal, so that the caret stands under the character
 //! that is wrong (TOML 1.1, section String).
 
-use crate::secret;
+use crate::reading::secret;
 
 /// One text a plan was put together from.
 #[derive(Debug)]

@@ -4,12 +4,12 @@ use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::objects::{Class, Fresh};
 
 use super::*;
-use crate::error::PlanErrors;
 use crate::reading::Reading;
+use crate::reading::error::PlanErrors;
+use crate::reading::source::Source;
+use crate::reading::tree;
 use crate::sections::SECTIONS;
-use crate::source::Source;
-use crate::tree;
-use crate::workload_class::ClassKeys;
+use crate::sections::workload_class::ClassKeys;
 
 fn read(text: &str) -> Result<Workload, PlanErrors> {
     let mut source = Source::file("plan.toml", text);

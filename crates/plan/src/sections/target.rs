@@ -7,17 +7,17 @@ use plimsoll_units::Words;
 use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
 use serde_json::{Value as Json, json};
 
-use crate::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, Headers};
 use crate::describe::Describe;
 use crate::flag::Group;
-use crate::header::Header;
 use crate::reading::Reading;
-use crate::resolve::Resolve;
+use crate::reading::text::quoted;
+use crate::reading::tree::{Node, Value};
 use crate::section::Section;
-use crate::status::Statuses;
+use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, Headers};
+use crate::sections::header::Header;
+use crate::sections::resolve::Resolve;
+use crate::sections::status::Statuses;
 use crate::takes::{File, Form, Line, List, Parsed, Switch, TIME, Takes, word};
-use crate::text::quoted;
-use crate::tree::{Node, Value};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 

@@ -12,8 +12,8 @@ use crate::flag::Group;
 use crate::key::Choice;
 use crate::nested::Inner;
 use crate::section::{Part, Section};
+use crate::sections::trace::{ProfileSource, TraceSource};
 use crate::takes::{Count, DISTRIBUTION, Parsed, RATE, Small, TIME};
-use crate::trace::{ProfileSource, TraceSource};
 
 /// The ways to say how much load.
 pub(crate) static SHAPE: Choice = Choice(&[
@@ -202,7 +202,7 @@ fn check_constant(section: &Section<'_>, rate_per_s: f64, duration: Duration) ->
             let message = format!(
                 "expected at least one request, found none: {} for {}",
                 show_rate_exact(rate_per_s),
-                crate::text::exact(duration)
+                crate::reading::text::exact(duration)
             );
             section.fault_beside("rate", "for", message, Some("raise the rate or the duration"));
             None

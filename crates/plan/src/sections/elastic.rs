@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-use crate::balancer::Balancer;
-use crate::billing::Billing;
-use crate::instance::Instance;
-use crate::policies::{self, PolicyPlan};
-use crate::pool::Pool;
 use crate::reading::Reading;
+use crate::reading::tree::Table;
 use crate::section::Section;
-use crate::tree::Table;
+use crate::sections::balancer::Balancer;
+use crate::sections::billing::Billing;
+use crate::sections::instance::Instance;
+use crate::sections::policies::{self, PolicyPlan};
+use crate::sections::pool::Pool;
 use crate::write::Writer;
 
 /// A pool of instances, and the policies under which it is compared.

@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 
 use crate::describe::{Describe, Meant};
 use crate::key::Without;
+use crate::reading::source::Place;
+use crate::reading::text::quoted;
+use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::reading::{Reading, parts};
-use crate::source::Place;
 use crate::takes::Takes;
-use crate::text::quoted;
-use crate::tree::{Entry, Node, Table, Value};
 use crate::write::Writer;
 
 section! {

@@ -5,9 +5,9 @@
 
 use toml_edit::{Document, Item, TableLike};
 
-use crate::error::Fault;
-use crate::secret;
-use crate::source::{Place, Source};
+use crate::reading::error::Fault;
+use crate::reading::secret;
+use crate::reading::source::{Place, Source};
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
@@ -133,7 +133,7 @@ pub(crate) fn read(source: &mut Source) -> Result<Table, Box<Fault>> {
 
 /// The commonest slip: a value with a unit and no quotes.
 fn syntax_hint(text: &str, span: Option<(usize, usize)>) -> Option<String> {
-    let at = crate::source::floor_char(text, span?.0);
+    let at = crate::reading::source::floor_char(text, span?.0);
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = text[start..].lines().next()?;
     let (key, value) = line.split_once('=')?;

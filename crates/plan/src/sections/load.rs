@@ -8,17 +8,17 @@ use plimsoll_stats::slo::StopRule;
 use plimsoll_units::{ParseError, Words, count};
 use serde_json::{Value as Json, json};
 
-use crate::asked::Asked;
 use crate::describe::Describe;
 use crate::flag::Group;
-use crate::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::reading::Reading;
-use crate::search::Search;
+use crate::reading::text::quoted;
+use crate::reading::tree::{Node, Value};
 use crate::section::Section;
+use crate::sections::asked::Asked;
+use crate::sections::load_shape::{LoadShape, RateSource, SHAPE};
+use crate::sections::search::Search;
+use crate::sections::target::{Http, Target};
 use crate::takes::{Count, DURATION, Form, OrWord, Parsed, STOP_RULE, Small, TIME, Takes, word};
-use crate::target::{Http, Target};
-use crate::text::quoted;
-use crate::tree::{Node, Value};
 use crate::write::Writer;
 
 section! {
