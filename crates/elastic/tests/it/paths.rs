@@ -1,12 +1,11 @@
 //! All paths through the engine say the same, to the last bit, of what several can run: the
-//! textbook's heap of events, the general path, the fast one with and without vector instructions,
-//! and the recursion of instances that nothing is asked of.
+//! textbook's heap of events, the general path, and the fast one with and without vector
+//! instructions.
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a test")]
 
 use plimsoll_elastic::simulated::engine::{Engine, Loss, ONE, Rules, Tally};
 use plimsoll_stats::Histogram;
-use plimsoll_workload::pool::Choice;
 use plimsoll_workload::random::Stream;
 use proptest::prelude::*;
 
@@ -155,27 +154,6 @@ proptest! {
         .map(|(tally, seen)| (said(tally), seen));
         prop_assert_eq!(&portable, &wanted);
         prop_assert_eq!(&fast, &wanted);
-    }
-
-    #[test]
-    fn instances_that_nothing_is_asked_of_are_the_same_as_on_the_general_path(
-        seed in 0u64..1000,
-        start in 0usize..6,
-        cores in 1u32..40,
-        choice in prop::sample::select(&[Choice::RoundRobin, Choice::Weighted, Choice::Random][..]),
-        load in 0.1f64..1.5,
-        block in 1usize..60,
-        steps in prop::collection::vec((0usize..8, 0u64..30), 1..80),
-        wild in any::<bool>(),
-    ) {
-        let gap = SERVICE / (load * start.max(1) as f64 * f64::from(cores));
-        let of = requests(seed, 3000, gap, wild);
-        let rules = Rules { choice, ..Rules::new(cores) };
-        let chance = || Stream::named(seed, "balancer");
-        let [wanted, recursion] = [Engine::general(&rules, chance()), Engine::new(&rules, chance())]
-            .map(|engine| by_engine(engine, &of, block, start, &steps))
-            .map(|(tally, seen)| (said(tally), seen));
-        prop_assert_eq!(&recursion, &wanted);
     }
 
     #[test]

@@ -11,7 +11,6 @@ mod general;
 mod lanes;
 mod levels;
 mod queue;
-mod recursion;
 mod sharing;
 mod tally;
 mod winner;
@@ -25,7 +24,6 @@ use general::General;
 use lanes::Lanes;
 use plimsoll_workload::pool::{Choice, Ties};
 use plimsoll_workload::random::Stream;
-use recursion::Recursion;
 use sharing::Sharing;
 
 /// Service times are multiplied by a slowness over this: at speed 1.
@@ -93,19 +91,6 @@ impl Rules {
     fn fails_as(&self, due: u64, now: u64) -> Loss {
         let is_waited_for = now - due < self.client_timeout;
         if is_waited_for { Loss::InstanceFailed } else { Loss::ClientTimeout }
-    }
-
-    /// Whether no request depends on how many others an instance has: see [`recursion`].
-    fn is_blind(&self) -> bool {
-        let is_unasked =
-            matches!(self.choice, Choice::RoundRobin | Choice::Weighted | Choice::Random);
-        is_unasked
-            && self.limit.is_none()
-            && self.queue_room == 0
-            && self.client_timeout == u64::MAX
-            && self.slowdown.is_none()
-            && !self.can_fail
-            && !self.is_shared
     }
 
     /// Whether the fast path can run it, as long as there are no more instances than it can have.
@@ -183,17 +168,15 @@ pub struct Engine {
 
 enum Path {
     Fast(Box<Lanes>),
-    Blind(Box<Recursion>),
     General(Box<Dispatcher<General>>),
     Sharing(Box<Dispatcher<Sharing>>),
 }
 
 /// Does the same on whichever path it is.
 macro_rules! on_path {
-    ($path:expr, $of:ident => $fast:expr, $blind:expr, $general:expr) => {
+    ($path:expr, $of:ident => $fast:expr, $general:expr) => {
         match $path {
             Path::Fast($of) => $fast,
-            Path::Blind($of) => $blind,
             Path::General($of) => $general,
             Path::Sharing($of) => $general,
         }
@@ -218,11 +201,6 @@ impl Engine {
             Some(limit) if rules.is_fast() => {
                 let path = Path::Fast(Box::new(Lanes::new(limit, with_vectors)));
                 Self { path, rules: rules.bounded(), chance }
-            }
-            _ if rules.is_blind() => {
-                let rules = rules.bounded();
-                let path = Path::Blind(Box::new(Recursion::new(&rules, chance.clone())));
-                Self { path, rules, chance }
             }
             _ => Self::general(rules, chance),
         }
@@ -250,7 +228,7 @@ impl Engine {
         }
         let cores = self.rules.cores;
         on_path!(&mut self.path, of => of.open(slot, cores, slowness, now),
-            of.open(slot, slowness, now), of.open(slot, slowness, now, tally));
+            of.open(slot, slowness, now, tally));
     }
 
     /// What the fast path has, on the general one, which gives the same figures from here on.
@@ -280,24 +258,24 @@ impl Engine {
     pub fn set_slowness(&mut self, slot: usize, slowness: u64) {
         let slowness = bounded(slowness);
         on_path!(&mut self.path, of => of.set_slowness(slot, slowness),
-            of.set_slowness(slot, slowness), of.instances.set_slowness(slot, slowness));
+            of.instances.set_slowness(slot, slowness));
     }
 
     /// Sends no more requests to an instance; it finishes those that it has.
     pub fn close(&mut self, slot: usize) {
-        on_path!(&mut self.path, of => of.close(slot), of.close(slot), of.close(slot));
+        on_path!(&mut self.path, of => of.close(slot), of.close(slot));
     }
 
     /// How many requests an instance has.
     #[must_use]
     pub fn present(&self, slot: usize) -> u32 {
-        on_path!(&self.path, of => of.present(slot), of.present(slot), of.present(slot))
+        on_path!(&self.path, of => of.present(slot), of.present(slot))
     }
 
     /// When an instance has done all that it was given.
     #[must_use]
     pub fn done_at(&self, slot: usize) -> u64 {
-        on_path!(&self.path, of => of.free(slot).max().unwrap_or(0), of.done_at(slot),
+        on_path!(&self.path, of => of.free(slot).max().unwrap_or(0),
             of.instances.done_at(slot))
     }
 
@@ -305,7 +283,7 @@ impl Engine {
     /// up to which [`Engine::pass`] went last.
     #[must_use]
     pub fn worked(&self, slot: usize, now: u64) -> u64 {
-        on_path!(&self.path, of => of.worked(slot, now), of.worked(slot, now),
+        on_path!(&self.path, of => of.worked(slot, now),
             of.instances.worked(slot, now))
     }
 
@@ -313,45 +291,42 @@ impl Engine {
     /// over a time are what counts. `now` is the time up to which [`Engine::pass`] went last.
     #[must_use]
     pub fn presence(&self, now: u64) -> u64 {
-        on_path!(&self.path, of => of.presence(now), of.presence(now), of.presence(now))
+        on_path!(&self.path, of => of.presence(now), of.presence(now))
     }
 
     /// Ends a stretch of time at which [`Engine::pass`] and the tally's horizon are: counts clients
     /// who have given up by now.
     pub fn settle(&mut self, now: u64, tally: &mut Tally) {
-        on_path!(&mut self.path, _of => {}, {}, _of.instances.settle(now, tally));
+        on_path!(&mut self.path, _of => {}, _of.instances.settle(now, tally));
     }
 
     /// Says of each request that has neither been served nor lost when it was due.
     pub fn in_flight(&self, tally: &Tally, each: &mut dyn FnMut(u64)) {
-        on_path!(&self.path, _of => tally.waiting().for_each(each),
-            tally.waiting().for_each(each), _of.in_flight(tally, each));
+        on_path!(&self.path, _of => tally.waiting().for_each(each), _of.in_flight(tally, each));
     }
 
     /// Ends an instance at once: what it has is lost. Only by rules under which instances can fail.
     pub fn fail(&mut self, slot: usize, now: u64, tally: &mut Tally) {
         on_path!(&mut self.path,
             _of => unreachable!("the fast path has counted what is lost: see `Rules::can_fail`"),
-            unreachable!("nor can these"),
             _of.fail(slot, now, tally));
     }
 
     /// Requests that wait at the balancer.
     #[must_use]
     pub fn queued(&self) -> usize {
-        on_path!(&self.path, _of => 0, 0, _of.queued())
+        on_path!(&self.path, _of => 0, _of.queued())
     }
 
     /// Offers requests with their service times at speed 1, as many, in the order in which they are
     /// due.
     pub fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
-        on_path!(&mut self.path, of => of.offer(due, service, tally),
-            of.offer(due, service, tally), of.offer(due, service, tally));
+        on_path!(&mut self.path, of => of.offer(due, service, tally), of.offer(due, service, tally));
     }
 
     /// Lets time pass without a request.
     pub fn pass(&mut self, now: u64, tally: &mut Tally) {
-        on_path!(&mut self.path, of => of.pass(now), of.pass(now), of.pass(now, tally));
+        on_path!(&mut self.path, of => of.pass(now), of.pass(now, tally));
     }
 }
 
