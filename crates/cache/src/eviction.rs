@@ -5,6 +5,8 @@
 //! where it is not and an admission filter lets it in, take it ([`Eviction::insert`]). Both are
 //! generic, not dynamic, so that the loop around them is compiled for each policy.
 
+use plimsoll_units::parameter::Parameter;
+
 mod cost;
 mod heap;
 mod indices;
@@ -70,6 +72,8 @@ pub trait Eviction: Sized {
     const NAME: &'static str;
     /// One line for users: the idea and its source.
     const ABOUT: &'static str;
+    /// What can be set of it.
+    const PARAMETERS: &'static [Parameter] = &[];
     /// What [`Input`] must have beside requests and sizes.
     const NEEDS: Needs = Needs { next: false, seconds: false };
 
@@ -98,6 +102,12 @@ pub trait Eviction: Sized {
 
     /// Bytes of memory that the policy's state takes.
     fn memory_bytes(&self) -> usize;
+}
+
+/// An empty cache of a policy, which knows each of its settings.
+pub(crate) fn made<P: Eviction>(room: &Room<'_>) -> Result<P, SettingError> {
+    room.settings.only(P::PARAMETERS)?;
+    P::new(room)
 }
 
 /// What a policy must be told beside requests and sizes.

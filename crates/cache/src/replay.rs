@@ -7,7 +7,7 @@
 use crate::admission::{Admission, All, Filter, Working};
 use crate::capacity::{Capacity, Unit};
 use crate::eviction::{
-    Eviction, Input, Kind, Narrow, One, Room, SettingError, Settings, Sizes, Wide,
+    Eviction, Input, Kind, Narrow, One, Room, SettingError, Settings, Sizes, Wide, made,
 };
 use crate::size_class::{SizeClass, SizeClasses, Tally};
 use crate::trace::{SizeTable, Trace};
@@ -135,7 +135,7 @@ fn filtered<P: Eviction, S: Sizes, B: Sizes, F: Filter>(
         capacity: job.capacity.amount,
         settings: job.settings,
     };
-    let mut policy = P::new(&room)?;
+    let mut policy = made::<P>(&room)?;
     let (mut evictions, mut stretches, mut from) = (0, Vec::new(), 0);
     for &to in job.marks.iter().chain([&trace.len()]) {
         let to = to.clamp(from, trace.len());

@@ -25,6 +25,8 @@ pub use parameters::{Fault, Parameters};
 pub use revenue::revenue_per_hour;
 
 use crate::observation::{Metric, Observation};
+pub use plimsoll_units::parameter::Parameter;
+use plimsoll_units::parameter::Takes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -155,21 +157,6 @@ fn maker<P: Policy + 'static>(policy: P) -> Maker {
     Arc::new(move || Box::new(Deciding { policy: policy.clone(), state: P::State::default() }))
 }
 
-/// A parameter of a policy.
-#[derive(Debug, Clone, Copy)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes.
-    pub takes: &'static str,
-    /// What holds where it is not given; `–` where nothing does.
-    pub default: &'static str,
-    /// What it means, in a sentence.
-    pub about: &'static str,
-    /// Values that a search for better ones tries; none where it is left alone.
-    pub usual: &'static [&'static str],
-}
-
 /// A kind of policy.
 pub struct Kind {
     /// Its name.
@@ -245,16 +232,16 @@ impl Kind {
 
 const fn parameter(
     name: &'static str,
-    takes: &'static str,
+    takes: Takes,
     default: &'static str,
     about: &'static str,
 ) -> Parameter {
-    Parameter { name, takes, default, about, usual: &[] }
+    Parameter::new(name, takes, default, about)
 }
 
 /// The parameter with the values that a search for better ones tries.
 const fn tried(parameter: Parameter, usual: &'static [&'static str]) -> Parameter {
-    Parameter { usual, ..parameter }
+    parameter.tried(usual)
 }
 
 /// The least whole number that is not less, but for the rounding of what it was computed from.

@@ -8,9 +8,7 @@ use crate::world::pool::wish::Wish;
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::eviction::Policy;
-use plimsoll_plan::{
-    Cache, CacheComparison, CachePlan, KeyFault, KeyFaultKind, Plan, PlanErrors, Tune, Written,
-};
+use plimsoll_plan::{Cache, CacheComparison, CachePlan, KeyFault, Plan, PlanErrors, Tune, Written};
 use plimsoll_stats::figure;
 use plimsoll_units::{ParseError, count, share};
 
@@ -49,25 +47,16 @@ pub fn read_clusters(of: &Written<'_>) -> Result<CachePlan, PlanErrors> {
     Ok(plan)
 }
 
-/// The fault of one of a key's texts, where it has one.
-pub(crate) fn fault_of<T>(
-    path: &[&str],
-    value: usize,
-    read: Result<T, ParseError>,
-) -> Option<KeyFault> {
-    let path = path.iter().map(|&part| part.to_owned()).collect();
-    read.err().map(|error| KeyFault { path, value, what: KeyFaultKind::Text(error) })
-}
-
 fn check_tune(of: &Tune) -> Option<KeyFault> {
     let bounds = of.subject_to.as_deref()?;
-    fault_of(&["tune", "subject_to"], 0, Wish::new(figure::COST, false, bounds))
+    KeyFault::of_text(&["tune", "subject_to"], 0, Wish::new(figure::COST, false, bounds))
 }
 
 fn check_caches(of: &Cache) -> Vec<KeyFault> {
     let texts = |key: &'static str, of: &[String], check: fn(&str) -> Result<(), ParseError>| {
         let each = of.iter().enumerate();
-        let faults = each.filter_map(|(at, text)| fault_of(&["cache", key], at, check(text)));
+        let faults =
+            each.filter_map(|(at, text)| KeyFault::of_text(&["cache", key], at, check(text)));
         faults.collect::<Vec<_>>()
     };
     [
@@ -114,6 +103,14 @@ mod tests {
                     [policy.calm]\nkind = 'treshold'\n";
         let said = read(&Written::text(pool, "plan.toml", &[])).unwrap_err();
         assert!(said.to_string().contains("did you mean threshold?"), "{said}");
+        let several = "seed = 'x'\n[instance]\nservice = 'exp:70ms'\n\
+                       [load]\nrate = '5/s'\nfor = '1h'\n\
+                       [policy.calm]\nkind = 'threshold'\nuper = 3\nadd = 'two'\n";
+        let said = read(&Written::text(several, "plan.toml", &[])).unwrap_err().to_string();
+        for part in ["plan.toml:1:9", "plan.toml:9:1", "did you mean upper?", "plan.toml:10:7"] {
+            assert!(said.contains(part), "{part}:\n{said}");
+        }
+        assert!(said.contains("`add`: expected a whole number from 0 to 10000"), "{said}");
         let cluster = "[trace]\nfile = 't'\n[cluster]\nsize = '1GB'\npolicy = 'lur'\n";
         let said = read_clusters(&Written::text(cluster, "plan.toml", &[])).unwrap_err();
         assert!(said.to_string().contains("did you mean lru?"), "{said}");

@@ -4,35 +4,32 @@ use crate::world::pool::wish::figures;
 use plimsoll_cache::cluster::{Protocol, Spread};
 use plimsoll_cache::eviction;
 use plimsoll_elastic::policy;
-use plimsoll_plan::{Named, Parameter, Vocabulary};
+use plimsoll_plan::{Named, Vocabulary};
+use plimsoll_units::parameter::Parameter;
 use std::sync::LazyLock;
 
 /// The vocabulary of this program.
 pub static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
     schemes: plimsoll_load::schemes().collect(),
-    policies: policy::KINDS.iter().map(|kind| policy_of(kind)).collect(),
-    evictions: eviction::KINDS.iter().map(|kind| plain(kind.name, kind.about)).collect(),
-    protocols: Protocol::NAMES.iter().map(|(name, about)| plain(name, about)).collect(),
+    policies: policy::KINDS
+        .iter()
+        .map(|kind| named(kind.name, kind.about, kind.parameters))
+        .collect(),
+    evictions: eviction::KINDS
+        .iter()
+        .map(|kind| named(kind.name, kind.about, kind.parameters))
+        .collect(),
+    protocols: Protocol::NAMES.iter().map(|(name, about, of)| named(name, about, of)).collect(),
     spreads: Spread::NAMES.iter().map(|(name, about)| plain(name, about)).collect(),
     figures: figures().map(|(word, figure)| plain(word, figure.label)).collect(),
 });
 
 fn plain(name: &'static str, about: &'static str) -> Named {
-    Named { name, about, parameters: Vec::new() }
+    named(name, about, &[])
 }
 
-fn policy_of(kind: &policy::Kind) -> Named {
-    let parameter = |of: &policy::Parameter| Parameter {
-        name: of.name,
-        takes: of.takes,
-        default: (of.default != "–").then_some(of.default),
-        about: of.about,
-    };
-    Named {
-        name: kind.name,
-        about: kind.about,
-        parameters: kind.parameters.iter().map(parameter).collect(),
-    }
+fn named(name: &'static str, about: &'static str, parameters: &'static [Parameter]) -> Named {
+    Named { name, about, parameters }
 }
 
 #[cfg(test)]

@@ -85,4 +85,4 @@ pub use sections::tune::{Objective, Tune, Vary};
 pub use sections::workload::Workload;
 pub use sections::{all_keys, key_at, sections};
 pub use setting::Setting;
-pub use vocabulary::{Named, Parameter, Vocabulary};
+pub use vocabulary::{Named, Vocabulary};

@@ -40,6 +40,14 @@ pub struct KeyFault {
     pub what: KeyFaultKind,
 }
 
+impl KeyFault {
+    /// The fault of one of a key's texts, where it has one.
+    pub fn of_text<T>(path: &[&str], value: usize, read: Result<T, ParseError>) -> Option<Self> {
+        let path = path.iter().map(|&part| part.to_owned()).collect();
+        read.err().map(|error| Self { path, value, what: KeyFaultKind::Text(error) })
+    }
+}
+
 /// What is wrong with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyFaultKind {

@@ -2,6 +2,7 @@
 //! complete keys by it, and mark what is wrong. What it refuses the reader refuses too; the reader
 //! refuses more, as it knows the grammar of every text, and what goes with what.
 
+use plimsoll_units::parameter::Takes;
 use serde_json::{Map, Value as Json, json};
 
 use crate::describe::Meant;
@@ -86,14 +87,31 @@ fn policy(mut schema: Json, kind: &Named) -> Json {
     schema["description"] = json!(kind.about);
     schema["required"] = json!(["kind"]);
     schema["properties"]["kind"] = json!({"const": kind.name, "description": kind.about});
-    for of in &kind.parameters {
-        let default =
-            of.default.map_or_else(String::new, |default| format!(" Default: {default}."));
-        let about = format!("{} Takes {}.{default}", of.about, of.takes);
-        let types = ["string", "number", "boolean"];
-        schema["properties"][of.name] = json!({"type": types, "description": about});
+    for of in kind.parameters {
+        let default = match of.default {
+            "–" => String::new(),
+            default => format!(" Default: {default}."),
+        };
+        let about = format!("{} Takes {}.{default}", of.about, of.takes.words());
+        schema["properties"][of.name] = parameter(&of.takes);
+        schema["properties"][of.name]["description"] = json!(about);
     }
     schema
+}
+
+/// What a parameter takes; a number, and a switch, may stand in quotes.
+fn parameter(takes: &Takes) -> Json {
+    match takes {
+        Takes::Number(least, most) => {
+            json!({"type": ["number", "string"], "minimum": least, "maximum": most})
+        }
+        Takes::Count(least, most) => {
+            json!({"type": ["integer", "string"], "minimum": least, "maximum": most})
+        }
+        Takes::Switch => json!({"enum": [true, false, "true", "false"]}),
+        Takes::Word(words) => json!({"enum": words}),
+        Takes::Duration(..) | Takes::Text(_) => json!({"type": ["string", "number"]}),
+    }
 }
 
 fn names(of: &[Named]) -> Json {

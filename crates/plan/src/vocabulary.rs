@@ -1,6 +1,7 @@
 //! What a value may be where only a floor above knows it: names with their parameters, as data. It
 //! is put together once, of the registries of higher floors, and given to the readers.
 
+use plimsoll_units::parameter::Parameter;
 use plimsoll_units::{ParseError, nearest};
 use plimsoll_workload::request::{OF_HTTP, Scheme};
 
@@ -76,25 +77,12 @@ impl Vocabulary {
 }
 
 /// A name that a plan may have, and its parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Named {
     /// The name.
     pub name: &'static str,
     /// What it is, in a sentence or a few words.
     pub about: &'static str,
     /// Its parameters.
-    pub parameters: Vec<Parameter>,
-}
-
-/// A parameter of a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes, in the words of the manual.
-    pub takes: &'static str,
-    /// What holds without it, in the words of the manual; none where nothing does.
-    pub default: Option<&'static str>,
-    /// What it means, in a sentence.
-    pub about: &'static str,
+    pub parameters: &'static [Parameter],
 }

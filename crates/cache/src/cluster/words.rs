@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use plimsoll_units::parameter::{ANY_DURATION, Parameter, Takes};
 use plimsoll_units::{ParseError, duration, nearest};
 
 use super::{Protocol, Spread};
@@ -12,17 +13,19 @@ use crate::protocol::carp::Variant;
 const SPREADS: [(&str, Spread); 3] =
     [("round-robin", Spread::RoundRobin), ("hash", Spread::Hash), ("sticky", Spread::Sticky)];
 /// Squid's `digest_bits_per_entry` and `digest_rebuild_period`.
-const BITS: u64 = 5;
-const EVERY_S: u32 = 3600;
+const BITS: Parameter =
+    Parameter::new("bits", Takes::Count(1, 64), "5", "How many bits a digest has for an object.");
+const EVERY: Parameter =
+    Parameter::new("every", ANY_DURATION, "1h", "How often a digest is made anew.");
 
 impl Protocol {
     /// What users write, and what each does.
-    pub const NAMES: &'static [(&'static str, &'static str)] = &[
-        ("none", "asks nobody"),
-        ("icp", "asks every sibling by a datagram"),
-        ("htcp", "asks every sibling by a datagram with the headers of the request"),
-        ("digest", "looks into summaries of what siblings hold"),
-        ("carp", "goes to the parent that the object belongs to"),
+    pub const NAMES: &'static [(&'static str, &'static str, &'static [Parameter])] = &[
+        ("none", "asks nobody", &[]),
+        ("icp", "asks every sibling by a datagram", &[]),
+        ("htcp", "asks every sibling by a datagram with the headers of the request", &[]),
+        ("digest", "looks into summaries of what siblings hold", &[BITS, EVERY]),
+        ("carp", "goes to the parent that the object belongs to", &[]),
     ];
 }
 
@@ -48,7 +51,9 @@ impl FromStr for Protocol {
             "digest" => digest(""),
             _ => match text.strip_prefix("digest:") {
                 Some(rest) => digest(rest).map_err(|error| error.shifted("digest:".len())),
-                None => Err(unknown("a protocol", text, Self::NAMES.iter().map(|(name, _)| *name))),
+                None => {
+                    Err(unknown("a protocol", text, Self::NAMES.iter().map(|(name, ..)| *name)))
+                }
             },
         }
     }
@@ -71,17 +76,13 @@ fn digest(text: &str) -> Result<Protocol, ParseError> {
         wrong("settings such as bits=8:every=10m").hint(error.to_string())
     };
     let settings = Settings::parse(text).map_err(form)?;
-    settings.only(&["bits", "every"]).map_err(form)?;
-    let bits = settings.number("bits", BITS, 1..=64).map_err(form)?;
-    let every_s = match settings.get("every") {
-        None => EVERY_S,
-        Some(every) => {
-            let read = duration(every).map_err(|error| wrong(&error.wanted))?;
-            let seconds = u32::try_from(read.as_secs()).ok();
-            let whole = seconds.filter(|&seconds| seconds > 0 && read.subsec_nanos() == 0);
-            whole.ok_or_else(|| wrong("whole seconds, at least one, between digests"))?
-        }
-    };
+    settings.only(&[BITS, EVERY]).map_err(form)?;
+    let bits = settings.number(&BITS).map_err(form)?;
+    let every = settings.get(EVERY.name).unwrap_or(EVERY.default);
+    let every = duration(every).map_err(|error| wrong(&error.wanted))?;
+    let seconds = u32::try_from(every.as_secs()).ok();
+    let whole = seconds.filter(|&seconds| seconds > 0 && every.subsec_nanos() == 0);
+    let every_s = whole.ok_or_else(|| wrong("whole seconds, at least one, between digests"))?;
     let bits_per_entry = u8::try_from(bits).unwrap_or(u8::MAX);
     Ok(Protocol::Digest { bits_per_entry, every_s })
 }

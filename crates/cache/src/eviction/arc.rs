@@ -29,7 +29,6 @@ impl Eviction for Arc {
         "adapts between recency and frequency by ghosts (Megiddo and Modha, FAST 2003)";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         Ok(Self { queues: Queues::new(room.objects), target: 0.0, capacity: room.capacity })
     }
 

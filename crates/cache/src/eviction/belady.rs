@@ -37,7 +37,6 @@ impl<const BYPASS: bool> Eviction for Belady<BYPASS> {
     const NEEDS: Needs = Needs { next: true, seconds: false };
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         Ok(Self {
             inside: vec![false; room.objects],
             near: Indices::default(),

@@ -4,6 +4,8 @@
 //! The setting `bits` gives each object a counter of so many bits instead of one bit, which is
 //! counted down each time that the object goes to the back (generalised CLOCK: Smith, 1978).
 
+use plimsoll_units::parameter::{Parameter, Takes};
+
 use crate::prefetch::fetch;
 
 use super::ring::Ring;
@@ -22,14 +24,18 @@ pub(super) struct Clock {
     capacity: u64,
 }
 
+/// How many bits each counter has.
+const BITS: Parameter =
+    Parameter::new("bits", Takes::Count(1, 7), "1", "How many bits each counter has.");
+
 impl Eviction for Clock {
     const NAME: &'static str = "clock";
     const ABOUT: &'static str =
         "a queue with a second chance (Corbató, 1968); bits=1 to 7 of its counters";
+    const PARAMETERS: &'static [Parameter] = &[BITS];
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&["bits"])?;
-        let bits = room.settings.number("bits", 1, 1..=7)?;
+        let bits = room.settings.number(&BITS)?;
         Ok(Self {
             state: vec![ABSENT; room.objects],
             queue: Ring::new(),

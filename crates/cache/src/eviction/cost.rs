@@ -12,6 +12,8 @@
 //!   the same in every run. A model too: it shows how a policy deals with costs that have nothing
 //!   to do with sizes.
 
+use plimsoll_units::parameter::{Parameter, Takes};
+
 use super::{SettingError, Settings};
 use crate::mix::hash;
 
@@ -35,8 +37,26 @@ pub(super) enum Cost {
     Hops,
 }
 
-/// The names of the settings that [`Cost::of_settings`] reads.
-pub(super) const SETTINGS: [&str; 3] = ["cost", "rtt_ms", "mbit"];
+const COST: Parameter = Parameter::new(
+    "cost",
+    Takes::Word(&["1", "size", "packets", "latency", "hops"]),
+    "1",
+    "What a miss costs.",
+);
+const RTT_MS: Parameter = Parameter::new(
+    "rtt_ms",
+    Takes::Count(0, 100_000),
+    "100",
+    "The round trip to the origin, milliseconds (latency).",
+);
+const MBIT: Parameter = Parameter::new(
+    "mbit",
+    Takes::Count(1, 1_000_000),
+    "10",
+    "The bandwidth from there, megabits a second (latency).",
+);
+/// What [`Cost::of_settings`] reads.
+pub(super) const PARAMETERS: [Parameter; 3] = [COST, RTT_MS, MBIT];
 
 /// The most hops of an object.
 const HOPS: u64 = 10;
@@ -46,17 +66,17 @@ impl Cost {
     ///
     /// *Errors*: none of the costs; a round trip or bandwidth that cannot be, or without `latency`.
     pub(super) fn of_settings(settings: &Settings) -> Result<Self, SettingError> {
-        let choice = settings.choice("cost", &["1", "size", "packets", "latency", "hops"])?;
+        let choice = settings.choice(&COST)?;
         if choice != 3 {
-            settings.only(&["cost"])?;
+            settings.only(&[COST])?;
         }
         Ok(match choice {
             0 => Self::One,
             1 => Self::Size,
             2 => Self::Packets,
             3 => {
-                let rtt_ms = settings.number("rtt_ms", 100, 0..=100_000)?;
-                let mbit = settings.number("mbit", 10, 1..=1_000_000)?;
+                let rtt_ms = settings.number(&RTT_MS)?;
+                let mbit = settings.number(&MBIT)?;
                 #[expect(clippy::cast_precision_loss, reason = "at most a million")]
                 let (rtt_ms, mbit) = (rtt_ms as f64, mbit as f64);
                 Self::Latency { rtt_ms, byte_ms: 8.0 / (1000.0 * mbit) }

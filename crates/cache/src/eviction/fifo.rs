@@ -19,7 +19,6 @@ impl Eviction for Fifo {
     const ABOUT: &'static str = "first in, first out";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         let inside = vec![false; room.objects];
         Ok(Self { inside, queue: Ring::new(), used: 0, capacity: room.capacity })
     }

@@ -2,6 +2,8 @@
 //! section 4): the priority of an object is `L + cost / size`, where `L` is the priority of what
 //! left last; a request restores it. Ties leave by their oldest request.
 
+use plimsoll_units::parameter::Parameter;
+
 use crate::prefetch::fetch;
 
 use super::cost::{self, Cost};
@@ -34,9 +36,9 @@ impl Eviction for Gds {
     const NAME: &'static str = "gds";
     const ABOUT: &'static str = "by cost over size, with aging (Cao and Irani, USITS 1997); \
                                  cost=1, size, packets, latency (rtt_ms=100, mbit=10) or hops";
+    const PARAMETERS: &'static [Parameter] = &cost::PARAMETERS;
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&cost::SETTINGS)?;
         Ok(Self {
             records: vec![ABSENT; room.objects],
             heap: Heap::default(),

@@ -11,6 +11,8 @@
 //! (Rounding never turns an order round, and what ties leaves by its oldest request, as in the
 //! queue.)
 
+use plimsoll_units::parameter::Parameter;
+
 use crate::prefetch::fetch;
 
 use super::cost::{self, Cost};
@@ -51,9 +53,9 @@ impl Eviction for Gdsf {
     const NAME: &'static str = "gdsf";
     const ABOUT: &'static str = "by frequency * cost over size, with aging (Cherkasova, 1998); \
                                  cost=1, size, packets, latency (rtt_ms=100, mbit=10) or hops";
+    const PARAMETERS: &'static [Parameter] = &cost::PARAMETERS;
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&cost::SETTINGS)?;
         Ok(Self {
             records: vec![ABSENT; room.objects],
             new: Ring::new(),

@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use plimsoll_units::parameter::Parameter;
 use plimsoll_units::{ParseError, nearest};
 
 use crate::capacity::Capacity;
@@ -10,7 +11,7 @@ use crate::replay::{Counts, Job, run};
 use crate::trace::Trace;
 
 use super::node::{Node, node};
-use super::{Eviction, KINDS, Needs, Room, SettingError, Settings};
+use super::{Eviction, KINDS, Needs, Room, SettingError, Settings, made};
 
 /// Makes a node of a policy for a trace, of a capacity.
 type MakeNode =
@@ -23,6 +24,8 @@ pub struct Kind {
     pub name: &'static str,
     /// One line for users.
     pub about: &'static str,
+    /// What can be set of it.
+    pub parameters: &'static [Parameter],
     /// What a replay must be given.
     pub needs: Needs,
     pub(crate) run: fn(&Job<'_>) -> Result<Counts, SettingError>,
@@ -40,10 +43,11 @@ impl Kind {
         Self {
             name: P::NAME,
             about: P::ABOUT,
+            parameters: P::PARAMETERS,
             needs: P::NEEDS,
             run: run::<P>,
             node: node::<P>,
-            check: |settings| P::new(&Room { objects: 1, capacity: 1, settings }).map(|_| ()),
+            check: |settings| made::<P>(&Room { objects: 1, capacity: 1, settings }).map(|_| ()),
             #[cfg(test)]
             watched: super::tests::watched::<P>,
         }

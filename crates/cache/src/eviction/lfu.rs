@@ -38,7 +38,6 @@ impl Eviction for Lfu {
     const ABOUT: &'static str = "least frequently used since it came in, ties by age";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         Ok(Self {
             records: vec![ABSENT; room.objects],
             new: Ring::new(),

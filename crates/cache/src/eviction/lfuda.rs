@@ -47,7 +47,6 @@ impl Eviction for Lfuda {
         "least frequently used with dynamic aging (Arlitt et al., HPL-98-173, 1999)";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         Ok(Self {
             records: vec![ABSENT; room.objects],
             new: Ring::new(),

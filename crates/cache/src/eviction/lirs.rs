@@ -36,7 +36,6 @@ impl Eviction for Lirs {
         "by inter-reference recency (Jiang and Zhang, SIGMETRICS 2002); no object above 1%";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         let high_room = (room.capacity / 100).max(1);
         Ok(Self {
             stack: Queues::new(room.objects),

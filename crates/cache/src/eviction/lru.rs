@@ -27,7 +27,6 @@ impl Eviction for Lru {
     const ABOUT: &'static str = "least recently used";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         let latest = vec![0; room.objects];
         Ok(Self { latest, bound: 1, used: 0, capacity: room.capacity })
     }

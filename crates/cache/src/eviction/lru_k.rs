@@ -6,6 +6,8 @@
 //! remembered after an object has left, for ever (`history=kept`: a Retained Information Period
 //! without end), or until it leaves (`history=dropped`).
 
+use plimsoll_units::parameter::{Parameter, Takes};
+
 use crate::prefetch::fetch;
 
 use super::heap::{Entry, Heap};
@@ -24,21 +26,36 @@ pub(super) struct LruK {
     capacity: u64,
 }
 
+/// Which of the latest requests of an object counts.
+const K: Parameter = Parameter::new(
+    "k",
+    Takes::Count(1, 16),
+    "2",
+    "Which of the latest requests counts: 2 is the one before the latest.",
+);
+/// What becomes of the requests of an object that has left.
+const HISTORY: Parameter = Parameter::new(
+    "history",
+    Takes::Word(&["kept", "dropped"]),
+    "kept",
+    "What becomes of the requests of an object that has left.",
+);
+
 impl Eviction for LruK {
     const NAME: &'static str = "lru-k";
     const ABOUT: &'static str = "by the K-th latest request (O'Neil et al., SIGMOD 1993); k=2, \
                                  history=kept or dropped";
+    const PARAMETERS: &'static [Parameter] = &[K, HISTORY];
 
     #[expect(clippy::cast_possible_truncation, reason = "at most 16")]
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&["k", "history"])?;
-        let k = room.settings.number("k", 2, 1..=16)? as usize;
+        let k = room.settings.number(&K)? as usize;
         Ok(Self {
             requests: vec![0; room.objects * k],
             inside: vec![false; room.objects],
             heap: Heap::default(),
             k,
-            is_kept: room.settings.choice("history", &["kept", "dropped"])? == 0,
+            is_kept: room.settings.choice(&HISTORY)? == 0,
             used: 0,
             capacity: room.capacity,
         })

@@ -4,7 +4,7 @@
 use crate::capacity::{Capacity, Unit};
 use crate::trace::{SizeTable, Trace};
 
-use super::{Eviction, Input, Narrow, One, Room, SettingError, Settings, Sizes, Wide};
+use super::{Eviction, Input, Narrow, One, Room, SettingError, Settings, Sizes, Wide, made};
 
 /// One cache of a cluster.
 pub trait Node {
@@ -78,7 +78,7 @@ pub(super) fn node<'a, P: Eviction + 'static>(
     settings: &Settings,
 ) -> Result<Box<dyn Node + 'a>, SettingError> {
     let room = Room { objects: trace.distinct() as usize, capacity: capacity.amount, settings };
-    let policy = P::new(&room)?;
+    let policy = made::<P>(&room)?;
     Ok(match (capacity.unit, trace.sizes()) {
         (Unit::Bytes, Some(SizeTable::Narrow(sizes))) => held(policy, trace, Narrow(sizes)),
         (Unit::Bytes, Some(SizeTable::Wide(sizes))) => held(policy, trace, Wide(sizes)),

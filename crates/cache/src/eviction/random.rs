@@ -4,6 +4,8 @@
 //! to the evaluation of a class of replacement algorithms", IEEE Transactions on Computers C-22(6),
 //! 1973).
 
+use plimsoll_units::parameter::{Parameter, Takes};
+
 use plimsoll_workload::random::Stream;
 
 use crate::prefetch::fetch;
@@ -23,13 +25,17 @@ pub(super) struct Random {
     capacity: u64,
 }
 
+/// What is drawn from.
+const SEED: Parameter =
+    Parameter::new("seed", Takes::Count(0, u64::MAX), "1", "Where its randomness comes from.");
+
 impl Eviction for Random {
     const NAME: &'static str = "random";
     const ABOUT: &'static str = "any leaves, all with the same probability (seed=1)";
+    const PARAMETERS: &'static [Parameter] = &[SEED];
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&["seed"])?;
-        let seed = room.settings.number("seed", 1, 0..=u64::MAX)?;
+        let seed = room.settings.number(&SEED)?;
         Ok(Self {
             place: vec![NOWHERE; room.objects],
             inside: Vec::new(),

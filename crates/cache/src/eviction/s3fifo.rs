@@ -64,7 +64,6 @@ impl Eviction for S3Fifo {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of it")]
     #[expect(clippy::cast_precision_loss, reason = "as libcachesim multiplies")]
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         let share = |share: f64| (room.capacity as f64 * share) as u64;
         let small = share(SMALL_SHARE).max(1).min(room.capacity);
         Ok(Self {

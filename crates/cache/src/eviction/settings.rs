@@ -1,7 +1,8 @@
 //! What users set of a policy: `lru-k:k=3`, `gdsf:cost=size`.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+
+use plimsoll_units::parameter::{Parameter, Takes};
 
 /// Settings of one policy by their names, as the user wrote them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,13 +53,16 @@ impl Settings {
     /// Every setting must be one of these.
     ///
     /// *Errors*: one that is not.
-    pub fn only(&self, names: &[&'static str]) -> Result<(), SettingError> {
-        match self.0.keys().find(|name| !names.contains(&name.as_str())) {
+    pub fn only(&self, known: &[Parameter]) -> Result<(), SettingError> {
+        let is_unknown = |name: &&String| known.iter().all(|of| of.name != *name);
+        match self.0.keys().find(is_unknown) {
             None => Ok(()),
-            Some(found) => Err(SettingError::Unknown {
-                wanted: if names.is_empty() { "no setting".into() } else { names.join(", ") },
-                found: found.clone(),
-            }),
+            Some(found) => {
+                let names: Vec<&str> = known.iter().map(|of| of.name).collect();
+                let none = names.is_empty();
+                let wanted = if none { "no setting".into() } else { names.join(", ") };
+                Err(SettingError::Unknown { wanted, found: found.clone() })
+            }
         }
     }
 
@@ -71,30 +75,40 @@ impl Settings {
     /// A whole number, or what holds without it.
     ///
     /// *Errors*: no such number, or one out of range.
-    pub fn number(
-        &self,
-        name: &'static str,
-        without: u64,
-        range: RangeInclusive<u64>,
-    ) -> Result<u64, SettingError> {
-        let Some(found) = self.0.get(name) else { return Ok(without) };
-        let number = found.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| SettingError::Value {
-            name,
-            wanted: format!("a number from {} to {}", range.start(), range.end()),
-            found: found.clone(),
-        })
+    pub fn number(&self, of: &Parameter) -> Result<u64, SettingError> {
+        let text = self.value(of)?;
+        text.parse().map_err(|_| SettingError::of(of, "a number".to_owned(), text))
     }
 
-    /// The place in `values` of what was chosen; the first without a choice.
+    /// The place of the word that was chosen; the first without a choice.
     ///
     /// *Errors*: none of them.
-    pub fn choice(&self, name: &'static str, values: &[&str]) -> Result<usize, SettingError> {
-        let Some(found) = self.0.get(name) else { return Ok(0) };
-        values.iter().position(|value| value == found).ok_or_else(|| SettingError::Value {
-            name,
-            wanted: values.join(", "),
-            found: found.clone(),
-        })
+    pub fn choice(&self, of: &Parameter) -> Result<usize, SettingError> {
+        let text = self.value(of)?;
+        let Takes::Word(words) = of.takes else { return Ok(0) };
+        Ok(words.iter().position(|word| *word == text).unwrap_or(0))
+    }
+
+    /// The text of a parameter, within its bounds.
+    fn value(&self, of: &Parameter) -> Result<&str, SettingError> {
+        let text = self.get(of.name).unwrap_or(of.default);
+        if of.takes.check(text).is_ok() {
+            return Ok(text);
+        }
+        Err(SettingError::of(
+            of,
+            match of.takes {
+                Takes::Count(least, most) => format!("a number from {least} to {most}"),
+                Takes::Word(words) => words.join(", "),
+                other => other.words(),
+            },
+            text,
+        ))
+    }
+}
+
+impl SettingError {
+    fn of(of: &Parameter, wanted: String, found: &str) -> Self {
+        Self::Value { name: of.name, wanted, found: found.to_owned() }
     }
 }

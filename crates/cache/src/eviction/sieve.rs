@@ -30,7 +30,6 @@ impl Eviction for Sieve {
     const ABOUT: &'static str = "a hand lets pass what was asked for (Zhang et al., NSDI 2024)";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         Ok(Self {
             state: vec![ABSENT; room.objects],
             passed: Ring::new(),

@@ -22,7 +22,6 @@ impl Eviction for Size {
     const ABOUT: &'static str = "the largest leaves first (Williams et al., SIGCOMM 1996)";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         let inside = vec![false; room.objects];
         Ok(Self { inside, heap: Heap::default(), used: 0, capacity: room.capacity })
     }

@@ -5,6 +5,8 @@
 //! room; while the cache fills, that may be the highest. What leaves is the oldest of the lowest
 //! segment that is not empty. An object larger than one segment is refused.
 
+use plimsoll_units::parameter::{Parameter, Takes};
+
 use super::queues::Queues;
 use super::segments::{MOST, Segments};
 use super::{Eviction, Gone, Input, Room, SettingError, Sizes};
@@ -19,14 +21,18 @@ pub(super) struct Slru {
     capacity: u64,
 }
 
+/// How many segments there are.
+const SEGMENTS: Parameter =
+    Parameter::new("segments", Takes::Count(1, MOST as u64), "4", "How many segments there are.");
+
 impl Eviction for Slru {
     const NAME: &'static str = "slru";
     const ABOUT: &'static str =
         "segmented LRU (Karedla et al., 1994); segments=4, up to 8; no object above one segment";
+    const PARAMETERS: &'static [Parameter] = &[SEGMENTS];
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&["segments"])?;
-        let count = room.settings.number("segments", 4, 1..=MOST as u64)?;
+        let count = room.settings.number(&SEGMENTS)?;
         let rooms: Vec<u64> = (0..count).map(|_| room.capacity / count).collect();
         Ok(Self {
             queues: Queues::new(room.objects),

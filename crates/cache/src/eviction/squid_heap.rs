@@ -94,7 +94,6 @@ impl<K: Key> Eviction for SquidHeap<K> {
     const NEEDS: Needs = Needs { next: false, seconds: K::SECONDS };
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         Ok(Self {
             heap: Heap { nodes: Vec::new(), places: vec![ABSENT; room.objects] },
             references: vec![0; room.objects],

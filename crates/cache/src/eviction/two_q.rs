@@ -28,7 +28,6 @@ impl Eviction for TwoQ {
         "FIFO first, LRU for what comes back (Johnson and Shasha, VLDB 1994); no object above 25%";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         Ok(Self {
             queues: Queues::new(room.objects),
             room_in: (room.capacity / 4).max(1),

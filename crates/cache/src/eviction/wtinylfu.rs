@@ -39,7 +39,6 @@ impl Eviction for WTinyLfu {
                                  (Einziger et al., TOS 2017); no object above 1%";
 
     fn new(room: &Room<'_>) -> Result<Self, SettingError> {
-        room.settings.only(&[])?;
         let window = (room.capacity / 100).max(1);
         let main_room = room.capacity - window;
         let main = Segments::new(&[main_room / 5, main_room * 4 / 5]);

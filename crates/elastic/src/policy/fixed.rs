@@ -2,11 +2,12 @@
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::observation::Observation;
+use plimsoll_units::parameter::Takes::Count;
 
 pub(super) static KIND: Kind = Kind {
     name: "fixed",
     about: "always as many instances",
-    parameters: &[parameter("instances", "count", "the most", "How many.")],
+    parameters: &[parameter("instances", Count(1, 1_000_000), "the most", "How many.")],
     knows_future: false,
     make,
 };
@@ -16,7 +17,7 @@ struct Fixed {
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
-    Some(maker(Fixed { instances: parameters.whole("instances", 1, 1_000_000) }))
+    Some(maker(Fixed { instances: parameters.whole("instances") }))
 }
 
 impl Policy for Fixed {

@@ -5,14 +5,21 @@
 use super::{Decision, Facts, Future, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::demand::Demand;
 use crate::observation::Observation;
+use plimsoll_units::parameter::ANY_DURATION;
+use plimsoll_units::parameter::Takes::Number;
 use std::sync::Arc;
 
 pub(super) static KIND: Kind = Kind {
     name: "oracle",
     about: "is given the future: the bound that no policy can beat",
     parameters: &[
-        parameter("ahead", "duration", "twice the boot time", "It looks so far ahead."),
-        parameter("headroom", "number", "0", "The rate is taken for greater by this share."),
+        parameter("ahead", ANY_DURATION, "twice the boot time", "It looks so far ahead."),
+        parameter(
+            "headroom",
+            Number(0.0, 10.0),
+            "0",
+            "The rate is taken for greater by this share.",
+        ),
     ],
     knows_future: true,
     make,
@@ -36,7 +43,7 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         demand: Demand::new(facts),
         future,
         ahead_s: parameters.seconds("ahead").unwrap_or(usual),
-        headroom: parameters.number("headroom", 0.0, 10.0).unwrap_or(0.0),
+        headroom: parameters.number("headroom").unwrap_or(0.0),
     }))
 }
 

@@ -12,19 +12,33 @@
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried, whole};
 use crate::observation::{Metric, Observation};
+use plimsoll_units::parameter::Takes::{Duration, Number, Word};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "panic",
     about: "a long window, and a short one that takes over when load bursts",
     parameters: &[
-        parameter("metric", "concurrency or rate", "concurrency", "Of what."),
-        parameter("target", "number", "70% of the limit", "What it is to be, for each instance."),
-        tried(parameter("stable", "duration", "60s", "The long window."), &["30s", "1m", "2m"]),
-        parameter("panic", "duration", "a tenth of it", "The short one."),
-        parameter("threshold", "number", "2", "It panics from so many times what is ready."),
-        parameter("up", "number", "1000", "So many times more at once, at most."),
-        parameter("down", "number", "2", "So many times fewer at once, at most."),
+        parameter("metric", Word(&["concurrency", "rate"]), "concurrency", "Of what."),
+        parameter(
+            "target",
+            Number(1e-9, 1e12),
+            "70% of the limit",
+            "What it is to be, for each instance.",
+        ),
+        tried(
+            parameter("stable", Duration(0.001, 86_400.0), "60s", "The long window."),
+            &["30s", "1m", "2m"],
+        ),
+        parameter("panic", Duration(0.001, 86_400.0), "a tenth of it", "The short one."),
+        parameter(
+            "threshold",
+            Number(1.0, 1000.0),
+            "2",
+            "It panics from so many times what is ready.",
+        ),
+        parameter("up", Number(1.0, 1e6), "1000", "So many times more at once, at most."),
+        parameter("down", Number(1.0, 1e6), "2", "So many times fewer at once, at most."),
     ],
     knows_future: false,
     make,
@@ -48,24 +62,23 @@ struct Panicking {
 }
 
 fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
-    let among = [Metric::Concurrency, Metric::Rate];
-    let metric = parameters.metric(&among, Metric::Concurrency, &["target"]);
+    let metric = parameters.metric(Metric::Concurrency, &["target"]);
     let usual = 0.7 * f64::from(facts.limit.unwrap_or(facts.cores));
-    let stable_s = parameters.seconds_within("stable", 0.001, 86_400.0).unwrap_or(60.0);
-    let panic_s = parameters.seconds_within("panic", 0.001, 86_400.0).unwrap_or(0.1 * stable_s);
+    let stable_s = parameters.seconds("stable").unwrap_or(60.0);
+    let panic_s = parameters.seconds("panic").unwrap_or(0.1 * stable_s);
     if panic_s > stable_s && !parameters.is_faulty(&["panic", "stable"]) {
         let message = format!("expected `panic` within `stable`, found {panic_s} of {stable_s} s");
         parameters.fault("panic", message, None);
     }
     Some(maker(Panic {
         metric,
-        target: parameters.number("target", 1e-9, 1e12).unwrap_or(usual),
+        target: parameters.number("target").unwrap_or(usual),
         stable_s,
         panic_s,
-        threshold: parameters.number("threshold", 1.0, 1000.0).unwrap_or(2.0),
+        threshold: parameters.number("threshold").unwrap_or(2.0),
         rates: (
-            parameters.number("up", 1.0, 1e6).unwrap_or(1000.0),
-            parameters.number("down", 1.0, 1e6).unwrap_or(2.0),
+            parameters.number("up").unwrap_or(1000.0),
+            parameters.number("down").unwrap_or(2.0),
         ),
     }))
 }

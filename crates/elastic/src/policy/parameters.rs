@@ -4,6 +4,7 @@ use super::Kind;
 use crate::observation::Metric;
 use plimsoll_units::{ParseError, duration, nearest};
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
 /// What is wrong with a policy or one of its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,45 +85,41 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// A number in a range.
-    pub(super) fn number(&mut self, name: &str, least: f64, most: f64) -> Option<f64> {
-        let wanted = format!("a number from {least} to {most}");
+    /// A value within the bounds of its parameter.
+    fn within<T>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, ParseError>,
+    ) -> Option<T> {
+        let takes = self.kind.parameters.iter().find(|known| known.name == name)?.takes;
         self.parsed(name, |text| {
-            let number: f64 = text.parse().unwrap_or(f64::NAN);
-            let wrong = || ParseError::new(wanted.clone(), text, 0, text.len());
-            if (least..=most).contains(&number) { Ok(number) } else { Err(wrong()) }
+            takes.check(text)?;
+            parse(text)
         })
     }
 
-    /// A whole number in a range.
-    pub(super) fn whole(&mut self, name: &str, least: u32, most: u32) -> Option<u32> {
-        let wanted = format!("a whole number from {least} to {most}");
-        self.parsed(name, |text| {
-            let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-            number.ok_or_else(|| ParseError::new(wanted.clone(), text, 0, text.len()))
-        })
+    /// A number.
+    pub(super) fn number(&mut self, name: &str) -> Option<f64> {
+        self.within(name, parse)
     }
 
-    /// A length of time in seconds; it may be none.
+    /// A whole number.
+    pub(super) fn whole(&mut self, name: &str) -> Option<u32> {
+        self.within(name, parse)
+    }
+
+    /// A length of time in seconds.
     pub(super) fn seconds(&mut self, name: &str) -> Option<f64> {
-        self.parsed(name, duration).map(|duration| duration.as_secs_f64())
+        self.within(name, duration).map(|duration| duration.as_secs_f64())
     }
 
-    /// A length of time in seconds, within bounds.
-    pub(super) fn seconds_within(&mut self, name: &str, least: f64, most: f64) -> Option<f64> {
-        let wanted = format!("a duration from {least}s to {most}s");
-        self.parsed(name, |text| {
-            let seconds = duration(text)?.as_secs_f64();
-            let wrong = || ParseError::new(wanted.clone(), text, 0, text.len());
-            if (least..=most).contains(&seconds) { Ok(seconds) } else { Err(wrong()) }
-        })
-    }
-
-    /// The `metric`, one of some; `usual` where none is given. With another one than that, the
+    /// The `metric`; `usual` where none is given. With another one than that, the
     /// parameters that are in its unit have no defaults.
-    pub(super) fn metric(&mut self, among: &[Metric], usual: Metric, in_unit: &[&str]) -> Metric {
-        let words: Vec<(&str, Metric)> = among.iter().map(|of| (of.name(), *of)).collect();
-        let metric = self.word("metric", &words).unwrap_or(usual);
+    pub(super) fn metric(&mut self, usual: Metric, in_unit: &[&str]) -> Metric {
+        let named = |text: &str| Metric::ALL.into_iter().find(|metric| metric.name() == text);
+        let wrong = |text: &str| ParseError::new("a metric", text, 0, text.len());
+        let metric = self.within("metric", |text| named(text).ok_or_else(|| wrong(text)));
+        let metric = metric.unwrap_or(usual);
         for name in in_unit.iter().filter(|_| metric != usual) {
             if !self.has(name) {
                 let message = format!("`{name}` is needed with `metric={}`", metric.name());
@@ -134,22 +131,18 @@ impl<'a> Parameters<'a> {
 
     /// Yes or no.
     pub(super) fn switch(&mut self, name: &str) -> Option<bool> {
-        self.word(name, &[("true", true), ("false", false)])
+        self.within(name, parse)
     }
 
-    /// One of a few words.
+    /// One of the words that its parameter has.
     pub(super) fn word<T: Copy>(&mut self, name: &str, words: &[(&str, T)]) -> Option<T> {
-        self.parsed(name, |text| {
-            let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-            found.ok_or_else(|| {
-                let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                let wanted = format!("one of {}", names.join(", "));
-                let error = ParseError::new(wanted, text, 0, text.len());
-                match nearest(text, names.iter().copied()) {
-                    Some(near) => error.hint(format!("did you mean {near}?")),
-                    None => error,
-                }
-            })
-        })
+        let value = |text: &str| words.iter().find(|(word, _)| *word == text).map(|(_, of)| *of);
+        let wrong = |text: &str| ParseError::new("one of the words", text, 0, text.len());
+        self.within(name, |text| value(text).ok_or_else(|| wrong(text)))
     }
+}
+
+/// A value that was found to be one.
+fn parse<T: FromStr>(text: &str) -> Result<T, ParseError> {
+    text.parse().map_err(|_| ParseError::new("a value", text, 0, text.len()))
 }

@@ -16,6 +16,8 @@ use super::window::Recommended;
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::demand::Demand;
 use crate::observation::{Metric, Observation};
+use plimsoll_units::parameter::ANY_DURATION;
+use plimsoll_units::parameter::Takes::{Count, Duration, Number, Word};
 use seasonal::{Seasonal, Smoothing};
 use serde::{Deserialize, Serialize};
 
@@ -25,26 +27,26 @@ pub(super) static KIND: Kind = Kind {
     parameters: &[
         parameter(
             "forecast",
-            "last-day, last-week, trend or holt-winters",
+            Word(&["last-day", "last-week", "trend", "holt-winters"]),
             "last-day",
             "The method.",
         ),
-        parameter("step", "duration", "5m", "Rates are means over this."),
-        parameter("ahead", "duration", "boot time and a step", "So far ahead it looks."),
-        parameter("steps", "count", "6", "The trend is of so many steps."),
+        parameter("step", Duration(1.0, HOUR_S), "5m", "Rates are means over this."),
+        parameter("ahead", Duration(0.0, DAY_S), "boot time and a step", "So far ahead it looks."),
+        parameter("steps", Count(2, 1000), "6", "The trend is of so many steps."),
         tried(
             parameter(
                 "headroom",
-                "number",
+                Number(0.0, 10.0),
                 "0.1",
                 "The forecast is taken for greater by this share.",
             ),
             &["0", "0.1", "0.2", "0.3"],
         ),
-        parameter("alpha", "number", "0.3", "How fast the level follows (holt-winters)."),
-        parameter("beta", "number", "0.05", "How fast the trend follows (holt-winters)."),
-        parameter("gamma", "number", "0.2", "How fast the season follows (holt-winters)."),
-        parameter("down_window", "duration", "5m", "Removes what all of this could spare."),
+        parameter("alpha", Number(0.0, 1.0), "0.3", "How fast the level follows (holt-winters)."),
+        parameter("beta", Number(0.0, 1.0), "0.05", "How fast the trend follows (holt-winters)."),
+        parameter("gamma", Number(0.0, 1.0), "0.2", "How fast the season follows (holt-winters)."),
+        parameter("down_window", ANY_DURATION, "5m", "Removes what all of this could spare."),
     ],
     knows_future: false,
     make,
@@ -87,14 +89,14 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         ("holt-winters", Method::HoltWinters),
     ];
     let method = parameters.word("forecast", &methods).unwrap_or(Method::Season(DAY_S));
-    let step_s = parameters.seconds_within("step", 1.0, HOUR_S).unwrap_or(300.0);
+    let step_s = parameters.seconds("step").unwrap_or(300.0);
     let season = (DAY_S / step_s).round();
     if method == Method::HoltWinters && (season * step_s - DAY_S).abs() > 1e-6 {
         let message = format!("expected a `step` that divides a day, found {step_s} s");
         parameters.fault("step", message, None);
         return None;
     }
-    let mut smooth = |name: &str, usual: f64| parameters.number(name, 0.0, 1.0).unwrap_or(usual);
+    let mut smooth = |name: &str, usual: f64| parameters.number(name).unwrap_or(usual);
     let [alpha, beta, gamma] =
         [("alpha", 0.3), ("beta", 0.05), ("gamma", 0.2)].map(|(name, usual)| smooth(name, usual));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a day of seconds")]
@@ -103,9 +105,9 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         demand: Demand::new(facts),
         method,
         step_s,
-        ahead_s: parameters.seconds_within("ahead", 0.0, DAY_S).unwrap_or(facts.boot_s + step_s),
-        steps: parameters.whole("steps", 2, 1000).unwrap_or(6),
-        headroom: parameters.number("headroom", 0.0, 10.0).unwrap_or(0.1),
+        ahead_s: parameters.seconds("ahead").unwrap_or(facts.boot_s + step_s),
+        steps: parameters.whole("steps").unwrap_or(6),
+        headroom: parameters.number("headroom").unwrap_or(0.1),
         smoothing,
         down_s: parameters.seconds("down_window").unwrap_or(300.0),
     }))

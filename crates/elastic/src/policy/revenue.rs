@@ -19,6 +19,7 @@
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::observation::{Metric, Observation};
 use plimsoll_stats::queueing::erlang_b;
+use plimsoll_units::parameter::Takes::{Count, Duration, Number, Switch, Text, Word};
 use plimsoll_units::{ParseError, duration};
 use serde::{Deserialize, Serialize};
 
@@ -26,20 +27,35 @@ pub(super) static KIND: Kind = Kind {
     name: "revenue",
     about: "once an hour, as many as earn more than they cost at the rate of the last hour",
     parameters: &[
-        parameter("blocking", "modified or erlang-b", "modified", "How many requests n lose."),
-        parameter("agent", "instance or core", "instance", "What a server of the rule is."),
-        parameter("income", "number", "the plan's", "What a served request earns."),
-        parameter("price", "number", "the plan's", "What an instance costs per hour."),
-        parameter("rate", "mean or weighted:5m", "mean", "Of the hour, or its latest most."),
+        parameter(
+            "blocking",
+            Word(&["modified", "erlang-b"]),
+            "modified",
+            "How many requests n lose.",
+        ),
+        parameter(
+            "agent",
+            Word(&["instance", "core"]),
+            "instance",
+            "What a server of the rule is.",
+        ),
+        parameter("income", Number(0.0, 1e12), "the plan's", "What a served request earns."),
+        parameter("price", Number(0.0, 1e12), "the plan's", "What an instance costs per hour."),
+        parameter("rate", Text("mean or weighted:5m"), "mean", "Of the hour, or its latest most."),
         parameter(
             "hour",
-            "calendar or sliding",
+            Word(&["calendar", "sliding"]),
             "calendar",
             "From full hour on, or the last 60 m.",
         ),
-        parameter("early", "duration", "5m", "So long before the full hour it removes."),
-        tried(parameter("spare", "count", "0", "So many more."), &["0", "1", "2"]),
-        parameter("trend", "switch", "false", "Goes on as from the hour before to the last one."),
+        parameter(
+            "early",
+            Duration(0.0, 0.5 * HOUR_S),
+            "5m",
+            "So long before the full hour it removes.",
+        ),
+        tried(parameter("spare", Count(0, 10_000), "0", "So many more."), &["0", "1", "2"]),
+        parameter("trend", Switch, "false", "Goes on as from the hour before to the last one."),
     ],
     knows_future: false,
     make,
@@ -101,7 +117,7 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
     let cores = facts.cores.max(1);
     let (agents, service_s) =
         if is_core { (cores, facts.service_s) } else { (1, facts.service_s / f64::from(cores)) };
-    let income = parameters.number("income", 0.0, 1e12).unwrap_or(facts.income);
+    let income = parameters.number("income").unwrap_or(facts.income);
     if income <= 0.0 && !parameters.is_faulty(&["income"]) {
         let message = "`revenue` needs what a request earns: `income` in [billing], or `income=`";
         parameters.fault("income", message.to_owned(), None);
@@ -111,13 +127,13 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         agents,
         service_s,
         income,
-        price: parameters.number("price", 0.0, 1e12).unwrap_or(facts.price_per_hour),
+        price: parameters.number("price").unwrap_or(facts.price_per_hour),
         rate: parameters.parsed("rate", rate).unwrap_or(Rate::Mean),
         is_sliding: parameters
             .word("hour", &[("calendar", false), ("sliding", true)])
             .unwrap_or(false),
-        early_s: parameters.seconds_within("early", 0.0, 0.5 * HOUR_S).unwrap_or(300.0),
-        spare: parameters.whole("spare", 0, 10_000).unwrap_or(0),
+        early_s: parameters.seconds("early").unwrap_or(300.0),
+        spare: parameters.whole("spare").unwrap_or(0),
         has_trend: parameters.switch("trend").unwrap_or(false),
     }))
 }

@@ -10,19 +10,31 @@ use super::window::Recommended;
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter, tried};
 use crate::demand::{Demand, LOST};
 use crate::observation::{Metric, Observation};
+use plimsoll_units::parameter::ANY_DURATION;
+use plimsoll_units::parameter::Takes::{Duration, Number};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "slo",
     about: "the fewest that hold the SLO by the queueing model, corrected by what is seen",
     parameters: &[
-        parameter("period", "duration", "1m", "Rate and response time are of this."),
+        parameter("period", Duration(0.001, 86_400.0), "1m", "Rate and response time are of this."),
         tried(
-            parameter("headroom", "number", "0.1", "The rate is taken for greater by this share."),
+            parameter(
+                "headroom",
+                Number(0.0, 10.0),
+                "0.1",
+                "The rate is taken for greater by this share.",
+            ),
             &["0", "0.1", "0.2", "0.3"],
         ),
-        parameter("gain", "number", "0.1", "By so much it is corrected where the SLO is broken."),
-        parameter("down_window", "duration", "5m", "Removes what all of this could spare."),
+        parameter(
+            "gain",
+            Number(0.0, 1.0),
+            "0.1",
+            "By so much it is corrected where the SLO is broken.",
+        ),
+        parameter("down_window", ANY_DURATION, "5m", "Removes what all of this could spare."),
     ],
     knows_future: false,
     make,
@@ -66,9 +78,9 @@ fn make(parameters: &mut Parameters<'_>, facts: &Facts) -> Option<Maker> {
         demand: Demand::new(facts),
         bound_s,
         may_lose: 1.0 - quantile,
-        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
-        headroom: parameters.number("headroom", 0.0, 10.0).unwrap_or(0.1),
-        gain: parameters.number("gain", 0.0, 1.0).unwrap_or(0.1),
+        period_s: parameters.seconds("period").unwrap_or(60.0),
+        headroom: parameters.number("headroom").unwrap_or(0.1),
+        gain: parameters.number("gain").unwrap_or(0.1),
         down_s: parameters.seconds("down_window").unwrap_or(300.0),
     }))
 }

@@ -9,30 +9,47 @@
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried};
 use crate::observation::{Metric, Observation, State};
 use plimsoll_units::ParseError;
+use plimsoll_units::parameter::ANY_DURATION;
+use plimsoll_units::parameter::Takes::{Count, Duration, Text, Word};
 
 pub(super) static KIND: Kind = Kind {
     name: "step",
     about: "several bounds of a metric, each with its own step",
     parameters: &[
-        parameter("metric", "cpu, rate, lost, response, concurrency or queue", "cpu", "Of what."),
+        parameter(
+            "metric",
+            Word(&["cpu", "rate", "lost", "response", "concurrency", "queue"]),
+            "cpu",
+            "Of what.",
+        ),
         parameter(
             "up",
-            "BOUND:STEP,…",
+            Text("BOUND:STEP,…"),
             "70:1,80:2,90:4 of cpu",
             "From each bound on: 2 more, 50% more, or =5 in all.",
         ),
         parameter(
             "down",
-            "BOUND:STEP,…",
+            Text("BOUND:STEP,…"),
             "40:1 of cpu",
             "From each bound down: 2 fewer, 50% fewer, or =5 in all.",
         ),
-        parameter("period", "duration", "1m", "One datapoint is the mean over this."),
-        parameter("datapoints", "count", "1", "How many of the last have to be beyond a bound."),
+        parameter(
+            "period",
+            Duration(0.001, 86_400.0),
+            "1m",
+            "One datapoint is the mean over this.",
+        ),
+        parameter(
+            "datapoints",
+            Count(1, 10_000),
+            "1",
+            "How many of the last have to be beyond a bound.",
+        ),
         tried(
             parameter(
                 "warm_up",
-                "duration",
+                ANY_DURATION,
                 "3m",
                 "An instance is warm so long after it is ready.",
             ),
@@ -113,7 +130,7 @@ fn step(part: &str, sign: char) -> Option<(f64, Change)> {
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
-    let metric = parameters.metric(&Metric::ALL, Metric::Cpu, &["up", "down"]);
+    let metric = parameters.metric(Metric::Cpu, &["up", "down"]);
     let by = |steps: &[(f64, u32)]| steps.iter().map(|(at, by)| (*at, Change::By(*by))).collect();
     let mut up = parameters
         .parsed("up", |text| steps(text, '+'))
@@ -134,8 +151,8 @@ fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
         metric,
         up,
         down,
-        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
-        datapoints: parameters.whole("datapoints", 1, 10_000).unwrap_or(1),
+        period_s: parameters.seconds("period").unwrap_or(60.0),
+        datapoints: parameters.whole("datapoints").unwrap_or(1),
         warm_up_s: parameters.seconds("warm_up").unwrap_or(180.0),
     }))
 }

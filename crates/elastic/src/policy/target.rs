@@ -22,6 +22,9 @@ use super::{
     whole,
 };
 use crate::observation::{Metric, Observation};
+use plimsoll_units::parameter::ANY_DURATION;
+use plimsoll_units::parameter::Takes;
+use plimsoll_units::parameter::Takes::{Duration, Number, Text, Word};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
@@ -33,9 +36,6 @@ pub(super) static KIND: Kind = Kind {
 };
 
 /// Of which metrics there is something for each instance.
-const METRICS: [Metric; 5] =
-    [Metric::Cpu, Metric::Rate, Metric::Response, Metric::Concurrency, Metric::Queue];
-
 struct Target {
     metric: Metric,
     target: f64,
@@ -71,19 +71,20 @@ const fn limit(text: &'static str) -> &'static str {
     if text.is_empty() { "no limit" } else { text }
 }
 
+/// The metrics that can be kept near a target.
+const METRICS: Takes = Word(&["cpu", "rate", "response", "concurrency", "queue"]);
+/// How fast the number may change.
+const LIMITS: Takes = Text("COUNT/PERIOD or SHARE/PERIOD, …");
+const WHICH: Takes = Word(&["max", "min", "off"]);
+
 /// The parameters of a policy of this kind.
 pub(super) const fn parameters(defaults: &Defaults) -> [Parameter; 12] {
     [
-        parameter(
-            "metric",
-            "cpu, rate, response, concurrency or queue",
-            "cpu",
-            "The metric that is kept near its target.",
-        ),
+        parameter("metric", METRICS, "cpu", "The metric that is kept near its target."),
         tried(
             parameter(
                 "target",
-                "number",
+                Number(1e-9, 1e12),
                 defaults.target.1,
                 "The metric's target for each instance.",
             ),
@@ -91,47 +92,47 @@ pub(super) const fn parameters(defaults: &Defaults) -> [Parameter; 12] {
         ),
         parameter(
             "tolerance",
-            "number",
+            Number(0.0, 1.0),
             "0.1",
             "Nothing is done where the metric is off by no more than this share.",
         ),
-        parameter("up_tolerance", "number", "as `tolerance`", "The same on the way up alone."),
-        parameter("down_tolerance", "number", "as `tolerance`", "The same on the way down alone."),
+        parameter(
+            "up_tolerance",
+            Number(0.0, 1.0),
+            "as `tolerance`",
+            "The same on the way up alone.",
+        ),
+        parameter(
+            "down_tolerance",
+            Number(0.0, 1.0),
+            "as `tolerance`",
+            "The same on the way down alone.",
+        ),
         parameter(
             "period",
-            "duration",
+            Duration(0.001, 86_400.0),
             defaults.period_s.1,
             "The metric is its mean over this time.",
         ),
         parameter(
             "up_window",
-            "duration",
+            ANY_DURATION,
             "0s",
             "Scale-up uses the lowest recommendation of this time.",
         ),
         tried(
             parameter(
                 "down_window",
-                "duration",
+                ANY_DURATION,
                 "5m",
                 "Scale-down uses the highest recommendation of this time.",
             ),
             &["1m", "5m", "10m"],
         ),
-        parameter(
-            "up",
-            "COUNT/PERIOD or SHARE/PERIOD, …",
-            limit(defaults.up),
-            "The most instances added in a period.",
-        ),
-        parameter(
-            "down",
-            "COUNT/PERIOD or SHARE/PERIOD, …",
-            limit(defaults.down),
-            "The most instances removed in a period.",
-        ),
-        parameter("up_select", "max, min or off", "max", "Which limit of `up` counts."),
-        parameter("down_select", "max, min or off", "max", "Which limit of `down` counts."),
+        parameter("up", LIMITS, limit(defaults.up), "The most instances added in a period."),
+        parameter("down", LIMITS, limit(defaults.down), "The most instances removed in a period."),
+        parameter("up_select", WHICH, "max", "Which limit of `up` counts."),
+        parameter("down_select", WHICH, "max", "Which limit of `down` counts."),
     ]
 }
 
@@ -149,16 +150,14 @@ fn limits(parameters: &mut Parameters<'_>, name: &str, select: &str, usual: &str
 
 /// Reads a policy of this kind.
 pub(super) fn tracking(parameters: &mut Parameters<'_>, defaults: &Defaults) -> Maker {
-    let tolerance = parameters.number("tolerance", 0.0, 1.0).unwrap_or(0.1);
-    let mut tolerance_of = |name: &str| parameters.number(name, 0.0, 1.0).unwrap_or(tolerance);
+    let tolerance = parameters.number("tolerance").unwrap_or(0.1);
+    let mut tolerance_of = |name: &str| parameters.number(name).unwrap_or(tolerance);
     let tolerance = (tolerance_of("up_tolerance"), tolerance_of("down_tolerance"));
     maker(Target {
-        metric: parameters.metric(&METRICS, Metric::Cpu, &["target"]),
-        target: parameters.number("target", 1e-9, 1e12).unwrap_or(defaults.target.0),
+        metric: parameters.metric(Metric::Cpu, &["target"]),
+        target: parameters.number("target").unwrap_or(defaults.target.0),
         tolerance,
-        period_s: parameters
-            .seconds_within("period", 0.001, 86_400.0)
-            .unwrap_or(defaults.period_s.0),
+        period_s: parameters.seconds("period").unwrap_or(defaults.period_s.0),
         up_s: parameters.seconds("up_window").unwrap_or(0.0),
         down_s: parameters.seconds("down_window").unwrap_or(300.0),
         up: limits(parameters, "up", "up_select", defaults.up),

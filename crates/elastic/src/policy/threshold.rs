@@ -15,6 +15,8 @@
 
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, Reach, maker, parameter, tried};
 use crate::observation::{Metric, Observation};
+use plimsoll_units::parameter::ANY_DURATION;
+use plimsoll_units::parameter::Takes::{Count, Duration, Number, Switch, Word};
 use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
@@ -23,54 +25,72 @@ pub(super) static KIND: Kind = Kind {
     parameters: &[
         parameter(
             "metric",
-            "cpu, rate, lost, response, concurrency or queue",
+            Word(&["cpu", "rate", "lost", "response", "concurrency", "queue"]),
             "cpu",
             "The metric.",
         ),
         tried(
-            parameter("upper", "number", "70 of cpu", "Above this it adds."),
+            parameter("upper", Number(0.0, 1e9), "70 of cpu", "Above this it adds."),
             &["50", "60", "70", "80", "90"],
         ),
         tried(
-            parameter("lower", "number", "60 of cpu", "Below this it removes."),
+            parameter("lower", Number(0.0, 1e9), "60 of cpu", "Below this it removes."),
             &["20", "30", "40", "50", "60"],
         ),
-        parameter("period", "duration", "1m", "One datapoint is the mean over this time."),
+        parameter(
+            "period",
+            Duration(0.001, 86_400.0),
+            "1m",
+            "One datapoint is the mean over this time.",
+        ),
         tried(
             parameter(
                 "datapoints",
-                "count",
+                Count(1, 10_000),
                 "15",
                 "How many of the last datapoints are looked at.",
             ),
             &["1", "3", "5", "15"],
         ),
-        parameter("of", "count", "all of them", "How many of these have to be beyond the bound."),
+        parameter(
+            "of",
+            Count(1, 10_000),
+            "all of them",
+            "How many of these have to be beyond the bound.",
+        ),
         tried(
-            parameter("cooldown", "duration", "2m", "Nothing is done for so long after an action."),
+            parameter(
+                "cooldown",
+                ANY_DURATION,
+                "2m",
+                "Nothing is done for so long after an action.",
+            ),
             &["1m", "2m", "5m"],
         ),
-        tried(parameter("add", "count", "1", "Instances added per action."), &["1", "2", "3"]),
-        parameter("remove", "count", "1", "Instances removed per action."),
+        tried(
+            parameter("add", Count(0, 10_000), "1", "Instances added per action."),
+            &["1", "2", "3"],
+        ),
+        parameter("remove", Count(0, 10_000), "1", "Instances removed per action."),
         parameter(
             "set_above",
-            "count",
+            Count(0, 1_000_000),
             "–",
             "Instances that there are to be above, instead of `add`.",
         ),
         parameter(
             "set_below",
-            "count",
+            Count(0, 1_000_000),
             "–",
             "Instances that there are to be below, instead of `remove`.",
         ),
         parameter(
             "sticky",
-            "switch",
+            Switch,
             "true",
             "Whether an alarm acts again after each cooldown while it lasts.",
         ),
-        parameter("flap_check", "switch", "false", "Keeps what is needed to stay below `upper`."),
+        parameter("flap_check", Switch, "false", "Keeps what is needed to stay below `upper`."),
     ],
     knows_future: false,
     make,
@@ -113,21 +133,21 @@ fn action(parameters: &mut Parameters<'_>, by: &str, to: &str) -> Action {
     if parameters.has(by) && parameters.has(to) {
         parameters.fault(to, format!("`{to}` and `{by}` exclude each other"), None);
     }
-    let count = parameters.whole(by, 0, 10_000).unwrap_or(1);
-    parameters.whole(to, 0, 1_000_000).map_or(Action::By(count), Action::To)
+    let count = parameters.whole(by).unwrap_or(1);
+    parameters.whole(to).map_or(Action::By(count), Action::To)
 }
 
 fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
-    let metric = parameters.metric(&Metric::ALL, Metric::Cpu, &["lower", "upper"]);
-    let upper = parameters.number("upper", 0.0, 1e9).unwrap_or(70.0);
-    let lower = parameters.number("lower", 0.0, 1e9).unwrap_or(60.0);
+    let metric = parameters.metric(Metric::Cpu, &["lower", "upper"]);
+    let upper = parameters.number("upper").unwrap_or(70.0);
+    let lower = parameters.number("lower").unwrap_or(60.0);
     if lower >= upper && !parameters.is_faulty(&["lower", "upper"]) {
         let message = format!("expected `lower` below `upper`, found {lower} and {upper}");
         let name = if parameters.has("lower") { "lower" } else { "upper" };
         parameters.fault(name, message, None);
     }
-    let datapoints = parameters.whole("datapoints", 1, 10_000).unwrap_or(15);
-    let of = parameters.whole("of", 1, 10_000).unwrap_or(datapoints);
+    let datapoints = parameters.whole("datapoints").unwrap_or(15);
+    let of = parameters.whole("of").unwrap_or(datapoints);
     if of > datapoints && !parameters.is_faulty(&["of", "datapoints"]) {
         let message = format!("expected `of` at most `datapoints`, found {of} and {datapoints}");
         parameters.fault("of", message, None);
@@ -136,7 +156,7 @@ fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
         metric,
         lower,
         upper,
-        period_s: parameters.seconds_within("period", 0.001, 86_400.0).unwrap_or(60.0),
+        period_s: parameters.seconds("period").unwrap_or(60.0),
         datapoints,
         of,
         cooldown_s: parameters.seconds("cooldown").unwrap_or(120.0),

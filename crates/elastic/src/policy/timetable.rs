@@ -3,6 +3,7 @@
 use super::{Decision, Facts, Kind, Maker, Parameters, Policy, maker, parameter};
 use crate::observation::Observation;
 use plimsoll_units::ParseError;
+use plimsoll_units::parameter::Takes::{Duration, Text};
 
 pub(super) static KIND: Kind = Kind {
     name: "schedule",
@@ -10,11 +11,11 @@ pub(super) static KIND: Kind = Kind {
     parameters: &[
         parameter(
             "times",
-            "HH:MM=COUNT,…",
+            Text("HH:MM=COUNT,…"),
             "–",
             "From each time on so many, the last one over night.",
         ),
-        parameter("early", "duration", "0s", "So long before each time."),
+        parameter("early", Duration(0.0, DAY_S), "0s", "So long before each time."),
     ],
     knows_future: false,
     make,
@@ -65,7 +66,7 @@ fn make(parameters: &mut Parameters<'_>, _: &Facts) -> Option<Maker> {
         parameters.fault("times", "`schedule` needs its times".to_owned(), hint);
     }
     let times = parameters.parsed("times", times)?;
-    let early_s = parameters.seconds_within("early", 0.0, DAY_S).unwrap_or(0.0);
+    let early_s = parameters.seconds("early").unwrap_or(0.0);
     Some(maker(Timetable { times, early_s }))
 }
 

@@ -13,7 +13,7 @@ fn table(kind: &Kind) -> String {
     let mut out =
         format!("{about}.\n\n| parameter | takes | default | |\n| --- | --- | --- | --- |\n");
     for Parameter { name, takes, default, about, .. } in kind.parameters {
-        writeln!(out, "| `{name}` | {takes} | {default} | {about} |").unwrap();
+        writeln!(out, "| `{name}` | {} | {default} | {about} |", takes.words()).unwrap();
     }
     out
 }

@@ -199,16 +199,11 @@ impl Reading {
 
     /// A single value of any type, as text.
     pub(crate) fn level(&self, node: &Node) -> Option<String> {
-        match &node.value {
-            Value::Text(text) | Value::Typed(text) | Value::Moment(text) => Some(text.clone()),
-            Value::Whole(number) => Some(number.to_string()),
-            Value::Real(number) => Some(number.to_string()),
-            Value::Switch(on) => Some(on.to_string()),
-            Value::List(_) | Value::Table(_) => {
-                self.wrong_type(node, "a number, a text or a switch", None);
-                None
-            }
+        let level = node.value.level();
+        if level.is_none() {
+            self.wrong_type(node, "a number, a text or a switch", None);
         }
+        level
     }
 
     /// The entries of a map with names of the user's choice.

@@ -43,6 +43,17 @@ impl Value {
         }
     }
 
+    /// A single value of any type, as text.
+    pub(crate) fn level(&self) -> Option<String> {
+        match self {
+            Self::Text(text) | Self::Typed(text) | Self::Moment(text) => Some(text.clone()),
+            Self::Whole(number) => Some(number.to_string()),
+            Self::Real(number) => Some(number.to_string()),
+            Self::Switch(on) => Some(on.to_string()),
+            Self::List(_) | Self::Table(_) => None,
+        }
+    }
+
     /// What it is, for `found …`.
     pub(crate) fn describe(&self) -> String {
         match self {

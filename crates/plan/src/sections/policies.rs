@@ -3,6 +3,8 @@
 //! Which kinds there are and what they take is known on a floor above: the vocabulary has it, and
 //! faults come back with the parameter they are of.
 
+use plimsoll_units::nearest;
+
 use crate::reading::Reading;
 use crate::reading::source::Place;
 use crate::reading::tree::{Entry, Table, Value};
@@ -89,8 +91,43 @@ fn read_one<'a>(reading: &'a Reading, entry: &'a Entry) -> Option<ReadPolicy<'a>
     let parameters = parameters.map(|of| Some((of.key.clone(), reading.level(&of.node)?)));
     let parameters = parameters.collect::<Option<_>>()?;
     let PolicyKeys { kind, start } = keys;
+    check_parameters(reading, &entry.key, &kind, table);
     let plan = PolicyPlan { label: entry.key.clone(), kind, start, parameters };
     Some(ReadPolicy { plan, table, place })
+}
+
+/// Notes a kind that is none, parameters that it does not have, and values that are none of theirs.
+fn check_parameters(reading: &Reading, label: &str, kind: &str, table: &Table) {
+    let kinds = reading.vocabulary.map_or(&[][..], |known| &known.policies);
+    let note = |place: Place, message: String, hint: Option<String>| {
+        reading.fault(place, format!("policy `{label}`: {message}"), hint);
+    };
+    let meant = |near: Option<&str>| near.map(|near| format!("did you mean {near}?"));
+    let names = || kinds.iter().map(|kind| kind.name);
+    let Some(of) = kinds.iter().find(|known| known.name == kind) else {
+        if let Some(entry) = table.get("kind").filter(|_| !kinds.is_empty()) {
+            let known = names().collect::<Vec<_>>().join(", ");
+            let message = format!("expected a policy, one of {known}, found `{kind}`");
+            note(entry.node.place, message, meant(nearest(kind, names())));
+        }
+        return;
+    };
+    for entry in table.entries.iter().filter(|of| !PolicyKeys::SECTION.has(&of.key)) {
+        let name = &entry.key;
+        let Some(parameter) = of.parameters.iter().find(|known| known.name == name) else {
+            let message = format!("`{kind}` has no parameter `{name}`");
+            let near = nearest(name, of.parameters.iter().map(|known| known.name));
+            let has_place = entry.key_place.span.is_some();
+            let place = if has_place { entry.key_place } else { entry.node.place };
+            note(place, message, meant(near));
+            continue;
+        };
+        // What is no single value has been noted.
+        let text = entry.node.value.level();
+        if let Some(Err(error)) = text.map(|text| parameter.takes.check(&text)) {
+            note(entry.node.place, format!("`{name}`: {error}"), error.hint);
+        }
+    }
 }
 
 impl ReadPolicy<'_> {

@@ -42,7 +42,7 @@ static STORES: [Scheme; 5] = [
 /// Schemes are known here, and protocols.
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let protocols = ["none", "icp", "htcp", "digest", "carp"];
-    let named = |name| Named { name, about: "", parameters: Vec::new() };
+    let named = |name| Named { name, about: "", parameters: &[] };
     let schemes = OF_HTTP.into_iter().chain(&STORES).collect();
     Vocabulary { schemes, protocols: protocols.map(named).to_vec(), ..Vocabulary::EMPTY }
 });

@@ -13,7 +13,7 @@ pub(super) fn render(json: bool) -> Result<String> {
             .map(|kind| {
                 let parameter = |of: &plimsoll_elastic::policy::Parameter| {
                     serde_json::json!({
-                        "name": of.name, "takes": of.takes, "default": of.default,
+                        "name": of.name, "takes": of.takes.words(), "default": of.default,
                         "about": of.about,
                     })
                 };
@@ -32,7 +32,10 @@ pub(super) fn render(json: bool) -> Result<String> {
             let _ = writeln!(
                 out,
                 "  {:<14}{} ({}; default {})",
-                of.name, of.about, of.takes, of.default
+                of.name,
+                of.about,
+                of.takes.words(),
+                of.default
             );
         }
     }

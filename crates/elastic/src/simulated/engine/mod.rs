@@ -321,7 +321,8 @@ impl Engine {
     /// Offers requests with their service times at speed 1, as many, in the order in which they are
     /// due.
     pub fn offer(&mut self, due: &[u64], service: &[u64], tally: &mut Tally) {
-        on_path!(&mut self.path, of => of.offer(due, service, tally), of.offer(due, service, tally));
+        on_path!(&mut self.path, of => of.offer(due, service, tally),
+            of.offer(due, service, tally));
     }
 
     /// Lets time pass without a request.

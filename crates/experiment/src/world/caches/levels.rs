@@ -1,6 +1,5 @@
 //! The levels of a cluster: what each may be, and which do not go together.
 
-use crate::plans::fault_of;
 use plimsoll_cache::admission::Admission;
 use plimsoll_cache::capacity::Size;
 use plimsoll_cache::cluster::{MOST_MEMBERS, Protocol, Spread};
@@ -13,7 +12,9 @@ const ALL: &str = "all";
 
 /// Says all that is wrong with a cluster of a plan, as far as the plan alone says it.
 pub(crate) fn check(of: &ClusterPlan) -> Vec<KeyFault> {
-    let fault = |key: &str, level: usize, read| fault_of(&["cluster", &of.label, key], level, read);
+    let fault = |key: &str, level: usize, read| {
+        KeyFault::of_text(&["cluster", &of.label, key], level, read)
+    };
     let levels = of.factors.iter().flat_map(|factor| {
         factor.levels.iter().enumerate().map(|(level, text)| (factor.key, level, text))
     });
