@@ -147,8 +147,49 @@ impl<T> Takes for Parsed<T> {
     }
 }
 
-fn text_schema() -> Json {
+/// The schema of any text.
+pub(crate) fn text_schema() -> Json {
     json!({"type": "string"})
+}
+
+/// A value of a form of its own.
+pub(crate) struct Own<T: 'static> {
+    /// In the words of the manual.
+    pub(crate) takes: &'static str,
+    /// As a JSON Schema.
+    pub(crate) schema: fn() -> Json,
+    /// Whether it is a table with names of the user's choice.
+    pub(crate) is_map: bool,
+    /// Reads a value.
+    pub(crate) read: fn(&Reading, &Node) -> Option<T>,
+    /// Writes it as it stands behind the `=`.
+    pub(crate) write: fn(&T) -> String,
+}
+
+impl<T> Describe for Own<T> {
+    fn takes(&self) -> String {
+        self.takes.to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        (self.schema)()
+    }
+
+    fn is_map(&self) -> bool {
+        self.is_map
+    }
+}
+
+impl<T> Takes for Own<T> {
+    type Of = T;
+
+    fn read(&self, reading: &Reading, node: &Node) -> Option<T> {
+        (self.read)(reading, node)
+    }
+
+    fn write(&self, value: &T) -> String {
+        (self.write)(value)
+    }
 }
 
 /// A whole number within a range.
@@ -378,33 +419,25 @@ impl Takes for File {
 }
 
 /// A place in a trace: text, or one of TOML's dates.
-pub(crate) struct InTrace;
+pub(crate) const MOMENT: Own<Moment> = Own {
+    takes: "moment",
+    schema: text_schema,
+    is_map: false,
+    read: read_moment,
+    write: write_moment,
+};
 
-impl Describe for InTrace {
-    fn takes(&self) -> String {
-        "moment".to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        text_schema()
-    }
+fn read_moment(reading: &Reading, node: &Node) -> Option<Moment> {
+    let Value::Moment(text) = &node.value else {
+        let wanted = "a moment such as 5h or 1995-09-06 05:00";
+        return reading.parsed(node, wanted, Moment::parse);
+    };
+    let wrong = |error: ParseError| reading.wrong_type(node, &error.wanted, None);
+    Moment::parse(text).map_err(wrong).ok()
 }
 
-impl Takes for InTrace {
-    type Of = Moment;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Moment> {
-        let Value::Moment(text) = &node.value else {
-            let wanted = "a moment such as 5h or 1995-09-06 05:00";
-            return reading.parsed(node, wanted, Moment::parse);
-        };
-        let wrong = |error: ParseError| reading.wrong_type(node, &error.wanted, None);
-        Moment::parse(text).map_err(wrong).ok()
-    }
-
-    fn write(&self, value: &Moment) -> String {
-        quoted(&value.to_string())
-    }
+fn write_moment(value: &Moment) -> String {
+    quoted(&value.to_string())
 }
 
 /// A value, or a word for there being none.

@@ -17,7 +17,7 @@ use crate::reading::tree::{Entry, Node, Value};
 use crate::section::{Part, Section};
 use crate::sections::header::Header;
 use crate::sections::replay::Replay;
-use crate::takes::{File, Line, Parsed, Takes};
+use crate::takes::{File, Line, Own, Parsed, Takes, text_schema};
 use crate::write::Writer;
 
 /// Which of the ways to say what is asked for.
@@ -83,58 +83,48 @@ fn check_replay(section: &Section<'_>) {
 }
 
 /// A table with the names of headers, each with a value or a list of them.
-pub(crate) struct Headers;
-
-impl Describe for Headers {
-    fn takes(&self) -> String {
-        "table".to_owned()
-    }
-
-    fn schema(&self) -> Json {
+pub(crate) const HEADERS: Own<Vec<Header>> = Own {
+    takes: "table",
+    schema: || {
         let one = json!({"type": "string"});
         let values = json!({"anyOf": [one, {"type": "array", "items": one}]});
         json!({"type": "object", "additionalProperties": values})
-    }
+    },
+    is_map: true,
+    read: read_headers,
+    write: |headers| write_headers(headers),
+};
 
-    fn is_map(&self) -> bool {
-        true
+fn read_headers(reading: &Reading, node: &Node) -> Option<Vec<Header>> {
+    let mut headers = Vec::new();
+    for entry in reading.map(node) {
+        let values = match &entry.node.value {
+            Value::List(items) => &items[..],
+            _ => std::slice::from_ref(&entry.node),
+        };
+        for node in values {
+            let Some(text) = reading.text(node) else { continue };
+            match Header::read(&entry.key, text) {
+                Ok(header) => insert_beside(&mut headers, header),
+                Err(error) => header_fault(reading, entry, node, error),
+            }
+        }
     }
+    Some(headers)
 }
 
-impl Takes for Headers {
-    type Of = Vec<Header>;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Vec<Header>> {
-        let mut headers = Vec::new();
-        for entry in reading.map(node) {
-            let values = match &entry.node.value {
-                Value::List(items) => &items[..],
-                _ => std::slice::from_ref(&entry.node),
-            };
-            for node in values {
-                let Some(text) = reading.text(node) else { continue };
-                match Header::read(&entry.key, text) {
-                    Ok(header) => insert_beside(&mut headers, header),
-                    Err(error) => header_fault(reading, entry, node, error),
+fn write_headers(headers: &[Header]) -> String {
+    Writer::table(|out| {
+        for same in headers.chunk_by(|a, b| a.name == b.name) {
+            match same {
+                [one] => out.text(&one.name, one.shown()),
+                several => {
+                    let values = several.iter().map(|header| header.shown().to_owned());
+                    out.list(&several[0].name, values);
                 }
             }
         }
-        Some(headers)
-    }
-
-    fn write(&self, headers: &Vec<Header>) -> String {
-        Writer::table(|out| {
-            for same in headers.chunk_by(|a, b| a.name == b.name) {
-                match same {
-                    [one] => out.text(&one.name, one.shown()),
-                    several => {
-                        let values = several.iter().map(|header| header.shown().to_owned());
-                        out.list(&several[0].name, values);
-                    }
-                }
-            }
-        })
-    }
+    })
 }
 
 /// The fault of a header at its name or within its value; a secret value is not repeated.
@@ -174,29 +164,21 @@ pub enum Body {
 }
 
 /// A text with placeholders, as it was written and as it is rendered.
-struct BodyText;
+const BODY_TEXT: Own<(String, Template)> = Own {
+    takes: "template",
+    schema: text_schema,
+    is_map: false,
+    read: read_body_text,
+    write: write_body_text,
+};
 
-impl Describe for BodyText {
-    fn takes(&self) -> String {
-        "template".to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        json!({"type": "string"})
-    }
+fn read_body_text(reading: &Reading, node: &Node) -> Option<(String, Template)> {
+    let written = reading.text(node)?;
+    Some((written.to_owned(), reading.parsed(node, "a body", Template::parse)?))
 }
 
-impl Takes for BodyText {
-    type Of = (String, Template);
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<(String, Template)> {
-        let written = reading.text(node)?;
-        Some((written.to_owned(), reading.parsed(node, "a body", Template::parse)?))
-    }
-
-    fn write(&self, (written, _): &(String, Template)) -> String {
-        quoted(written)
-    }
+fn write_body_text((written, _): &(String, Template)) -> String {
+    quoted(written)
 }
 
 section! {
@@ -204,7 +186,7 @@ section! {
     #[derive(Default)]
     pub(crate) struct BodyKeys {
         /// The body of every request, with placeholders if wanted.
-        body: Option<(String, Template)> { BodyText, r#"'{"n": {{random:1..100}}}'"# }
+        body: Option<(String, Template)> { BODY_TEXT, r#"'{"n": {{random:1..100}}}'"# }
             flag [Group::Asked.flag("body", "TEXT").hyphened()]
         /// A file that is sent as the body, as it is.
         body_file: Option<PathBuf> { File, "body.json" }

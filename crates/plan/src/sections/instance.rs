@@ -6,7 +6,7 @@ use std::time::Duration;
 use plimsoll_units::{ParseError, duration, share, show_share_exact};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::pool::{Discipline, Slowdown};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::describe::Describe;
 use crate::key::Choice;
@@ -15,7 +15,7 @@ use crate::reading::text::{exact, quoted};
 use crate::reading::tree::{Node, Value};
 use crate::section::{Part, Section};
 use crate::takes::{
-    Count, DISTRIBUTION, DURATION, File, Form, OrWord, Parsed, SHARE, TIME, Takes, word,
+    Count, DISTRIBUTION, DURATION, File, Form, OrWord, Own, Parsed, SHARE, TIME, word,
 };
 
 section! {
@@ -34,7 +34,7 @@ section! {
         /// First come first served, or all share the cores.
         discipline: Discipline { word::<Discipline>(), or Discipline::Fcfs, "sharing" }
         /// So much slower for each request beyond the cores; or a factor for 1, 2, … requests.
-        slowdown: Option<Slowdown> { Slower, "3%" }
+        slowdown: Option<Slowdown> { SLOWER, "3%" }
         /// The coefficient of variation of the speeds of instances.
         speed_variation: f64 { SHARE, or 0.0, "13%" }
         /// From the launch of an instance until it runs.
@@ -144,49 +144,43 @@ impl Part for Failures {
     }
 }
 
-/// A share for each request beyond the cores, or a list of factors.
-struct Slower;
-
 /// The most factors of a slowdown.
 const MOST_FACTORS: usize = 10_000;
 
-impl Describe for Slower {
-    fn takes(&self) -> String {
-        "share or list of numbers".to_owned()
-    }
-
-    fn schema(&self) -> Json {
+/// A share for each request beyond the cores, or a list of factors.
+const SLOWER: Own<Slowdown> = Own {
+    takes: "share or list of numbers",
+    schema: || {
         let factor = json!({"type": ["number", "string"], "minimum": 0.001, "maximum": 1000});
         json!({"anyOf": [
             SHARE.schema(),
             {"type": "array", "items": factor, "minItems": 1, "maxItems": MOST_FACTORS},
         ]})
+    },
+    is_map: false,
+    read: read_slower,
+    write: write_slower,
+};
+
+fn read_slower(reading: &Reading, node: &Node) -> Option<Slowdown> {
+    let Value::List(items) = &node.value else {
+        let wanted = "a share such as 3%, or a list of factors";
+        return reading.parsed(node, wanted, share).map(Slowdown::Each);
+    };
+    let factors: Vec<f64> =
+        items.iter().filter_map(|item| reading.number(item, 0.001, 1000.0)).collect();
+    if factors.is_empty() || factors.len() > MOST_FACTORS {
+        reading.fault(node.place, "expected from 1 to 10000 factors", None);
+        return None;
     }
+    Some(Slowdown::Factors(factors))
 }
 
-impl Takes for Slower {
-    type Of = Slowdown;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Slowdown> {
-        let Value::List(items) = &node.value else {
-            let wanted = "a share such as 3%, or a list of factors";
-            return reading.parsed(node, wanted, share).map(Slowdown::Each);
-        };
-        let factors: Vec<f64> =
-            items.iter().filter_map(|item| reading.number(item, 0.001, 1000.0)).collect();
-        if factors.is_empty() || factors.len() > MOST_FACTORS {
-            reading.fault(node.place, "expected from 1 to 10000 factors", None);
-            return None;
-        }
-        Some(Slowdown::Factors(factors))
-    }
-
-    fn write(&self, value: &Slowdown) -> String {
-        match value {
-            Slowdown::None => quoted(&show_share_exact(0.0)),
-            Slowdown::Each(share) => quoted(&show_share_exact(*share)),
-            Slowdown::Factors(factors) => format!("{factors:?}"),
-        }
+fn write_slower(value: &Slowdown) -> String {
+    match value {
+        Slowdown::None => quoted(&show_share_exact(0.0)),
+        Slowdown::Each(share) => quoted(&show_share_exact(*share)),
+        Slowdown::Factors(factors) => format!("{factors:?}"),
     }
 }
 

@@ -5,19 +5,17 @@ use std::time::Duration;
 
 use plimsoll_units::Words;
 use plimsoll_workload::request::{OF_HTTP, Order, StoreScheme, Url, parse_method};
-use serde_json::{Value as Json, json};
 
-use crate::describe::Describe;
 use crate::flag::Group;
 use crate::reading::Reading;
 use crate::reading::text::quoted;
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
-use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, Headers};
+use crate::sections::asked::{ASKED, AUTH, Asked, Auth, BODY, Body, HEADERS};
 use crate::sections::header::Header;
 use crate::sections::resolve::Resolve;
 use crate::sections::status::Statuses;
-use crate::takes::{File, Form, Line, List, Parsed, Switch, TIME, Takes, word};
+use crate::takes::{File, Form, Line, List, Own, Parsed, Switch, TIME, text_schema, word};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -26,7 +24,7 @@ section! {
     ["target", choices &[&ASKED, &AUTH, &BODY]]
     pub struct Target {
         /// What to ask for; with `urls` or `replay`, the server of their paths; or a store.
-        url: Option<Url> { TargetUrl, "http://127.0.0.1:8080/" }
+        url: Option<Url> { URL, "http://127.0.0.1:8080/" }
         /// What is asked for.
         asked: Asked { part }
         /// In which order the URLs of a list are asked for.
@@ -38,7 +36,7 @@ section! {
         method: String { METHOD, or "GET".to_owned(), "POST" }
             flag [Group::Asked.flag("method", "METHOD").short('X')]
         /// Headers of every request, with placeholders if wanted.
-        headers: Vec<Header> { Headers, or Vec::new(), said "{}",
+        headers: Vec<Header> { HEADERS, or Vec::new(), said "{}",
             r#"{ Accept = "text/html", X-Run = "{{counter}}" }"# }
             flag [Group::Asked.flag("header", "HEADER").short('H')
                 .says("A header 'Name: value', with {{counter}}, {{uuid}}, {{random:1..100}}; \
@@ -82,30 +80,17 @@ section! {
 }
 
 /// A URL of one of the schemes that are known.
-struct TargetUrl;
+const URL: Own<Url> =
+    Own { takes: "URL", schema: text_schema, is_map: false, read: read_url, write: write_url };
 
-impl Describe for TargetUrl {
-    fn takes(&self) -> String {
-        "URL".to_owned()
-    }
-
-    fn schema(&self) -> Json {
-        json!({"type": "string"})
-    }
+fn read_url(reading: &Reading, node: &Node) -> Option<Url> {
+    let schemes = reading.vocabulary.map_or(&OF_HTTP[..], Vocabulary::schemes);
+    let parse = |text: &str| Url::parse_among(text, schemes);
+    reading.parsed(node, "a URL such as http://127.0.0.1:8080/", parse)
 }
 
-impl Takes for TargetUrl {
-    type Of = Url;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Url> {
-        let schemes = reading.vocabulary.map_or(&OF_HTTP[..], Vocabulary::schemes);
-        let parse = |text: &str| Url::parse_among(text, schemes);
-        reading.parsed(node, "a URL such as http://127.0.0.1:8080/", parse)
-    }
-
-    fn write(&self, url: &Url) -> String {
-        quoted(&url.to_string())
-    }
+fn write_url(url: &Url) -> String {
+    quoted(&url.to_string())
 }
 
 const ORDER: Parsed<Order> =

@@ -11,7 +11,7 @@ use plimsoll_workload::trace::{Moment, TraceOptions, check_columns};
 
 use crate::flag::Group;
 use crate::section::{Part, Section};
-use crate::takes::{FACTOR, File, Form, InTrace, Parsed, SHARE, Switch, TIME, word};
+use crate::takes::{FACTOR, File, Form, MOMENT, Parsed, SHARE, Switch, TIME, word};
 
 section! {
     /// A recorded trace, and what is made of it.
@@ -85,10 +85,10 @@ section! {
             flag [Group::Shape.flag("scale", "MIN..MAX").hyphened()
                 .says("Map the trace's least and greatest rate to these")]
         /// What is before is cut off.
-        from: Option<Moment> { InTrace, "5h" }
+        from: Option<Moment> { MOMENT, "5h" }
             flag [Group::Shape.flag("from", "MOMENT").says("Cut the trace before this")]
         /// What is from here on is cut off.
-        to: Option<Moment> { InTrace, "1995-09-07 05:00" }
+        to: Option<Moment> { MOMENT, "1995-09-07 05:00" }
             flag [Group::Shape.flag("to", "MOMENT").says("Cut the trace from here on")]
         /// How many times faster time runs; rates stay.
         speed: f64 { FACTOR, or 1.0, "60" }

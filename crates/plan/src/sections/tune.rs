@@ -1,15 +1,15 @@
 //! `[tune]`: which parameters of a policy are looked for, and what makes some of them better.
 
 use plimsoll_units::ParseError;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use crate::describe::{Describe, Meant};
+use crate::describe::Meant;
 use crate::flag::Group;
 use crate::key::Choice;
 use crate::reading::tree::{Entry, Node};
 use crate::reading::{Reading, parts};
 use crate::section::{Part, Section};
-use crate::takes::{Count, Known, Line, Takes, Whole};
+use crate::takes::{Count, Known, Line, Own, Whole};
 use crate::write::Writer;
 
 section! {
@@ -32,7 +32,7 @@ section! {
             flag [Group::Tune.flag("replications", "N")
                 .says("Fresh replications by which the best is told; 10 otherwise")]
         /// Parameters with the values that are tried: a list, or a range with its step.
-        vary: Vec<Vary> { Varied, or Vec::new(), said "what is usual for the policy",
+        vary: Vec<Vary> { VARIED, or Vec::new(), said "what is usual for the policy",
             r#"{ upper = "60..90/5", lower = [20, 30] }"# }
     }
 }
@@ -113,40 +113,30 @@ pub struct Vary {
 /// The most values of one parameter.
 const MOST_VALUES: usize = 1000;
 /// Parameters, each with its values: a list of them, or a range with its step, `60..90/5`.
-struct Varied;
-
-impl Describe for Varied {
-    fn takes(&self) -> String {
-        "table".to_owned()
-    }
-
-    fn schema(&self) -> Json {
+const VARIED: Own<Vec<Vary>> = Own {
+    takes: "table",
+    schema: || {
         let one = json!({"type": ["string", "number", "boolean"]});
         let values = json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]});
         json!({"type": "object", "additionalProperties": values})
-    }
+    },
+    is_map: true,
+    read: read_varied,
+    write: |varied| write_varied(varied),
+};
 
-    fn is_map(&self) -> bool {
-        true
-    }
+fn read_varied(reading: &Reading, node: &Node) -> Option<Vec<Vary>> {
+    let vary = |entry: &Entry| {
+        let values = values(reading, &entry.node)?;
+        Some(Vary { name: entry.key.clone(), values })
+    };
+    reading.map(node).iter().map(vary).collect()
 }
 
-impl Takes for Varied {
-    type Of = Vec<Vary>;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Vec<Vary>> {
-        let vary = |entry: &Entry| {
-            let values = values(reading, &entry.node)?;
-            Some(Vary { name: entry.key.clone(), values })
-        };
-        reading.map(node).iter().map(vary).collect()
-    }
-
-    fn write(&self, varied: &Vec<Vary>) -> String {
-        Writer::table(|out| {
-            varied.iter().for_each(|vary| out.list(&vary.name, vary.values.iter().cloned()));
-        })
-    }
+fn write_varied(varied: &[Vary]) -> String {
+    Writer::table(|out| {
+        varied.iter().for_each(|vary| out.list(&vary.name, vary.values.iter().cloned()));
+    })
 }
 
 /// The values of a parameter.

@@ -10,7 +10,7 @@ use plimsoll_workload::objects::{
 
 use crate::key::Choice;
 use crate::section::{Part, Section};
-use crate::sections::workload_class::{self, Classes};
+use crate::sections::workload_class::{self, CLASSES};
 use crate::takes::{Form, Parsed, SHARE};
 use crate::write::Writer;
 
@@ -32,7 +32,7 @@ section! {
         /// How requests fall on clients: `zipf:EXPONENT` or `uniform`.
         client_popularity: Popularity { POPULARITY, or usual().clients.popularity, "zipf:0.5" }
         /// Content classes: the sections `[workload.class.LABEL]`.
-        classes: Vec<Class> ["class"] { Classes, or vec![Class::default()], said "one class", "" }
+        classes: Vec<Class> ["class"] { CLASSES, or vec![Class::default()], said "one class", "" }
     }
 }
 

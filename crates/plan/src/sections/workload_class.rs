@@ -3,13 +3,12 @@
 use plimsoll_units::{ParseError, share};
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::objects::{Class, Fresh, MAX_LABEL_BYTES, SizeLaw};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use crate::describe::Describe;
 use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Value};
 use crate::section::Section;
-use crate::takes::{DISTRIBUTION, Parsed, SHARE, Takes};
+use crate::takes::{DISTRIBUTION, Own, Parsed, SHARE};
 use crate::write::Writer;
 
 section! {
@@ -52,38 +51,30 @@ const FRESH: Parsed<Fresh> = Parsed::text(
 const MOST: usize = 1000;
 
 /// The classes of a workload, each a table under its label.
-pub(crate) struct Classes;
+pub(crate) const CLASSES: Own<Vec<Class>> = Own {
+    takes: "table",
+    schema: || json!({"type": "object"}),
+    is_map: false,
+    read: read_classes,
+    write: |classes| write_classes(classes),
+};
 
-impl Describe for Classes {
-    fn takes(&self) -> String {
-        "table".to_owned()
+fn read_classes(reading: &Reading, node: &Node) -> Option<Vec<Class>> {
+    let entries = reading.map(node);
+    if !(1..=MOST).contains(&entries.len()) {
+        let message = format!("expected 1 to {MOST} classes, found {}", entries.len());
+        let hint = Some("[workload.class.page]".to_owned());
+        reading.fault(node.place, message, hint);
+        return None;
     }
-
-    fn schema(&self) -> Json {
-        json!({"type": "object"})
-    }
+    classes(reading, node, entries)
 }
 
-impl Takes for Classes {
-    type Of = Vec<Class>;
-
-    fn read(&self, reading: &Reading, node: &Node) -> Option<Vec<Class>> {
-        let entries = reading.map(node);
-        if !(1..=MOST).contains(&entries.len()) {
-            let message = format!("expected 1 to {MOST} classes, found {}", entries.len());
-            let hint = Some("[workload.class.page]".to_owned());
-            reading.fault(node.place, message, hint);
-            return None;
-        }
-        classes(reading, node, entries)
-    }
-
-    /// Not behind a `=`: each is a section of its own.
-    fn write(&self, classes: &Vec<Class>) -> String {
-        let mut out = Writer::default();
-        write(classes, &mut out);
-        out.finish()
-    }
+/// Not behind a `=`: each is a section of its own.
+fn write_classes(classes: &[Class]) -> String {
+    let mut out = Writer::default();
+    write(classes, &mut out);
+    out.finish()
 }
 
 /// All classes, with the shares that are left to those that say none.
