@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 /// What a key takes, as it is described.
-pub trait Describe: Sync {
+pub(crate) trait Describe: Sync {
     /// In the words of the manual: `duration`, `count or none`.
     fn takes(&self) -> String;
 
@@ -28,7 +28,7 @@ pub trait Describe: Sync {
 
 /// Which names of the vocabulary a text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meant {
+pub(crate) enum Meant {
     /// An eviction policy, with its settings behind it: `slru:segments=2`.
     Eviction,
     /// A protocol between caches, with its settings behind it: `digest:every=10m`.

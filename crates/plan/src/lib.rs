@@ -46,7 +46,7 @@ mod write;
 
 pub use caches::{CachePlan, CacheRequests, MadeRequests};
 pub use comparison::CacheComparison;
-pub use describe::{Describe, Meant};
+
 pub use flag::{Flag, Group};
 pub use key::{Key, SectionKeys};
 pub use kind::{PlanKind, compares_caches, kind_of};
