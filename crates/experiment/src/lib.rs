@@ -4,7 +4,6 @@
 
 pub mod analysis;
 pub mod check;
-pub mod combinations;
 pub mod control;
 pub mod design;
 pub mod engine;

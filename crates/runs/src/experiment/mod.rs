@@ -28,6 +28,7 @@
 //!
 //! [`Journal`] writes, [`Experiment`] reads, also while it is written.
 
+mod combinations;
 mod folders;
 mod journal;
 mod read;
@@ -36,6 +37,7 @@ mod tables;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use combinations::{Combination, Mean, Replication, combinations};
 pub use journal::Journal;
 pub use read::Experiment;
 

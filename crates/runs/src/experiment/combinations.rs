@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_runs::experiment::{CellRow, Experiment, State};
-use plimsoll_runs::{Kind, RunError};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};
+
+use crate::error::RunError;
+use crate::experiment::{CellRow, Experiment, State};
+use crate::meta::Kind;
 
 /// A combination of levels, and what its cells came to.
 #[derive(Debug, Clone, PartialEq)]
