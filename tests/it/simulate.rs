@@ -159,7 +159,7 @@ fn decisions_are_shown_with_their_reasons_and_a_report_is_written() {
     let page = std::fs::read_to_string(place.path("pool.html")).unwrap();
     assert!(page.contains("eager") && page.contains("<svg"), "{} bytes", page.len());
     let folder = place.run();
-    assert!(folder.join("simulation.json").is_file() && folder.join("plan.toml").is_file());
+    assert!(folder.join("experiment.sqlite").is_file() && folder.join("plan.toml").is_file());
     // The kept plan gives the same again.
     let again = folder.join("plan.toml");
     let mut first = simulated(&place, &[]);

@@ -21,6 +21,8 @@ mod tests;
 
 pub use pfoo::pfoo_lower;
 
+use serde::{Deserialize, Serialize};
+
 use crate::capacity::{Capacity, Unit};
 use crate::eviction::{Kind, Settings};
 use crate::replay::{Job, replay};
@@ -43,7 +45,8 @@ pub struct Bound {
 }
 
 /// How a bound was found, and so for whom it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BoundKind {
     /// Belady's policy: exact for objects of one size and policies that take in all they miss.
     Belady,

@@ -7,6 +7,7 @@
 //! objects were missed. [`bound`] says what no policy undercuts. A
 //! [`cluster`] is caches that ask each other, as [`protocol`] says.
 
+pub mod about;
 pub mod admission;
 pub mod bound;
 pub mod capacity;

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use plimsoll_stats::figure::{self, Figure};
+use serde::{Deserialize, Serialize};
 
 use crate::admission::{Admission, NoSizes};
 use crate::capacity::{Capacity, CapacityError, Size};
@@ -81,7 +82,7 @@ impl Cell {
 }
 
 /// Requests and misses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Total {
     /// How many requests.
     pub requests: u64,

@@ -5,6 +5,8 @@
 //! The class of each object is looked up once. A replay that does not ask for it is not touched;
 //! one that does counts at misses only, as what was requested is the same for all replays.
 
+use serde::{Deserialize, Serialize};
+
 use crate::simulate::Total;
 use crate::trace::{MAX_OBJECT_BYTES, SizeTable, Trace};
 
@@ -12,7 +14,7 @@ use crate::trace::{MAX_OBJECT_BYTES, SizeTable, Trace};
 const CLASSES: usize = MAX_OBJECT_BYTES.ilog10() as usize + 1;
 
 /// What was asked for and missed of objects of about one size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClass {
     /// The smallest of them have so many bytes at least: a power of ten, or 0.
     pub least_bytes: u64,

@@ -354,11 +354,13 @@ pub(crate) struct Target {
 Examples:
   plimsoll report -o last.html
   plimsoll report runs/A runs/B -o both.html --title 'A and B'
-  plimsoll report LIVE SIMULATED      how far the prediction was off")]
+  plimsoll report LIVE SIMULATED      how far the prediction was off
+  plimsoll report runs/E              an experiment: the best of its combinations first")]
 pub(crate) struct Report {
-    /// Runs, by folder or by name; default: the last run in runs
+    /// Runs, or an experiment, by folder or by name; default: the last one in runs
     pub(crate) runs: Vec<PathBuf>,
-    /// Where the page goes; default: artifacts/report.html in the first run's folder
+    /// Where the page goes; default: artifacts/report.html in the first run's folder, report.html
+    /// in an experiment's
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The page's title

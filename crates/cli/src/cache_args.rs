@@ -142,6 +142,9 @@ pub(crate) struct CacheMrc {
     /// These sizes instead: 10MB, 1GiB, 962obj, 10%, 10%obj
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', help_heading = "What is drawn")]
     pub(crate) size: Vec<String>,
+    /// Folder for runs
+    #[arg(long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) out: PathBuf,
     /// Write the HTML report to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

@@ -3,8 +3,7 @@
 //! run, and one of its cells by `E/cells/7`.
 
 use crate::terminal::error::{Result, UsageError};
-use plimsoll_elastic::course::FILE as SIMULATED;
-use plimsoll_runs::experiment::{CELLS, is_experiment};
+use plimsoll_runs::experiment::{CELLS, FILE as JOURNAL, Layout, is_experiment};
 use plimsoll_runs::index::list;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +40,15 @@ fn cell(path: &Path) -> Option<(PathBuf, u32)> {
     let experiment = cells.parent()?;
     let found = all(experiment).ok()?.pop()?;
     is_experiment(&found).then_some((found, number))
+}
+
+/// The experiment whose journal stands beside its runs, by its path, by the journal's, or by its id
+/// in the folder for runs.
+pub(crate) fn journal(named: &Path) -> Option<PathBuf> {
+    let name = named.to_str()?;
+    let path = PathBuf::from(name.strip_suffix(&format!(".{JOURNAL}")).unwrap_or(name));
+    let all = [path.clone(), Path::new(RUNS).join(path)];
+    all.into_iter().find(|path| Layout::Beside.journal(path).is_file())
 }
 
 /// The run or experiment that is meant: of several the last, and without a name the last one of
@@ -84,7 +92,7 @@ fn not_found(path: &Path) -> crate::terminal::error::Error {
 }
 
 fn is_run(path: &Path) -> bool {
-    path.join(RUN).is_file() || path.join(SIMULATED).is_file() || is_experiment(path)
+    path.join(RUN).is_file() || is_experiment(path)
 }
 
 /// The runs in a folder, the oldest first: their names begin with the time.

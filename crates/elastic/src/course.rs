@@ -6,16 +6,15 @@ use crate::policy::{Facts, revenue_per_hour};
 use crate::result::SimulationResult;
 use crate::simulated::{Outcome, Tick};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The file of a simulation: its result, and what is drawn of it.
-pub const FILE: &str = "simulation.json";
 /// The most ticks of a course; of more, neighbours are taken together.
 const MOST_TICKS: usize = 20_000;
 /// No curve goes further than so many instances.
 const MOST_INSTANCES: u32 = 1000;
 
-/// A simulation as it is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A simulation, as the terminal tells of it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Simulation {
     /// The result.
     pub result: SimulationResult,
@@ -23,16 +22,12 @@ pub struct Simulation {
     pub about: About,
     /// A course for each policy, in the order of the result.
     pub courses: Vec<Course>,
-    /// Revenue against instances, for the mean and the greatest rate; empty where nothing is
-    /// earned.
-    pub revenue: Vec<RevenueCurve>,
 }
 
-/// What was simulated, in words for a reader.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What is simulated, in words for a reader: what the record of its cells keeps of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct About {
-    /// The plan's name; may be empty.
-    pub name: String,
     /// The load, its arrivals and where it comes from.
     pub load: String,
     /// Instances: cores, service time, limits.
@@ -41,21 +36,21 @@ pub struct About {
     pub balancer: String,
     /// Prices.
     pub billing: String,
-    /// The SLO; empty without one.
-    pub slo: String,
     /// The sign before amounts of money.
     pub currency: String,
-    /// Replications of each policy.
-    pub replications: usize,
-    /// The seed.
-    pub seed: u64,
     /// The time of day at which the load starts, seconds since midnight, where the load has one.
-    #[serde(default)]
     pub clock_s: Option<f64>,
+    /// The rule by which demand is told.
+    pub demand: String,
+    /// The kind of each policy, by its label.
+    pub kinds: BTreeMap<String, String>,
+    /// Revenue against instances, for the mean and the greatest rate; empty where nothing is
+    /// earned.
+    pub revenue: Vec<RevenueCurve>,
 }
 
 /// The course of one replication, tick by tick.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Course {
     /// The policy's label.
     pub label: String,
@@ -80,7 +75,7 @@ pub struct Course {
 }
 
 /// A decision that changed the pool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
     /// When, seconds since the start.
     pub at_s: f64,

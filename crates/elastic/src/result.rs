@@ -13,6 +13,11 @@ use std::collections::BTreeMap;
 /// The version of the format.
 pub const SCHEMA: u32 = 1;
 
+/// The kind of the event that says of a policy whether the SLO held over its replications.
+pub const SLO: &str = "slo";
+/// What that event says where it held.
+pub const HELD: &str = "held";
+
 /// A simulation of several policies on the same requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SimulationResult {

@@ -9,12 +9,12 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use plimsoll_runs::Ended;
 use plimsoll_runs::experiment::Cell;
+use plimsoll_runs::{Ended, FigureRow};
 
 use crate::control::{Control, News};
 use crate::error::ExperimentError;
-use crate::record::{Contents, Record, Valued};
+use crate::record::{Contents, Record};
 use plimsoll_units::failure::told;
 
 /// Where cells take place.
@@ -84,7 +84,7 @@ impl Execution<'_> {
     pub fn done(
         &self,
         cell: &Cell,
-        figures: &[Valued],
+        figures: Vec<FigureRow>,
         contents: Contents<'_>,
     ) -> Result<bool, ExperimentError> {
         self.record.done(cell, figures, contents)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
+use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Comparison;
 use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of};
 use plimsoll_runs::experiment::Cell;
@@ -74,7 +75,7 @@ enum Of {
     SimulatedLoad(Box<(Plan, Prepared, Instance)>),
     SimulatedSearch(Box<(Plan, Prepared, Asked, Instance)>),
     Pool(Box<(Plan, Model, Grid)>),
-    Caches(Box<(Comparison, Requests)>),
+    Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
     Bench(Box<Text>, bool),
@@ -253,13 +254,15 @@ impl Ready {
         let plan = plans::read_caches(&ask.written())?;
         let requests = caches::recorded(&plan.trace, 0)?;
         let comparison = caches::comparison(&plan.cache, &requests.trace)?;
+        let bounds = caches::bounds(&plan.cache, &comparison, &requests.trace)?;
+        let about = caches::about(&plan, &requests.trace, (&comparison, &bounds));
         Ok(Self {
-            subject: caches::subject_of_comparison(&plan)?,
+            subject: caches::subject_of_comparison(&plan, &about)?,
             cells: caches::policy_cells(&comparison).collect(),
             notes: requests.notes.clone(),
             length_s: None,
             steps: Vec::new(),
-            of: Of::Caches(Box::new((comparison, requests))),
+            of: Of::Caches(Box::new((comparison, bounds, requests))),
         })
     }
 
@@ -269,7 +272,7 @@ impl Ready {
             .map_err(|error| ExperimentError::Conflict(error.to_string()))?;
         let requests = caches::requests(&plan)?;
         Ok(Self {
-            subject: caches::subject(&plan)?,
+            subject: caches::subject(&plan, &clusters, &requests.trace)?,
             cells: caches::cluster_cells(&plan, &clusters).collect(),
             notes: requests.notes.clone(),
             length_s: None,
@@ -368,8 +371,8 @@ impl Ready {
                 go(&Pool::new(model, grid.clone(), &|_| ())?)
             }
             Of::Caches(of) => {
-                let (comparison, requests) = &**of;
-                go(&Policies::new(&requests.trace, comparison, with.cpu_ns)?)
+                let (comparison, bounds, requests) = &**of;
+                go(&Policies::new(&requests.trace, (comparison, bounds), with.cpu_ns)?)
             }
             Of::Clusters(of) => {
                 let (plan, clusters, requests) = &**of;

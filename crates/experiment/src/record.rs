@@ -48,6 +48,8 @@ pub struct Subject {
     pub world: World,
     /// What is put to the test, in a few words, for lists.
     pub what: String,
+    /// What the world tells of it beforehand, as JSON, for pages; may be empty.
+    pub about: String,
     /// The plan, complete.
     pub plan_text: String,
     /// All that the figures of cells depend on, beside their levels and seeds: the plan without its
@@ -75,12 +77,23 @@ pub struct Opening<'a> {
     pub plan_file: String,
     /// How many cells there are at most: a single one becomes a single run.
     pub cells: u64,
-    /// Whether every simulated cell keeps a run; else up to [`MAX_RUNS`] cells do.
-    pub keeps_runs: bool,
+    /// Which simulated cells keep a run.
+    pub keeps: Keeps,
     /// The version of this program.
     pub version: &'a str,
     /// Tells nanoseconds since 1970.
     pub now_ns: fn() -> u64,
+}
+
+/// Which simulated cells keep a run beside their figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// None.
+    Figures,
+    /// All of up to [`MAX_RUNS`]; of more, those among the first that are of the first replication.
+    Few,
+    /// Every one.
+    All,
 }
 
 /// A cell as a plan has it.
@@ -100,6 +113,12 @@ pub struct CellPlan {
 
 /// A figure of a cell, with its value.
 pub type Valued = (&'static Figure, f64);
+
+/// Figures as they are stored.
+#[must_use]
+pub fn rows_of(figures: &[Valued]) -> Vec<FigureRow> {
+    figures.iter().map(|(of, value)| FigureRow::new(of.name, *value)).collect()
+}
 
 /// Writes what is only in a cell's run: series, events, histograms.
 pub type Contents<'a> = &'a dyn Fn(&mut RunWriter) -> Result<(), SinkError>;
@@ -206,11 +225,9 @@ impl<'a> Record<'a> {
     pub fn done(
         &self,
         cell: &Cell,
-        figures: &[Valued],
+        figures: Vec<FigureRow>,
         contents: Contents<'_>,
     ) -> Result<(), ExperimentError> {
-        let figures: Vec<FigureRow> =
-            figures.iter().map(|(of, value)| FigureRow::new(of.name, *value)).collect();
         let now_ns = (self.opening.now_ns)();
         let since = |at_ns: u64| at_ns.clamp(self.started_ns, now_ns) - self.started_ns;
         let times = (since(BEGAN_NS.get()), since(now_ns));
@@ -220,7 +237,7 @@ impl<'a> Record<'a> {
         if let Place::Open(writer) = &mut inner.place {
             contents(writer).map_err(RunError::Unfinished)?;
             writer.figures(&figures).map_err(RunError::Unfinished)?;
-        } else if self.opening.keeps_runs || self.opening.cells <= MAX_RUNS {
+        } else if self.keeps_run(cell) {
             drop(inner);
             self.write_run(cell, &figures, contents, times)?;
         } else {
@@ -322,6 +339,19 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
+    /// Tells what was found over all cells, or over the replications of a cell, which is named by
+    /// the first of them; nothing of a single run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn found(&self, cell: Option<u32>, kind: &str, text: &str) -> Result<(), ExperimentError> {
+        let at_ns = self.since_start_ns();
+        if let Place::Experiment(journal) = &mut self.inner().place {
+            journal.event(cell, &event(at_ns, kind, text))?;
+        }
+        Ok(())
+    }
+
     /// Ends it. Returns the path of the run or experiment; `None` where no cell came to anything:
     /// then nothing is left.
     ///
@@ -413,6 +443,17 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
+    fn keeps_run(&self, cell: &Cell) -> bool {
+        let is_first = cell.replication == 0 && u64::from(cell.number) <= MAX_RUNS;
+        match self.opening.keeps {
+            Keeps::Figures => false,
+            // A search for parameters looks at most settings once only.
+            Keeps::Few if self.opening.of.kind == Kind::Tune => self.opening.cells <= MAX_RUNS,
+            Keeps::Few => self.opening.cells <= MAX_RUNS || is_first,
+            Keeps::All => true,
+        }
+    }
+
     fn meta(&self, id: String, cell: &Cell, started_unix_ns: u64) -> RunMeta {
         let of = &self.opening.of;
         RunMeta {
@@ -421,6 +462,8 @@ impl<'a> Record<'a> {
             cell: cell.number,
             name: of.name.clone(),
             subject: subject(&of.what, &cell.factors),
+            about: of.about.clone(),
+            factors: cell.factors.clone(),
             started_unix_ns,
             version: self.opening.version.to_owned(),
             seed: cell.seed,
@@ -457,6 +500,7 @@ impl Inner {
             name: of.name.clone(),
             kind: of.kind,
             subject: of.what.clone(),
+            about: of.about.clone(),
             started_unix_ns: record.started_ns,
             version: (*version).to_owned(),
             plan_text: of.plan_text.clone(),

@@ -18,14 +18,6 @@ pub enum ReportError {
         /// Its kind.
         kind: &'static str,
     },
-    /// A run of a kind that has no page.
-    #[error("write the page of run {id}: as a run of kind {kind} it has none")]
-    NoPage {
-        /// The run's id.
-        id: String,
-        /// Its kind.
-        kind: &'static str,
-    },
     /// A run could not be read.
     #[error("make the report of run {id}")]
     Run {
@@ -40,7 +32,12 @@ pub enum ReportError {
 impl ReportError {
     /// That a run could not be read.
     pub(crate) fn of(run: &Run) -> impl Fn(RunError) -> Self + use<> {
-        let id = run.meta().id.clone();
+        Self::within(&run.meta().id)
+    }
+
+    /// That something of a run, or of an experiment, could not be read, by its id.
+    pub(crate) fn within(id: &str) -> impl Fn(RunError) -> Self + use<> {
+        let id = id.to_owned();
         move |source| Self::Run { id: id.clone(), source: Box::new(source) }
     }
 }
@@ -48,7 +45,7 @@ impl ReportError {
 impl Failure for ReportError {
     fn kind(&self) -> Kind {
         match self {
-            Self::NoRuns | Self::Kinds { .. } | Self::NoPage { .. } => Kind::Usage,
+            Self::NoRuns | Self::Kinds { .. } => Kind::Usage,
             Self::Run { source, .. } => source.kind(),
         }
     }
@@ -57,7 +54,6 @@ impl Failure for ReportError {
         let hint = match self {
             Self::NoRuns => "name at least one run folder",
             Self::Kinds { .. } => "name runs of one kind",
-            Self::NoPage { .. } => "`runs show` prints its figures",
             Self::Run { source, .. } => return source.hint(),
         };
         Some(hint.to_owned())

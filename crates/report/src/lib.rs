@@ -20,6 +20,7 @@
 //!
 //! The same run folders and options give the same bytes.
 
+mod cells;
 mod columns;
 mod document;
 mod error;
@@ -32,11 +33,16 @@ mod view;
 
 pub use document::Document;
 pub use error::ReportError;
-pub use source::{Caches, Clusters, Curves, DrawnCluster, DrawnCurve, Estimate, Source};
+pub use source::Source;
 
+use plimsoll_runs::experiment::Experiment;
 use plimsoll_runs::{Kind, Run};
 
-use pages::{Content, Pools};
+use cells::Cells;
+use pages::Content;
+
+/// The most runs of an experiment that stand side by side on its page.
+const MAX_SIDES: usize = 8;
 
 /// Makes a document; without a title it is called after what it is made of.
 ///
@@ -49,11 +55,8 @@ use pages::{Content, Pools};
 pub fn document(source: Source<'_>, title: Option<String>) -> Result<Document, ReportError> {
     let mut document = match source {
         Source::Runs(runs) => return of_runs(runs, title),
-        Source::Simulation(simulation) => pages::pools_page(&Pools::of(simulation), None),
+        Source::Experiment(experiment) => return of_experiment(experiment, title),
         Source::Searches(compared) => pages::searches_page(compared, None),
-        Source::Caches(caches) => pages::caches_page(caches),
-        Source::Clusters(clusters) => pages::clusters_page(clusters),
-        Source::Curves(of) => pages::curves_page(of.name, of.curves, of.warnings),
     };
     if let Some(title) = title {
         document.title = title;
@@ -61,19 +64,61 @@ pub fn document(source: Source<'_>, title: Option<String>) -> Result<Document, R
     Ok(document)
 }
 
+fn of_experiment(experiment: &Experiment, title: Option<String>) -> Result<Document, ReportError> {
+    let mut cells = Cells::of(experiment)?;
+    if !matches!(cells.kind, Kind::Load | Kind::Search) {
+        return of_cells(&cells, title);
+    }
+    let done = cells.rows.iter().flat_map(|row| &row.of.done);
+    let runs = done.take(MAX_SIDES + 1).map(|one| experiment.run(one.cell).map_err(cells.failed()));
+    let runs: Vec<Run> = runs.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    // Of more their means tell more than they do themselves.
+    let sections = match runs.len() {
+        1..=MAX_SIDES => {
+            let content = Content::read(&runs)?;
+            cells.held = content.held().filter(|_| cells.kind == Kind::Load);
+            pages::of_runs(&content)
+        }
+        _ => Vec::new(),
+    };
+    Ok(pages::experiment_page(&cells, sections, title))
+}
+
+fn of_cells(cells: &Cells, title: Option<String>) -> Result<Document, ReportError> {
+    match cells.kind {
+        Kind::Pool => pages::pools_page(cells, title),
+        Kind::Caches if cells.rows.iter().any(|row| !row.level("cluster").is_empty()) => {
+            let page = pages::clusters_page(cells, title.as_deref())?;
+            Ok(page.unwrap_or_else(|| pages::experiment_page(cells, Vec::new(), title)))
+        }
+        Kind::Caches => pages::caches_page(cells, title),
+        Kind::Load | Kind::Search | Kind::Tune => {
+            Ok(pages::experiment_page(cells, Vec::new(), title))
+        }
+    }
+}
+
 fn of_runs(runs: &[Run], title: Option<String>) -> Result<Document, ReportError> {
     let Some(first) = runs.first() else { return Err(ReportError::NoRuns) };
-    let is_pool = |run: &Run| run.meta().kind == Kind::Pool;
-    if let Some(other) = runs.iter().find(|run| is_pool(run) != is_pool(first)) {
+    let kind = |run: &Run| match run.meta().kind {
+        // A search is a load too.
+        Kind::Search => Kind::Load,
+        kind => kind,
+    };
+    if let Some(other) = runs.iter().find(|run| kind(run) != kind(first)) {
         let (one, kind) = (other.meta().id.clone(), other.meta().kind.name());
         return Err(ReportError::Kinds { one, kind });
     }
-    if is_pool(first) {
-        return Ok(pages::pools_page(&Pools::of_runs(runs)?, title));
+    let is_search = |run: &Run| run.meta().kind == Kind::Search;
+    let is_other_world = |run: &Run| run.meta().world != first.meta().world;
+    match kind(first) {
+        Kind::Load | Kind::Search
+            if runs.len() > 1 && runs.iter().all(is_search) && !runs.iter().any(is_other_world) =>
+        {
+            let sections = pages::of_runs(&Content::read(runs)?);
+            Ok(pages::experiment_page(&Cells::of_runs(runs)?, sections, title))
+        }
+        Kind::Load | Kind::Search => Ok(pages::load_page(&Content::read(runs)?, title)),
+        Kind::Pool | Kind::Caches | Kind::Tune => of_cells(&Cells::of_runs(runs)?, title),
     }
-    if let Some(other) = runs.iter().find(|run| run.meta().load.is_none()) {
-        let (id, kind) = (other.meta().id.clone(), other.meta().kind.name());
-        return Err(ReportError::NoPage { id, kind });
-    }
-    Ok(pages::load_page(&Content::read(runs)?, title))
 }

@@ -29,6 +29,8 @@ pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
         ("world", meta.world.name().to_owned()),
         ("host", json(&meta.host)),
     ];
+    facts.extend((!meta.factors.is_empty()).then(|| ("factors", json(&meta.factors))));
+    facts.extend((!meta.about.is_empty()).then(|| ("about", meta.about.clone())));
     facts.extend(meta.slo.iter().map(|slo| ("slo", slo.clone())));
     facts.extend(meta.load.iter().flat_map(of_load));
     facts
@@ -116,6 +118,13 @@ impl Facts {
             cell: self.optional("cell")?.unwrap_or(0),
             name: text("name")?,
             subject: text("subject")?,
+            about: self.0.get("about").cloned().unwrap_or_default(),
+            factors: self
+                .0
+                .contains_key("factors")
+                .then(|| self.json("factors"))
+                .transpose()?
+                .unwrap_or_default(),
             started_unix_ns: self.parsed("started_unix_ns")?,
             version: text("version")?,
             seed: self.parsed("seed")?,

@@ -1,8 +1,11 @@
 //! What is known of a run before it starts, what is learnt when it ends, and what the host adds
 //! each second.
 
+use std::collections::BTreeMap;
+
 use crate::TlsHandshakes;
 use plimsoll_stats::Histogram;
+use plimsoll_stats::figure::{self, Figure};
 
 use crate::summary::StoreWorkload;
 
@@ -68,6 +71,38 @@ impl Kind {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
+
+    /// The figures by which results of the kind are usually told.
+    #[must_use]
+    pub fn figures(self) -> &'static [&'static Figure] {
+        match self {
+            Self::Load => &[
+                figure::RATE_MEAN,
+                figure::RESPONSE_US_P50,
+                figure::RESPONSE_US_P99,
+                figure::ERRORS,
+            ],
+            Self::Search => &[figure::ESTIMATE_PER_S, figure::HELD_PER_S, figure::KNEE_PER_S],
+            Self::Pool | Self::Tune => &[
+                figure::COST,
+                figure::LOST_SHARE,
+                figure::NET,
+                figure::RESPONSE_US_MEAN,
+                figure::RESPONSE_US_P99,
+                figure::CPU_MEAN,
+                figure::SLO_VIOLATED_S,
+            ],
+            Self::Caches => &[
+                figure::MISS_RATIO,
+                figure::BYTE_MISS_RATIO,
+                figure::SIBLING_SHARE,
+                figure::PARENT_SHARE,
+                figure::MESSAGES_PER_REQUEST,
+                figure::RESPONSE_US_MEAN,
+                figure::RESPONSE_US_P99,
+            ],
+        }
+    }
 }
 
 /// What is known beforehand of the load that a run offers.
@@ -99,6 +134,11 @@ pub struct RunMeta {
     pub name: String,
     /// What the load is put on, for lists: a URL, or a few words.
     pub subject: String,
+    /// What a simulated world tells of it beforehand, as JSON, for pages; empty where that is
+    /// nothing.
+    pub about: String,
+    /// The levels of the cell that it is, by factor; none of a run that is no cell.
+    pub factors: BTreeMap<String, String>,
     /// Start by the wall clock, nanoseconds since 1970 UTC.
     pub started_unix_ns: u64,
     /// The version of this program.

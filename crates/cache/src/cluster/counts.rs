@@ -2,6 +2,7 @@
 
 use plimsoll_stats::histogram::Histogram;
 use plimsoll_stats::percentiles::is_stated;
+use serde::{Deserialize, Serialize};
 
 use crate::size_class::SizeClass;
 
@@ -32,7 +33,7 @@ pub const SOURCES: [(Source, &str); 5] = [
 ];
 
 /// What one node, or one parent, did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeCounts {
     /// Requests to it: of clients to a node, of nodes to a parent.
     pub requests: u64,
@@ -61,7 +62,7 @@ pub struct NodeCounts {
 }
 
 /// Messages between caches, without the answers that carry objects.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     /// Queries and tests.
     pub queries: u64,
@@ -74,7 +75,7 @@ pub struct Messages {
 }
 
 /// What a cluster did.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests of clients.
     pub requests: u64,
@@ -104,7 +105,8 @@ pub struct Counts {
     pub duplicates: u64,
     /// Their bytes.
     pub duplicate_bytes: u64,
-    /// Response times by the latency model, nanoseconds.
+    /// Response times by the latency model, nanoseconds. A file of counts is without them.
+    #[serde(skip)]
     pub response_ns: Histogram,
     /// By the size of objects; misses are answers from the origin. Empty where that was not asked
     /// for or is not known.

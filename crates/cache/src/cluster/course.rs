@@ -1,6 +1,8 @@
 //! The course of a cluster over a trace: counts of its parts, and when spools were full, so that
 //! the transient state of caches that fill and the steady state after it are told apart.
 
+use serde::{Deserialize, Serialize};
+
 use super::counts::{Counts, NodeCounts, SOURCES, Source};
 
 /// What is full: of a capacity, so many hundredths. What is larger than the rest does not come in
@@ -8,7 +10,7 @@ use super::counts::{Counts, NodeCounts, SOURCES, Source};
 const FULL_PERCENT: u128 = 95;
 
 /// When a spool was full, that is, held 95% of its capacity, in bytes or in objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Full {
     /// The request that made it so, from 0.
     pub request: usize,
@@ -17,7 +19,7 @@ pub struct Full {
 }
 
 /// What a cluster, a node or a parent did in some stretch of a trace.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Requests: of clients to a cluster or a node, of nodes to a parent.
     pub requests: u64,
@@ -34,7 +36,7 @@ pub struct Part {
 }
 
 /// Parts of a trace, as many as the cluster says, of about as many requests each.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Courses {
     /// Of the cluster.
     pub cluster: Vec<Part>,
@@ -45,7 +47,7 @@ pub struct Courses {
 }
 
 /// Requests of clients and their answers in some stretch of a trace.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Requests.
     pub requests: u64,

@@ -1,7 +1,9 @@
 //! What a step costs in time: a round trip, and the bytes over a rate.
 
+use serde::{Deserialize, Serialize};
+
 /// A way over which objects come.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
     /// From asking to the first byte, nanoseconds.
     pub first_ns: u64,
@@ -20,7 +22,7 @@ impl Leg {
 }
 
 /// What each place costs that an object may come from. A response time is the sum of the steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// What is in a node's memory.
     pub memory: Leg,

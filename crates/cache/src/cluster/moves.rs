@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::protocol::carp::{Carp, CarpError, Variant};
 use crate::trace::Trace;
 
@@ -10,7 +12,7 @@ use super::spread::by_hash;
 use super::{Architecture, Cluster, Protocol, Spread};
 
 /// Shares of a trace's objects whose member changes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moves {
     /// One joins at the end of the list.
     pub joins_last: f64,

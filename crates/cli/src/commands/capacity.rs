@@ -21,7 +21,7 @@ use plimsoll_experiment::locks::Locks;
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare;
 use plimsoll_experiment::prepare::Prepared;
-use plimsoll_experiment::record::{Opening, Record};
+use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::world::search;
 use plimsoll_experiment::world::search::{Came, Search as World, Take, cells, subject};
 use plimsoll_plan::{Plan, PlanKind, Setting, Written, kind_of};
@@ -164,7 +164,7 @@ impl<'a> Asked<'a> {
             of: subject(&self.plan, &self.prepared, &self.search, &place(&self.here)),
             plan_file: crate::files::plan_file(self.args.target.as_deref()),
             cells: cells.into(),
-            keeps_runs: true,
+            keeps: Keeps::All,
             version: VERSION,
             now_ns: unix_ns,
         };

@@ -17,7 +17,7 @@ use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::mix::{Mix, Part};
 use plimsoll_experiment::plans;
 use plimsoll_experiment::prepare::Prepared;
-use plimsoll_experiment::record::{Opening, Record};
+use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::world::load::{Load as World, cells, subject};
 use plimsoll_experiment::{Check, ExperimentError, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
@@ -74,7 +74,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         of: subject(plan, &prepared, &here),
         plan_file: files::plan_file(args.target.as_deref()),
         cells: plan.repeat.into(),
-        keeps_runs: true,
+        keeps: Keeps::All,
         version: VERSION,
         now_ns: unix_ns,
     });
@@ -131,7 +131,7 @@ fn conclude(
         }
     }
     if let Some(path) = args.report.as_ref().filter(|_| !runs.is_empty()) {
-        crate::commands::report::write(&runs, path, None)?;
+        crate::commands::report::write(plimsoll_report::Source::Runs(&runs), path, None)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(exit)

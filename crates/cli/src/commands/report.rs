@@ -1,60 +1,66 @@
 //! `plimsoll report`: one HTML page of one run or several.
 
 use crate::args::Report;
-use crate::commands::simulate;
 use crate::exit::Exit;
 use crate::found;
 use crate::terminal::error::{Context, Result, UsageError};
 use crate::terminal::print;
-use plimsoll_elastic::course::FILE;
 use plimsoll_report::{Source, document};
+use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{Experiment, is_experiment};
-use plimsoll_runs::{Kind, Run};
 use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     let mut folders = Vec::new();
-    for named in &args.runs {
+    // The journal of replications stands beside their folders.
+    let beside = match &args.runs[..] {
+        [] => {
+            folders.push(found::one(None)?);
+            None
+        }
+        [named] => found::journal(named),
+        _ => None,
+    };
+    for named in args.runs.iter().filter(|_| beside.is_none()) {
         folders.extend(found::all(named)?);
     }
-    if args.runs.is_empty() {
-        folders.push(found::one(None)?);
+    if let (Some(one), 2..) = (folders.iter().find(|path| is_experiment(path)), folders.len()) {
+        let one = one.display();
+        let text = format!("write one page of the experiment {one} and others: name it alone");
+        return Err(UsageError(text).into());
     }
-    if let [folder] = &folders[..]
-        && folder.join(FILE).is_file()
-    {
-        let path = args.output.clone().unwrap_or_else(|| folder.join("report.html"));
-        simulate::write_report(&simulate::open(folder)?, &path)?;
-        print(&format!("{}\n", path.display()))?;
-        return Ok(Exit::Held);
+    let experiment = beside.as_ref().or(folders.first().filter(|path| is_experiment(path)));
+    let of = experiment.unwrap_or_else(|| &folders[0]);
+    let path = args.output.clone().unwrap_or_else(|| match (experiment, of.is_dir()) {
+        (None, _) => of.join("artifacts").join("report.html"),
+        (Some(_), true) => of.join("report.html"),
+        (Some(_), false) => of.with_extension("report.html"),
+    });
+    let title = args.title.clone();
+    match experiment {
+        Some(folder) => write(Source::Experiment(&Experiment::open(folder)?), &path, title)?,
+        None => {
+            let runs = folders.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>()?;
+            write(Source::Runs(&runs), &path, title)?;
+        }
     }
-    let runs = folders.iter().map(|path| opened(path)).collect::<Result<Vec<_>>>()?;
-    let beside = || folders[0].join("artifacts").join("report.html");
-    let path = args.output.clone().unwrap_or_else(beside);
-    write(&runs, &path, args.title.clone())?;
     print(&format!("{}\n", path.display()))?;
     Ok(Exit::Held)
 }
 
-/// A run: an experiment has no page as a whole, but its cells have.
-fn opened(path: &Path) -> Result<Run> {
-    if is_experiment(path) {
-        let instead = match Experiment::open(path)?.meta().kind {
-            Kind::Caches => "write it while they are compared, by `cache simulate … --report FILE`",
-            Kind::Pool => "it is written when the simulation ends; `simulate` it again",
-            Kind::Load | Kind::Search | Kind::Tune => "`runs show` prints its figures",
-        };
-        let shown = path.display();
-        let text = format!("write the page of the experiment {shown}: it has none; {instead}");
-        return Err(UsageError(text).into());
+/// Writes the page of what a command has left: a run or an experiment.
+pub(crate) fn write_page(folder: &Path, path: &Path) -> Result<()> {
+    if is_experiment(folder) {
+        write(Source::Experiment(&Experiment::open(folder)?), path, None)
+    } else {
+        write(Source::Runs(&[Run::open(folder)?]), path, None)
     }
-    Ok(Run::open(path)?)
 }
 
-/// Writes the page of some runs.
-pub(crate) fn write(runs: &[Run], path: &Path, title: Option<String>) -> Result<()> {
-    let page = document(Source::Runs(runs), title)?.html();
+/// Writes the page of runs, or of an experiment.
+pub(crate) fn write(source: Source<'_>, path: &Path, title: Option<String>) -> Result<()> {
+    let page = document(source, title)?.html();
     let unfinished = path.with_extension("html.tmp");
     std::fs::write(&unfinished, page)
         .and_then(|()| std::fs::rename(&unfinished, path))

@@ -139,7 +139,7 @@ fn record<'a>(
         of: ready.subject.clone(),
         plan_file,
         cells: ready.most_cells(),
-        keeps_runs: args.keep_cells,
+        keeps: super::simulate::cells::keeps(args.keep_cells),
         version: VERSION,
         now_ns: unix_ns,
     };

@@ -2,8 +2,6 @@
 
 mod experiment;
 
-pub(crate) use experiment::usual;
-
 use crate::args::RunsCommand;
 use crate::exit::Exit;
 use crate::found::{self, Found};

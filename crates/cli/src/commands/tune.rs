@@ -1,6 +1,6 @@
 //! `plimsoll tune`: better parameters of a policy.
 
-use crate::commands::simulate::cells::record;
+use crate::commands::simulate::cells::{keeps, record};
 use crate::commands::simulate::{read_plan, threads};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let of = tuning.subject(&std::env::current_dir()?);
-    let record = record(&args.out, &args.plan, of, (tuning.most_cells(), args.keep_cells));
+    let record = record(&args.out, &args.plan, of, (tuning.most_cells(), keeps(args.keep_cells)));
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replications");
     let tuned = tuning.tune(&record, &screen, threads);
     screen.clear();

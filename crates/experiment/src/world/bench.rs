@@ -114,6 +114,7 @@ pub fn subject(
         kind: RunKind::Load,
         world: if is_simulated { Takes::Simulated } else { Takes::Live },
         what,
+        about: String::new(),
         plan_text: text.merged(&[], place.here, &[])?,
         identity,
         files,

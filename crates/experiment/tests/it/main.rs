@@ -6,7 +6,7 @@ mod engine;
 mod simulated_keys;
 
 use plimsoll_experiment::control::{Control, News, Wish};
-use plimsoll_experiment::record::{Opening, Record, Subject};
+use plimsoll_experiment::record::{Keeps, Opening, Record, Subject};
 use plimsoll_runs::experiment::Layout;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn opening(root: &Path, of: Subject, cells: u64) -> Opening<'_> {
         of,
         plan_file: String::new(),
         cells,
-        keeps_runs: false,
+        keeps: Keeps::Few,
         version: "0.0.0",
         now_ns: || 1_800_000_000_000_000_000,
     }

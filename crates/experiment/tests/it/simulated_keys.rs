@@ -106,7 +106,7 @@ fn said(settings: &[(&str, &str)]) -> String {
     let cells = record.plan(cells(&model, &grid, &[])).unwrap();
     let pool = Pool::new(&model, grid, &|outcome| outcome).unwrap();
     execute(&pool, &cells, &record, &Nobody, NonZeroUsize::MIN).unwrap();
-    serde_json::to_string(&simulation(&plan, &model, &pool.rows()).unwrap()).unwrap()
+    format!("{:?}", simulation(&plan, &model, &pool.rows()).unwrap())
 }
 
 #[test]

@@ -176,7 +176,11 @@ fn write_lists(m: &mut Markup, lists: &[(&'static str, Vec<(String, String)>)]) 
 }
 
 fn write_table(m: &mut Markup, grid: &Grid) {
-    m.tag("div", &[("class", &"scroll"), ("tabindex", &"0")], |m| {
+    let is_card = grid.class.contains("policies")
+        || grid.class.contains("percentiles")
+        || grid.class.contains("paired");
+    let class = if is_card { "scroll card" } else { "scroll" };
+    m.tag("div", &[("class", &class), ("tabindex", &"0")], |m| {
         let mut attributes: Vec<plimsoll_draw::Attribute<'_>> = vec![("class", &grid.class)];
         if !grid.id.is_empty() {
             attributes.push(("id", &grid.id));

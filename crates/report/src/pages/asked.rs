@@ -10,10 +10,15 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     Vocabulary { schemes, ..Vocabulary::EMPTY }
 });
 
+/// The plan of a run; `None` where the text is none that this version reads.
+pub(crate) fn plan(text: &str) -> Option<Plan> {
+    Plan::read(&Written::text(text, "plan.toml", &[]), &VOCABULARY).ok()
+}
+
 /// The load that a plan asks for, in a phrase. `None` where the text is no plan that this version
 /// reads: then the figures and the text itself must do.
 pub(crate) fn load(plan_text: &str) -> Option<String> {
-    let plan = Plan::read(&Written::text(plan_text, "plan.toml", &[]), &VOCABULARY).ok()?;
+    let plan = plan(plan_text)?;
     let load = &plan.load;
     let shape = if let LoadShape::Open { source, arrivals } = &load.shape {
         let rate = if let RateSource::Constant { rate_per_s, duration } = source {

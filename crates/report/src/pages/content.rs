@@ -37,6 +37,13 @@ impl Content {
         self.views.iter().all(|view| view.meta.has_seconds())
     }
 
+    /// In how many of the runs the whole SLO held, and how many they are; `None` without one.
+    pub(crate) fn held(&self) -> Option<(usize, usize)> {
+        let held = |view: &&View| view.summary.slo.iter().all(|clause| clause.pass == Some(true));
+        let has_slo = self.views.iter().any(|view| !view.summary.slo.is_empty());
+        has_slo.then(|| (self.views.iter().filter(held).count(), self.views.len()))
+    }
+
     /// Reads some runs.
     pub(crate) fn read(runs: &[Run]) -> Result<Self, ReportError> {
         let mut views = Vec::with_capacity(runs.len());

@@ -25,6 +25,17 @@ pub(crate) fn page(content: &Content, title: Option<String>) -> Document {
     }
 }
 
+/// What the page of an experiment has of its runs, side by side.
+pub(crate) fn of_cells(content: &Content) -> Vec<Section> {
+    let mut all = sections(content);
+    // The seconds of a search are none of its results: it breaks its own SLO to find the capacity.
+    let is_search = content.views.iter().any(|view| view.searched.is_some());
+    if content.has_seconds() && !is_search {
+        all.insert(0, Section::new("runs", "The runs", sides::head(content)));
+    }
+    all
+}
+
 /// The runs side by side; nothing where one of them has no seconds to tell of.
 fn sides(content: &Content) -> Vec<Block> {
     if content.has_seconds() { sides::head(content) } else { Vec::new() }

@@ -1,13 +1,15 @@
 //! The pages: each a list of blocks, the answer first.
 
-mod asked;
+pub(crate) mod asked;
 mod caches;
 mod clusters;
 mod content;
 mod counting;
 mod difference;
 mod distribution;
+mod experiment;
 mod headline;
+mod levels;
 mod load;
 mod objectives;
 mod over_time;
@@ -21,9 +23,10 @@ mod tiles;
 mod tones;
 mod verdict;
 
-pub(crate) use caches::{curves_page, page as caches_page};
+pub(crate) use caches::page as caches_page;
 pub(crate) use clusters::page as clusters_page;
 pub(crate) use content::Content;
-pub(crate) use load::page as load_page;
-pub(crate) use pools::{Pools, page as pools_page};
+pub(crate) use experiment::page as experiment_page;
+pub(crate) use load::{of_cells as of_runs, page as load_page};
+pub(crate) use pools::page as pools_page;
 pub(crate) use searches::page as searches_page;

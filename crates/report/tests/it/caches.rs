@@ -2,15 +2,25 @@
 
 use std::num::NonZeroUsize;
 
-use plimsoll_cache::capacity::{Capacity, Unit};
-use plimsoll_cache::curve::Point;
+use plimsoll_cache::about::About;
 use plimsoll_cache::simulate::{Cell, Comparison, Replays};
-use plimsoll_report::{Caches, Curves, Document, DrawnCurve, Source, document};
+use plimsoll_report::Document;
+use plimsoll_runs::{FigureRow, Kind, RunWriter};
 
+use crate::kept::{Kept, Of};
 use crate::made_clusters::trace;
 use crate::page::{HOSTILE, checked};
 
-/// Policies at sizes, replayed over a made-up trace; the replays take no time.
+/// The course of a cell, as its run keeps it.
+fn write(writer: &mut RunWriter, cell: &Cell) {
+    for (from, part) in &cell.course {
+        let at_ns = 1_000_000_000 * (*from as u64 + part.requests);
+        writer.series("cache_requests", &[], at_ns, part.requests as f64).unwrap();
+        writer.series("cache_miss_ratio", &[], at_ns, part.miss_ratio()).unwrap();
+    }
+}
+
+/// Policies at sizes, replayed over a made-up trace.
 fn caches(policies: &[&str], sizes: &[&str], name: &str) -> Document {
     let trace = trace(true);
     let comparison = Comparison {
@@ -22,17 +32,29 @@ fn caches(policies: &[&str], sizes: &[&str], name: &str) -> Document {
         by_size: false,
     };
     let replays = Replays::new(&trace, &comparison, || 0).unwrap();
-    let cells: Vec<Cell> =
+    let all: Vec<Cell> =
         (0..policies.len() * sizes.len()).map(|place| replays.replay(place).unwrap()).collect();
-    let caches = Caches {
-        trace: &trace,
-        name,
-        warnings: &[],
-        comparison: &comparison,
-        cells: &cells,
-        bounds: &[],
+    let writes: Vec<_> =
+        all.iter().map(|cell| move |writer: &mut RunWriter| write(writer, cell)).collect();
+    let kept = |(cell, write): (&Cell, _)| Kept {
+        factors: vec![("policy", cell.policy.clone()), ("size", cell.size.clone())],
+        replication: 0,
+        figures: vec![
+            FigureRow::new("capacity_objects", cell.capacity.amount as f64),
+            FigureRow::new("miss_ratio", cell.all.miss_ratio()),
+            FigureRow::new("byte_miss_ratio", cell.all.byte_miss_ratio()),
+            FigureRow::new("misses", cell.all.misses as f64),
+            FigureRow::new("evictions", cell.evictions as f64),
+        ],
+        run: Some(write),
     };
-    document(Source::Caches(&caches), None).unwrap()
+    let cells: Vec<Kept<'_>> = all
+        .iter()
+        .zip(&writes)
+        .map(|(cell, write)| kept((cell, write as &dyn Fn(&mut _))))
+        .collect();
+    let about = serde_json::to_string(&About::of(&trace, name)).unwrap();
+    Of { about, ..Of::kind(Kind::Caches) }.document(&cells)
 }
 
 /// The document that its golden is of.
@@ -42,19 +64,23 @@ pub(crate) fn golden() -> Document {
 
 /// Curves of two policies; the smallest cache has too small a sample.
 pub(crate) fn golden_curves() -> Document {
-    let point = |amount: u64, ratio: f64| Point {
-        capacity: Capacity { amount, unit: Unit::Objects },
-        miss_ratio: Some(ratio),
-        byte_miss_ratio: None,
-        reliable: amount > 10,
+    let cell = |(policy, amount, by): (&str, u32, f64)| {
+        let amount_of = f64::from(amount);
+        let mut figures = vec![
+            FigureRow::new("capacity_objects", amount_of),
+            FigureRow::new("miss_ratio", by / amount_of),
+        ];
+        figures.extend((amount <= 10).then(|| FigureRow::new("reliable", 0.0)));
+        let factors = vec![("policy", policy.to_owned()), ("size", format!("{amount}obj"))];
+        Kept { factors, replication: 0, figures, run: None }
     };
-    let curve = |name: &str, by: f64| DrawnCurve {
-        name: name.to_owned(),
-        points: [10, 20, 40].map(|amount| point(amount, by / amount as f64)).into(),
-    };
-    let curves = [curve("lru", 6.0), curve("sieve", 5.0)];
-    let curves = Curves { name: "day.csv", curves: &curves, warnings: &[] };
-    document(Source::Curves(&curves), None).unwrap()
+    let all = [("lru", 6.0), ("sieve", 5.0)]
+        .into_iter()
+        .flat_map(|(policy, by)| [10, 20, 40].map(|amount| (policy, amount, by)));
+    let cells: Vec<Kept<'_>> = all.map(cell).collect();
+    let about = About { is_curves: true, ..About::of(&trace(false), "day.csv") };
+    let about = serde_json::to_string(&about).unwrap();
+    Of { about, ..Of::kind(Kind::Caches) }.document(&cells)
 }
 
 #[test]
@@ -89,12 +115,12 @@ fn one_policy_at_one_size_has_a_page_and_names_stay_text() {
 fn a_curve_marks_the_points_of_too_small_a_sample() {
     let document = golden_curves();
     let text = document.text();
-    assert!(text.contains("At 40, sieve misses 12.5% of the requests. lru comes next, with 15%."));
+    assert!(text.contains("At 40 objects, sieve misses least: 12.5% of the requests."), "{text}");
     let page = document.html();
     checked(&page);
-    let (_, rest) = page.split_once("id=\"misses-o\"").unwrap();
+    let (_, rest) = page.split_once("id=\"over-1-Count-0\"").unwrap();
     let (figure, _) = rest.split_once("</figure>").unwrap();
-    // A square in the legend, and one at the first point of each curve.
-    assert_eq!(figure.matches("<path class=\"sym ").count(), 3, "{figure}");
+    // A square in the legend and at the first point of each curve, discs at the others.
+    assert_eq!(figure.matches("<path class=\"sym c").count(), 3, "{figure}");
     assert!(figure.contains("too small a sample"));
 }

@@ -3,8 +3,7 @@
 
 use plimsoll_cache::cluster::{Counts, Source};
 use plimsoll_cache::trace::{Names, Trace};
-use plimsoll_report::Estimate;
-use plimsoll_stats::figure;
+use plimsoll_runs::FigureRow;
 
 use crate::made_clusters::{Made, many, three, without_sizes};
 use crate::page::{HOSTILE, checked};
@@ -277,26 +276,37 @@ fn courses_sizes_and_quantiles_read_as_they_were_counted() {
 
 #[test]
 fn replications_have_their_means_and_intervals() {
-    let estimate = |figure, mean, ci95| Estimate { figure, mean, ci95 };
     let mut made = three();
     assert!(!has(&checked(&made.page()), "replications-table"), "not of one replication");
     for (one, by) in made.all.iter_mut().zip([1.0, 2.0, 0.0]) {
-        one.replications = 3;
-        one.estimates = vec![
-            estimate(figure::MISS_RATIO, 0.25, (0.25 - by / 8.0, 0.25 + by / 10.0)),
-            estimate(figure::MESSAGES_PER_REQUEST, 1.5, (1.5 - by, 1.5 + by)),
-            estimate(figure::RESPONSE_P99_MS, 12.5, (12.5 - by, 12.5 + by)),
-        ];
+        let misses = one.counts.miss_ratio();
+        // Three replications: the middle one is the first's, the others are as far on both sides.
+        let other = |sign: f64| {
+            vec![
+                FigureRow::new("miss_ratio", misses + sign * by / 5.0),
+                FigureRow::new("messages_per_request", one.counts.messages_per_request()),
+            ]
+        };
+        one.others = vec![other(1.0), other(-1.0)];
     }
     let page = made.page();
     assert!(checked(&page).text.contains("Means over 3 replications"));
     let found = table(&page, "replications-table");
-    assert_eq!(found[0], ["cluster", "miss ratio", "messages a request", "p99"]);
-    let row = |at: usize| found[at + 1][1..].join(" | ");
-    assert_eq!(row(0), "25%12.5% to 35% | 1.50.5 to 2.5 | 12.5 ms11.5 ms to 13.5 ms");
+    let misses = column(&found, "miss ratio");
+    for ((one, text), by) in made.all.iter().zip(&misses).zip([1.0_f64, 2.0, 0.0]) {
+        reads(&text[..=text.find('%').unwrap()], one.counts.miss_ratio());
+        // Student's 97.5% quantile of two degrees of freedom, over √3.
+        let half = 4.302_652_7 / 3f64.sqrt() * by / 5.0;
+        match by {
+            0.0 => assert!(text.ends_with("no spread"), "{text}"),
+            _ => {
+                let (_, high) = text.split_once(" to ").unwrap();
+                reads(high, (one.counts.miss_ratio() + half).min(1.0));
+            }
+        }
+    }
     // A share is not below none.
-    assert_eq!(row(1), "25%0% to 45% | 1.50 to 3.5 | 12.5 ms10.5 ms to 14.5 ms");
-    assert_eq!(row(2), "25%no spread | 1.5no spread | 12.5 msno spread");
+    assert!(misses[1].contains("%0% to "), "{}", misses[1]);
 }
 
 #[test]
@@ -324,7 +334,7 @@ fn a_trace_without_sizes_has_no_bytes() {
 }
 
 #[test]
-fn no_cluster_no_request_and_none_that_fills_up_have_a_page() {
+fn no_request_and_none_that_fills_up_have_a_page() {
     let mut made = three();
     for one in &mut made.all {
         (one.counts.full, one.counts.steady) = (None, None);
@@ -334,9 +344,6 @@ fn no_cluster_no_request_and_none_that_fills_up_have_a_page() {
     }
     let page = checked(&made.page());
     assert!(page.text.contains("No cluster became full") && !page.text.contains("has become full"));
-    let mut none = three();
-    none.all.clear();
-    assert!(checked(&none.page()).text.contains("There is no cluster."));
     let mut empty = three();
     empty.trace = Trace::new(Vec::new(), Names::Numbers(Vec::new())).unwrap();
     for one in &mut empty.all {

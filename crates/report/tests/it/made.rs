@@ -135,6 +135,8 @@ impl Course {
             id: self.id.clone(),
             name: self.name.clone(),
             subject: self.subject.clone(),
+            about: String::new(),
+            factors: std::collections::BTreeMap::new(),
             kind: self.kind,
             cell: 0,
             started_unix_ns: 1_793_000_000 * S,

@@ -1,12 +1,16 @@
 //! Clusters of caches made up from formulas: the same shape gives the same counts.
 
+use plimsoll_cache::about::{About, CLUSTER, ClusterFile};
 use plimsoll_cache::cluster::{
     Counts, Courses, Full, Latency, Messages, Moves, NodeCounts, Part, Totals,
 };
 use plimsoll_cache::simulate::Total;
 use plimsoll_cache::size_class::SizeClass;
 use plimsoll_cache::trace::{Names, Trace};
-use plimsoll_report::{Clusters, Document, DrawnCluster, Estimate, Source, document};
+use plimsoll_report::Document;
+use plimsoll_runs::{FigureRow, Kind, RunWriter, Tag};
+
+use crate::kept::{Kept, Of};
 
 /// Requests of the trace, and of each part of a course.
 pub(crate) const REQUESTS: u64 = 600;
@@ -20,8 +24,8 @@ pub(crate) struct One {
     pub(crate) levels: Vec<(&'static str, String)>,
     pub(crate) counts: Counts,
     pub(crate) moves: [Option<Moves>; 2],
-    pub(crate) replications: usize,
-    pub(crate) estimates: Vec<Estimate>,
+    /// The figures of further replications.
+    pub(crate) others: Vec<Vec<FigureRow>>,
 }
 
 /// All that a page is made of.
@@ -39,28 +43,58 @@ impl Made {
     }
 
     pub(crate) fn document(&self) -> Document {
-        let cells: Vec<DrawnCluster<'_>> = self
-            .all
-            .iter()
-            .map(|one| DrawnCluster {
-                label: &one.label,
-                name: one.name.clone(),
-                levels: &one.levels,
-                counts: &one.counts,
-                moves: one.moves,
-                replications: one.replications,
-                estimates: one.estimates.clone(),
-            })
-            .collect();
-        let clusters = Clusters {
-            name: &self.name,
-            trace: &self.trace,
-            trace_name: "day.csv",
-            warnings: &self.warnings,
-            latency: Latency::default(),
-            cells: &cells,
+        let latency = Some(Latency::default());
+        let about = About { latency, ..About::of(&self.trace, "day.csv") };
+        let of = Of {
+            name: self.name.clone(),
+            about: serde_json::to_string(&about).unwrap(),
+            warnings: self.warnings.clone(),
+            ..Of::kind(Kind::Caches)
         };
-        document(Source::Clusters(&clusters), None).unwrap()
+        let writes: Vec<_> =
+            self.all.iter().map(|one| move |writer: &mut RunWriter| one.write(writer)).collect();
+        let kept = |(number, one): (usize, &One)| Kept {
+            factors: vec![("cluster", format!("{} {number}", one.name))],
+            replication: 0,
+            figures: one.figures(),
+            run: None,
+        };
+        let mut cells: Vec<Kept<'_>> = self.all.iter().enumerate().map(kept).collect();
+        for (cell, write) in cells.iter_mut().zip(&writes) {
+            cell.run = Some(write);
+        }
+        let replications = self.all.iter().map(|one| one.others.len()).max().unwrap_or(0);
+        for replication in 0..replications {
+            for (number, one) in self.all.iter().enumerate() {
+                let figures = one.others[replication].clone();
+                let replication = replication as u32 + 1;
+                cells.push(Kept { replication, figures, ..kept((number, one)) });
+            }
+        }
+        of.document(&cells)
+    }
+}
+
+impl One {
+    fn figures(&self) -> Vec<FigureRow> {
+        let of = self.counts.figures().into_iter();
+        of.map(|(figure, value)| FigureRow::new(figure.name, value)).collect()
+    }
+
+    /// Writes the run of the cluster, as a simulation does.
+    fn write(&self, writer: &mut RunWriter) {
+        let levels = self.levels.iter().map(|(key, level)| ((*key).to_owned(), level.clone()));
+        let file = ClusterFile {
+            label: self.label.clone(),
+            name: self.name.clone(),
+            levels: levels.collect(),
+            counts: self.counts.clone(),
+            moves: self.moves,
+        };
+        let path = writer.path().join(CLUSTER);
+        std::fs::write(path, serde_json::to_vec(&file).unwrap()).unwrap();
+        let response = &self.counts.response_ns;
+        writer.histogram(Tag::Response, (0, 10_000_000_000), response).unwrap();
     }
 }
 
@@ -190,8 +224,7 @@ fn one(number: u64, label: &str, level: &str, (nodes, parents): (u64, u64)) -> O
         ],
         counts: counts(number, nodes, parents),
         moves: [None, (level == "carp").then_some(moves)],
-        replications: 1,
-        estimates: Vec::new(),
+        others: Vec::new(),
     }
 }
 

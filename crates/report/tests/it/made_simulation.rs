@@ -1,12 +1,11 @@
 //! Simulations made up from formulas: a few policies under a wave of requests with a burst in it.
 //! The same number of ticks gives the same simulation.
 
-use std::collections::BTreeMap;
+use plimsoll_elastic::course::{About, Course, Decision, RevenueCurve};
+use plimsoll_report::Document;
+use plimsoll_runs::{Class, Event, FigureRow, Kind, RunWriter, Sink};
 
-use plimsoll_elastic::course::{About, Course, Decision, RevenueCurve, Simulation};
-use plimsoll_elastic::result::{Off, Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
-use plimsoll_stats::Percentiles;
-use plimsoll_stats::slo::Verdict;
+use crate::kept::{Kept, Of};
 
 /// Length of a tick, seconds.
 const TICK_S: f64 = 60.0;
@@ -81,113 +80,83 @@ pub(crate) fn course(label: &str, kind: &str, ticks: usize) -> Course {
     course
 }
 
-/// The figures that have intervals, by field.
-fn figures(of: &PolicyResult) -> BTreeMap<String, f64> {
-    let time = |value: Option<f64>| value.unwrap_or(0.0);
+/// The figures of one replication of a course.
+fn figures(course: &Course, place: usize, replication: usize) -> Vec<FigureRow> {
+    let ticks = course.at_s.len().max(1) as f64;
+    let sum = |values: &[f64]| values.iter().sum::<f64>() * TICK_S;
+    let by = 1.0 + 0.03 * noise(replication);
+    let (offered, lost) = (by * sum(&course.rate), by * sum(&course.lost));
+    let hours = (by * sum(&course.ready) / 3600.0).ceil();
+    let demand = course.demand.iter().flatten();
+    let off: Vec<f64> = course.ready.iter().zip(demand).map(|(s, &d)| s - f64::from(d)).collect();
+    let accuracy = |sign: f64| off.iter().map(|off| (sign * off).max(0.0)).sum::<f64>() / ticks;
+    let timeshare = |sign: f64| off.iter().filter(|&&off| sign * off > 0.0).count() as f64 / ticks;
+    let times: Vec<f64> = course.response_us.iter().flatten().copied().collect();
+    let own = 1.0 + 0.9 * noise(replication + 31 * place);
+    let mean = own * times.iter().sum::<f64>() / times.len().max(1) as f64;
+    let moved = course.decisions.len() as f64;
+    let slow = course.quantile_us.iter().flatten().filter(|&&us| us > 400_000.0).count();
+    let revenue = (offered - lost) * INCOME;
     [
-        ("instance_hours", of.instance_hours),
-        ("instance_hours_used", of.instance_hours_used),
-        ("cost", of.cost),
-        ("offered", of.offered),
-        ("served", of.served),
-        ("lost", of.lost),
-        ("revenue", of.revenue),
-        ("net", of.net),
-        ("response_mean_us", time(of.response_mean_us)),
-        ("response_p99_us", time(of.response_p99_us)),
-        ("cpu_mean", of.cpu_mean),
-        ("scale_out", of.scale_out),
-        ("scale_in", of.scale_in),
-        ("slo_violated_s", of.slo_violated_s),
+        ("instance_hours", hours),
+        ("instance_hours_used", hours * 0.97),
+        ("cost", hours * PRICE),
+        ("offered", offered),
+        ("served", offered - lost),
+        ("lost", lost),
+        ("lost_share", lost / offered.max(1.0)),
+        ("lost_by.no_slot", lost),
+        ("lost_by.client_timeout", 0.0),
+        ("in_flight_at_end", 2.0),
+        ("revenue", revenue),
+        ("net", revenue - hours * PRICE),
+        ("response_us.min", 41_000.0),
+        ("response_us.mean", mean),
+        ("response_us.p50", mean * 0.9),
+        ("response_us.p90", mean * 1.8),
+        ("response_us.p95", mean * 2.1),
+        ("response_us.p99", mean * 2.9),
+        ("response_us.max", mean * 9.0),
+        ("cpu_mean", course.cpu.iter().sum::<f64>() / ticks),
+        ("scale_out", (moved / 2.0).ceil()),
+        ("scale_in", (moved / 2.0).floor()),
+        ("under.accuracy", accuracy(-1.0)),
+        ("under.timeshare", timeshare(-1.0)),
+        ("over.accuracy", accuracy(1.0)),
+        ("over.timeshare", timeshare(1.0)),
+        ("jitter_per_hour", moved / 10.0 - 2.0),
+        ("slo_held", f64::from(u8::from(mean * 2.9 < 400_000.0))),
+        ("slo_violated_s", slow as f64 * TICK_S),
     ]
-    .map(|(key, value)| (key.to_owned(), value))
+    .map(|(name, value)| FigureRow::new(name, value))
     .into()
 }
 
-/// A value with an interval about it.
-fn about(value: f64) -> (f64, f64) {
-    (value - value.abs() * 0.03, value + value.abs() * 0.03)
-}
-
-/// What a course comes to.
-fn policy(course: &Course, kind: &str, replications: usize) -> PolicyResult {
-    let ticks = course.at_s.len().max(1) as f64;
-    let sum = |values: &[f64]| values.iter().sum::<f64>() * TICK_S;
-    let (offered, lost) = (sum(&course.rate), sum(&course.lost));
-    let hours = (sum(&course.ready) / 3600.0).ceil();
-    let demand = course.demand.iter().flatten();
-    let off: Vec<f64> = course.ready.iter().zip(demand).map(|(s, &d)| s - f64::from(d)).collect();
-    let side = |sign: f64| Off {
-        accuracy: off.iter().map(|off| (sign * off).max(0.0)).sum::<f64>() / ticks,
-        timeshare: off.iter().filter(|&&off| sign * off > 0.0).count() as f64 / ticks,
-    };
-    let times: Vec<f64> = course.response_us.iter().flatten().copied().collect();
-    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
-    let moved = course.decisions.len() as f64;
-    let slow = course.quantile_us.iter().flatten().filter(|&&us| us > 400_000.0).count();
-    let mut of = PolicyResult {
-        label: course.label.clone(),
-        kind: kind.to_owned(),
-        replications,
-        instance_hours: hours,
-        instance_hours_used: hours * 0.97,
-        cost: hours * PRICE,
-        offered,
-        served: offered - lost,
-        lost,
-        lost_by: [("no_slot".to_owned(), lost), ("client_timeout".to_owned(), 0.0)].into(),
-        in_flight_at_end: 2.0,
-        revenue: (offered - lost) * INCOME,
-        net: (offered - lost) * INCOME - hours * PRICE,
-        response_us: Percentiles {
-            count: (offered - lost) as u64,
-            min: Some(41_000.0),
-            mean: Some(mean),
-            p50: Some(mean * 0.9),
-            p90: Some(mean * 1.8),
-            p95: Some(mean * 2.1),
-            p99: Some(mean * 2.9),
-            max: Some(mean * 9.0),
-            ..Percentiles::default()
-        },
-        cpu_mean: course.cpu.iter().sum::<f64>() / ticks,
-        scale_out: (moved / 2.0).ceil(),
-        scale_in: (moved / 2.0).floor(),
-        response_mean_us: Some(mean),
-        response_p99_us: Some(mean * 2.9),
-        under: Some(side(-1.0)),
-        over: Some(side(1.0)),
-        jitter_per_hour: Some(moved / 10.0 - 2.0),
-        slo: vec![Verdict {
-            expr: "p99<400ms".to_owned(),
-            value: Some(mean * 2.9),
-            pass: mean * 2.9 < 400_000.0,
-            note: None,
-        }],
-        slo_violated_s: slow as f64 * TICK_S,
-        demand: "the least n for which M/G/m with 2 servers an instance keeps p99 below 400 ms"
-            .to_owned(),
-        ci95: BTreeMap::new(),
-    };
-    if replications > 1 {
-        of.ci95 = figures(&of).into_iter().map(|(key, value)| (key, about(value))).collect();
+/// Writes the run of a course, as a simulated pool does.
+fn write(writer: &mut RunWriter, course: &Course) {
+    for (tick, &at_s) in course.at_s.iter().enumerate() {
+        let at_ns = (at_s * 1e9) as u64;
+        let seconds = |us: Option<f64>| us.map_or(f64::NAN, |us| us / 1e6);
+        for (name, value) in [
+            ("pool_offered_requests_per_second", course.rate[tick]),
+            ("pool_lost_requests_per_second", course.lost[tick]),
+            ("pool_ready_instances", course.ready[tick]),
+            ("pool_demand_instances", course.demand[tick].map_or(f64::NAN, f64::from)),
+            ("pool_cpu_ratio", course.cpu[tick] / 100.0),
+            ("pool_response_mean_seconds", seconds(course.response_us[tick])),
+            ("pool_response_quantile_seconds", seconds(course.quantile_us[tick])),
+        ] {
+            writer.series(name, &[], at_ns, value).unwrap();
+        }
     }
-    of
-}
-
-fn paired(of: &PolicyResult, first: &PolicyResult) -> Paired {
-    let firsts = figures(first);
-    let less = |(key, value): (String, f64)| {
-        let other = firsts[&key];
-        (key, value - other)
-    };
-    let difference: BTreeMap<String, f64> = figures(of).into_iter().map(less).collect();
-    let wide = |(key, value): (&String, &f64)| {
-        let half = if key.starts_with("response") { value.abs() * 1.2 } else { value.abs() * 0.1 };
-        (key.clone(), (value - half, value + half))
-    };
-    let ci95 = difference.iter().map(wide).collect();
-    Paired { label: of.label.clone(), with: first.label.clone(), difference, ci95 }
+    for of in &course.decisions {
+        let (at_ns, class, kind) = ((of.at_s * 1e9) as u64, Class::Action, "scale".to_owned());
+        let seen: Vec<String> =
+            of.seen.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let seen = if seen.is_empty() { String::new() } else { format!(" [{}]", seen.join(", ")) };
+        let text = format!("{} → {} instances: {}{seen}", of.from, of.to, of.reason);
+        writer.event(&Event { at_ns, class, kind, text }).unwrap();
+    }
 }
 
 fn curve(which: &str, rate_per_s: f64) -> RevenueCurve {
@@ -208,40 +177,71 @@ fn curve(which: &str, rate_per_s: f64) -> RevenueCurve {
     }
 }
 
-/// A simulation of policies, each of a label and a kind.
-pub(crate) fn simulation(
-    policies: &[(&str, &str)],
-    ticks: usize,
-    replications: usize,
-) -> Simulation {
+/// Policies, each of a label and a kind, under the same requests.
+#[derive(Debug, Clone)]
+pub(crate) struct Made {
+    pub(crate) of: Of,
+    pub(crate) about: About,
+    pub(crate) courses: Vec<Course>,
+    /// The figures of each policy in each replication.
+    pub(crate) figures: Vec<Vec<Vec<FigureRow>>>,
+}
+
+/// A simulation of policies.
+pub(crate) fn simulation(policies: &[(&str, &str)], ticks: usize, replications: usize) -> Made {
     let courses: Vec<Course> =
         policies.iter().map(|(label, kind)| course(label, kind, ticks)).collect();
-    let results: Vec<PolicyResult> = courses
-        .iter()
-        .zip(policies)
-        .map(|(course, (_, kind))| policy(course, kind, replications))
-        .collect();
-    let others = results.iter().skip(1).filter(|_| replications > 1);
-    let paired = others.map(|of| paired(of, &results[0])).collect();
-    let timing = Timing { wall_s: 0.2, cpu_s: 0.4, requests_per_cpu_s: 5e7 };
-    let warnings = vec!["the trace ends 3 minutes before its last hour".to_owned()];
-    Simulation {
-        result: SimulationResult { schema: SCHEMA, warnings, policies: results, paired, timing },
-        about: About {
+    let all = |(place, course)| (0..replications).map(|n| figures(course, place, n)).collect();
+    let kinds = policies.iter().map(|(label, kind)| ((*label).to_owned(), (*kind).to_owned()));
+    Made {
+        figures: courses.iter().enumerate().map(all).collect(),
+        courses,
+        of: Of {
             name: "a published day".to_owned(),
+            plan:
+                "[load]\nrate = '1/s'\nfor = '1h'\n[measure]\nslo = 'p99<400ms'\n[pool]\nmax = 9\n\
+                   [instance]\nservice = 'exp:70ms'\n"
+                    .to_owned(),
+            warnings: vec!["the trace ends 3 minutes before its last hour".to_owned()],
+            ..Of::kind(Kind::Pool)
+        },
+        about: About {
             load: "a day of 22.2 million requests, 90/s to 600/s, poisson arrivals".to_owned(),
             instance: "2 cores, service time exponential of 70 ms, 60 ms of CPU, boots in 2m"
                 .to_owned(),
             balancer: "least connections, at most 20 an instance, no queue".to_owned(),
             billing: "€0.17 for each started hour from when it is ready".to_owned(),
-            slo: "p99<400ms".to_owned(),
             currency: "€".to_owned(),
-            replications,
-            seed: 7,
             clock_s: None,
+            demand: "the least n for which M/G/m with 2 servers an instance keeps p99 below 400 ms"
+                .to_owned(),
+            kinds: kinds.collect(),
+            revenue: vec![curve("mean", 257.0), curve("greatest", 600.0)],
         },
-        courses,
-        revenue: vec![curve("mean", 257.0), curve("greatest", 600.0)],
+    }
+}
+
+impl Made {
+    pub(crate) fn document(&self, title: Option<&str>) -> Document {
+        let of = Of { about: serde_json::to_string(&self.about).unwrap(), ..self.of.clone() };
+        let writes: Vec<_> = self
+            .courses
+            .iter()
+            .map(|course| move |writer: &mut RunWriter| write(writer, course))
+            .collect();
+        let replications = self.figures.first().map_or(0, Vec::len);
+        let mut cells = Vec::new();
+        for replication in 0..replications {
+            for (place, course) in self.courses.iter().enumerate() {
+                cells.push(Kept {
+                    factors: vec![("policy", course.label.clone())],
+                    replication: replication as u32,
+                    figures: self.figures[place][replication].clone(),
+                    run: (replication == 0).then_some(&writes[place]),
+                });
+            }
+        }
+        of.titled(&cells, title)
     }
 }
 

@@ -14,6 +14,7 @@ mod clusters;
 mod colours;
 mod comparison;
 mod golden;
+mod kept;
 mod made;
 mod made_clusters;
 mod made_simulation;

@@ -1,28 +1,23 @@
-//! The page of a simulation: its charts and figures, odd simulations, hostile texts.
+//! The page of simulated pools: its charts and figures, odd simulations, hostile texts.
 
-use plimsoll_elastic::course::Simulation;
-use plimsoll_report::{Document, Source, document};
+use plimsoll_report::Document;
 
-use crate::made_simulation::{THREE, simulation};
+use crate::made_simulation::{Made, THREE, simulation};
 use crate::page::{HOSTILE, checked};
 use crate::parser::Page;
 
 /// Three policies over 200 ticks, in 20 replications.
-fn three() -> Simulation {
+fn three() -> Made {
     simulation(&THREE, 200, 20)
 }
 
 /// Two policies.
 pub(crate) fn golden() -> Document {
-    document(Source::Simulation(&simulation(&THREE[..2], 200, 20)), None).unwrap()
+    simulation(&THREE[..2], 200, 20).document(None)
 }
 
-fn simulation_page(simulation: &Simulation, title: Option<&str>) -> String {
-    document(Source::Simulation(simulation), title.map(str::to_owned)).unwrap().html()
-}
-
-fn page(simulation: &Simulation) -> Page {
-    checked(&simulation_page(simulation, None))
+fn page(made: &Made) -> Page {
+    checked(&made.document(None).html())
 }
 
 fn has(page: &Page, id: &str) -> bool {
@@ -63,17 +58,21 @@ fn it_has_figures_front_courses_revenue_decisions_and_notes() {
 }
 
 #[test]
-fn every_figure_stands_as_the_result_has_it() {
-    let simulation = three();
-    let (page, first) = (page(&simulation), &simulation.result.policies[0]);
-    let (low, high) = first.ci95["cost"];
-    let reason = &simulation.courses[0].decisions[0].reason;
+fn every_figure_is_the_mean_of_the_replications() {
+    let made = three();
+    let page = page(&made);
+    let mean = |name: &str| {
+        let of = |rows: &Vec<plimsoll_runs::FigureRow>| {
+            rows.iter().find(|row| row.name == name).map_or(0.0, |row| row.value)
+        };
+        let all = &made.figures[0];
+        all.iter().map(of).sum::<f64>() / all.len() as f64
+    };
+    let reason = &made.courses[0].decisions[0].reason;
     for text in [
-        format!("€{:.2}", first.cost),
-        format!("€{low:.2} to €{high:.2}"),
-        format!("{} h", first.instance_hours),
+        format!("€{:.2}", mean("cost")),
         reason.clone(),
-        format!("({:.3}%)", 100.0 * first.lost / first.offered),
+        format!("({:.3}%)", 100.0 * mean("lost_share")),
     ] {
         assert!(page.text.contains(&text), "{text}");
     }
@@ -92,7 +91,7 @@ fn a_day_of_a_dozen_policies_stays_below_two_megabytes() {
         decision.reason = "because ".repeat(40);
         course.decisions = vec![decision; 700];
     }
-    let made = simulation_page(&day, None);
+    let made = day.document(None).html();
     let page = checked(&made);
     assert!(made.len() < 2_000_000, "{} bytes", made.len());
     assert!(page.text.contains("The table has the first 100; the other 600 are left out here"));
@@ -117,14 +116,13 @@ fn one_policy_has_a_page() {
 #[test]
 fn where_nothing_is_earned_there_is_no_revenue() {
     let mut free = three();
-    free.revenue.clear();
-    for policy in &mut free.result.policies {
-        (policy.revenue, policy.net) = (0.0, -policy.cost);
+    free.about.revenue.clear();
+    let is_money = |name: &str| name == "revenue" || name == "net";
+    for row in free.figures.iter_mut().flatten().flatten().filter(|row| is_money(&row.name)) {
+        row.value = 0.0;
     }
-    free.result.paired.clear();
     let page = page(&free);
     assert!(!has(&page, "revenue") && !page.text.contains("Revenue"));
-    assert!(!page.text.contains("−€"));
 }
 
 #[test]
@@ -135,34 +133,17 @@ fn empty_and_odd_simulations_have_a_page() {
     page(&simulation(&THREE, 1, 5));
 
     let mut odd = three();
-    odd.result.policies[0].cost = f64::NAN;
-    odd.result.policies[1].lost = 0.0;
-    odd.result.policies[2].ci95.insert("lost".to_owned(), (f64::NEG_INFINITY, f64::INFINITY));
-    odd.result.paired[0].difference.insert("cost".to_owned(), f64::NAN);
-    odd.result.paired[0].ci95.remove("lost");
-    odd.courses[0].demand.truncate(10);
-    odd.courses[0].cpu.clear();
-    odd.courses[1].at_s[50] = f64::NAN;
+    for rows in odd.figures.iter_mut().flatten() {
+        rows.retain(|row| row.name != "cost" && row.name != "slo_held");
+    }
     odd.courses[1].ready[60] = f64::INFINITY;
-    odd.courses[2].at_s.reverse();
     odd.courses[2].rate[0] = -1.0;
-    odd.revenue[0].modified = vec![f64::NAN, -5.0];
-    odd.revenue[0].erlang_b.clear();
-    odd.about.slo = "nonsense".to_owned();
+    odd.about.revenue[0].modified = vec![f64::NAN, -5.0];
+    odd.about.revenue[0].erlang_b.clear();
     page(&odd);
-
-    odd.courses.truncate(1);
-    odd.courses[0].at_s = vec![1e300];
-    odd.courses[0].demand = vec![Some(u32::MAX), None];
-    odd.revenue.clear();
+    odd.of.about = "nonsense".to_owned();
+    odd.of.plan = "nonsense".to_owned();
     page(&odd);
-}
-
-#[test]
-fn the_same_simulation_gives_the_same_page() {
-    let (one, mut slower) = (three(), three());
-    slower.result.timing.wall_s = 99.0;
-    assert!(simulation_page(&one, None) == simulation_page(&slower, None));
 }
 
 #[test]
@@ -170,26 +151,21 @@ fn hostile_texts_stay_text() {
     let with = |text: &str| {
         let mut of = simulation(&THREE, 30, 20);
         let own = || text.to_owned();
-        of.result.warnings = vec![own()];
-        let policy = &mut of.result.policies[0];
-        (policy.label, policy.kind, policy.demand) = (own(), own(), own());
-        policy.lost_by.insert(own(), 1.0);
-        (of.result.paired[0].label, of.result.paired[0].with) = (own(), own());
-        let course = &mut of.courses[0];
-        course.label = own();
-        course.decisions[0].reason = own();
-        course.decisions[0].seen = vec![(own(), 1.0)];
+        of.of.warnings = vec![own()];
+        of.of.name = own();
+        of.courses[0].label = own();
+        of.courses[0].decisions[0].reason = own();
         let about = &mut of.about;
-        (about.name, about.load, about.instance) = (own(), own(), own());
-        (about.balancer, about.billing, about.slo) = (own(), own(), own());
-        about.currency = own();
-        of.revenue[0].which = own();
+        (about.load, about.instance, about.demand) = (own(), own(), own());
+        (about.balancer, about.billing, about.currency) = (own(), own(), own());
+        about.revenue[0].which = own();
+        about.kinds = [(own(), own())].into();
         of
     };
     let (plain, found) = (page(&with("plain")), page(&with(HOSTILE)));
     assert_eq!(found.elements.len(), plain.elements.len(), "no element came of the text");
     assert_eq!((found.count("script"), found.count("img")), (1, 0));
-    let titled = checked(&simulation_page(&three(), Some(HOSTILE)));
+    let titled = checked(&three().document(Some(HOSTILE)).html());
     assert_eq!(titled.count("script"), 1);
 }
 
@@ -206,7 +182,7 @@ fn make_pages_to_look_at() {
         ("one", simulation(&THREE[..1], 200, 1)),
         ("dozen", simulation(&dozen, 1440, 20)),
     ] {
-        let page = simulation_page(&made, None);
+        let page = made.document(None).html();
         std::fs::write(folder.join(format!("simulation-{name}.html")), page).unwrap();
     }
 }

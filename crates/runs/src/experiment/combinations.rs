@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};
 
+use crate::FigureRow;
 use crate::error::RunError;
 use crate::experiment::{CellRow, Experiment, State};
 use crate::meta::Kind;
@@ -26,12 +27,16 @@ pub struct Combination {
 /// A cell that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replication {
+    /// The number of its cell.
+    pub cell: u32,
     /// Its number among the replications of its combination.
     pub number: u32,
     /// Its seed.
     pub seed: u64,
     /// Its figures, by name.
     pub figures: BTreeMap<String, f64>,
+    /// The intervals of those that have one of their own, by name.
+    pub intervals: BTreeMap<String, (f64, f64)>,
 }
 
 /// A figure over the replications of a combination.
@@ -64,13 +69,23 @@ pub fn combinations(experiment: &Experiment) -> Result<Vec<Combination>, RunErro
         combination.cells += 1;
         if state == State::Done {
             let figures = experiment.figures_of(cell.number)?;
-            let figures = figures.into_iter().map(|row| (row.name, row.value)).collect();
             let (number, seed) = (cell.replication, cell.seed);
-            combination.done.push(Replication { number, seed, figures });
+            combination.done.push(Replication::of(cell.number, (number, seed), figures));
         }
     }
     all.iter_mut().for_each(|of| of.done.sort_by_key(|one| one.number));
     Ok(all)
+}
+
+impl Replication {
+    /// A cell with its figures; of which replication it is, and its seed.
+    #[must_use]
+    pub fn of(cell: u32, (number, seed): (u32, u64), rows: Vec<FigureRow>) -> Self {
+        let interval = |row: &FigureRow| Some((row.name.clone(), (row.low?, row.high?)));
+        let intervals = rows.iter().filter_map(interval).collect();
+        let figures = rows.into_iter().map(|row| (row.name, row.value)).collect();
+        Self { cell, number, seed, figures, intervals }
+    }
 }
 
 impl Combination {

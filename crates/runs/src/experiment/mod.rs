@@ -62,6 +62,8 @@ pub struct ExperimentMeta {
     pub kind: Kind,
     /// What is put to the test, for lists: a URL, or a few words.
     pub subject: String,
+    /// What its world tells of it beforehand, as JSON, for pages; empty where that is nothing.
+    pub about: String,
     /// Start by the wall clock, nanoseconds since 1970 UTC. Other times of the experiment are
     /// offsets from it.
     pub started_unix_ns: u64,

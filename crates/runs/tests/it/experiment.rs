@@ -22,6 +22,7 @@ pub(crate) fn meta(id: &str) -> ExperimentMeta {
         name: "two rates".to_owned(),
         kind: Kind::Load,
         subject: "http://127.0.0.1:8080/".to_owned(),
+        about: String::new(),
         started_unix_ns: 1_772_366_400_250_000_000,
         version: "0.1.0".to_owned(),
         plan_text: "# a plan\nrate = [\"10/s\", \"20/s\"]\n".to_owned(),

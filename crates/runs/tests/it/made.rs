@@ -17,6 +17,8 @@ pub(crate) fn meta(id: &str, warmup_s: u64, duration_s: u64) -> RunMeta {
         id: id.to_owned(),
         name: "by hand".to_owned(),
         subject: "http://127.0.0.1:8080/".to_owned(),
+        about: String::new(),
+        factors: std::collections::BTreeMap::new(),
         kind: Kind::Load,
         cell: 0,
         started_unix_ns: 1_772_366_400_250_000_000,

@@ -218,6 +218,16 @@ figures! {
         "share of requests whose answers came from the origin", "cache simulate, cache mrc";
     BYTE_MISS_RATIO: "byte_miss_ratio", "byte miss ratio", Share, Lower,
         "share of the requested bytes that came from the origin", "cache simulate, cache mrc";
+    MISS_RATIO_BOUND: "miss_ratio_bound", "miss ratio, bound", Share, Neither,
+        "a miss ratio that no policy is below", "cache simulate";
+    BYTE_MISS_RATIO_BOUND: "byte_miss_ratio_bound", "byte miss ratio, bound", Share, Neither,
+        "a byte miss ratio that no policy is below", "cache simulate";
+    CAPACITY_BYTES: "capacity_bytes", "capacity", Bytes, Neither,
+        "the size of the cache, where it is one of bytes", "cache simulate, cache mrc";
+    CAPACITY_OBJECTS: "capacity_objects", "capacity, objects", Count, Neither,
+        "the size of the cache, where it is one of objects", "cache simulate, cache mrc";
+    RELIABLE: "reliable", "sample suffices", Share, Higher,
+        "0 where the sample is too small for the ratios", "cache mrc";
     MISSES: "misses", "misses", Count, Lower,
         "requests whose answers came from the origin", "cache simulate";
     REQUESTED_BYTES: "requested_bytes", "bytes requested", Bytes, Neither,

@@ -9,7 +9,7 @@ mod trace;
 
 use crate::cache_args::{Cache, CacheCommand, CacheSimulate, TraceFlags};
 use crate::exit::Exit;
-use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
+use crate::terminal::error::{FlagError, Result, UsageError, read};
 use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::trace::read::{ReadOptions, read as read_trace};
 use plimsoll_cache::trace::{Told, Trace};
@@ -106,14 +106,6 @@ fn trace_json(opened: &Opened) -> serde_json::Value {
         "footprint_bytes": opened.trace.footprint_bytes(),
         "compile_cpu_s": opened.cpu_s,
     })
-}
-
-/// Writes a file that is whole or not there.
-fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let unfinished = path.with_extension("html.tmp");
-    std::fs::write(&unfinished, text)
-        .and_then(|()| std::fs::rename(&unfinished, path))
-        .with_context(|| format!("write {}", path.display()))
 }
 
 /// A sentence on capacities in bytes into which no object of the trace fits: everything misses

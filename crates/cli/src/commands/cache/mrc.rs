@@ -1,19 +1,28 @@
 //! `plimsoll cache mrc`: miss ratios over sizes, without a replay for each.
 
-use super::{Opened, list, open, too_small, trace_json, usage, write_whole};
+use super::{Opened, list, open, too_small, trace_json, usage};
 use crate::cache_args::CacheMrc;
+use crate::commands::report::write_page;
+use crate::commands::simulate::cells::record;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::terminal::error::{FlagError, Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say};
+use plimsoll_cache::about::{About, name_of};
 use plimsoll_cache::capacity::{Capacity, Size, Unit};
 use plimsoll_cache::curve::{Point, lru, miniature, sampled, spaced};
 use plimsoll_cache::eviction::Policy;
 use plimsoll_cache::trace::Sampling;
 use plimsoll_experiment::control::{Control, News};
-use plimsoll_report::{Curves, DrawnCurve, Source, document};
+use plimsoll_experiment::engine::ending;
+use plimsoll_experiment::plans::read_caches;
+use plimsoll_experiment::record::{CellPlan, Keeps, Subject, rows_of};
+use plimsoll_experiment::world::caches::{of_capacity, subject_of_comparison};
+use plimsoll_plan::{Setting, Written};
+use plimsoll_runs::FigureRow;
+use plimsoll_stats::figure;
 use plimsoll_units::{ParseError, count, share, show_count, show_share};
 use std::fmt::Write as _;
 
@@ -34,32 +43,103 @@ pub(super) fn run(args: &CacheMrc) -> Result<Exit> {
     let quiet = args.quiet || args.json;
     let screen = Screen::new(quiet, &interrupts).of_steps("curves");
     let began_ns = plimsoll_load::clock::process_cpu_ns();
+    let of = subject(args, &policies, &capacities, &opened)?;
+    let all = (policies.len() * capacities.len()) as u64;
+    let record = record(&args.out, "", of, (all.max(2), Keeps::Figures));
+    let cells = record.plan(cells(&policies, &capacities))?;
     let mut curves = Vec::with_capacity(policies.len());
-    for policy in &policies {
+    for (policy, cells) in policies.iter().zip(cells.chunks(capacities.len().max(1))) {
+        record.begins();
         let points = curve(policy, &opened, &capacities, &sampling)?;
-        curves.push(DrawnCurve { name: policy.text.clone(), points });
+        for (cell, point) in cells.iter().zip(&points) {
+            record.done(cell, figures(point), &|_| Ok(()))?;
+        }
+        curves.push(Curve { name: policy.text.clone(), points });
         screen.tell(News::Steps(curves.len() as u64, policies.len() as u64));
         if !screen.goes_on() {
-            screen.clear();
-            say("interrupted before every curve was done");
-            return Ok(Exit::Incomplete);
+            break;
         }
     }
     screen.clear();
     let cpu_s = super::seconds(plimsoll_load::clock::process_cpu_ns() - began_ns);
     let warnings = warnings(args, &sizes, &opened, &curves)?;
+    let folder = record.finish(ending(&Ok(()), &screen), &warnings)?;
+    if curves.len() < policies.len() {
+        say("interrupted before every curve was done");
+        return Ok(Exit::Incomplete);
+    }
     if args.json {
         print(&format!("{:#}\n", json(&opened, &curves, &warnings, rate, cpu_s)))?;
     } else {
         print(&table(&opened, &curves, &warnings))?;
+        folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }
-    if let Some(path) = &args.report {
-        let name = args.trace.file_name().unwrap_or_default().to_string_lossy();
-        let curves = Curves { name: &name, curves: &curves, warnings: &warnings };
-        write_whole(path, &document(Source::Curves(&curves), None)?.html())?;
+    if let (Some(path), Some(folder)) = (&args.report, &folder) {
+        write_page(folder, path)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(Exit::Held)
+}
+
+/// A miss-ratio curve.
+struct Curve {
+    /// The policy.
+    name: String,
+    /// Its points; those of all curves have the same capacities.
+    points: Vec<Point>,
+}
+
+/// What the curves are of, for their record. Its plan is that of a replay at each size.
+fn subject(
+    args: &CacheMrc,
+    policies: &[Policy],
+    capacities: &[Capacity],
+    opened: &Opened,
+) -> Result<Subject> {
+    let mut settings =
+        vec![Setting::new("trace.file", args.trace.display().to_string(), "--trace")];
+    let all = policies.iter().map(|of| Setting::new("cache.policy", &of.text, "--policy"));
+    settings.extend(all);
+    settings.extend(capacities.iter().map(|of| Setting::new("cache.size", size(of), "--size")));
+    let plan = read_caches(&Written::flags(&settings))?;
+    let about = About { is_curves: true, ..About::of(&opened.trace, name_of(&args.trace)) };
+    let of = subject_of_comparison(&plan, &about)?;
+    let sample =
+        format!("# Curves of a sample of {} of the objects, seed {}.", args.rate, args.seed);
+    let text = format!("{sample}\n{}", of.plan_text);
+    Ok(Subject { plan_text: text.clone(), identity: text, ..of })
+}
+
+/// A cell for each policy at each size.
+fn cells<'a>(
+    policies: &'a [Policy],
+    capacities: &'a [Capacity],
+) -> impl Iterator<Item = CellPlan> + 'a {
+    let all = policies.iter().flat_map(|policy| capacities.iter().map(move |of| (policy, of)));
+    (1..).zip(all).map(|(number, (policy, of))| {
+        let levels = [("policy", policy.text.clone()), ("size", size(of))];
+        let factors = levels.map(|(factor, level)| (factor.to_owned(), level)).into();
+        CellPlan { number, factors, replication: 0, block: 0, seed: 0 }
+    })
+}
+
+/// A capacity as a plan has it.
+fn size(of: &Capacity) -> String {
+    match of.unit {
+        Unit::Bytes => of.amount.to_string(),
+        Unit::Objects => format!("{}obj", of.amount),
+    }
+}
+
+/// The figures of a point; that of a sample which suffices has no word on it.
+fn figures(point: &Point) -> Vec<FigureRow> {
+    let known = [
+        (figure::MISS_RATIO, point.miss_ratio),
+        (figure::BYTE_MISS_RATIO, point.byte_miss_ratio),
+        (figure::RELIABLE, (!point.reliable).then_some(0.0)),
+    ];
+    let known = known.into_iter().filter_map(|(figure, value)| Some((figure, value?)));
+    rows_of(&std::iter::once(of_capacity(&point.capacity)).chain(known).collect::<Vec<_>>())
 }
 
 /// What a reader should know of the trace, and of what was asked for.
@@ -67,7 +147,7 @@ fn warnings(
     args: &CacheMrc,
     sizes: &[Size],
     opened: &Opened,
-    curves: &[DrawnCurve],
+    curves: &[Curve],
 ) -> Result<Vec<String>, UsageError> {
     let mut warnings = opened.told.warnings();
     let mut asked = Vec::new();
@@ -138,7 +218,7 @@ fn curve(
 
 fn json(
     opened: &Opened,
-    curves: &[DrawnCurve],
+    curves: &[Curve],
     warnings: &[String],
     rate: f64,
     cpu_s: f64,
@@ -171,7 +251,7 @@ fn json(
 
 /// A row a size, a column a policy; what a sample is too small for stands in brackets, and a dash
 /// where it has nothing.
-fn table(opened: &Opened, curves: &[DrawnCurve], warnings: &[String]) -> String {
+fn table(opened: &Opened, curves: &[Curve], warnings: &[String]) -> String {
     let paint = Paint::stdout();
     let mut rows = vec![vec!["size".to_owned()]];
     rows[0].extend(curves.iter().map(|curve| curve.name.clone()));

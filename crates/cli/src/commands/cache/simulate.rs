@@ -1,28 +1,26 @@
 //! `plimsoll cache simulate`: policies and sizes compared on one trace.
 
-use super::{
-    Opened, by_size, open, settings, table, too_small, trace_json, unit, usage, write_whole,
-};
+use super::{Opened, by_size, open, settings, table, too_small, trace_json, unit};
 use crate::cache_args::{CacheSimulate, TraceFlags};
-use crate::commands::simulate::cells::record;
+use crate::commands::report::write_page;
+use crate::commands::simulate::cells::{keeps, record};
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::terminal::error::{Result, UsageError};
+use crate::terminal::error::Result;
 use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say};
-use plimsoll_cache::bound::{self, Bound, size_of_all};
-use plimsoll_cache::capacity::{Capacity, Unit};
+use plimsoll_cache::bound::{Bound, size_of_all};
+use plimsoll_cache::capacity::Unit;
 use plimsoll_cache::eviction::KINDS;
 use plimsoll_cache::simulate::{Cell, Comparison, Total};
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::plans::read_caches;
 use plimsoll_experiment::world::caches::{
-    Policies, comparison, policy_cells, subject_of_comparison,
+    Policies, about, bounds, comparison, policy_cells, subject_of_comparison,
 };
 use plimsoll_plan::{CacheComparison, CacheTrace as TraceFile, Written};
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// Runs the command.
 pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
@@ -42,40 +40,37 @@ pub(super) fn run(args: &CacheSimulate, text: Option<&str>) -> Result<Exit> {
     let opened = open(&file, &TraceFlags { format, columns })?;
     let comparison = comparison(cache, &opened.trace)?;
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("replays");
-    let of = subject_of_comparison(&plan)?;
+    let bounds = bounds(cache, &comparison, &opened.trace)?;
+    let about = about(&plan, &opened.trace, (&comparison, &bounds));
+    let of = subject_of_comparison(&plan, &about)?;
     let plan_file = args.plan.as_deref().unwrap_or_default();
     let all = (comparison.policies.len() * comparison.sizes.len()) as u64;
-    let record = record(&args.out, plan_file, of, (all, args.keep_cells));
+    // A page draws every cell.
+    let keeps = keeps(args.keep_cells || args.report.is_some());
+    let record = record(&args.out, plan_file, of, (all, keeps));
     let cells = record.plan(policy_cells(&comparison))?;
     let clock = plimsoll_load::clock::thread_cpu_ns;
-    let world = Policies::new(&opened.trace, &comparison, clock)?;
+    let world = Policies::new(&opened.trace, (&comparison, &bounds), clock)?;
     let executed = execute(&world, &cells, &record, &screen, threads);
     screen.clear();
-    let folder = record.finish(ending(&executed, &screen), &opened.told.warnings())?;
-    executed?;
     let cells = world.replayed();
+    let warnings = warnings(&opened, &comparison, &cells);
+    let folder = record.finish(ending(&executed, &screen), &warnings)?;
+    executed?;
     if (cells.len() as u64) < all {
         say("interrupted before every replay was done");
         folder.iter().for_each(|folder| say(&format!("what was done is in {}", folder.display())));
         return Ok(Exit::Incomplete);
     }
-    let refuses = comparison.admission.is_some();
-    let bounds = if cache.bound { bounds(&opened, &cells, refuses)? } else { Vec::new() };
-    let done = Done {
-        warnings: warnings(&opened, &comparison, &cells),
-        opened,
-        comparison,
-        cells,
-        bounds,
-    };
+    let done = Done { warnings, opened, comparison, cells, bounds };
     if args.json {
         print(&format!("{:#}\n", json(&done)))?;
     } else {
         print(&table::render(&done))?;
         folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }
-    if let Some(path) = &args.report {
-        write_report(&done, &file, path)?;
+    if let (Some(path), Some(folder)) = (&args.report, &folder) {
+        write_page(folder, path)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(Exit::Held)
@@ -113,17 +108,6 @@ fn warnings(opened: &Opened, comparison: &Comparison, cells: &[Cell]) -> Vec<Str
     let sizes = cells.iter().map(|cell| (cell.size.as_str(), cell.capacity));
     warnings.extend(too_small(&opened.trace, sizes));
     warnings
-}
-
-/// What no policy undercuts at the sizes of the cells, each once; `refuses` where a filter is on.
-fn bounds(opened: &Opened, cells: &[Cell], refuses: bool) -> Result<Vec<Bound>, UsageError> {
-    let mut capacities: Vec<Capacity> = Vec::new();
-    for cell in cells {
-        if !capacities.contains(&cell.capacity) {
-            capacities.push(cell.capacity);
-        }
-    }
-    bound::bounds(&opened.trace, &capacities, refuses).map_err(usage)
 }
 
 fn policies(json: bool) -> Result<Exit> {
@@ -203,19 +187,4 @@ pub(super) fn total(of: &Total) -> serde_json::Value {
         "missed_bytes": of.missed_bytes,
         "byte_miss_ratio": (of.requested_bytes > 0).then(|| of.byte_miss_ratio()),
     })
-}
-
-/// Writes the page of a comparison.
-fn write_report(done: &Done, file: &Path, path: &Path) -> Result<()> {
-    let name = file.file_name().unwrap_or_default();
-    let caches = plimsoll_report::Caches {
-        trace: &done.opened.trace,
-        name: &name.to_string_lossy(),
-        warnings: &done.warnings,
-        comparison: &done.comparison,
-        cells: &done.cells,
-        bounds: &done.bounds,
-    };
-    let document = plimsoll_report::document(plimsoll_report::Source::Caches(&caches), None)?;
-    write_whole(path, &document.html())
 }

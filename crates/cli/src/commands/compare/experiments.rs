@@ -1,7 +1,6 @@
 //! Two experiments of one kind, compared combination by combination: as pairs where their
 //! replications drew by the same seeds.
 
-use crate::commands::runs::usual;
 use crate::exit::Exit;
 use crate::terminal::align::align;
 use crate::terminal::error::{Result, UsageError};
@@ -42,7 +41,7 @@ pub(super) fn compare(a: &Path, b: &Path, tolerance: f64, json: bool) -> Result<
             |other: &&Combination| (&other.factors, other.block) == (&of.factors, of.block);
         let Some(other) = of_b.iter().find(is_same) else { continue };
         rows.extend(
-            usual(kinds.0).iter().filter_map(|figure| Row::of(figure, of, other, tolerance)),
+            kinds.0.figures().iter().filter_map(|figure| Row::of(figure, of, other, tolerance)),
         );
     }
     if rows.is_empty() {

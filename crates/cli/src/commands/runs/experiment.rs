@@ -6,7 +6,7 @@ use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use plimsoll_runs::experiment::{CellRow, Combination, Experiment, Mean, combinations};
-use plimsoll_runs::{Ended, FigureRow, Kind, Run, iso8601};
+use plimsoll_runs::{Ended, FigureRow, Run, iso8601};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{ParseError, show_count};
 use serde_json::{Map, Value, json};
@@ -35,34 +35,6 @@ pub(super) fn columns(names: &[String]) -> Result<Vec<&'static Figure>> {
     names.iter().map(|name| Ok(one(name)?)).collect()
 }
 
-/// The figures by which results of a kind are usually told.
-pub(crate) fn usual(kind: Kind) -> &'static [&'static Figure] {
-    match kind {
-        Kind::Load => {
-            &[figure::RATE_MEAN, figure::RESPONSE_US_P50, figure::RESPONSE_US_P99, figure::ERRORS]
-        }
-        Kind::Search => &[figure::ESTIMATE_PER_S, figure::HELD_PER_S, figure::KNEE_PER_S],
-        Kind::Pool | Kind::Tune => &[
-            figure::COST,
-            figure::LOST_SHARE,
-            figure::NET,
-            figure::RESPONSE_US_MEAN,
-            figure::RESPONSE_US_P99,
-            figure::CPU_MEAN,
-            figure::SLO_VIOLATED_S,
-        ],
-        Kind::Caches => &[
-            figure::MISS_RATIO,
-            figure::BYTE_MISS_RATIO,
-            figure::SIBLING_SHARE,
-            figure::PARENT_SHARE,
-            figure::MESSAGES_PER_REQUEST,
-            figure::RESPONSE_US_MEAN,
-            figure::RESPONSE_US_P99,
-        ],
-    }
-}
-
 /// The levels that each factor has, in their order.
 fn factors(of: &[Combination]) -> BTreeMap<&str, Vec<&str>> {
     let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -88,14 +60,15 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
         return Ok(Exit::Held);
     }
     let mut out = head(&experiment, &combinations)?;
-    let usual = usual(experiment.meta().kind);
+    let usual = experiment.meta().kind.figures();
     let wanted = if columns.is_empty() { usual } else { columns };
     let any = |figure: &&&Figure| combinations.iter().any(|of| of.mean(figure).is_some());
     let shown: Vec<&Figure> = wanted.iter().filter(any).copied().collect();
     table(&mut out, &combinations, &shown);
     for (cell, event) in experiment.events()? {
         let of = cell.map_or_else(String::new, |cell| format!("cell {cell}: "));
-        let _ = writeln!(out, "note: {of}{}", event.text);
+        let kind = if event.kind == "warning" { "note" } else { &event.kind };
+        let _ = writeln!(out, "{kind}: {of}{}", event.text);
     }
     print(&out)?;
     Ok(Exit::Held)

@@ -1,7 +1,7 @@
 //! The record of what is simulated.
 
 use crate::place::{VERSION, run_id, unix_ns};
-use plimsoll_experiment::record::{Opening, Record, Subject};
+use plimsoll_experiment::record::{Keeps, Opening, Record, Subject};
 use plimsoll_runs::experiment::Layout;
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub(crate) fn record<'a>(
     root: &'a Path,
     plan_file: &str,
     of: Subject,
-    (cells, keeps_runs): (u64, bool),
+    (cells, keeps): (u64, Keeps),
 ) -> Record<'a> {
     Record::new(Opening {
         root,
@@ -19,8 +19,13 @@ pub(crate) fn record<'a>(
         of,
         plan_file: crate::files::plan_file(Some(plan_file)),
         cells,
-        keeps_runs,
+        keeps,
         version: VERSION,
         now_ns: unix_ns,
     })
+}
+
+/// All cells keep their runs where that is said, else few do.
+pub(crate) fn keeps(all: bool) -> Keeps {
+    if all { Keeps::All } else { Keeps::Few }
 }

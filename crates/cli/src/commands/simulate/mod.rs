@@ -7,16 +7,17 @@ mod table;
 
 pub(crate) use plans::read_plan;
 
+use crate::commands::report::write_page;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{cores, unix_ns};
 use crate::simulate_args::Simulate;
-use crate::terminal::error::{Context, Result, Unexpected, UsageError, read};
+use crate::terminal::error::{Result, Unexpected, UsageError, read};
 use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say};
 use plans::Case;
-use plimsoll_elastic::course::{FILE, Simulation};
-use plimsoll_elastic::result::PolicyResult;
+use plimsoll_elastic::course::Simulation;
+use plimsoll_elastic::result::{PolicyResult, SLO};
 use plimsoll_experiment::ExperimentError;
 use plimsoll_experiment::control::Control;
 use plimsoll_experiment::engine::{ending, execute};
@@ -24,15 +25,9 @@ use plimsoll_experiment::record::Record;
 use plimsoll_experiment::world::pool::{
     Grid, Model, Pool, cells as cells_of, model, simulation, subject,
 };
-use plimsoll_report::{Source, document};
 use plimsoll_units::{ParseError, count};
-use std::fs::File;
-use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
-
-/// The most bytes of a simulation that are read.
-const MOST_BYTES: u64 = 256 << 20;
 
 /// Runs the command.
 pub(crate) fn run(args: &Simulate) -> Result<Exit> {
@@ -75,7 +70,6 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
     time(&mut simulation, wall_ns, cpu_ns);
     let missing = || std::io::Error::other("a simulation that was recorded has a folder");
     let folder = folder.ok_or_else(missing).map_err(Unexpected::new)?;
-    keep(&folder, &simulation)?;
     show(args, &simulation, &folder)?;
     // Of several policies one that holds the SLO is enough: it is the one to take.
     let holds = simulation.result.policies.iter().any(PolicyResult::holds);
@@ -108,7 +102,7 @@ fn show(args: &Simulate, simulation: &Simulation, folder: &Path) -> Result<()> {
         say(&format!("kept in {}", folder.display()));
     }
     if let Some(path) = &args.report {
-        write_report(simulation, path)?;
+        write_page(folder, path)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(())
@@ -161,7 +155,7 @@ fn record<'a>(args: &'a Simulate, cases: &[Case], models: &[Model]) -> Result<Re
     let count = grids(cases, models).iter().map(Grid::cells).sum();
     let of = subject(&cases[0].plan, &models[0], &here);
     let plan = args.plan.as_deref().unwrap_or_default();
-    Ok(cells::record(&args.out, plan, of, (count, args.keep_cells)))
+    Ok(cells::record(&args.out, plan, of, (count, cells::keeps(args.keep_cells))))
 }
 
 /// All cases one after the other, in one result; `None` where it was interrupted too early.
@@ -183,6 +177,12 @@ fn simulate_all(
         let pool = Pool::new(model, grid.clone(), &|outcome| outcome)?;
         execute(&pool, cells, record, control, threads)?;
         let Some(mut one) = simulation(&case.plan, model, &pool.rows()) else { break };
+        for (number, policy) in one.result.policies.iter().enumerate() {
+            let first = grid.number(number, grid.replications.start);
+            if !policy.slo.is_empty() {
+                record.found(Some(first), SLO, &table::held(policy))?;
+            }
+        }
         for (policy, course) in one.result.policies.iter_mut().zip(&mut one.courses) {
             case.name(&mut policy.label);
             case.name(&mut course.label);
@@ -201,32 +201,4 @@ fn simulate_all(
         }
     }
     Ok(together)
-}
-
-/// Keeps a simulation, its result and what is drawn of it, in the folder of its cells.
-fn keep(folder: &Path, simulation: &Simulation) -> Result<()> {
-    let text = serde_json::to_string(simulation).map_err(Unexpected::new)?;
-    std::fs::write(folder.join(FILE), text)
-        .with_context(|| format!("keep the simulation in {}; choose --out", folder.display()))
-}
-
-/// The simulation in a folder.
-pub(crate) fn open(folder: &Path) -> Result<Simulation> {
-    let path = folder.join(FILE);
-    let mut text = String::new();
-    File::open(&path)
-        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
-        .with_context(|| format!("read {}", path.display()))?;
-    serde_json::from_str(&text)
-        .map_err(Unexpected::new)
-        .with_context(|| format!("read {}: it is no simulation of this version", path.display()))
-}
-
-/// Writes the page of a simulation.
-pub(crate) fn write_report(simulation: &Simulation, path: &Path) -> Result<()> {
-    let page = document(Source::Simulation(simulation), None)?.html();
-    let unfinished = path.with_extension("html.tmp");
-    std::fs::write(&unfinished, page)
-        .and_then(|()| std::fs::rename(&unfinished, path))
-        .with_context(|| format!("write the report to {}", path.display()))
 }

@@ -2,7 +2,7 @@
 
 use crate::terminal::paint::Paint;
 use plimsoll_elastic::course::Simulation;
-use plimsoll_elastic::result::{Paired, PolicyResult};
+use plimsoll_elastic::result::{HELD, Paired, PolicyResult};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{show_duration, show_rate};
 use std::fmt::Write;
@@ -52,7 +52,7 @@ pub(super) fn render(simulation: &Simulation) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
     let wall = show_duration((1e9 * timing.wall_s) as u64);
     let speed = show_rate(timing.requests_per_cpu_s);
-    let replications = match about.replications {
+    let replications = match result.policies.first().map_or(0, |policy| policy.replications) {
         1 => "one replication of each, which has no interval".to_owned(),
         many => format!("{many} replications of each, 95% intervals"),
     };
@@ -127,12 +127,15 @@ fn row(simulation: &Simulation, policy: &PolicyResult, has_slo: bool) -> Vec<Str
             row.push(figure::LOST_SHARE.unit.show(share));
         }
     }
+    row.extend(has_slo.then(|| held(policy)));
+    row
+}
+
+/// Whether the SLO held under a policy, and what of it did not.
+pub(super) fn held(policy: &PolicyResult) -> String {
     let broken: Vec<&str> =
         policy.slo.iter().filter(|of| !of.pass).map(|of| of.expr.as_str()).collect();
-    let held =
-        if broken.is_empty() { "held".to_owned() } else { format!("not {}", broken.join(", ")) };
-    row.extend(has_slo.then_some(held));
-    row
+    if broken.is_empty() { HELD.to_owned() } else { format!("not {}", broken.join(", ")) }
 }
 
 /// The differences of policies from the first, on the same requests: a table for each of those

@@ -4,7 +4,10 @@
 use super::{Cell as ClusterCell, Figures, Requests, made, of_replay, write_cluster, write_replay};
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
-use crate::record::{CellPlan, Subject};
+use crate::record::{CellPlan, Subject, rows_of};
+use plimsoll_cache::about::{About, name_of};
+use plimsoll_cache::bound::{self, Bound};
+use plimsoll_cache::capacity::Capacity;
 use plimsoll_cache::cluster::{Cluster, Counts, simulate as replay};
 use plimsoll_cache::simulate::{Cell as Replayed, Comparison, Replays};
 use plimsoll_cache::trace::Trace;
@@ -16,7 +19,7 @@ use plimsoll_units::{ParseError, count, share};
 use plimsoll_workload::random::seed_of;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,6 +27,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Policies<'a> {
     trace: &'a Trace,
     replays: Replays<'a>,
+    bounds: &'a [Bound],
     kept: Mutex<BTreeMap<u32, Replayed>>,
 }
 
@@ -44,6 +48,27 @@ pub fn comparison(of: &plan::Cache, trace: &Trace) -> Result<Comparison, Experim
         parts: PARTS,
         by_size: of.by_size,
     })
+}
+
+/// What no policy undercuts at each size of a comparison; nothing where that is not asked for.
+///
+/// # Errors
+/// A size that cannot be, for this trace.
+pub fn bounds(
+    of: &plan::Cache,
+    comparison: &Comparison,
+    trace: &Trace,
+) -> Result<Vec<Bound>, ExperimentError> {
+    let conflict = |error: &dyn std::fmt::Display| ExperimentError::Conflict(error.to_string());
+    let mut capacities: Vec<Capacity> = Vec::new();
+    for size in comparison.sizes.iter().filter(|_| of.bound) {
+        let capacity = size.of(trace).map_err(|error| conflict(&error))?;
+        if !capacities.contains(&capacity) {
+            capacities.push(capacity);
+        }
+    }
+    let refuses = comparison.admission.is_some();
+    bound::bounds(trace, &capacities, refuses).map_err(|error| conflict(&error))
 }
 
 fn told<T>(read: Result<T, ParseError>) -> Result<T, ExperimentError> {
@@ -82,18 +107,18 @@ pub fn policy_cells(of: &Comparison) -> impl Iterator<Item = CellPlan> {
 }
 
 impl<'a> Policies<'a> {
-    /// A comparison on a trace, of which nothing is replayed yet. `cpu_ns` tells the processor time
+    /// A comparison on a trace, of which nothing is replayed yet, with its bounds. `cpu_ns` tells the processor time
     /// of the thread that asks.
     ///
     /// # Errors
     /// What this trace does not allow.
     pub fn new(
         trace: &'a Trace,
-        comparison: &'a Comparison,
+        (comparison, bounds): (&'a Comparison, &'a [Bound]),
         cpu_ns: fn() -> u64,
     ) -> Result<Self, ExperimentError> {
         let replays = Replays::new(trace, comparison, cpu_ns)?;
-        Ok(Self { trace, replays, kept: Mutex::default() })
+        Ok(Self { trace, replays, bounds, kept: Mutex::default() })
     }
 
     /// The cells that were replayed, in their order.
@@ -111,7 +136,8 @@ impl World for Policies<'_> {
         to.each(batch, &|cell| {
             let replayed = self.replays.replay(place(cell))?;
             let write = |run: &mut RunWriter| write_replay(run, self.trace, &replayed);
-            let goes_on = to.done(cell, &of_replay(&replayed), &write)?;
+            let bound = self.bounds.iter().find(|of| of.capacity == replayed.capacity);
+            let goes_on = to.done(cell, rows_of(&of_replay(&replayed, bound)), &write)?;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.insert(cell.number, replayed);
             Ok(goes_on)
@@ -172,23 +198,42 @@ pub fn cluster_cells<'a>(
     })
 }
 
-/// What a plan's caches are, for their record. The text of the plan names its files from anywhere.
+/// What a plan's clusters are, for their record: `clusters` are its cells, `trace` what they are
+/// asked for first. The text of the plan names its files from anywhere.
 ///
 /// # Errors
 /// Where the working folder cannot be found.
-pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
+pub fn subject(
+    plan: &CachePlan,
+    clusters: &[ClusterCell],
+    trace: &Trace,
+) -> Result<Subject, ExperimentError> {
     let mut kept = plan.clone();
-    let (what, files) = match &mut kept.asked {
+    let (name, files) = match &mut kept.asked {
         CacheRequests::Recorded(trace) => {
             let failed = FileError::of("read the trace", &trace.file);
             trace.file = std::path::absolute(&trace.file).map_err(failed)?;
-            (named(&trace.file), vec![trace.file.clone()])
+            (name_of(&trace.file), vec![trace.file.clone()])
         }
-        CacheRequests::Made(_) => ("caches, a synthetic workload".to_owned(), Vec::new()),
+        CacheRequests::Made(_) => ("a synthetic workload".to_owned(), Vec::new()),
     };
+    // The latency model is the plan's, the same for every cluster.
+    let latency = clusters.first().map(|cell| cell.cluster.latency);
+    let about = About { latency, ..About::of(trace, name) };
     let nameless = CachePlan { name: None, repeat: 1, seed: 0, ..kept.clone() };
     let texts = (kept.to_toml(), nameless.to_toml());
-    Ok(of_texts(plan.name.as_deref(), what, texts, files))
+    Ok(of_texts(plan.name.clone(), &about, texts, files))
+}
+
+/// What a page tells of policies and sizes on a trace.
+#[must_use]
+pub fn about(
+    plan: &CacheComparison,
+    trace: &Trace,
+    (comparison, bounds): (&Comparison, &[Bound]),
+) -> About {
+    let skip = comparison.skip as u64;
+    About { skip, ..About::of(trace, name_of(&plan.trace.file)) }.with_bounds(bounds)
 }
 
 /// What a plan's policies and sizes on a trace are, for their record. The text of the plan names
@@ -196,37 +241,36 @@ pub fn subject(plan: &CachePlan) -> Result<Subject, ExperimentError> {
 ///
 /// # Errors
 /// Where the working folder cannot be found.
-pub fn subject_of_comparison(plan: &CacheComparison) -> Result<Subject, ExperimentError> {
+pub fn subject_of_comparison(
+    plan: &CacheComparison,
+    about: &About,
+) -> Result<Subject, ExperimentError> {
     let mut kept = plan.clone();
     let failed = FileError::of("read the trace", &plan.trace.file);
     kept.trace.file = std::path::absolute(&plan.trace.file).map_err(failed)?;
     let nameless = CacheComparison { name: None, ..kept.clone() };
     let (texts, files) = ((kept.to_toml(), nameless.to_toml()), vec![kept.trace.file]);
-    Ok(of_texts(plan.name.as_deref(), named(&plan.trace.file), texts, files))
+    Ok(of_texts(plan.name.clone(), about, texts, files))
 }
 
 fn of_texts(
-    name: Option<&str>,
-    what: String,
+    name: Option<String>,
+    about: &About,
     (plan_text, identity): (String, String),
     files: Vec<PathBuf>,
 ) -> Subject {
     Subject {
-        name: name.unwrap_or_default().to_owned(),
+        name: name.unwrap_or_default(),
         kind: Kind::Caches,
         world: plimsoll_runs::World::Simulated,
-        what,
+        what: format!("caches, {}", about.name),
+        about: serde_json::to_string(about).unwrap_or_default(),
         plan_text,
         identity,
         files,
         slo: None,
         duration_ns: 0,
     }
-}
-
-/// What caches are asked for, in a few words.
-fn named(file: &Path) -> String {
-    format!("caches, {}", file.file_name().unwrap_or_default().to_string_lossy())
 }
 
 /// The place of a cell among all.
@@ -285,8 +329,10 @@ impl<'a> Clusters<'a> {
                 return Ok(false);
             };
             let cpu_s = (self.cpu_ns)().saturating_sub(began_ns) as f64 / 1e9;
-            let write = |run: &mut RunWriter| write_cluster(run, &requests.trace, &counts);
-            let goes_on = to.done(cell, &counts.figures(), &write)?;
+            let write = |run: &mut RunWriter| {
+                write_cluster(run, &requests.trace, (of, &counts, cell.replication))
+            };
+            let goes_on = to.done(cell, rows_of(&counts.figures()), &write)?;
             let figures = Figures::of(&counts);
             let counts = (cell.replication == 0).then_some(counts);
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

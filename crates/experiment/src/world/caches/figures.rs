@@ -1,6 +1,8 @@
 //! The figures of a cell that have intervals, where requests were made up several times.
 
 use crate::record::Valued;
+use plimsoll_cache::bound::Bound;
+use plimsoll_cache::capacity::{Capacity, Unit};
 use plimsoll_cache::cluster::Counts;
 use plimsoll_cache::simulate::{Cell as Replayed, Total};
 use plimsoll_stats::figure::{self, Figure};
@@ -62,9 +64,19 @@ impl Figures {
     }
 }
 
-/// All figures of one policy at one size.
+/// How large a cache is, as a figure.
 #[must_use]
-pub fn of_replay(cell: &Replayed) -> Vec<Valued> {
+pub fn of_capacity(of: &Capacity) -> Valued {
+    let figure = match of.unit {
+        Unit::Bytes => figure::CAPACITY_BYTES,
+        Unit::Objects => figure::CAPACITY_OBJECTS,
+    };
+    (figure, of.amount as f64)
+}
+
+/// All figures of one policy at one size, with what no policy undercuts there, where that is known.
+#[must_use]
+pub fn of_replay(cell: &Replayed, bound: Option<&Bound>) -> Vec<Valued> {
     let Replayed { all, after_skip, .. } = cell;
     let ratios = |of: &Total| {
         let requests = (of.requests > 0).then(|| of.miss_ratio());
@@ -73,7 +85,15 @@ pub fn of_replay(cell: &Replayed) -> Vec<Valued> {
     let (missed, missed_bytes) = ratios(all);
     let (skipped, skipped_bytes) =
         if after_skip == all { (None, None) } else { ratios(after_skip) };
+    let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let (size, amount) = of_capacity(&cell.capacity);
     let figures = [
+        (size, Some(amount)),
+        (figure::MISS_RATIO_BOUND, bound.and_then(|of| share(of.misses, all.requests))),
+        (
+            figure::BYTE_MISS_RATIO_BOUND,
+            bound.and_then(|of| share(of.missed_bytes?, all.requested_bytes)),
+        ),
         (figure::REQUESTS, Some(all.requests as f64)),
         (figure::MISSES, Some(all.misses as f64)),
         (figure::MISS_RATIO, missed),

@@ -13,10 +13,10 @@ mod requests;
 
 pub use cells::{Cell, cells};
 pub use conduct::{
-    Clusters, Policies, Simulated, cluster_cells, comparison, policy_cells, subject,
+    Clusters, Policies, Simulated, about, bounds, cluster_cells, comparison, policy_cells, subject,
     subject_of_comparison,
 };
 pub use contents::{write_cluster, write_replay};
-pub use figures::{Estimated, Figures, of_replay};
+pub use figures::{Estimated, Figures, of_capacity, of_replay};
 pub(crate) use levels::check;
 pub use requests::{Requests, life, made, recorded, requests};

@@ -122,6 +122,8 @@ pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> Ru
         id: String::new(),
         name: setting.name.clone(),
         subject: prepared.subject.clone(),
+        about: String::new(),
+        factors: std::collections::BTreeMap::new(),
         kind,
         cell: 0,
         started_unix_ns: setting.started_unix_ns,

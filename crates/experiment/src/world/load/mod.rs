@@ -60,6 +60,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, here: &Path) -> Subject {
         kind: Kind::Load,
         world: plimsoll_runs::World::Live,
         what: prepared.subject.clone(),
+        about: String::new(),
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
         files: plan.files(),

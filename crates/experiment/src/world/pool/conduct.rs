@@ -6,9 +6,9 @@ use super::model::Model;
 use super::words;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
-use crate::record::{CellPlan, Subject};
+use crate::record::{CellPlan, Subject, rows_of};
 use crate::world::load::identity;
-use plimsoll_elastic::course::{Course, RevenueCurve, Simulation};
+use plimsoll_elastic::course::{Course, Simulation};
 use plimsoll_elastic::demand::MOST;
 use plimsoll_elastic::result::{Paired, PolicyResult, SCHEMA, SimulationResult, Timing};
 use plimsoll_elastic::simulated::{Outcome, Setup, run};
@@ -89,6 +89,7 @@ pub fn subject(plan: &Plan, model: &Model, here: &Path) -> Subject {
         kind: Kind::Pool,
         world: plimsoll_runs::World::Simulated,
         what: format!("a pool, {} requests in {}", show_count(requests), show_duration(long)),
+        about: serde_json::to_string(&words::about(plan, model)).unwrap_or_default(),
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
         files: plan.files(),
@@ -159,7 +160,7 @@ impl<T: Send> World for Pool<'_, T> {
             if let Some(slo) = &self.model.setup.slo {
                 figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
             }
-            let goes_on = to.done(cell, &figures, &write)?;
+            let goes_on = to.done(cell, rows_of(&figures), &write)?;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.insert(cell.number, (self.keep)(outcome));
             Ok(goes_on)
@@ -193,12 +194,7 @@ pub fn simulation(plan: &Plan, model: &Model, outcomes: &[Vec<Outcome>]) -> Opti
         timing: Timing::default(),
     };
     let courses = labels().map(|(named, of)| Course::of(&named.label, &of[0])).collect();
-    Some(Simulation {
-        result,
-        about: words::about(plan, model, outcomes[0].len()),
-        courses,
-        revenue: revenue(model),
-    })
+    Some(Simulation { result, about: words::about(plan, model), courses })
 }
 
 /// What a reader should know of the model, and of what came out.
@@ -213,18 +209,4 @@ fn warnings(model: &Model, outcomes: &[Vec<Outcome>]) -> Vec<String> {
         ));
     }
     warnings
-}
-
-/// Revenue by the number of instances, at the mean and at the greatest rate.
-fn revenue(model: &Model) -> Vec<RevenueCurve> {
-    let schedule = &model.schedule;
-    let seconds = schedule.duration_ns() as f64 / 1e9;
-    let mean = schedule.cumulative(schedule.duration_ns()) / seconds;
-    let peak = schedule.peak();
-    // Twice what the greatest rate loads: the curves have come down by then.
-    let load = peak * model.facts.service_s / f64::from(model.facts.cores);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
-    let most = (2.0 * load).ceil().clamp(10.0, 1e6) as u32;
-    let of = |(which, rate): (&str, f64)| RevenueCurve::of(which, rate, &model.facts, most);
-    [("mean", mean), ("greatest", peak)].into_iter().filter_map(of).collect()
 }

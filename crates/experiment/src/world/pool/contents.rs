@@ -37,11 +37,14 @@ pub fn write(writer: &mut RunWriter, model: &Model, outcome: &Outcome) -> Result
     }
     for decision in &course.decisions {
         let (from, to, reason) = (decision.from, decision.to, &decision.reason);
+        let seen: Vec<String> =
+            decision.seen.iter().map(|(metric, value)| format!("{metric} {value}")).collect();
+        let seen = if seen.is_empty() { String::new() } else { format!(" [{}]", seen.join(", ")) };
         writer.event(&Event {
             at_ns: nanoseconds(decision.at_s),
             class: Class::Action,
             kind: "scale".to_owned(),
-            text: format!("{from} → {to} instances: {reason}"),
+            text: format!("{from} → {to} instances: {reason}{seen}"),
         })?;
     }
     writer.histogram(Tag::Response, (0, nanoseconds(outcome.seconds)), &outcome.response)

@@ -93,8 +93,24 @@ impl Tuning {
         threads: NonZeroUsize,
     ) -> Result<Option<TuneResult>, ExperimentError> {
         let trials = Trials { replications: self.replications, record, control, threads };
-        tune(&self.model, &self.label, &self.axes, &self.wish, &trials)
+        let tuned = tune(&self.model, &self.label, &self.axes, &self.wish, &trials)?;
+        for (kind, text) in tuned.iter().flat_map(found) {
+            record.found(None, kind, &text)?;
+        }
+        Ok(tuned)
     }
+}
+
+/// What was found, for the page.
+fn found(tuned: &TuneResult) -> impl Iterator<Item = (&'static str, String)> {
+    let best = match tuned.keeps {
+        true => format!("Best: {}.", tuned.policy),
+        false => format!("Nothing that was tried keeps what was asked; nearest: {}.", tuned.policy),
+    };
+    let wish = format!("It was asked for the {}.", tuned.wish);
+    let tried =
+        format!("Tried: {} settings, {} replications.", tuned.candidates, tuned.replications);
+    [("best", best), ("asked", wish), ("tried", tried)].into_iter()
 }
 
 /// Keeps what was found, in the folder of the experiment.

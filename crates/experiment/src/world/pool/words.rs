@@ -1,26 +1,44 @@
 //! What is simulated, in words for a reader.
 
-use super::model::Model;
-use plimsoll_elastic::course::About;
+use super::model::{Model, Named};
+use plimsoll_elastic::course::{About, RevenueCurve};
 use plimsoll_plan::{Elastic, LoadShape, Plan, RateSource, Service};
 use plimsoll_units::{Words, show_count, show_duration, show_rate};
 use plimsoll_workload::pool::{ChargeFrom, Discipline};
 
 /// What a model is about.
-pub(super) fn about(plan: &Plan, model: &Model, replications: usize) -> About {
+pub(super) fn about(plan: &Plan, model: &Model) -> About {
     let elastic = plan.elastic.as_ref();
     About {
-        name: plan.name.clone().unwrap_or_default(),
         load: load(plan, model),
         instance: elastic.map(|elastic| instance(elastic, model)).unwrap_or_default(),
         balancer: elastic.map(balancer).unwrap_or_default(),
         billing: elastic.map(billing).unwrap_or_default(),
-        slo: plan.measure.slo.as_ref().map(ToString::to_string).unwrap_or_default(),
         currency: elastic.map(|elastic| elastic.billing.currency.clone()).unwrap_or_default(),
-        replications,
-        seed: plan.seed,
         clock_s: clock_s(plan),
+        demand: model.demand.describe(),
+        kinds: model.policies.iter().map(kind).collect(),
+        revenue: revenue(model),
     }
+}
+
+/// The kind of a policy, by its label.
+fn kind(of: &Named) -> (String, String) {
+    (of.label.clone(), of.kind.name.to_owned())
+}
+
+/// Revenue by the number of instances, at the mean and at the greatest rate.
+fn revenue(model: &Model) -> Vec<RevenueCurve> {
+    let schedule = &model.schedule;
+    let seconds = schedule.duration_ns() as f64 / 1e9;
+    let mean = schedule.cumulative(schedule.duration_ns()) / seconds;
+    let peak = schedule.peak();
+    // Twice what the greatest rate loads: the curves have come down by then.
+    let load = peak * model.facts.service_s / f64::from(model.facts.cores);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
+    let most = (2.0 * load).ceil().clamp(10.0, 1e6) as u32;
+    let of = |(which, rate): (&str, f64)| RevenueCurve::of(which, rate, &model.facts, most);
+    [("mean", mean), ("greatest", peak)].into_iter().filter_map(of).collect()
 }
 
 /// When the load starts, where it has a time of day: one is stated, or it is recorded.

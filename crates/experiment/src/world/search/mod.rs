@@ -93,6 +93,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, asked: &Asked, place: &Place<'_
         kind: Kind::Search,
         world: plimsoll_runs::World::Live,
         what: prepared.subject.clone(),
+        about: String::new(),
         plan_text: plan.to_toml_from(place.here),
         identity: identity(plan, place.here),
         files: plan.files(),

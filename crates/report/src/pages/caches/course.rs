@@ -1,80 +1,94 @@
 //! The miss ratio over the trace, a chart a size: where the cache is cold, where it is steady, and
 //! where what is asked for changes.
 
-use plimsoll_cache::capacity::Size;
-use plimsoll_cache::simulate::Cell;
+use plimsoll_runs::RunError;
 
-use super::capacity;
-use crate::document::{Block, chart};
+use super::{capacity, sizes};
+use crate::cells::{Cells, Row};
+use crate::document::{Block, chart, nothing};
+use crate::error::ReportError;
 use crate::pages::tones::tone;
-use crate::source::Caches;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
-/// A chart a size, all with the same axes.
-pub(super) fn block(caches: &Caches<'_>) -> Block {
-    let ratios = caches.cells.iter().flat_map(|cell| &cell.course);
-    let scale = Scale::linear(ratios.map(|(_, part)| part.miss_ratio()).fold(0.0, f64::max), 0.0);
-    let of_size = |(index, size): (usize, &Size)| {
-        let cells: Vec<&Cell> =
-            caches.cells.iter().filter(|cell| cell.size == size.text()).collect();
-        chart(draw(caches, &cells, scale, index))
-    };
-    Block::Charts(caches.comparison.sizes.iter().enumerate().map(of_size).collect())
+/// The course of a row: for each part of the trace where it begins and ends, in requests, and its
+/// miss ratio.
+struct Course<'a> {
+    row: &'a Row,
+    parts: Vec<(f64, f64, Option<f64>)>,
 }
 
-fn draw(caches: &Caches<'_>, cells: &[&Cell], scale: Scale, index: usize) -> Plot {
-    let end = caches.trace.len() as f64;
-    let table = table(cells, index);
+/// A chart a size, all with the same axes; `end` is how many requests there are.
+pub(super) fn block(cells: &Cells, end: f64) -> Result<Block, ReportError> {
+    let mut courses = Vec::new();
+    for row in &cells.rows {
+        let Some(run) = &row.run else { continue };
+        let read = || -> Result<_, RunError> {
+            Ok((run.series("cache_requests")?, run.series("cache_miss_ratio")?))
+        };
+        let (requests, ratios) = read().map_err(ReportError::of(run))?;
+        let mut from = 0.0;
+        let part = |(count, ratio): (plimsoll_runs::SeriesRow, plimsoll_runs::SeriesRow)| {
+            let start = from;
+            from += count.value.unwrap_or(0.0);
+            (start, from, ratio.value)
+        };
+        let parts = requests.into_iter().zip(ratios).map(part).collect();
+        courses.push(Course { row, parts });
+    }
+    let ratios = courses.iter().flat_map(|of| &of.parts).filter_map(|part| part.2);
+    let scale = Scale::linear(ratios.fold(0.0, f64::max), 0.0);
+    let of_size = |(index, size): (usize, &str)| {
+        let of: Vec<&Course<'_>> =
+            courses.iter().filter(|of| of.row.level("size") == size).collect();
+        (!of.is_empty()).then(|| chart(draw(&of, (scale, end), index)))
+    };
+    let charts: Vec<_> = sizes(cells).into_iter().enumerate().filter_map(of_size).collect();
+    if charts.is_empty() || end <= 0.0 {
+        return Ok(nothing("Nothing to draw: no cell kept its course; --keep-cells keeps all."));
+    }
+    Ok(Block::Charts(charts))
+}
+
+fn draw(courses: &[&Course<'_>], (scale, end): (Scale, f64), index: usize) -> Plot {
+    let table = table(courses, index);
     let axis = Axis::Value { columns: 1, top: end, unit: Unit::Count };
-    let first = cells.first();
-    let title = first.map_or_else(String::new, |cell| {
-        let capacity = capacity(cell);
-        if cell.size == capacity { capacity } else { format!("{}: {capacity}", cell.size) }
+    let first = courses.first();
+    let title = first.map_or_else(String::new, |of| {
+        let (size, capacity) = (of.row.level("size"), capacity(of.row));
+        if size == capacity { capacity } else { format!("{size}: {capacity}") }
     });
+    let place = |&(from, to, _): &(f64, f64, Option<f64>)| (from, f64::midpoint(from, to), to);
     let mut plot = Plot {
         id: format!("course-{index}"),
         title,
         note: "Each point is of the requests since the one before.".to_owned(),
         measure: "miss ratio, over the number of requests".to_owned(),
-        rows: first.map_or_else(Vec::new, |cell| {
-            let part = |&(from, part): &(usize, _)| stretch(from, &part);
-            cell.course.iter().map(part).collect()
-        }),
+        rows: first.map_or_else(Vec::new, |of| of.parts.iter().map(place).collect()),
         ..Plot::empty(axis, (0.0, end), scale, Unit::Share)
     };
-    for (number, cell) in cells.iter().enumerate() {
-        let point = |&(from, part): &(usize, plimsoll_cache::simulate::Total)| {
-            (stretch(from, &part).1, part.miss_ratio())
-        };
+    for (number, of) in courses.iter().enumerate() {
         let class = tone(number);
-        plot.keys.push(Key::Line(format!("line {class}"), cell.policy.clone()));
-        plot.lines.push(Line { class, pieces: vec![cell.course.iter().map(point).collect()] });
+        let point = |part: &(f64, f64, Option<f64>)| Some((place(part).1, part.2?));
+        plot.keys.push(Key::Line(format!("line {class}"), of.row.level("policy").to_owned()));
+        plot.lines.push(Line { class, pieces: vec![of.parts.iter().filter_map(point).collect()] });
     }
     plot.put(table);
     plot
 }
 
-/// Where a stretch begins, its middle, and where it ends.
-fn stretch(from: usize, part: &plimsoll_cache::simulate::Total) -> (f64, f64, f64) {
-    let (from, to) = (from as f64, from as f64 + part.requests as f64);
-    (from, f64::midpoint(from, to), to)
-}
-
-fn table(cells: &[&Cell], index: usize) -> Table {
+fn table(courses: &[&Course<'_>], index: usize) -> Table {
     let mut heads = plain_heads(["requests"]);
-    heads.extend(cells.iter().enumerate().map(|(n, cell)| (cell.policy.clone(), tone(n))));
-    let parts = cells.first().map_or(0, |cell| cell.course.len());
-    let row = |part: usize| {
-        let place = cells.first().map_or((0.0, 0.0, 0.0), |cell| {
-            let (from, total) = cell.course[part];
-            stretch(from, &total)
-        });
-        let mut row = vec![format!("{} to {}", whole(place.0), whole(place.2))];
-        row.extend(cells.iter().map(|cell| per_cent(cell.course[part].1.miss_ratio())));
-        row
+    let name = |of: &Course<'_>| of.row.level("policy").to_owned();
+    heads.extend(courses.iter().enumerate().map(|(n, of)| (name(of), tone(n))));
+    let parts = courses.first().map_or(&[][..], |of| &of.parts);
+    let row = |(part, (from, to, _)): (usize, &(f64, f64, Option<f64>))| {
+        let ratio = |of: &&Course<'_>| of.parts.get(part).and_then(|part| part.2);
+        let cells = courses.iter().map(|of| ratio(of).map_or_else(|| "–".to_owned(), per_cent));
+        let name = format!("{} to {}", whole(*from), whole(*to));
+        std::iter::once(name).chain(cells).collect()
     };
-    Table::new(format!("course-table-{index}"), heads, (0..parts).map(row).collect())
+    Table::new(format!("course-table-{index}"), heads, parts.iter().enumerate().map(row).collect())
 }

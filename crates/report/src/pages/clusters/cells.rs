@@ -53,12 +53,12 @@ pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
         return vec![nothing("There is no cluster.")];
     }
     let mut blocks = Vec::new();
-    let left_out = shown.of.cells.len() - shown.all.len();
+    let left_out = shown.of.saturating_sub(shown.all.len());
     if left_out > 0 {
         blocks.push(words(format!(
-            "These are the {} with the lowest miss ratios of {}; --json has all.",
+            "These are the {} with the lowest miss ratios of {}; `plimsoll export` has all.",
             shown.all.len(),
-            shown.of.cells.len()
+            shown.of
         )));
     }
     let (class, id) = ("policies", "cells-table".to_owned());
@@ -93,7 +93,7 @@ fn columns<'a>(shown: &'a Shown<'a>) -> Vec<Column<'a, usize>> {
         Column::plain(head, move |number: &usize| Cell::of(show(shown.counts(*number))))
     };
     let is_any = |figure: &&'static Figure| {
-        shown.all.iter().any(|(_, cell)| cell.counts.value(figure).unwrap_or(0.0) > 0.0)
+        shown.all.iter().any(|(_, cell)| cell.file.counts.value(figure).unwrap_or(0.0) > 0.0)
     };
     let [misses, bytes, response] = MEASURES.map(|measure| measure.figure);
     let mut columns = vec![

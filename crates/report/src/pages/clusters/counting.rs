@@ -23,7 +23,7 @@ pub(super) fn block(shown: &Shown<'_>) -> Block {
     if shown.any(|of| of.stale_hits + of.confirmed + of.changed) {
         all.push(fixed(LIVES));
     }
-    if shown.all.iter().any(|(_, cell)| cell.moves.iter().any(Option::is_some)) {
+    if shown.all.iter().any(|(_, cell)| cell.file.moves.iter().any(Option::is_some)) {
         all.push(fixed(MOVES));
     }
     if !shown.is_sized() {
@@ -34,7 +34,7 @@ pub(super) fn block(shown: &Shown<'_>) -> Block {
 
 /// What each way costs.
 fn latency(shown: &Shown<'_>) -> String {
-    let latency = &shown.of.latency;
+    let latency = shown.about.latency.unwrap_or_default();
     let leg = |(name, leg): (&str, Leg)| {
         let rate = plimsoll_draw::chart::unit::Unit::Bytes.show(leg.bytes_per_s);
         format!("{name} {} and {rate}/s", micros(leg.first_ns as f64 / 1e3))

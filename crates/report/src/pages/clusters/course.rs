@@ -15,9 +15,9 @@ use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
 /// A chart a group, all with the same axes.
 pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
-    let ratios = shown.all.iter().flat_map(|(_, cell)| &cell.counts.course);
+    let ratios = shown.all.iter().flat_map(|(_, cell)| &cell.file.counts.course);
     let top = ratios.map(|&(requests, misses)| ratio(misses, requests)).fold(0.0, f64::max);
-    let end = shown.of.trace.len() as f64;
+    let end = shown.about.requests as f64;
     if shown.all.is_empty() || end <= 0.0 {
         return vec![nothing("Nothing to draw: there is no request.")];
     }

@@ -47,7 +47,7 @@ pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
 
 /// All that the cluster is made of.
 fn levels(shown: &Shown<'_>, number: usize) -> String {
-    let levels = shown.all[number].1.levels.iter();
+    let levels = shown.all[number].1.file.levels.iter();
     levels.map(|(key, level)| format!("{key} = {level}")).collect::<Vec<_>>().join(", ")
 }
 
@@ -268,7 +268,7 @@ fn moves(shown: &Shown<'_>) -> Option<Block> {
     };
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for (number, (_, cell)) in shown.all.iter().enumerate() {
-        for (kind, moves) in ["nodes", "parents"].into_iter().zip(cell.moves) {
+        for (kind, moves) in ["nodes", "parents"].into_iter().zip(cell.file.moves) {
             rows.extend(moves.map(|moves| row(number, kind, moves)));
         }
     }

@@ -13,48 +13,43 @@ mod sources;
 mod steady;
 mod trade;
 
+use plimsoll_cache::about::About;
 use plimsoll_cache::cluster::Counts;
 
 use self::cells::{MEASURES, Measure};
 use self::shown::Shown;
+use super::caches::requests;
+use super::experiment;
+use crate::cells::Cells;
 use crate::document::{self, Block, Document, Section, Tile, warnings};
-use crate::source::Clusters;
+use crate::error::ReportError;
 use plimsoll_draw::chart::unit::whole;
 
-/// The page.
-pub(crate) fn page(clusters: &Clusters<'_>) -> Document {
-    let shown = Shown::of(clusters);
-    let mut head: Vec<Block> = best(&shown).into_iter().collect();
-    head.push(document::asked(asked(clusters)));
-    head.extend(warnings(clusters.warnings));
-    Document {
-        title: clusters.name.to_owned(),
-        head,
-        sections: sections(&shown),
-        is_several: false,
+/// The page; `None` where no cluster kept what is drawn of it.
+pub(crate) fn page(cells: &Cells, title: Option<&str>) -> Result<Option<Document>, ReportError> {
+    let about: About = serde_json::from_str(&cells.about).unwrap_or_default();
+    let clusters = shown::clusters(cells)?;
+    if clusters.is_empty() {
+        return Ok(None);
     }
+    let shown = Shown::of(&about, &clusters, cells.rows.len());
+    let mut head: Vec<Block> = best(&shown).into_iter().collect();
+    head.extend([document::asked(asked(cells, &about)), experiment::facts(cells)]);
+    head.extend(warnings(&cells.warnings));
+    let mut sections = sections(&shown);
+    let plan = Section::new("plan", "The plan", vec![Block::Verbatim(cells.plan.clone())]);
+    sections.insert(sections.len() - 1, plan);
+    let title = title.map_or_else(|| cells.title(), str::to_owned);
+    Ok(Some(Document { title, head, sections, is_several: false }))
 }
 
 /// What was asked, in a sentence.
-fn asked(clusters: &Clusters<'_>) -> String {
-    let trace = clusters.trace;
-    let bytes = trace
-        .footprint_bytes()
-        .map_or_else(String::new, |bytes| format!(" with {}", plimsoll_units::show_size(bytes)));
-    let of = match clusters.trace_name {
-        "" => String::new(),
-        name => format!(" of {name}"),
-    };
-    let number = match clusters.cells.len() {
-        0 => "no cluster".to_owned(),
+fn asked(cells: &Cells, about: &About) -> String {
+    let number = match cells.rows.len() {
         1 => "one cluster".to_owned(),
         n => format!("{} clusters, all with the same requests", whole(n as f64)),
     };
-    format!(
-        "{} requests{of} to {} objects{bytes}, simulated through {number}.",
-        whole(trace.len() as f64),
-        whole(f64::from(trace.distinct())),
-    )
+    format!("{}, simulated through {number}.", requests(about))
 }
 
 /// The best of each measure, where there are several clusters.

@@ -1,26 +1,34 @@
 //! The figures over replications, where requests were made up several times: means with their
 //! intervals, so that a difference can be told from chance.
 
+use plimsoll_stats::figure::{self, Figure};
+
 use super::shown::Shown;
 use crate::document::{Block, Column, Table, note};
 
+/// The figures that have intervals.
+const FIGURES: [&Figure; 7] = [
+    figure::MISS_RATIO,
+    figure::BYTE_MISS_RATIO,
+    figure::SIBLING_SHARE,
+    figure::PARENT_SHARE,
+    figure::MESSAGES_PER_REQUEST,
+    figure::RESPONSE_US_MEAN,
+    figure::RESPONSE_US_P99,
+];
+
 /// The table; nothing where there is one replication.
 pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
-    let heads = shown.all.first().map_or(&[][..], |(_, cell)| &cell.estimates);
-    let replications = shown.all.first().map_or(0, |(_, cell)| cell.replications);
-    if heads.is_empty() {
+    let replications = shown.all.iter().map(|(_, cell)| cell.row.of.done.len()).max().unwrap_or(0);
+    if replications < 2 {
         return Vec::new();
     }
+    let row = |number: &usize| shown.all[*number].1.row;
     let mut columns = vec![Column::plain("cluster", |number: &usize| shown.cell(*number))];
-    for (index, head) in heads.iter().enumerate() {
-        let of = move |number: &usize| shown.all[*number].1.estimates.get(index);
-        let (least, greatest) = head.figure.unit.range();
-        let column = Column::figure(head.figure, move |number| Some(of(number)?.mean));
-        columns.push(column.with_interval(move |number| {
-            let (low, high) = of(number)?.ci95;
-            Some((low.max(least), high.min(greatest)))
-        }));
-    }
+    columns.extend(FIGURES.map(|figure| {
+        Column::figure(figure, move |number: &usize| row(number).value(figure))
+            .with_interval(move |number| row(number).interval(figure))
+    }));
     let id = "replications-table".to_owned();
     let table = Table { class: "policies", id, currency: "", columns };
     vec![

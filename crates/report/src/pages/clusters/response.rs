@@ -26,7 +26,7 @@ const FIGURES: [&Figure; 7] = [
 
 /// A chart a group, and the table of all.
 pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
-    let histograms = || shown.all.iter().map(|(_, cell)| &cell.counts.response_ns);
+    let histograms = || shown.all.iter().map(|(_, cell)| &cell.file.counts.response_ns);
     let least = histograms().filter_map(Histogram::min).min();
     let greatest = histograms().filter_map(Histogram::max).max();
     let (Some(least), Some(greatest)) = (least, greatest) else {

@@ -22,13 +22,13 @@ pub(super) fn is_any(shown: &Shown<'_>) -> bool {
             .map(|class| (class.least_bytes, class.below_bytes))
             .collect::<Vec<_>>()
     };
-    let first = shown.all.first().map(|(_, cell)| classes(cell.counts)).unwrap_or_default();
-    !first.is_empty() && shown.all.iter().all(|(_, cell)| classes(cell.counts) == first)
+    let first = shown.all.first().map(|(_, cell)| classes(&cell.file.counts)).unwrap_or_default();
+    !first.is_empty() && shown.all.iter().all(|(_, cell)| classes(&cell.file.counts) == first)
 }
 
 /// A chart a group, all with the same axes.
 pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
-    let all = shown.all.iter().flat_map(|(_, cell)| &cell.counts.by_size);
+    let all = shown.all.iter().flat_map(|(_, cell)| &cell.file.counts.by_size);
     let scale = Scale::linear(all.map(misses).fold(0.0, f64::max), 0.0);
     shown.by_group(|place, group| draw(shown, group, place, scale))
 }

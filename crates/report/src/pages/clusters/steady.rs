@@ -13,7 +13,7 @@ const ORIGIN: usize = Source::Origin as usize;
 /// The table.
 pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
     let heading = Block::Heading("Until the spools were full, and after that".to_owned());
-    if shown.all.iter().all(|(_, cell)| cell.counts.full.is_none()) {
+    if shown.all.iter().all(|(_, cell)| cell.file.counts.full.is_none()) {
         let text = "No cluster became full: in each a node or a parent never held 95% of its \
                     capacity, so all that is counted is transient. A longer trace or smaller \
                     caches would show the steady state.";
@@ -87,9 +87,8 @@ fn before(all: &Totals, steady: &Totals) -> Totals {
 /// When a spool became full: after how many requests, and how long after the first.
 pub(super) fn when(shown: &Shown<'_>, full: Full) -> String {
     let requests = full.request as u64 + 1;
-    let share = super::ratio(requests, shown.of.trace.len() as u64);
-    let first = shown.of.trace.seconds().and_then(|seconds| seconds.first().copied());
-    let time = match (full.second, first) {
+    let share = super::ratio(requests, shown.about.requests);
+    let time = match (full.second, shown.about.first_second) {
         (Some(second), Some(first)) => {
             format!(", {}", moment(f64::from(second.saturating_sub(first))))
         }

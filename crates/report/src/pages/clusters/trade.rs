@@ -86,7 +86,7 @@ fn spots(shown: &Shown<'_>, points: &[(f64, f64)]) -> Vec<Spot> {
     let all = points.iter().zip(front::beaten_by(points)).enumerate();
     let spot = |(index, (&at, beaten_by)): (usize, (&(f64, f64), Option<usize>))| {
         let (letter, cell) = &shown.all[index];
-        let (short, name) = (letter.clone(), cell.name.clone());
+        let (short, name) = (letter.clone(), cell.file.name.clone());
         Spot { index, short, name, at, bars: Vec::new(), beaten_by }
     };
     let mut spots: Vec<Spot> = all.map(spot).collect();

@@ -4,26 +4,26 @@ use super::policies::Pools;
 use crate::document::Block;
 
 /// What was simulated.
-pub(super) fn about(pools: &Pools) -> Block {
+pub(super) fn about(pools: &Pools<'_>) -> Block {
     let about = &pools.about;
-    let slo = if about.slo.is_empty() { "none" } else { &about.slo };
+    let slo = if pools.slo.is_empty() { "none" } else { &pools.slo };
     let of = [
         ("Load", about.load.clone()),
         ("Instances", about.instance.clone()),
         ("Balancer", about.balancer.clone()),
         ("Billing", about.billing.clone()),
         ("SLO", slo.to_owned()),
-        ("Replications", format!("{} of each policy, seed {}", about.replications, about.seed)),
+        ("Replications", format!("{} of each policy", pools.cells.replications())),
     ];
     let known = of.into_iter().filter(|(_, text)| !text.is_empty());
     Block::Notes(known.map(|(word, text)| (word.to_owned(), text)).collect())
 }
 
 /// How figures are counted.
-pub(super) fn notes(pools: &Pools) -> Block {
-    let rule = pools.demand();
+pub(super) fn notes(pools: &Pools<'_>) -> Block {
+    let rule = pools.about.demand.as_str();
     let demand = if rule.is_empty() { "how many instances the rate of a tick needs" } else { rule };
-    let slo = if pools.about.slo.is_empty() {
+    let slo = if pools.slo.is_empty() {
         "The plan has no SLO, so only ticks count in which requests were lost and none was served."
     } else {
         "The time of the ticks in which some clause of the SLO did not hold over all requests that \
@@ -60,8 +60,8 @@ const NOTES: [(&str, &str); 7] = [
     (
         "Response time",
         "From the moment a request was due until it was served, of those that were served: a \
-         policy that loses many may look fast. Mean and p99 beside an interval are means of the \
-         replications' own; the others are of all replications together.",
+         policy that loses many may look fast. Mean and percentiles are means of the \
+         replications' own.",
     ),
     (
         "CPU",

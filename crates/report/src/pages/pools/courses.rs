@@ -83,7 +83,7 @@ struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(pools: &'a Pools) -> Self {
+    fn new(pools: &'a Pools<'_>) -> Self {
         let courses: Vec<Ticked<'a>> = pools.courses.iter().map(Ticked::new).collect();
         let ticks = || courses.iter().flat_map(|of| &of.ticks).map(|tick| tick.len_s);
         let longest_s = ticks().fold(0.0, f64::max);
@@ -136,17 +136,17 @@ pub(super) struct Courses {
 }
 
 /// All charts over time.
-pub(super) fn charts(pools: &Pools) -> Courses {
+pub(super) fn charts(pools: &Pools<'_>) -> Courses {
     let shared = Shared::new(pools);
     let mut others: Vec<Box<dyn Chart>> = load(&shared).map(chart).into_iter().collect();
     others.push(chart(processors(&shared)));
-    others.push(chart(response(&shared, &pools.about.slo)));
+    others.push(chart(response(&shared, &pools.slo)));
     others.push(chart(loss(&shared)));
-    Courses { instances: vec![chart(instances(&shared, pools.demand()))], others }
+    Courses { instances: vec![chart(instances(&shared, &pools.about.demand))], others }
 }
 
 /// The courses of two runs in one chart each: their instances, and their response times.
-pub(super) fn overlay(pools: &Pools) -> Vec<Box<dyn Chart>> {
+pub(super) fn overlay(pools: &Pools<'_>) -> Vec<Box<dyn Chart>> {
     const TONES: [&str; 2] = ["c0", "c2"];
     let shared = Shared::new(pools);
     let both = |of: &dyn Fn(&Ticked<'_>, usize) -> Option<f64>, stroke| -> Vec<Series> {

@@ -1,7 +1,7 @@
 //! The decisions of each policy that changed the pool: when, from how many to how many, why, and
 //! what it had seen.
 
-use plimsoll_elastic::course::{Course, Decision, FILE};
+use plimsoll_elastic::course::{Course, Decision};
 
 use super::policies::Pools;
 use crate::document::{self, Block, Cell, Grid, nothing};
@@ -19,7 +19,7 @@ const LONGEST: usize = 240;
 const METRICS: usize = 8;
 
 /// A table a policy, closed.
-pub(super) fn blocks(pools: &Pools) -> Vec<Block> {
+pub(super) fn blocks(pools: &Pools<'_>) -> Vec<Block> {
     let courses = &pools.courses;
     if courses.is_empty() {
         return vec![nothing("Nothing to show: there is no course.")];
@@ -46,7 +46,7 @@ fn note(count: usize, most: usize) -> String {
         _ if count <= most => format!("{all} decisions changed the pool."),
         _ => format!(
             "{all} decisions changed the pool. The table has the first {}; the other {} are left \
-             out here and stand in {FILE}.",
+             out here and are events of its run.",
             whole(most as f64),
             whole((count - most) as f64)
         ),

@@ -7,19 +7,25 @@ use super::policies::{Policy, Pools};
 use crate::document::{Block, Cell, Column, Grid, Table, letter, note};
 use crate::figure_text;
 
-/// Most causes of loss with a column of their own.
-const CAUSES: usize = 12;
+/// Requests lost, by cause.
+const LOST_BY: [&Figure; 5] = [
+    figure::LOST_BY_NO_SLOT,
+    figure::LOST_BY_QUEUE_FULL,
+    figure::LOST_BY_QUEUE_TIMEOUT,
+    figure::LOST_BY_CLIENT_TIMEOUT,
+    figure::LOST_BY_INSTANCE_FAILED,
+];
 
 /// A row of a table: a policy with its letter.
-type Row<'a> = (String, &'a Policy);
+type Row<'a> = (String, &'a Policy<'a>);
 
 /// The figures that policies are chosen by.
-pub(super) fn headline(pools: &Pools) -> Vec<Block> {
+pub(super) fn headline(pools: &Pools<'_>) -> Vec<Block> {
     let mut columns = vec![of(figure::INSTANCE_HOURS), of(figure::COST), lost(pools)];
     if pools.earns() {
         columns.push(of(figure::NET));
     }
-    let rest = [figure::RESPONSE_MEAN_US, figure::RESPONSE_P99_US, figure::SLO_VIOLATED_S];
+    let rest = [figure::RESPONSE_US_MEAN, figure::RESPONSE_US_P99, figure::SLO_VIOLATED_S];
     columns.extend(rest.map(of));
     if pools.policies.iter().any(|policy| policy.holds.is_some()) {
         columns.push(Column::plain("SLO", |(_, policy): &Row<'_>| match policy.holds {
@@ -32,7 +38,7 @@ pub(super) fn headline(pools: &Pools) -> Vec<Block> {
 }
 
 /// All the others.
-pub(super) fn others(pools: &Pools) -> Vec<Block> {
+pub(super) fn others(pools: &Pools<'_>) -> Vec<Block> {
     let followed = [
         figure::INSTANCE_HOURS_USED,
         figure::CPU_MEAN,
@@ -52,22 +58,13 @@ pub(super) fn others(pools: &Pools) -> Vec<Block> {
     ]
 }
 
-fn requests(pools: &Pools) -> Vec<Column<'_, Row<'_>>> {
+fn requests<'a>(pools: &'a Pools<'a>) -> Vec<Column<'a, Row<'a>>> {
     let due = [figure::OFFERED, figure::SERVED, figure::IN_FLIGHT_AT_END];
     let mut columns: Vec<Column<'_, Row<'_>>> = due.map(of).into();
-    let mut causes: Vec<&String> = Vec::new();
-    for (cause, lost) in pools.policies.iter().flat_map(|policy| &policy.lost_by) {
-        if *lost > 0.0 && !causes.contains(&cause) {
-            causes.push(cause);
-        }
-    }
-    columns.extend(causes.into_iter().take(CAUSES).map(|cause| {
-        let head = format!("lost: {}", cause.replace('_', " "));
-        Column::plain(head, move |(_, policy): &Row<'_>| {
-            let lost = policy.lost_by.get(cause).copied().unwrap_or(0.0);
-            Cell::of(figure_text::text(figure::LOST, lost, ""))
-        })
-    }));
+    let lost = |figure: &&&'static Figure| {
+        pools.policies.iter().any(|policy| policy.value(figure).unwrap_or(0.0) > 0.0)
+    };
+    columns.extend(LOST_BY.iter().filter(lost).map(|figure| of(figure)));
     if pools.earns() {
         columns.push(of(figure::REVENUE));
     }
@@ -90,8 +87,8 @@ fn of<'a>(figure: &'static Figure) -> Column<'a, Row<'a>> {
 }
 
 /// The requests lost, and which share of all they are.
-fn lost(pools: &Pools) -> Column<'_, Row<'_>> {
-    let text = |policy: &Policy, figure: &Figure| {
+fn lost<'a>(pools: &'a Pools<'a>) -> Column<'a, Row<'a>> {
+    let text = |policy: &Policy<'_>, figure: &Figure| {
         let value = policy.value(figure).unwrap_or(f64::NAN);
         figure_text::text(figure, value, &pools.about.currency)
     };
@@ -105,23 +102,23 @@ fn lost(pools: &Pools) -> Column<'_, Row<'_>> {
 }
 
 /// What the small figures are.
-fn of_small_figures(pools: &Pools) -> String {
-    match pools.about.replications {
+fn of_small_figures(pools: &Pools<'_>) -> String {
+    match pools.cells.replications() {
         0 | 1 => "One replication: nothing says how far another one would be off. With more there \
                   are intervals."
             .to_owned(),
         n => format!(
-            "Means over {n} replications, each with its 95% interval; so are the mean and p99 of \
-             the response times. Percentiles without an interval are of the requests of all."
+            "Means over {n} replications, each with its 95% interval; so are the percentiles, each \
+             of which is a replication's own."
         ),
     }
 }
 
-fn table<'a>(pools: &'a Pools, figures: Vec<Column<'a, Row<'a>>>) -> Grid {
+fn table<'a>(pools: &'a Pools<'a>, figures: Vec<Column<'a, Row<'a>>>) -> Grid {
     let name = |(letter, policy): &Row<'_>| {
         // A policy without a label is called after its kind.
-        let kind = if policy.label == policy.kind { "" } else { &policy.kind };
-        Cell::lettered(letter, &policy.label).with(kind)
+        let kind = if policy.label == policy.kind.as_str() { "" } else { &policy.kind };
+        Cell::lettered(letter, policy.label).with(kind)
     };
     let columns = std::iter::once(Column::plain("policy", name)).chain(figures).collect();
     let rows: Vec<Row<'_>> =

@@ -11,56 +11,58 @@ mod policies;
 mod revenue;
 mod trade;
 
-pub(crate) use self::policies::Pools;
-
-use self::policies::Policy;
+use self::policies::{Policy, Pools};
+use super::{experiment, levels};
+use crate::cells::Cells;
 use crate::document::{self, Block, Document, Section, Verdict, warnings, words};
+use crate::error::ReportError;
 use crate::figure_text;
 use plimsoll_draw::chart::unit::{moment, money, whole};
-use plimsoll_stats::figure;
+use plimsoll_stats::figure::{self, Figure};
 
+/// The figures that are drawn over levels that are numbers.
+const LEVELS: [&Figure; 3] = [figure::COST, figure::LOST_SHARE, figure::RESPONSE_US_P99];
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;
 
 /// The page.
-pub(crate) fn page(pools: &Pools, title: Option<String>) -> Document {
-    let about = &pools.about;
-    let name = match about.name.as_str() {
-        _ if pools.is_of_runs && pools.policies.len() > 1 => "Simulated pools",
+pub(crate) fn page(cells: &Cells, title: Option<String>) -> Result<Document, ReportError> {
+    let pools = &Pools::of(cells)?;
+    let name = match cells.name.as_str() {
+        _ if cells.is_of_runs && pools.policies.len() > 1 => "Simulated pools",
         "" => "Simulation of policies",
         name => name,
     };
     let mut head: Vec<Block> = answer(pools).map(Block::Verdict).into_iter().collect();
-    head.push(document::asked(asked(pools)));
-    let slo = (!about.slo.is_empty()).then(|| format!("SLO {}", about.slo));
-    head.push(Block::Facts(slo.into_iter().chain([format!("seed {}", about.seed)]).collect()));
-    head.extend(warnings(&pools.warnings));
+    head.extend([document::asked(asked(pools)), experiment::facts(cells)]);
+    head.extend(warnings(&cells.warnings));
     let mut sections = sections(pools);
     sections.splice(0..0, paired::of_two(pools));
-    Document { title: title.unwrap_or_else(|| name.to_owned()), head, sections, is_several: false }
+    let title = title.unwrap_or_else(|| name.to_owned());
+    Ok(Document { title, head, sections, is_several: false })
 }
 
 /// The cheapest policy that holds the SLO, with what it costs and its most instances.
-fn answer(pools: &Pools) -> Option<Verdict> {
-    let cheapest = |of: &dyn Fn(&Policy) -> bool| {
-        let known = pools.policies.iter().enumerate().filter(|(_, one)| one.is_real() && of(one));
-        let costs = known.filter_map(|(n, one)| Some((n, one, one.value(figure::COST)?)));
-        costs.min_by(|a, b| a.2.total_cmp(&b.2))
+fn answer(pools: &Pools<'_>) -> Option<Verdict> {
+    let cheapest = |of: &dyn Fn(&Policy<'_>) -> bool| {
+        let known = pools.policies.iter().filter(|one| one.is_real() && of(one));
+        let costs = known.filter_map(|one| Some((one, one.value(figure::COST)?)));
+        costs.min_by(|a, b| a.1.total_cmp(&b.1))
     };
-    let told = |(number, policy, cost): (usize, &Policy, f64)| {
-        let peak = pools.courses.get(number).map(|course| most(&course.ready));
+    let told = |(policy, cost): (&Policy<'_>, f64)| {
+        let peak = pools.course(policy).map(|course| most(&course.ready));
         let peak = peak.filter(|&n| n > 0.0).map_or_else(String::new, |n| {
             format!(", with at most {} instances at once", whole(n.ceil()))
         });
         format!("{}: {}{peak}", policy.label, priced(pools, cost))
     };
-    let slo = &pools.about.slo;
+    let slo = &pools.slo;
     let has_slo = pools.policies.iter().any(|policy| policy.holds.is_some());
     if !has_slo {
         let best = cheapest(&|_| true)?;
         let says = format!("{}.", told(best));
         let says = if pools.policies.len() > 1 { format!("The cheapest is {says}") } else { says };
-        let lost = best.1.value(figure::LOST_SHARE).map(|share| {
+        let lost = best.0.value(figure::LOST_SHARE).map(|share| {
             let share = figure_text::text(figure::LOST_SHARE, share, "");
             format!("It loses {share} of the requests; whether an SLO holds is not told.")
         });
@@ -70,7 +72,7 @@ fn answer(pools: &Pools) -> Option<Verdict> {
     if let Some(best) = cheapest(&|policy| policy.holds == Some(true)) {
         let says = format!("The cheapest policy that holds {slo} is {}.", told(best));
         let broken = pools.policies.iter().filter(|one| one.holds == Some(false));
-        let broken: Vec<&str> = broken.map(|one| one.label.as_str()).collect();
+        let broken: Vec<&str> = broken.map(|one| one.label).collect();
         let reasons = if broken.is_empty() {
             Vec::new()
         } else {
@@ -78,7 +80,7 @@ fn answer(pools: &Pools) -> Option<Verdict> {
         };
         return Some(Verdict { class: "good", says, reasons });
     }
-    let violated = |one: &&Policy| one.value(figure::SLO_VIOLATED_S).unwrap_or(f64::INFINITY);
+    let violated = |one: &&Policy<'_>| one.value(figure::SLO_VIOLATED_S).unwrap_or(f64::INFINITY);
     let real = pools.policies.iter().filter(|one| one.is_real());
     let nearest = real.min_by(|a, b| violated(a).total_cmp(&violated(b)))?;
     let text = figure_text::text(figure::SLO_VIOLATED_S, violated(&nearest), "");
@@ -98,7 +100,7 @@ fn most(values: &[f64]) -> f64 {
 }
 
 /// What a policy costs, and what that is a day where the load was not as long.
-fn priced(pools: &Pools, cost: f64) -> String {
+fn priced(pools: &Pools<'_>, cost: f64) -> String {
     let (currency, seconds) = (&pools.about.currency, pools.seconds());
     if seconds <= 0.0 {
         return money(cost, currency);
@@ -111,15 +113,15 @@ fn priced(pools: &Pools, cost: f64) -> String {
 }
 
 /// What was asked, in a sentence.
-fn asked(pools: &Pools) -> String {
+fn asked(pools: &Pools<'_>) -> String {
     let about = &pools.about;
     let policies = match pools.policies.len() {
-        n if pools.is_of_runs && n > 1 => format!("{n} runs of simulated pools"),
+        n if pools.cells.is_of_runs && n > 1 => format!("{n} runs of simulated pools"),
         0 => "No policy".to_owned(),
         1 => "One policy".to_owned(),
         n => format!("{n} policies on the same requests"),
     };
-    let replications = match about.replications {
+    let replications = match pools.cells.replications() {
         0 | 1 => "in one replication".to_owned(),
         n => format!("in {n} replications"),
     };
@@ -128,7 +130,7 @@ fn asked(pools: &Pools) -> String {
     format!("{policies}, {replications}{load}.")
 }
 
-fn sections(pools: &Pools) -> Vec<Section> {
+fn sections(pools: &Pools<'_>) -> Vec<Section> {
     let first = words("The first replication of each policy, on the same axes.");
     let courses::Courses { instances, others } = courses::charts(pools);
     let mut sections = vec![
@@ -140,6 +142,10 @@ fn sections(pools: &Pools) -> Vec<Section> {
         sections.push(Section::new("paired", "Differences", paired::blocks(pools)));
     }
     sections.push(Section::new("courses", "Over time", vec![first, Block::Charts(others)]));
+    let charts = levels::charts(pools.cells, &LEVELS);
+    if !charts.is_empty() {
+        sections.push(Section::new("levels", "Over the levels", vec![Block::Charts(charts)]));
+    }
     if let Some(block) = revenue::block(pools) {
         sections.push(Section::new("revenue", "Revenue", vec![block]));
     }
@@ -147,6 +153,7 @@ fn sections(pools: &Pools) -> Vec<Section> {
         Section::new("figures", "Other figures", figures::others(pools)),
         Section::new("decisions", "Decisions", decisions::blocks(pools)),
         Section::new("about", "What was simulated", vec![counting::about(pools)]),
+        Section::new("plan", "The plan", vec![Block::Verbatim(pools.cells.plan.clone())]),
         Section::new("counting", "How it was counted", vec![counting::notes(pools)]),
     ]);
     sections

@@ -11,7 +11,7 @@ use crate::figure_text::{self, DASH};
 use crate::pages::difference::{self, Heads};
 
 /// The figures of which there are differences, in the order in which they are shown.
-const FIGURES: [&Figure; 15] = [
+pub(super) const FIGURES: [&Figure; 15] = [
     figure::INSTANCE_HOURS,
     figure::INSTANCE_HOURS_USED,
     figure::COST,
@@ -21,8 +21,8 @@ const FIGURES: [&Figure; 15] = [
     figure::SERVED,
     figure::LOST,
     figure::IN_FLIGHT_AT_END,
-    figure::RESPONSE_MEAN_US,
-    figure::RESPONSE_P99_US,
+    figure::RESPONSE_US_MEAN,
+    figure::RESPONSE_US_P99,
     figure::SLO_VIOLATED_S,
     figure::CPU_MEAN,
     figure::SCALE_OUT,
@@ -31,15 +31,15 @@ const FIGURES: [&Figure; 15] = [
 
 /// The difference of each figure of two runs of pools, and both courses in one chart; `None` where
 /// pairs of replications tell more, or where there are not two.
-pub(super) fn of_two(pools: &Pools) -> Option<Section> {
+pub(super) fn of_two(pools: &Pools<'_>) -> Option<Section> {
     let [a, b] = &pools.policies[..] else { return None };
-    if !pools.paired.is_empty() || !pools.is_of_runs {
+    if !pools.paired.is_empty() || !pools.cells.is_of_runs {
         return None;
     }
-    let of =
-        |policy: &Policy, figure: &Figure| Some((policy.value(figure)?, policy.interval(figure)));
-    let heads =
-        Heads { first: &a.label, second: &b.label, difference: "the first less the second" };
+    let of = |policy: &Policy<'_>, figure: &Figure| {
+        Some((policy.value(figure)?, policy.interval(figure)))
+    };
+    let heads = Heads { first: a.label, second: b.label, difference: "the first less the second" };
     let sides = (&|figure: &Figure| of(a, figure), &|figure: &Figure| of(b, figure));
     let grid = difference::table(&FIGURES, (sides.0, sides.1), &heads, &pools.about.currency);
     let blocks = vec![Block::Table(grid), Block::Charts(courses::overlay(pools))];
@@ -47,7 +47,7 @@ pub(super) fn of_two(pools: &Pools) -> Option<Section> {
 }
 
 /// A table: a column a policy, a row a figure.
-pub(super) fn blocks(pools: &Pools) -> Vec<Block> {
+pub(super) fn blocks(pools: &Pools<'_>) -> Vec<Block> {
     let (paired, currency) = (&pools.paired, &pools.about.currency);
     let text = "All policies had the same requests in each replication, so noise common to all of \
                 them cancels in the differences. If the 95% interval of a difference contains 0, \

@@ -1,92 +1,57 @@
-//! What the page of simulated pools shows: policies with their figures and courses, made from the
-//! result of a simulation, or from runs of pools.
+//! What the page of pools shows: policies with their figures and courses, as the cells of an
+//! experiment keep them, or runs side by side.
 
 use std::collections::BTreeMap;
 
-use plimsoll_elastic::course::{About, Course, Decision, RevenueCurve, Simulation};
-use plimsoll_elastic::result::{Paired, PolicyResult};
+use plimsoll_elastic::course::{About, Course, Decision};
+use plimsoll_elastic::result::Paired;
 use plimsoll_runs::{Run, RunError};
 use plimsoll_stats::figure::{self, Figure};
+use plimsoll_stats::interval::{self, LEVEL};
 
+use super::paired;
+use crate::cells::{Cells, Row};
 use crate::error::ReportError;
 
 /// The policy that is told the future: it shows what could be, and is none to choose.
 const ORACLE: &str = "oracle";
 
 /// Pools that were simulated on the same requests.
-pub(crate) struct Pools {
+pub(crate) struct Pools<'a> {
+    /// Where all of it is from.
+    pub(super) cells: &'a Cells,
     /// What was simulated, in words.
     pub(super) about: About,
+    /// The SLO; empty without one.
+    pub(super) slo: String,
     /// The policies, in order.
-    pub(super) policies: Vec<Policy>,
+    pub(super) policies: Vec<Policy<'a>>,
     /// Differences of policies from another.
     pub(super) paired: Vec<Paired>,
-    /// The course of each policy's first replication.
+    /// The course of each policy's first replication, of those that kept it.
     pub(super) courses: Vec<Course>,
-    /// Revenue against instances; empty where nothing is earned.
-    pub(super) revenue: Vec<RevenueCurve>,
-    /// What a reader should know, a sentence each.
-    pub(super) warnings: Vec<String>,
-    /// Whether each policy is a run of its own, which need not have seen the same requests.
-    pub(super) is_of_runs: bool,
 }
 
 /// A policy, and what it came to.
-pub(super) struct Policy {
+pub(super) struct Policy<'a> {
     /// What it is called.
-    pub(super) label: String,
+    pub(super) label: &'a str,
     /// Its kind.
     pub(super) kind: String,
-    /// Its figures, by name.
-    values: BTreeMap<String, f64>,
-    /// Their 95% intervals, by name.
-    pub(super) ci95: BTreeMap<String, (f64, f64)>,
-    /// Requests lost, by cause.
-    pub(super) lost_by: BTreeMap<String, f64>,
     /// Whether the SLO held; `None` without one.
     pub(super) holds: Option<bool>,
-    /// The rule by which demand is told; empty where it is not known.
-    pub(super) demand: String,
+    row: &'a Row,
 }
 
-impl Policy {
-    fn of(result: &PolicyResult) -> Self {
-        let valued = figure::valued(|figure| result.value(figure));
-        Self {
-            label: result.label.clone(),
-            kind: result.kind.clone(),
-            values: valued.map(|(figure, value)| (figure.name.to_owned(), value)).collect(),
-            ci95: result.ci95.clone(),
-            lost_by: result.lost_by.clone(),
-            holds: (!result.slo.is_empty()).then(|| result.holds()),
-            demand: result.demand.clone(),
-        }
-    }
-
-    fn of_run(run: &Run, label: String) -> Result<Self, RunError> {
-        let rows = run.figures()?;
-        let interval =
-            |row: &plimsoll_runs::FigureRow| Some((row.name.clone(), (row.low?, row.high?)));
-        Ok(Self {
-            label,
-            kind: run.meta().subject.clone(),
-            ci95: rows.iter().filter_map(interval).collect(),
-            values: rows.into_iter().map(|row| (row.name, row.value)).collect(),
-            lost_by: BTreeMap::new(),
-            holds: None,
-            demand: String::new(),
-        })
-    }
-
+impl Policy<'_> {
     /// The value of a figure.
     pub(super) fn value(&self, figure: &Figure) -> Option<f64> {
-        self.values.get(figure.name).copied().filter(|value| value.is_finite())
+        self.row.value(figure)
     }
 
     /// The interval of a figure.
     pub(super) fn interval(&self, figure: &Figure) -> Option<(f64, f64)> {
-        let &(low, high) = self.ci95.get(figure.name)?;
-        (low.is_finite() && high.is_finite()).then_some((low, high))
+        self.row.interval(figure)
     }
 
     /// Whether the policy could be run: the oracle could not.
@@ -95,56 +60,38 @@ impl Policy {
     }
 }
 
-impl Pools {
-    /// What a simulation came to.
-    pub(crate) fn of(simulation: &Simulation) -> Self {
-        Self {
-            about: simulation.about.clone(),
-            policies: simulation.result.policies.iter().map(Policy::of).collect(),
-            paired: simulation.result.paired.clone(),
-            courses: simulation.courses.clone(),
-            revenue: simulation.revenue.clone(),
-            warnings: simulation.result.warnings.clone(),
-            is_of_runs: false,
-        }
-    }
-
-    /// What runs of pools came to, each with its label, in order.
-    pub(crate) fn of_runs(runs: &[Run]) -> Result<Self, ReportError> {
-        let first = runs.first().map(Run::meta);
-        let mut pools = Self {
-            about: About {
-                name: first.map(|meta| meta.name.clone()).unwrap_or_default(),
-                load: String::new(),
-                instance: String::new(),
-                balancer: String::new(),
-                billing: String::new(),
-                slo: first.and_then(|meta| meta.slo.clone()).unwrap_or_default(),
-                currency: String::new(),
-                replications: 1,
-                seed: first.map_or(0, |meta| meta.seed),
-                clock_s: None,
-            },
-            policies: Vec::new(),
-            paired: Vec::new(),
-            courses: Vec::new(),
-            revenue: Vec::new(),
-            warnings: Vec::new(),
-            is_of_runs: true,
+impl<'a> Pools<'a> {
+    /// What pools came to.
+    pub(crate) fn of(cells: &'a Cells) -> Result<Self, ReportError> {
+        let about: About = serde_json::from_str(&cells.about).unwrap_or_default();
+        let slo = cells.slo.clone().unwrap_or_default();
+        let policy = |row: &'a Row| Policy {
+            label: &row.label,
+            kind: about.kinds.get(row.level("policy")).cloned().unwrap_or_default(),
+            holds: held(row),
+            row,
         };
-        for run in runs {
-            let label = label(run, runs.len() > 1);
-            let policy = Policy::of_run(run, label.clone()).map_err(ReportError::of(run))?;
-            pools.policies.push(policy);
-            pools.courses.push(course(run, label).map_err(ReportError::of(run))?);
+        let policies = cells.rows.iter().map(policy).collect();
+        let mut courses = Vec::new();
+        for row in &cells.rows {
+            let Some(run) = &row.run else { continue };
+            let found = course(run, row.label.clone()).map_err(ReportError::of(run))?;
+            if !found.at_s.is_empty() {
+                courses.push(found);
+            }
         }
-        Ok(pools)
+        Ok(Self { cells, about, slo, policies, paired: differences(cells), courses })
     }
 
     /// Whether a request earns anything.
     pub(super) fn earns(&self) -> bool {
-        let revenue = |policy: &Policy| policy.value(figure::REVENUE).unwrap_or(0.0);
+        let revenue = |policy: &Policy<'_>| policy.value(figure::REVENUE).unwrap_or(0.0);
         self.policies.iter().any(|policy| revenue(policy) > 0.0)
+    }
+
+    /// The course of a policy, where it was kept.
+    pub(super) fn course(&self, policy: &Policy<'_>) -> Option<&Course> {
+        self.courses.iter().find(|course| course.label == policy.label)
     }
 
     /// How long the load was, seconds; 0 where no course tells.
@@ -152,21 +99,46 @@ impl Pools {
         let last = |course: &Course| course.at_s.last().copied().unwrap_or(0.0);
         self.courses.iter().map(last).fold(0.0, f64::max)
     }
-
-    /// The rule by which demand is told; empty where it is not known.
-    pub(super) fn demand(&self) -> &str {
-        self.policies.first().map_or("", |policy| policy.demand.as_str())
-    }
 }
 
-/// What a run of a pool is called: its plan's name, or its id; the id too, where there are several.
-fn label(run: &Run, is_one_of_several: bool) -> String {
-    let meta = run.meta();
-    match (meta.name.is_empty(), is_one_of_several) {
-        (true, _) => meta.id.clone(),
-        (false, true) => format!("{} ({})", meta.name, meta.id),
-        (false, false) => meta.name.clone(),
+/// Whether the SLO held: as the simulation told of all replications, else in most of them; `None`
+/// without an SLO.
+fn held(row: &Row) -> Option<bool> {
+    row.holds.or_else(|| Some(row.value(figure::SLO_HELD)? > 0.5))
+}
+
+/// The differences of each policy from the first one at the same levels, replication by
+/// replication.
+fn differences(cells: &Cells) -> Vec<Paired> {
+    let others = |row: &Row| {
+        let mut factors = row.of.factors.clone();
+        factors.remove("policy").map(|_| factors)
+    };
+    let mut all = Vec::new();
+    for (number, row) in cells.rows.iter().enumerate() {
+        let Some(levels) = others(row) else { continue };
+        let before = &cells.rows[..number];
+        let first = before.iter().find(|other| others(other).as_ref() == Some(&levels));
+        all.extend(first.and_then(|first| difference(row, first)));
     }
+    all
+}
+
+/// `None` of fewer than two replications, or of another number of them.
+fn difference(row: &Row, first: &Row) -> Option<Paired> {
+    if row.of.done.len() < 2 || row.of.done.len() != first.of.done.len() {
+        return None;
+    }
+    let (mut difference, mut ci95) = (BTreeMap::new(), BTreeMap::new());
+    for figure in paired::FIGURES {
+        let Some((a, b)) = row.of.values(figure).zip(first.of.values(figure)) else { continue };
+        let less: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+        let Ok(found) = interval::mean(&less, LEVEL) else { continue };
+        difference.insert(figure.name.to_owned(), found.value);
+        ci95.insert(figure.name.to_owned(), (found.low, found.high));
+    }
+    let (label, with) = (row.label.clone(), first.label.clone());
+    Some(Paired { label, with, difference, ci95 })
 }
 
 /// The course of a pool, from the series and events of its run.
@@ -203,18 +175,29 @@ fn course(run: &Run, label: String) -> Result<Course, RunError> {
     })
 }
 
-/// A decision, from the event that tells of it: `2 → 3 instances: why`.
+/// A decision, from the event that tells of it: `2 → 3 instances: why [cpu 71.25, rate 40]`.
 fn decision(event: &plimsoll_runs::Event) -> Option<Decision> {
     if event.kind != "scale" {
         return None;
     }
     let (numbers, reason) = event.text.split_once(" instances: ")?;
     let (from, to) = numbers.split_once(" → ")?;
+    let (reason, seen) = seen(reason).unwrap_or_else(|| (reason, Vec::new()));
     Some(Decision {
         at_s: event.at_ns as f64 / 1e9,
         from: from.parse().ok()?,
         to: to.parse().ok()?,
         reason: reason.to_owned(),
-        seen: Vec::new(),
+        seen,
     })
+}
+
+/// A reason, and what its policy had seen, which stands in brackets behind it.
+fn seen(text: &str) -> Option<(&str, Vec<(String, f64)>)> {
+    let (reason, seen) = text.strip_suffix(']')?.rsplit_once(" [")?;
+    let one = |part: &str| {
+        let (metric, value) = part.rsplit_once(' ')?;
+        Some((metric.to_owned(), value.parse().ok()?))
+    };
+    Some((reason, seen.split(", ").map(one).collect::<Option<_>>()?))
 }

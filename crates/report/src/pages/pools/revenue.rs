@@ -51,8 +51,8 @@ fn of_rate<'a>(curve: &'a RevenueCurve, stroke: &'static str) -> [Drawn<'a>; 2] 
 }
 
 /// The chart; `None` where a request earns nothing.
-pub(super) fn block(pools: &Pools) -> Option<Block> {
-    let drawn = drawn(&pools.revenue);
+pub(super) fn block(pools: &Pools<'_>) -> Option<Block> {
+    let drawn = drawn(&pools.about.revenue);
     if drawn.is_empty() {
         return None;
     }

@@ -18,7 +18,7 @@ const FAR: f64 = 30.0;
 /// A policy in the chart.
 struct Point<'a> {
     index: usize,
-    policy: &'a Policy,
+    policy: &'a Policy<'a>,
     cost: f64,
     lost: f64,
     /// One that costs no more and loses no more, and is better in one of them.
@@ -26,9 +26,9 @@ struct Point<'a> {
 }
 
 /// The policies by cost, those with equal cost by loss.
-fn points(policies: &[Policy]) -> Vec<Point<'_>> {
-    let value = |policy: &Policy, figure: &Figure| policy.value(figure).unwrap_or(f64::NAN);
-    let at = |policy: &Policy| (value(policy, figure::COST), value(policy, figure::LOST));
+fn points<'a>(policies: &'a [Policy<'a>]) -> Vec<Point<'a>> {
+    let value = |policy: &Policy<'_>, figure: &Figure| policy.value(figure).unwrap_or(f64::NAN);
+    let at = |policy: &Policy<'_>| (value(policy, figure::COST), value(policy, figure::LOST));
     let figures: Vec<(f64, f64)> = policies.iter().map(at).collect();
     let all = policies.iter().zip(&figures).zip(front::beaten_by(&figures)).enumerate();
     let point = |(index, ((policy, at), beaten_by)): (usize, ((_, &(f64, f64)), _))| {
@@ -42,7 +42,7 @@ fn points(policies: &[Policy]) -> Vec<Point<'_>> {
 }
 
 /// The chart.
-pub(super) fn block(pools: &Pools) -> Block {
+pub(super) fn block(pools: &Pools<'_>) -> Block {
     let points = points(&pools.policies);
     if points.is_empty() {
         return nothing("Nothing to draw: no policy has a cost.");
@@ -68,7 +68,7 @@ fn losses(points: &[Point<'_>]) -> (Scale, &'static str) {
     (Scale::log(least, most), note)
 }
 
-fn plot(points: &[Point<'_>], pools: &Pools) -> Plot {
+fn plot(points: &[Point<'_>], pools: &Pools<'_>) -> Plot {
     let currency = &pools.about.currency;
     let table = table(points, pools);
     let means = points.iter().map(|of| of.cost);
@@ -79,7 +79,7 @@ fn plot(points: &[Point<'_>], pools: &Pools) -> Plot {
     let mut plot = Plot::empty(axis, (range.low, range.high), scale, Unit::Mean);
     "cost-and-loss".clone_into(&mut plot.id);
     "Cost against loss".clone_into(&mut plot.title);
-    let bars = if points.iter().any(|of| !of.policy.ci95.is_empty()) {
+    let bars = if points.iter().any(|of| of.policy.interval(figure::COST).is_some()) {
         " Bars are 95% intervals of the means."
     } else {
         ""
@@ -99,7 +99,7 @@ fn spot(point: &Point<'_>) -> Spot {
     Spot {
         index: point.index,
         short: letter(point.index),
-        name: point.policy.label.clone(),
+        name: point.policy.label.to_owned(),
         at: (point.cost, point.lost),
         bars: intervals(point),
         beaten_by: point.beaten_by,
@@ -116,7 +116,7 @@ fn intervals(point: &Point<'_>) -> Vec<Vec<(f64, f64)>> {
     across.into_iter().chain(upright).collect()
 }
 
-fn table(points: &[Point<'_>], pools: &Pools) -> Table {
+fn table(points: &[Point<'_>], pools: &Pools<'_>) -> Table {
     let (cost, lost) = (figure::COST.label, figure::LOST.label);
     let heads = ["policy", cost, "95%", lost, "95%", figure::LOST_SHARE.label, "beaten by"];
     let row = |point: &Point<'_>| {
@@ -138,7 +138,7 @@ fn table(points: &[Point<'_>], pools: &Pools) -> Table {
             value(figure::LOST_SHARE),
             point
                 .beaten_by
-                .map_or_else(|| "none".to_owned(), |by| pools.policies[by].label.clone()),
+                .map_or_else(|| "none".to_owned(), |by| pools.policies[by].label.to_owned()),
         ]
     };
     let heads = plain_heads(heads);

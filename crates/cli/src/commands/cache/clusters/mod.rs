@@ -1,13 +1,13 @@
 //! `plimsoll cache simulate PLAN`: clusters of caches compared on the same requests.
 
 mod json;
-mod report;
 mod table;
 
 use super::table::describe;
-use super::{open, seconds, settings, too_small, trace_json, usage, write_whole};
+use super::{open, seconds, settings, too_small, trace_json, usage};
 use crate::cache_args::{CacheSimulate, TraceFlags};
-use crate::commands::simulate::cells::record;
+use crate::commands::report::write_page;
+use crate::commands::simulate::cells::{keeps, record};
 use crate::commands::simulate::threads;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
@@ -17,6 +17,7 @@ use crate::terminal::{print, say};
 use plimsoll_cache::trace::Trace;
 use plimsoll_experiment::engine::{ending, execute};
 use plimsoll_experiment::plans::read_clusters;
+use plimsoll_experiment::record::MAX_RUNS;
 use plimsoll_experiment::world::caches::{
     Cell, Clusters, Requests, Simulated, cells, cluster_cells, life, made, subject,
 };
@@ -61,7 +62,10 @@ pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
     let screen = Screen::new(args.quiet || args.json, &interrupts).of_steps("clusters");
     let all = cells.len() as u64 * u64::from(plan.repeat);
     let plan_file = args.plan.as_deref().unwrap_or_default();
-    let record = record(&args.out, plan_file, subject(&plan)?, (all, args.keep_cells));
+    let of = subject(&plan, &cells, &asked.requests.trace)?;
+    // A page draws the first replication of every cluster.
+    let keeps = keeps(args.keep_cells || (args.report.is_some() && cells.len() as u64 > MAX_RUNS));
+    let record = record(&args.out, plan_file, of, (all, keeps));
     let planned = record.plan(cluster_cells(&plan, &cells))?;
     let clock = plimsoll_load::clock::thread_cpu_ns;
     let world = Clusters::new(&plan, &cells, &asked.requests, clock);
@@ -86,8 +90,8 @@ pub(super) fn run(args: &CacheSimulate, text: &str) -> Result<Exit> {
         print(&table::render(&done))?;
         folder.iter().for_each(|folder| say(&format!("kept in {}", folder.display())));
     }
-    if let Some(path) = &args.report {
-        write_whole(path, &report::render(&done, args.plan.as_deref().unwrap_or_default())?)?;
+    if let (Some(path), Some(folder)) = (&args.report, &folder) {
+        write_page(folder, path)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(if is_whole { Exit::Held } else { Exit::Incomplete })
