@@ -147,7 +147,7 @@ pub(crate) struct Prepare {
     /// Records on their way at once on one connection
     #[arg(long, value_name = "N", default_value = "64")]
     pub(crate) streams: String,
-    /// When a record is given up, from its sending
+    /// Time after sending at which a record is given up
     #[arg(long, value_name = "DURATION")]
     pub(crate) timeout: Option<String>,
     /// Set any value of the plan
@@ -224,16 +224,16 @@ pub(crate) struct Infer {
     /// What is probed: a URL, or a plan file
     #[arg(long, value_name = "URL")]
     pub(crate) probe: String,
-    /// So many probes at most
+    /// The greatest number of probes
     #[arg(long, value_name = "N", default_value = "2000", help_heading = "How to probe")]
     pub(crate) probes: String,
-    /// Their rate; 1% of the capacity otherwise
+    /// Rate of the probes; default: 1% of the capacity
     #[arg(long, value_name = "RATE", help_heading = "How to probe")]
     pub(crate) rate: Option<String>,
     /// Half the width of the 95% interval that is asked for, as a share of the capacity
     #[arg(long, value_name = "SHARE", default_value = "10%", help_heading = "How to probe")]
     pub(crate) within: String,
-    /// End after so long, with what is known
+    /// Stop after this time, with what is known
     #[arg(long, value_name = "DURATION", help_heading = "How to probe")]
     pub(crate) max_time: Option<String>,
     #[command(flatten)]
@@ -326,10 +326,10 @@ pub(crate) struct Target {
     /// Size of the answer's body: a size, or a distribution of sizes
     #[arg(long, value_name = "SIZE", default_value = "1")]
     pub(crate) body: String,
-    /// Freeze: every so often, for so long
+    /// Freeze at this interval, for this length: 10s:500ms
     #[arg(long, value_name = "EVERY:LENGTH")]
     pub(crate) stall: Option<String>,
-    /// Slower at first: so many times, fading over so long
+    /// Be slower at first by this factor, which fades over this time: 3:30s
     #[arg(long, value_name = "FACTOR:OVER")]
     pub(crate) slow_start: Option<String>,
     /// Use the processor for the service time instead of waiting
@@ -417,7 +417,7 @@ Examples:
   plimsoll runs show runs/E --figure cost,response_us.p99
   plimsoll runs show runs/E/cells/7 --json")]
     Show {
-        /// The run, experiment or cell, by folder or by name; the last one in runs otherwise
+        /// The run, experiment or cell, by folder or by name; default: the last one in runs
         run: Option<PathBuf>,
         /// Of an experiment show these figures, such as cost,response_us.p99
         #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
@@ -439,7 +439,7 @@ pub(crate) struct Export {
     /// csv, json or hgrm; of an experiment csv or json, a row for each cell
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) format: String,
-    /// The file; standard output otherwise
+    /// The file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

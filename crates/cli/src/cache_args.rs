@@ -47,7 +47,7 @@ pub(crate) struct CacheSimulate {
     /// single caches
     #[arg(conflicts_with = "list_policies")]
     pub(crate) plan: Option<String>,
-    /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
+    /// The requests: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
     #[arg(
         long,
         value_name = "FILE",
@@ -66,20 +66,20 @@ pub(crate) struct CacheSimulate {
     /// Sets a key of the plan, or compares several levels of it: cluster.mesh.protocol=icp,digest
     #[arg(long, value_name = "KEY=VALUE", requires = "plan", help_heading = "What is simulated")]
     pub(crate) set: Vec<String>,
-    /// Make the plan's workload up so often, each time from another seed, for 95% intervals
+    /// Replications of a synthetic workload, each from another seed, for 95% intervals
     #[arg(long, value_name = "N", requires = "plan", help_heading = "What is simulated")]
     pub(crate) seeds: Option<String>,
     /// Print the plan as a complete text, and simulate nothing
     #[arg(long, requires = "plan")]
     pub(crate) print_plan: bool,
-    /// Threads; all cores otherwise
+    /// Threads; default: all cores
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
-    /// Keep a run of every cell, of a policy at a size or a cluster in one replication, where there
-    /// are more than 100 too
+    /// Keep a run of every cell (a policy at a size, or a cluster in one replication), even of more
+    /// than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,
     /// Write the HTML report to this file
@@ -102,7 +102,7 @@ Examples:
 
 Exit codes: 0 done, 2 wrong use or trace, 4 interrupted.")]
 pub(crate) struct CacheMrc {
-    /// What was asked for: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
+    /// The requests: an access log, a table, oracleGeneral, compiled; plain, gzip or zstd
     #[arg(
         long,
         value_name = "FILE",
@@ -121,10 +121,10 @@ pub(crate) struct CacheMrc {
         help_heading = "What is drawn"
     )]
     pub(crate) policy: Vec<String>,
-    /// The share of objects that is looked at; all of them otherwise
+    /// Share of the objects that is sampled
     #[arg(long, value_name = "SHARE", default_value = "100%", help_heading = "What is drawn")]
     pub(crate) rate: String,
-    /// Which objects a share takes
+    /// Seed of the sample
     #[arg(long, value_name = "N", default_value = "1", help_heading = "What is drawn")]
     pub(crate) seed: String,
     /// What sizes are counted in: objects or bytes
@@ -136,7 +136,7 @@ pub(crate) struct CacheMrc {
         help_heading = "What is drawn"
     )]
     pub(crate) unit: String,
-    /// So many sizes, spaced evenly by ratio
+    /// Number of sizes, spaced evenly by ratio
     #[arg(long, value_name = "N", default_value = "40", help_heading = "What is drawn")]
     pub(crate) points: String,
     /// These sizes instead: 10MB, 1GiB, 962obj, 10%, 10%obj
@@ -203,7 +203,7 @@ Example:
         /// Requests
         #[arg(long, value_name = "N", default_value = "10M")]
         requests: String,
-        /// Where all randomness comes from
+        /// Seed of all random numbers
         #[arg(long, value_name = "N", default_value = "42")]
         seed: String,
         /// The compiled form (.plt), or libCacheSim's where the name ends in .oracleGeneral.bin

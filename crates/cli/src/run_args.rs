@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(crate) struct PlanFlags {
     /// A plan file; - for standard input
     pub(crate) plan: String,
-    /// Simulate it, rather than load what is there
+    /// Simulate the plan instead of loading a live target
     #[arg(long)]
     pub(crate) simulated: bool,
     /// Set any value of the plan
@@ -33,16 +33,16 @@ several policies one that holds the SLO in most replications is enough.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) of: PlanFlags,
-    /// Begin anew, where an experiment of this plan could go on
+    /// Start over, even where an unfinished experiment of this plan could go on
     #[arg(long)]
     pub(crate) new: bool,
-    /// Threads of simulations; all cores otherwise
+    /// Threads of simulations; default: all cores
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
-    /// Keep a run of every simulated cell, where there are more than 100 too
+    /// Keep a run of every simulated cell, even of more than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,
     /// Print the results as JSON

@@ -17,10 +17,10 @@ pub(crate) enum CapacityCommand {
 /// Searching again and again, and what the target costs.
 #[derive(Args, Default)]
 pub(crate) struct SeriesFlags {
-    /// Search so many times: a series
+    /// Number of searches in a series
     #[arg(long, value_name = "N", help_heading = "A series, and cost")]
     pub(crate) repeat: Option<String>,
-    /// Search, and again after each of so many restarts; the first search comes after one too
+    /// Number of restarts of the server; a search follows each
     #[arg(long, value_name = "N", help_heading = "A series, and cost", conflicts_with = "repeat")]
     pub(crate) restarts: Option<String>,
     /// Restarts the server: a command for `sh -c`

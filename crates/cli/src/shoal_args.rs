@@ -49,7 +49,7 @@ pub(crate) struct ShoalServer {
     /// The certificate's key, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Serving threads; as many as there are cores, where nothing is said
+    /// Serving threads; default: one per core
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Where addresses are: a MaxMind DB file with cities (MaxMind's or DB-IP's fields); read
@@ -85,8 +85,7 @@ pub(crate) struct ShoalServer {
     /// trusted
     #[arg(long, value_name = "FILE")]
     pub(crate) operator_socket: Option<PathBuf>,
-    /// An address by which others see this host, where no interface has it: what comes from
-    /// loopback may announce it
+    /// A public address of this host that no interface has: agents at loopback may announce it
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
     pub(crate) external_ip: Vec<IpAddr>,
     /// Whether announcements are signed
@@ -105,7 +104,7 @@ pub(crate) struct ShoalServer {
     /// A registry to copy the list from at the start: its URL; the first that answers is taken
     #[arg(long, value_name = "URL")]
     pub(crate) peer: Vec<String>,
-    /// Whom to trust for an https:// peer, PEM; else this host's list
+    /// CA certificates for https:// peers, PEM; default: the system's
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub(crate) peer_ca: Option<PathBuf>,
     /// Keep the key of the caches' names and what was decided about them in this folder
@@ -116,7 +115,7 @@ pub(crate) struct ShoalServer {
     pub(crate) access_log: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) amqp: Amqp,
-    /// End after so long
+    /// Stop after this time
     #[arg(long = "for", value_name = "DURATION")]
     pub(crate) run_for: Option<String>,
 }
@@ -135,7 +134,7 @@ pub(crate) struct ShoalAgent {
     /// A registry to announce the cache to, by its URL; each gets every heartbeat
     #[arg(long, value_name = "URL", required_unless_present = "amqp")]
     pub(crate) server: Vec<String>,
-    /// Whom to trust for an https:// registry, PEM; else this host's list
+    /// CA certificates for https:// registries, PEM; default: the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
     /// A message broker to announce the cache by, beside --server or instead:
@@ -144,36 +143,35 @@ pub(crate) struct ShoalAgent {
     pub(crate) amqp: Vec<String>,
     #[command(flatten)]
     pub(crate) way: AmqpWay,
-    /// The cache's port; looked for where nothing is said
+    /// The cache's port; default: found by itself
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
-    /// Where the cache is asked whether it answers; where it listens, as far as that can be seen,
-    /// where nothing is said
+    /// Address at which the cache is asked whether it answers; default: where it is seen to listen
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) cache_address: Option<IpAddr>,
     /// What the cache may be used for
     #[arg(long, value_name = "USE", default_value = "both")]
     pub(crate) upstream: Upstream,
-    /// Between heartbeats; spread by a tenth
+    /// Time between heartbeats, varied at random by a tenth
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub(crate) interval: String,
-    /// Fetch this through the cache to see whether it works; else any answer of it will do
+    /// Fetch this through the cache to see whether it works; default: any answer will do
     #[arg(long, value_name = "URL")]
     pub(crate) probe_url: Option<String>,
-    /// The address by which others see this host, where no interface has a public one; the first
-    /// registry is asked where nothing is said
+    /// This host's public address, where no interface has it; default: as the first registry sees
+    /// it
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) external_ip: Option<IpAddr>,
-    /// The cache's name; the host's where nothing is said
+    /// The cache's name; default: the host's
     #[arg(long, value_name = "NAME")]
     pub(crate) hostname: Option<String>,
     /// The cloud that the cache runs in
     #[arg(long, value_name = "NAME")]
     pub(crate) cloud: Option<String>,
-    /// Whose sent bytes are the load; the interface of the default route where nothing is said
+    /// Interface whose sent bytes are the load; default: that of the default route
     #[arg(long, value_name = "NAME")]
     pub(crate) interface: Option<String>,
-    /// What the cache can send, KiB/s; by the interface's speed where nothing is said
+    /// The most that the cache can send, KiB/s; default: the interface's speed
     #[arg(long, value_name = "N")]
     pub(crate) max_load: Option<f64>,
     /// Where the cache is, degrees: for registries whose database does not know its address
@@ -185,7 +183,7 @@ pub(crate) struct ShoalAgent {
     /// A file with the key that signs what is announced: NAME SECRET
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// Say only what goes wrong
+    /// Print errors only
     #[arg(long)]
     pub(crate) quiet: bool,
 }
@@ -203,7 +201,7 @@ pub(crate) struct ShoalClient {
     /// A registry by its URL; they are tried in order
     #[arg(long, value_name = "URL", required = true)]
     pub(crate) server: Vec<String>,
-    /// Whom to trust for an https:// registry, PEM; else this host's list
+    /// CA certificates for https:// registries, PEM; default: the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
     /// How many caches are wanted
@@ -215,7 +213,7 @@ pub(crate) struct ShoalClient {
     /// How long a registry may take
     #[arg(long, value_name = "DURATION", default_value = "5s")]
     pub(crate) timeout: String,
-    /// What is fetched through each cache, to order them by the time it takes; none: nothing
+    /// Fetched through each cache, to order them by the time it takes; none: skip that
     #[arg(long, value_name = "URL", default_value = client::OBJECT)]
     pub(crate) object: String,
     /// Set CVMFS_HTTP_PROXY in the file, the static list behind what is found; nothing else changes
@@ -286,10 +284,10 @@ impl From<Upstream> for heartbeat::Upstream {
 
 #[derive(Args)]
 pub(crate) struct Amqp {
-    /// Hear heartbeats at this message broker, too: amqp://USER@HOST:PORT/VHOST, or amqps
+    /// Listen for heartbeats at this message broker, too: amqp://USER@HOST:PORT/VHOST, or amqps
     #[arg(long, value_name = "URL")]
     pub(crate) amqp: Option<String>,
-    /// Hear this cloud's agents, and those without a cloud, only; may be given many times
+    /// Listen only to this cloud's agents, and to those without a cloud; may be given many times
     #[arg(long, value_name = "CLOUD", requires = "amqp")]
     pub(crate) amqp_cloud: Vec<String>,
     #[command(flatten)]
@@ -302,10 +300,10 @@ pub(crate) struct AmqpWay {
     /// The exchange agents publish to
     #[arg(long, value_name = "NAME", default_value = "shoal", requires = "amqp")]
     pub(crate) amqp_exchange: String,
-    /// The broker's password; else that of SHOAL_AMQP_PASSWORD, else `guest`
+    /// The broker's password; default: SHOAL_AMQP_PASSWORD, else `guest`
     #[arg(long, value_name = "FILE", requires = "amqp")]
     pub(crate) amqp_password_file: Option<PathBuf>,
-    /// Whom to trust for amqps, PEM; else this host's list
+    /// CA certificates for amqps, PEM; default: the system's
     #[arg(long, value_name = "FILE", requires = "amqp")]
     pub(crate) amqp_ca: Option<PathBuf>,
     /// A certificate for brokers that want one, PEM
@@ -322,7 +320,7 @@ pub(crate) struct Verify {
     /// delivers it is verified, who fails twice in a row is failing and not given
     #[arg(long, value_name = "URL")]
     pub(crate) verify: Option<String>,
-    /// What the object has in it; of a .cvmfswhitelist its repository's name will do
+    /// Text that the object must contain; of a .cvmfswhitelist its repository's name will do
     #[arg(long, value_name = "TEXT", requires = "verify")]
     pub(crate) verify_text: Option<String>,
     /// The shortest time between two questions to one network (a /24 or /56): agents' interval

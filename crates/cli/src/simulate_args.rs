@@ -24,7 +24,7 @@ pub(crate) struct Simulate {
     /// Only these policies of the plan
     #[arg(long, value_name = "LABEL,…", value_delimiter = ',', help_heading = "What is simulated")]
     pub(crate) only: Vec<String>,
-    /// So many replications of each policy; intervals need two
+    /// Replications of each policy; intervals need at least two
     #[arg(long, value_name = "N", help_heading = "What is simulated")]
     pub(crate) replications: Option<String>,
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct Simulate {
     /// Print the policies that there are, with their parameters
     #[arg(long)]
     pub(crate) list_policies: bool,
-    /// Threads; all cores otherwise
+    /// Threads; default: all cores
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,
     /// Print every decision that changed the pool
@@ -44,7 +44,7 @@ pub(crate) struct Simulate {
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
-    /// Keep a run of every cell, of a policy in one replication, where there are more than 100 too
+    /// Keep a run of every cell (a policy in one replication), even of more than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,
     /// Write the HTML report to this file as well
@@ -82,13 +82,13 @@ pub(crate) struct Tune {
     /// Set any value of the plan
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Threads; all cores otherwise
+    /// Threads; default: all cores
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,
     /// Folder for runs
     #[arg(long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) out: PathBuf,
-    /// Keep a run of every cell, of a setting in one replication, where there are more than 100 too
+    /// Keep a run of every cell (a setting in one replication), even of more than 100
     #[arg(long)]
     pub(crate) keep_cells: bool,
     /// Print the result as JSON

@@ -6,8 +6,8 @@ use plimsoll_units::parameter::Takes::Count;
 
 pub(super) static KIND: Kind = Kind {
     name: "fixed",
-    about: "always as many instances",
-    parameters: &[parameter("instances", Count(1, 1_000_000), "the most", "How many.")],
+    about: "always the same number of instances",
+    parameters: &[parameter("instances", Count(1, 1_000_000), "the most", "Number of instances.")],
     knows_future: false,
     make,
 };

@@ -13,13 +13,8 @@ pub(super) static KIND: Kind = Kind {
     name: "oracle",
     about: "is given the future: the bound that no policy can beat",
     parameters: &[
-        parameter("ahead", ANY_DURATION, "twice the boot time", "It looks so far ahead."),
-        parameter(
-            "headroom",
-            Number(0.0, 10.0),
-            "0",
-            "The rate is taken for greater by this share.",
-        ),
+        parameter("ahead", ANY_DURATION, "twice the boot time", "How far ahead it looks."),
+        parameter("headroom", Number(0.0, 10.0), "0", "The rate is increased by this share."),
     ],
     knows_future: true,
     make,

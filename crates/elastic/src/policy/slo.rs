@@ -18,23 +18,28 @@ pub(super) static KIND: Kind = Kind {
     name: "slo",
     about: "the fewest that hold the SLO by the queueing model, corrected by what is seen",
     parameters: &[
-        parameter("period", Duration(0.001, 86_400.0), "1m", "Rate and response time are of this."),
+        parameter(
+            "period",
+            Duration(0.001, 86_400.0),
+            "1m",
+            "Rate and response time are means over this time.",
+        ),
         tried(
-            parameter(
-                "headroom",
-                Number(0.0, 10.0),
-                "0.1",
-                "The rate is taken for greater by this share.",
-            ),
+            parameter("headroom", Number(0.0, 10.0), "0.1", "The rate is increased by this share."),
             &["0", "0.1", "0.2", "0.3"],
         ),
         parameter(
             "gain",
             Number(0.0, 1.0),
             "0.1",
-            "By so much it is corrected where the SLO is broken.",
+            "How strongly it corrects where the SLO is broken.",
         ),
-        parameter("down_window", ANY_DURATION, "5m", "Removes what all of this could spare."),
+        parameter(
+            "down_window",
+            ANY_DURATION,
+            "5m",
+            "Scale-down uses the highest need of this time.",
+        ),
     ],
     knows_future: false,
     make,

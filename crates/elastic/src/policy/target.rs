@@ -100,13 +100,13 @@ pub(super) const fn parameters(defaults: &Defaults) -> [Parameter; 12] {
             "up_tolerance",
             Number(0.0, 1.0),
             "as `tolerance`",
-            "The same on the way up alone.",
+            "The same for scale-up only.",
         ),
         parameter(
             "down_tolerance",
             Number(0.0, 1.0),
             "as `tolerance`",
-            "The same on the way down alone.",
+            "The same for scale-down only.",
         ),
         parameter(
             "period",

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) static KIND: Kind = Kind {
     name: "threshold",
-    about: "a metric above or below a bound for some time: some instances more or fewer",
+    about: "adds or removes instances while a metric is beyond a bound for some time",
     parameters: &[
         parameter(
             "metric",
@@ -48,7 +48,7 @@ pub(super) static KIND: Kind = Kind {
                 "datapoints",
                 Count(1, 10_000),
                 "15",
-                "How many of the last datapoints are looked at.",
+                "Number of latest datapoints considered.",
             ),
             &["1", "3", "5", "15"],
         ),
@@ -56,14 +56,14 @@ pub(super) static KIND: Kind = Kind {
             "of",
             Count(1, 10_000),
             "all of them",
-            "How many of these have to be beyond the bound.",
+            "Number of these that must be beyond the bound.",
         ),
         tried(
             parameter(
                 "cooldown",
                 ANY_DURATION,
                 "2m",
-                "Nothing is done for so long after an action.",
+                "Time after an action in which nothing is done.",
             ),
             &["1m", "2m", "5m"],
         ),
@@ -76,13 +76,13 @@ pub(super) static KIND: Kind = Kind {
             "set_above",
             Count(0, 1_000_000),
             "–",
-            "Instances that there are to be above, instead of `add`.",
+            "Size of the pool above `upper`, instead of `add`.",
         ),
         parameter(
             "set_below",
             Count(0, 1_000_000),
             "–",
-            "Instances that there are to be below, instead of `remove`.",
+            "Size of the pool below `lower`, instead of `remove`.",
         ),
         parameter(
             "sticky",
@@ -90,7 +90,12 @@ pub(super) static KIND: Kind = Kind {
             "true",
             "Whether an alarm acts again after each cooldown while it lasts.",
         ),
-        parameter("flap_check", Switch, "false", "Keeps what is needed to stay below `upper`."),
+        parameter(
+            "flap_check",
+            Switch,
+            "false",
+            "Removes no more instances than keep the metric below `upper`.",
+        ),
     ],
     knows_future: false,
     make,

@@ -7,15 +7,20 @@ use plimsoll_units::parameter::Takes::{Duration, Text};
 
 pub(super) static KIND: Kind = Kind {
     name: "schedule",
-    about: "so many instances from each time of the day on",
+    about: "a number of instances from each time of the day on",
     parameters: &[
         parameter(
             "times",
             Text("HH:MM=COUNT,…"),
             "–",
-            "From each time on so many, the last one over night.",
+            "Number of instances from each time on; the last lasts over night.",
         ),
-        parameter("early", Duration(0.0, DAY_S), "0s", "So long before each time."),
+        parameter(
+            "early",
+            Duration(0.0, DAY_S),
+            "0s",
+            "Time before each entry at which it takes effect.",
+        ),
     ],
     knows_future: false,
     make,

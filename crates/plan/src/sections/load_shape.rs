@@ -90,10 +90,10 @@ section! {
         /// The rate of a day that ships with the program.
         profile: Option<ProfileSource> { Inner::<ProfileSource>::told("name or table"),
             "clarknet-day" }
-        /// So many users, each waiting for its answer; needs `for`.
+        /// Number of users, each waiting for its answer; needs `for`.
         users: Option<u32> { USERS, "64" }
             flag [Group::Load.flag("users", "N")
-                .says("So many users, each waiting for its answer; needs --for")]
+                .says("Number of users, each waiting for its answer; needs --for")]
         /// How long, with `rate` and `users`.
         duration: Option<Duration> ["for"] { TIME, "30s" }
             flag [Group::Shape.flag("for", "DURATION").hyphened()

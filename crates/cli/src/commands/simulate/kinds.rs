@@ -31,7 +31,7 @@ pub(super) fn render(json: bool) -> Result<String> {
         for of in kind.parameters {
             let _ = writeln!(
                 out,
-                "  {:<14}{} ({}; default {})",
+                "  {:<15} {} ({}; default {})",
                 of.name,
                 of.about,
                 of.takes.words(),
