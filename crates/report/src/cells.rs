@@ -187,6 +187,11 @@ impl Cells {
         figures.into_iter().filter(any).copied().collect()
     }
 
+    /// Whether the cells are in several blocks.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.rows.iter().any(|row| row.of.block != self.rows[0].of.block)
+    }
+
     /// The factors that have several levels.
     pub(crate) fn factors(&self) -> Vec<&str> {
         let all = self.rows.first().into_iter().flat_map(|row| row.of.factors.keys());

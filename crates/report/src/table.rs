@@ -185,11 +185,13 @@ impl<Row> Table<'_, Row> {
 /// The best value of a column that marks it.
 fn best<Row>(column: &Column<'_, Row>, rows: &[Row]) -> Option<f64> {
     let Column::Figure(column) = column else { return None };
-    let values = rows.iter().filter_map(|row| (column.value)(row)).filter(|v| v.is_finite());
+    let values = || rows.iter().filter_map(|row| (column.value)(row)).filter(|v| v.is_finite());
+    let (least, greatest) = (values().min_by(f64::total_cmp)?, values().max_by(f64::total_cmp)?);
     match column.figure.better {
-        _ if !column.marks_best => None,
-        Better::Lower => values.min_by(f64::total_cmp),
-        Better::Higher => values.max_by(f64::total_cmp),
+        // Where all are equal none is better than another.
+        _ if !column.marks_best || least.total_cmp(&greatest).is_eq() => None,
+        Better::Lower => Some(least),
+        Better::Higher => Some(greatest),
         Better::Neither => None,
     }
 }

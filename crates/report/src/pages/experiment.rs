@@ -102,7 +102,7 @@ fn answer(cells: &Cells) -> Option<Verdict> {
         let of = if n == 1 { String::new() } else { format!(", the mean of {n} replications") };
         let (label, class) = match cells.kind {
             Kind::Search => ("Capacity".to_owned(), "good"),
-            _ => (figure.label[..1].to_uppercase() + &figure.label[1..], "open"),
+            _ => (levels::capital(figure.label), "open"),
         };
         let slo = match (cells.kind, &cells.slo) {
             (Kind::Search, Some(slo)) => format!(" under {slo}"),
@@ -111,21 +111,30 @@ fn answer(cells: &Cells) -> Option<Verdict> {
         let says = format!("{label}{slo}: {}{of}.", told(best, value));
         return Some(judged(cells, Verdict { class, says, reasons: Vec::new() }));
     };
-    let ratio = if other > 0.0 {
-        format!(", {:.2} times that of", value / other)
-    } else {
-        ", before".to_owned()
-    };
+    let (class, apart) = apart(best.interval(figure), next.interval(figure));
     let word = if figure.better == Better::Higher { "highest" } else { "lowest" };
+    let label = figure.label;
+    if value.total_cmp(&other).is_eq() {
+        let says = format!(
+            "{} and {} have the {word} {label}: {}.",
+            best.label,
+            next.label,
+            told(best, value)
+        );
+        return Some(judged(cells, Verdict { class: "open", says, reasons: Vec::new() }));
+    }
+    let ratio = if other > 0.0 {
+        format!("{:.2} times that of", value / other)
+    } else {
+        "before".to_owned()
+    };
     let says = format!(
-        "{} has the {word} {}: {}{ratio} {} with {}.",
+        "{} has the {word} {label}: {}, {ratio} {} with {}.",
         best.label,
-        figure.label,
         told(best, value),
         next.label,
         told(next, other)
     );
-    let (class, apart) = apart(best.interval(figure), next.interval(figure));
     Some(judged(cells, Verdict { class, says, reasons: vec![apart.to_owned()] }))
 }
 

@@ -18,6 +18,8 @@ use plimsoll_draw::chart::unit::Unit;
 
 /// Most lines of a chart.
 const MAX_LINES: usize = 24;
+/// Lines with more points than these have no discs at them.
+const MAX_DISCS: usize = 24;
 /// From this ratio of the greatest level to the least, levels stand on a logarithmic axis.
 const FAR: f64 = 30.0;
 /// Figures that a lower bound is known of.
@@ -87,7 +89,10 @@ fn groups<'a>(cells: &'a Cells, factor: &str, unit: Unit) -> Vec<Group<'a>> {
             continue;
         }
         let others = cells.factors().into_iter().filter(|other| *other != factor);
-        let name: Vec<&str> = others.map(|other| row.level(other)).collect();
+        let mut name: Vec<String> = others.map(|other| row.level(other).to_owned()).collect();
+        if cells.has_blocks() {
+            name.push(format!("block {}", row.of.block));
+        }
         let name = name.join(" · ");
         let point = Point { at, row };
         match groups.iter_mut().find(|group| group.name == name) {
@@ -114,6 +119,79 @@ fn drawn_as(figure: &Figure) -> (Unit, f64) {
     }
 }
 
+/// A figure in a chart.
+struct Drawn {
+    figure: &'static Figure,
+    /// What its values are multiplied by.
+    by: f64,
+    /// Whether levels stand at their logarithms.
+    is_log: bool,
+}
+
+impl Drawn {
+    /// Where a level stands.
+    fn place(&self, level: f64) -> f64 {
+        if self.is_log { level.ln() } else { level }
+    }
+
+    fn value(&self, row: &Row) -> Option<f64> {
+        Some(self.by * row.value(self.figure)?)
+    }
+
+    fn interval(&self, row: &Row) -> Option<(f64, f64)> {
+        let (low, high) = row.interval(self.figure)?;
+        Some((self.by * low, self.by * high))
+    }
+
+    /// Puts a line with its points and their intervals into a plot.
+    fn put(&self, plot: &mut Plot, number: usize, group: &Group<'_>) {
+        let (class, symbol) = (tone(number), TONES[number % TONES.len()]);
+        let at = |point: &Point<'_>| Some((self.place(point.at), self.value(point.row)?));
+        if !group.name.is_empty() {
+            plot.keys.push(Key::Line(format!("line {class}"), group.name.clone()));
+        }
+        for point in &group.points {
+            let is_doubtful = point.row.value(figure::RELIABLE).is_some_and(|of| of < 1.0);
+            let drawn = if is_doubtful { Symbol::Square } else { Symbol::Disc };
+            if is_doubtful || group.points.len() <= MAX_DISCS {
+                plot.symbols.extend(at(point).map(|at| (drawn, symbol, at)));
+            }
+        }
+        let bar = |point: &Point<'_>| {
+            let (low, high) = self.interval(point.row)?;
+            let across = self.place(point.at);
+            Some(vec![(across, low), (across, high)])
+        };
+        let bars = group.points.iter().filter_map(bar).collect();
+        let points = vec![group.points.iter().filter_map(at).collect()];
+        plot.lines.push(Line { class: format!("{symbol} thin"), pieces: bars });
+        plot.lines.push(Line { class, pieces: points });
+    }
+
+    /// Puts what the figure is never below into a plot, where that is known.
+    fn put_bound(&self, plot: &mut Plot, groups: &[Group<'_>]) {
+        let bound = BOUNDS.iter().find(|(of, _)| *of == self.figure).map(|(_, bound)| *bound);
+        let (Some(bound), Some(first)) = (bound, groups.first()) else { return };
+        let at = |point: &Point<'_>| Some((self.place(point.at), point.row.value(bound)?));
+        let points: Vec<(f64, f64)> = first.points.iter().filter_map(at).collect();
+        if !points.is_empty() {
+            let class = "c7 dash".to_owned();
+            plot.keys.push(Key::Line(format!("line {class}"), "no policy is below".to_owned()));
+            plot.lines.push(Line { class, pieces: vec![points] });
+        }
+    }
+}
+
+/// The levels at which some group has a value, ascending.
+fn levels(groups: &[Group<'_>], figure: &Figure) -> Vec<f64> {
+    let known = |point: &&Point<'_>| point.row.value(figure).is_some();
+    let points = groups.iter().flat_map(|group| group.points.iter().filter(known));
+    let mut levels: Vec<f64> = points.map(|point| point.at).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    levels
+}
+
 /// One chart; `None` where there are not two levels with a value.
 fn draw(
     groups: &[Group<'_>],
@@ -121,84 +199,53 @@ fn draw(
     figure: &'static Figure,
     id: &str,
 ) -> Option<Plot> {
-    let known = |point: &&Point<'_>| point.row.value(figure).is_some();
-    let mut levels: Vec<f64> =
-        groups.iter().flat_map(|group| group.points.iter().filter(known)).map(|of| of.at).collect();
-    levels.sort_by(f64::total_cmp);
-    levels.dedup();
+    let levels = levels(groups, figure);
     let (&least, &most) = (levels.first()?, levels.last()?);
     if levels.len() < 2 {
         return None;
     }
-    let is_log = least > 0.0 && most / least >= FAR;
-    let place = |level: f64| if is_log { level.ln() } else { level };
-    let (low, high) = (least * 0.95, most * 1.05);
-    let (axis, ends) = if is_log {
+    let (unit, by) = drawn_as(figure);
+    let drawn = Drawn { figure, by, is_log: least > 0.0 && most / least >= FAR };
+    let (axis, ends) = if drawn.is_log {
+        let (low, high) = (least * 0.95, most * 1.05);
         (Axis::Log { low, high, unit: over }, (low.ln(), high.ln()))
     } else {
         let range = Range::over([least, most].into_iter());
         (Axis::Range { range, unit: over }, (range.low, range.high))
     };
-    let (unit, factor_of) = drawn_as(figure);
-    let value = |row: &Row| row.value(figure).map(|value| value * factor_of);
-    let interval =
-        |row: &Row| row.interval(figure).map(|(low, high)| (low * factor_of, high * factor_of));
     let shown = &groups[..groups.len().min(MAX_LINES)];
     let rows = || shown.iter().flat_map(|group| &group.points).map(|point| point.row);
-    let ends_of = rows().flat_map(|row| [value(row), interval(row).map(|of| of.1)]).flatten();
-    let top = ends_of.fold(0.0, f64::max);
-    let bottom = rows().filter_map(value).fold(0.0, f64::min);
-    let title = figure.label[..1].to_uppercase() + &figure.label[1..];
+    let tops = rows().flat_map(|row| [drawn.value(row), drawn.interval(row).map(|of| of.1)]);
+    let top = tops.flatten().fold(0.0, f64::max);
+    let bottom = rows().filter_map(|row| drawn.value(row)).fold(0.0, f64::min);
     let mut plot = Plot {
         id: id.to_owned(),
-        title: format!("{title} over {factor}"),
+        title: format!("{} over {factor}", capital(figure.label)),
         measure: format!("{}, over {factor}", figure.label),
-        rows: places(&levels, place, ends),
+        rows: places(&levels, |level| drawn.place(level), ends),
         ..Plot::empty(axis, ends, Scale::spanning(bottom, top, 0.0), unit)
     };
-    let (mut has_bars, mut has_doubts) = (false, false);
-    for (number, group) in shown.iter().enumerate() {
-        let (class, symbol) = (tone(number), TONES[number % TONES.len()]);
-        let at = |point: &Point<'_>| Some((place(point.at), value(point.row)?));
-        let points: Vec<(f64, f64)> = group.points.iter().filter_map(at).collect();
-        if !group.name.is_empty() {
-            plot.keys.push(Key::Line(format!("line {class}"), group.name.clone()));
-        }
-        for point in &group.points {
-            let is_doubtful = point.row.value(figure::RELIABLE).is_some_and(|of| of < 1.0);
-            has_doubts |= is_doubtful;
-            let drawn = if is_doubtful { Symbol::Square } else { Symbol::Disc };
-            plot.symbols.extend(at(point).map(|at| (drawn, symbol, at)));
-        }
-        let bars = group.points.iter().filter_map(|point| {
-            let (low, high) = interval(point.row)?;
-            Some(vec![(place(point.at), low), (place(point.at), high)])
-        });
-        let bars: Vec<_> = bars.collect();
-        has_bars |= !bars.is_empty();
-        plot.lines.push(Line { class: format!("{symbol} thin"), pieces: bars });
-        plot.lines.push(Line { class, pieces: vec![points] });
-    }
-    if let Some((_, bound)) = BOUNDS.iter().find(|(of, _)| *of == figure) {
-        let first = shown.first().into_iter().flat_map(|group| &group.points);
-        let at = |point: &Point<'_>| Some((place(point.at), point.row.value(bound)?));
-        let points: Vec<(f64, f64)> = first.filter_map(at).collect();
-        if !points.is_empty() {
-            let class = "c7 dash".to_owned();
-            plot.keys.push(Key::Line(format!("line {class}"), "no policy is below".to_owned()));
-            plot.lines.push(Line { class, pieces: vec![points] });
-        }
-    }
-    if has_doubts {
+    shown.iter().enumerate().for_each(|(number, group)| drawn.put(&mut plot, number, group));
+    drawn.put_bound(&mut plot, shown);
+    if plot.symbols.iter().any(|(symbol, ..)| *symbol == Symbol::Square) {
         plot.keys.push(Key::Symbol(Symbol::Square, "c7", "too small a sample"));
     }
-    let left_out = groups.len() - shown.len();
-    let bars = if has_bars { " Bars are 95% intervals of the means." } else { "" };
-    let rest =
-        if left_out > 0 { format!(" {left_out} lines are left out.") } else { String::new() };
+    let bars = match rows().any(|row| row.interval(figure).is_some()) {
+        true => " Bars are 95% intervals of the means.",
+        false => "",
+    };
+    let rest = match groups.len() - shown.len() {
+        0 => String::new(),
+        n => format!(" {n} lines are left out."),
+    };
     plot.note = format!("Lines only join what was measured.{bars}{rest}");
     plot.put(table(shown, &levels, (factor, over), figure, &format!("{id}-table")));
     Some(plot)
+}
+
+/// A label at the beginning of a sentence.
+pub(crate) fn capital(label: &str) -> String {
+    label[..1].to_uppercase() + &label[1..]
 }
 
 /// Where the read-out finds each level: half way to its neighbours.

@@ -1,5 +1,5 @@
-//! Experiments that are made up, in a folder of their own: written as a command writes them, so that
-//! pages read what was stored.
+//! Experiments that are made up, in a folder of their own: written as a command writes them, so
+//! that pages read what was stored.
 
 use std::collections::BTreeMap;
 

@@ -107,8 +107,8 @@ pub fn policy_cells(of: &Comparison) -> impl Iterator<Item = CellPlan> {
 }
 
 impl<'a> Policies<'a> {
-    /// A comparison on a trace, of which nothing is replayed yet, with its bounds. `cpu_ns` tells the processor time
-    /// of the thread that asks.
+    /// A comparison on a trace, of which nothing is replayed yet, with its bounds. `cpu_ns` tells
+    /// the processor time of the thread that asks.
     ///
     /// # Errors
     /// What this trace does not allow.

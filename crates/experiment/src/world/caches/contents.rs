@@ -71,8 +71,8 @@ pub fn write_cluster(
     writer.histogram(Tag::Response, (0, long_ns), &counts.response_ns)
 }
 
-/// Writes consecutive parts of a trace, each at the time of its last request. Where the trace has no
-/// times, a request stands for a second.
+/// Writes consecutive parts of a trace, each at the time of its last request. Where the trace has
+/// no times, a request stands for a second.
 fn write_course(
     writer: &mut RunWriter,
     trace: &Trace,
