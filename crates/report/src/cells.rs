@@ -31,6 +31,8 @@ pub(crate) struct Cells {
     pub(crate) subject: String,
     /// What its world tells of it, as JSON; may be empty.
     pub(crate) about: String,
+    /// The sign before amounts of money; may be empty.
+    pub(crate) currency: String,
     /// The plan, word for word.
     pub(crate) plan: String,
     /// The path of the file that the plan was read from; may be empty.
@@ -100,6 +102,7 @@ impl Cells {
             id: meta.id.clone(),
             subject: meta.subject.clone(),
             about: meta.about.clone(),
+            currency: currency(&meta.about),
             plan: meta.plan_text.clone(),
             plan_file: PathBuf::from(&meta.plan_file),
             slo,
@@ -140,6 +143,7 @@ impl Cells {
             name: first.name,
             id: first.id,
             subject: first.subject,
+            currency: currency(&first.about),
             about: first.about,
             plan: first.plan_text,
             plan_file: PathBuf::new(),
@@ -227,6 +231,12 @@ impl Row {
     fn has(&self, figure: &Figure) -> bool {
         self.of.done.iter().any(|one| one.figures.contains_key(figure.name))
     }
+}
+
+/// The sign before amounts of money that a world tells, where it tells one.
+fn currency(about: &str) -> String {
+    let about: serde_json::Value = serde_json::from_str(about).unwrap_or_default();
+    about["currency"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Where a factor stands in a name.

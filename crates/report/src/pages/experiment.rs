@@ -90,7 +90,7 @@ fn answer(cells: &Cells) -> Option<Verdict> {
         known.reverse();
     }
     let told = |row: &Row, value: f64| {
-        let show = |value: f64| figure_text::text(figure, value, "");
+        let show = |value: f64| figure_text::text(figure, value, &cells.currency);
         let interval = row
             .interval(figure)
             .map_or_else(String::new, |of| format!(" (95%: {})", figure_text::interval(of, show)));
@@ -194,15 +194,19 @@ pub(crate) fn table(
         if marks_best { column.marking_best() } else { column }
     }));
     let rows: Vec<&Row> = cells.rows.iter().take(MAX_ROWS).collect();
-    Table { class: "policies", id: String::new(), currency: "", columns }.of(&rows)
+    Table { class: "policies", id: String::new(), currency: &cells.currency, columns }.of(&rows)
 }
 
 /// All figures that are not among the usual ones, folded away.
 fn others(cells: &Cells, usual: &[&'static Figure]) -> Option<Section> {
     let rest = figure::ALL.iter().filter(|figure| !usual.contains(figure));
     let rest = cells.known(rest);
+    let title = match rest.len() {
+        1 => "One other figure".to_owned(),
+        n => format!("{n} other figures"),
+    };
     let table = || Block::Table(table(cells, &rest, false));
-    let folded = || Block::Folded(format!("{} other figures", rest.len()), vec![table()]);
+    let folded = || Block::Folded(title.clone(), vec![table()]);
     (!rest.is_empty()).then(|| {
         let text = words("Everything else that is stored of each cell, as means.");
         Section::new("others", "Other figures", vec![text, folded()])

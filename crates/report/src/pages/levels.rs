@@ -4,13 +4,14 @@
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units as units;
 
+use super::lines::{self, Lines, Place};
 use super::tones::{TONES, tone};
 use crate::cells::{Cells, Row};
 use crate::document::chart;
 use crate::figure_text;
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
+use plimsoll_draw::chart::plot::{Key, Line, Plot};
 use plimsoll_draw::chart::range::Range;
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
@@ -38,6 +39,14 @@ struct Point<'a> {
 struct Group<'a> {
     name: String,
     points: Vec<Point<'a>>,
+}
+
+impl Group<'_> {
+    /// The row at a level.
+    fn at(&self, level: f64) -> Option<&Row> {
+        let found = self.points.iter().find(|point| point.at.total_cmp(&level).is_eq());
+        found.map(|point| point.row)
+    }
 }
 
 /// A chart of each of some figures over each factor whose levels are numbers.
@@ -143,18 +152,14 @@ impl Drawn {
         Some((self.by * low, self.by * high))
     }
 
-    /// Puts a line with its points and their intervals into a plot.
+    /// Puts the points of a line and their intervals into a plot.
     fn put(&self, plot: &mut Plot, number: usize, group: &Group<'_>) {
-        let (class, symbol) = (tone(number), TONES[number % TONES.len()]);
-        let at = |point: &Point<'_>| Some((self.place(point.at), self.value(point.row)?));
-        if !group.name.is_empty() {
-            plot.keys.push(Key::Line(format!("line {class}"), group.name.clone()));
-        }
+        let symbol = TONES[number % TONES.len()];
         for point in &group.points {
-            let is_doubtful = point.row.value(figure::RELIABLE).is_some_and(|of| of < 1.0);
-            let drawn = if is_doubtful { Symbol::Square } else { Symbol::Disc };
-            if is_doubtful || group.points.len() <= MAX_DISCS {
-                plot.symbols.extend(at(point).map(|at| (drawn, symbol, at)));
+            let at = self.value(point.row).map(|value| (self.place(point.at), value));
+            let drawn = if is_doubtful(point.row) { Symbol::Square } else { Symbol::Disc };
+            if drawn == Symbol::Square || group.points.len() <= MAX_DISCS {
+                plot.symbols.extend(at.map(|at| (drawn, symbol, at)));
             }
         }
         let bar = |point: &Point<'_>| {
@@ -162,10 +167,8 @@ impl Drawn {
             let across = self.place(point.at);
             Some(vec![(across, low), (across, high)])
         };
-        let bars = group.points.iter().filter_map(bar).collect();
-        let points = vec![group.points.iter().filter_map(at).collect()];
-        plot.lines.push(Line { class: format!("{symbol} thin"), pieces: bars });
-        plot.lines.push(Line { class, pieces: points });
+        let pieces = group.points.iter().filter_map(bar).collect();
+        plot.lines.push(Line { class: format!("{symbol} thin"), pieces });
     }
 
     /// Puts what the figure is never below into a plot, where that is known.
@@ -222,9 +225,9 @@ fn draw(
         id: id.to_owned(),
         title: format!("{} over {factor}", capital(figure.label)),
         measure: format!("{}, over {factor}", figure.label),
-        rows: places(&levels, |level| drawn.place(level), ends),
         ..Plot::empty(axis, ends, Scale::spanning(bottom, top, 0.0), unit)
     };
+    put_lines((shown, &levels), (factor, over), &drawn, ends, &mut plot);
     shown.iter().enumerate().for_each(|(number, group)| drawn.put(&mut plot, number, group));
     drawn.put_bound(&mut plot, shown);
     if plot.symbols.iter().any(|(symbol, ..)| *symbol == Symbol::Square) {
@@ -239,7 +242,6 @@ fn draw(
         n => format!(" {n} lines are left out."),
     };
     plot.note = format!("Lines only join what was measured.{bars}{rest}");
-    plot.put(table(shown, &levels, (factor, over), figure, &format!("{id}-table")));
     Some(plot)
 }
 
@@ -248,46 +250,47 @@ pub(crate) fn capital(label: &str) -> String {
     label[..1].to_uppercase() + &label[1..]
 }
 
-/// Where the read-out finds each level: half way to its neighbours.
-fn places(
-    levels: &[f64],
-    place: impl Fn(f64) -> f64,
-    (start, end): (f64, f64),
-) -> Vec<(f64, f64, f64)> {
-    let at: Vec<f64> = levels.iter().map(|&level| place(level)).collect();
-    let one = |(index, &here): (usize, &f64)| {
-        let from = if index == 0 { start } else { f64::midpoint(at[index - 1], here) };
-        let to = at.get(index + 1).map_or(end, |&next| f64::midpoint(here, next));
-        (from, here, to)
-    };
-    at.iter().enumerate().map(one).collect()
+/// Whether a row is of too small a sample.
+fn is_doubtful(row: &Row) -> bool {
+    row.value(figure::RELIABLE).is_some_and(|of| of < 1.0)
 }
 
-/// A row a level, a column a line.
-fn table(
-    groups: &[Group<'_>],
-    levels: &[f64],
+/// Puts the lines of all groups into a plot. The read-out finds each level half way to its
+/// neighbours.
+fn put_lines(
+    (groups, levels): (&[Group<'_>], &[f64]),
     (factor, over): (&str, Unit),
-    figure: &Figure,
-    id: &str,
-) -> Table {
-    let mut heads = plain_heads([factor]);
-    heads.extend(groups.iter().enumerate().map(|(number, group)| {
-        let name = if group.name.is_empty() { figure.label } else { &group.name };
-        (name.to_owned(), tone(number))
-    }));
-    let cell = |group: &Group<'_>, level: f64| {
-        let point = group.points.iter().find(|point| point.at.total_cmp(&level).is_eq());
-        let Some(value) = point.and_then(|point| point.row.value(figure)) else {
-            return figure_text::DASH.to_owned();
-        };
-        let text = figure_text::text(figure, value, "");
-        let doubt = point.and_then(|point| point.row.value(figure::RELIABLE));
-        if doubt.is_some_and(|of| of < 1.0) { format!("({text})") } else { text }
+    drawn: &Drawn,
+    (start, end): (f64, f64),
+    plot: &mut Plot,
+) {
+    let at: Vec<f64> = levels.iter().map(|&level| drawn.place(level)).collect();
+    let place = |(index, &here): (usize, &f64)| {
+        let from = if index == 0 { start } else { f64::midpoint(at[index - 1], here) };
+        let to = at.get(index + 1).map_or(end, |&next| f64::midpoint(here, next));
+        Place::new((from, here, to), over.show(levels[index]))
     };
-    let row = |&level: &f64| {
-        let cells = groups.iter().map(|group| cell(group, level));
-        std::iter::once(over.show(level)).chain(cells).collect()
+    let value = |group: &Group<'_>, level: f64| drawn.value(group.at(level)?);
+    let line = |(number, group): (usize, &Group<'_>)| lines::Drawn {
+        name: if group.name.is_empty() {
+            drawn.figure.label.to_owned()
+        } else {
+            group.name.clone()
+        },
+        class: tone(number),
+        values: levels.iter().map(|&level| value(group, level)).collect(),
     };
-    Table::new(id.to_owned(), heads, levels.iter().map(row).collect())
+    let show = |line: usize, place: usize, value: f64| {
+        let text = figure_text::text(drawn.figure, value / drawn.by, "");
+        let is_doubtful = groups[line].at(levels[place]).is_some_and(is_doubtful);
+        if is_doubtful { format!("({text})") } else { text }
+    };
+    let lines = Lines {
+        heads: &[factor],
+        places: at.iter().enumerate().map(place).collect(),
+        all: groups.iter().enumerate().map(line).collect(),
+        show: &show,
+    };
+    let table = format!("{}-table", plot.id);
+    lines.put(plot, table);
 }

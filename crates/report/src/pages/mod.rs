@@ -10,6 +10,7 @@ mod distribution;
 mod experiment;
 mod headline;
 mod levels;
+mod lines;
 mod load;
 mod objectives;
 mod over_time;

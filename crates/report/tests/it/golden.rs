@@ -3,7 +3,7 @@
 use plimsoll_report::{Document, Source, document};
 
 use crate::made::Course;
-use crate::{caches, capacity, clusters, comparison, prediction, simulation};
+use crate::{caches, capacity, clusters, comparison, experiments, prediction, simulation};
 
 /// A document of a page of runs.
 pub(crate) fn of_runs(runs: &[plimsoll_runs::Run]) -> Document {
@@ -48,6 +48,7 @@ fn all() -> Vec<(&'static str, Document)> {
         ("clusters", clusters::golden()),
         ("caches", caches::golden()),
         ("curves", caches::golden_curves()),
+        ("experiment", experiments::golden()),
     ]
 }
 

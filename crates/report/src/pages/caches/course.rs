@@ -7,9 +7,10 @@ use super::{capacity, sizes};
 use crate::cells::{Cells, Row};
 use crate::document::{Block, chart, nothing};
 use crate::error::ReportError;
+use crate::pages::lines::{Drawn, Lines, Place};
 use crate::pages::tones::tone;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
+use plimsoll_draw::chart::plot::Plot;
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
 
@@ -53,42 +54,38 @@ pub(super) fn block(cells: &Cells, end: f64) -> Result<Block, ReportError> {
 }
 
 fn draw(courses: &[&Course<'_>], (scale, end): (Scale, f64), index: usize) -> Plot {
-    let table = table(courses, index);
     let axis = Axis::Value { columns: 1, top: end, unit: Unit::Count };
     let first = courses.first();
     let title = first.map_or_else(String::new, |of| {
         let (size, capacity) = (of.row.level("size"), capacity(of.row));
         if size == capacity { capacity } else { format!("{size}: {capacity}") }
     });
-    let place = |&(from, to, _): &(f64, f64, Option<f64>)| (from, f64::midpoint(from, to), to);
+    let part = |&(from, to, _): &(f64, f64, Option<f64>)| {
+        Place::new((from, f64::midpoint(from, to), to), stretch(from, to))
+    };
+    let line = |(number, of): (usize, &&Course<'_>)| Drawn {
+        name: of.row.level("policy").to_owned(),
+        class: tone(number),
+        values: of.parts.iter().map(|part| part.2).collect(),
+    };
+    let lines = Lines {
+        heads: &["requests"],
+        places: first.map_or_else(Vec::new, |of| of.parts.iter().map(part).collect()),
+        all: courses.iter().enumerate().map(line).collect(),
+        show: &|_, _, value| per_cent(value),
+    };
     let mut plot = Plot {
         id: format!("course-{index}"),
         title,
         note: "Each point is of the requests since the one before.".to_owned(),
         measure: "miss ratio, over the number of requests".to_owned(),
-        rows: first.map_or_else(Vec::new, |of| of.parts.iter().map(place).collect()),
         ..Plot::empty(axis, (0.0, end), scale, Unit::Share)
     };
-    for (number, of) in courses.iter().enumerate() {
-        let class = tone(number);
-        let point = |part: &(f64, f64, Option<f64>)| Some((place(part).1, part.2?));
-        plot.keys.push(Key::Line(format!("line {class}"), of.row.level("policy").to_owned()));
-        plot.lines.push(Line { class, pieces: vec![of.parts.iter().filter_map(point).collect()] });
-    }
-    plot.put(table);
+    lines.put(&mut plot, format!("course-table-{index}"));
     plot
 }
 
-fn table(courses: &[&Course<'_>], index: usize) -> Table {
-    let mut heads = plain_heads(["requests"]);
-    let name = |of: &Course<'_>| of.row.level("policy").to_owned();
-    heads.extend(courses.iter().enumerate().map(|(n, of)| (name(of), tone(n))));
-    let parts = courses.first().map_or(&[][..], |of| &of.parts);
-    let row = |(part, (from, to, _)): (usize, &(f64, f64, Option<f64>))| {
-        let ratio = |of: &&Course<'_>| of.parts.get(part).and_then(|part| part.2);
-        let cells = courses.iter().map(|of| ratio(of).map_or_else(|| "–".to_owned(), per_cent));
-        let name = format!("{} to {}", whole(*from), whole(*to));
-        std::iter::once(name).chain(cells).collect()
-    };
-    Table::new(format!("course-table-{index}"), heads, parts.iter().enumerate().map(row).collect())
+/// A stretch of a trace, by the number of requests.
+pub(crate) fn stretch(from: f64, to: f64) -> String {
+    format!("{} to {}", whole(from), whole(to))
 }

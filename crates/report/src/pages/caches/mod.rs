@@ -3,6 +3,8 @@
 
 mod course;
 
+pub(crate) use course::stretch;
+
 use plimsoll_cache::about::About;
 use plimsoll_cache::bound::BoundKind;
 use plimsoll_cache::eviction::Policy;

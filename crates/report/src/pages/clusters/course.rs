@@ -6,12 +6,14 @@ use plimsoll_cache::cluster::Counts;
 use super::ratio;
 use super::shown::{Group, Shown};
 use crate::document::{Block, nothing};
+use crate::pages::caches::stretch;
+use crate::pages::lines::{Drawn, Lines, Place};
 use crate::pages::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
+use plimsoll_draw::chart::plot::{Key, Plot};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
-use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
+use plimsoll_draw::chart::unit::{Unit, per_cent};
 
 /// A chart a group, all with the same axes.
 pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
@@ -26,9 +28,20 @@ pub(super) fn blocks(shown: &Shown<'_>) -> Vec<Block> {
 }
 
 fn draw(shown: &Shown<'_>, group: &Group, place: usize, (scale, end): (Scale, f64)) -> Plot {
-    let table = table(shown, group, place);
-    let lines: Vec<&Counts> = group.lines.iter().map(|&number| shown.counts(number)).collect();
-    let column = |number: &usize| group.all.iter().position(|other| other == number);
+    let first = group.all.first().map(|&number| stretches(shown.counts(number)));
+    let parts = first.unwrap_or_default().into_iter();
+    let line = |&number: &usize| Drawn {
+        name: shown.name(number),
+        class: group.tone(number),
+        values: shown.counts(number).course.iter().map(misses).collect(),
+    };
+    let lines = Lines {
+        heads: &["requests"],
+        places: parts.map(|at| Place::new(at, stretch(at.0, at.2))).collect(),
+        all: group.all.iter().map(line).collect(),
+        show: &|_, _, value| per_cent(value),
+    };
+    let axis = Axis::Value { columns: 1, top: end, unit: Unit::Count };
     let mut plot = Plot {
         id: format!("course-{place}"),
         title: super::of_label("Miss ratio over the trace", &group.label),
@@ -37,37 +50,25 @@ fn draw(shown: &Shown<'_>, group: &Group, place: usize, (scale, end): (Scale, f6
             group.note("the table")
         ),
         measure: "miss ratio, over the number of requests".to_owned(),
-        readout: (
-            table.id.clone(),
-            group.lines.iter().filter_map(column).map(|column| column + 1).collect(),
-        ),
-        rows: lines.first().map_or_else(Vec::new, |counts| stretches(counts)),
-        ..Plot::empty(
-            Axis::Value { columns: 1, top: end, unit: Unit::Count },
-            (0.0, end),
-            scale,
-            Unit::Share,
-        )
+        ..Plot::empty(axis, (0.0, end), scale, Unit::Share)
     };
-    for (line, counts) in lines.iter().enumerate() {
-        let class = group.tone(group.lines[line]);
-        let points: Vec<(f64, f64)> = points(counts);
-        plot.keys.push(Key::Line(format!("line {class}"), shown.name(group.lines[line])));
-        if let Some(full) = counts.full {
-            let at = full.request as f64 + 1.0;
-            plot.symbols.push((
-                Symbol::Triangle,
-                TONES[line % TONES.len()],
-                (at, level(&points, at)),
-            ));
-        }
-        plot.lines.push(Line { class, pieces: vec![points] });
+    lines.put(&mut plot, format!("course-table-{place}"));
+    let drawn = lines.all.iter().zip(&group.all).filter(|(line, _)| !line.class.is_empty());
+    for (number, (line, &cluster)) in drawn.enumerate() {
+        let Some(full) = shown.counts(cluster).full else { continue };
+        let at = full.request as f64 + 1.0;
+        let height = level(&lines.points(line), at);
+        plot.symbols.push((Symbol::Triangle, TONES[number % TONES.len()], (at, height)));
     }
     if !plot.symbols.is_empty() {
         plot.keys.push(Key::Symbol(Symbol::Triangle, "c7", "its last spool has become full"));
     }
-    plot.tables = vec![table];
     plot
+}
+
+/// The miss ratio of a part; none where nothing was asked for.
+fn misses(&(requests, misses): &(u64, u64)) -> Option<f64> {
+    (requests > 0).then(|| ratio(misses, requests))
 }
 
 /// Where each part of a course begins, its middle, and where it ends, in requests.
@@ -81,15 +82,6 @@ pub(super) fn stretches(counts: &Counts) -> Vec<(f64, f64, f64)> {
     counts.course.iter().map(stretch).collect()
 }
 
-/// The points of a line; a part without requests has none.
-fn points(counts: &Counts) -> Vec<(f64, f64)> {
-    let all = stretches(counts).into_iter().zip(&counts.course);
-    let point = |((_, middle, _), &(requests, misses)): ((f64, f64, f64), &(u64, u64))| {
-        (requests > 0).then(|| (middle, ratio(misses, requests)))
-    };
-    all.filter_map(point).collect()
-}
-
 /// The height of a line at a place: between the points beside it.
 pub(super) fn level(points: &[(f64, f64)], at: f64) -> f64 {
     let next = points.partition_point(|point| point.0 < at);
@@ -100,26 +92,6 @@ pub(super) fn level(points: &[(f64, f64)], at: f64) -> f64 {
     }
 }
 
-fn table(shown: &Shown<'_>, group: &Group, place: usize) -> Table {
-    let mut heads = plain_heads(["requests"]);
-    heads.extend(group.all.iter().map(|&number| (shown.name(number), group.tone(number))));
-    let cells: Vec<&Counts> = group.all.iter().map(|&number| shown.counts(number)).collect();
-    let parts = cells.first().map_or_else(Vec::new, |counts| stretches(counts));
-    let row = |(part, (from, _, to)): (usize, (f64, f64, f64))| {
-        let cell = |counts: &&Counts| match counts.course.get(part) {
-            Some(&(requests, misses)) if requests > 0 => per_cent(ratio(misses, requests)),
-            _ => "–".to_owned(),
-        };
-        let name = format!("{} to {}", whole(from), whole(to));
-        [vec![name], cells.iter().map(cell).collect()].concat()
-    };
-    Table::new(
-        format!("course-table-{place}"),
-        heads,
-        parts.into_iter().enumerate().map(row).collect(),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,8 +100,9 @@ mod tests {
     fn a_course_goes_by_requests_and_a_place_has_the_level_of_its_line() {
         let counts = Counts { course: vec![(10, 10), (0, 0), (20, 5)], ..Counts::default() };
         assert_eq!(stretches(&counts), [(0.0, 5.0, 10.0), (10.0, 10.0, 10.0), (10.0, 20.0, 30.0)]);
-        let points = points(&counts);
-        assert_eq!(points, [(5.0, 1.0), (20.0, 0.25)]);
+        let values: Vec<_> = counts.course.iter().map(misses).collect();
+        assert_eq!(values, [Some(1.0), None, Some(0.25)]);
+        let points = [(5.0, 1.0), (20.0, 0.25)];
         let levels = |places: [f64; 3]| -> Vec<f64> {
             places.into_iter().map(|at| level(&points, at)).collect()
         };

@@ -7,9 +7,11 @@ use super::course::{level, stretches};
 use super::shown::Shown;
 use super::{ratio, steady};
 use crate::document::{Block, Cell, Grid, chart, note, words};
+use crate::pages::caches::stretch;
+use crate::pages::lines::{Drawn, Lines, Place};
 use crate::pages::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table, plain_heads};
+use plimsoll_draw::chart::plot::{Key, Plot};
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, per_cent, whole};
@@ -141,7 +143,7 @@ fn joined(parts: &[Part]) -> Part {
 }
 
 /// A member with a line.
-struct Drawn<'a> {
+struct Member<'a> {
     name: String,
     /// Its tone, and the classes of its line: those of parents are broken.
     tone: &'static str,
@@ -151,14 +153,14 @@ struct Drawn<'a> {
 }
 
 /// The members with a line: of many, the first nodes and the first parents.
-fn drawn(counts: &Counts) -> Vec<Drawn<'_>> {
+fn drawn(counts: &Counts) -> Vec<Member<'_>> {
     let for_parents = (MOST_LINES / 2).max(MOST_LINES.saturating_sub(counts.nodes.len()));
     let parents = counts.parents.len().min(for_parents);
     let nodes = counts.nodes.len().min(MOST_LINES - parents);
     let members = |kind: &'static str, stroke, most, all, courses| {
         let all: &[NodeCounts] = all;
         let courses: &[Vec<Part>] = courses;
-        all.iter().zip(courses).take(most).enumerate().map(move |(index, (counts, parts))| Drawn {
+        all.iter().zip(courses).take(most).enumerate().map(move |(index, (counts, parts))| Member {
             name: format!("{kind} {}", index + 1),
             tone: TONES[index % TONES.len()],
             class: format!("{}{stroke}", TONES[index % TONES.len()]),
@@ -175,12 +177,22 @@ fn draw(shown: &Shown<'_>, number: usize) -> Plot {
     let counts = shown.counts(number);
     let members = drawn(counts);
     let each = counts.course.len().div_ceil(POINTS).max(1);
-    let places = places(counts, each);
     let end = counts.requests as f64;
-    let lines: Vec<Vec<Option<f64>>> =
-        members.iter().map(|of| of.parts.chunks(each).map(hit_ratio).collect()).collect();
-    let table = course_table(number, &members, &places, &lines);
-    let top = lines.iter().flatten().flatten().copied().fold(0.0, f64::max);
+    let line = |of: &Member<'_>| Drawn {
+        name: of.name.clone(),
+        class: of.class.clone(),
+        values: of.parts.chunks(each).map(hit_ratio).collect(),
+    };
+    let lines = Lines {
+        heads: &["requests"],
+        places: places(counts, each)
+            .into_iter()
+            .map(|at| Place::new(at, stretch(at.0, at.2)))
+            .collect(),
+        all: members.iter().map(line).collect(),
+        show: &|_, _, value| per_cent(value),
+    };
+    let top = lines.all.iter().flat_map(|line| &line.values).flatten().copied().fold(0.0, f64::max);
     let left_out = counts.nodes.len() + counts.parents.len() - members.len();
     let which = if left_out > 0 {
         format!(" The first {} are drawn; {left_out} are not.", members.len())
@@ -188,36 +200,24 @@ fn draw(shown: &Shown<'_>, number: usize) -> Plot {
         String::new()
     };
     let broken = if counts.parents.is_empty() { "" } else { " The lines of parents are broken." };
+    let axis = Axis::Value { columns: 1, top: end, unit: Unit::Count };
     let mut plot = Plot {
         id: format!("members-{number}"),
         title: "Hit ratio of each over the trace".to_owned(),
         note: format!("Each point is of the requests since the one before.{broken}{which}"),
         measure: "hit ratio, over the number of requests of clients".to_owned(),
-        rows: places.clone(),
-        ..Plot::empty(
-            Axis::Value { columns: 1, top: end, unit: Unit::Count },
-            (0.0, end),
-            Scale::linear(top, 0.0),
-            Unit::Share,
-        )
+        ..Plot::empty(axis, (0.0, end), Scale::linear(top, 0.0), Unit::Share)
     };
-    for (of, line) in members.iter().zip(&lines) {
-        let points: Vec<(f64, f64)> = places
-            .iter()
-            .zip(line)
-            .filter_map(|((_, middle, _), value)| value.map(|value| (*middle, value)))
-            .collect();
-        plot.keys.push(Key::Line(format!("line {}", of.class), of.name.clone()));
+    lines.put(&mut plot, format!("members-course-table-{number}"));
+    for (of, line) in members.iter().zip(&lines.all) {
         if let Some(full) = of.counts.full {
             let at = full.request as f64 + 1.0;
-            plot.symbols.push((Symbol::Triangle, of.tone, (at, level(&points, at))));
+            plot.symbols.push((Symbol::Triangle, of.tone, (at, level(&lines.points(line), at))));
         }
-        plot.lines.push(Line { class: of.class.clone(), pieces: vec![points] });
     }
     if !plot.symbols.is_empty() {
         plot.keys.push(Key::Symbol(Symbol::Triangle, "c7", "its spool has become full"));
     }
-    plot.put(table);
     plot
 }
 
@@ -234,29 +234,6 @@ fn places(counts: &Counts, each: usize) -> Vec<(f64, f64, f64)> {
 fn hit_ratio(parts: &[Part]) -> Option<f64> {
     let all = joined(parts);
     (all.requests > 0).then(|| ratio(all.hits, all.requests))
-}
-
-fn course_table(
-    number: usize,
-    members: &[Drawn<'_>],
-    places: &[(f64, f64, f64)],
-    lines: &[Vec<Option<f64>>],
-) -> Table {
-    let mut heads = plain_heads(["requests"]);
-    heads.extend(members.iter().map(|of| (of.name.clone(), of.class.clone())));
-    let row = |(index, &(from, _, to)): (usize, &(f64, f64, f64))| {
-        let value = |line: &Vec<Option<f64>>| {
-            let value = line.get(index).copied().flatten();
-            value.map_or_else(|| "–".to_owned(), per_cent)
-        };
-        let name = format!("{} to {}", whole(from), whole(to));
-        [vec![name], lines.iter().map(value).collect()].concat()
-    };
-    Table::new(
-        format!("members-course-table-{number}"),
-        heads,
-        places.iter().enumerate().map(row).collect(),
-    )
 }
 
 /// What a member that joins or leaves costs; nothing where none is chosen by a hash.

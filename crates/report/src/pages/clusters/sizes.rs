@@ -6,9 +6,10 @@ use plimsoll_cache::size_class::SizeClass;
 use super::ratio;
 use super::shown::{Group, Shown};
 use crate::document::Block;
+use crate::pages::lines::{Drawn, Lines, Place};
 use crate::pages::tones::TONES;
 use plimsoll_draw::chart::axis::Axis;
-use plimsoll_draw::chart::plot::{Key, Line, Plot, Table};
+use plimsoll_draw::chart::plot::Plot;
 use plimsoll_draw::chart::scale::Scale;
 use plimsoll_draw::chart::symbol::Symbol;
 use plimsoll_draw::chart::unit::{Unit, per_cent};
@@ -44,12 +45,31 @@ fn ends(class: &SizeClass) -> (f64, f64) {
 
 fn draw(shown: &Shown<'_>, group: &Group, place: usize, scale: Scale) -> Plot {
     let classes = group.all.first().map_or(&[][..], |&number| &shown.counts(number).by_size);
-    let table = table(shown, group, place, classes);
+    let requests = classes.iter().map(|class| class.total.requests).sum();
+    let bytes = classes.iter().map(|class| class.total.requested_bytes).sum();
+    let class = |of: &SizeClass| {
+        let (from, to) = ends(of);
+        let beside = vec![
+            per_cent(ratio(of.total.requests, requests)),
+            per_cent(ratio(of.total.requested_bytes, bytes)),
+        ];
+        Place { at: (from, f64::midpoint(from, to), to), name: name(of), beside }
+    };
+    let missed = |of: &SizeClass| (of.total.requests > 0).then(|| misses(of));
+    let line = |&number: &usize| Drawn {
+        name: shown.name(number),
+        class: group.tone(number),
+        values: shown.counts(number).by_size.iter().map(missed).collect(),
+    };
+    let lines = Lines {
+        heads: &["size", "of requests", "of bytes"],
+        places: classes.iter().map(class).collect(),
+        all: group.all.iter().map(line).collect(),
+        show: &|_, _, value| per_cent(value),
+    };
     let low = classes.first().map_or(1, |class| class.least_bytes.max(1)) as f64;
     let high = classes.last().map_or(10, |class| class.below_bytes) as f64;
-    let column = |number: &usize| group.all.iter().position(|other| other == number);
-    let shares = [1, 2];
-    let drawn = group.lines.iter().filter_map(column).map(|column| column + 3);
+    let axis = Axis::Log { low, high, unit: Unit::Bytes };
     let mut plot = Plot {
         id: format!("sizes-{place}"),
         title: super::of_label("Miss ratio by the size of objects", &group.label),
@@ -59,55 +79,16 @@ fn draw(shown: &Shown<'_>, group: &Group, place: usize, scale: Scale) -> Plot {
             group.note("the table")
         ),
         measure: "miss ratio, over the size of objects".to_owned(),
-        readout: (table.id.clone(), shares.into_iter().chain(drawn).collect()),
-        rows: classes
-            .iter()
-            .map(|class| {
-                (ends(class).0, f64::midpoint(ends(class).0, ends(class).1), ends(class).1)
-            })
-            .collect(),
-        ..Plot::empty(
-            Axis::Log { low, high, unit: Unit::Bytes },
-            (low.ln(), high.ln()),
-            scale,
-            Unit::Share,
-        )
+        ..Plot::empty(axis, (low.ln(), high.ln()), scale, Unit::Share)
     };
-    for (line, &number) in group.lines.iter().enumerate() {
-        let class = group.tone(number);
-        let requested = |of: &&SizeClass| of.total.requests > 0;
-        let point = |of: &SizeClass| (f64::midpoint(ends(of).0, ends(of).1), misses(of));
-        let points: Vec<(f64, f64)> =
-            shown.counts(number).by_size.iter().filter(requested).map(point).collect();
-        let tone = TONES[line % TONES.len()];
-        plot.keys.push(Key::Line(format!("line {class}"), shown.name(number)));
-        plot.symbols.extend(points.iter().map(|&point| (Symbol::Disc, tone, point)));
-        plot.lines.push(Line { class, pieces: vec![points] });
+    lines.put(&mut plot, format!("sizes-table-{place}"));
+    let drawn = lines.all.iter().filter(|line| !line.class.is_empty());
+    for (number, line) in drawn.enumerate() {
+        let tone = TONES[number % TONES.len()];
+        let points = lines.points(line);
+        plot.symbols.extend(points.into_iter().map(|point| (Symbol::Disc, tone, point)));
     }
-    plot.tables = vec![table];
     plot
-}
-
-fn table(shown: &Shown<'_>, group: &Group, place: usize, classes: &[SizeClass]) -> Table {
-    let plain = |text: &str| (text.to_owned(), String::new());
-    let mut heads = vec![plain("size"), plain("of requests"), plain("of bytes")];
-    heads.extend(group.all.iter().map(|&number| (shown.name(number), group.tone(number))));
-    let requests = classes.iter().map(|class| class.total.requests).sum();
-    let bytes = classes.iter().map(|class| class.total.requested_bytes).sum();
-    let row = |(index, class): (usize, &SizeClass)| {
-        let mut row = vec![
-            name(class),
-            per_cent(ratio(class.total.requests, requests)),
-            per_cent(ratio(class.total.requested_bytes, bytes)),
-        ];
-        row.extend(group.all.iter().map(|&number| {
-            let of = shown.counts(number).by_size.get(index);
-            let of = of.filter(|of| of.total.requests > 0);
-            of.map_or_else(|| "–".to_owned(), |of| per_cent(misses(of)))
-        }));
-        row
-    };
-    Table::new(format!("sizes-table-{place}"), heads, classes.iter().enumerate().map(row).collect())
 }
 
 /// A class by its bounds: `below 10 B`, `1 kB to 10 kB`.
