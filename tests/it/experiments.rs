@@ -116,6 +116,9 @@ fn everything_that_was_run_stands_in_one_list() {
     let list = json(&place, &["runs", "list"]);
     assert_eq!(list["warnings"], serde_json::json!([]), "{list}");
     let runs = list["runs"].as_array().unwrap();
+    // A load that a busy machine held up was sent again: both are there.
+    let loads = runs.iter().take_while(|of| of["kind"] == "load").count();
+    let runs = &runs[loads.saturating_sub(1)..];
     let kinds: Vec<&str> = runs.iter().map(|of| of["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["load", "search", "pool", "pool", "caches", "caches", "tune"]);
     // Two settings on one replication; both, and the plan's own, on two fresh ones.
@@ -123,7 +126,7 @@ fn everything_that_was_run_stands_in_one_list() {
     let wanted = [Value::Null, Value::Null, of(4), Value::Null, of(4), of(4), of(8)];
     assert_eq!(runs.iter().map(|run| run["cells"].clone()).collect::<Vec<_>>(), wanted);
     let lines = place.plimsoll(&["runs", "list"]).ended_with(0).out;
-    assert_eq!(lines.lines().count(), 8, "{lines}");
+    assert_eq!(lines.lines().count(), 7 + loads.max(1), "{lines}");
     assert!(lines.contains("two policies: a pool"), "{lines}");
     assert!(lines.contains("(4 of 4 cells)"), "{lines}");
     assert!(runs[3]["rate_mean"].is_null(), "{}", runs[3]);

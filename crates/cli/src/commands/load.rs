@@ -3,6 +3,7 @@
 use crate::args::Load;
 use crate::commands::group::{Group, no_run};
 use crate::commands::prometheus::Exporter;
+use crate::commands::report;
 use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
@@ -21,6 +22,7 @@ use plimsoll_experiment::record::{Keeps, Opening, Record};
 use plimsoll_experiment::world::load::{Load as World, cells, subject};
 use plimsoll_experiment::{Check, ExperimentError, prepare};
 use plimsoll_plan::{Plan, Setting, Written};
+use plimsoll_report::Source;
 use plimsoll_runs::experiment::Layout;
 use plimsoll_runs::{Phase, Run, Tag};
 use plimsoll_stats::interval::QuantileBatches;
@@ -131,7 +133,7 @@ fn conclude(
         }
     }
     if let Some(path) = args.report.as_ref().filter(|_| !runs.is_empty()) {
-        crate::commands::report::write(plimsoll_report::Source::Runs(&runs), path, None)?;
+        report::write(Source::Runs(&runs), (path, report::REPORT), None)?;
         say(&format!("report: {}", path.display()));
     }
     Ok(exit)

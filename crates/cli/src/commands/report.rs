@@ -10,6 +10,10 @@ use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{Experiment, is_experiment};
 use std::path::Path;
 
+/// The flag of this command, and that of others, which say where a page goes.
+const FLAG: &str = "-o";
+pub(crate) const REPORT: &str = "--report";
+
 /// Runs the command.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     let mut folders = Vec::new();
@@ -39,10 +43,12 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     });
     let title = args.title.clone();
     match experiment {
-        Some(folder) => write(Source::Experiment(&Experiment::open(folder)?), &path, title)?,
+        Some(folder) => {
+            write(Source::Experiment(&Experiment::open(folder)?), (&path, FLAG), title)?;
+        }
         None => {
             let runs = folders.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>()?;
-            write(Source::Runs(&runs), &path, title)?;
+            write(Source::Runs(&runs), (&path, FLAG), title)?;
         }
     }
     print(&format!("{}\n", path.display()))?;
@@ -52,17 +58,23 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
 /// Writes the page of what a command has left: a run or an experiment.
 pub(crate) fn write_page(folder: &Path, path: &Path) -> Result<()> {
     if is_experiment(folder) {
-        write(Source::Experiment(&Experiment::open(folder)?), path, None)
+        write(Source::Experiment(&Experiment::open(folder)?), (path, REPORT), None)
     } else {
-        write(Source::Runs(&[Run::open(folder)?]), path, None)
+        write(Source::Runs(&[Run::open(folder)?]), (path, REPORT), None)
     }
 }
 
-/// Writes the page of runs, or of an experiment.
-pub(crate) fn write(source: Source<'_>, path: &Path, title: Option<String>) -> Result<()> {
+/// Writes a page to where a flag says.
+pub(crate) fn write(
+    source: Source<'_>,
+    (path, flag): (&Path, &str),
+    title: Option<String>,
+) -> Result<()> {
     let page = document(source, title)?.html();
     let unfinished = path.with_extension("html.tmp");
     std::fs::write(&unfinished, page)
         .and_then(|()| std::fs::rename(&unfinished, path))
-        .with_context(|| format!("write the report to {}; choose a place by -o", path.display()))
+        .with_context(|| {
+            format!("write the report to {}; choose a place by {flag}", path.display())
+        })
 }

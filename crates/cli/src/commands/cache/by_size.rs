@@ -33,7 +33,7 @@ pub(super) fn render(out: &mut String, cells: &[Cell], paint: Paint) {
         rows.push(std::iter::once(name).chain(cell.by_size.iter().map(misses)).collect());
     }
     out.push('\n');
-    align(out, &rows, paint);
+    align(out, &rows, 1, paint);
 }
 
 /// `1 kB–10 kB`, without its end.

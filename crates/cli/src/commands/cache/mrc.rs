@@ -268,7 +268,7 @@ fn table(opened: &Opened, curves: &[Curve], warnings: &[String]) -> String {
     }
     let mut out = super::table::about(opened);
     out.push('\n');
-    crate::terminal::align::align(&mut out, &rows, paint);
+    crate::terminal::align::align(&mut out, &rows, 1, paint);
     if curves
         .iter()
         .flat_map(|curve| &curve.points)

@@ -32,7 +32,7 @@ pub(super) fn render(done: &Done) -> String {
     let mut rows = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
     rows.extend(cells.iter().map(|cell| row(cell, comparison, sized)));
     out.push('\n');
-    align(&mut out, &rows, paint);
+    align(&mut out, &rows, 3, paint);
     by_size::render(&mut out, cells, paint);
     for bound in bounds {
         let _ = writeln!(out, "{}", paint.dim(&bound_line(bound, cells)));

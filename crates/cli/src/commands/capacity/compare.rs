@@ -1,15 +1,17 @@
 //! `plimsoll capacity compare`: searches of several targets side by side, and what they cost.
 
 use super::shown::{self, dash, interval};
+use crate::commands::report::write;
 use crate::exit::Exit;
 use crate::series_args::CapacityCompare;
-use crate::terminal::error::{Context, FlagError, Result};
+use crate::terminal::align::align;
+use crate::terminal::error::{FlagError, Result};
 use crate::terminal::paint::Paint;
 use crate::terminal::{pretty, print, say};
 use plimsoll_capacity::compared::{By, Compared, Group, Grouped, compare, group};
 use plimsoll_capacity::cost::price;
 use plimsoll_experiment::series::searches;
-use plimsoll_report::{Source, document};
+use plimsoll_report::Source;
 use plimsoll_stats::Described;
 use plimsoll_units::{ParseError, show_rate};
 use std::fmt::Write;
@@ -30,13 +32,7 @@ pub(super) fn run(args: &CapacityCompare) -> Result<Exit> {
     set_prices(&mut groups, &prices)?;
     let compared = compare(by, groups);
     if let Some(path) = &args.out {
-        let page = document(Source::Searches(&compared), args.title.clone())?.html();
-        let unfinished = path.with_extension("html.tmp");
-        std::fs::write(&unfinished, page)
-            .and_then(|()| std::fs::rename(&unfinished, path))
-            .with_context(|| {
-                format!("write the page to {}; choose a place by --out", path.display())
-            })?;
+        write(Source::Searches(&compared), (path, "--out"), args.title.clone())?;
     }
     if args.json {
         print(&pretty(&compared)?)?;
@@ -90,26 +86,9 @@ fn set_prices(groups: &mut [Grouped], prices: &[Price<'_>]) -> Result<(), FlagEr
 
 /// A table: heads, then a row a group, the first column to the left.
 fn table(out: &mut String, heads: &[&str], rows: &[Vec<String>]) {
-    let paint = Paint::stdout();
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([heads[column].chars().count()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
-    let line = |cells: &[String]| {
-        let mut line = String::from(" ");
-        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width - cell.chars().count());
-            let cell = if column == 0 { format!("{cell}{pad}") } else { format!("{pad}{cell}") };
-            let _ = write!(line, " {cell} ");
-        }
-        line.trim_end().to_owned()
-    };
-    let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
-    let _ = writeln!(out, "{}", paint.dim(&line(&heads)));
-    for row in rows {
-        let _ = writeln!(out, "{}", line(row));
-    }
+    let heads = heads.iter().map(|head| (*head).to_owned()).collect();
+    let all: Vec<Vec<String>> = std::iter::once(heads).chain(rows.iter().cloned()).collect();
+    align(out, &all, 1, Paint::stdout());
 }
 
 fn render(compared: &Compared) -> String {

@@ -133,6 +133,6 @@ fn table([a, b]: [&str; 2], rows: &[Row<'_>], tolerance: f64) -> String {
     let heads = ["combination", "figure", "A", "B", "B less A, 95%", "verdict"];
     let heads = std::iter::once(heads.map(str::to_owned).to_vec());
     let all: Vec<Vec<String>> = heads.chain(rows.iter().map(Row::cells)).collect();
-    align(&mut out, &all, Paint::stdout());
+    align(&mut out, &all, 2, Paint::stdout());
     out
 }

@@ -106,6 +106,7 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
         heads.push("block".to_owned());
     }
     heads.push("done".to_owned());
+    let names = heads.len();
     heads.extend(shown.iter().map(|figure| figure.label.to_owned()));
     let mut rows = vec![heads];
     for of in combinations.iter().take(MAX_ROWS) {
@@ -118,7 +119,7 @@ fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
         row.extend(shown.iter().map(|figure| shown_as(figure, of.mean(figure))));
         rows.push(row);
     }
-    align(out, &rows, Paint::stdout());
+    align(out, &rows, names, Paint::stdout());
     if combinations.len() > MAX_ROWS {
         let more = show_count((combinations.len() - MAX_ROWS) as u64);
         let _ = writeln!(out, "… and {more} more: --json and `plimsoll export` have all");
@@ -245,5 +246,5 @@ fn list(out: &mut String, figures: &[FigureRow]) {
     });
     let heads = ["figure", "value", "name"].map(str::to_owned).to_vec();
     out.push('\n');
-    align(out, &std::iter::once(heads).chain(rows).collect::<Vec<_>>(), Paint::stdout());
+    align(out, &std::iter::once(heads).chain(rows).collect::<Vec<_>>(), 1, Paint::stdout());
 }

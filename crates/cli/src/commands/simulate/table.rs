@@ -1,5 +1,6 @@
 //! A simulation as a person reads it.
 
+use crate::terminal::align::align;
 use crate::terminal::paint::Paint;
 use plimsoll_elastic::course::Simulation;
 use plimsoll_elastic::result::{HELD, Paired, PolicyResult};
@@ -40,10 +41,12 @@ pub(super) fn render(simulation: &Simulation) -> String {
         heads.extend((figure == figure::LOST).then_some(figure::LOST_SHARE.label));
     }
     heads.extend(has_slo.then_some("SLO"));
-    let rows: Vec<_> =
-        result.policies.iter().map(|policy| row(simulation, policy, has_slo)).collect();
-    let mut out = lines(&heads, &rows, &paint);
-    write_differences(&mut out, simulation, &paint);
+    let heads = heads.into_iter().map(str::to_owned).collect();
+    let rows = result.policies.iter().map(|policy| row(simulation, policy, has_slo));
+    let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
+    let mut out = String::new();
+    align(&mut out, &rows, 1, paint);
+    write_differences(&mut out, simulation);
     let about = &simulation.about;
     let _ = writeln!(out, "\nload      {}", about.load);
     let _ = writeln!(out, "instance  {}", about.instance);
@@ -65,54 +68,6 @@ pub(super) fn render(simulation: &Simulation) -> String {
         let _ = writeln!(out, "note: {warning}");
     }
     out
-}
-
-/// The most columns of a terminal that a table takes, as far as its names leave room.
-const MAX_WIDTH: usize = 100;
-
-/// Rows under their heads. Columns that do not fit beside the others stand in a block below, each
-/// row with its name again.
-fn lines(heads: &[&str], rows: &[Vec<String>], paint: &Paint) -> String {
-    let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
-    let all = || std::iter::once(&heads).chain(rows);
-    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
-    let mut out = String::new();
-    for (number, block) in blocks(&widths).iter().enumerate() {
-        if number > 0 {
-            out.push('\n');
-        }
-        for (row_number, row) in all().enumerate() {
-            // Names stand to the left, figures to the right.
-            let mut line = format!("{:<1$}", row[0], widths[0]);
-            for &column in block {
-                let _ = write!(line, "  {:>1$}", row[column], widths[column]);
-            }
-            let line = line.trim_end();
-            let line = if row_number == 0 { paint.bold(line) } else { line.to_owned() };
-            let _ = writeln!(out, "{line}");
-        }
-    }
-    out
-}
-
-/// Which columns, of those after the first, stand beside each other.
-fn blocks(widths: &[usize]) -> Vec<Vec<usize>> {
-    let mut blocks: Vec<Vec<usize>> = Vec::new();
-    let mut taken = usize::MAX;
-    for (column, width) in widths.iter().enumerate().skip(1) {
-        match blocks.last_mut() {
-            Some(block) if taken + 2 + width <= MAX_WIDTH => {
-                block.push(column);
-                taken += 2 + width;
-            }
-            _ => {
-                blocks.push(vec![column]);
-                taken = widths[0] + 2 + width;
-            }
-        }
-    }
-    blocks
 }
 
 fn row(simulation: &Simulation, policy: &PolicyResult, has_slo: bool) -> Vec<String> {
@@ -140,12 +95,11 @@ pub(super) fn held(policy: &PolicyResult) -> String {
 
 /// The differences of policies from the first, on the same requests: a table for each of those
 /// that others are compared with.
-fn write_differences(out: &mut String, simulation: &Simulation, paint: &Paint) {
+fn write_differences(out: &mut String, simulation: &Simulation) {
     let (paired, sign) = (&simulation.result.paired, &simulation.about.currency);
     for group in paired.chunk_by(|one, other| one.with == other.with) {
-        let less = format!("less {}", group[0].with);
-        let mut heads = vec![less.as_str()];
-        heads.extend(columns(simulation).map(|figure| figure.label));
+        let labels = columns(simulation).map(|figure| figure.label.to_owned());
+        let heads = std::iter::once(format!("less {}", group[0].with)).chain(labels).collect();
         let row = |one: &Paired| {
             let cell = |figure: &Figure| {
                 let value = one.difference.get(figure.name).copied().unwrap_or(f64::NAN);
@@ -154,8 +108,9 @@ fn write_differences(out: &mut String, simulation: &Simulation, paint: &Paint) {
             };
             [one.label.clone()].into_iter().chain(columns(simulation).map(cell)).collect()
         };
-        let rows: Vec<Vec<String>> = group.iter().map(row).collect();
-        let _ = write!(out, "\n{}", lines(&heads, &rows, paint));
+        let rows: Vec<Vec<String>> = std::iter::once(heads).chain(group.iter().map(row)).collect();
+        out.push('\n');
+        align(out, &rows, 1, Paint::stdout());
     }
 }
 
@@ -176,21 +131,4 @@ pub(super) fn decisions(simulation: &Simulation) -> String {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_that_do_not_fit_stand_in_a_block_below() {
-        let heads = ["policy", "first", "second", "third"];
-        let row = |name: &str| vec![name.to_owned(), "1".repeat(40), "2".repeat(40), "3".repeat(9)];
-        let text = lines(&heads, &[row("a"), row("auto-scale")], &Paint::stdout());
-        assert!(text.lines().all(|line| line.chars().count() <= MAX_WIDTH), "{text}");
-        assert_eq!(text.lines().filter(|line| line.starts_with("auto-scale")).count(), 2);
-        assert_eq!(blocks(&[10, 40, 40, 9]), [vec![1, 2], vec![3]]);
-        assert_eq!(blocks(&[200, 40, 40]), [vec![1], vec![2]], "a name of any length has a column");
-        assert!(blocks(&[10]).is_empty());
-    }
 }

@@ -46,7 +46,7 @@ pub(super) fn render(done: &Done) -> String {
     };
     rows.extend(done.cells.iter().zip(&done.simulated).map(row));
     out.push('\n');
-    align(&mut out, &rows, Paint::stdout());
+    align(&mut out, &rows, 1, Paint::stdout());
     if done.plan.repeat > 1 {
         out.push_str(&intervals(done));
     }
@@ -72,7 +72,7 @@ fn intervals(done: &Done) -> String {
         rows.push(row);
     }
     let mut out = "\n".to_owned();
-    align(&mut out, &rows, Paint::stdout());
+    align(&mut out, &rows, 1, Paint::stdout());
     out
 }
 
