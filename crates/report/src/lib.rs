@@ -39,6 +39,7 @@ use plimsoll_runs::experiment::Experiment;
 use plimsoll_runs::{Kind, Run};
 
 use cells::Cells;
+use document::Verdict;
 use pages::Content;
 
 /// The most runs of an experiment that stand side by side on its page.
@@ -118,7 +119,24 @@ fn of_runs(runs: &[Run], title: Option<String>) -> Result<Document, ReportError>
             let sections = pages::of_runs(&Content::read(runs)?);
             Ok(pages::experiment_page(&Cells::of_runs(runs)?, sections, title))
         }
-        Kind::Load | Kind::Search => Ok(pages::load_page(&Content::read(runs)?, title)),
+        Kind::Load | Kind::Search => {
+            let content = Content::read(runs)?;
+            let winner = if runs.len() > 1 { winner(&content, runs)? } else { None };
+            Ok(pages::load_page(&content, winner, title))
+        }
         Kind::Pool | Kind::Caches | Kind::Tune => of_cells(&Cells::of_runs(runs)?, title),
     }
+}
+
+/// Which of some runs is the best, of those that are valid; `None` where there are not two.
+fn winner(content: &Content, runs: &[Run]) -> Result<Option<Verdict>, ReportError> {
+    let mut cells = Cells::of_runs(runs)?;
+    let mut is_valid = Vec::new();
+    for (row, view) in cells.rows.iter_mut().zip(&content.views) {
+        row.label.clone_from(&view.heading);
+        is_valid.push(view.summary.run.valid);
+    }
+    let mut is_valid = is_valid.into_iter();
+    cells.rows.retain(|_| is_valid.next() == Some(true));
+    Ok(if cells.rows.len() > 1 { pages::answer(&cells) } else { None })
 }

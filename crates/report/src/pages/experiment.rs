@@ -72,12 +72,15 @@ fn deciding(cells: &Cells) -> Option<&'static Figure> {
         Kind::Pool | Kind::Tune => &[figure::COST],
         Kind::Caches => &[figure::MISS_RATIO],
     };
-    cells.known(all).first().copied()
+    // A comparison of all says more than one of some.
+    let known = cells.known(all);
+    let of_all = known.iter().find(|of| cells.rows.iter().all(|row| row.value(of).is_some()));
+    of_all.or(known.first()).copied()
 }
 
 /// What was found over all cells; else the best combination, and by what ratio it is ahead of the
 /// next.
-fn answer(cells: &Cells) -> Option<Verdict> {
+pub(crate) fn answer(cells: &Cells) -> Option<Verdict> {
     if let [(_, first), rest @ ..] = &cells.results[..] {
         let reasons = rest.iter().map(|(_, text)| text.clone()).collect();
         return Some(Verdict { class: "good", says: first.clone(), reasons });

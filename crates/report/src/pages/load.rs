@@ -4,18 +4,20 @@
 
 use super::content::Content;
 use super::{counting, distribution, headline, over_time, prediction, search, sides, tables};
-use crate::document::{Block, Document, Section, chart, words};
+use crate::document::{Block, Document, Section, Verdict, chart, words};
 use crate::view::View;
 use plimsoll_draw::chart::Chart;
 
 /// Most names of runs in a title.
 const MOST_NAMES: usize = 3;
 
-/// The page of some runs.
-pub(crate) fn page(content: &Content, title: Option<String>) -> Document {
+/// The page of some runs; of several, `winner` is the best of them.
+pub(crate) fn page(content: &Content, winner: Option<Verdict>, title: Option<String>) -> Document {
+    let side_by_side =
+        || winner.into_iter().map(Block::Verdict).chain(sides(content)).collect::<Vec<_>>();
     let head = match &content.views[..] {
         [view] => headline::one(view),
-        _ => prediction::head(content).unwrap_or_else(|| sides(content)),
+        _ => prediction::head(content).unwrap_or_else(side_by_side),
     };
     Document {
         title: title.unwrap_or_else(|| named(&content.views)),

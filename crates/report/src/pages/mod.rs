@@ -27,7 +27,7 @@ mod verdict;
 pub(crate) use caches::page as caches_page;
 pub(crate) use clusters::page as clusters_page;
 pub(crate) use content::Content;
-pub(crate) use experiment::page as experiment_page;
+pub(crate) use experiment::{answer, page as experiment_page};
 pub(crate) use load::{of_cells as of_runs, page as load_page};
 pub(crate) use pools::page as pools_page;
 pub(crate) use searches::page as searches_page;
