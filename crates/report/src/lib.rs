@@ -27,6 +27,7 @@ mod error;
 mod figure_text;
 mod pages;
 mod searched;
+mod series;
 mod source;
 mod table;
 mod view;
@@ -74,7 +75,7 @@ fn of_experiment(experiment: &Experiment, title: Option<String>) -> Result<Docum
     let runs = done.take(MAX_SIDES + 1).map(|one| experiment.run(one.cell).map_err(cells.failed()));
     let runs: Vec<Run> = runs.filter_map(Result::transpose).collect::<Result<_, _>>()?;
     // Of more their means tell more than they do themselves.
-    let sections = match runs.len() {
+    let mut sections = match runs.len() {
         1..=MAX_SIDES => {
             let content = Content::read(&runs)?;
             cells.held = content.held().filter(|_| cells.kind == Kind::Load);
@@ -82,6 +83,10 @@ fn of_experiment(experiment: &Experiment, title: Option<String>) -> Result<Docum
         }
         _ => Vec::new(),
     };
+    if cells.kind == Kind::Search && runs.len() > 1 {
+        let compared = series::compared(experiment, &cells).map_err(cells.failed())?;
+        sections.splice(0..0, pages::of_searches(&compared));
+    }
     Ok(pages::experiment_page(&cells, sections, title))
 }
 

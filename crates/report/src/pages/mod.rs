@@ -30,4 +30,4 @@ pub(crate) use content::Content;
 pub(crate) use experiment::{answer, page as experiment_page};
 pub(crate) use load::{of_cells as of_runs, page as load_page};
 pub(crate) use pools::page as pools_page;
-pub(crate) use searches::page as searches_page;
+pub(crate) use searches::{page as searches_page, sections as of_searches};

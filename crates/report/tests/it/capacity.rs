@@ -61,7 +61,7 @@ fn at_load(handshakes: usize, spikes: f64) -> Option<AtLoad> {
 }
 
 /// A search with a window of each kind.
-fn result() -> CapacityResult {
+pub(crate) fn result() -> CapacityResult {
     CapacityResult {
         schema: SCHEMA,
         warnings: vec!["the host was noisy".to_owned()],

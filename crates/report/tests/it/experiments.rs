@@ -1,8 +1,11 @@
 //! The page of an experiment of any kind: its answer, its table, its charts over levels.
 
+use plimsoll_capacity::result::CapacityResult;
+use plimsoll_capacity::search::Bound;
 use plimsoll_report::Document;
-use plimsoll_runs::{FigureRow, Kind};
+use plimsoll_runs::{FigureRow, Kind, RunWriter};
 
+use crate::capacity;
 use crate::kept::{Kept, Of};
 use crate::page::{HOSTILE, checked};
 
@@ -93,4 +96,47 @@ fn one_combination_and_none_have_a_page_and_names_stay_text() {
         assert_eq!((page.count("script"), page.count("img")), (1, 0), "{kind:?}");
         checked(&Of::kind(kind).document(&[]).html());
     }
+}
+
+/// Searches that are repeated: three estimates of which one is a bound, and one that broke off.
+#[test]
+fn repeated_searches_have_their_capacity_its_spread_and_its_course() {
+    let result = |estimate: f64, is_bound: bool, ended: &str| {
+        let bound = is_bound.then_some(Bound::AtLeast);
+        let (estimate_per_s, ended) = (Some(estimate), ended.to_owned());
+        CapacityResult { estimate_per_s, bound, ended, ci95: None, ..capacity::result() }
+    };
+    let all = [(700.0, false, "found"), (740.0, false, "found"), (760.0, true, "found")];
+    let broken = (1.0, false, "interrupted");
+    let writes: Vec<_> = all
+        .into_iter()
+        .chain([broken])
+        .map(|(estimate, is_bound, ended)| {
+            let text = serde_json::to_vec(&result(estimate, is_bound, ended)).unwrap();
+            move |writer: &mut RunWriter| {
+                std::fs::write(writer.path().join("artifacts/capacity.json"), &text).unwrap();
+            }
+        })
+        .collect();
+    let mut cells: Vec<Kept<'_>> = Vec::new();
+    for (number, write) in writes.iter().enumerate() {
+        let estimate = all.get(number).map(|of| FigureRow::new("estimate_per_s", of.0));
+        let (figures, replication) = (estimate.into_iter().collect(), number as u32);
+        cells.push(Kept { factors: Vec::new(), replication, figures, run: Some(write) });
+    }
+    let plan = "[target]\nurl = 'http://h/'\n[load]\nrate = '1/s'\nfor = '1s'\n[measure]\n\
+                slo = 'p95<30ms'\n"
+        .to_owned();
+    let found = Of { plan: plan.clone(), ..Of::kind(Kind::Search) }.document(&cells[..3]);
+    let text = found.text();
+    let answer = "[good] Capacity under p95<30ms: 733/s (95%: 657/s to 809/s), the mean of 3";
+    assert!(text.contains(answer), "{text}");
+    let page = checked(&found.html());
+    for id in ["boxes", "course-0", "course-table-0"] {
+        assert!(page.values("id").any(|known| known == id), "{id}");
+    }
+    assert!(text.contains("| all cells | 3, 1 a bound | 740/s |"), "{text}");
+    // One that found nothing is a gap, and in no mean.
+    let text = Of { plan, ..Of::kind(Kind::Search) }.document(&cells).text();
+    assert!(text.contains("| all cells | 3 of 4, 1 a bound |"), "{text}");
 }

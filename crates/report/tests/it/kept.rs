@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use plimsoll_report::{Document, Source, document};
 use plimsoll_runs::experiment::{Cell, Experiment, ExperimentMeta, Journal, State};
-use plimsoll_runs::{Class, End, Ended, Event, FigureRow, Kind, RunMeta, RunWriter, World};
+use plimsoll_runs::{
+    Class, End, Ended, Event, FigureRow, Kind, LoadMeta, RunMeta, RunWriter, World,
+};
 
 /// A cell that is done.
 pub(crate) struct Kept<'a> {
@@ -102,10 +104,20 @@ impl Of {
             warmup_ns: 0,
             duration_ns: 0,
             slo: None,
-            load: None,
+            load: matches!(self.kind, Kind::Load | Kind::Search).then(load),
             world: World::Simulated,
             host: Vec::new(),
         }
+    }
+}
+
+fn load() -> LoadMeta {
+    LoadMeta {
+        workload: None,
+        threads: 1,
+        pacing: "precise".to_owned(),
+        patience_ns: 1_000_000_000,
+        samples: false,
     }
 }
 

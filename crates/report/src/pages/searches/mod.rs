@@ -33,13 +33,18 @@ pub(crate) fn page(compared: &Compared, title: Option<String>) -> Document {
     Document {
         title: title.unwrap_or_else(|| format!("Capacities: {}", names.join(", "))),
         head,
-        sections: vec![
-            Section::new("spread", "Spread", vec![spread::block(compared)]),
-            Section::new("figures", "All figures", figures::blocks(compared)),
-            Section::new("courses", "Over time", vec![course::block(compared)]),
-        ],
+        sections: sections(compared),
         is_several: false,
     }
+}
+
+/// How the estimates spread, all figures of the groups, and their courses.
+pub(crate) fn sections(compared: &Compared) -> Vec<Section> {
+    vec![
+        Section::new("spread", "Spread", vec![spread::block(compared)]),
+        Section::new("estimates", "Estimates", figures::blocks(compared)),
+        Section::new("courses", "Over time", vec![course::block(compared)]),
+    ]
 }
 
 /// Which group has the highest median, and by what ratio it is above the next; `None` where there

@@ -1,0 +1,70 @@
+//! Searches that an experiment repeats, as groups over time: the estimate of each with its bound
+//! and its interval, and the gaps.
+
+use plimsoll_capacity::compared::{By, Compared, Grouped, Search, compare};
+use plimsoll_capacity::result::CapacityResult;
+use plimsoll_capacity::series::SeriesRun;
+use plimsoll_runs::experiment::{CellRow, Experiment, State};
+use plimsoll_runs::{RunError, iso8601};
+
+use crate::cells::Cells;
+use crate::searched::Searched;
+
+/// How a search ended that found an estimate.
+const FOUND: &str = "found";
+
+/// The searches of an experiment, a group for each combination of levels.
+pub(crate) fn compared(experiment: &Experiment, cells: &Cells) -> Result<Compared, RunError> {
+    let group = |label: &str| Grouped {
+        group: label.to_owned(),
+        key: label.to_owned(),
+        searches: Vec::new(),
+        price_per_hour: None,
+    };
+    let mut groups: Vec<Grouped> = cells.rows.iter().map(|row| group(&row.label)).collect();
+    for row in experiment.cells()? {
+        let is_of = |(place, _): &(usize, &mut Grouped)| {
+            let of = &cells.rows[*place].of;
+            (&of.factors, of.block) == (&row.cell.factors, row.cell.block)
+        };
+        let Some(search) = search(experiment, &row)? else { continue };
+        if let Some((_, group)) = groups.iter_mut().enumerate().find(is_of) {
+            group.searches.push(Search {
+                target: cells.subject.clone(),
+                name: cells.name.clone(),
+                slo: cells.slo.clone().unwrap_or_default(),
+                run: search,
+            });
+        }
+    }
+    Ok(compare(By::Series, groups))
+}
+
+/// A search that has ended, or was to be made; `None` where it is still to be.
+fn search(experiment: &Experiment, row: &CellRow) -> Result<Option<SeriesRun>, RunError> {
+    let CellRow { cell, state, reason, started_ns, .. } = row;
+    let run = match state {
+        State::Planned | State::Running => return Ok(None),
+        State::Done => experiment.run(cell.number)?,
+        State::Failed | State::Cut => None,
+    };
+    let result = run.as_ref().and_then(Searched::read).and_then(|searched| searched.result);
+    let at_ns = experiment.meta().started_unix_ns.saturating_add(started_ns.unwrap_or(0));
+    let found = |of: &&CapacityResult| of.ended == FOUND;
+    let estimate = result.as_ref().filter(found);
+    let why = if reason.is_empty() { None } else { Some(reason.clone()) };
+    Ok(Some(SeriesRun {
+        number: cell.number,
+        run: run.map(|run| run.meta().id.clone()),
+        started: iso8601(at_ns),
+        started_unix_us: at_ns / 1000,
+        late_s: 0.0,
+        ended: result.as_ref().map_or(state.name(), |of| of.ended.as_str()).to_owned(),
+        estimate_per_s: estimate.and_then(|of| of.estimate_per_s),
+        bound: estimate.and_then(|of| of.bound),
+        ci95: estimate.and_then(|of| of.ci95),
+        why: why
+            .or_else(|| result.as_ref().filter(|of| of.ended != FOUND)?.warnings.first().cloned()),
+        restarted: false,
+    }))
+}
