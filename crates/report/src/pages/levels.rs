@@ -92,14 +92,15 @@ fn number(row: &Row, factor: &str) -> Option<(f64, Unit)> {
 /// The rows by their levels of all other factors.
 fn groups<'a>(cells: &'a Cells, factor: &str, unit: Unit) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
+    let (mut others, has_blocks) = (cells.factors(), cells.has_blocks());
+    others.retain(|other| *other != factor);
     for row in &cells.rows {
         let Some((at, of)) = number(row, factor) else { continue };
         if of != unit || !at.is_finite() || at < 0.0 {
             continue;
         }
-        let others = cells.factors().into_iter().filter(|other| *other != factor);
-        let mut name: Vec<String> = others.map(|other| row.level(other).to_owned()).collect();
-        if cells.has_blocks() {
+        let mut name: Vec<String> = others.iter().map(|of| row.level(of).to_owned()).collect();
+        if has_blocks {
             name.push(format!("block {}", row.of.block));
         }
         let name = name.join(" · ");
