@@ -85,6 +85,10 @@ fn of_experiment(experiment: &Experiment, title: Option<String>) -> Result<Docum
     };
     if cells.kind == Kind::Search && runs.len() > 1 {
         let compared = series::compared(experiment, &cells).map_err(cells.failed())?;
+        if let [group] = &compared.groups[..] {
+            let told = series::answer(group).into_iter();
+            cells.results.extend(told.map(|text| ("capacity".to_owned(), text)));
+        }
         sections.splice(0..0, pages::of_searches(&compared));
     }
     Ok(pages::experiment_page(&cells, sections, title))

@@ -1,13 +1,15 @@
 //! Searches that an experiment repeats, as groups over time: the estimate of each with its bound
 //! and its interval, and the gaps.
 
-use plimsoll_capacity::compared::{By, Compared, Grouped, Search, compare};
+use plimsoll_capacity::compared::{By, Compared, Group, Grouped, Search, compare};
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::series::SeriesRun;
 use plimsoll_runs::experiment::{CellRow, Experiment, State};
 use plimsoll_runs::{RunError, iso8601};
+use plimsoll_stats::figure;
 
 use crate::cells::Cells;
+use crate::figure_text;
 use crate::searched::Searched;
 
 /// How a search ended that found an estimate.
@@ -38,6 +40,26 @@ pub(crate) fn compared(experiment: &Experiment, cells: &Cells) -> Result<Compare
         }
     }
     Ok(compare(By::Series, groups))
+}
+
+/// The capacity over the searches of a group that found one, in a sentence, and what is to be said of
+/// it; nothing where none did. A search without an estimate is a gap: it stands in no mean.
+pub(crate) fn answer(group: &Group) -> Vec<String> {
+    let of = &group.summary;
+    let Some(found) = &of.estimate_per_s else { return Vec::new() };
+    let show = |value: f64| figure_text::text(figure::ESTIMATE_PER_S, value, "");
+    let interval = found.mean_ci95.map_or_else(String::new, |(low, high)| {
+        let within = (low.max(0.0), high);
+        format!(" (95%: {})", figure_text::interval(within, show))
+    });
+    let searches = match (of.found, of.searches) {
+        (1, 1) => "of one search".to_owned(),
+        (n, all) if n == all => format!("the mean of {n} searches"),
+        (n, all) => format!("the mean of those {n} of {all} searches that found one"),
+    };
+    let slo = group.slos.join("; ");
+    let says = format!("Capacity under {slo}: {}{interval}, {searches}.", show(found.mean));
+    std::iter::once(says).chain(of.warn_of_bounds()).collect()
 }
 
 /// A search that has ended, or was to be made; `None` where it is still to be.

@@ -129,7 +129,8 @@ fn repeated_searches_have_their_capacity_its_spread_and_its_course() {
         .to_owned();
     let found = Of { plan: plan.clone(), ..Of::kind(Kind::Search) }.document(&cells[..3]);
     let text = found.text();
-    let answer = "[good] Capacity under p95<30ms: 733/s (95%: 657/s to 809/s), the mean of 3";
+    let answer =
+        "[good] Capacity under p95<30ms: 733/s (95%: 657/s to 809/s), the mean of 3 searches.";
     assert!(text.contains(answer), "{text}");
     let page = checked(&found.html());
     for id in ["boxes", "course-0", "course-table-0"] {
@@ -139,4 +140,5 @@ fn repeated_searches_have_their_capacity_its_spread_and_its_course() {
     // One that found nothing is a gap, and in no mean.
     let text = Of { plan, ..Of::kind(Kind::Search) }.document(&cells).text();
     assert!(text.contains("| all cells | 3 of 4, 1 a bound |"), "{text}");
+    assert!(text.contains("the mean of those 3 of 4 searches that found one."), "{text}");
 }
