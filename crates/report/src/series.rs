@@ -42,8 +42,8 @@ pub(crate) fn compared(experiment: &Experiment, cells: &Cells) -> Result<Compare
     Ok(compare(By::Series, groups))
 }
 
-/// The capacity over the searches of a group that found one, in a sentence, and what is to be said of
-/// it; nothing where none did. A search without an estimate is a gap: it stands in no mean.
+/// The capacity over the searches of a group that found one, in a sentence, and what is to be said
+/// of it; nothing where none did. A search without an estimate is a gap: it stands in no mean.
 pub(crate) fn answer(group: &Group) -> Vec<String> {
     let of = &group.summary;
     let Some(found) = &of.estimate_per_s else { return Vec::new() };
