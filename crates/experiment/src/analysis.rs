@@ -2,9 +2,9 @@
 //! combination.
 //!
 //! An effect is the ratio of a figure at a level to the same figure at the factor's first level, in
-//! the geometric mean over the other factors and the replications. Of a design of two-level
-//! factors it is that of the contrasts ([`plimsoll_stats::effects`]); of other designs, that of the
-//! pairs of cells that differ in this factor alone. P-values are corrected together (Holm). A cell whose
+//! the geometric mean over the other factors and the replications. Of a design of two-level factors
+//! it is that of the contrasts ([`plimsoll_stats::effects`]); of other designs, that of the pairs
+//! of cells that differ in this factor alone. P-values are corrected together (Holm). A cell whose
 //! availability did not hold has answered something else than what was asked: it is in no effect,
 //! and in no ranking.
 

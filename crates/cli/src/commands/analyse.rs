@@ -47,7 +47,7 @@ fn text(of: &Analysis) -> String {
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
         rows.extend(of.effects.iter().map(row));
         out.push('\n');
-        align(&mut out, &rows, Paint::stdout());
+        align(&mut out, &rows, 4, Paint::stdout());
     }
     if let Some(best) = &of.best {
         let levels = best.factors.iter().map(|(key, level)| format!("{key} {level}"));
