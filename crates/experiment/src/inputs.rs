@@ -8,11 +8,11 @@ use std::time::UNIX_EPOCH;
 
 use plimsoll_runs::experiment::INPUTS;
 use plimsoll_units::failure::FileError;
+use plimsoll_units::hash::hex;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::ExperimentError;
-use crate::record::hex;
 
 /// Files up to this size are known by their digest, bytes; greater ones by their length and when
 /// they were last changed, as reading them takes longer than many an experiment.

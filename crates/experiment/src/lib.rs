@@ -3,6 +3,7 @@
 //! [`Record`](record::Record) keeps what comes of each.
 
 pub mod analysis;
+pub mod bench;
 pub mod check;
 pub mod control;
 pub mod design;

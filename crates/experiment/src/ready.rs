@@ -9,6 +9,7 @@ use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, Written, compares_caches
 use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::bed::Planned;
 
+use crate::bench::{self, Bench, Text};
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
@@ -17,7 +18,6 @@ use crate::locks::Locks;
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
-use crate::world::bench::{self, Bench, Text};
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};

@@ -8,7 +8,6 @@
 
 use std::cell::Cell as Local;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -20,6 +19,7 @@ use plimsoll_runs::{
     End, Ended, Event, FigureRow, Kind, Run, RunError, RunMeta, RunWriter, SinkError, World,
 };
 use plimsoll_stats::figure::Figure;
+use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 
 use crate::error::ExperimentError;
@@ -380,7 +380,13 @@ impl<'a> Record<'a> {
                 for warning in warnings {
                     journal.event(None, &event(at_ns, "warning", warning))?;
                 }
-                Ok(Some(journal.finish(&ended, at_ns)?.folder().to_owned()))
+                let (layout, folder) = (journal.layout(), journal.folder().to_owned());
+                journal.finish(&ended, at_ns)?;
+                // Runs beside the journal stand in the index by themselves.
+                if layout == Layout::Within {
+                    plimsoll_runs::index::enter(self.opening.root, &folder);
+                }
+                Ok(Some(folder))
             }
         }
     }
@@ -538,11 +544,4 @@ fn event(at_ns: u64, kind: &str, text: &str) -> Event {
 fn subject(all: &str, factors: &BTreeMap<String, String>) -> String {
     let levels: Vec<&str> = factors.values().map(String::as_str).collect();
     if levels.is_empty() { all.to_owned() } else { format!("{all}: {}", levels.join(", ")) }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

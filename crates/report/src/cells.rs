@@ -1,7 +1,7 @@
 //! What a page shows of an experiment, or of runs side by side: a row for each combination of
 //! levels, with its figures over the replications and the run of its first one.
 
-use crate::pages::asked;
+use crate::asked;
 use std::path::PathBuf;
 
 use plimsoll_elastic::result::{HELD, SLO};

@@ -20,6 +20,7 @@
 //!
 //! The same run folders and options give the same bytes.
 
+mod asked;
 mod cells;
 mod columns;
 mod document;

@@ -85,3 +85,13 @@ pub(crate) fn leave_wal(database: &Connection) -> rusqlite::Result<()> {
         Ok(_) => Ok(()),
     }
 }
+
+/// SQLite's integers are signed; a counter beyond 2⁶³ is held at the greatest.
+pub(crate) fn int(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// And back: none of our columns is ever negative.
+pub(crate) fn uint(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}

@@ -1,6 +1,5 @@
 //! What can go wrong with a run folder: one enum for making, reading and exporting it.
 
-use crate::SinkError;
 use plimsoll_units::failure::{Failure, Kind};
 use std::path::{Path, PathBuf};
 
@@ -183,6 +182,19 @@ impl Failure for RunError {
         };
         Some(hint.to_owned())
     }
+}
+
+/// What could not be stored, where, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("write {what} to {path}")]
+pub struct SinkError {
+    /// What was being written.
+    pub what: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The cause.
+    #[source]
+    pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl Failure for SinkError {

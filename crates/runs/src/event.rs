@@ -3,7 +3,7 @@
 use rusqlite::Row;
 use rusqlite::types::Type;
 
-use crate::schema::uint;
+use crate::database::uint;
 
 /// What an event is about: by this a reader picks those that matter to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -33,6 +33,7 @@ use crate::failures::Failures;
 use crate::hlog;
 use crate::index;
 use crate::meta::{End, HostSample, Kind, RunMeta};
+use crate::opened::PLAN;
 use crate::run::Run;
 use crate::samples;
 use crate::schema::{self, Place, Statements};
@@ -44,8 +45,6 @@ use crate::{
     figures, summarise, summary_file,
 };
 
-/// The plan's file in a run folder.
-pub(crate) const PLAN: &str = "plan.toml";
 /// The folder for everything else a run makes.
 pub(crate) const ARTIFACTS: &str = "artifacts";
 
@@ -179,7 +178,7 @@ impl Store {
         let transaction = self.database.unchecked_transaction()?;
         series::write(&transaction, self.cell, &self.series)?;
         rows(&transaction, &self.statements)?;
-        schema::set_meta(&transaction, facts::HLOG_BYTES, &schema::int(self.log.len))?;
+        schema::set_meta(&transaction, facts::HLOG_BYTES, &crate::database::int(self.log.len))?;
         transaction.commit()
     }
 

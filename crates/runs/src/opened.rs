@@ -15,6 +15,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::RunError;
 
+/// The plan's file in a run folder.
+pub(crate) const PLAN: &str = "plan.toml";
+
 /// A database open for reading.
 pub(crate) struct Opened {
     // Dropped, hence closed, before the copy it may lie in.

@@ -7,7 +7,8 @@ use plimsoll_stats::availability::{Second, State};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row};
 
-use crate::schema::{self, uint};
+use crate::database::uint;
+use crate::schema;
 use crate::summary::{seconds, us};
 use crate::{Counters, ErrorKind, LocalCause, Phase};
 

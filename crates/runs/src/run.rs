@@ -8,21 +8,19 @@ use std::path::{Path, PathBuf};
 use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
+use crate::database::uint;
 use crate::error::RunError;
 use crate::facts::{Facts, HLOG_BYTES};
-use crate::folder::PLAN;
 use crate::hlog::{self, LogReader};
 use crate::meta::{End, Ended, Kind, RunMeta};
-use crate::opened::{self, Opened};
+use crate::opened::{self, Opened, PLAN};
 use crate::row::{self, HostRow, IntervalRow};
 use crate::samples::{self, SampleReader};
-use crate::schema::{self, uint};
+use crate::schema;
 use crate::series::{self, SeriesRow};
-use crate::summary::{Cause, Summary, seconds};
+use crate::summary::{Cause, seconds};
 use crate::window::{self, WindowRow};
-use crate::{
-    Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures, summarise, summary_file,
-};
+use crate::{Counters, Event, FigureRow, LoadMeta, Phase, event, failures, figures};
 
 /// Where a search keeps its windows beside the table.
 const WINDOWS: &str = "artifacts/windows.jsonl";
@@ -114,39 +112,6 @@ impl Run {
     #[must_use]
     pub fn host_facts(&self) -> &[(String, String)] {
         &self.meta.host
-    }
-
-    /// The summary: that of `summary.json` where it belongs to this run and the run has ended,
-    /// else made anew, and written there where that is possible.
-    ///
-    /// # Errors
-    /// Where the run cannot be read, or has no load.
-    pub fn summary(&self) -> Result<Summary, RunError> {
-        if let Some(end) = &self.end
-            && let Some(kept) = summary_file::read(&self.path)
-            && kept.run.id == self.meta.id
-            && kept.run.ended == end.ended.name()
-        {
-            return Ok(kept);
-        }
-        let summary = summarise(self)?;
-        // In a read-only place the summary is none the worse for not being kept.
-        let kept = summary_file::write(&self.path, &summary).is_ok();
-        // The run may have ended meanwhile, and ours have come to lie over its last summary. Its
-        // writer states the end before it writes that, so what we see now settles it.
-        if kept
-            && !self.is_complete()
-            && let Ok(now) = Self::open(&self.path)
-            && now.is_complete()
-        {
-            let _ = now.write_summary();
-        }
-        Ok(summary)
-    }
-
-    /// Makes the summary anew and keeps it in `summary.json`.
-    pub(crate) fn write_summary(&self) -> Result<(), RunError> {
-        summary_file::write(&self.path, &summarise(self)?)
     }
 
     /// The caveat of how the run had to be opened.

@@ -16,6 +16,7 @@
 //! `cell` (0 where the run is none of an experiment), those of what has phases also `phase` and
 //! `world`; a column that only one world can fill is nullable.
 
+use crate::database::int;
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_stats::Histogram;
@@ -91,16 +92,6 @@ pub(crate) fn select<'a>(
         })
         .collect();
     Ok(terms.join(","))
-}
-
-/// SQLite's integers are signed; a counter beyond 2⁶³ is held at the greatest.
-pub(crate) fn int(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-/// And back: none of our columns is ever negative.
-pub(crate) fn uint(value: i64) -> u64 {
-    u64::try_from(value).unwrap_or(0)
 }
 
 type Value = rusqlite::types::Value;

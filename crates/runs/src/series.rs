@@ -13,7 +13,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
 use crate::HostSample;
-use crate::schema::{int, uint};
+use crate::database::{int, uint};
 
 /// The labels of a series, by name.
 pub type Labels = BTreeMap<String, String>;

@@ -1,5 +1,6 @@
 //! Where the engine's observations go. The engine writes no files: it is handed a [`Sink`].
 
+use crate::error::SinkError;
 use crate::event::Event;
 use crate::interval::{Interval, Sample};
 
@@ -22,17 +23,4 @@ pub trait Sink: Send {
     /// # Errors
     /// When it could not be stored.
     fn event(&mut self, event: &Event) -> Result<(), SinkError>;
-}
-
-/// What could not be stored, where, and why.
-#[derive(Debug, thiserror::Error)]
-#[error("write {what} to {path}")]
-pub struct SinkError {
-    /// What was being written.
-    pub what: String,
-    /// The file.
-    pub path: std::path::PathBuf,
-    /// The cause.
-    #[source]
-    pub source: Box<dyn std::error::Error + Send + Sync>,
 }

@@ -14,26 +14,29 @@
 //! - The generator's reasons for invalidity and the blame: [`crate::validity`]. The verdicts on the
 //!   SLO, which a clause has wherever it does not hang on the generator: [`crate::verdicts`].
 
+mod verdicts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use verdicts::Judged;
 
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::{Availability, Second, State};
 use plimsoll_stats::percentiles::Percentiles;
 use plimsoll_units::{show_count, show_duration, show_share};
 
+use crate::database::{int, uint};
 use crate::error::RunError;
 use crate::hlog;
 use crate::meta::Ended;
 use crate::row::{self, Scale};
 use crate::run::Run;
-use crate::schema::{int, uint};
 use crate::summary::{
     Bytes, Cause, Connections, Generator, Host, RunIdentity, SCHEMA, Spread, Summary, WarmUp,
     seconds,
 };
+use crate::summary_file;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
-use crate::verdicts::Judged;
 use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};
 use plimsoll_units::civil::iso8601;
 
@@ -439,4 +442,39 @@ fn warm_up(run: &Run, log: &Log) -> Result<Option<WarmUp>, RunError> {
 #[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 requests")]
 fn float(n: u64) -> f64 {
     n as f64
+}
+
+impl Run {
+    /// The summary: that of `summary.json` where it belongs to this run and the run has ended,
+    /// else made anew, and written there where that is possible.
+    ///
+    /// # Errors
+    /// Where the run cannot be read, or has no load.
+    pub fn summary(&self) -> Result<Summary, RunError> {
+        if let Some(end) = self.end()
+            && let Some(kept) = summary_file::read(self.path())
+            && kept.run.id == self.meta().id
+            && kept.run.ended == end.ended.name()
+        {
+            return Ok(kept);
+        }
+        let summary = summarise(self)?;
+        // In a read-only place the summary is none the worse for not being kept.
+        let kept = summary_file::write(self.path(), &summary).is_ok();
+        // The run may have ended meanwhile, and ours have come to lie over its last summary. Its
+        // writer states the end before it writes that, so what we see now settles it.
+        if kept
+            && !self.is_complete()
+            && let Ok(now) = Self::open(self.path())
+            && now.is_complete()
+        {
+            let _ = now.write_summary();
+        }
+        Ok(summary)
+    }
+
+    /// Makes the summary anew and keeps it in `summary.json`.
+    pub(crate) fn write_summary(&self) -> Result<(), RunError> {
+        summary_file::write(self.path(), &summarise(self)?)
+    }
 }

@@ -78,7 +78,7 @@ pub(crate) fn write(database: &Connection, cell: u32, rows: &[WindowRow]) -> rus
             json(&row.rtt_samples_us)?,
             json(&row.response_us)?,
             json(&row.percentiles_us)?,
-            crate::schema::int(row.errors),
+            crate::database::int(row.errors),
             row.verdict,
         ])?;
     }
@@ -107,7 +107,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<WindowRow> {
         rtt_samples_us: parsed(row, 6)?,
         response_us: parsed(row, 7)?,
         percentiles_us: parsed(row, 8)?,
-        errors: row.get(9).map(crate::schema::uint)?,
+        errors: row.get(9).map(crate::database::uint)?,
         verdict: row.get(10)?,
     })
 }

@@ -11,61 +11,12 @@ use crate::flow::{Class, Flow, Step, Told};
 use crate::launch::Launcher;
 use crate::ledger::Ledger;
 use crate::provider::Provider;
-use crate::recipe::{Facts, Found, Scalar, Stands, fill};
+use crate::recipe::{Facts, Scalar, Stands, fill};
+use crate::role::{Instance, Role};
 use crate::work::{Op, Worker};
 
 /// How long a step may take that only makes things.
 const LIMIT: Duration = Duration::from_secs(30);
-
-/// The limits of each instance of a role.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
-    /// The share of one core that it may use; above 1 of several.
-    pub cpu: Option<f64>,
-    /// In which period that holds, microseconds.
-    pub cpu_period_us: u64,
-    /// The cores that it may use: `0-1`.
-    pub cpuset: Option<String>,
-    /// The most memory, bytes.
-    pub memory: Option<u64>,
-    /// The most processes and threads.
-    pub processes: Option<u64>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { cpu: None, cpu_period_us: 10_000, cpuset: None, memory: None, processes: None }
-    }
-}
-
-/// A role of the bed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Role {
-    /// Its name.
-    pub name: String,
-    /// How its instances are made.
-    pub recipe: Found,
-    /// How many there are.
-    pub count: u32,
-    /// What each may use.
-    pub limits: Limits,
-    /// Settings of the kernel in its namespace.
-    pub sysctl: BTreeMap<String, String>,
-    /// Parameters of the recipe that are not as by default.
-    pub vars: BTreeMap<String, Scalar>,
-    /// Variables of its environment.
-    pub environment: BTreeMap<String, String>,
-    /// The user that it runs as; the recipe's where none is named.
-    pub user: Option<String>,
-}
-
-impl Role {
-    /// The user that it runs as.
-    #[must_use]
-    pub fn user(&self) -> &str {
-        self.user.as_ref().unwrap_or(&self.recipe.recipe.user)
-    }
-}
 
 /// What a plan wants to stand.
 pub struct Bed {
@@ -79,29 +30,6 @@ pub struct Bed {
     pub folders: PathBuf,
     /// How processes are started.
     pub launcher: Launcher,
-}
-
-/// An instance, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instance {
-    /// Its role.
-    pub role: String,
-    /// Its name: `web-1`.
-    pub name: String,
-    /// Its number in its role, from 1.
-    pub number: u32,
-    /// Its place among all instances of the bed, from 0.
-    pub place: usize,
-    /// Where it listens.
-    pub address: String,
-    /// Its port.
-    pub port: u16,
-    /// Its folder.
-    pub folder: PathBuf,
-    /// Its cgroups; none where its provider makes none.
-    pub cgroups: Vec<PathBuf>,
-    /// The collectors that watch it, and what they ask.
-    pub collect: BTreeMap<String, String>,
 }
 
 /// A step of a bed, as data.
@@ -143,7 +71,7 @@ impl Bed {
             return Err(TestbedError::Wrong(text));
         }
         let mut outline = Outline { instances: Vec::new(), steps: Vec::new() };
-        let shared = self.provider.shared(self);
+        let shared = self.provider.shared(&self.id);
         let mut before = Vec::new();
         if !shared.is_empty() {
             before.push(outline.add("make the network", "", Class::Infrastructure, &[], shared));
@@ -222,7 +150,7 @@ impl Bed {
             collect: BTreeMap::new(),
             name,
         };
-        let entered = self.provider.start(self, role, &instance)?.cgroups;
+        let entered = self.provider.start(&self.id, role, &instance)?.cgroups;
         let folder = |file: &PathBuf| file.parent().map(Path::to_owned);
         instance.cgroups = entered.iter().filter_map(folder).collect();
         let vars = vars(role)?;
@@ -269,7 +197,7 @@ impl Bed {
         let recipe = &role.recipe.recipe;
         let of = (role, instance);
         let fill = |what: &str, text: &str| self.fill(what, text, of, &vars, stand);
-        let mut place = self.provider.place(self, role, instance);
+        let mut place = self.provider.place(&self.id, role, instance);
         for file in &recipe.write {
             let what = format!("{} of the role `{}`", file.path, role.name);
             place.push(Op::Write {
@@ -280,7 +208,7 @@ impl Bed {
         }
         let made =
             outline.add("make its place", &instance.name, Class::Infrastructure, before, place);
-        let mut order = self.provider.start(self, role, instance)?;
+        let mut order = self.provider.start(&self.id, role, instance)?;
         let what = format!("`start` of the role `{}`", role.name);
         let own = recipe.start.iter().map(|word| fill(&what, word));
         order.words.extend(own.collect::<Result<Vec<_>, _>>()?);

@@ -7,9 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bed::Limits;
 use crate::error::TestbedError;
 use crate::ledger::Thing;
+use crate::role::Limits;
 use crate::work::Op;
 
 /// Where cgroups are mounted.

@@ -18,12 +18,14 @@ pub mod launch;
 pub mod ledger;
 pub mod provider;
 pub mod recipe;
+pub mod role;
 mod time;
 mod users;
 mod work;
 
-pub use bed::{Bed, Instance, Role, Standing};
+pub use bed::{Bed, Standing};
 pub use error::TestbedError;
 pub use flow::{Action, Flow, Step};
 pub use ledger::Ledger;
+pub use role::{Instance, Role};
 pub use work::Op;

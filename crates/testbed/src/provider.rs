@@ -8,12 +8,12 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::bed::{Bed, Instance, Limits, Role};
 use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
 use crate::command::Words;
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::ledger::Thing;
+use crate::role::{Instance, Limits, Role};
 use crate::users::{User, is_root};
 use crate::work::Op;
 use plimsoll_units::{show_duration, show_share};
@@ -39,18 +39,18 @@ pub trait Provider: Sync {
     /// Where there is no place left.
     fn address(&self, place: usize) -> Result<(String, Option<u16>), TestbedError>;
 
-    /// What all instances share.
-    fn shared(&self, bed: &Bed) -> Vec<Op>;
+    /// What all instances of a bed share, which goes by its id.
+    fn shared(&self, bed: &str) -> Vec<Op>;
 
     /// The place of one instance.
-    fn place(&self, bed: &Bed, role: &Role, instance: &Instance) -> Vec<Op>;
+    fn place(&self, bed: &str, role: &Role, instance: &Instance) -> Vec<Op>;
 
     /// How an instance's process begins: the groups that it enters, the user that it becomes, and
     /// the words before those of its command.
     ///
     /// # Errors
     /// A user that there is not.
-    fn start(&self, bed: &Bed, role: &Role, instance: &Instance) -> Result<Order, TestbedError>;
+    fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError>;
 }
 
 /// `process`: children of this program on ports of this host. Nothing but the program is needed.
@@ -88,16 +88,16 @@ impl Provider for Process {
         Ok((Ipv4Addr::LOCALHOST.to_string(), Some(free.port())))
     }
 
-    fn shared(&self, _: &Bed) -> Vec<Op> {
+    fn shared(&self, _: &str) -> Vec<Op> {
         Vec::new()
     }
 
-    fn place(&self, _: &Bed, role: &Role, instance: &Instance) -> Vec<Op> {
+    fn place(&self, _: &str, role: &Role, instance: &Instance) -> Vec<Op> {
         let user = is_root().then(|| role.user().to_owned());
         vec![Op::Folder { path: instance.folder.clone(), user }]
     }
 
-    fn start(&self, _: &Bed, role: &Role, _: &Instance) -> Result<Order, TestbedError> {
+    fn start(&self, _: &str, role: &Role, _: &Instance) -> Result<Order, TestbedError> {
         let user = is_root().then(|| User::find(role.user())).transpose()?;
         Ok(Order { user: user.map(|user| (user.id, user.group)), ..Order::default() })
     }
@@ -162,8 +162,8 @@ fn free_networks(routes: &str) -> impl Iterator<Item = (u8, u8)> + use<> {
 }
 
 /// The bridge of a bed.
-fn bridge(bed: &Bed) -> String {
-    format!("pl{}", bed.id)
+fn bridge(bed: &str) -> String {
+    format!("pl{bed}")
 }
 
 /// The network namespace of an instance.
@@ -210,9 +210,9 @@ impl Provider for Namespace {
         Ok((self.address_of(number), None))
     }
 
-    fn shared(&self, bed: &Bed) -> Vec<Op> {
+    fn shared(&self, bed: &str) -> Vec<Op> {
         let (name, gateway) = (bridge(bed), format!("{}/24", self.address_of(1)));
-        let alias = format!("plimsoll {}", bed.id);
+        let alias = format!("plimsoll {bed}");
         let by = vec![
             ip(&["link", "add", &name, "type", "bridge"]),
             ip(&["link", "set", &name, "alias", &alias]),
@@ -222,11 +222,11 @@ impl Provider for Namespace {
         vec![Op::Make { thing: Thing::Link { name, alias }, by }]
     }
 
-    fn place(&self, bed: &Bed, role: &Role, instance: &Instance) -> Vec<Op> {
-        let name = namespace_of(&bed.id, &instance.name);
+    fn place(&self, bed: &str, role: &Role, instance: &Instance) -> Vec<Op> {
+        let name = namespace_of(bed, &instance.name);
         let (outer, master) = (format!("{}-{}", bridge(bed), instance.place), bridge(bed));
         let address = format!("{}/24", instance.address);
-        let alias = format!("plimsoll {}", bed.id);
+        let alias = format!("plimsoll {bed}");
         let made =
             vec![ip(&["netns", "add", &name]), ip(&["-n", &name, "link", "set", "lo", "up"])];
         // A link of its own: that of a namespace that is gone lingers for a moment.
@@ -245,20 +245,20 @@ impl Provider for Namespace {
             Op::Make { thing: Thing::Namespace { name }, by: made },
             Op::Make { thing: Thing::Link { name: outer, alias }, by: linked },
         ];
-        ops.extend(self.cgroups.of(&bed.id, &instance.name, &role.limits));
+        ops.extend(self.cgroups.of(bed, &instance.name, &role.limits));
         let user = Some(role.user().to_owned());
         ops.push(Op::Folder { path: instance.folder.clone(), user });
         ops
     }
 
-    fn start(&self, bed: &Bed, role: &Role, instance: &Instance) -> Result<Order, TestbedError> {
-        let mut words = self.inside(&namespace_of(&bed.id, &instance.name));
+    fn start(&self, bed: &str, role: &Role, instance: &Instance) -> Result<Order, TestbedError> {
+        let mut words = self.inside(&namespace_of(bed, &instance.name));
         let User { id, group } = User::find(role.user())?;
         let (id, group) = (id.to_string(), group.to_string());
         let more = ["unshare", "--mount", "--", "setpriv", "--reuid", &id, "--regid", &group];
         words.extend(more.map(str::to_owned));
         words.extend(["--clear-groups", "--no-new-privs", "--"].map(str::to_owned));
-        let cgroups = self.cgroups.entries(&bed.id, &instance.name);
+        let cgroups = self.cgroups.entries(bed, &instance.name);
         Ok(Order { cgroups, words, ..Order::default() })
     }
 }

@@ -32,6 +32,13 @@ pub fn fnv_1a(bytes: &[u8]) -> u64 {
     fnv_1a_on(FNV_1A, bytes)
 }
 
+/// Bytes as lower-case hexadecimal digits, two each.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

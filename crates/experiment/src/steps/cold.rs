@@ -3,34 +3,15 @@
 //! asked for is read from disk.
 
 use crate::control::Control;
+use crate::error::ColdError;
 use crate::prepare::Prepared;
-use crate::steps::restart::{Restart, RestartError, Restarted, restart};
-use plimsoll_units::failure::{Failure, Kind};
-use std::io;
-use std::path::{Path, PathBuf};
+use crate::steps::restart::{Restart, Restarted, restart};
+use std::path::Path;
 
 /// The file that the kernel empties caches by, below the root of the file system.
 const DROP_CACHES: &str = "proc/sys/vm/drop_caches";
 /// Pages, and what is known of files.
 const ALL: &str = "3\n";
-
-/// Why caches could not be emptied. Reads as "failed to …".
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ColdError {
-    /// The server could not be restarted.
-    #[error(transparent)]
-    Restart(#[from] RestartError),
-    /// The kernel did not let us.
-    #[error("empty the page cache by {path}")]
-    Kernel {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-}
 
 /// Restarts the store of a plan, waits until it answers, and empties the page cache.
 ///
@@ -54,20 +35,6 @@ fn empty(system: &Path) -> Result<(), ColdError> {
     rustix::fs::sync();
     let path = system.join(DROP_CACHES);
     std::fs::write(&path, ALL).map_err(|source| ColdError::Kernel { path, source })
-}
-
-impl Failure for ColdError {
-    fn kind(&self) -> Kind {
-        Kind::Incomplete
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Restart(error) => return error.hint(),
-            Self::Kernel { .. } => "`--cold` takes root, on the machine that the store is on",
-        };
-        Some(hint.to_owned())
-    }
 }
 
 #[cfg(test)]

@@ -8,20 +8,19 @@
 //! succeeded, sent as the search sends them.
 
 use crate::control::{Control, Wish};
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, RestartError};
 use crate::prepare::Prepared;
 use plimsoll_load::clock::Clock;
 use plimsoll_load::run::{Offer, RunError, Watch, run};
 use plimsoll_load::{Config, Pacing, SLICE_NS, SessionError, Times};
 use plimsoll_runs::{Event, Interval, Sample, Sink, SinkError};
-use plimsoll_units::failure::{Failure, Kind};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::schedule::Schedule;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,45 +54,6 @@ pub enum Restarted {
     Silent,
     /// The user ended it.
     Interrupted,
-}
-
-/// Why the target could not be restarted. Reads as "failed to …".
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RestartError {
-    /// The command could not be begun, or waited for.
-    #[error("run the restart command by `sh -c`")]
-    Run(#[source] io::Error),
-    /// The command failed.
-    #[error("restart the target: its command ended with {how}{said}")]
-    Failed {
-        /// Its exit code, or the signal that ended it.
-        how: String,
-        /// The last line of what it said on standard error, with a colon before it; may be empty.
-        said: String,
-    },
-    /// The command took too long, and was ended with all that it had started.
-    #[error(
-        "restart the target: its command had not ended after {}{said}", show(*limit)
-    )]
-    TooLong {
-        /// How long it was allowed.
-        limit: Duration,
-        /// As of a command that failed.
-        said: String,
-    },
-    /// The file for what it says cannot be written.
-    #[error("write {path}")]
-    Log {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// The target could not be asked.
-    #[error(transparent)]
-    Ask(#[from] Box<ExperimentError>),
 }
 
 /// Restarts the target of a plan, and waits until it answers.
@@ -260,12 +220,6 @@ impl Watch for Wishes<'_> {
     }
 }
 
-/// A length of time as the command line has it.
-#[must_use]
-pub fn show(span: Duration) -> String {
-    plimsoll_units::show_duration_exact(nanoseconds(span))
-}
-
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -273,21 +227,6 @@ fn nanoseconds(span: Duration) -> u64 {
 #[expect(clippy::disallowed_methods, reason = "waits for the end of a process, between searches")]
 fn pause(span: Duration) {
     std::thread::sleep(span);
-}
-
-impl Failure for RestartError {
-    fn kind(&self) -> Kind {
-        Kind::Incomplete
-    }
-
-    fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Failed { .. } => "try the command by itself",
-            Self::TooLong { .. } => "allow it more by --restart-timeout",
-            _ => return None,
-        };
-        Some(hint.to_owned())
-    }
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::path::Path;
 use plimsoll_plan::Plan;
 
 use crate::control::{Control, News};
-use crate::error::ExperimentError;
+use crate::error::{ColdError, ExperimentError, show};
 use crate::prepare::Prepared;
 use crate::series::restart_log_of;
-use crate::steps::cold::{ColdError, chill};
-use crate::steps::restart::{Restart, Restarted, restart, show};
+use crate::steps::cold::chill;
+use crate::steps::restart::{Restart, Restarted, restart};
 
 /// Whether a cell can begin.
 #[derive(Debug, Clone, PartialEq, Eq)]

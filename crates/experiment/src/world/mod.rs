@@ -1,6 +1,5 @@
 //! Worlds that cells are executed in.
 
-pub mod bench;
 pub mod caches;
 mod live;
 pub mod load;

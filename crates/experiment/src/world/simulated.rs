@@ -119,7 +119,7 @@ impl Load<'_> {
     ///
     /// # Errors
     /// A load that cannot be simulated; what cannot be kept.
-    pub(super) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<bool, ExperimentError> {
+    pub(crate) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<bool, ExperimentError> {
         let Offer::Open { parts, limit } = &self.prepared.offer else {
             return Err(ExperimentError::Conflict(
                 "simulate users that wait for their answers: simulated load goes by the clock; \

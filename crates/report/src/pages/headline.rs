@@ -6,7 +6,8 @@ use plimsoll_runs::Summary;
 
 use super::tiles::{lacks_p99, tiles};
 use super::verdict::verdict;
-use super::{asked, objectives, search};
+use super::{objectives, search};
+use crate::asked;
 use crate::document::{self, Block, warnings};
 use crate::view::View;
 use plimsoll_draw::chart::unit::{micros, moment, whole};

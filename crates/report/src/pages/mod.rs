@@ -1,6 +1,5 @@
 //! The pages: each a list of blocks, the answer first.
 
-pub(crate) mod asked;
 mod caches;
 mod clusters;
 mod content;

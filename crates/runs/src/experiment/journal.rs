@@ -15,7 +15,7 @@ use crate::experiment::{
 };
 use crate::meta::{Ended, World};
 use crate::opened;
-use crate::{Event, FigureRow, figures, index};
+use crate::{Event, FigureRow, figures};
 
 /// Why a cell is cut that was running when its experiment was opened to go on.
 const KILLED: &str = "the program ended before the cell did";
@@ -72,7 +72,7 @@ impl Journal {
             let part = folder.join(part);
             fs::create_dir(&part).map_err(RunError::file("make", &part))?;
         }
-        let plan = folder.join(crate::folder::PLAN);
+        let plan = folder.join(opened::PLAN);
         fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
         Self::make(folder.to_path_buf(), Layout::Within, meta)
     }
@@ -280,10 +280,6 @@ impl Journal {
         let Self { database, folder, layout, .. } = self;
         let file = layout.journal(&folder);
         database.close().map_err(|(_, source)| RunError::database("close", &file)(source))?;
-        // Runs beside the journal stand in the index by themselves.
-        if let (Layout::Within, Some(root)) = (layout, folder.parent()) {
-            index::enter(root, &folder);
-        }
         Experiment::open(&folder)
     }
 

@@ -16,10 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
+use crate::database::{int, uint};
 use crate::experiment::{Cell, CellRow, ExperimentMeta, Progress, State};
 use crate::figures;
 use crate::meta::{Ended, Kind, World};
-use crate::schema::{self, int, uint};
+use crate::schema;
 use crate::{Event, event};
 
 /// The greatest `user_version` this program reads, and the one it writes.

@@ -64,8 +64,9 @@ pub fn list(root: &Path) -> Result<Listing, RunError> {
     Ok(listing)
 }
 
-/// Enters a run or an experiment, where the index can be written.
-pub(crate) fn enter(root: &Path, folder: &Path) {
+/// Enters a run or an experiment that has ended, where the index can be written; else it is found
+/// when they are listed.
+pub fn enter(root: &Path, folder: &Path) {
     let Some(id) = folder.file_name() else { return };
     let stamp = stamp(folder);
     if let Ok(entry) = Entry::of_folder(folder, id.to_string_lossy().into_owned())

@@ -7,10 +7,10 @@ use std::path::Path;
 use rusqlite::types::Type;
 use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior, params};
 
+use crate::database::{int, uint};
 use crate::experiment::Progress;
 use crate::index::entry::{Entry, Headline, LoadEntry};
 use crate::meta::Kind;
-use crate::schema::{int, uint};
 
 /// The file's name below the root of all runs.
 const FILE: &str = "index.sqlite";

@@ -3,11 +3,12 @@
 use crate::host::{Place, left_of, role};
 use plimsoll_net::http::client::{Ask, Limits as Within, Plain};
 use plimsoll_net::url::Url;
-use plimsoll_testbed::bed::{Instance, Role, with_bed};
+use plimsoll_testbed::bed::with_bed;
 use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::Scalar;
+use plimsoll_testbed::role::{Instance, Role};
 use plimsoll_testbed::{Bed, TestbedError};
 use std::sync::Mutex;
 use std::time::Duration;

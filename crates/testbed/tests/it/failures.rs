@@ -3,11 +3,12 @@
 
 use crate::host::{Place, left_of, role};
 use plimsoll_testbed::TestbedError;
-use plimsoll_testbed::bed::{Role, with_bed};
+use plimsoll_testbed::bed::with_bed;
 use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
 use plimsoll_testbed::ledger::{Ledger, Thing, started_at};
+use plimsoll_testbed::role::Role;
 use std::sync::Mutex;
 
 /// Why it failed, and the actions that did.

@@ -1,9 +1,10 @@
 //! The host as a test sees it: what a bed may leave behind, and where it is made.
 
-use plimsoll_testbed::bed::{Bed, Limits, Role};
+use plimsoll_testbed::Bed;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::find;
+use plimsoll_testbed::role::{Limits, Role};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

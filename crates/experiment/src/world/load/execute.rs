@@ -12,8 +12,8 @@ use plimsoll_runs::{
 };
 use plimsoll_stats::slo::{SecondInputs, StopRule};
 use plimsoll_units::failure::told;
+use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -112,10 +112,7 @@ pub(crate) fn execute(
 }
 
 pub(crate) fn meta(prepared: &Prepared, setting: &Setting<'_>, kind: Kind) -> RunMeta {
-    let mut sha256 = String::new();
-    for byte in Sha256::digest(setting.plan_text.as_bytes()) {
-        let _ = write!(sha256, "{byte:02x}");
-    }
+    let sha256 = hex(&Sha256::digest(setting.plan_text.as_bytes()));
     let config = &prepared.config;
     RunMeta {
         // Its place gives it a name.

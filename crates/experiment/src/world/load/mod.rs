@@ -111,7 +111,7 @@ impl Load<'_> {
     ///
     /// # Errors
     /// Where it could not be begun, or was not completed; the record says so too.
-    pub(super) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+    pub(crate) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         if !self.is_ready(to.control)? {
             return Ok(());
         }

@@ -13,17 +13,15 @@ use plimsoll_plan::{Place as Stands, Places, Plan, Provider as Kind, Setting, Wr
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
-use plimsoll_testbed::bed::{Limits, Outline, with_bed};
+use plimsoll_testbed::bed::{Outline, with_bed};
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Scalar, find, own_of};
+use plimsoll_testbed::role::Limits;
 use plimsoll_testbed::{Action, Bed, Instance as Server, Role};
 use plimsoll_units::failure::{Failure, Kind as Fault, told};
 use plimsoll_units::hash::fnv_1a;
 
-use super::load;
-use super::simulated::{self, Instance};
-use super::watch::sources;
 use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -31,6 +29,8 @@ use crate::factors::settings;
 use crate::plans;
 use crate::prepare::{Place, prepare};
 use crate::record::Subject;
+use crate::world::simulated::{self, Instance};
+use crate::world::{load, sources};
 
 /// What is left out of the text that a cell goes by.
 const OF_ALL: [&str; 2] = ["experiment", "factor"];

@@ -1,5 +1,10 @@
 //! Why a plan cannot be executed, or a run not be completed.
 
+mod steps;
+
+pub(crate) use steps::show;
+pub use steps::{ColdError, RestartError};
+
 use plimsoll_units::failure::{Failure, FileError, Kind, split};
 use std::path::PathBuf;
 
@@ -152,7 +157,7 @@ pub enum ExperimentError {
     },
     /// The target could not be restarted, or its caches not be emptied.
     #[error(transparent)]
-    Cold(Box<crate::steps::cold::ColdError>),
+    Cold(Box<ColdError>),
     /// The probe of the host could not start.
     #[error(transparent)]
     Timer(#[from] plimsoll_monitor::TimerError),
@@ -227,5 +232,5 @@ boxed! {
     plimsoll_cache::simulate::SimulateError => Replay,
     crate::series::SeriesError => Series,
     plimsoll_testbed::TestbedError => Testbed,
-    crate::steps::cold::ColdError => Cold,
+    ColdError => Cold,
 }

@@ -1,0 +1,79 @@
+//! Roles of a bed, with the limits of their instances, and the instances with their places.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::recipe::{Found, Scalar};
+
+/// The limits of each instance of a role.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// The share of one core that it may use; above 1 of several.
+    pub cpu: Option<f64>,
+    /// In which period that holds, microseconds.
+    pub cpu_period_us: u64,
+    /// The cores that it may use: `0-1`.
+    pub cpuset: Option<String>,
+    /// The most memory, bytes.
+    pub memory: Option<u64>,
+    /// The most processes and threads.
+    pub processes: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { cpu: None, cpu_period_us: 10_000, cpuset: None, memory: None, processes: None }
+    }
+}
+
+/// A role of the bed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// How its instances are made.
+    pub recipe: Found,
+    /// How many there are.
+    pub count: u32,
+    /// What each may use.
+    pub limits: Limits,
+    /// Settings of the kernel in its namespace.
+    pub sysctl: BTreeMap<String, String>,
+    /// Parameters of the recipe that are not as by default.
+    pub vars: BTreeMap<String, Scalar>,
+    /// Variables of its environment.
+    pub environment: BTreeMap<String, String>,
+    /// The user that it runs as; the recipe's where none is named.
+    pub user: Option<String>,
+}
+
+impl Role {
+    /// The user that it runs as.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        self.user.as_ref().unwrap_or(&self.recipe.recipe.user)
+    }
+}
+
+/// An instance, with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Its role.
+    pub role: String,
+    /// Its name: `web-1`.
+    pub name: String,
+    /// Its number in its role, from 1.
+    pub number: u32,
+    /// Its place among all instances of the bed, from 0.
+    pub place: usize,
+    /// Where it listens.
+    pub address: String,
+    /// Its port.
+    pub port: u16,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its cgroups; none where its provider makes none.
+    pub cgroups: Vec<PathBuf>,
+    /// The collectors that watch it, and what they ask.
+    pub collect: BTreeMap<String, String>,
+}
