@@ -70,7 +70,8 @@ pub enum ErrorKind {
     Status = 9,
     /// Answered, and a check on the answer failed.
     Check = 10,
-    /// This host let no connection be opened, for a [`LocalCause`](crate::LocalCause): nothing of the target's.
+    /// This host let no connection be opened, for a [`LocalCause`](crate::LocalCause): nothing of
+    /// the target's.
     Local = 11,
 }
 
