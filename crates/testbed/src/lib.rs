@@ -1,9 +1,9 @@
 //! The test-bed: servers under test, made from recipes, and undone whatever happens.
 //!
-//! A [`Bed`](bed::Bed) is what a plan wants to stand: *roles*, each a [recipe](recipe::Recipe) with
-//! a number of *instances* and their limits. A [provider](provider) gives an instance its place: a
-//! port of this host, or a network namespace with cgroups. What is done is a [`Flow`](flow::Flow)
-//! of steps, each with what undoes it; what is started stands in a [`Ledger`](ledger::Ledger)
+//! A [`Bed`] is what a plan wants to stand: *roles*, each a [recipe](recipe::Recipe) with
+//! a number of *instances* and their limits. A [`provider`] gives an instance its place: a
+//! port of this host, or a network namespace with cgroups. What is done is a [`Flow`]
+//! of steps, each with what undoes it; what is started stands in a [`Ledger`]
 //! before it is started, with what proves it ours, so that it can be undone by another process too.
 //!
 //! Commands are lists of words that no shell reads. Nothing is installed, and nothing outside the

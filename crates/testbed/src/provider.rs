@@ -1,5 +1,5 @@
 //! Providers: what gives an instance its place. Each tells, as data, what is done for what all
-//! share and for one instance; [`work`](crate::work) does it, and `check` prints it.
+//! share and for one instance; the worker of this crate does it, and `check` prints it.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::net::Ipv4Addr;
