@@ -53,7 +53,8 @@ fn a_load_with_factors_starts_its_servers_and_tells_effects() {
     assert!(told.contains("seed") && told.contains("target --listen"), "{told}");
     assert!(!place.path("runs").exists());
     let done = place.again(|| place.plimsoll(&["run", "plan.toml", "--new", "--json"]));
-    let of = done.went_well().json();
+    let done = done.went_well();
+    let (is_sure, of) = (done.code() == Some(0), done.json());
     let whole = &of["experiment"];
     assert_eq!((&whole["cells_planned"], &whole["cells_done"]), (&8.into(), &8.into()), "{whole}");
     assert_eq!((&whole["seed"], &whole["complete"]), (&7.into(), &true.into()));
@@ -64,7 +65,8 @@ fn a_load_with_factors_starts_its_servers_and_tells_effects() {
     assert_eq!(workers["levels"], serde_json::json!(["1", "4"]));
     assert_eq!(of["best"]["factors"]["role.web.vars.workers"], "4", "{}", of["best"]);
     for cell in of["cells"].as_array().unwrap() {
-        assert_eq!((&cell["state"], &cell["gate"]), (&"done".into(), &"held".into()), "{cell}");
+        assert_eq!(cell["state"], "done", "{cell}");
+        assert!(cell["gate"] == "held" || !is_sure, "{cell}");
     }
 
     // A cell keeps what was done for it, and a plan that names no place of a server.
@@ -95,7 +97,7 @@ fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
         Experiment::open(&folder).ok()
     };
     wait_for("a cell that is done, and one that goes on", || {
-        assert!(!going.has_ended(), "{}", going.err());
+        assert!(!going.has_ended(), "{}{}", going.out(), going.err());
         let done = journal()?.progress().ok()?.done;
         let stands = beds(&place).keys().any(|id| !before.contains_key(id));
         (done >= 1 && stands).then_some(())
@@ -122,6 +124,32 @@ fn what_a_kill_leaves_is_found_and_undone_and_the_rest_goes_on() {
     assert_eq!(ended(1), first, "a cell that was done ran again");
     assert_eq!(journal().unwrap().progress().unwrap().done, 8);
     assert!(beds(&place).keys().all(|id| before.contains_key(id)), "nothing is left");
+}
+
+#[test]
+fn a_program_where_others_may_not_go_is_a_server_still() {
+    let place = Place::new();
+    // The test's folder is its user's alone, as root's home is.
+    let own = place.path("plimsoll");
+    if std::fs::hard_link(PLIMSOLL, &own).is_err() {
+        std::fs::copy(PLIMSOLL, &own).unwrap();
+    }
+    for (provider, name) in [("process", "plain"), ("namespace", "apart")] {
+        let plan = TARGET.replace("'process'", &format!("'{provider}'"));
+        place.write("plan.toml", plan.replace("'3s'", "'1s'").replace("replications = 2", ""));
+        let run = |what| {
+            let arguments = [what, "plan.toml", "--set", &format!("name={name}")];
+            place.start(place.command(own.to_str().unwrap(), &arguments)).wait()
+        };
+        let check = run("check");
+        if provider == "namespace" && check.code() == Some(2) {
+            println!("skipped: the target in a namespace: {}", check.err.trim());
+            continue;
+        }
+        let done = run("run");
+        assert!([Some(0), Some(5)].contains(&done.code()), "{}{}", done.out, done.err);
+        assert!(done.out.contains("4 of 4 done"), "{}", done.out);
+    }
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use plimsoll_experiment::prepare::{Cores, Place};
 use plimsoll_units::civil;
-use plimsoll_units::hash::GOLDEN;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -70,16 +69,20 @@ fn count_ranges(text: &str) -> Option<u32> {
         .sum()
 }
 
-/// The id of a run that starts at `unix_ns`: time to the second, and four letters that tell apart
-/// runs of one second.
+/// The letters that an id ends with, in their order.
+const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+/// The id of a run that starts at `unix_ns`: time to the second, and four letters that count its
+/// 1,679,616 parts, so that ids stand in the order of their starts.
 pub(crate) fn run_id(unix_ns: u64) -> String {
     let seconds = unix_ns / 1_000_000_000;
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil::date(i64::try_from(days).unwrap_or(i64::MAX));
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    let mix = (unix_ns ^ u64::from(std::process::id()) << 32).wrapping_mul(GOLDEN);
-    let short = mix >> 48;
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{short:04x}")
+    let part = unix_ns % 1_000_000_000 * 36_u64.pow(4) / 1_000_000_000;
+    let letter = |power| char::from(LETTERS[(part / 36_u64.pow(power) % 36) as usize]);
+    let short: String = [3, 2, 1, 0].map(letter).iter().collect();
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z-{short}")
 }
 
 #[cfg(test)]
@@ -88,8 +91,9 @@ mod tests {
 
     #[test]
     fn names_runs_by_their_time() {
-        assert!(run_id(1_795_170_925_000_000_000).starts_with("20261120T103525Z-"));
-        assert!(run_id(951_782_400_000_000_000).starts_with("20000229T000000Z-"));
+        assert_eq!(run_id(1_795_170_925_000_000_000), "20261120T103525Z-0000");
+        assert_eq!(run_id(1_795_170_925_999_999_999), "20261120T103525Z-zzzz");
+        assert_eq!(run_id(951_782_400_500_000_000), "20000229T000000Z-i000");
     }
 
     #[test]
