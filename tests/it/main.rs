@@ -10,6 +10,7 @@
 
 mod asked;
 mod bad_input;
+mod balancing;
 mod cache;
 mod capacity;
 mod checks;

@@ -161,4 +161,9 @@ impl Target {
         self.going.signal(Signal::TERM);
         self.going.wait()
     }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.going.signal(signal);
+    }
 }

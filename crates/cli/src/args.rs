@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Run a server of known behaviour
     Target(Target),
+    /// Run a balancer: give each request to one of several servers
+    Balance(crate::balance_args::Balance),
     /// List and undo what experiments have started on this machine
     Testbed(crate::testbed_args::Testbed),
     /// Compare web caches by trace: policies, sizes, miss ratios

@@ -2,6 +2,7 @@
 //! in the libraries.
 
 mod args;
+mod balance_args;
 mod cache_args;
 mod commands;
 mod exit;
@@ -45,6 +46,7 @@ fn main() -> std::process::ExitCode {
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
         Command::Target(target) => commands::target::run(&target),
+        Command::Balance(balance) => commands::balance::run(&balance),
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
         Command::Cache(cache) => commands::cache::run(&cache),
         Command::Shoal(shoal) => commands::shoal::run(&shoal),

@@ -9,6 +9,7 @@
 //! Commands are lists of words that no shell reads. Nothing is installed, and nothing outside the
 //! folder, the namespaces and the cgroups of the bed is changed.
 
+pub mod balance;
 pub mod bed;
 mod cgroup;
 pub mod command;

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod analyse;
+pub(crate) mod balance;
 pub(crate) mod cache;
 pub(crate) mod capacity;
 pub(crate) mod check;

@@ -1,0 +1,246 @@
+//! The control of a balancer: a Unix socket of its user's alone, on which each line is an order and
+//! is answered by a line. Both are JSON.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::net::UnixListener as StdListener;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use rustix::fs::Mode;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::sleep;
+
+use super::Shared;
+use super::pool::{Instance, Lost, State};
+
+/// The longest order, bytes.
+const MOST_LINE: u64 = 64 * 1024;
+/// How often it is looked whether an instance that drains has ended what it has.
+const STEP: Duration = Duration::from_millis(10);
+
+/// What the balancer is told to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Order {
+    /// Give requests to one more instance.
+    Add {
+        /// Its name, which no other has.
+        name: String,
+        /// Where it listens.
+        address: SocketAddr,
+        /// How fast it is, beside the others.
+        #[serde(default = "one")]
+        weight: f64,
+    },
+    /// Give an instance no more requests, and forget it when it has ended what it has. The answer
+    /// comes then.
+    Drain {
+        /// Its name.
+        name: String,
+        /// How long upgraded connections may stay, milliseconds.
+        within_ms: u64,
+    },
+    /// Forget an instance at once. What it has is still answered.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+    /// Change how fast an instance is, beside the others.
+    Weigh {
+        /// Its name.
+        name: String,
+        /// The new weight.
+        weight: f64,
+    },
+    /// Tell how all stands.
+    List,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// How an instance stands, and what it did since it was added.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Told {
+    /// Its name.
+    pub name: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Whether it takes requests.
+    pub state: State,
+    /// How fast it is, beside the others.
+    pub weight: f64,
+    /// Requests that it has.
+    pub active: u32,
+    /// Connections that were upgraded.
+    pub upgraded: u32,
+    /// Requests that it was given.
+    pub taken: u64,
+    /// Those that it answered to the last byte, whatever the status.
+    pub answered: u64,
+    /// Those that it failed.
+    pub failed: u64,
+    /// Time from when it was given a request to the last byte of its answer, all together,
+    /// microseconds.
+    pub response_us: u64,
+    /// Health checks that failed.
+    pub checks_failed: u64,
+}
+
+/// How all stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Listing {
+    /// Requests of clients since the balancer began.
+    pub requests: u64,
+    /// Requests that wait for a place.
+    pub waiting: usize,
+    /// Requests that were lost, by cause.
+    pub lost: Lost,
+    /// The instances, in the order in which they were added.
+    pub instances: Vec<Told>,
+}
+
+/// A control socket; its file goes with it.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    listener: StdListener,
+    path: PathBuf,
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // It may be gone already, and nothing is lost where it stays.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Socket {
+    /// Opens it, for its user alone. One that nobody listens on was left by a balancer that was
+    /// killed, and is taken over.
+    pub(crate) fn bind(path: &Path) -> io::Result<Self> {
+        // What is made meanwhile is nobody else's to use, from its first moment on.
+        let before = rustix::process::umask(Mode::from_raw_mode(0o177));
+        let bound = match StdListener::bind(path) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_left(path) => {
+                std::fs::remove_file(path).and_then(|()| StdListener::bind(path))
+            }
+            bound => bound,
+        };
+        rustix::process::umask(before);
+        let listener = bound?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, path: path.to_owned() })
+    }
+
+    /// Takes orders for ever.
+    pub(crate) async fn serve(&self, shared: Rc<Shared>) -> io::Result<()> {
+        let listener = UnixListener::from_std(self.listener.try_clone()?)?;
+        loop {
+            if let Ok((stream, _)) = listener.accept().await {
+                tokio::task::spawn_local(converse(stream, Rc::clone(&shared)));
+            } else {
+                sleep(STEP).await;
+            }
+        }
+    }
+}
+
+fn is_left(path: &Path) -> bool {
+    use std::os::unix::net::UnixStream;
+    UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+async fn converse(stream: UnixStream, shared: Rc<Shared>) {
+    let (read, mut write) = stream.into_split();
+    let mut lines = BufReader::new(read.take(MOST_LINE));
+    let mut line = String::new();
+    loop {
+        line.clear();
+        lines.get_mut().set_limit(MOST_LINE);
+        if !matches!(lines.read_line(&mut line).await, Ok(1..)) {
+            return;
+        }
+        let answer = match serde_json::from_str(&line) {
+            Ok(order) => obey(order, &shared).await,
+            Err(error) => Err(format!("read the order: {error}")),
+        };
+        let answer = answer.unwrap_or_else(|error| json!({ "error": error }));
+        if write.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn obey(order: Order, shared: &Rc<Shared>) -> Result<serde_json::Value, String> {
+    let named = |name: &str| {
+        shared
+            .pool
+            .named(name)
+            .ok_or_else(|| format!("find the instance {name}: none has that name"))
+    };
+    match order {
+        Order::Add { name, address, weight } => {
+            let weight = weight_of(weight)?;
+            let added = shared.add(&name, address, weight);
+            added.ok_or_else(|| format!("add the instance {name}: one has that name"))?;
+        }
+        Order::Weigh { name, weight } => named(&name)?.weight.set(weight_of(weight)?),
+        Order::Remove { name } => shared.pool.remove(&*named(&name)?),
+        Order::Drain { name, within_ms } => {
+            drain(shared, &*named(&name)?, Duration::from_millis(within_ms)).await;
+        }
+        Order::List => {
+            let told = serde_json::to_value(list(shared));
+            return told.map_err(|error| format!("tell how all stands: {error}"));
+        }
+    }
+    Ok(json!({ "ok": true }))
+}
+
+fn weight_of(weight: f64) -> Result<f64, String> {
+    let is_one = weight.is_finite() && weight > 0.0;
+    if is_one { Ok(weight) } else { Err(format!("weigh by {weight}: expected more than 0")) }
+}
+
+/// Waits until an instance has ended what it has. Upgraded connections are closed after a time;
+/// requests end by the time that an answer may take.
+async fn drain(shared: &Rc<Shared>, instance: &Instance, within: Duration) {
+    shared.pool.stand(instance, State::Draining);
+    let closes = tokio::time::Instant::now() + within;
+    while instance.active.get() > 0 || instance.upgraded.get() > 0 {
+        if tokio::time::Instant::now() >= closes {
+            instance.closes.notify_waiters();
+        }
+        sleep(STEP).await;
+    }
+    shared.pool.remove(instance);
+}
+
+/// How all stands.
+pub(crate) fn list(shared: &Shared) -> Listing {
+    let told = |of: &Rc<Instance>| Told {
+        name: of.name.clone(),
+        address: of.address,
+        state: of.state.get(),
+        weight: of.weight.get(),
+        active: of.active.get(),
+        upgraded: of.upgraded.get(),
+        taken: of.counts.taken.get(),
+        answered: of.counts.answered.get(),
+        failed: of.counts.failed.get(),
+        response_us: of.counts.response_us.get(),
+        checks_failed: of.counts.checks_failed.get(),
+    };
+    Listing {
+        requests: shared.pool.requests.get(),
+        waiting: shared.pool.waiting(),
+        lost: shared.pool.lost.get(),
+        instances: shared.pool.instances().iter().map(told).collect(),
+    }
+}
