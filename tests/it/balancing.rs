@@ -72,7 +72,7 @@ fn requests_are_dealt_out_and_counted_at_both_ends() {
     let [a, b, c] = targets::<3>(&place, &["--workers", "8"]);
     let all = [("a", a.address()), ("b", b.address()), ("c", c.address())];
     let balancer =
-        Balancer::start(&place, &all, &["--choose", "round-robin", "--check-every", "0"]);
+        Balancer::start(&place, &all, &["--choose", "round-robin", "--check-every", "0s"]);
     assert_eq!(balancer.control.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     place.load(&[&balancer.url, "--rate", "300/s", "--for", "2s"]).went_well();
     let (completed, failed) = counted(&place);
@@ -163,7 +163,7 @@ fn excess_waits_or_is_refused_and_told_by_cause() {
     let place = Place::alone();
     let [a] = targets::<1>(&place, &["--workers", "1", "--service-time", "const:100ms"]);
     let arguments =
-        ["--limit", "1", "--queue", "2", "--queue-timeout", "150ms", "--check-every", "0"];
+        ["--limit", "1", "--queue", "2", "--queue-timeout", "150ms", "--check-every", "0s"];
     let balancer = Balancer::start(&place, &[("a", a.address())], &arguments);
     // Twice as many as it can serve.
     place.load(&[&balancer.url, "--rate", "20/s", "--for", "3s"]);
@@ -205,7 +205,7 @@ fn a_websocket_is_passed_through_and_told_when_its_server_goes() {
         }
         (head, all)
     });
-    let balancer = Balancer::start(&place, &[("ws", &address)], &["--check-every", "0"]);
+    let balancer = Balancer::start(&place, &[("ws", &address)], &["--check-every", "0s"]);
     let mut client = TcpStream::connect(balancer.address()).unwrap();
     let asks = "GET /chat HTTP/1.1\r\nHost: here\r\nConnection: keep-alive, Upgrade\r\n\
                 Upgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n";

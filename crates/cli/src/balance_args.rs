@@ -53,7 +53,7 @@ pub(crate) struct Balance {
     /// How long an instance may take to begin its answer
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: String,
-    /// How often each instance is checked; 0: never
+    /// How often each instance is checked; 0s: never
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) check_every: String,
     /// An instance is out when it has not answered a check for so long
