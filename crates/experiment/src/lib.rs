@@ -2,7 +2,6 @@
 //! executed in. The [`engine`] executes them under one [`Control`](control::Control), and a
 //! [`Record`](record::Record) keeps what comes of each.
 
-pub mod analysis;
 pub mod bench;
 pub mod check;
 pub mod control;

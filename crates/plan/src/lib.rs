@@ -41,6 +41,7 @@ mod sections;
 mod setting;
 mod takes;
 mod value;
+mod varied;
 mod vocabulary;
 mod write;
 
@@ -85,4 +86,5 @@ pub use sections::tune::{Objective, Tune, Vary};
 pub use sections::workload::Workload;
 pub use sections::{all_keys, key_at, sections};
 pub use setting::Setting;
+pub use varied::Varied;
 pub use vocabulary::{Named, Vocabulary};

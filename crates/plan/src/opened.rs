@@ -177,7 +177,7 @@ pub(crate) fn plan_of<T>(
 }
 
 /// The tree of a text with the flags over it; what is wrong with the flags is noted.
-fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
+pub(crate) fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
     let mut file = match of.text {
         Some(text) => Source::file(of.origin, text),
         None => Source::flag(of.origin, ""),

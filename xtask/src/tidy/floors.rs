@@ -15,7 +15,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("foundation", &["net"]),
     ("0", &["draw", "stats", "workload"]),
     ("1", &["plan", "runs"]),
-    ("2", &["cache", "load", "monitor", "shoal", "target"]),
+    ("2", &["analysis", "cache", "load", "monitor", "shoal", "target"]),
     ("3", &["capacity", "elastic", "testbed"]),
     ("4", &["experiment", "report"]),
     ("5", &["cli"]),

@@ -8,7 +8,7 @@ use crate::terminal::align::align;
 use crate::terminal::error::{Result, UsageError};
 use crate::terminal::paint::Paint;
 use crate::terminal::{pretty, print};
-use plimsoll_experiment::analysis::{Analysis, CellResult, EffectResult, analyse};
+use plimsoll_analysis::{Analysis, CellResult, EffectResult, analyse};
 use plimsoll_runs::experiment::{Experiment, is_experiment};
 use plimsoll_stats::figure;
 use std::collections::BTreeMap;

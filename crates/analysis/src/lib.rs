@@ -10,19 +10,16 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_plan::{Experiment as Asked, FactorPlan, Plan, Written};
+use plimsoll_plan::{Experiment as Asked, FactorPlan, Varied};
 use plimsoll_runs::experiment::{CellRow, Experiment, State};
 use plimsoll_runs::summary::SloVerdict;
-use plimsoll_runs::{Kind, World};
+use plimsoll_runs::{Kind, RunError, World};
 use plimsoll_stats::effects::{RatioEffect, Run as DesignRun, main_ratios, ratios};
 use plimsoll_stats::figure::{self, Better, Figure};
 use plimsoll_stats::holm::corrected;
 use plimsoll_stats::interval::{self, Estimate, LEVEL, p_of_ratio, paired_ratio};
 use plimsoll_stats::slo::NOT_RESOLVABLE;
 use serde::Serialize;
-
-use crate::error::ExperimentError;
-use crate::plans;
 
 /// The version of the document.
 const SCHEMA: u32 = 1;
@@ -136,12 +133,9 @@ pub struct Best {
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn analyse(experiment: &Experiment) -> Result<Analysis, ExperimentError> {
+pub fn analyse(experiment: &Experiment) -> Result<Analysis, RunError> {
     let meta = experiment.meta();
-    let plan = match meta.kind {
-        Kind::Load => plans::read(&Written::text(&meta.plan_text, "plan.toml", &[])).ok(),
-        _ => None,
-    };
+    let varied = Varied::of(&meta.plan_text);
     let rows = experiment.cells()?;
     let mut cells = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -157,8 +151,8 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, ExperimentError> {
              ranking"
         ));
     }
-    let asked = plan.as_ref().and_then(|plan| plan.experiment.clone()).unwrap_or_default();
-    let factors = plan.as_ref().map_or(&[][..], |plan| &plan.factors);
+    let asked = varied.as_ref().and_then(|of| of.experiment.clone()).unwrap_or_default();
+    let factors = varied.as_ref().map_or(&[][..], |of| &of.factors);
     let respond = responses(&asked, &cells, &mut warnings);
     let effects = effects(factors, &respond, &cells, &mut warnings);
     let best = best(&asked, &respond, &cells);
@@ -168,7 +162,7 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, ExperimentError> {
         experiment: Whole {
             id: meta.id.clone(),
             name: meta.name.clone(),
-            seed: plan.as_ref().map(|plan: &Plan| plan.seed),
+            seed: varied.as_ref().map(|of| of.seed),
             cells_planned: cells.len(),
             cells_done: done,
             cells_failed: failed,
@@ -181,7 +175,7 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, ExperimentError> {
     })
 }
 
-fn cell(experiment: &Experiment, row: &CellRow) -> Result<CellResult, ExperimentError> {
+fn cell(experiment: &Experiment, row: &CellRow) -> Result<CellResult, RunError> {
     let of = &row.cell;
     let run = if row.state == State::Done { experiment.run(of.number)? } else { None };
     let summary = match &run {
