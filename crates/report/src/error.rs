@@ -18,6 +18,14 @@ pub enum ReportError {
         /// Its kind.
         kind: &'static str,
     },
+    /// A live and a simulated experiment that have nothing in common.
+    #[error("make one report of {live} and {simulated}: no combination of levels is done in both")]
+    Worlds {
+        /// The id of the live one.
+        live: String,
+        /// The id of the simulated one.
+        simulated: String,
+    },
     /// A run could not be read.
     #[error("make the report of run {id}")]
     Run {
@@ -45,7 +53,7 @@ impl ReportError {
 impl Failure for ReportError {
     fn kind(&self) -> Kind {
         match self {
-            Self::NoRuns | Self::Kinds { .. } => Kind::Usage,
+            Self::NoRuns | Self::Kinds { .. } | Self::Worlds { .. } => Kind::Usage,
             Self::Run { source, .. } => source.kind(),
         }
     }
@@ -54,6 +62,7 @@ impl Failure for ReportError {
         let hint = match self {
             Self::NoRuns => "name at least one run folder",
             Self::Kinds { .. } => "name runs of one kind",
+            Self::Worlds { .. } => "name two experiments of one plan",
             Self::Run { source, .. } => return source.hint(),
         };
         Some(hint.to_owned())

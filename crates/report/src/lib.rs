@@ -32,11 +32,13 @@ mod series;
 mod source;
 mod table;
 mod view;
+mod watched;
 
 pub use document::Document;
 pub use error::ReportError;
 pub use source::Source;
 
+use plimsoll_analysis::{Analysis, against};
 use plimsoll_runs::experiment::Experiment;
 use plimsoll_runs::{Kind, Run};
 
@@ -58,7 +60,18 @@ const MAX_SIDES: usize = 8;
 pub fn document(source: Source<'_>, title: Option<String>) -> Result<Document, ReportError> {
     let mut document = match source {
         Source::Runs(runs) => return of_runs(runs, title),
-        Source::Experiment(experiment) => return of_experiment(experiment, title),
+        Source::Experiment(experiment, analysis) => {
+            return of_experiment(experiment, analysis, title);
+        }
+        Source::Worlds { live, simulated } => {
+            let worlds = against(live.1, simulated.1);
+            if worlds.pairs.is_empty() {
+                let id = |of: (&Experiment, &Analysis)| of.1.experiment.id.clone();
+                return Err(ReportError::Worlds { live: id(live), simulated: id(simulated) });
+            }
+            let cells = [Cells::of(live.0)?, Cells::of(simulated.0)?];
+            pages::worlds_page(&worlds, [live.1, simulated.1], &cells)
+        }
         Source::Searches(compared) => pages::searches_page(compared, None),
     };
     if let Some(title) = title {
@@ -67,8 +80,15 @@ pub fn document(source: Source<'_>, title: Option<String>) -> Result<Document, R
     Ok(document)
 }
 
-fn of_experiment(experiment: &Experiment, title: Option<String>) -> Result<Document, ReportError> {
+fn of_experiment(
+    experiment: &Experiment,
+    analysis: &Analysis,
+    title: Option<String>,
+) -> Result<Document, ReportError> {
     let mut cells = Cells::of(experiment)?;
+    if analysis.experiment.has_design {
+        return of_design(&cells, analysis, title);
+    }
     if !matches!(cells.kind, Kind::Load | Kind::Search) {
         return of_cells(&cells, title);
     }
@@ -93,6 +113,22 @@ fn of_experiment(experiment: &Experiment, title: Option<String>) -> Result<Docum
         sections.splice(0..0, pages::of_searches(&compared));
     }
     Ok(pages::experiment_page(&cells, sections, title))
+}
+
+/// The page of an experiment whose plan names factors. Pools and caches have pages that tell more
+/// of them; the effects of their factors stand there too.
+fn of_design(
+    cells: &Cells,
+    analysis: &Analysis,
+    title: Option<String>,
+) -> Result<Document, ReportError> {
+    if !matches!(cells.kind, Kind::Pool | Kind::Caches) {
+        return Ok(pages::designed_page(cells, analysis, title));
+    }
+    let mut document = of_cells(cells, title)?;
+    let place = document.sections.len().min(1);
+    document.sections.splice(place..place, pages::of_effects(analysis));
+    Ok(document)
 }
 
 fn of_cells(cells: &Cells, title: Option<String>) -> Result<Document, ReportError> {

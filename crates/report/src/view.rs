@@ -7,6 +7,7 @@ use plimsoll_stats::{Figure, Histogram};
 
 use crate::columns::column_of;
 use crate::searched::Searched;
+use crate::watched::Sampled;
 use plimsoll_draw::chart::axis::Axis;
 use plimsoll_draw::chart::figure::Band;
 
@@ -41,6 +42,8 @@ pub(crate) struct View {
     pub(crate) extent_ns: Option<(u64, u64)>,
     /// The figures that its folder keeps, with their intervals.
     figures: Vec<FigureRow>,
+    /// What was watched beside the load.
+    pub(crate) sampled: Sampled,
     /// The search for a capacity that the run was; `None` for any other run.
     pub(crate) searched: Option<Searched>,
 }
@@ -65,6 +68,7 @@ impl View {
             failed: run.histogram(Phase::Measured, Tag::FailedResponse)?,
             service: run.histogram(Phase::Measured, Tag::Service)?,
             extent_ns: least.zip(most),
+            sampled: Sampled::read(run)?,
             searched: Searched::read(run),
             response,
             meta,

@@ -5,31 +5,28 @@ use crate::exit::Exit;
 use crate::found;
 use crate::run_args::Analyse;
 use crate::terminal::align::align;
-use crate::terminal::error::{Result, UsageError};
+use crate::terminal::error::Result;
 use crate::terminal::paint::Paint;
 use crate::terminal::{pretty, print};
-use plimsoll_analysis::{Analysis, CellResult, EffectResult, analyse};
+use plimsoll_analysis::{Analysis, CellResult, EffectResult, Levels, analyse, analyse_run};
+use plimsoll_experiment::plans::read;
+use plimsoll_experiment::world::pool::tuning::tuned_of;
+use plimsoll_experiment::world::pool::wish::figure_of;
+use plimsoll_plan::{Tune, Written};
 use plimsoll_runs::experiment::{Experiment, is_experiment};
+use plimsoll_runs::{Kind, Run};
 use plimsoll_stats::figure;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Analyse) -> Result<Exit> {
-    let path = found::one(args.experiment.as_deref())?;
-    if !is_experiment(&path) {
-        let text = format!(
-            "analyse {}: it is a single run, not an experiment; `runs show` prints its figures",
-            path.display()
-        );
-        return Err(UsageError(text).into());
-    }
-    show(&path, args.json)
+    show(&found::one(args.experiment.as_deref())?, args.json)
 }
 
 /// Shows what an experiment says. Returns the exit code that it means.
 pub(super) fn show(path: &Path, json: bool) -> Result<Exit> {
-    let analysis = analyse(&Experiment::open(path)?)?;
+    let analysis = analysis(path)?;
     if json {
         print(&pretty(&analysis)?)?;
     } else {
@@ -39,7 +36,38 @@ pub(super) fn show(path: &Path, json: bool) -> Result<Exit> {
     Ok(exit(&analysis))
 }
 
-/// Effects, the best combination, and what a reader has to know.
+/// What an experiment says, or a single run as the experiment of one cell that it is.
+fn analysis(path: &Path) -> Result<Analysis> {
+    if !is_experiment(path) {
+        return Ok(analyse_run(&Run::open(path)?)?);
+    }
+    let experiment = Experiment::open(path)?;
+    let mut analysis = analyse(&experiment)?;
+    if experiment.meta().kind == Kind::Tune {
+        let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]))?;
+        choose(&mut analysis, path, plan.tune.as_ref())?;
+    }
+    Ok(analysis)
+}
+
+/// Of a search for parameters the best is what it chose.
+fn choose(analysis: &mut Analysis, path: &Path, tune: Option<&Tune>) -> Result<()> {
+    let (Some(tuned), Some(tune)) = (tuned_of(path)?, tune) else { return Ok(()) };
+    let figure = figure_of(&tune.objective.figure).ok().filter(|_| tuned.keeps);
+    let words: Vec<&str> = tuned.policy.split([' ', ',', ':', ';']).collect();
+    let is_chosen = |factors: &&Levels| {
+        factors.iter().all(|(key, level)| {
+            let named = words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            named.unwrap_or("default") == level
+        })
+    };
+    let all: Vec<Levels> = analysis.cells.iter().map(|cell| cell.factors.clone()).collect();
+    let chosen = all.iter().find(is_chosen);
+    analysis.choose(chosen.zip(figure));
+    Ok(())
+}
+
+/// The best combination, effects, what counts for nothing, and what a reader has to know.
 fn text(of: &Analysis) -> String {
     let mut out = String::new();
     if !of.effects.is_empty() {
@@ -49,16 +77,22 @@ fn text(of: &Analysis) -> String {
         out.push('\n');
         align(&mut out, &rows, 4, Paint::stdout());
     }
-    if let Some(best) = &of.best {
-        let levels = best.factors.iter().map(|(key, level)| format!("{key} {level}"));
-        let levels: Vec<String> = levels.collect();
-        let figure = figure::named(best.figure);
-        let value = figure.map_or(best.value.to_string(), |of| of.unit.show(best.value));
-        let label = figure.map_or(best.figure, |of| of.label);
-        out.push_str(&format!("\nbest        {}: {label} {value}\n", levels.join(", ")));
+    for sizes in &of.sizes {
+        let large = sizes.points.iter().rev().filter(|point| point.stands_out);
+        let large: Vec<String> =
+            large.map(|point| format!("{} (× {:.3})", point.of, point.ratio)).collect();
+        let large = if large.is_empty() { "none".to_owned() } else { large.join(", ") };
+        let (label, margin) = (label(sizes.figure), sizes.margin);
+        out.push_str(&format!(
+            "\nstand out   on {label}: {large}; beyond × {margin:.3} is not by chance (Lenth)\n"
+        ));
     }
-    let failed = of.cells.iter().filter(|cell| cell.state == "failed");
-    for cell in failed {
+    out.push_str(&best(of));
+    for cell in of.cells.iter().filter(|cell| cell.is_done() && !cell.counts()) {
+        let levels = levels(&cell.factors);
+        out.push_str(&format!("broken      cell {}, {levels}: its availability\n", cell.id));
+    }
+    for cell in of.cells.iter().filter(|cell| cell.state == "failed") {
         out.push_str(&format!("failed      cell {}: {}\n", cell.id, cell.reason));
     }
     for warning in &of.warnings {
@@ -67,8 +101,48 @@ fn text(of: &Analysis) -> String {
     out
 }
 
+fn label(name: &'static str) -> &'static str {
+    figure::named(name).map_or(name, |figure| figure.label)
+}
+
+fn levels(factors: &BTreeMap<String, String>) -> String {
+    let levels = factors.iter().map(|(key, level)| format!("{key} {level}"));
+    levels.collect::<Vec<_>>().join(", ")
+}
+
+/// The best combination, and how it compares; nothing where there is none.
+fn best(of: &Analysis) -> String {
+    let Some(best) = &of.best else { return String::new() };
+    let show =
+        |value: f64| figure::named(best.figure).map_or(value.to_string(), |of| of.unit.show(value));
+    let spread = best
+        .ci95
+        .map_or_else(String::new, |[low, high]| format!(" (95%: {} to {})", show(low), show(high)));
+    let (levels_of, label) = (levels(&best.factors), label(best.figure));
+    let mut out = format!("\nbest        {levels_of}: {label} {}{spread}\n", show(best.value));
+    let is_base = best.against.len() == 2 && best.against[0].factors == best.against[1].factors;
+    // Where the first levels are the next best, they are told once.
+    for other in &best.against[usize::from(is_base)..] {
+        let sure = other.ci95.map_or_else(
+            || "how sure is not known".to_owned(),
+            |[low, high]| format!("95%: {low:.3} to {high:.3}"),
+        );
+        let (ratio, value) = (other.ratio, show(other.value));
+        out.push_str(&match other.what {
+            "next" => {
+                format!(
+                    "  × {ratio:.3} of the next best, {value} ({sure}): {}\n",
+                    levels(&other.factors)
+                )
+            }
+            what => format!("  × {ratio:.3} of the {what}, {value} ({sure})\n"),
+        });
+    }
+    out
+}
+
 fn row(of: &EffectResult) -> Vec<String> {
-    let label = figure::named(of.figure).map_or(of.figure, |figure| figure.label);
+    let label = label(of.figure);
     let dash = || "–".to_owned();
     let interval = of.ci95.map_or_else(dash, |[low, high]| format!("{low:.3} to {high:.3}"));
     let p = of

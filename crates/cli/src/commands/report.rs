@@ -5,10 +5,11 @@ use crate::exit::Exit;
 use crate::found;
 use crate::terminal::error::{Context, Result, UsageError};
 use crate::terminal::print;
+use plimsoll_analysis::analyse;
 use plimsoll_report::{Source, document};
 use plimsoll_runs::Run;
 use plimsoll_runs::experiment::{Experiment, is_experiment};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The flag of this command, and that of others, which say where a page goes.
 const FLAG: &str = "-o";
@@ -29,10 +30,8 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     for named in args.runs.iter().filter(|_| beside.is_none()) {
         folders.extend(found::all(named)?);
     }
-    if let (Some(one), 2..) = (folders.iter().find(|path| is_experiment(path)), folders.len()) {
-        let one = one.display();
-        let text = format!("write one page of the experiment {one} and others: name it alone");
-        return Err(UsageError(text).into());
+    if folders.iter().any(|path| is_experiment(path)) && folders.len() > 1 {
+        return worlds(args, &folders);
     }
     let experiment = beside.as_ref().or(folders.first().filter(|path| is_experiment(path)));
     let of = experiment.unwrap_or_else(|| &folders[0]);
@@ -44,7 +43,9 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     let title = args.title.clone();
     match experiment {
         Some(folder) => {
-            write(Source::Experiment(&Experiment::open(folder)?), (&path, FLAG), title)?;
+            let experiment = Experiment::open(folder)?;
+            let analysis = analyse(&experiment)?;
+            write(Source::Experiment(&experiment, &analysis), (&path, FLAG), title)?;
         }
         None => {
             let runs = folders.iter().map(|path| Run::open(path)).collect::<Result<Vec<_>, _>>()?;
@@ -55,10 +56,38 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     Ok(Exit::Held)
 }
 
+/// One page of a live experiment and the same one simulated.
+fn worlds(args: &Report, folders: &[PathBuf]) -> Result<Exit> {
+    let refused = || {
+        let text = "write one page of several experiments: name one, or a live and a simulated one \
+                    of the same plan";
+        UsageError(text.to_owned())
+    };
+    let ([one, other], true) = (folders, folders.iter().all(|path| is_experiment(path))) else {
+        return Err(refused().into());
+    };
+    let opened = [Experiment::open(one)?, Experiment::open(other)?];
+    let analysed = [analyse(&opened[0])?, analyse(&opened[1])?];
+    let world = |at: usize| analysed[at].cells.first().map(|cell| cell.world);
+    let (live, simulated) = match (world(0), world(1)) {
+        (Some("live"), Some("simulated")) => (0, 1),
+        (Some("simulated"), Some("live")) => (1, 0),
+        _ => return Err(refused().into()),
+    };
+    let path = args.output.clone().unwrap_or_else(|| folders[live].join("worlds.html"));
+    let side = |at: usize| (&opened[at], &analysed[at]);
+    let source = Source::Worlds { live: side(live), simulated: side(simulated) };
+    write(source, (&path, FLAG), args.title.clone())?;
+    print(&format!("{}\n", path.display()))?;
+    Ok(Exit::Held)
+}
+
 /// Writes the page of what a command has left: a run or an experiment.
 pub(crate) fn write_page(folder: &Path, path: &Path) -> Result<()> {
     if is_experiment(folder) {
-        write(Source::Experiment(&Experiment::open(folder)?), (path, REPORT), None)
+        let experiment = Experiment::open(folder)?;
+        let analysis = analyse(&experiment)?;
+        write(Source::Experiment(&experiment, &analysis), (path, REPORT), None)
     } else {
         write(Source::Runs(&[Run::open(folder)?]), (path, REPORT), None)
     }

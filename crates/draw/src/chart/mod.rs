@@ -15,6 +15,7 @@ mod lines;
 mod panels;
 pub mod plot;
 pub mod range;
+pub mod ratios;
 mod round;
 pub mod scale;
 mod stack;

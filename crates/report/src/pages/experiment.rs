@@ -201,7 +201,7 @@ pub(crate) fn table(
 }
 
 /// All figures that are not among the usual ones, folded away.
-fn others(cells: &Cells, usual: &[&'static Figure]) -> Option<Section> {
+pub(super) fn others(cells: &Cells, usual: &[&'static Figure]) -> Option<Section> {
     let rest = figure::ALL.iter().filter(|figure| !usual.contains(figure));
     let rest = cells.known(rest);
     let title = match rest.len() {

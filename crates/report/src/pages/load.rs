@@ -3,7 +3,9 @@
 //! counted.
 
 use super::content::Content;
-use super::{counting, distribution, headline, over_time, prediction, search, sides, tables};
+use super::{
+    counting, distribution, headline, over_time, prediction, search, sides, tables, watched,
+};
 use crate::document::{Block, Document, Section, Verdict, chart, words};
 use crate::view::View;
 use plimsoll_draw::chart::Chart;
@@ -91,7 +93,7 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     let charts = |charts: Vec<Box<dyn Chart>>| vec![Block::Charts(charts)];
     let explained = |text: &str, charts| vec![words(text), Block::Charts(charts)];
     let health = over_time::health(content).into_iter().map(|one| chart(one)).collect();
-    vec![
+    let mut all = vec![
         Section::new("load", "Load", charts(vec![chart(over_time::rate(content))])),
         Section::new(
             "response",
@@ -118,5 +120,9 @@ fn of_seconds(content: &Content) -> Vec<Section> {
         ),
         Section::new("generator", "Generator and host", explained(HEALTH, health)),
         Section::new("figures", "All figures", tables::figures(content)),
-    ]
+    ];
+    // What was watched stands under the response times.
+    let place = all.iter().position(|of| of.id == "waits").unwrap_or(all.len());
+    all.splice(place..place, watched::section(content));
+    all
 }

@@ -3,7 +3,9 @@
 use plimsoll_report::{Document, Source, document};
 
 use crate::made::Course;
-use crate::{caches, capacity, clusters, comparison, experiments, prediction, simulation};
+use crate::{
+    caches, capacity, clusters, comparison, designed, experiments, prediction, simulation,
+};
 
 /// A document of a page of runs.
 pub(crate) fn of_runs(runs: &[plimsoll_runs::Run]) -> Document {
@@ -49,6 +51,9 @@ fn all() -> Vec<(&'static str, Document)> {
         ("caches", caches::golden()),
         ("curves", caches::golden_curves()),
         ("experiment", experiments::golden()),
+        ("designed", designed::golden()),
+        ("unreplicated", designed::golden_unreplicated()),
+        ("worlds", designed::golden_worlds()),
     ]
 }
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_report::{Document, Source, document};
+use plimsoll_analysis::{Analysis, analyse};
+use plimsoll_report::{Document, ReportError, Source, document};
 use plimsoll_runs::experiment::{Cell, Experiment, ExperimentMeta, Journal, State};
 use plimsoll_runs::{
     Class, End, Ended, Event, FigureRow, Kind, LoadMeta, RunMeta, RunWriter, World,
@@ -47,7 +48,31 @@ impl Of {
     pub(crate) fn titled(&self, cells: &[Kept<'_>], title: Option<&str>) -> Document {
         let root = tempfile::tempdir().unwrap();
         let experiment = self.write(root.path(), cells);
-        document(Source::Experiment(&experiment), title.map(str::to_owned)).unwrap()
+        let analysis = analyse(&experiment).unwrap();
+        document(Source::Experiment(&experiment, &analysis), title.map(str::to_owned)).unwrap()
+    }
+
+    /// The page of an experiment whose analysis is changed before: of what cells do not come to
+    /// here.
+    pub(crate) fn changed(&self, cells: &[Kept<'_>], change: impl Fn(&mut Analysis)) -> Document {
+        let root = tempfile::tempdir().unwrap();
+        let experiment = self.write(root.path(), cells);
+        let mut analysis = analyse(&experiment).unwrap();
+        change(&mut analysis);
+        document(Source::Experiment(&experiment, &analysis), None).unwrap()
+    }
+
+    /// The page of two experiments: what was measured, and what was predicted.
+    pub(crate) fn worlds(
+        &self,
+        live: &[Kept<'_>],
+        simulated: &[Kept<'_>],
+    ) -> Result<Document, ReportError> {
+        let roots = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let one = self.write(roots[0].path(), live);
+        let other = self.write(roots[1].path(), simulated);
+        let of = [analyse(&one).unwrap(), analyse(&other).unwrap()];
+        document(Source::Worlds { live: (&one, &of[0]), simulated: (&other, &of[1]) }, None)
     }
 
     fn write(&self, root: &std::path::Path, kept: &[Kept<'_>]) -> Experiment {

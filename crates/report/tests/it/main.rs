@@ -13,6 +13,7 @@ mod capacity;
 mod clusters;
 mod colours;
 mod comparison;
+mod designed;
 mod experiments;
 mod golden;
 mod kept;

@@ -1,0 +1,73 @@
+//! The figures that effects are computed of and combinations are ranked by.
+
+use plimsoll_plan::Experiment;
+use plimsoll_runs::Kind;
+use plimsoll_stats::figure::{self, Better, Figure};
+
+use crate::document::CellResult;
+
+/// The figure that a word of a plan means: its name, its label, or a part of them by which it is
+/// the only one that cells have.
+pub(crate) fn figure_of(word: &str, cells: &[CellResult]) -> Option<&'static Figure> {
+    let has =
+        |figure: &&&'static Figure| cells.iter().any(|cell| cell.figures.contains_key(figure.name));
+    let known: Vec<&'static Figure> = figure::ALL.iter().filter(has).copied().collect();
+    let by = |is: &dyn Fn(&Figure) -> bool| known.iter().find(|figure| is(figure)).copied();
+    by(&|of| of.name == word)
+        .or_else(|| by(&|of| of.label == word))
+        .or_else(|| by(&|of| of.name == format!("response_us.{word}")))
+        .or_else(|| by(&|of| of.name.split('.').next() == Some(word)))
+}
+
+/// The figures of `respond`; without an `[experiment]` the one by which results of the kind are
+/// usually compared. What no cell has is told.
+pub(crate) fn responses(
+    asked: Option<&Experiment>,
+    kind: Kind,
+    cells: &[CellResult],
+    warnings: &mut Vec<String>,
+) -> Vec<&'static Figure> {
+    let Some(asked) = asked else {
+        let usual = usual(kind).iter().copied();
+        let has = |of: &&Figure| cells.iter().any(|cell| cell.figures.contains_key(of.name));
+        return usual.filter(has).take(1).collect();
+    };
+    let mut found = Vec::new();
+    for word in &asked.respond {
+        match figure_of(word, cells) {
+            Some(figure) => found.push(figure),
+            None if cells.iter().any(|cell| !cell.figures.is_empty()) => {
+                warnings.push(format!("no cell has the figure `{word}` of `respond`"));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+/// The figures that say which combination is best, the first that there is.
+fn usual(kind: Kind) -> &'static [&'static Figure] {
+    match kind {
+        Kind::Load => &[figure::RESPONSE_US_P99, figure::RESPONSE_US_P90, figure::RESPONSE_US_MEAN],
+        Kind::Search => &[figure::ESTIMATE_PER_S],
+        Kind::Pool | Kind::Tune => &[figure::COST],
+        Kind::Caches => &[figure::MISS_RATIO],
+    }
+}
+
+/// By which figure combinations are ranked, and which way: by `goal`, else the first of the
+/// figures that respond, the way it is better. `None` where nothing says it.
+pub(crate) fn goal(
+    asked: Option<&Experiment>,
+    respond: &[&'static Figure],
+    cells: &[CellResult],
+) -> Option<(&'static Figure, Better)> {
+    match asked.and_then(|of| of.goal.as_deref()).and_then(|goal| goal.split_once(' ')) {
+        Some((way, word)) => {
+            let better = if way == "max" { Better::Higher } else { Better::Lower };
+            Some((figure_of(word.trim(), cells)?, better))
+        }
+        None => respond.first().map(|figure| (*figure, figure.better)),
+    }
+    .filter(|(_, better)| *better != Better::Neither)
+}

@@ -1,0 +1,52 @@
+//! What was watched beside the load, on the time axis of the response times. What a run has no
+//! series of has no chart.
+
+use super::content::Content;
+use super::tones::TONES;
+use crate::columns::mean;
+use crate::document::{Block, Section, chart, words};
+use crate::watched::{CHARTS, Watched};
+use plimsoll_draw::chart::Chart;
+use plimsoll_draw::chart::figure::{Figure, Series};
+
+/// The most lines of a chart: of more instances the first are drawn.
+const MAX_LINES: usize = 8;
+
+/// The section of what was watched; none where no run has a series of a chart.
+pub(crate) fn section(content: &Content) -> Option<Section> {
+    let drawn = CHARTS.iter().filter_map(|of| draw(content, of)).map(|of| chart(of));
+    let charts: Vec<Box<dyn Chart>> = drawn.collect();
+    if charts.is_empty() {
+        return None;
+    }
+    let text = words(
+        "What the collectors of the plan saw meanwhile, on the time axis of the response times. A \
+         value stands for the time since the sample before it.",
+    );
+    Some(Section::new("watched", "Host and servers", vec![text, Block::Charts(charts)]))
+}
+
+/// A chart; none where no run has a series of it.
+fn draw(content: &Content, of: &Watched) -> Option<Figure> {
+    let mut figure = Figure::lines(of.id, of.title, content.axis, of.unit);
+    of.measure.clone_into(&mut figure.measure);
+    figure.note = content.column_note("means");
+    figure.panels = content.panels(|view| {
+        let mut lines = Vec::new();
+        for line in of.lines {
+            let first = line.of.names()[0];
+            for instance in view.sampled.instances(first) {
+                let values = view.sampled.values(&line.of, instance);
+                let column = mean(content.axis, &values, |of| Some(of.value));
+                let name = [instance, line.name].join(" ");
+                if lines.len() < MAX_LINES && column.iter().any(Option::is_some) {
+                    let tone = TONES[lines.len() % TONES.len()];
+                    lines.push(Series::new(name.trim(), tone, column));
+                }
+            }
+        }
+        lines
+    });
+    let has_any = figure.panels.iter().any(|panel| !panel.series.is_empty());
+    has_any.then_some(figure)
+}
