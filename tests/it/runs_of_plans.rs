@@ -62,6 +62,25 @@ fn json(place: &Place, args: &[&str]) -> Value {
     done.went_well().json()
 }
 
+/// The document that every kind of plan has.
+fn contract(of: &Value) {
+    for key in ["schema", "warnings", "experiment", "cells", "effects", "best"] {
+        assert!(of.get(key).is_some(), "{key} in {of}");
+    }
+    let whole = &of["experiment"];
+    let number = |key: &str| whole[key].as_u64().unwrap();
+    let cells = of["cells"].as_array().unwrap();
+    assert_eq!(number("cells_planned"), cells.len() as u64, "{whole}");
+    assert!(whole["id"].is_string() && whole["seed"].is_u64() && whole["complete"] == true);
+    for cell in cells {
+        let keys = ["id", "factors", "replication", "block", "world", "state", "reason", "valid"];
+        for key in keys.into_iter().chain(["gate", "run", "figures"]) {
+            assert!(cell.get(key).is_some(), "{key} in {cell}");
+        }
+        assert!(cell["state"] == "done" && !cell["figures"].as_object().unwrap().is_empty());
+    }
+}
+
 #[test]
 fn a_plan_of_each_kind_leaves_a_run() {
     let place = Place::alone();
@@ -71,17 +90,22 @@ fn a_plan_of_each_kind_leaves_a_run() {
     place.write("pool.toml", POOL);
     place.write("clusters.toml", CLUSTERS);
     let loaded = json(&place, &["run", "load.toml"]);
-    assert_eq!(loaded["offered"], loaded["completed"], "{loaded}");
+    let figures = &loaded["cells"][0]["figures"];
+    assert_eq!(figures["offered"], figures["completed"], "{loaded}");
     let said = place.again(|| place.plimsoll(&["run", "search.toml"])).went_well();
     assert!(said.err.contains("ramp") && said.out.contains("40/s"), "{}\n{}", said.err, said.out);
     let pool = json(&place, &["run", "pool.toml", "--simulated"]);
     let of = |label: &str| {
-        let mut results = pool["results"].as_array().unwrap().iter();
-        results.find(|of| of["factors"]["policy"] == label).unwrap()["figures"].clone()
+        let mut cells = pool["cells"].as_array().unwrap().iter();
+        cells.find(|of| of["factors"]["policy"] == label).unwrap().clone()
     };
-    assert_eq!(of("always")["slo_held"]["mean"], 1.0, "{pool}");
+    let always = of("always");
+    assert_eq!((&always["figures"]["slo_held"], &always["slo"]), (&1.0.into(), &true.into()));
     let caches = json(&place, &["run", "clusters.toml", "--simulated"]);
-    assert_eq!(caches["cells"]["done"], 6, "{caches}");
+    assert_eq!(caches["experiment"]["cells_done"], 6, "{caches}");
+    for document in [&loaded, &pool, &caches] {
+        contract(document);
+    }
 
     let list = json(&place, &["runs", "list"]);
     let kinds: Vec<&str> =
@@ -134,8 +158,9 @@ fn a_load_and_a_search_are_simulated_on_an_instance() {
     let run = |more: &[&str]| json(&place, &[&["run", "load.toml"], more].concat());
     let (live, simulated) = (run(&[]), run(&["--simulated"]));
     // The same schedule and the same seed.
-    assert_eq!(live["offered"], simulated["offered"], "{simulated}");
-    let p50 = |of: &Value| of["response_us"]["p50"].as_f64().unwrap();
+    let offered = |of: &Value| of["cells"][0]["figures"]["offered"].clone();
+    assert_eq!(offered(&live), offered(&simulated), "{simulated}");
+    let p50 = |of: &Value| of["cells"][0]["figures"]["response_us.p50"].as_f64().unwrap();
     let (live, simulated) = (p50(&live), p50(&simulated));
     assert!(simulated >= 5000.0 && live > 0.9 * simulated, "{live} {simulated}");
     // The simulated one is the same every time.
@@ -164,10 +189,15 @@ fn a_load_and_a_search_are_simulated_on_an_instance() {
                 [instance]\nservice = 'exp:20ms'\n";
     place.write("search.toml", plan);
     let result = json(&place, &["run", "search.toml", "--simulated", "--out", "line"]);
-    let estimate = result["estimate_per_s"].as_f64().unwrap();
-    assert!((25.0..29.0).contains(&estimate), "{result}");
+    contract(&result);
+    let best = &result["best"];
+    let estimate = best["value"].as_f64().unwrap();
+    assert!(best["figure"] == "estimate_per_s" && (25.0..29.0).contains(&estimate), "{result}");
+    assert!(best["ci95"][0].as_f64().unwrap() < estimate, "a search knows how sure it is");
     let shown = json(&place, &["runs", "show", "line"]);
-    assert_eq!(shown["figures"]["estimate_per_s"], result["estimate_per_s"], "{shown}");
+    assert_eq!(shown["figures"]["estimate_per_s"], best["value"], "{shown}");
+    // It can be had again at any time.
+    assert_eq!(json(&place, &["analyse", "line"]), result);
     let shared = ["run", "search.toml", "--simulated", "--set", "instance.discipline=sharing"];
     place.plimsoll(&shared).ended_with(2).says(&["instance.discipline"]);
 }
@@ -334,12 +364,18 @@ fn a_search_for_parameters_runs_by_its_plan() {
     assert_eq!((&of["kind"], &of["most_cells"]), (&"tune".into(), &8.into()), "{of}");
     let ran = json(&place, &["run", "plan.toml", "--simulated"]);
     let tuned = json(&place, &["tune", "plan.toml"]);
-    assert_eq!((&ran["best"], &ran["policy"]), (&tuned["best"], &tuned["policy"]), "{ran}");
-    assert_eq!(ran["candidates"], 2);
+    contract(&ran);
+    let level = ran["best"]["factors"]["upper"].as_str().unwrap();
+    let policy = tuned["policy"].as_str().unwrap();
+    assert!(policy.contains(&format!("upper={level}")), "{policy} {ran}");
+    let best = (&ran["best"]["figure"], &ran["best"]["value"]);
+    assert_eq!(best, (&"cost".into(), &tuned["best"]["cost"]));
     let never = ["--set", "tune.subject_to=p50<1ms"];
     let args = [&["run", "plan.toml", "--simulated", "--new"][..], &never].concat();
     let done = place.plimsoll(&args).ended_with(3);
     assert!(done.out.contains("nothing that was tried does"), "{}", done.out);
+    let none = place.plimsoll(&["analyse", "--json"]).json();
+    assert_eq!(none["best"], Value::Null, "{none}");
 }
 
 #[test]

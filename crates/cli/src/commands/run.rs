@@ -7,7 +7,7 @@ use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::run_args::{PlanFlags, Run};
 use crate::terminal::error::{FlagError, Result};
 use crate::terminal::screen::Screen;
-use crate::terminal::{pretty, print, say, verdict};
+use crate::terminal::{print, say, verdict};
 use plimsoll_experiment::ExperimentError;
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::ending;
@@ -71,8 +71,11 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
         }
         return Ok(if is_whole { exit } else { Exit::Incomplete });
     }
-    show(&path, args.json)?;
-    if !args.json {
+    if args.json {
+        // One document of every kind of plan, with effects or without.
+        super::analyse::show(&path, true)?;
+    } else {
+        show(&path)?;
         print(&format!("\n  {:<14}{}\n", "run", path.display()))?;
     }
     if !is_whole && is_experiment(&path) && ready.goes_on() {
@@ -82,19 +85,18 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
     Ok(exit.and(exit_of(&path)?))
 }
 
-/// Shows what came of it: of a single search, and of one for parameters, its result.
-fn show(path: &Path, json: bool) -> Result<()> {
+/// Shows what came of it to a person: of a single search, and of one for parameters, its result.
+fn show(path: &Path) -> Result<()> {
     if let Some(tuned) = tuned_of(path)? {
         let experiment = Experiment::open(path)?;
         let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]))?;
         let currency = plan.elastic.map(|elastic| elastic.billing.currency);
-        return super::tune::show(&tuned, currency.as_deref().unwrap_or("$"), json);
+        return super::tune::show(&tuned, currency.as_deref().unwrap_or("$"), false);
     }
     let result = if is_experiment(path) { None } else { result_of(path)? };
-    match (result, json) {
-        (None, _) => show_path(path, &[], json).map(drop),
-        (Some(result), true) => Ok(print(&pretty(&result)?)?),
-        (Some(result), false) => Ok(print(&super::capacity::render(&result))?),
+    match result {
+        None => show_path(path, &[], false).map(drop),
+        Some(result) => Ok(print(&super::capacity::render(&result))?),
     }
 }
 
