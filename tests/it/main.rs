@@ -53,5 +53,6 @@ mod shoal_import;
 mod shoal_proxy;
 mod simulate;
 mod stores;
+mod testbed_secrets;
 mod testbeds;
 mod transport;

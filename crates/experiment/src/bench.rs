@@ -4,23 +4,16 @@
 //! A cell whose servers could not be started, or whose load broke off, has failed. It is tried once
 //! more when all others are through; the experiment goes on without it.
 
-use std::collections::BTreeMap;
+use std::cell::Cell as Local;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use plimsoll_monitor::Source;
-use plimsoll_plan::{Place as Stands, Places, Plan, Provider as Kind, Setting, Written};
-use plimsoll_runs::event::Class;
+use plimsoll_plan::{Places, Plan, Setting, Written};
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
-use plimsoll_testbed::bed::{Outline, with_bed};
-use plimsoll_testbed::launch::Launcher;
-use plimsoll_testbed::provider::{Namespace, Process, Provider};
-use plimsoll_testbed::recipe::{Scalar, find, own_of};
-use plimsoll_testbed::role::Limits;
-use plimsoll_testbed::{Action, Bed, Instance as Server, Role};
+use plimsoll_testbed::bed::with_bed;
+use plimsoll_testbed::recipe::{find, own_of};
 use plimsoll_units::failure::{Failure, Kind as Fault, told};
-use plimsoll_units::hash::fnv_1a;
 
 use crate::control::News;
 use crate::engine::{Execution, World};
@@ -29,6 +22,7 @@ use crate::factors::settings;
 use crate::plans;
 use crate::prepare::{Place, prepare};
 use crate::record::Subject;
+use crate::servers::{Kept, bed, bed_id, folder_of, places};
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, sources};
 
@@ -36,8 +30,6 @@ use crate::world::{load, sources};
 const OF_ALL: [&str; 2] = ["experiment", "factor"];
 /// What does not change what a cell comes to.
 const NO_MATTER: [&str; 5] = ["name", "repeat", "seed", "experiment", "factor"];
-/// The letters of a bed's id.
-const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// A plan's text, with what is laid over it.
 #[derive(Debug, Clone)]
@@ -52,9 +44,14 @@ pub struct Text {
 
 impl Text {
     /// The plan of a cell with these levels; with the places of its servers, once they stand.
-    fn plan(&self, levels: &[Setting], places: Option<&Places>) -> Result<Plan, ExperimentError> {
+    fn plan(
+        &self,
+        levels: &[Setting],
+        places: Option<&Places>,
+        environment: fn(&str) -> Option<String>,
+    ) -> Result<Plan, ExperimentError> {
         let settings = [&self.settings, levels].concat();
-        let written = Written::text(&self.text, &self.origin, &settings);
+        let written = Written::text(&self.text, &self.origin, &settings).within(environment);
         Ok(plans::read(&Written { places, ..written })?)
     }
 
@@ -128,10 +125,6 @@ fn url_of(plan: &Plan) -> String {
     plan.target.url.as_ref().map_or_else(|| "a load".to_owned(), ToString::to_string)
 }
 
-fn folder_of(origin: &str) -> &Path {
-    Path::new(origin).parent().unwrap_or(Path::new(""))
-}
-
 /// The plan of every combination of levels, so that what is wrong with one is told before anything
 /// is started.
 ///
@@ -140,122 +133,65 @@ fn folder_of(origin: &str) -> &Path {
 pub fn plans_of(
     text: &Text,
     combinations: &[Vec<(String, String)>],
+    environment: fn(&str) -> Option<String>,
 ) -> Result<Vec<Plan>, ExperimentError> {
     let plan = |levels: &Vec<(String, String)>| {
         let set =
             |(key, level): &(String, String)| Setting::new(key, level, format!("factor {key}"));
-        text.plan(&levels.iter().map(set).collect::<Vec<_>>(), None)
+        text.plan(&levels.iter().map(set).collect::<Vec<_>>(), None, environment)
     };
     combinations.iter().map(plan).collect()
 }
 
-/// The servers of a plan, under an id of their own; `None` where it starts none.
-///
-/// # Errors
-/// A recipe that there is not; a provider that this host does not allow.
-pub fn bed(
-    plan: &Plan,
-    origin: &str,
-    id: String,
-    place: &Place<'_>,
-) -> Result<Option<Bed>, ExperimentError> {
-    let Some(testbed) = &plan.testbed else { return Ok(None) };
-    let provider: Box<dyn Provider> = match testbed.provider {
-        Kind::Process => Box::new(Process),
-        Kind::Namespace => Box::new(Namespace::probe(place.system, place.runtime)?),
-    };
-    let folder = folder_of(origin);
-    let role = |(name, role): &(String, plimsoll_plan::Role)| -> Result<Role, ExperimentError> {
-        let period_us = u64::try_from(role.cpu_period.as_micros()).unwrap_or(u64::MAX);
-        Ok(Role {
-            name: name.clone(),
-            recipe: find(&role.recipe, folder)?,
-            count: role.count,
-            limits: Limits {
-                cpu: role.cpu,
-                cpu_period_us: period_us,
-                cpuset: role.cpuset.clone(),
-                memory: role.memory,
-                processes: role.processes.map(u64::from),
-            },
-            sysctl: role.sysctl.clone(),
-            vars: role.vars.iter().map(|(name, text)| (name.clone(), scalar(text))).collect(),
-            environment: role.environment.clone(),
-            user: role.user.clone(),
-        })
-    };
-    let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
-    Ok(Some(Bed {
-        id,
-        provider,
-        roles: plan.roles.iter().map(role).collect::<Result<_, _>>()?,
-        folders: std::env::temp_dir(),
-        launcher: Launcher { program: place.program.to_owned(), arguments },
-    }))
-}
-
-/// A parameter of a recipe, as its template has it.
-fn scalar(text: &str) -> Scalar {
-    match (text.parse::<i64>(), text) {
-        (Ok(number), _) if number.to_string() == text => Scalar::Number(number),
-        (_, "true") => Scalar::Switch(true),
-        (_, "false") => Scalar::Switch(false),
-        _ => Scalar::Text(text.to_owned()),
-    }
-}
-
-/// An id for the bed of an attempt at a cell: seven letters and digits.
-#[must_use]
-pub fn bed_id(experiment: &Path, cell: u32, now_ns: u64) -> String {
-    let text = format!("{} {cell} {now_ns} {}", experiment.display(), std::process::id());
-    let mut left = fnv_1a(text.as_bytes());
-    let letter = |_| {
-        let letter = LETTERS[usize::try_from(left % 36).unwrap_or(0)];
-        left /= 36;
-        char::from(letter)
-    };
-    (0..7).map(letter).collect()
-}
-
-/// Where the first instances of roles stand, for the texts of a plan.
-fn places(servers: &[Server]) -> Places {
-    let first = servers.iter().filter(|server| server.number == 1);
-    let place =
-        |of: &Server| (of.role.clone(), Stands { address: of.address.clone(), port: of.port });
-    first.map(place).collect::<BTreeMap<_, _>>()
-}
-
-/// The steps of a bed, as `check` prints them.
-///
-/// # Errors
-/// As for [`Bed::outline`], and programs that are not there.
-pub fn outline(bed: &Bed) -> Result<Outline, ExperimentError> {
-    let outline = bed.outline()?;
-    bed.check_programs(&outline)?;
-    Ok(outline)
-}
-
 impl Bench<'_> {
+    fn plan(&self, levels: &[Setting], places: Option<&Places>) -> Result<Plan, ExperimentError> {
+        self.text.plan(levels, places, self.place.environment)
+    }
+
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let levels = settings(cell);
-        let plan = self.text.plan(&levels, None)?;
+        let plan = self.plan(&levels, None)?;
         let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
         let Some(bed) = bed(&plan, &self.text.origin, id, &self.place)? else {
             let sources = sources(&plan, &[], self.place.system)?;
             return self.load(&plan, &levels, cell, to, (&[], &sources));
         };
-        let actions = Mutex::new(Vec::new());
-        let tell = |action: &Action| {
-            to.control.tell(News::Says(&said(action)));
-            actions.lock().unwrap_or_else(PoisonError::into_inner).push(event(action));
-        };
-        let is_ended = || !to.control.goes_on();
-        with_bed(&bed, self.place.runtime, (&tell, &is_ended), |servers| {
-            let plan = self.text.plan(&levels, Some(&places(servers)))?;
-            let before = actions.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let sources = sources(&plan, servers, self.place.system)?;
-            self.load(&plan, &levels, cell, to, (&before, &sources))
-        })
+        // What servers say may be nobody else's business.
+        to.record.keep_private();
+        let (kept, in_run) = (Kept::default(), Local::new(None));
+        let result = kept.hearing(to.control, |hears| {
+            with_bed(&bed, self.place.runtime, hears, |servers| {
+                let plan = self.plan(&levels, Some(&places(servers)))?;
+                let before = kept.actions();
+                let sources = sources(&plan, servers, self.place.system)?;
+                in_run.set(Some(before.len()));
+                self.load(&plan, &levels, cell, to, (&before, &sources))
+            })
+        });
+        let (actions, outputs) = kept.all();
+        if let (None, Err(error)) = (in_run.get(), &result) {
+            self.keep_failed(cell, &plan, &levels, to, &told(error))?;
+        }
+        let after = &actions[in_run.get().unwrap_or(0)..];
+        to.record.afterwards(cell, after, &outputs)?;
+        result
+    }
+
+    /// Keeps a run of a cell whose servers did not come to stand, for what was done and said.
+    fn keep_failed(
+        &self,
+        cell: &Cell,
+        plan: &Plan,
+        levels: &[Setting],
+        to: &Execution<'_>,
+        reason: &str,
+    ) -> Result<(), ExperimentError> {
+        let text = self.text.merged(levels, self.place.here, &OF_ALL)?;
+        let prepared = prepare(plan, &self.place, false)?;
+        let (path, place) = (self.path.clone(), self.place);
+        let text = Some(text.as_str());
+        load::Load { plan, prepared: &prepared, path, place, text, before: &[], sources: &[] }
+            .failed(cell, to, reason)
     }
 
     fn load(
@@ -323,22 +259,4 @@ impl Bench<'_> {
         failed.push(cell);
         Ok(())
     }
-}
-
-/// An action of a test-bed, for the screen.
-fn said(action: &Action) -> String {
-    let of =
-        if action.instance.is_empty() { String::new() } else { format!("{}: ", action.instance) };
-    let failed = if action.is_failed { ": failed" } else { "" };
-    format!("{of}{}{failed}", action.name)
-}
-
-/// An action of a test-bed, as the run keeps it: before the load all are at its beginning.
-fn event(action: &Action) -> Event {
-    let class = if action.is_failed { Class::Failure } else { Class::Action };
-    let took_ms = action.took.as_millis();
-    let output = action.output.trim();
-    let output = if output.is_empty() { String::new() } else { format!(": {output}") };
-    let text = format!("{} ({}, {took_ms} ms){output}", said(action), action.class.name());
-    Event { at_ns: 0, class, kind: "testbed".to_owned(), text }
 }

@@ -19,6 +19,7 @@ pub mod ready;
 pub mod record;
 pub mod resume;
 pub mod series;
+pub mod servers;
 pub mod steps;
 mod vocabulary;
 pub mod world;

@@ -18,6 +18,7 @@ use crate::locks::Locks;
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
+use crate::servers;
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
@@ -48,7 +49,7 @@ pub struct Ask<'a> {
 
 impl<'a> Ask<'a> {
     fn written(&self) -> Written<'a> {
-        Written::text(self.text, self.origin, self.settings)
+        Written::text(self.text, self.origin, self.settings).within(self.place.environment)
     }
 }
 
@@ -166,7 +167,7 @@ impl Ready {
             return Err(ExperimentError::Conflict(text));
         }
         let combinations = factors::combinations(plan)?;
-        let plans = bench::plans_of(&text, &combinations)?;
+        let plans = bench::plans_of(&text, &combinations, ask.place.environment)?;
         let (mut notes, mut length_s) = (Vec::new(), 0.0);
         for plan in &plans {
             let prepared = prepare(plan, &ask.place, false)?;
@@ -184,8 +185,8 @@ impl Ready {
         let replications = cells.len() as f64 / combinations.len().max(1) as f64;
         let mut steps = Vec::new();
         if let (false, Some(plan)) = (ask.is_simulated, plans.first()) {
-            let bed = bench::bed(plan, ask.origin, "example".to_owned(), &ask.place)?;
-            let outline = bed.as_ref().map(bench::outline).transpose()?.unwrap_or_default();
+            let bed = servers::bed(plan, ask.origin, "example".to_owned(), &ask.place)?;
+            let outline = bed.as_ref().map(servers::outline).transpose()?.unwrap_or_default();
             sources(plan, &outline.instances, ask.place.system)?;
             steps = outline.steps;
         }

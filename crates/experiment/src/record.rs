@@ -8,6 +8,7 @@
 
 use std::cell::Cell as Local;
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -149,6 +150,8 @@ struct Inner {
     gathered_ns: u64,
     /// Whether there is something that is worth keeping.
     has_some: bool,
+    /// Whether nobody else may enter the folders.
+    is_private: bool,
 }
 
 /// Where cells go.
@@ -183,8 +186,14 @@ impl<'a> Record<'a> {
     fn at(opening: Opening<'a>, place: Place, started_ns: u64) -> Self {
         let has_some = matches!(place, Place::Experiment(_));
         let gathered = Vec::new();
-        let inner =
-            Inner { planned: Vec::new(), place, gathered, gathered_ns: started_ns, has_some };
+        let inner = Inner {
+            planned: Vec::new(),
+            place,
+            gathered,
+            gathered_ns: started_ns,
+            has_some,
+            is_private: false,
+        };
         Self { opening, basis: OnceLock::new(), started_ns, inner: Mutex::new(inner) }
     }
 
@@ -260,9 +269,18 @@ impl<'a> Record<'a> {
         let mut inner = self.inner();
         inner.open(self, false)?;
         let of = &self.opening;
+        if let Place::Run(path) = &inner.place {
+            // What came of the attempt before.
+            set_aside(path)?;
+        }
+        let is_private = inner.is_private;
         let Place::Experiment(journal) = &mut inner.place else {
             let id = of.id.clone();
-            return Ok(RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?);
+            let writer = RunWriter::create(of.root, &RunMeta { id, cell: 0, ..meta })?;
+            if is_private {
+                close_to_others(writer.path())?;
+            }
+            return Ok(writer);
         };
         journal.begin(cell, self.since_start_ns())?;
         let number = cell.number;
@@ -306,6 +324,37 @@ impl<'a> Record<'a> {
             }
             _ => Ok(run),
         }
+    }
+
+    /// Makes the folders of runs so that nobody else may enter them.
+    pub fn keep_private(&self) {
+        self.inner().is_private = true;
+    }
+
+    /// Adds what happened after a cell's run was ended, and what each instance said, to that run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn afterwards(
+        &self,
+        cell: &Cell,
+        events: &[Event],
+        outputs: &[(String, String)],
+    ) -> Result<(), ExperimentError> {
+        let inner = self.inner();
+        let run = match &inner.place {
+            Place::Run(path) => Some(path.clone()),
+            Place::Experiment(journal) => journal.latest_run(cell.number),
+            Place::Nowhere | Place::Open(_) => None,
+        };
+        let Some(run) = run else { return Ok(()) };
+        plimsoll_runs::add_events(&run, events)?;
+        for (instance, text) in outputs {
+            let path = run.join("artifacts").join(format!("{instance}.log"));
+            let written = std::fs::write(&path, text);
+            written.map_err(|source| ExperimentError::Artifact { path, source })?;
+        }
+        Ok(())
     }
 
     /// Takes a cell that failed before it had a run, or with one that is no result.
@@ -516,6 +565,9 @@ impl Inner {
             Layout::Within => {
                 let basis = record.basis()?;
                 let journal = Journal::create(root, &meta)?;
+                if self.is_private {
+                    close_to_others(journal.folder())?;
+                }
                 inputs::keep(&basis.inputs, journal.folder())?;
                 journal
             }
@@ -533,6 +585,20 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// Lets nobody but its owner into a folder.
+fn close_to_others(path: &Path) -> Result<(), ExperimentError> {
+    let closed = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700));
+    closed.map_err(|source| ExperimentError::Artifact { path: path.to_owned(), source })
+}
+
+/// Renames the run of an attempt that failed, as `ID.cut-1`.
+fn set_aside(path: &Path) -> Result<(), ExperimentError> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".cut-1");
+    let moved = std::fs::rename(path, aside);
+    moved.map_err(|source| ExperimentError::Artifact { path: path.to_owned(), source })
 }
 
 /// Something about the whole experiment.

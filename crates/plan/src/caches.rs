@@ -80,6 +80,7 @@ impl CachePlan {
 
     fn of(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, Top::SECTION);
+        reading.refuse_environment();
         for key in FOREIGN.into_iter().filter(|key| top.has(key)) {
             let message = format!("`{key}` goes with a server or a pool, not with caches");
             top.fault(key, message, Some("leave it out, or put it into a plan of its own"));

@@ -33,6 +33,7 @@ impl CacheComparison {
 
     fn of(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, Top::SECTION);
+        reading.refuse_environment();
         let own = ["name", "folder", CacheTrace::SECTION.path, Cache::SECTION.path];
         for key in
             Top::SECTION.keys().map(|key| key.name).filter(|key| top.has(key) && !own.contains(key))

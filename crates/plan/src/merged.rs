@@ -8,6 +8,7 @@ use crate::reading::secret::REDACTED;
 use crate::reading::text::{bare_or_quoted, quoted};
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::sections::key_at;
+use crate::sections::testbed::is_source;
 
 /// The text of a tree, without some of the keys and sections above all. Secrets are left out, as in
 /// any plan that is printed. Files that flags name are told from `here`.
@@ -19,6 +20,16 @@ pub(crate) fn text(root: &Table, reading: &Reading, here: &Path, left_out: &[&st
     out
 }
 
+/// A value as it stands behind the `=`; a secret is left out.
+pub(crate) fn value(reading: &Reading, path: &str, node: &Node) -> String {
+    Printer { reading, here: Path::new("") }.value(path, node)
+}
+
+/// Whether a table is the value of a key: where a secret of a role comes from.
+fn is_value(path: &str, table: &Table) -> bool {
+    path.starts_with("role.") && is_source(table)
+}
+
 struct Printer<'a> {
     reading: &'a Reading,
     here: &'a Path,
@@ -26,7 +37,8 @@ struct Printer<'a> {
 
 impl Printer<'_> {
     fn table(&self, out: &mut String, path: &str, table: &Table) {
-        let has_own = |entry: &Entry| !matches!(entry.node.value, Value::Table(_));
+        let is_section = |of: &Value| matches!(of, Value::Table(table) if !is_value(path, table));
+        let has_own = |entry: &Entry| !is_section(&entry.node.value);
         if table.entries.is_empty() || table.entries.iter().any(has_own) {
             out.push_str(&format!("\n[{path}]\n"));
         }
@@ -39,7 +51,7 @@ impl Printer<'_> {
             let key = bare_or_quoted(&entry.key);
             let own = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
             match &entry.node.value {
-                Value::Table(table) => tables.push((own, table)),
+                Value::Table(table) if !is_value(&own, table) => tables.push((own, table)),
                 _ => out.push_str(&format!("{key} = {}\n", self.value(&own, &entry.node))),
             }
         }

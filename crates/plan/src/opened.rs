@@ -9,7 +9,7 @@ use crate::reading::error::PlanErrors;
 use crate::reading::source::{Place, Source};
 use crate::reading::tree::{self, Entry, Node, Table, Value};
 use crate::reading::{Reading, parts};
-use crate::roles::{Places, fill_in};
+use crate::roles::{Environment, Places, fill_in};
 use crate::sections::SECTIONS;
 use crate::sections::testbed::join_names;
 use crate::setting::{Setting, lay_over, write_out};
@@ -26,6 +26,8 @@ pub struct Written<'a> {
     pub settings: &'a [Setting],
     /// Where the roles stand, once they do.
     pub places: Option<&'a Places>,
+    /// What `{{env.NAME}}` is filled in by.
+    pub environment: Environment,
 }
 
 /// What a floor above finds wrong with a key, which only it can know.
@@ -63,19 +65,32 @@ impl<'a> Written<'a> {
     /// A text with flags over it.
     #[must_use]
     pub fn text(text: &'a str, origin: &'a str, settings: &'a [Setting]) -> Self {
-        Self { text: Some(text), origin, settings, places: None }
+        Self { text: Some(text), origin, settings, places: None, environment: Environment::Unread }
     }
 
     /// Flags alone.
     #[must_use]
     pub fn flags(settings: &'a [Setting]) -> Self {
-        Self { text: None, origin: "command line", settings, places: None }
+        let (origin, environment) = ("command line", Environment::Unread);
+        Self { text: None, origin, settings, places: None, environment }
     }
 
     /// As it is read when its roles stand.
     #[must_use]
     pub fn standing(self, places: &'a Places) -> Self {
         Self { places: Some(places), ..self }
+    }
+
+    /// As it is executed, with the values of variables of the environment.
+    #[must_use]
+    pub fn within(self, environment: fn(&str) -> Option<String>) -> Self {
+        Self { environment: Environment::Of(environment), ..self }
+    }
+
+    /// As the plan of a run is read, which has nothing of the environment in it.
+    #[must_use]
+    pub fn stored(self) -> Self {
+        Self { environment: Environment::StandIn, ..self }
     }
 
     /// The text with the flags over it, as it was written: defaults are not filled in, nor the
@@ -168,7 +183,9 @@ pub(crate) fn plan_of<T>(
     read: impl FnOnce(&Reading, &Table) -> Option<T>,
 ) -> Result<T, PlanErrors> {
     let (mut reading, mut root) = open(of)?;
-    fill_in(&mut root, &reading, of.places);
+    let written = |path: &str, node: &Node| merged::value(&reading, path, node);
+    let unfilled = fill_in(&mut root, &reading, (of.places, of.environment), &written);
+    reading.unfilled = unfilled;
     reading.vocabulary = Some(vocabulary);
     match read(&reading, &root) {
         Some(plan) if !reading.is_faulty() => Ok(plan),

@@ -8,6 +8,7 @@ use crate::opened::{Written, plan_of};
 use crate::reading::Reading;
 use crate::reading::error::PlanErrors;
 use crate::reading::tree::Table;
+use crate::roles::Unfilled;
 use crate::section::Section;
 use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
@@ -57,6 +58,8 @@ pub struct Plan {
     pub collect: Collect,
     /// Which parameters of a policy are looked for; `None` where the plan is of no such search.
     pub tune: Option<Tune>,
+    /// Keys that were filled in from the environment, as they were written.
+    pub unfilled: Unfilled,
 }
 
 impl Plan {
@@ -120,6 +123,7 @@ impl Plan {
             roles,
             collect: collect?,
             tune,
+            unfilled: reading.unfilled.clone(),
         })
     }
 
@@ -138,7 +142,7 @@ impl Plan {
     }
 
     fn write(&self, folder: Option<&Path>) -> String {
-        let mut out = Writer::default();
+        let mut out = Writer::with(&self.unfilled);
         let folder = folder.map(|folder| folder.display().to_string());
         let (name, repeat) = (self.name.clone(), Some(self.repeat));
         Top { name, seed: self.seed, repeat, folder }.write_keys(&mut out, &[]);
@@ -167,14 +171,19 @@ impl Plan {
     /// where there are any.
     #[must_use]
     pub fn redacted(&self) -> Vec<String> {
-        self.target.redacted()
+        let of_roles = self.roles.iter().flat_map(|(role, of)| {
+            of.redacted().map(move |name| format!("the value `{name}` of role.{role}"))
+        });
+        self.target.redacted().into_iter().chain(of_roles).collect()
     }
 
-    /// The files that the plan names.
+    /// The files that the plan names, but for those that are secret.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         let elastic = self.elastic.iter().flat_map(Elastic::files);
-        self.target.files().chain(self.load.files()).chain(elastic).cloned().collect()
+        let copied = self.roles.iter().flat_map(|(_, role)| role.files.values());
+        let copied = copied.filter(|of| !of.is_secret).map(|of| &of.from);
+        self.target.files().chain(self.load.files()).chain(elastic).chain(copied).cloned().collect()
     }
 }
 

@@ -3,16 +3,27 @@
 use std::fmt::Display;
 
 use crate::reading::text::{bare_or_quoted, quoted};
+use crate::roles::Unfilled;
 use crate::value::Takes;
 
 /// A plan's text while it grows.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     out: String,
+    /// The section that is written, with a dot behind it; empty above the first.
+    section: String,
+    /// Keys that are written as they were, and not as they were filled in.
+    unfilled: Unfilled,
 }
 
 impl Writer {
+    /// A writer that has these values for these keys.
+    pub(crate) fn with(unfilled: &Unfilled) -> Self {
+        Self { unfilled: unfilled.clone(), ..Self::default() }
+    }
+
     pub(crate) fn section(&mut self, name: &str) {
+        self.section = format!("{name}.");
         if !self.out.is_empty() {
             self.out.push('\n');
         }
@@ -20,6 +31,8 @@ impl Writer {
     }
 
     fn line(&mut self, key: &str, value: &str) {
+        let unfilled = self.unfilled.get(&format!("{}{key}", self.section));
+        let value = unfilled.map_or(value, String::as_str);
         self.out.push_str(&format!("{} = {value}\n", bare_or_quoted(key)));
     }
 

@@ -12,7 +12,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
 
 /// The plan of a run; `None` where the text is none that this version reads.
 pub(crate) fn plan(text: &str) -> Option<Plan> {
-    Plan::read(&Written::text(text, "plan.toml", &[]), &VOCABULARY).ok()
+    Plan::read(&Written::text(text, "plan.toml", &[]).stored(), &VOCABULARY).ok()
 }
 
 /// The load that a plan asks for, in a phrase. `None` where the text is no plan that this version

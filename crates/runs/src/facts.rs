@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use plimsoll_units::secret::hidden;
 use rusqlite::Connection;
 
 use crate::meta::{End, Ended, Kind, LoadMeta, RunMeta, World};
@@ -18,7 +19,7 @@ pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
         ("kind", meta.kind.name().to_owned()),
         ("cell", meta.cell.to_string()),
         ("name", meta.name.clone()),
-        ("subject", meta.subject.clone()),
+        ("subject", hidden(&meta.subject).into_owned()),
         ("started_unix_ns", meta.started_unix_ns.to_string()),
         ("version", meta.version.clone()),
         ("seed", meta.seed.to_string()),
@@ -51,11 +52,11 @@ fn of_load(load: &LoadMeta) -> Vec<(&'static str, String)> {
 pub(crate) fn of_end(end: &End) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("ended", end.ended.name().to_owned()),
-        ("ended_because", end.ended.reason().to_owned()),
+        ("ended_because", hidden(end.ended.reason()).into_owned()),
         ("drain_ns", end.drain_ns.to_string()),
         ("cpu_ns", end.cpu_ns.to_string()),
         ("invalid_because", json(&end.invalid_because)),
-        ("warnings", json(&end.warnings)),
+        ("warnings", json(&end.warnings.iter().map(|of| hidden(of)).collect::<Vec<_>>())),
     ];
     facts.extend(end.measured_ns.map(|ns| ("measured_ns", ns.to_string())));
     facts.extend(end.tls.map(|tls| ("tls", json(&tls))));

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::histogram::rank;
 use plimsoll_stats::percentiles::MIN_BEYOND;
+use plimsoll_units::secret::hidden;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{
@@ -310,7 +311,7 @@ pub(crate) fn replace_reasons(
         let mut values = place.values();
         values.push(Value::Text(of.to_owned()));
         values.push(Value::Text(reason.kind.name().to_owned()));
-        values.push(Value::Text(reason.text.clone()));
+        values.push(Value::Text(hidden(&reason.text).into_owned()));
         values.push(Value::Integer(int(reason.count)));
         values.push(Value::Integer(int(reason.first_ns)));
         execute(connection, "INSERT INTO reason VALUES (?,?,?,?,?,?,?,?)", values)?;
@@ -328,7 +329,7 @@ pub(crate) fn insert_event(
     values.push(Value::Integer(int(event.at_ns)));
     values.push(Value::Text(event.class.name().to_owned()));
     values.push(Value::Text(event.kind.clone()));
-    values.push(Value::Text(event.text.clone()));
+    values.push(Value::Text(hidden(&event.text).into_owned()));
     execute(connection, "INSERT INTO event VALUES (?,?,?,?,?,?,?)", values)
 }
 

@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use crate::command::is_there;
 use crate::error::TestbedError;
-use crate::flow::{Class, Flow, Step, Told};
+use crate::flow::{Class, Flow, Outputs, Step, Told};
+use crate::folder::is_within;
 use crate::launch::Launcher;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Stood, Thing};
 use crate::provider::Provider;
-use crate::recipe::{Facts, Scalar, Stands, fill};
-use crate::role::{Instance, Role};
+use crate::recipe::Stands;
+use crate::role::{CopiedFile, Instance, Role};
+use crate::texts::{Filled, Texts};
+use crate::users::is_root;
 use crate::work::{Op, Worker};
 
 /// How long a step may take that only makes things.
@@ -153,35 +156,8 @@ impl Bed {
         let entered = self.provider.start(&self.id, role, &instance)?.cgroups;
         let folder = |file: &PathBuf| file.parent().map(Path::to_owned);
         instance.cgroups = entered.iter().filter_map(folder).collect();
-        let vars = vars(role)?;
-        for (collector, asks) in &role.recipe.recipe.collect {
-            let what = format!("`collect.{collector}` of the role `{}`", role.name);
-            let asks = self.fill(&what, asks, (role, &instance), &vars, stand)?;
-            instance.collect.insert(collector.clone(), asks);
-        }
+        self.ask(role, &mut instance, stand)?;
         Ok(instance)
-    }
-
-    fn fill(
-        &self,
-        what: &str,
-        text: &str,
-        (role, instance): (&Role, &Instance),
-        vars: &BTreeMap<String, Scalar>,
-        stand: &BTreeMap<String, Stands>,
-    ) -> Result<String, TestbedError> {
-        let facts = Facts {
-            address: &instance.address,
-            port: instance.port,
-            folder: &instance.folder.display().to_string(),
-            name: &instance.name,
-            number: instance.number,
-            count: role.count,
-            plimsoll: &self.launcher.program.display().to_string(),
-            vars,
-            role: stand,
-        };
-        fill(what, text, facts)
     }
 
     /// The steps of an instance. Returns the place of the one after which it is ready.
@@ -193,24 +169,33 @@ impl Bed {
         stand: &BTreeMap<String, Stands>,
         outline: &mut Outline,
     ) -> Result<usize, TestbedError> {
-        let vars = vars(role)?;
         let recipe = &role.recipe.recipe;
-        let of = (role, instance);
-        let fill = |what: &str, text: &str| self.fill(what, text, of, &vars, stand);
+        let texts = Texts::of(role, instance, &self.launcher.program, stand)?;
         let mut place = self.provider.place(&self.id, role, instance);
+        let user = is_root().then(|| role.user().to_owned());
         for file in &recipe.write {
             let what = format!("{} of the role `{}`", file.path, role.name);
-            place.push(Op::Write {
-                folder: instance.folder.clone(),
-                path: file.path.clone(),
-                text: fill(&what, &file.text)?,
-            });
+            let Filled { text, is_secret } = texts.content(&what, &file.path, &file.text)?;
+            let (folder, path) = (instance.folder.clone(), file.path.clone());
+            place.push(Op::Write { folder, path, text, is_secret, user: user.clone() });
+        }
+        for CopiedFile { path, from, is_secret } in &role.files {
+            if !is_within(path) {
+                let text = format!(
+                    "copy {} for the role `{}`: `{path}` leads out of the instance's folder",
+                    from.display(),
+                    role.name
+                );
+                return Err(TestbedError::Wrong(text));
+            }
+            let (folder, path, from) = (instance.folder.clone(), path.clone(), from.clone());
+            place.push(Op::Copy { folder, path, from, is_secret: *is_secret, user: user.clone() });
         }
         let made =
             outline.add("make its place", &instance.name, Class::Infrastructure, before, place);
         let mut order = self.provider.start(&self.id, role, instance)?;
         let what = format!("`start` of the role `{}`", role.name);
-        let own = recipe.start.iter().map(|word| fill(&what, word));
+        let own = recipe.start.iter().map(|word| texts.word(&what, word));
         order.words.extend(own.collect::<Result<Vec<_>, _>>()?);
         order.environment = role.environment.clone().into_iter().collect();
         let start = Op::Start {
@@ -256,25 +241,6 @@ impl Outline {
         });
         self.steps.len() - 1
     }
-}
-
-/// The parameters of a role: the recipe's, and the plan's over them.
-fn vars(role: &Role) -> Result<BTreeMap<String, Scalar>, TestbedError> {
-    let mut vars = role.recipe.recipe.vars.clone();
-    for (name, value) in &role.vars {
-        match vars.get_mut(name) {
-            Some(of) => *of = value.clone(),
-            None => {
-                let known: Vec<&str> = vars.keys().map(String::as_str).collect();
-                return Err(TestbedError::Wrong(format!(
-                    "set role.{}.vars.{name}: its recipe has {}",
-                    role.name,
-                    known.join(", ")
-                )));
-            }
-        }
-    }
-    Ok(vars)
 }
 
 /// A bed that stands.
@@ -328,6 +294,27 @@ impl<'a> Standing<'a> {
     }
 }
 
+/// Who is told of what is done for a bed.
+#[derive(Clone, Copy)]
+pub struct Hears<'a> {
+    /// Is told of every action.
+    pub told: Told<'a>,
+    /// Takes what each instance said, when it has ended: up to 1 MiB of it, without secrets.
+    pub outputs: Outputs<'a>,
+    /// Tells whether the user has ended it.
+    pub is_ended: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Hears<'_> {
+    /// Nobody hears.
+    pub const NOTHING: Self = Self { told: &|_| (), outputs: &|_, _| (), is_ended: &|| false };
+}
+
+/// How much is kept of what one instance says, bytes.
+const MOST_OUTPUT: u64 = 1 << 20;
+/// How much is kept of what all instances of a bed say, bytes.
+const MOST_OUTPUTS: u64 = 64 << 20;
+
 /// Makes a bed stand, does something with it, and undoes it, whatever comes of that.
 ///
 /// # Errors
@@ -335,15 +322,28 @@ impl<'a> Standing<'a> {
 pub fn with_bed<T, E: From<TestbedError>>(
     bed: &Bed,
     ledgers: &Path,
-    (told, is_ended): (Told<'_>, &(dyn Fn() -> bool + Sync)),
+    hears: Hears<'_>,
     with: impl FnOnce(&[Instance]) -> Result<T, E>,
 ) -> Result<T, E> {
-    let outline = bed.outline()?;
-    bed.check_programs(&outline)?;
+    with_steps(bed, &bed.outline()?, ledgers, hears, with)
+}
+
+/// As [`with_bed`], by steps that are given.
+///
+/// # Errors
+/// As for [`with_bed`].
+pub fn with_steps<T, E: From<TestbedError>>(
+    bed: &Bed,
+    outline: &Outline,
+    ledgers: &Path,
+    hears: Hears<'_>,
+    with: impl FnOnce(&[Instance]) -> Result<T, E>,
+) -> Result<T, E> {
+    bed.check_programs(outline)?;
     let ledger = Ledger::create(ledgers, &bed.id)?;
     let (result, is_clear) = {
-        let worker = Worker::new(&ledger, &bed.launcher);
-        let result = match Standing::up(&outline, &worker, told, is_ended) {
+        let worker = worker(bed, outline, &ledger, hears);
+        let result = match Standing::up(outline, &worker, hears.told, hears.is_ended) {
             Err(error) => Err(error.into()),
             Ok(standing) => {
                 let result = with(standing.instances);
@@ -360,4 +360,122 @@ pub fn with_bed<T, E: From<TestbedError>>(
         ledger.close()?;
     }
     result
+}
+
+/// Makes a bed stand, and leaves it: its ledger says what stands where, so that another process can
+/// use it or take it down. `digest` is what a plan's bed is compared by.
+///
+/// # Errors
+/// The step that failed, after all is undone.
+pub fn leave_up(
+    bed: &Bed,
+    ledgers: &Path,
+    hears: Hears<'_>,
+    digest: &str,
+) -> Result<Vec<Instance>, TestbedError> {
+    let outline = bed.outline()?;
+    bed.check_programs(&outline)?;
+    let ledger = Ledger::create(ledgers, &bed.id)?;
+    let worker = worker(bed, &outline, &ledger, hears);
+    let up = Standing::up(&outline, &worker, hears.told, hears.is_ended);
+    let up = up.and_then(|standing| {
+        ledger.stands(&Stood::of(digest, standing.instances)).map_err(|error| {
+            // A bed that nobody could find is none.
+            drop(standing.down());
+            error
+        })
+    });
+    match up {
+        Ok(()) => Ok(outline.instances.clone()),
+        Err(error) if worker.is_clear() => ledger.close().and(Err(error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// A bed that was left standing, held while it is used.
+pub struct Borrowed {
+    /// Its id.
+    pub id: String,
+    /// Its instances.
+    pub instances: Vec<Instance>,
+    _ledger: Ledger,
+}
+
+impl Bed {
+    /// The bed of that digest that was left standing, where there is one that nobody uses and whose
+    /// servers live.
+    ///
+    /// # Errors
+    /// Ledgers that cannot be read; texts that cannot be filled in.
+    pub fn borrow(&self, ledgers: &Path, digest: &str) -> Result<Option<Borrowed>, TestbedError> {
+        for found in Ledger::all(ledgers)? {
+            let Some(stood) = found.stood.as_ref().filter(|stood| stood.digest == digest) else {
+                continue;
+            };
+            let Some(ledger) = Ledger::hold(ledgers, &found.bed)? else { continue };
+            if !found.things.iter().all(Thing::lives) {
+                continue;
+            }
+            let instances = self.instances_at(stood)?;
+            return Ok(Some(Borrowed { id: found.bed, instances, _ledger: ledger }));
+        }
+        Ok(None)
+    }
+
+    /// The instances of this bed at the places where those of another one stand.
+    fn instances_at(&self, stood: &Stood) -> Result<Vec<Instance>, TestbedError> {
+        let mut stand: BTreeMap<String, Stands> = BTreeMap::new();
+        let mut instances = Vec::new();
+        for role in &self.roles {
+            for number in 1..=role.count {
+                let name = format!("{}-{number}", role.name);
+                let place = stood.instances.iter().position(|of| of.name == name);
+                let Some(place) = place else {
+                    let text = format!("use a test-bed that stands: it has no {name}");
+                    return Err(TestbedError::Wrong(text));
+                };
+                let at = &stood.instances[place];
+                let mut instance = Instance {
+                    role: role.name.clone(),
+                    number,
+                    place,
+                    address: at.address.clone(),
+                    port: at.port,
+                    folder: at.folder.clone(),
+                    cgroups: at.cgroups.clone(),
+                    collect: BTreeMap::new(),
+                    name,
+                };
+                self.ask(role, &mut instance, &stand)?;
+                if number == 1 {
+                    let stands = Stands { address: at.address.clone(), port: at.port };
+                    stand.insert(role.name.clone(), stands);
+                }
+                instances.push(instance);
+            }
+        }
+        Ok(instances)
+    }
+
+    /// Fills in what collectors ask an instance.
+    fn ask(
+        &self,
+        role: &Role,
+        instance: &mut Instance,
+        stand: &BTreeMap<String, Stands>,
+    ) -> Result<(), TestbedError> {
+        let texts = Texts::of(role, instance, &self.launcher.program, stand)?;
+        let asks = role.recipe.recipe.collect.iter().map(|(collector, asks)| {
+            let what = format!("`collect.{collector}` of the role `{}`", role.name);
+            Ok((collector.clone(), texts.fill(&what, asks)?.text))
+        });
+        let asks = asks.collect::<Result<_, TestbedError>>()?;
+        instance.collect = asks;
+        Ok(())
+    }
+}
+
+fn worker<'a>(bed: &'a Bed, outline: &Outline, ledger: &'a Ledger, hears: Hears<'a>) -> Worker<'a> {
+    let each = MOST_OUTPUTS / (outline.instances.len() as u64).max(1);
+    Worker::new(ledger, &bed.launcher, (hears.outputs, each.min(MOST_OUTPUT)))
 }

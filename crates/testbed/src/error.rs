@@ -23,6 +23,9 @@ pub enum TestbedError {
         #[source]
         source: minijinja::Error,
     },
+    /// A secret that cannot be had.
+    #[error(transparent)]
+    Secret(plimsoll_units::secret::SecretError),
     /// A program that is not there.
     #[error("find `{program}`, which {what} needs")]
     Program {
@@ -113,7 +116,9 @@ impl TestbedError {
 impl Failure for TestbedError {
     fn kind(&self) -> Kind {
         match self {
-            Self::Wrong(_) | Self::Template { .. } | Self::Program { .. } => Kind::Usage,
+            Self::Wrong(_) | Self::Template { .. } | Self::Program { .. } | Self::Secret(_) => {
+                Kind::Usage
+            }
             _ => Kind::Incomplete,
         }
     }

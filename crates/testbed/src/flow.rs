@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use plimsoll_units::secret::hidden;
+
 use crate::error::TestbedError;
 use crate::time::Deadline;
 
@@ -77,6 +79,9 @@ pub struct Action {
 
 /// Is told of every action, from any thread.
 pub type Told<'a> = &'a (dyn Fn(&Action) + Sync);
+
+/// Takes the name of an instance, and what it said.
+pub type Outputs<'a> = &'a (dyn Fn(&str, &str) + Sync);
 
 /// A graph of steps.
 pub struct Flow<'a> {
@@ -219,7 +224,7 @@ impl<'a> Flow<'a> {
             instance: step.instance.clone(),
             class: step.class,
             took: deadline.passed(),
-            output,
+            output: hidden(&output).into_owned(),
             is_failed: result.is_err(),
         };
         (result.map(drop), action)

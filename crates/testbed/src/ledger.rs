@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
+use crate::role::Instance;
 
 /// The file's name in its folder.
 const FILE: &str = "ledger.jsonl";
@@ -66,10 +67,65 @@ pub enum Thing {
     },
 }
 
+/// That a bed was left standing, and where its instances are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stood {
+    /// What a plan's bed is compared by.
+    pub digest: String,
+    /// Its instances.
+    pub instances: Vec<At>,
+}
+
+/// Where an instance is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct At {
+    /// Its name.
+    pub name: String,
+    /// Where it listens.
+    pub address: String,
+    /// Its port.
+    pub port: u16,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its cgroups.
+    pub cgroups: Vec<PathBuf>,
+}
+
+impl Stood {
+    /// Instances that stand.
+    #[must_use]
+    pub fn of(digest: &str, instances: &[Instance]) -> Self {
+        let at = |of: &Instance| At {
+            name: of.name.clone(),
+            address: of.address.clone(),
+            port: of.port,
+            folder: of.folder.clone(),
+            cgroups: of.cgroups.clone(),
+        };
+        Self { digest: digest.to_owned(), instances: instances.iter().map(at).collect() }
+    }
+}
+
+impl Thing {
+    /// Whether a process is the one that was started then; of anything else there is nothing that
+    /// lives.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        match self {
+            Self::Process { pid, started, .. } => {
+                started_at(*pid) == Some(*started) && !is_zombie(*pid)
+            }
+            _ => true,
+        }
+    }
+}
+
 /// A line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     id: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stands: Option<Stood>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made: Option<Thing>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -91,6 +147,8 @@ pub struct Found {
     pub bed: String,
     /// Whether a process holds it.
     pub is_held: bool,
+    /// Where its instances are, where it was left standing.
+    pub stood: Option<Stood>,
     /// What is there, as far as the ledger says; the last made first.
     pub things: Vec<Thing>,
 }
@@ -107,7 +165,7 @@ impl Ledger {
         let made = DirBuilder::new().mode(0o711).create(&folder);
         made.map_err(TestbedError::file("make", &folder))?;
         let path = folder.join(FILE);
-        let file = OpenOptions::new().append(true).create_new(true).open(&path);
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(TestbedError::file("make", &path))?;
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
         locked.map_err(|error| TestbedError::file("lock", &path)(error.into()))?;
@@ -134,7 +192,10 @@ impl Ledger {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.1 += 1;
         let id = file.1;
-        self.append(&mut file.0, &Line { id, made: Some(thing.clone()), gone: false })?;
+        self.append(
+            &mut file.0,
+            &Line { id, stands: None, made: Some(thing.clone()), gone: false },
+        )?;
         Ok(id)
     }
 
@@ -144,7 +205,32 @@ impl Ledger {
     /// Where it cannot be written.
     pub fn is_gone(&self, id: u64) -> Result<(), TestbedError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        self.append(&mut file.0, &Line { id, made: None, gone: true })
+        self.append(&mut file.0, &Line { id, stands: None, made: None, gone: true })
+    }
+
+    /// Writes that the bed is left standing.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn stands(&self, stood: &Stood) -> Result<(), TestbedError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = Line { id: 0, stands: Some(stood.clone()), made: None, gone: false };
+        self.append(&mut file.0, &line)
+    }
+
+    /// Holds the ledger of a bed that is there; `None` where another process does.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub fn hold(root: &Path, bed: &str) -> Result<Option<Self>, TestbedError> {
+        let folder = root.join(bed);
+        let path = folder.join(FILE);
+        let file = OpenOptions::new().append(true).open(&path);
+        let file = file.map_err(TestbedError::file("open", &path))?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(None);
+        }
+        Ok(Some(Self { bed: bed.to_owned(), folder, file: Mutex::new((file, 0)) }))
     }
 
     fn append(&self, file: &mut File, line: &Line) -> Result<(), TestbedError> {
@@ -177,8 +263,9 @@ impl Ledger {
             let Ok(file) = File::open(entry.path().join(FILE)) else { continue };
             let is_held = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
             let bed = entry.file_name().to_string_lossy().into_owned();
-            let things = left(&file).into_iter().rev().map(|(_, thing)| thing).collect();
-            found.push(Found { bed, is_held, things });
+            let (things, stood) = read(&file);
+            let things = things.into_iter().rev().map(|(_, thing)| thing).collect();
+            found.push(Found { bed, is_held, stood, things });
         }
         found.sort_by(|a, b| a.bed.cmp(&b.bed));
         Ok(found)
@@ -200,7 +287,7 @@ impl Ledger {
             return Err(TestbedError::Wrong(text));
         }
         let (mut removed, mut failed) = (Vec::new(), None);
-        for (_, thing) in left(&file).into_iter().rev() {
+        for (_, thing) in read(&file).0.into_iter().rev() {
             match remove(bed, &thing) {
                 Ok(true) => removed.push(thing),
                 Ok(false) => {}
@@ -219,18 +306,19 @@ fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
     removed.map_err(TestbedError::file("remove", folder))
 }
 
-/// What a ledger says is there, in the order in which it was made. A line that is cut is the end:
-/// what it would have told of was not made.
-fn left(file: &File) -> Vec<(u64, Thing)> {
-    let mut things = BTreeMap::new();
+/// What a ledger says is there, in the order in which it was made, and where its instances are that
+/// were left standing. A line that is cut is the end: what it would have told of was not made.
+fn read(file: &File) -> (Vec<(u64, Thing)>, Option<Stood>) {
+    let (mut things, mut stood) = (BTreeMap::new(), None);
     for line in BufReader::new(file).lines().map_while(Result::ok) {
         let Ok(line) = serde_json::from_str::<Line>(&line) else { break };
-        match line.made {
-            Some(thing) => drop(things.insert(line.id, thing)),
-            None => drop(things.remove(&line.id)),
+        match (line.stands, line.made) {
+            (Some(stands), _) => stood = Some(stands),
+            (None, Some(thing)) => drop(things.insert(line.id, thing)),
+            (None, None) => drop(things.remove(&line.id)),
         }
     }
-    things.into_iter().collect()
+    (things.into_iter().collect(), stood)
 }
 
 /// Puts the mark of a bed into its folder.

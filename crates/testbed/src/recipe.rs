@@ -6,18 +6,20 @@
 //! | `address`, `port` | where the instance is to listen |
 //! | `folder` | its own folder, where it may write |
 //! | `name`, `number`, `count` | `web-1`, 1, and how many the role has |
-//! | `vars.NAME` | a parameter of the recipe, as the plan has it or by default |
+//! | `vars.NAME` | a parameter of the recipe, as the plan has it or by default; a secret one only in what is written into files and asked by collectors |
 //! | `role.NAME.address`, `role.NAME.port` | the first instance of another role that stands |
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use plimsoll_units::secret::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::error::TestbedError;
+use crate::folder::is_within;
 
 /// The most characters of a text that is filled in.
 const MOST_TEXT: usize = 1 << 20;
@@ -69,10 +71,33 @@ fn nobody() -> String {
     "nobody".to_owned()
 }
 
+/// Where a secret comes from, as a recipe has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Reference {
+    /// An environment variable.
+    Env(String),
+    /// A file that nobody else may read, told from the folder of the plan.
+    File(PathBuf),
+}
+
+impl Reference {
+    /// As all of the program knows it.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        match self {
+            Self::Env(name) => Source::Env(name.clone()),
+            Self::File(path) => Source::File(path.clone()),
+        }
+    }
+}
+
 /// The value of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
+    /// A secret, which no argument of a command may hold.
+    Secret(Reference),
     /// A switch.
     Switch(bool),
     /// A whole number.
@@ -87,8 +112,18 @@ pub enum Scalar {
 pub struct Written {
     /// Its path in the folder.
     pub path: String,
-    /// What it holds: a template.
-    pub text: String,
+    /// What it holds.
+    pub text: Content,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// A template.
+    Template(String),
+    /// A secret, as it is.
+    Secret(Reference),
 }
 
 /// When an instance is ready.
@@ -186,8 +221,7 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
         return Err(wrong(&format!("`{}` is no signal that ends it", recipe.stop.signal)));
     }
     for file in &recipe.write {
-        let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
-        if file.path.is_empty() || !Path::new(&file.path).components().all(is_plain) {
+        if !is_within(&file.path) {
             let text = format!("`{}` leads out of the instance's folder", file.path);
             return Err(wrong(&text));
         }
@@ -285,7 +319,12 @@ mod tests {
         for (name, text) in SHIPPED {
             let recipe = parse(name, text).unwrap();
             let facts = facts(&recipe.vars, &role);
-            let texts = recipe.write.iter().map(|file| &file.text).chain(&recipe.start);
+            let template = |file: &'_ Written| match &file.text {
+                Content::Template(text) => text.clone(),
+                Content::Secret(from) => panic!("{name} has a secret of its own: {from:?}"),
+            };
+            let texts: Vec<String> = recipe.write.iter().map(template).collect();
+            let texts = texts.iter().chain(&recipe.start);
             for text in texts.chain(recipe.collect.values()) {
                 fill(name, text, &facts).unwrap_or_else(|error| panic!("{name}: {error:?}"));
             }
@@ -316,6 +355,13 @@ mod tests {
             let write = format!("{whole}[[write]]\npath = '{path}'\ntext = ''\n");
             assert!(told(&write).contains("leads out"), "{path}");
         }
+        let secrets = format!(
+            "{whole}[vars]\npassword = {{ env = 'PASSWORD' }}\n[[write]]\npath = 'key'\n\
+             text = {{ file = 'key.pem' }}\n"
+        );
+        let recipe = parse("x", &secrets).unwrap();
+        assert!(matches!(recipe.vars["password"], Scalar::Secret(Reference::Env(_))));
+        assert!(matches!(recipe.write[0].text, Content::Secret(Reference::File(_))));
         let unknown = find("../nginx", Path::new("/")).unwrap_err().to_string();
         assert!(unknown.contains("expected letters"), "{unknown}");
         let none = find("apache", Path::new("/nowhere")).unwrap_err().to_string();

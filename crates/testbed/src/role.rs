@@ -41,10 +41,42 @@ pub struct Role {
     pub sysctl: BTreeMap<String, String>,
     /// Parameters of the recipe that are not as by default.
     pub vars: BTreeMap<String, Scalar>,
-    /// Variables of its environment.
+    /// Variables of its environment, secret ones among them: it is handed on beside the command.
     pub environment: BTreeMap<String, String>,
+    /// What of it is secret.
+    pub secrets: Secrets,
+    /// Files that are copied into the folder of each instance.
+    pub files: Vec<CopiedFile>,
     /// The user that it runs as; the recipe's where none is named.
     pub user: Option<String>,
+}
+
+/// The values of what is secret of a role. They stand in files of its instances that nobody else
+/// can read, and in no command.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secrets {
+    /// Parameters of the recipe.
+    pub vars: BTreeMap<String, String>,
+    /// Files that are a secret as they are, by their paths.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// The names alone.
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.vars.keys().chain(self.texts.keys())).finish()
+    }
+}
+
+/// A file that is copied into the folder of each instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopiedFile {
+    /// Its path there.
+    pub path: String,
+    /// The file.
+    pub from: PathBuf,
+    /// Whether nobody else may read it.
+    pub is_secret: bool,
 }
 
 impl Role {

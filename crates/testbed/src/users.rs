@@ -15,6 +15,12 @@ pub(crate) fn is_root() -> bool {
 }
 
 impl User {
+    /// Who runs this program.
+    pub(crate) fn own() -> Self {
+        let (id, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        Self { id: id.as_raw(), group: group.as_raw() }
+    }
+
     /// The user of a name.
     ///
     /// # Errors

@@ -1,8 +1,7 @@
 //! What is done for a bed, as data: `check` prints it, and [`Worker`] does and undoes it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::Read;
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -16,15 +15,14 @@ use rustix::process::{Pid, kill_process};
 
 use crate::command::{Deadline, Words, run, told};
 use crate::error::TestbedError;
+use crate::flow::Outputs;
+use crate::folder;
 use crate::launch::{Launcher, Order};
 use crate::ledger::{Ledger, Thing, mark, remove, started_at};
+use crate::output;
 use crate::recipe::{Check, Stop, signal_of};
 use crate::users::User;
 
-/// The file of what an instance says, in its folder.
-pub(crate) const OUTPUT: &str = "output.log";
-/// How much of its end is told where it fails, bytes.
-const TOLD: usize = 4096;
 /// How long one request of a check may take.
 const REQUEST: Duration = Duration::from_secs(2);
 
@@ -60,6 +58,23 @@ pub enum Op {
         path: String,
         /// What it holds.
         text: String,
+        /// Whether it has a secret in it, which is its user's alone then.
+        is_secret: bool,
+        /// Who the instance runs as; who runs this, where none is named.
+        user: Option<String>,
+    },
+    /// Copies a file into the folder.
+    Copy {
+        /// The folder.
+        folder: PathBuf,
+        /// The path in it.
+        path: String,
+        /// The file.
+        from: PathBuf,
+        /// Whether it is secret, and its user's alone then.
+        is_secret: bool,
+        /// Who the instance runs as; who runs this, where none is named.
+        user: Option<String>,
     },
     /// Starts the server.
     Start {
@@ -102,8 +117,17 @@ impl std::fmt::Display for Op {
                 write!(f, "make the folder {}", path.display())?;
                 user.iter().try_for_each(|user| write!(f, ", of the user {user}"))
             }
-            Self::Write { folder, path, text } => {
-                write!(f, "write {}, {} bytes", folder.join(path).display(), text.len())
+            Self::Write { folder, path, text, is_secret, .. } => {
+                let file = folder.join(path);
+                match is_secret {
+                    true => write!(f, "write {}, which holds a secret", file.display()),
+                    false => write!(f, "write {}, {} bytes", file.display(), text.len()),
+                }
+            }
+            Self::Copy { folder, path, from, is_secret, .. } => {
+                let secret = if *is_secret { ", which is secret" } else { "" };
+                let to = folder.join(path);
+                write!(f, "copy {} to {}{secret}", from.display(), to.display())
             }
             Self::Start { order, .. } => write!(f, "{}", Words(order.words.clone())),
             Self::Ready { address, check, .. } => match &check.http {
@@ -121,11 +145,20 @@ pub(crate) struct Worker<'a> {
     /// The rows of the ledger of what was made.
     rows: Mutex<Vec<(Thing, u64)>>,
     children: Mutex<BTreeMap<String, Child>>,
+    /// Takes what an instance said, when it has ended.
+    outputs: Outputs<'a>,
+    /// How much of it, bytes.
+    most_output: u64,
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(ledger: &'a Ledger, launcher: &'a Launcher) -> Self {
-        Self { ledger, launcher, rows: Mutex::default(), children: Mutex::default() }
+    pub(crate) fn new(
+        ledger: &'a Ledger,
+        launcher: &'a Launcher,
+        (outputs, most_output): (Outputs<'a>, u64),
+    ) -> Self {
+        let (rows, children) = (Mutex::default(), Mutex::default());
+        Self { ledger, launcher, rows, children, outputs, most_output }
     }
 
     /// Whether all that was made is removed.
@@ -155,7 +188,14 @@ impl<'a> Worker<'a> {
                 self.will_make(&Thing::Folder { path: path.clone() })?;
                 self.make_folder(path, user.as_deref()).map(|()| String::new())
             }
-            Op::Write { folder, path, text } => write(folder, path, text).map(|()| String::new()),
+            Op::Write { folder, path, text, is_secret, user } => {
+                let whose = (*is_secret, user.as_deref());
+                folder::write(folder, path, text, whose).map(|()| String::new())
+            }
+            Op::Copy { folder, path, from, is_secret, user } => {
+                let whose = (*is_secret, user.as_deref());
+                folder::copy(folder, path, from, whose).map(|()| String::new())
+            }
             Op::Start { instance, folder, order, .. } => {
                 self.start(instance, folder, order).map(|()| String::new())
             }
@@ -170,8 +210,12 @@ impl<'a> Worker<'a> {
         match op {
             Op::Make { thing, .. } | Op::Cgroup { thing, .. } => self.remove(thing),
             Op::Folder { path, .. } => self.remove(&Thing::Folder { path: path.clone() }),
-            Op::Start { instance, stop, .. } => self.stop(instance, stop, deadline),
-            Op::Write { .. } | Op::Ready { .. } => Ok(String::new()),
+            Op::Start { instance, folder, stop, .. } => {
+                let stopped = self.stop(instance, stop, deadline);
+                (self.outputs)(instance, &output::all(folder, self.most_output));
+                stopped
+            }
+            Op::Write { .. } | Op::Copy { .. } | Op::Ready { .. } => Ok(String::new()),
         }
     }
 
@@ -200,7 +244,7 @@ impl<'a> Worker<'a> {
     }
 
     fn start(&self, instance: &str, folder: &Path, order: &Order) -> Result<(), TestbedError> {
-        let path = folder.join(OUTPUT);
+        let path = folder.join(output::FILE);
         // Made anew: what lies there may be a link of somebody else's.
         let output = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
         let output = output.map_err(TestbedError::file("make", path))?;
@@ -232,7 +276,7 @@ impl<'a> Worker<'a> {
         loop {
             if let Some(how) = self.ended(instance) {
                 let instance = instance.to_owned();
-                return Err(TestbedError::Ended { instance, how, output: said(folder) });
+                return Err(TestbedError::Ended { instance, how, output: output::end(folder) });
             }
             if is_ready(address, check) {
                 return Ok(format!("ready after {} ms", deadline.passed().as_millis()));
@@ -241,7 +285,7 @@ impl<'a> Worker<'a> {
                 return Err(TestbedError::TooLong {
                     what: format!("wait for {instance} at {address}"),
                     limit: deadline.limit(),
-                    output: said(folder),
+                    output: output::end(folder),
                 });
             }
             deadline.pause();
@@ -296,18 +340,6 @@ fn make_cgroup(thing: &Thing, settings: &[(String, String)]) -> Result<(), Testb
     Ok(())
 }
 
-/// Writes a file into a folder, which is empty but for us: what is there already is refused.
-fn write(folder: &Path, path: &str, text: &str) -> Result<(), TestbedError> {
-    let file = folder.join(path);
-    if let Some(parent) = file.parent().filter(|parent| *parent != folder) {
-        let made = DirBuilder::new().recursive(true).mode(0o755).create(parent);
-        made.map_err(TestbedError::file("make", parent))?;
-    }
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&file);
-    let written = made.and_then(|mut made| std::io::Write::write_all(&mut made, text.as_bytes()));
-    written.map_err(TestbedError::file("write", file))
-}
-
 fn is_ready(address: SocketAddr, check: &Check) -> bool {
     let Some(path) = &check.http else {
         return TcpStream::connect_timeout(&address, REQUEST).is_ok();
@@ -315,15 +347,4 @@ fn is_ready(address: SocketAddr, check: &Check) -> bool {
     let Ok(url) = Url::parse(&format!("http://{address}{path}")) else { return false };
     let answer = Ask::get(&url).send(&Plain, Limits::within(REQUEST));
     answer.is_ok_and(|answer| answer.status < 400)
-}
-
-/// The end of what an instance said.
-fn said(folder: &Path) -> String {
-    let mut text = Vec::new();
-    let read = File::open(folder.join(OUTPUT)).and_then(|mut file| {
-        let len = file.metadata()?.len();
-        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(len.saturating_sub(TOLD as u64)))?;
-        (&mut file).take(TOLD as u64).read_to_end(&mut text)
-    });
-    read.map_or(String::new(), |_| String::from_utf8_lossy(&text).into_owned())
 }

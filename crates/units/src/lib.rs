@@ -26,6 +26,7 @@ mod number;
 pub mod parameter;
 mod quantity;
 mod rate;
+pub mod secret;
 mod show;
 mod truncate;
 mod words;

@@ -201,7 +201,7 @@ fn read_plan(args: &Capacity) -> Result<Plan> {
     if crate::files::is_plan(target) {
         let text = crate::files::plan(target)?;
         make_search(&mut settings, &text);
-        return Ok(plans::read(&Written::text(&text, target, &settings))?);
+        return Ok(plans::read(&Written::text(&text, target, &settings).within(environment))?);
     }
     make_search(&mut settings, "");
     settings.push(Setting::new("target.url", target, "the URL"));

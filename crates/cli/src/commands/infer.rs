@@ -3,7 +3,7 @@
 use crate::args::Infer;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::place::place;
+use crate::place::{environment, place};
 use crate::terminal::error::{FlagError, Result};
 use crate::terminal::screen::Screen;
 use crate::terminal::{pretty, print, say};
@@ -133,7 +133,7 @@ fn read_plan(args: &Infer) -> Result<Plan> {
     settings.push(Setting::new("load.arrivals", "poisson", "the probes"));
     if crate::files::is_plan(&args.probe) {
         let text = crate::files::plan(&args.probe)?;
-        return Ok(plans::read(&Written::text(&text, &args.probe, &settings))?);
+        return Ok(plans::read(&Written::text(&text, &args.probe, &settings).within(environment))?);
     }
     settings.push(Setting::new("target.url", args.probe.as_str(), "--probe"));
     Ok(plans::read(&Written::flags(&settings))?)

@@ -7,7 +7,7 @@ use crate::commands::report;
 use crate::exit::Exit;
 use crate::files;
 use crate::interrupt::Interrupts;
-use crate::place::{VERSION, place, run_id, unix_ns};
+use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::terminal::error::{Error, Result, show};
 use crate::terminal::paint::Paint;
 use crate::terminal::screen::Screen;
@@ -163,8 +163,10 @@ pub(crate) fn read_plan_of(
     if files::is_plan(target) {
         let text = files::plan(target)?;
         // A plan that is whole only with the flags says nothing of its own trace.
-        let plan = plans::read(&Written::text(&text, target, &[])).ok();
-        return Ok(plans::read(&Written::text(&text, target, &settings(plan.as_ref())))?);
+        let plan = plans::read(&Written::text(&text, target, &[]).within(environment)).ok();
+        return Ok(plans::read(
+            &Written::text(&text, target, &settings(plan.as_ref())).within(environment),
+        )?);
     }
     let url = Setting::new("target.url", target.as_str(), "the URL");
     Ok(plans::read(&Written::flags(&[vec![url], settings(None)].concat()))?)

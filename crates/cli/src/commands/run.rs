@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
 fn show(path: &Path) -> Result<()> {
     if let Some(tuned) = tuned_of(path)? {
         let experiment = Experiment::open(path)?;
-        let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]))?;
+        let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]).stored())?;
         let currency = plan.elastic.map(|elastic| elastic.billing.currency);
         return super::tune::show(&tuned, currency.as_deref().unwrap_or("$"), false);
     }

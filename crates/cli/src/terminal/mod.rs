@@ -8,13 +8,14 @@ pub(crate) mod screen;
 pub(crate) mod table;
 pub(crate) mod verdict;
 
+use plimsoll_units::secret::hidden;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Prints a text to standard output. A reader that has gone away (`| head`) is no fault.
+/// Prints a text to standard output, without what is secret. A reader that has gone away (`| head`) is no fault.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(hidden(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
@@ -28,5 +29,5 @@ pub(crate) fn pretty(document: &impl Serialize) -> error::Result<String> {
 
 /// Says something beside the result, on standard error.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", hidden(text));
 }

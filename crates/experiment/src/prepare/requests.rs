@@ -5,7 +5,7 @@ use super::Place;
 use crate::error::ExperimentError;
 use plimsoll_plan::{Asked as Way, Auth, Body, Plan, Replay as ReplayPlan, Target};
 use plimsoll_units::failure::FileError;
-use plimsoll_units::show_count;
+use plimsoll_units::{secret, show_count};
 use plimsoll_workload::access_log::{Replay, ReplayOptions};
 use plimsoll_workload::arrivals::Share;
 use plimsoll_workload::request::{
@@ -163,10 +163,9 @@ fn read_body(body: &Body, notes: &mut Vec<String>) -> Result<Option<Template>, E
 }
 
 fn variable(name: &str, place: &Place<'_>) -> Result<String, ExperimentError> {
-    (place.environment)(name).ok_or_else(|| ExperimentError::Secret {
-        name: name.to_owned(),
-        why: "it is not set".to_owned(),
-    })
+    let unset =
+        || ExperimentError::Secret { name: name.to_owned(), why: "it is not set".to_owned() };
+    secret::variable(name, place.environment).map_err(|_| unset())
 }
 
 /// User and password, where the plan has them.

@@ -16,6 +16,7 @@ use crate::key::SectionKeys;
 use crate::reading::error::{Fault, PlanErrors};
 use crate::reading::source::{Place, Source};
 use crate::reading::tree::{Entry, Node, Value};
+use crate::roles::Unfilled;
 use crate::vocabulary::Vocabulary;
 
 /// What is being read, and what was found wrong so far.
@@ -28,6 +29,8 @@ pub(crate) struct Reading {
     sections: &'static [&'static SectionKeys],
     /// What higher floors know; without it any name is right.
     pub(crate) vocabulary: Option<&'static Vocabulary>,
+    /// Keys that were filled in from the environment, as they were written.
+    pub(crate) unfilled: Unfilled,
     faults: RefCell<Vec<Fault>>,
     /// Faults beyond those that are kept: a hostile plan may have millions.
     left_out: Cell<usize>,
@@ -43,6 +46,7 @@ impl Reading {
             folder: OnceCell::new(),
             sections,
             vocabulary: None,
+            unfilled: Unfilled::new(),
             faults: RefCell::default(),
             left_out: Cell::new(0),
         }
@@ -227,6 +231,15 @@ impl Reading {
                 self.wrong_type(node, "text", None);
                 None
             }
+        }
+    }
+
+    /// Refuses a plan of what is only simulated that has something of the environment in it: its
+    /// copies would have the values.
+    pub(crate) fn refuse_environment(&self) {
+        if let Some(key) = self.unfilled.keys().next() {
+            let message = format!("expected `{key}` without {{{{env.…}}}} in a plan of caches");
+            self.fault(Place::whole(0), message, None);
         }
     }
 

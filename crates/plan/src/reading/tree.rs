@@ -8,6 +8,7 @@ use toml_edit::{Document, Item, TableLike};
 use crate::reading::error::Fault;
 use crate::reading::secret;
 use crate::reading::source::{Place, Source};
+use crate::sections::testbed::is_source;
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
@@ -205,12 +206,24 @@ fn value(value: &toml_edit::Value) -> Node {
     Node { value, place }
 }
 
+/// Whether a text is a variable of the environment and nothing else, but for the word that a header
+/// begins with: its value is not in the plan.
+fn names_variable(text: &str) -> bool {
+    let text =
+        ["Bearer ", "Basic "].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text);
+    let inside = text.trim().strip_prefix("{{").and_then(|of| of.strip_suffix("}}"));
+    inside.is_some_and(|of| of.trim().starts_with("env.") && !of.contains("{{"))
+}
+
 /// Collects the spans of what must not be shown: by the key it stands under, and URLs with a
 /// password in them.
 fn find_secrets(table: &Table, spans: &mut Vec<(usize, usize)>) {
     for entry in &table.entries {
         let by_key = secret::key_is_secret(&entry.key);
         match &entry.node.value {
+            // Where a secret comes from is none.
+            Value::Table(inner) if by_key && is_source(inner) => {}
+            Value::Text(text) if names_variable(text) => {}
             Value::Table(inner) if !by_key => find_secrets(inner, spans),
             Value::Text(text) if !by_key && !secret::text_is_secret(text) => {}
             Value::List(items) if !by_key => {

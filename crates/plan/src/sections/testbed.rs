@@ -2,16 +2,19 @@
 //! use. Which recipes there are, and what they take, is known on a floor above.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use plimsoll_units::secret::Source as SecretSource;
 use plimsoll_units::{ParseError, Words, share, show_share};
 
 use crate::describe::Describe;
 use crate::reading::Reading;
+use crate::reading::secret::{REDACTED, key_is_secret};
 use crate::reading::text::quoted;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::section::Section;
-use crate::takes::{Count, DURATION, Form, Line, Parsed, SIZE, Small, Takes, either};
+use crate::takes::{Count, DURATION, File, Form, Line, Parsed, SIZE, Small, Takes, either};
 use crate::write::Writer;
 use serde_json::{Value as Json, json};
 
@@ -62,10 +65,13 @@ section! {
         user: Option<String> { Line("user"), said "the recipe's, without rights", "www-data" }
         /// Settings of the kernel in the namespace of each.
         sysctl: BTreeMap<String, String> { MAP, or BTreeMap::new(), r#"{ "net.core.somaxconn" = 128 }"# }
-        /// Parameters of the recipe.
-        vars: BTreeMap<String, String> { MAP, or BTreeMap::new(), "{ workers = 2 }" }
-        /// Variables of the environment of each.
-        environment: BTreeMap<String, String> { MAP, or BTreeMap::new(), r#"{ TZ = "UTC" }"# }
+        /// Parameters of the recipe; a secret is `{ env = "NAME" }` or `{ file = "F" }`.
+        vars: BTreeMap<String, Given> { VALUES, or BTreeMap::new(), "{ workers = 2 }" }
+        /// Variables of the environment of each; secrets are given as those of `vars`.
+        environment: BTreeMap<String, Given> { VALUES, or BTreeMap::new(), r#"{ TZ = "UTC" }"# }
+        /// Files that are copied into the folder of each, by their paths there; a secret one is
+        /// `{ file = "F", secret = true }`.
+        files: BTreeMap<String, Copied> { COPIES, or BTreeMap::new(), r#"{ "site.conf" = "site.conf" }"# }
     }
 }
 
@@ -91,12 +97,39 @@ const PERIOD: Parsed<Duration> = DURATION
         _ => Err(ParseError::new("a period from 1ms to 1s", text, 0, text.len())),
     })
     .such_as("a period from 1ms to 1s");
-const MAP: Map = Map;
+
+/// A value of a role's `vars` or `environment`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Given {
+    /// As the plan has it. A printed plan leaves out one whose name announces a secret.
+    Text(String),
+    /// Where it comes from: the plan does not have it.
+    Secret(SecretSource),
+}
+
+/// A file that is copied into the folder of each instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    /// The file.
+    pub from: PathBuf,
+    /// Whether nobody else may read it: it is in no copy of the plan's files then.
+    pub is_secret: bool,
+}
 
 /// Values by names that may have dots in them: tables within it are parts of the names.
-struct Map;
+struct Map<T: 'static> {
+    /// Reads the value of a name.
+    read: fn(&Reading, &Node) -> Option<T>,
+    /// Writes it, as it stands behind the `=`.
+    write: fn(&str, &T) -> String,
+}
 
-impl Describe for Map {
+const MAP: Map<String> =
+    Map { read: |reading, node| reading.level(node), write: |_, text| quoted(text) };
+const VALUES: Map<Given> = Map { read: read_given, write: write_given };
+const COPIES: Map<Copied> = Map { read: read_copied, write: |_, of| write_copied(of) };
+
+impl<T> Describe for Map<T> {
     fn takes(&self) -> String {
         "table".to_owned()
     }
@@ -110,18 +143,82 @@ impl Describe for Map {
     }
 }
 
-impl Takes for Map {
-    type Of = BTreeMap<String, String>;
+impl<T> Takes for Map<T> {
+    type Of = BTreeMap<String, T>;
 
     fn read(&self, reading: &Reading, node: &Node) -> Option<Self::Of> {
         let pairs = reading.map(node).iter();
-        pairs.map(|of| Some((of.key.clone(), reading.level(&of.node)?))).collect()
+        pairs.map(|of| Some((of.key.clone(), (self.read)(reading, &of.node)?))).collect()
     }
 
     fn write(&self, map: &Self::Of) -> String {
-        let pairs = map.iter().map(|(name, text)| format!("{} = {}", quoted(name), quoted(text)));
-        let pairs = pairs.collect::<Vec<_>>().join(", ");
+        let pair =
+            |(name, of): (&String, &T)| format!("{} = {}", quoted(name), (self.write)(name, of));
+        let pairs = map.iter().map(pair).collect::<Vec<_>>().join(", ");
         if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {pairs} }}") }
+    }
+}
+
+fn read_given(reading: &Reading, node: &Node) -> Option<Given> {
+    let Value::Table(table) = &node.value else {
+        return reading.level(node).map(Given::Text);
+    };
+    let [Entry { key, node, .. }] = &table.entries[..] else { return None };
+    match key.as_str() {
+        "env" => reading.line(node).map(|name| Given::Secret(SecretSource::Env(name.to_owned()))),
+        _ => File.read(reading, node).map(|file| Given::Secret(SecretSource::File(file))),
+    }
+}
+
+fn write_given(name: &str, of: &Given) -> String {
+    match of {
+        Given::Text(_) if key_is_secret(name) => quoted(REDACTED),
+        Given::Text(text) => quoted(text),
+        Given::Secret(source) => source.to_string(),
+    }
+}
+
+fn read_copied(reading: &Reading, node: &Node) -> Option<Copied> {
+    let Value::Table(table) = &node.value else {
+        return File.read(reading, node).map(|from| Copied { from, is_secret: false });
+    };
+    let is_secret = match table.get("secret").map(|entry| &entry.node) {
+        None => false,
+        Some(Node { value: Value::Switch(is_secret), .. }) => *is_secret,
+        Some(node) => {
+            reading.wrong_type(node, "true or false", None);
+            return None;
+        }
+    };
+    let from = File.read(reading, &table.get("file")?.node)?;
+    Some(Copied { from, is_secret })
+}
+
+fn write_copied(of: &Copied) -> String {
+    let file = quoted(&of.from.display().to_string());
+    if of.is_secret { format!("{{ file = {file}, secret = true }}") } else { file }
+}
+
+impl Role {
+    /// The names of values that a printed plan left out.
+    pub(crate) fn redacted(&self) -> impl Iterator<Item = &str> {
+        let all = self.vars.iter().chain(&self.environment);
+        let is_left_out = |of: &Given| matches!(of, Given::Text(text) if text == REDACTED);
+        all.filter(move |(_, of)| is_left_out(of)).map(|(name, _)| name.as_str())
+    }
+}
+
+/// The keys of a role that are maps.
+const MAPS: [&str; 4] = ["sysctl", "vars", "environment", "files"];
+
+/// Whether a table is where a value comes from, and no part of a name: `{ env = "NAME" }`,
+/// `{ file = "F" }`, `{ file = "F", secret = true }`.
+pub(crate) fn is_source(table: &Table) -> bool {
+    let is_text = |entry: &Entry| matches!(entry.node.value, Value::Text(_) | Value::Typed(_));
+    match &table.entries[..] {
+        [of] => ["env", "file"].contains(&of.key.as_str()) && is_text(of),
+        [_, _] => table.get("file").is_some_and(is_text) && table.get("secret").is_some(),
+        _ => false,
     }
 }
 
@@ -137,7 +234,7 @@ pub(crate) fn join_names(root: &mut Table) {
     };
     for role in &mut roles.entries {
         let Value::Table(role) = &mut role.node.value else { continue };
-        for map in ["sysctl", "vars", "environment"] {
+        for map in MAPS {
             role.get_mut(map).into_iter().for_each(|entry| join(&mut entry.node));
         }
     }
@@ -153,7 +250,12 @@ fn join(node: &mut Node) {
 }
 
 fn flat(entry: Entry, out: &mut Vec<Entry>) {
+    let is_part = matches!(&entry.node.value, Value::Table(table) if !is_source(table));
     let Value::Table(table) = entry.node.value else { return out.push(entry) };
+    if !is_part {
+        let node = Node { value: Value::Table(table), ..entry.node };
+        return out.push(Entry { node, ..entry });
+    }
     for inner in table.entries {
         let key = format!("{}.{}", entry.key, inner.key);
         flat(Entry { key, ..inner }, out);
@@ -199,9 +301,13 @@ fn read_one(reading: &Reading, entry: &Entry) -> Option<(String, Role)> {
 pub(crate) fn write_roles(roles: &[(String, Role)], out: &mut Writer) {
     for (name, role) in roles {
         out.section_of("role", name);
-        let maps =
-            [("sysctl", &role.sysctl), ("vars", &role.vars), ("environment", &role.environment)];
-        let empty = maps.into_iter().filter_map(|(key, map)| map.is_empty().then_some(key));
+        let is_empty = [
+            role.sysctl.is_empty(),
+            role.vars.is_empty(),
+            role.environment.is_empty(),
+            role.files.is_empty(),
+        ];
+        let empty = MAPS.into_iter().zip(is_empty).filter_map(|(key, is)| is.then_some(key));
         role.write_keys(out, &empty.collect::<Vec<_>>());
     }
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_plan::{Asked, Connections, LoadShape, Plan, RateSource, Setting, Written};
+use plimsoll_plan::{Asked, Connections, Given, LoadShape, Plan, RateSource, Setting, Written};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 
@@ -219,7 +219,7 @@ fn a_merged_text_is_what_was_written_and_reads_back_the_same() {
     let (first, again) = (read(&of), read(&Written::text(&merged, "plan.toml", &[])));
     let (_, web) = &again.roles[0];
     assert_eq!(web.sysctl["net.core.somaxconn"], "256");
-    assert_eq!(web.vars["keepalive"], "0");
+    assert_eq!(web.vars["keepalive"], Given::Text("0".to_owned()));
     assert_eq!((&again.roles, &again.load), (&first.roles, &first.load));
     assert!(again.to_toml().contains("http://192.0.2.1/x"), "{}", again.to_toml());
 }

@@ -36,10 +36,20 @@ pub(super) fn set_aside(experiment: &Path, number: u32) -> Result<(), RunError> 
     Ok(())
 }
 
+/// The names of attempts at a cell that came to nothing, in their order.
+fn cuts(experiment: &Path, number: u32) -> impl Iterator<Item = PathBuf> {
+    let cells = experiment.join(CELLS);
+    (1_u32..).map(move |n| cells.join(format!("{number:04}{CUT}{n}")))
+}
+
 /// The first name of its kind that is free.
 fn next_cut(experiment: &Path, number: u32) -> PathBuf {
-    let named = |n: u32| experiment.join(CELLS).join(format!("{number:04}{CUT}{n}"));
-    (1..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
+    cuts(experiment, number).find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// The last attempt at a cell that came to nothing, where there is one.
+pub(super) fn last_cut(experiment: &Path, number: u32) -> Option<PathBuf> {
+    cuts(experiment, number).take_while(|path| path.is_dir()).last()
 }
 
 /// Renames a folder and has the file system remember it; nothing where it is not there.

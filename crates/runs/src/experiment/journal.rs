@@ -119,6 +119,13 @@ impl Journal {
         &self.folder
     }
 
+    /// The folder of the last run of a cell, done or set aside; `None` where it has none.
+    #[must_use]
+    pub fn latest_run(&self, cell: u32) -> Option<PathBuf> {
+        let done = self.layout.run(&self.folder, cell);
+        if done.is_dir() { Some(done) } else { folders::last_cut(&self.folder, cell) }
+    }
+
     /// Where its cells have their runs.
     #[must_use]
     pub fn layout(&self) -> Layout {

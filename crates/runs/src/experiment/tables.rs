@@ -13,6 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_units::secret::hidden;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
@@ -45,7 +46,7 @@ pub(super) fn create(database: &Connection, meta: &ExperimentMeta) -> rusqlite::
         ("id", &meta.id),
         ("name", &meta.name),
         ("kind", &meta.kind.name().to_owned()),
-        ("subject", &meta.subject),
+        ("subject", &hidden(&meta.subject).into_owned()),
         ("about", &meta.about),
         ("started_unix_ns", &meta.started_unix_ns.to_string()),
         ("version", &meta.version),
@@ -64,7 +65,7 @@ pub(super) fn set_ended(
     ended_ns: u64,
 ) -> rusqlite::Result<()> {
     schema::set_meta(database, "ended", &ended.name())?;
-    schema::set_meta(database, "ended_because", &ended.reason())?;
+    schema::set_meta(database, "ended_because", &hidden(ended.reason()))?;
     schema::set_meta(database, "ended_ns", &ended_ns.to_string())
 }
 
@@ -134,7 +135,7 @@ pub(super) fn end_cell(
     ended_ns: Option<u64>,
 ) -> rusqlite::Result<()> {
     let sql = "UPDATE cell SET state = ?, reason = ?, ended_ns = ? WHERE cell = ?";
-    let row = params![state.name(), reason, ended_ns.map(int), number];
+    let row = params![state.name(), hidden(reason), ended_ns.map(int), number];
     database.prepare_cached(sql)?.execute(row).map(drop)
 }
 
@@ -210,7 +211,7 @@ pub(super) fn write_event(
     event: &Event,
 ) -> rusqlite::Result<()> {
     let sql = "INSERT INTO event VALUES (?, ?, ?, ?, ?)";
-    let row = params![cell, int(event.at_ns), event.class.name(), event.kind, event.text];
+    let row = params![cell, int(event.at_ns), event.class.name(), event.kind, hidden(&event.text)];
     database.prepare_cached(sql)?.execute(row).map(drop)
 }
 

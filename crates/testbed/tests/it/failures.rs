@@ -1,15 +1,17 @@
 //! Every step of nginx in a namespace, made to fail once and to hang once: it is told which and
 //! why, and the host is as it was before. And what a killed process leaves is found and undone.
 
-use crate::host::{Place, left_of, role};
-use plimsoll_testbed::TestbedError;
-use plimsoll_testbed::bed::with_bed;
-use plimsoll_testbed::command::is_there;
+use crate::host::{Place, host_of, left_of, role};
+use plimsoll_testbed::bed::{Hears, Outline, with_bed, with_steps};
+use plimsoll_testbed::command::{Words, is_there};
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
 use plimsoll_testbed::ledger::{Ledger, Thing, started_at};
+use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;
+use plimsoll_testbed::{Bed, Op, TestbedError};
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// Why it failed, and the actions that did.
 fn fails(what: &str, change: impl FnOnce(&mut Role)) -> Option<(TestbedError, Vec<Action>)> {
@@ -24,12 +26,73 @@ fn fails(what: &str, change: impl FnOnce(&mut Role)) -> Option<(TestbedError, Ve
     let bed = place.namespaces(what, vec![web])?;
     let actions = Mutex::new(Vec::new());
     let told = |action: &Action| actions.lock().unwrap().push(action.clone());
-    let result =
-        with_bed(&bed, &place.ledgers(), (&told, &|| false), |_| Ok::<(), TestbedError>(()));
+    let result = with_bed(&bed, &place.ledgers(), Hears { told: &told, ..Hears::NOTHING }, |_| {
+        Ok::<(), TestbedError>(())
+    });
     assert_eq!(left_of(&bed.id), Vec::<String>::new(), "{what}");
     assert_eq!(Ledger::all(&place.ledgers()).unwrap(), [], "{what}");
     let failed = actions.into_inner().unwrap().into_iter().filter(|action| action.is_failed);
     Some((result.unwrap_err(), failed.collect()))
+}
+
+/// Every step of nginx, in a namespace with limits, is made to fail and to hang: before it has done
+/// anything, between any two things that it does, and after all. It is told which step it was and
+/// why, nothing else is begun, and the host is as it was before.
+#[test]
+fn each_step_that_fails_or_hangs_is_told_and_undone() {
+    if !is_there("nginx") {
+        println!("skipped: nginx is not installed");
+        return;
+    }
+    let place = Place::new();
+    let mut web = role("web", "nginx");
+    web.limits.cpu = Some(0.5);
+    web.limits.memory = Some(128 << 20);
+    let Some(bed) = place.namespaces("each step fails or hangs", vec![web]) else { return };
+    let whole = bed.outline().unwrap();
+    let names: Vec<&str> = whole.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["make the network", "make its place", "start it", "wait for it"]);
+    let before = host_of(&bed.id);
+    for (step, planned) in whole.steps.iter().enumerate() {
+        for at in 0..=planned.ops.len() {
+            for words in [&["false"][..], &["sleep", "1000"]] {
+                let is_hung = words.len() > 1;
+                if is_hung && at != 0 && at != planned.ops.len() {
+                    continue;
+                }
+                let mut outline = whole.clone();
+                let thing = Thing::Folder { path: place.path().join("nothing") };
+                let fault = Op::Make { thing, by: vec![Words::of(words)] };
+                outline.steps[step].ops.insert(at, fault);
+                if is_hung {
+                    outline.steps[step].limit = Duration::from_secs(1);
+                }
+                fails_at(&place, &bed, &outline, &format!("{} at {at}: {words:?}", planned.name));
+                assert_eq!(host_of(&bed.id), before, "{} at {at}: {words:?}", planned.name);
+            }
+        }
+    }
+}
+
+/// Makes a bed of which a step fails.
+fn fails_at(place: &Place, bed: &Bed, outline: &Outline, what: &str) {
+    let actions = Mutex::new(Vec::new());
+    let told = |action: &Action| actions.lock().unwrap().push(action.clone());
+    let hears = Hears { told: &told, ..Hears::NOTHING };
+    let stood = with_steps(bed, outline, &place.ledgers(), hears, |_| Ok::<(), TestbedError>(()));
+    let error = stood.expect_err(what);
+    assert_eq!(left_of(&bed.id), Vec::<String>::new(), "{what}");
+    assert_eq!(Ledger::all(&place.ledgers()).unwrap(), [], "{what}");
+    let actions = actions.into_inner().unwrap();
+    let failed: Vec<&Action> = actions.iter().filter(|action| action.is_failed).collect();
+    let [failed] = failed[..] else { panic!("{what}: {actions:?}") };
+    let step = what.split(" at ").next().unwrap();
+    assert_eq!(failed.name, step, "{what}");
+    let why = if what.contains("sleep") { "had not ended after 1" } else { "exit code 1" };
+    assert!(failed.output.contains(why) && error.to_string().contains(why), "{what}: {error}");
+    // Nothing was begun that stands on it.
+    let begun = actions.iter().filter(|action| !action.name.starts_with("undo"));
+    assert_eq!(begun.last().map(|action| action.name.as_str()), Some(step), "{what}");
 }
 
 #[test]
@@ -53,7 +116,9 @@ fn a_limit_that_the_kernel_refuses() {
 
 #[test]
 fn a_server_that_ends_at_once() {
-    let set = |web: &mut Role| web.recipe.recipe.write[0].text = "nonsense;".to_owned();
+    let set = |web: &mut Role| {
+        web.recipe.recipe.write[0].text = Content::Template("nonsense;".to_owned())
+    };
     let Some((error, failed)) = fails("a wrong configuration", set) else { return };
     let text = error.to_string();
     assert!(text.starts_with("start web-1: it ended with exit code 1: "), "{text}");
@@ -94,8 +159,7 @@ fn a_program_that_is_not_there_is_told_with_its_package() {
     let mut web = role("web", "nginx");
     web.recipe.recipe.start[0] = "nginy".to_owned();
     let bed = place.processes(vec![web]);
-    let result =
-        with_bed(&bed, &place.ledgers(), (&|_| (), &|| false), |_| Ok::<(), TestbedError>(()));
+    let result = with_bed(&bed, &place.ledgers(), Hears::NOTHING, |_| Ok::<(), TestbedError>(()));
     let error = result.unwrap_err();
     let hint = plimsoll_units::failure::Failure::hint(&error);
     assert_eq!(hint.as_deref(), Some("apt-get install nginx-light"), "{error}");

@@ -4,7 +4,7 @@ use plimsoll_testbed::Bed;
 use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::find;
-use plimsoll_testbed::role::{Limits, Role};
+use plimsoll_testbed::role::{Limits, Role, Secrets};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,6 +73,8 @@ pub(crate) fn role(name: &str, recipe: &str) -> Role {
         vars: BTreeMap::new(),
         environment: BTreeMap::new(),
         user: None,
+        secrets: Secrets::default(),
+        files: Vec::new(),
     }
 }
 
@@ -99,4 +101,12 @@ pub(crate) fn left_of(id: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// What this host has that a bed may have changed: its mounts, and the names of its namespaces,
+/// links and cgroups that no other test makes.
+pub(crate) fn host_of(id: &str) -> Vec<String> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let ours = mounts.lines().filter(|line| line.contains(id)).map(str::to_owned);
+    ours.chain(left_of(id)).collect()
 }

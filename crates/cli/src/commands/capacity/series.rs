@@ -5,7 +5,7 @@ use super::{Asked, World, exit, shown};
 use crate::args::{Arguments, Capacity, Command};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
-use crate::place::{run_id, unix_ns};
+use crate::place::{environment, run_id, unix_ns};
 use crate::terminal::error::{Result, UsageError, show};
 use crate::terminal::{pretty, print, say};
 use clap::Parser;
@@ -69,7 +69,8 @@ pub(super) fn resume(args: &Capacity, path: &Path) -> Result<Exit> {
         settings.push(Setting::new("search.restarts", restarts.to_string(), "--repeat"));
     }
     super::make_search(&mut settings, &file.plan);
-    let plan = plans::read(&Written::text(&file.plan, &series.series, &settings))?;
+    let plan =
+        plans::read(&Written::text(&file.plan, &series.series, &settings).within(environment))?;
     let again = Capacity {
         out: path.parent().map(PathBuf::from).unwrap_or_default(),
         json: args.json,

@@ -1,6 +1,7 @@
 //! From a command line to plans: one, or one for each combination of the values that `--set` lists.
 
 use crate::flags::PoolFlags;
+use crate::place::environment;
 use crate::simulate_args::Simulate;
 use crate::terminal::error::{FlagError, Result, UsageError};
 use plimsoll_experiment::design::{full, size};
@@ -36,9 +37,9 @@ pub(crate) fn read_plan(path: &str, flags: &PoolFlags, set: &[Setting]) -> Resul
 
 fn parse(text: &str, path: &str, flags: &PoolFlags, set: &[Setting]) -> Result<Plan, PlanErrors> {
     // A plan that is whole only with the flags says nothing of its own trace.
-    let plan = plans::read(&Written::text(text, path, &[])).ok();
+    let plan = plans::read(&Written::text(text, path, &[]).within(environment)).ok();
     let settings = [flags.settings_beside(plan.as_ref()), set.to_vec()].concat();
-    plans::read(&Written::text(text, path, &settings))
+    plans::read(&Written::text(text, path, &settings).within(environment))
 }
 
 /// The plans that a command line means.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_plan::Plan;
 use plimsoll_runs::experiment::{Cell, State};
-use plimsoll_runs::{Ended, Event, Kind, RunError, Sink};
+use plimsoll_runs::{End, Ended, Event, Kind, RunError, Sink};
 use plimsoll_workload::random::seed_of;
 
 use self::execute::{Outcome, Setting, execute, meta};
@@ -105,6 +105,22 @@ impl Load<'_> {
                 Err(ExperimentError::Silent { subject: self.prepared.subject.clone(), why })
             }
         }
+    }
+
+    /// Keeps a run of a cell that failed before its load began.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn failed(
+        &self,
+        cell: &Cell,
+        to: &Execution<'_>,
+        reason: &str,
+    ) -> Result<(), ExperimentError> {
+        let meta = meta(self.prepared, &self.setting(cell), Kind::Load);
+        let writer = to.record.begin(cell, meta)?;
+        let run = writer.finish(End::new(Ended::Failed(reason.to_owned())))?;
+        to.record.end(cell, run, State::Failed, reason).map(drop)
     }
 
     /// Executes a cell.

@@ -1,0 +1,258 @@
+//! The servers that a plan starts: its roles as the test-bed takes them, with their secrets, and
+//! what is kept of what was done for them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use plimsoll_plan::{Given, Place as Stands, Places, Plan, Provider as Kind, with_variables};
+use plimsoll_runs::Event;
+use plimsoll_runs::event::Class;
+use plimsoll_testbed::bed::{Hears, Outline};
+use plimsoll_testbed::launch::Launcher;
+use plimsoll_testbed::provider::{Namespace, Process, Provider};
+use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
+use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
+use plimsoll_testbed::{Action, Bed, Instance as Server, Role};
+use plimsoll_units::failure::chain;
+use plimsoll_units::hash::fnv_1a;
+use plimsoll_units::secret::{SecretError, Source, variable};
+
+use crate::control::{Control, News};
+use crate::error::ExperimentError;
+use crate::prepare::Place;
+
+/// The letters of a bed's id.
+const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+/// Where the folders of instances are made where `TMPDIR` names no other place. They cannot lie in
+/// the run's folder, which others may not enter, as servers run as users without rights; and not in
+/// `/tmp`, which is memory on many hosts, as stores write there.
+const FOLDERS: &str = "/var/tmp";
+
+/// The folder that files beside a plan are told from.
+pub(crate) fn folder_of(origin: &str) -> &Path {
+    Path::new(origin).parent().unwrap_or(Path::new(""))
+}
+
+/// The servers of a plan, under an id of their own; `None` where it starts none.
+///
+/// # Errors
+/// A recipe that there is not; a secret that cannot be had; a provider that this host does not
+/// allow.
+pub fn bed(
+    plan: &Plan,
+    origin: &str,
+    id: String,
+    place: &Place<'_>,
+) -> Result<Option<Bed>, ExperimentError> {
+    let Some(testbed) = &plan.testbed else { return Ok(None) };
+    let provider: Box<dyn Provider> = match testbed.provider {
+        Kind::Process => Box::new(Process),
+        Kind::Namespace => Box::new(Namespace::probe(place.system, place.runtime)?),
+    };
+    let folder = folder_of(origin);
+    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, folder, place));
+    let roles = roles.collect::<Result<_, _>>()?;
+    let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
+    let folders = (place.environment)("TMPDIR").filter(|folder| !folder.is_empty());
+    Ok(Some(Bed {
+        id,
+        provider,
+        roles,
+        folders: PathBuf::from(folders.unwrap_or_else(|| FOLDERS.to_owned())),
+        launcher: Launcher { program: place.program.to_owned(), arguments },
+    }))
+}
+
+/// A role of a plan, as the test-bed takes it.
+fn role_of(
+    name: &str,
+    role: &plimsoll_plan::Role,
+    folder: &Path,
+    place: &Place<'_>,
+) -> Result<Role, ExperimentError> {
+    let recipe = find(&role.recipe, folder)?;
+    let values = Values { name, folder, place };
+    let (mut vars, mut secrets) = (BTreeMap::new(), values.of_recipe(&recipe, &role.vars)?);
+    for (of, given) in &role.vars {
+        match values.value(&format!("vars.{of}"), given)? {
+            (value, true) => drop(secrets.vars.insert(of.clone(), value)),
+            (value, false) => drop(vars.insert(of.clone(), scalar(&value))),
+        }
+    }
+    let environment = role
+        .environment
+        .iter()
+        .map(|(of, given)| Ok((of.clone(), values.value(&format!("environment.{of}"), given)?.0)));
+    let copied = |(path, of): (&String, &plimsoll_plan::Copied)| CopiedFile {
+        path: path.clone(),
+        from: of.from.clone(),
+        is_secret: of.is_secret,
+    };
+    Ok(Role {
+        name: name.to_owned(),
+        recipe,
+        count: role.count,
+        limits: Limits {
+            cpu: role.cpu,
+            cpu_period_us: u64::try_from(role.cpu_period.as_micros()).unwrap_or(u64::MAX),
+            cpuset: role.cpuset.clone(),
+            memory: role.memory,
+            processes: role.processes.map(u64::from),
+        },
+        sysctl: role.sysctl.clone(),
+        vars,
+        environment: environment.collect::<Result<_, ExperimentError>>()?,
+        secrets,
+        files: role.files.iter().map(copied).collect(),
+        user: role.user.clone(),
+    })
+}
+
+/// Reads the values of a role, with what is secret of them.
+struct Values<'a> {
+    name: &'a str,
+    folder: &'a Path,
+    place: &'a Place<'a>,
+}
+
+impl Values<'_> {
+    fn reveal(&self, what: &str, source: &Source) -> Result<String, ExperimentError> {
+        let revealed = source.reveal(self.place.environment, self.folder);
+        revealed.map_err(|error| self.wrong(what, &error))
+    }
+
+    fn wrong(&self, what: &str, error: &SecretError) -> ExperimentError {
+        let text = format!("read the secret role.{}.{what}: {}", self.name, chain(error));
+        ExperimentError::Conflict(text)
+    }
+
+    /// A value of the plan, and whether it is secret.
+    fn value(&self, what: &str, given: &Given) -> Result<(String, bool), ExperimentError> {
+        let text = match given {
+            Given::Secret(source) => return Ok((self.reveal(what, source)?, true)),
+            Given::Text(text) => text,
+        };
+        let value = |name: &str| {
+            variable(name, self.place.environment).map_err(|error| self.wrong(what, &error))
+        };
+        with_variables(text, value)
+    }
+
+    /// What is secret of the recipe itself, where the plan does not say otherwise.
+    fn of_recipe(
+        &self,
+        recipe: &Found,
+        given: &BTreeMap<String, Given>,
+    ) -> Result<Secrets, ExperimentError> {
+        let mut secrets = Secrets::default();
+        for (name, value) in &recipe.recipe.vars {
+            if let (Scalar::Secret(from), false) = (value, given.contains_key(name)) {
+                let value = self.reveal(&format!("vars.{name}"), &from.source())?;
+                secrets.vars.insert(name.clone(), value);
+            }
+        }
+        for file in &recipe.recipe.write {
+            if let Content::Secret(from) = &file.text {
+                let value = self.reveal(&format!("write {}", file.path), &from.source())?;
+                secrets.texts.insert(file.path.clone(), value);
+            }
+        }
+        Ok(secrets)
+    }
+}
+
+/// A parameter of a recipe, as its template has it.
+fn scalar(text: &str) -> Scalar {
+    match (text.parse::<i64>(), text) {
+        (Ok(number), _) if number.to_string() == text => Scalar::Number(number),
+        (_, "true") => Scalar::Switch(true),
+        (_, "false") => Scalar::Switch(false),
+        _ => Scalar::Text(text.to_owned()),
+    }
+}
+
+/// An id for the bed of an attempt at a cell: seven letters and digits.
+#[must_use]
+pub fn bed_id(experiment: &Path, cell: u32, now_ns: u64) -> String {
+    let text = format!("{} {cell} {now_ns} {}", experiment.display(), std::process::id());
+    let mut left = fnv_1a(text.as_bytes());
+    let letter = |_| {
+        let letter = LETTERS[usize::try_from(left % 36).unwrap_or(0)];
+        left /= 36;
+        char::from(letter)
+    };
+    (0..7).map(letter).collect()
+}
+
+/// Where the first instances of roles stand, for the texts of a plan.
+pub(crate) fn places(servers: &[Server]) -> Places {
+    let first = servers.iter().filter(|server| server.number == 1);
+    let place =
+        |of: &Server| (of.role.clone(), Stands { address: of.address.clone(), port: of.port });
+    first.map(place).collect::<BTreeMap<_, _>>()
+}
+
+/// The steps of a bed, as `check` prints them.
+///
+/// # Errors
+/// As for [`Bed::outline`], and programs that are not there.
+pub fn outline(bed: &Bed) -> Result<Outline, ExperimentError> {
+    let outline = bed.outline()?;
+    bed.check_programs(&outline)?;
+    Ok(outline)
+}
+
+/// What is kept of what was done for the servers of a cell.
+#[derive(Default)]
+pub(crate) struct Kept {
+    actions: Mutex<Vec<Event>>,
+    outputs: Mutex<Vec<(String, String)>>,
+}
+
+impl Kept {
+    /// Has a bed made while this keeps what is done, and `control` is told of it.
+    pub(crate) fn hearing<T>(&self, control: &dyn Control, make: impl FnOnce(Hears<'_>) -> T) -> T {
+        let told = |action: &Action| {
+            control.tell(News::Says(&said(action)));
+            self.actions.lock().unwrap_or_else(PoisonError::into_inner).push(event(action));
+        };
+        let outputs = |instance: &str, text: &str| {
+            if !text.is_empty() {
+                let one = (instance.to_owned(), text.to_owned());
+                self.outputs.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+            }
+        };
+        let is_ended = || !control.goes_on();
+        make(Hears { told: &told, outputs: &outputs, is_ended: &is_ended })
+    }
+
+    /// What was done so far.
+    pub(crate) fn actions(&self) -> Vec<Event> {
+        self.actions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What was done, and what each instance said.
+    pub(crate) fn all(self) -> (Vec<Event>, Vec<(String, String)>) {
+        let actions = self.actions.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (actions, self.outputs.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// An action of a test-bed, for the screen.
+fn said(action: &Action) -> String {
+    let of =
+        if action.instance.is_empty() { String::new() } else { format!("{}: ", action.instance) };
+    let failed = if action.is_failed { ": failed" } else { "" };
+    format!("{of}{}{failed}", action.name)
+}
+
+/// An action of a test-bed, as the run keeps it: before the load all are at its beginning.
+fn event(action: &Action) -> Event {
+    let class = if action.is_failed { Class::Failure } else { Class::Action };
+    let took_ms = action.took.as_millis();
+    let output = action.output.trim();
+    let output = if output.is_empty() { String::new() } else { format!(": {output}") };
+    let text = format!("{} ({}, {took_ms} ms){output}", said(action), action.class.name());
+    Event { at_ns: 0, class, kind: "testbed".to_owned(), text }
+}
