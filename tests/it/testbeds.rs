@@ -80,9 +80,9 @@ fn a_load_with_factors_starts_its_servers_and_tells_effects() {
     let cpu = run.series("node_cpu_seconds_total").unwrap();
     assert!(cpu.iter().any(|row| row.at_ns > 1_000_000_000), "{cpu:?}");
     assert!(plan.contains("{{role.web.address}}") && !plan.contains("[factor]"), "{plan}");
-    let again = place.plimsoll(&["analyse", "--json"]).ended_with(0).json();
+    let again = place.plimsoll(&["analyse", "--json"]).went_well().json();
     assert_eq!(again["effects"], of["effects"]);
-    let text = place.plimsoll(&["analyse"]).ended_with(0).out;
+    let text = place.plimsoll(&["analyse"]).went_well().out;
     assert!(text.contains("effect of") && text.contains("best "), "{text}");
 }
 
@@ -228,4 +228,128 @@ fn a_plan_that_cannot_be_is_refused_before_anything_is_started() {
     refuses(cpu, &["role.web.cpu", "namespace"]);
     let design = ("[experiment]", "[experiment]\ndesign = 'fractional 2^(5-1)'");
     refuses(design, &["5 factors", "load.users"]);
+}
+
+/// What a run did about its servers, in words.
+fn of_testbed(place: &Place) -> Vec<String> {
+    let events = Run::open(&place.run()).unwrap().events().unwrap();
+    events.into_iter().filter(|of| of.kind == "testbed").map(|of| of.text).collect()
+}
+
+#[test]
+fn a_test_bed_that_was_left_standing_is_used_and_left() {
+    let place = Place::new();
+    // One cell, so that it is one run.
+    let plan = TARGET.replace("replications = 2\n", "").replace("'3s'", "'1s'");
+    let plan = plan.replace("\"role.web.vars.workers\" = [1, 4]\n", "");
+    let plan = plan.replace("[factor]\n\"load.users\" = [4, 8]\n", "");
+    let plan = plan.replace(", availability>=50%", "");
+    place.write("plan.toml", &plan);
+    let up = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]).ended_with(0).json();
+    let id = up["id"].as_str().unwrap();
+    let (address, port) = (&up["instances"][0]["address"], &up["instances"][0]["port"]);
+    assert_eq!((address.as_str(), up["stood_before"].as_bool()), (Some("127.0.0.1"), Some(false)));
+    let again = place.plimsoll(&["testbed", "up", "plan.toml", "--json"]).ended_with(0).json();
+    assert_eq!((&again["id"], &again["stood_before"]), (&up["id"], &true.into()));
+    let status = place.plimsoll(&["testbed", "status"]).ended_with(0).out;
+    let listens = format!("127.0.0.1:{port}");
+    assert!(status.contains("left standing") && status.contains(&listens), "{status}");
+
+    // What is no part of the test-bed may differ.
+    let run = |changed: &str| {
+        let done = place.plimsoll(&["run", "plan.toml", "--set", changed]);
+        assert!([Some(0), Some(5)].contains(&done.code()), "{}{}", done.out, done.err);
+        of_testbed(&place)
+    };
+    assert_eq!(run("load.users=2"), [format!("uses the test-bed {id}, which stands")]);
+    assert!(beds(&place).contains_key(id), "it is left as it was");
+    // A role that differs has servers of its own.
+    let own = run("role.web.vars.workers=3");
+    assert!(own.iter().any(|text| text.starts_with("web-1: start it")), "{own:?}");
+    assert!(beds(&place).contains_key(id));
+    place.plimsoll(&["testbed", "down", id]).ended_with(0);
+    assert!(!beds(&place).contains_key(id));
+    let own = run("load.users=2");
+    assert!(own.iter().any(|text| text.starts_with("web-1: undo: start it")), "{own:?}");
+}
+
+#[test]
+fn a_plan_runs_on_another_test_bed_whose_keys_win_one_by_one() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("there")).unwrap();
+    place.write("plan.toml", TARGET);
+    place.write("there/motd", "hello\n");
+    let other = "[role.web]\nfiles = { 'pages/motd' = 'motd' }\n[role.web.vars]\nworkers = 9\n";
+    place.write("there/here.toml", other);
+    let check = |more: &[&str]| {
+        let arguments = [&["check", "plan.toml", "--testbed", "there/here.toml"], more].concat();
+        place.plimsoll(&arguments)
+    };
+    let told = check(&["--set", "experiment.design=full"]).ended_with(0).out;
+    // The plan's own keys stay beside them, and a factor's level wins over both.
+    assert!(told.contains("--service-time const:4ms") && told.contains("--workers 1"), "{told}");
+    assert!(told.contains("there/motd to ") && told.contains("/pages/motd"), "{told}");
+    place.write("plan.toml", TARGET.replace("\"role.web.vars.workers\" = [1, 4]\n", ""));
+    let told = check(&[]).ended_with(0).out;
+    assert!(told.contains("--workers 9"), "{told}");
+    // What the command line says wins over the file.
+    let told = check(&["--set", "role.web.vars.workers=7"]).ended_with(0).out;
+    assert!(told.contains("--workers 7"), "{told}");
+
+    place.write("there/here.toml", "[load]\nusers = 3\n[link]\na = 1\n[role.web]\ncuont = 2\n");
+    let refused = check(&[]).ended_with(2);
+    refused.says(&["here.toml:1:2", "`load`", "not built yet", "here.toml:6:1", "did you mean"]);
+}
+
+#[test]
+fn what_is_missing_is_told_before_anything_is_started() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    let recipe = "about = 'not there'\npackages = ['plimsoll-no-such-package']\nport = 80\n\
+                  start = ['plimsoll-no-such-program']\ncheck = {}\n";
+    place.write("recipes/missing.toml", recipe);
+    let plan =
+        TARGET.replace("recipe = 'target'\nvars = { service = 'const:4ms' }", "recipe = 'missing'");
+    let plan = plan.replace("\"role.web.vars.workers\" = [1, 4]\n", "");
+    place.write("plan.toml", &plan);
+    for command in
+        [&["check", "plan.toml"][..], &["run", "plan.toml"], &["testbed", "up", "plan.toml"]]
+    {
+        let refused = place.plimsoll(command).ended_with(2);
+        refused.says(&["`plimsoll-no-such-program`", "apt-get install plimsoll-no-such-package"]);
+    }
+    assert!(!place.path("runs").exists());
+    let plan = TARGET.replace("recipe = 'target'\n", "recipe = 'target'\ncount = 2\n");
+    place.write("plan.toml", plan);
+    let check = place.plimsoll(&["check", "plan.toml"]).ended_with(0).out;
+    let warned = check.contains("role.web has 2 instances") && check.contains("get no load");
+    assert!(warned, "{check}");
+}
+
+#[test]
+fn the_doctor_tells_what_a_plan_wants_of_this_host() {
+    let place = Place::new();
+    place.write("plan.toml", TARGET);
+    let of = |arguments: &[&str]| {
+        let done = place.plimsoll(&[&["doctor", "--json"], arguments].concat());
+        assert!([Some(0), Some(3)].contains(&done.code()), "{}", done.err);
+        (done.code(), done.json())
+    };
+    let (code, plan) = of(&["plan.toml"]);
+    assert_eq!(plan["wants"]["connections"], 8, "{}", plan["wants"]);
+    let findings = plan["findings"].as_array().unwrap();
+    let fit = |of: &Value, name: &str| {
+        let found = of["findings"].as_array().unwrap().iter();
+        found.clone().find(|of| of["name"] == name).unwrap()["fit"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(fit(&plan, "descriptors"), "good");
+    let is_unfit = findings.iter().any(|of| of["fit"] == "unfit");
+    assert_eq!(code == Some(3), is_unfit);
+    assert_eq!(plan["testbed"][0]["lacks"], serde_json::json!([]));
+    // No host has as many ports.
+    let (code, many) = of(&["--connections", "1000000"]);
+    assert_eq!((code, fit(&many, "ports").as_str()), (Some(3), "unfit"));
+    let text = place.plimsoll(&["doctor"]).out;
+    assert!(text.contains("descriptors") && text.contains("provider namespace"), "{text}");
+    place.plimsoll(&["doctor", "none.toml"]).ended_with(2);
 }

@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Balance(crate::balance_args::Balance),
     /// List and undo what experiments have started on this machine
     Testbed(crate::testbed_args::Testbed),
+    /// Say whether this host is fit to serve or to generate a load, and what would change it
+    Doctor(crate::doctor_args::Doctor),
     /// Compare web caches by trace: policies, sizes, miss ratios
     Cache(Cache),
     /// Tell every client its nearest living cache: the registry, its agent and its client

@@ -5,6 +5,7 @@ mod args;
 mod balance_args;
 mod cache_args;
 mod commands;
+mod doctor_args;
 mod exit;
 mod files;
 mod flags;
@@ -48,6 +49,7 @@ fn main() -> std::process::ExitCode {
         Command::Target(target) => commands::target::run(&target),
         Command::Balance(balance) => commands::balance::run(&balance),
         Command::Testbed(testbed) => commands::testbed::run(&testbed),
+        Command::Doctor(doctor) => commands::doctor::run(&doctor),
         Command::Cache(cache) => commands::cache::run(&cache),
         Command::Shoal(shoal) => commands::shoal::run(&shoal),
         Command::Report(report) => commands::report::run(&report),

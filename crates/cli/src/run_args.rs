@@ -14,6 +14,9 @@ pub(crate) struct PlanFlags {
     /// Set any value of the plan
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Another test-bed: a file with [testbed] and [role.NAME], whose keys win one by one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) testbed: Option<String>,
 }
 
 #[derive(Args)]
@@ -33,6 +36,9 @@ several policies one that holds the SLO in most replications is enough.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) of: PlanFlags,
+    /// Install the packages that the plan's test-bed lacks; no service of theirs is started
+    #[arg(long)]
+    pub(crate) install: bool,
     /// Start over, even where an unfinished experiment of this plan could go on
     #[arg(long)]
     pub(crate) new: bool,

@@ -10,6 +10,8 @@ pub(crate) struct Testbed {
 
 #[derive(Subcommand)]
 pub(crate) enum TestbedCommand {
+    /// Start the servers of a plan and leave them, for runs of plans with the same test-bed
+    Up(TestbedUp),
     /// List what test-beds of this machine have started and not undone
     Status(TestbedStatus),
     /// Undo what a killed experiment has left: processes, namespaces, cgroups, folders
@@ -17,6 +19,33 @@ pub(crate) enum TestbedCommand {
     /// Wait for an order on standard input, and become the server that it names
     #[command(hide = true)]
     Wait,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+`plimsoll run` of a plan with the same test-bed uses the servers, and leaves them as they are: what
+they hold of one run is there in the next.
+
+Examples:
+  plimsoll testbed up plan.toml
+  plimsoll testbed up plan.toml --set role.web.vars.workers=2 --json
+
+Exit codes: 0 they stand, 2 wrong use or plan, 4 one could not be started: then nothing is left.")]
+pub(crate) struct TestbedUp {
+    /// A plan file with [testbed]
+    pub(crate) plan: String,
+    /// Set any value of the plan
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Another test-bed: a file with [testbed] and [role.NAME], whose keys win one by one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) testbed: Option<String>,
+    /// Install the packages that it lacks; no service of theirs is started
+    #[arg(long)]
+    pub(crate) install: bool,
+    /// Print what stands as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -47,7 +76,7 @@ pub(crate) struct TestbedDown {
     /// The id of a test-bed, as `testbed status` lists it
     #[arg(required_unless_present = "all")]
     pub(crate) id: Option<String>,
-    /// All whose experiment is not running any more
+    /// All that no experiment uses any more, those of `testbed up` among them
     #[arg(long, conflicts_with = "id")]
     pub(crate) all: bool,
     /// Undo it although its experiment goes on

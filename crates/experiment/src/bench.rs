@@ -8,21 +8,26 @@ use std::cell::Cell as Local;
 use std::path::{Path, PathBuf};
 
 use plimsoll_monitor::Source;
-use plimsoll_plan::{Places, Plan, Setting, Written};
+use plimsoll_plan::{Places, Plan, PlanErrors, Setting, Written};
+use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
-use plimsoll_testbed::bed::with_bed;
+use plimsoll_testbed::Instance as Server;
+use plimsoll_testbed::bed::{Borrowed, Hears, leave_up, with_bed};
 use plimsoll_testbed::recipe::{find, own_of};
 use plimsoll_units::failure::{Failure, Kind as Fault, told};
+use plimsoll_units::hash::hex;
+use sha2::{Digest, Sha256};
 
 use crate::control::News;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::settings;
+use crate::inputs::{identity, inputs};
 use crate::plans;
 use crate::prepare::{Place, prepare};
 use crate::record::Subject;
-use crate::servers::{Kept, bed, bed_id, folder_of, places};
+use crate::servers::{Kept, bed, bed_id, install, places};
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, sources};
 
@@ -40,19 +45,33 @@ pub struct Text {
     pub origin: String,
     /// What is laid over it.
     pub settings: Vec<Setting>,
+    /// The text of the file of a test-bed that is laid over it, and the file's name.
+    pub testbed: Option<(String, String)>,
 }
 
 impl Text {
+    /// The text with levels over it.
+    fn with<T>(
+        &self,
+        levels: &[Setting],
+        take: impl FnOnce(Written<'_>) -> Result<T, PlanErrors>,
+    ) -> Result<T, ExperimentError> {
+        let settings = [&self.settings, levels].concat();
+        let testbed = self.testbed.as_ref().map(|(text, origin)| (text.as_str(), origin.as_str()));
+        Ok(take(Written::text(&self.text, &self.origin, &settings).on(testbed))?)
+    }
+
     /// The plan of a cell with these levels; with the places of its servers, once they stand.
-    fn plan(
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn plan(
         &self,
         levels: &[Setting],
         places: Option<&Places>,
         environment: fn(&str) -> Option<String>,
     ) -> Result<Plan, ExperimentError> {
-        let settings = [&self.settings, levels].concat();
-        let written = Written::text(&self.text, &self.origin, &settings).within(environment);
-        Ok(plans::read(&Written { places, ..written })?)
+        self.with(levels, |of| plans::read(&Written { places, ..of.within(environment) }))
     }
 
     /// The text without some of its sections, told from anywhere.
@@ -62,8 +81,26 @@ impl Text {
         here: &Path,
         left_out: &[&str],
     ) -> Result<String, ExperimentError> {
-        let settings = [&self.settings, levels].concat();
-        Ok(Written::text(&self.text, &self.origin, &settings).merged(here, left_out)?)
+        self.with(levels, |of| of.merged(here, left_out))
+    }
+
+    /// What the test-bed of a plan is compared by: its sections, its recipes, and what the files
+    /// hold that it copies; of secrets their names.
+    fn digest(
+        &self,
+        levels: &[Setting],
+        plan: &Plan,
+        here: &Path,
+    ) -> Result<String, ExperimentError> {
+        let sections = self.with(levels, |of| of.merged_only(here, &["testbed", "role"]))?;
+        let mut digest = Sha256::new_with_prefix(sections);
+        for (_, role) in &plan.roles {
+            digest.update(find(&role.recipe, &plan.folder)?.text);
+            let copied = role.files.values().filter(|of| !of.is_secret);
+            let copied: Vec<PathBuf> = copied.map(|of| of.from.clone()).collect();
+            digest.update(identity(&inputs(&copied)?));
+        }
+        Ok(hex(&digest.finalize()))
     }
 }
 
@@ -89,12 +126,12 @@ pub fn subject(
     is_simulated: bool,
     place: &Place<'_>,
 ) -> Result<Subject, ExperimentError> {
-    let mut identity = text.merged(&[], place.here, &NO_MATTER)?;
-    let folder = folder_of(&text.origin);
+    let mut all = text.merged(&[], place.here, &NO_MATTER)?;
+    let folder = &plan.folder;
     let mut files = plan.files();
     for (_, role) in &plan.roles {
         let found = find(&role.recipe, folder)?;
-        identity.push_str(&found.text);
+        all.push_str(&found.text);
         if found.is_own {
             files.push(own_of(&role.recipe, folder));
         }
@@ -104,7 +141,7 @@ pub fn subject(
     let mut what = if roles.is_empty() { url_of(plan) } else { roles.join(", ") };
     if is_simulated {
         what.push_str(", simulated");
-        identity.push_str("simulated");
+        all.push_str("simulated");
     }
     Ok(Subject {
         name: plan.name.clone().unwrap_or_default(),
@@ -113,7 +150,7 @@ pub fn subject(
         what,
         about: String::new(),
         plan_text: text.merged(&[], place.here, &[])?,
-        identity,
+        identity: all,
         files,
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: 0,
@@ -143,6 +180,43 @@ pub fn plans_of(
     combinations.iter().map(plan).collect()
 }
 
+/// A test-bed that was left standing.
+pub struct Left {
+    /// Its id.
+    pub id: String,
+    /// Its instances.
+    pub instances: Vec<Server>,
+    /// Whether it stood before.
+    pub stood: bool,
+}
+
+/// Makes the test-bed of a plan and leaves it standing; one that stands already stays.
+///
+/// # Errors
+/// A plan without one; a step that failed, after all is undone.
+pub fn up(
+    text: &Text,
+    place: &Place<'_>,
+    hears: Hears<'_>,
+    installs: bool,
+) -> Result<Left, ExperimentError> {
+    let plan = text.plan(&[], None, place.environment)?;
+    let id = bed_id(Path::new(&text.origin), 0, (place.now_ns)());
+    let Some(bed) = bed(&plan, id, place)? else {
+        let text = "leave a test-bed standing: the plan has no [testbed]";
+        return Err(ExperimentError::Conflict(text.to_owned()));
+    };
+    if installs {
+        install(&bed, place)?;
+    }
+    let digest = text.digest(&[], &plan, place.here)?;
+    if let Some(stands) = bed.borrow(place.runtime, &digest)? {
+        return Ok(Left { id: stands.id, instances: stands.instances, stood: true });
+    }
+    let instances = leave_up(&bed, place.runtime, hears, &digest)?;
+    Ok(Left { id: bed.id, instances, stood: false })
+}
+
 impl Bench<'_> {
     fn plan(&self, levels: &[Setting], places: Option<&Places>) -> Result<Plan, ExperimentError> {
         self.text.plan(levels, places, self.place.environment)
@@ -152,12 +226,16 @@ impl Bench<'_> {
         let levels = settings(cell);
         let plan = self.plan(&levels, None)?;
         let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
-        let Some(bed) = bed(&plan, &self.text.origin, id, &self.place)? else {
+        let Some(bed) = bed(&plan, id, &self.place)? else {
             let sources = sources(&plan, &[], self.place.system)?;
             return self.load(&plan, &levels, cell, to, (&[], &sources));
         };
         // What servers say may be nobody else's business.
         to.record.keep_private();
+        let digest = self.text.digest(&levels, &plan, self.place.here)?;
+        if let Some(stands) = bed.borrow(self.place.runtime, &digest)? {
+            return self.on_borrowed(&stands, &levels, cell, to);
+        }
         let (kept, in_run) = (Kept::default(), Local::new(None));
         let result = kept.hearing(to.control, |hears| {
             with_bed(&bed, self.place.runtime, hears, |servers| {
@@ -175,6 +253,23 @@ impl Bench<'_> {
         let after = &actions[in_run.get().unwrap_or(0)..];
         to.record.afterwards(cell, after, &outputs)?;
         result
+    }
+
+    /// Executes a cell on a test-bed that stands already, and is left as it is.
+    fn on_borrowed(
+        &self,
+        stands: &Borrowed,
+        levels: &[Setting],
+        cell: &Cell,
+        to: &Execution<'_>,
+    ) -> Result<(), ExperimentError> {
+        let text = format!("uses the test-bed {}, which stands", stands.id);
+        to.control.tell(News::Says(&text));
+        let kind = "testbed".to_owned();
+        let before = [Event { at_ns: 0, class: Class::Action, kind, text }];
+        let plan = self.plan(levels, Some(&places(&stands.instances)))?;
+        let sources = sources(&plan, &stands.instances, self.place.system)?;
+        self.load(&plan, levels, cell, to, (&before, &sources))
     }
 
     /// Keeps a run of a cell whose servers did not come to stand, for what was done and said.

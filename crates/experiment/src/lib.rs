@@ -22,6 +22,7 @@ pub mod series;
 pub mod servers;
 pub mod steps;
 mod vocabulary;
+pub mod wants;
 pub mod world;
 
 pub use check::Check;

@@ -39,6 +39,10 @@ pub struct Ask<'a> {
     pub origin: &'a str,
     /// What is laid over it.
     pub settings: &'a [Setting],
+    /// The text of the file of another test-bed, and the file's name.
+    pub testbed: Option<(&'a str, &'a str)>,
+    /// Whether packages are installed that its test-bed lacks.
+    pub installs: bool,
     /// Whether it is to be simulated.
     pub is_simulated: bool,
     /// Whether the target may be asked: not where the plan is only checked.
@@ -49,7 +53,9 @@ pub struct Ask<'a> {
 
 impl<'a> Ask<'a> {
     fn written(&self) -> Written<'a> {
-        Written::text(self.text, self.origin, self.settings).within(self.place.environment)
+        Written::text(self.text, self.origin, self.settings)
+            .on(self.testbed)
+            .within(self.place.environment)
     }
 }
 
@@ -155,6 +161,7 @@ impl Ready {
             text: ask.text.to_owned(),
             origin: ask.origin.to_owned(),
             settings: ask.settings.to_vec(),
+            testbed: ask.testbed.map(|(text, origin)| (text.to_owned(), origin.to_owned())),
         };
         if ask.is_simulated
             && let Some(factor) = plan.factors.iter().find(|of| of.key.starts_with("role."))
@@ -168,7 +175,8 @@ impl Ready {
         }
         let combinations = factors::combinations(plan)?;
         let plans = bench::plans_of(&text, &combinations, ask.place.environment)?;
-        let (mut notes, mut length_s) = (Vec::new(), 0.0);
+        let mut length_s = 0.0;
+        let mut notes = if ask.is_simulated { Vec::new() } else { servers::unused(plan) };
         for plan in &plans {
             let prepared = prepare(plan, &ask.place, false)?;
             length_s += prepared.offer.duration_ns() as f64 / 1e9;
@@ -185,7 +193,10 @@ impl Ready {
         let replications = cells.len() as f64 / combinations.len().max(1) as f64;
         let mut steps = Vec::new();
         if let (false, Some(plan)) = (ask.is_simulated, plans.first()) {
-            let bed = servers::bed(plan, ask.origin, "example".to_owned(), &ask.place)?;
+            let bed = servers::bed(plan, "example".to_owned(), &ask.place)?;
+            if let (Some(bed), true) = (&bed, ask.installs) {
+                servers::install(bed, &ask.place)?;
+            }
             let outline = bed.as_ref().map(servers::outline).transpose()?.unwrap_or_default();
             sources(plan, &outline.instances, ask.place.system)?;
             steps = outline.steps;

@@ -13,7 +13,7 @@ use plimsoll_testbed::launch::Launcher;
 use plimsoll_testbed::provider::{Namespace, Process, Provider};
 use plimsoll_testbed::recipe::{Content, Found, Scalar, find};
 use plimsoll_testbed::role::{CopiedFile, Limits, Secrets};
-use plimsoll_testbed::{Action, Bed, Instance as Server, Role};
+use plimsoll_testbed::{Action, Bed, Instance as Server, Ledger, Role, TestbedError};
 use plimsoll_units::failure::chain;
 use plimsoll_units::hash::fnv_1a;
 use plimsoll_units::secret::{SecretError, Source, variable};
@@ -29,29 +29,18 @@ const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 /// `/tmp`, which is memory on many hosts, as stores write there.
 const FOLDERS: &str = "/var/tmp";
 
-/// The folder that files beside a plan are told from.
-pub(crate) fn folder_of(origin: &str) -> &Path {
-    Path::new(origin).parent().unwrap_or(Path::new(""))
-}
-
 /// The servers of a plan, under an id of their own; `None` where it starts none.
 ///
 /// # Errors
 /// A recipe that there is not; a secret that cannot be had; a provider that this host does not
 /// allow.
-pub fn bed(
-    plan: &Plan,
-    origin: &str,
-    id: String,
-    place: &Place<'_>,
-) -> Result<Option<Bed>, ExperimentError> {
+pub fn bed(plan: &Plan, id: String, place: &Place<'_>) -> Result<Option<Bed>, ExperimentError> {
     let Some(testbed) = &plan.testbed else { return Ok(None) };
     let provider: Box<dyn Provider> = match testbed.provider {
         Kind::Process => Box::new(Process),
         Kind::Namespace => Box::new(Namespace::probe(place.system, place.runtime)?),
     };
-    let folder = folder_of(origin);
-    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, folder, place));
+    let roles = plan.roles.iter().map(|(name, role)| role_of(name, role, &plan.folder, place));
     let roles = roles.collect::<Result<_, _>>()?;
     let arguments = ["testbed", "wait"].map(str::to_owned).to_vec();
     let folders = (place.environment)("TMPDIR").filter(|folder| !folder.is_empty());
@@ -201,6 +190,41 @@ pub fn outline(bed: &Bed) -> Result<Outline, ExperimentError> {
     let outline = bed.outline()?;
     bed.check_programs(&outline)?;
     Ok(outline)
+}
+
+/// Installs the packages of the programs that a bed needs and this host does not have. Returns
+/// their names.
+///
+/// # Errors
+/// An installation that fails.
+pub fn install(bed: &Bed, place: &Place<'_>) -> Result<Vec<String>, ExperimentError> {
+    let missing = bed.missing(&bed.outline()?);
+    let packages = missing.iter().filter_map(|error| match error {
+        TestbedError::Program { packages, .. } => Some(packages.split_whitespace()),
+        _ => None,
+    });
+    let packages: Vec<String> = packages.flatten().map(str::to_owned).collect();
+    if packages.is_empty() {
+        return Ok(packages);
+    }
+    let ledger = Ledger::create(place.runtime, &bed.id)?;
+    let installed = plimsoll_testbed::install::install(&packages, place.system, &ledger);
+    ledger.close()?;
+    installed?;
+    Ok(packages)
+}
+
+/// Roles of several instances of which a plan uses the first alone.
+pub(crate) fn unused(plan: &Plan) -> Vec<String> {
+    let several = plan.roles.iter().filter(|(_, role)| role.count > 1);
+    let text = |(name, role): &(String, plimsoll_plan::Role)| {
+        format!(
+            "role.{name} has {} instances, and {{{{role.{name}.address}}}} is the first of them: \
+             the others get no load",
+            role.count
+        )
+    };
+    several.map(text).collect()
 }
 
 /// What is kept of what was done for the servers of a cell.

@@ -11,6 +11,7 @@ mod any_text;
 mod cgroup;
 pub mod collector;
 pub mod cpu;
+pub mod doctor;
 pub mod facts;
 mod host;
 pub mod memory;

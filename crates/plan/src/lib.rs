@@ -32,6 +32,7 @@ mod kind;
 mod merged;
 mod nested;
 mod opened;
+mod overlay;
 mod plan;
 mod reading;
 mod roles;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_units::ParseError;
 
 use crate::merged;
+use crate::overlay;
 use crate::reading::error::PlanErrors;
 use crate::reading::source::{Place, Source};
 use crate::reading::tree::{self, Entry, Node, Table, Value};
@@ -28,6 +29,8 @@ pub struct Written<'a> {
     pub places: Option<&'a Places>,
     /// What `{{env.NAME}}` is filled in by.
     pub environment: Environment,
+    /// The file of a test-bed that is laid over the text, and its name.
+    pub testbed: Option<(&'a str, &'a str)>,
 }
 
 /// What a floor above finds wrong with a key, which only it can know.
@@ -65,14 +68,15 @@ impl<'a> Written<'a> {
     /// A text with flags over it.
     #[must_use]
     pub fn text(text: &'a str, origin: &'a str, settings: &'a [Setting]) -> Self {
-        Self { text: Some(text), origin, settings, places: None, environment: Environment::Unread }
+        let (text, environment) = (Some(text), Environment::Unread);
+        Self { text, origin, settings, places: None, environment, testbed: None }
     }
 
     /// Flags alone.
     #[must_use]
     pub fn flags(settings: &'a [Setting]) -> Self {
         let (origin, environment) = ("command line", Environment::Unread);
-        Self { text: None, origin, settings, places: None, environment }
+        Self { text: None, origin, settings, places: None, environment, testbed: None }
     }
 
     /// As it is read when its roles stand.
@@ -85,6 +89,12 @@ impl<'a> Written<'a> {
     #[must_use]
     pub fn within(self, environment: fn(&str) -> Option<String>) -> Self {
         Self { environment: Environment::Of(environment), ..self }
+    }
+
+    /// On another test-bed: the text of its file, and the file's name.
+    #[must_use]
+    pub fn on(self, testbed: Option<(&'a str, &'a str)>) -> Self {
+        Self { testbed, ..self }
     }
 
     /// As the plan of a run is read, which has nothing of the environment in it.
@@ -111,6 +121,17 @@ impl<'a> Written<'a> {
         let node = Node { value, place };
         root.set(Entry { key: "folder".to_owned(), key_place: place, node });
         Ok(merged::text(&root, &reading, here, left_out))
+    }
+
+    /// As [`Written::merged`], with nothing but the named sections.
+    ///
+    /// # Errors
+    /// A text that is not TOML.
+    pub fn merged_only(&self, here: &Path, sections: &[&str]) -> Result<String, PlanErrors> {
+        let (_, root) = open(self)?;
+        let others = root.entries.iter().map(|entry| entry.key.as_str());
+        let others: Vec<&str> = others.filter(|key| !sections.contains(key)).collect();
+        self.merged(here, &others)
     }
 
     /// Tells faults in their places.
@@ -211,6 +232,11 @@ pub(crate) fn open(of: &Written<'_>) -> Result<(Reading, Table), PlanErrors> {
     };
     write_out(&mut root);
     join_names(&mut root);
+    if let Some(testbed) = of.testbed {
+        overlay::lay(&mut root, &mut reading.sources, testbed)
+            .into_iter()
+            .for_each(|fault| reading.note(fault));
+    }
     for fault in lay_over(&mut root, &mut reading.sources, of.settings) {
         reading.note(fault);
     }

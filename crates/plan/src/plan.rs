@@ -58,6 +58,8 @@ pub struct Plan {
     pub collect: Collect,
     /// Which parameters of a policy are looked for; `None` where the plan is of no such search.
     pub tune: Option<Tune>,
+    /// The folder that the files of the plan, and recipes of its own, are told from.
+    pub folder: PathBuf,
     /// Keys that were filled in from the environment, as they were written.
     pub unfilled: Unfilled,
 }
@@ -123,12 +125,13 @@ impl Plan {
             roles,
             collect: collect?,
             tune,
+            folder: reading.folder().to_owned(),
             unfilled: reading.unfilled.clone(),
         })
     }
 
     /// The plan as a complete text: defaults filled in, secrets left out. Read again from the
-    /// working folder it gives the same plan, but for the secrets.
+    /// working folder it gives the same plan, but for the secrets and the folder that it lies in.
     #[must_use]
     pub fn to_toml(&self) -> String {
         self.write(None)

@@ -41,6 +41,9 @@ pub enum Environment {
 /// with, as they stand behind the `=`.
 pub type Unfilled = BTreeMap<String, String>;
 
+/// Gives the value of a path as it stands behind the `=`.
+type Print<'a> = &'a dyn Fn(&str, &Node) -> String;
+
 /// What stands for an address before a role has one: of the block for documentation (RFC 5737).
 const NOWHERE: (&str, u16) = ("192.0.2.1", 80);
 
@@ -58,7 +61,7 @@ pub(crate) fn fill_in(
     root: &mut Table,
     reading: &Reading,
     (places, environment): (Option<&Places>, Environment),
-    written: &dyn Fn(&str, &Node) -> String,
+    written: Print<'_>,
 ) -> Unfilled {
     let roles = match root.get("role").map(|entry| &entry.node.value) {
         Some(Value::Table(roles)) => roles.entries.iter().map(|of| of.key.clone()).collect(),
@@ -83,7 +86,7 @@ fn fill_entry(
     path: &str,
     reading: &Reading,
     known: &Known<'_>,
-    (unfilled, written): (&mut Unfilled, &dyn Fn(&str, &Node) -> String),
+    (unfilled, written): (&mut Unfilled, Print<'_>),
 ) {
     // A table below a key of a section, as `load.trace`, is written on the key's line.
     let is_section = !path.contains('.') || key_at(path).is_none();

@@ -99,6 +99,8 @@ pub(crate) fn lay_over(
     settings: &[Setting],
 ) -> Vec<Fault> {
     let mut faults = Vec::new();
+    // The text, and the file of a test-bed that is laid over it: flags win over both.
+    let files = sources.len();
     for setting in settings {
         let index = sources.len();
         let mut source = Source::flag(&setting.origin, &setting.value);
@@ -108,13 +110,13 @@ pub(crate) fn lay_over(
         {
             source.secrets.push((0, setting.value.len()));
         }
-        displace(root, &path);
+        displace(root, &path, files);
         let place = Place::new(index, 0, setting.value.len());
         let node = Node { value: Value::Typed(setting.value.clone()), place };
         match map_entry(&path, setting, &mut source, index) {
-            Some(Ok((key, node))) => insert(root, &[path[0], path[1], &key], node),
+            Some(Ok((key, node))) => insert(root, &[path[0], path[1], &key], node, files),
             Some(Err(fault)) => faults.push(fault),
-            None => insert(root, &path, node),
+            None => insert(root, &path, node, files),
         }
         sources.push(source);
     }
@@ -159,7 +161,7 @@ fn map_entry(
 }
 
 /// Removes from the file what a flag excludes.
-fn displace(root: &mut Table, path: &[&str]) {
+fn displace(root: &mut Table, path: &[&str], files: usize) {
     let [section, key, rest @ ..] = path else { return };
     let Some(keys) = section_at(section) else { return };
     let sub = section_at(&format!("{section}.{key}"));
@@ -179,7 +181,7 @@ fn displace(root: &mut Table, path: &[&str]) {
         }
         table.entries.retain(|entry| {
             let name = entry.key.as_str();
-            let from_flag = entry.key_place.source != 0;
+            let from_flag = entry.key_place.source >= files;
             let other = name != *key && choice.keys().any(|known| known == name);
             let with = choice.companions_of(name);
             let foreign = !with.is_empty() && !with.contains(key);
@@ -189,7 +191,7 @@ fn displace(root: &mut Table, path: &[&str]) {
 }
 
 /// Sets the value at a path, making tables on the way.
-fn insert(root: &mut Table, path: &[&str], node: Node) {
+fn insert(root: &mut Table, path: &[&str], node: Node, files: usize) {
     let place = Place::whole(node.place.source);
     let (Some(first), Some(last)) = (path.first(), path.last()) else { return };
     let mut table = root;
@@ -211,9 +213,9 @@ fn insert(root: &mut Table, path: &[&str], node: Node) {
     let is_map_entry = path.len() == 3 && takes(path[1]).is_some_and(Describe::is_map);
     let appends = path.len() == 2 && takes(last).is_some_and(Describe::is_list);
     if is_map_entry {
-        add_to_map(table, last, node, place);
+        add_to_map(table, last, (node, place), files);
     } else if appends {
-        append(table, last, node, place);
+        append(table, last, (node, place), files);
     } else {
         table.set(Entry { key: (*last).into(), key_place: place, node });
     }
@@ -235,10 +237,10 @@ fn subtable<'a>(table: &'a mut Table, key: &str, place: Place, flag: usize) -> &
 }
 
 /// One more value of a list of flags; the first of them replaces what the file says.
-fn append(table: &mut Table, key: &str, node: Node, place: Place) {
+fn append(table: &mut Table, key: &str, (node, place): (Node, Place), files: usize) {
     if let Some(Entry { key_place, node: Node { value: Value::List(items), .. }, .. }) =
         table.get_mut(key)
-        && key_place.source != 0
+        && key_place.source >= files
     {
         items.push(node);
         return;
@@ -249,11 +251,11 @@ fn append(table: &mut Table, key: &str, node: Node, place: Place) {
 
 /// One more entry of a map whose names ignore case: a flag replaces the file's, joins another
 /// flag's.
-fn add_to_map(table: &mut Table, name: &str, node: Node, place: Place) {
+fn add_to_map(table: &mut Table, name: &str, of: (Node, Place), files: usize) {
     table
         .entries
-        .retain(|entry| entry.key_place.source != 0 || !entry.key.eq_ignore_ascii_case(name));
+        .retain(|entry| entry.key_place.source >= files || !entry.key.eq_ignore_ascii_case(name));
     let same = table.entries.iter().find(|entry| entry.key.eq_ignore_ascii_case(name));
     let key = same.map_or(name.to_owned(), |entry| entry.key.clone());
-    append(table, &key, node, place);
+    append(table, &key, of, files);
 }

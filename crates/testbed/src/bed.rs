@@ -108,28 +108,36 @@ impl Bed {
         outline.instances.iter().filter(|instance| instance.number == 1).map(of).collect()
     }
 
-    /// The programs that recipes need and this host does not have, with their packages.
-    ///
-    /// # Errors
-    /// The first of them.
-    pub fn check_programs(&self, outline: &Outline) -> Result<(), TestbedError> {
-        for planned in &outline.steps {
-            for op in &planned.ops {
-                let Op::Start { order, instance, .. } = op else { continue };
-                let role = self.roles.iter().find(|role| instance.starts_with(&role.name));
-                let Some(role) = role else { continue };
-                let own = &role.recipe.recipe.start[0];
-                let program = order.words.iter().find(|word| *word == own).unwrap_or(own);
-                if !program.contains("{{") && !is_there(program) {
-                    return Err(TestbedError::Program {
-                        program: program.clone(),
-                        what: format!("the role `{}`", role.name),
-                        packages: role.recipe.recipe.packages.join(" "),
-                    });
-                }
+    /// The programs that recipes need and this host does not have, each with its role and packages.
+    #[must_use]
+    pub fn missing(&self, outline: &Outline) -> Vec<TestbedError> {
+        let mut missing: Vec<TestbedError> = Vec::new();
+        let mut seen = Vec::new();
+        for op in outline.steps.iter().flat_map(|planned| &planned.ops) {
+            let Op::Start { order, instance, .. } = op else { continue };
+            let of = outline.instances.iter().find(|of| of.name == *instance);
+            let role = self.roles.iter().find(|role| of.is_some_and(|of| of.role == role.name));
+            let Some(role) = role.filter(|role| !seen.contains(&&role.name)) else { continue };
+            seen.push(&role.name);
+            let own = &role.recipe.recipe.start[0];
+            let program = order.words.iter().find(|word| *word == own).unwrap_or(own);
+            if !program.contains("{{") && !is_there(program) {
+                missing.push(TestbedError::Program {
+                    program: program.clone(),
+                    what: format!("the role `{}`", role.name),
+                    packages: role.recipe.recipe.packages.join(" "),
+                });
             }
         }
-        Ok(())
+        missing
+    }
+
+    /// Checks that all programs are there that recipes need.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check_programs(&self, outline: &Outline) -> Result<(), TestbedError> {
+        self.missing(outline).into_iter().next().map_or(Ok(()), Err)
     }
 
     fn instance(
@@ -379,11 +387,12 @@ pub fn leave_up(
     let worker = worker(bed, &outline, &ledger, hears);
     let up = Standing::up(&outline, &worker, hears.told, hears.is_ended);
     let up = up.and_then(|standing| {
-        ledger.stands(&Stood::of(digest, standing.instances)).map_err(|error| {
+        let written = ledger.stands(&Stood::of(digest, standing.instances));
+        if written.is_err() {
             // A bed that nobody could find is none.
             drop(standing.down());
-            error
-        })
+        }
+        written
     });
     match up {
         Ok(()) => Ok(outline.instances.clone()),

@@ -51,6 +51,12 @@ pub enum Thing {
         /// Its alias.
         alias: String,
     },
+    /// What keeps the distribution from starting services while packages are installed: a file in
+    /// the place of one that may have been there, which lies beside it meanwhile.
+    Policy {
+        /// The file.
+        path: PathBuf,
+    },
     /// A cgroup.
     Cgroup {
         /// Its folder, which has the bed's id.
@@ -301,6 +307,35 @@ impl Ledger {
     }
 }
 
+/// What this host has of our names that stands in none of these ledgers: it is told, and left
+/// alone, as nothing proves it ours.
+#[must_use]
+pub fn without_ledger(found: &[Found]) -> Vec<String> {
+    // Each of these names has the id of its bed behind the prefix.
+    let places = [
+        ("network namespace", "/run/netns", "pl-"),
+        ("network interface", "/sys/class/net", "pl"),
+        ("cgroup", "/sys/fs/cgroup", "plimsoll-"),
+        ("cgroup", "/sys/fs/cgroup/cpu", "plimsoll-"),
+    ];
+    let mut others = Vec::new();
+    for (what, folder, prefix) in places {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_known = found.iter().any(|of| name.contains(&of.bed));
+            // An interface of anybody's may begin so: ours says so in its alias.
+            let is_named = what != "network interface"
+                || fs::read_to_string(entry.path().join("ifalias"))
+                    .is_ok_and(|alias| alias.starts_with("plimsoll "));
+            if name.starts_with(prefix) && is_named && !is_known {
+                others.push(format!("{what} {name}"));
+            }
+        }
+    }
+    others.sort();
+    others
+}
+
 fn remove_ledger(folder: &Path) -> Result<(), TestbedError> {
     let removed = fs::remove_file(folder.join(FILE)).and_then(|()| fs::remove_dir(folder));
     removed.map_err(TestbedError::file("remove", folder))
@@ -335,6 +370,7 @@ pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
     match thing {
         Thing::Process { pid, started, .. } => Ok(end_process(*pid, *started)),
         Thing::Cgroup { path } => remove_cgroup(bed, path),
+        Thing::Policy { path } => crate::install::put_back(path),
         Thing::Namespace { name } => {
             if !name.contains(bed) || !Path::new("/run/netns").join(name).exists() {
                 return Ok(false);

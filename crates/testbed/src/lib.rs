@@ -16,6 +16,7 @@ pub mod command;
 pub mod error;
 pub mod flow;
 mod folder;
+pub mod install;
 pub mod launch;
 pub mod ledger;
 mod output;

@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::cgroup::{Cgroups, LEAST_QUOTA_US, quota};
-use crate::command::Words;
+use crate::command::{Words, is_there};
 use crate::error::TestbedError;
 use crate::launch::Order;
 use crate::ledger::Thing;
@@ -148,6 +148,46 @@ impl Namespace {
         Ipv4Addr::new(10, self.network.0, self.network.1, place).to_string()
     }
 }
+
+/// What a provider can do on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ability {
+    /// Its name.
+    pub provider: &'static str,
+    /// What it lacks, and what would change it, a sentence each; nothing where it can be used.
+    pub lacks: Vec<String>,
+}
+
+/// What each provider can do on the host below this root. Nothing is made.
+#[must_use]
+pub fn abilities(root: &Path) -> Vec<Ability> {
+    let mut lacks = Vec::new();
+    if !is_root() {
+        lacks.push("it needs root: run it by sudo".to_owned());
+    }
+    for (program, package) in PROGRAMS {
+        if !is_there(program) {
+            lacks.push(format!("it needs `{program}`: apt-get install {package}"));
+        }
+    }
+    if !root.join("proc/self/ns/net").exists() {
+        lacks.push("the kernel has no network namespaces (CONFIG_NET_NS)".to_owned());
+    }
+    lacks.extend(Cgroups::probe(root).err().map(|error| error.to_string()));
+    vec![
+        Ability { provider: Process.name(), lacks: Vec::new() },
+        Ability { provider: "namespace", lacks },
+    ]
+}
+
+/// The programs that namespaces are made with, and the packages that have them.
+const PROGRAMS: [(&str, &str); 5] = [
+    ("ip", "iproute2"),
+    ("nsenter", "util-linux"),
+    ("unshare", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("sysctl", "procps"),
+];
 
 /// The networks `10.a.b.0/24` from 10.64 on that no route of `/proc/net/route` leads to.
 fn free_networks(routes: &str) -> impl Iterator<Item = (u8, u8)> + use<> {

@@ -19,7 +19,7 @@ const MAX_CELLS: usize = 20;
 /// Runs the command.
 pub(crate) fn run(args: &Check) -> Result<Exit> {
     let here = std::env::current_dir()?;
-    let ready = ready(&args.of, false, &here)?;
+    let ready = ready(&args.of, (false, false), &here)?;
     print(&if args.json { format!("{:#}\n", document(&ready)) } else { shown(&ready) })?;
     Ok(Exit::Held)
 }

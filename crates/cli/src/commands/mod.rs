@@ -7,6 +7,7 @@ pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod group;
 pub(crate) mod infer;

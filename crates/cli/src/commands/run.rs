@@ -5,10 +5,11 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::run_args::{PlanFlags, Run};
-use crate::terminal::error::{FlagError, Result};
+use crate::terminal::error::{Error, FlagError, Result};
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say, verdict};
 use plimsoll_experiment::ExperimentError;
+use plimsoll_experiment::bench::Text;
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::ending;
 use plimsoll_experiment::locks::Locks;
@@ -28,7 +29,7 @@ use std::path::Path;
 pub(crate) fn run(args: &Run) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let interrupts = Interrupts::watch()?;
-    let ready = ready(&args.of, true, &here)?;
+    let ready = ready(&args.of, (true, args.install), &here)?;
     let plan_file = crate::files::plan_file(Some(&args.of.plan));
     let found = match args.new || !ready.goes_on() {
         true => None,
@@ -101,22 +102,40 @@ fn show(path: &Path) -> Result<()> {
 }
 
 /// The plan of a command line, ready to be executed.
-pub(super) fn ready(flags: &PlanFlags, asks: bool, here: &Path) -> Result<Ready> {
-    let text = crate::files::plan(&flags.plan)?;
-    let mut settings = Vec::new();
-    for pair in &flags.set {
-        let setting = Setting::from_pair(pair);
-        settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
-    }
+pub(super) fn ready(
+    flags: &PlanFlags,
+    (asks, installs): (bool, bool),
+    here: &Path,
+) -> Result<Ready> {
+    let Text { text, origin, settings, testbed } =
+        plan_text(&flags.plan, &flags.set, flags.testbed.as_deref())?;
     let ask = Ask {
         text: &text,
-        origin: &flags.plan,
+        origin: &origin,
         settings: &settings,
+        testbed: testbed.as_ref().map(|(text, origin)| (text.as_str(), origin.as_str())),
+        installs,
         is_simulated: flags.simulated,
         asks,
         place: place(here),
     };
     Ok(Ready::of(&ask)?)
+}
+
+/// The text of a plan with what a command line lays over it.
+pub(super) fn plan_text(plan: &str, set: &[String], testbed: Option<&str>) -> Result<Text> {
+    let mut settings = Vec::new();
+    for pair in set {
+        let setting = Setting::from_pair(pair);
+        settings.push(setting.map_err(|error| FlagError::new("--set", pair, error))?);
+    }
+    let over = |file: &str| Ok::<_, Error>((crate::files::plan(file)?, file.to_owned()));
+    Ok(Text {
+        text: crate::files::plan(plan)?,
+        origin: plan.to_owned(),
+        settings,
+        testbed: testbed.map(over).transpose()?,
+    })
 }
 
 fn screen<'a>(screen: Screen<'a>, ready: &Ready) -> Screen<'a> {

@@ -1,12 +1,17 @@
 //! `plimsoll testbed`: what test-beds have started, and its end.
 
+use super::run::plan_text;
 use crate::exit::Exit;
+use crate::interrupt::Interrupts;
 use crate::place::place;
 use crate::terminal::error::{Result, Unexpected, UsageError};
 use crate::terminal::{pretty, print, say};
-use crate::testbed_args::{Testbed, TestbedCommand, TestbedDown};
+use crate::testbed_args::{Testbed, TestbedCommand, TestbedDown, TestbedUp};
+use plimsoll_experiment::bench;
+use plimsoll_testbed::bed::Hears;
 use plimsoll_testbed::launch::wait_and_become;
-use plimsoll_testbed::ledger::{Found, Ledger, Thing};
+use plimsoll_testbed::ledger::{Found, Ledger, Thing, without_ledger};
+use plimsoll_testbed::{Action, Instance};
 use serde_json::json;
 use std::path::Path;
 
@@ -15,6 +20,7 @@ pub(crate) fn run(args: &Testbed) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let ledgers = place(&here).runtime;
     match &args.command {
+        TestbedCommand::Up(of) => up(of, &here),
         TestbedCommand::Status(of) => status(ledgers, of.json),
         TestbedCommand::Down(of) => down(ledgers, of),
         TestbedCommand::Wait => match wait_and_become() {
@@ -24,21 +30,80 @@ pub(crate) fn run(args: &Testbed) -> Result<Exit> {
     }
 }
 
+fn up(args: &TestbedUp, here: &Path) -> Result<Exit> {
+    let interrupts = Interrupts::watch()?;
+    let text = plan_text(&args.plan, &args.set, args.testbed.as_deref())?;
+    let told = |action: &Action| {
+        let of = if action.instance.is_empty() { "all" } else { &action.instance };
+        let failed = if action.is_failed { ": failed" } else { "" };
+        say(&format!("{of}: {}{failed}", action.name));
+    };
+    let is_ended = || interrupts.count() > 0;
+    let hears = Hears { told: &told, is_ended: &is_ended, ..Hears::NOTHING };
+    let left = bench::up(&text, &place(here), hears, args.install)?;
+    if args.json {
+        let instance = |of: &Instance| {
+            json!({
+                "name": of.name, "role": of.role, "address": of.address, "port": of.port,
+                "folder": of.folder,
+            })
+        };
+        let instances: Vec<_> = left.instances.iter().map(instance).collect();
+        let document = json!({
+            "schema": 1, "warnings": [], "id": left.id, "stood_before": left.stood,
+            "instances": instances,
+        });
+        print(&pretty(&document)?)?;
+        return Ok(Exit::Held);
+    }
+    let before = if left.stood { "stands already" } else { "stands" };
+    print(&format!("{}  {before}\n", left.id))?;
+    for of in &left.instances {
+        print(&format!("  {:<12}{}:{}\n", of.name, of.address, of.port))?;
+    }
+    print(&format!("end it with: plimsoll testbed down {}\n", left.id))?;
+    Ok(Exit::Held)
+}
+
+/// How a bed is: by a word for programs, and a clause for people.
+fn state(of: &Found) -> (&'static str, &'static str) {
+    match (of.is_held, &of.stood) {
+        (true, _) => ("used", "its experiment goes on"),
+        (false, Some(_)) => ("up", "left standing by `testbed up`"),
+        (false, None) => ("left", "left behind"),
+    }
+}
+
 fn status(ledgers: &Path, as_json: bool) -> Result<Exit> {
     let all = Ledger::all(ledgers)?;
+    let others = without_ledger(&all);
     if as_json {
-        let bed = |of: &Found| json!({"id": of.bed, "is_running": of.is_held, "things": of.things});
+        let bed = |of: &Found| {
+            json!({
+                "id": of.bed, "is_running": of.is_held, "state": state(of).0, "things": of.things,
+            })
+        };
         let beds: Vec<_> = all.iter().map(bed).collect();
-        print(&pretty(&json!({"schema": 1, "warnings": [], "testbeds": beds}))?)?;
+        let document =
+            json!({"schema": 1, "warnings": [], "testbeds": beds, "without_ledger": others});
+        print(&pretty(&document)?)?;
         return Ok(Exit::Held);
     }
     if all.is_empty() {
         print("no test-bed stands\n")?;
     }
     for of in &all {
-        let state = if of.is_held { "its experiment goes on" } else { "left behind" };
-        print(&format!("{}  {state}\n", of.bed))?;
+        print(&format!("{}  {}\n", of.bed, state(of).1))?;
+        if let Some(stood) = &of.stood {
+            for of in &stood.instances {
+                print(&format!("  {:<12}{}:{}\n", of.name, of.address, of.port))?;
+            }
+        }
         of.things.iter().try_for_each(|thing| print(&format!("  {}\n", told(thing))))?;
+    }
+    if !others.is_empty() {
+        print("of our names, in no ledger, and left alone:\n")?;
+        others.iter().try_for_each(|other| print(&format!("  {other}\n")))?;
     }
     Ok(Exit::Held)
 }
@@ -81,6 +146,7 @@ fn told(thing: &Thing) -> String {
         Thing::Folder { path } => format!("folder {}", path.display()),
         Thing::Namespace { name } => format!("network namespace {name}"),
         Thing::Link { name, .. } => format!("network interface {name}"),
+        Thing::Policy { path } => format!("{}, which forbids services", path.display()),
         Thing::Cgroup { path } => format!("cgroup {}", path.display()),
         Thing::Process { instance, pid, .. } => format!("process {pid} of {instance}"),
     }

@@ -143,6 +143,33 @@ pub(crate) fn read(source: &mut Source) -> Result<Table, Box<Fault>> {
     }
 }
 
+/// Reads the text of another file, which is the source of that number.
+pub(crate) fn read_as(source: &mut Source, number: usize) -> Result<Table, Box<Fault>> {
+    let mut root = read(source).map_err(|mut fault| {
+        fault.place.source = number;
+        fault
+    })?;
+    renumber(&mut root, number);
+    Ok(root)
+}
+
+fn renumber(table: &mut Table, source: usize) {
+    table.place.source = source;
+    for entry in &mut table.entries {
+        entry.key_place.source = source;
+        renumber_node(&mut entry.node, source);
+    }
+}
+
+fn renumber_node(node: &mut Node, source: usize) {
+    node.place.source = source;
+    match &mut node.value {
+        Value::Table(table) => renumber(table, source),
+        Value::List(nodes) => nodes.iter_mut().for_each(|node| renumber_node(node, source)),
+        _ => {}
+    }
+}
+
 /// The commonest slip: a value with a unit and no quotes.
 fn syntax_hint(text: &str, span: Option<(usize, usize)>) -> Option<String> {
     let at = crate::reading::source::floor_char(text, span?.0);

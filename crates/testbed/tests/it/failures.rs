@@ -91,8 +91,8 @@ fn fails_at(place: &Place, bed: &Bed, outline: &Outline, what: &str) {
     let why = if what.contains("sleep") { "had not ended after 1" } else { "exit code 1" };
     assert!(failed.output.contains(why) && error.to_string().contains(why), "{what}: {error}");
     // Nothing was begun that stands on it.
-    let begun = actions.iter().filter(|action| !action.name.starts_with("undo"));
-    assert_eq!(begun.last().map(|action| action.name.as_str()), Some(step), "{what}");
+    let begun = actions.iter().rev().find(|action| !action.name.starts_with("undo"));
+    assert_eq!(begun.map(|action| action.name.as_str()), Some(step), "{what}");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_limit_that_the_kernel_refuses() {
 #[test]
 fn a_server_that_ends_at_once() {
     let set = |web: &mut Role| {
-        web.recipe.recipe.write[0].text = Content::Template("nonsense;".to_owned())
+        web.recipe.recipe.write[0].text = Content::Template("nonsense;".to_owned());
     };
     let Some((error, failed)) = fails("a wrong configuration", set) else { return };
     let text = error.to_string();

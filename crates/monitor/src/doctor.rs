@@ -1,0 +1,309 @@
+//! Is this host fit to serve, or to generate, so many connections? What it has is read below the
+//! root, compared with what is wanted, and told with the line that would change it. Nothing is
+//! changed.
+//!
+//! # Sources
+//!
+//! The kernel's `Documentation/networking/ip-sysctl.rst`, `admin-guide/sysctl/{fs,net,vm}.rst`,
+//! proc(5), tcp(7), listen(2). Thresholds beside which no source stands are ours.
+
+mod host;
+mod network;
+
+use std::fmt::Display;
+use std::path::Path;
+
+/// What a host is to do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wants {
+    /// Connections that are open at once.
+    pub connections: u64,
+    /// Connections that are opened a second.
+    pub opened_per_s: f64,
+}
+
+impl Default for Wants {
+    /// What a load of some weight asks of a host, where no plan says more.
+    fn default() -> Self {
+        Self { connections: 1000, opened_per_s: 1000.0 }
+    }
+}
+
+/// How something that was found fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// As it should be.
+    Good,
+    /// It may spoil a measurement.
+    Doubtful,
+    /// What is wanted cannot be done.
+    Unfit,
+    /// This host does not say.
+    Unknown,
+}
+
+impl Fit {
+    /// Its name in documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Doubtful => "doubtful",
+            Self::Unfit => "unfit",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Something that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at.
+    pub name: &'static str,
+    /// How it fits.
+    pub fit: Fit,
+    /// What was found; empty where this host does not say.
+    pub found: String,
+    /// What is wanted.
+    pub wanted: String,
+    /// Why it matters.
+    pub why: &'static str,
+    /// The line that would change it; `None` where nothing has to be changed, or no line can.
+    pub change: Option<String>,
+}
+
+impl Finding {
+    /// Something that is as it should be, until [`Finding::unless`] says otherwise.
+    fn new(name: &'static str, why: &'static str, wanted: impl Display) -> Self {
+        let (found, wanted) = (String::new(), wanted.to_string());
+        Self { name, fit: Fit::Unknown, found, wanted, why, change: None }
+    }
+
+    /// What was found.
+    fn found(mut self, found: impl Display) -> Self {
+        (self.found, self.fit) = (found.to_string(), Fit::Good);
+        self
+    }
+
+    /// How it fits where it is not as it should be, and the line that would change it.
+    fn unless(mut self, is_so: bool, fit: Fit, change: impl Into<String>) -> Self {
+        if !is_so {
+            let change = change.into();
+            (self.fit, self.change) = (fit, (!change.is_empty()).then_some(change));
+        }
+        self
+    }
+}
+
+/// Looks at a host, below the root of its file system.
+#[must_use]
+pub fn examine(root: &Path, wants: Wants) -> Vec<Finding> {
+    let facts = Facts { root };
+    let mut all = host::descriptors(&facts, wants);
+    all.extend(network::ports_and_queues(&facts, wants));
+    all.extend(network::memory_and_time(&facts, wants));
+    all.extend(host::memory(&facts, wants));
+    all.extend(host::processors(&facts));
+    all
+}
+
+/// What the kernel says of a host.
+struct Facts<'a> {
+    root: &'a Path,
+}
+
+impl Facts<'_> {
+    fn text(&self, path: &str) -> Option<String> {
+        crate::text_of(self.root, path)
+    }
+
+    /// The numbers of a setting of the kernel, below `/proc/sys`.
+    fn setting(&self, name: &str) -> Option<Vec<u64>> {
+        let text = self.text(&format!("proc/sys/{}", name.replace('.', "/")))?;
+        text.split_whitespace().map(|word| word.parse().ok()).collect()
+    }
+
+    /// The first number of a setting.
+    fn number(&self, name: &str) -> Option<u64> {
+        self.setting(name)?.first().copied()
+    }
+
+    /// A counter of `/proc/net/netstat`, whose lines come in pairs of names and values.
+    fn counter(&self, name: &str) -> Option<u64> {
+        let text = self.text("proc/net/netstat")?;
+        let lines: Vec<&str> = text.lines().collect();
+        lines.chunks(2).find_map(|pair| {
+            let [names, values] = pair else { return None };
+            let place = names.split_whitespace().position(|of| of == name)?;
+            values.split_whitespace().nth(place)?.parse().ok()
+        })
+    }
+
+    /// A figure of a line of `/proc/net/sockstat`: `TCP: inuse 5 orphan 0 tw 2 …`.
+    fn sockets(&self, line: &str, name: &str) -> Option<u64> {
+        let text = self.text("proc/net/sockstat")?;
+        let line = text.lines().find_map(|of| of.strip_prefix(line)?.strip_prefix(':'))?;
+        let mut words = line.split_whitespace().skip_while(|word| *word != name);
+        words.nth(1)?.parse().ok()
+    }
+}
+
+/// The line that sets a setting of the kernel.
+fn sysctl(name: &str, value: impl Display) -> String {
+    let value = value.to_string();
+    if value.contains(' ') {
+        format!("sysctl -w {name}=\"{value}\"")
+    } else {
+        format!("sysctl -w {name}={value}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A host with these files, and nothing else.
+    fn host(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = place.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        place
+    }
+
+    fn one(files: &[(&str, &str)], wants: Wants, name: &str) -> Finding {
+        let place = host(files);
+        examine(place.path(), wants).into_iter().find(|of| of.name == name).unwrap()
+    }
+
+    const MANY: Wants = Wants { connections: 50_000, opened_per_s: 10_000.0 };
+    const FEW: Wants = Wants { connections: 100, opened_per_s: 10.0 };
+
+    #[test]
+    fn a_host_that_says_nothing_is_unknown_and_never_good() {
+        let place = host(&[]);
+        for finding in examine(place.path(), MANY) {
+            assert_eq!((finding.fit, finding.change), (Fit::Unknown, None), "{}", finding.name);
+            assert!(!finding.why.is_empty() && finding.found.is_empty(), "{}", finding.name);
+        }
+    }
+
+    #[test]
+    fn each_finding_hangs_on_what_is_found_and_wanted() {
+        let limits = "Limit  Soft Hard Units\nMax open files            20000   20000    files \n";
+        let netstat = "TcpExt: ListenOverflows ListenDrops TCPMemoryPressures\nTcpExt: 3 4 0\n";
+        let sockstat = "sockets: used 9\nTCP: inuse 5 orphan 0 tw 20000 alloc 9 mem 900\n";
+        let stat = "cpu  100 0 100 700 0 0 0 100 0 0\n";
+        let meminfo =
+            "MemTotal: 9000000 kB\nMemAvailable: 1000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n";
+        let softnet = "00000010 00000002 00000000\n00000010 00000000 00000000\n";
+        let cases: &[(&str, &str, &str, Fit, &str)] = &[
+            ("descriptors", "proc/self/limits", limits, Fit::Unfit, ""),
+            (
+                "ports",
+                "proc/sys/net/ipv4/ip_local_port_range",
+                "32768 60999",
+                Fit::Unfit,
+                "1024 65535",
+            ),
+            (
+                "accept queue",
+                "proc/sys/net/core/somaxconn",
+                "128",
+                Fit::Doubtful,
+                "somaxconn=10000",
+            ),
+            (
+                "SYN queue",
+                "proc/sys/net/ipv4/tcp_max_syn_backlog",
+                "512",
+                Fit::Doubtful,
+                "tcp_max_syn_backlog=6000",
+            ),
+            ("overflows", "proc/net/netstat", netstat, Fit::Doubtful, ""),
+            (
+                "slow start after idle",
+                "proc/sys/net/ipv4/tcp_slow_start_after_idle",
+                "1",
+                Fit::Doubtful,
+                "=0",
+            ),
+            (
+                "reuse of TIME_WAIT",
+                "proc/sys/net/ipv4/tcp_tw_reuse",
+                "0",
+                Fit::Doubtful,
+                "tcp_tw_reuse=1",
+            ),
+            (
+                "orphans",
+                "proc/sys/net/ipv4/tcp_max_orphans",
+                "4096",
+                Fit::Doubtful,
+                "tcp_max_orphans=50000",
+            ),
+            (
+                "overcommit",
+                "proc/sys/vm/overcommit_memory",
+                "2",
+                Fit::Doubtful,
+                "overcommit_memory=0",
+            ),
+            ("memory", "proc/meminfo", meminfo, Fit::Unfit, ""),
+            ("steal", "proc/stat", stat, Fit::Doubtful, ""),
+            (
+                "clock",
+                "sys/devices/system/clocksource/clocksource0/current_clocksource",
+                "hpet",
+                Fit::Doubtful,
+                "tsc",
+            ),
+            (
+                "governor",
+                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                "powersave",
+                Fit::Doubtful,
+                "performance",
+            ),
+            ("dropped packets", "proc/net/softnet_stat", softnet, Fit::Doubtful, ""),
+            ("files of the host", "proc/sys/fs/file-nr", "100 0 1000", Fit::Unfit, "file-max"),
+        ];
+        for (name, path, text, fit, change) in cases {
+            let found = one(&[(path, text)], MANY, name);
+            assert_eq!(found.fit, *fit, "{found:?}");
+            assert!(found.change.unwrap_or_default().contains(change), "{name}");
+        }
+        let both = [
+            ("proc/net/sockstat", sockstat),
+            ("proc/sys/net/ipv4/ip_local_port_range", "32768 60999"),
+        ];
+        assert_eq!(one(&both, FEW, "TIME_WAIT").fit, Fit::Doubtful);
+        let memory =
+            [("proc/net/sockstat", sockstat), ("proc/sys/net/ipv4/tcp_mem", "500 1000 2000")];
+        assert_eq!(one(&memory, FEW, "TCP memory").fit, Fit::Doubtful);
+        let tracked = [
+            ("proc/sys/net/netfilter/nf_conntrack_max", "1000"),
+            ("proc/sys/net/netfilter/nf_conntrack_count", "10"),
+        ];
+        assert_eq!(one(&tracked, MANY, "connection tracking").fit, Fit::Unfit);
+        assert_eq!(one(&tracked, FEW, "connection tracking").fit, Fit::Good);
+    }
+
+    #[test]
+    fn what_is_enough_for_few_is_good() {
+        let limits = "Max open files            1024                 20000                files \n";
+        assert_eq!(one(&[("proc/self/limits", limits)], FEW, "descriptors").fit, Fit::Good);
+        let more = Wants { connections: 10_000, opened_per_s: 1.0 };
+        let found = one(&[("proc/self/limits", limits)], more, "descriptors");
+        assert_eq!((found.fit, found.change.as_deref()), (Fit::Unfit, Some("ulimit -n 11100")));
+        let range = [("proc/sys/net/ipv4/ip_local_port_range", "32768 60999")];
+        assert_eq!(one(&range, FEW, "ports").fit, Fit::Good);
+        let reserved =
+            [range[0], ("proc/sys/net/ipv4/ip_local_reserved_ports", "32768-60000,60100")];
+        let found = one(&reserved, Wants { connections: 1000, opened_per_s: 1.0 }, "ports");
+        assert_eq!(found.fit, Fit::Unfit, "{found:?}");
+    }
+}
