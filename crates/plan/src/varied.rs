@@ -25,7 +25,7 @@ impl Varied {
     /// is not looked at. `None` where the text is no TOML, or these sections have a fault.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        let (reading, root) = open(&Written::text(text, "plan.toml", &[])).ok()?;
+        let (reading, root) = open(&Written::text(text, "plan.toml", &[]).stored()).ok()?;
         let seed = Top::read_keys(&Section::within(&reading, &root, Top::SECTION))?.seed;
         let section = root.get(Experiment::SECTION.path).is_some();
         let section = section.then(|| Section::open(&reading, &root, Experiment::SECTION));
