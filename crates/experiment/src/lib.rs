@@ -9,6 +9,7 @@ pub mod design;
 pub mod engine;
 pub mod error;
 pub mod factors;
+mod folders;
 pub mod infer;
 mod inputs;
 pub mod locks;

@@ -8,7 +8,6 @@
 
 use std::cell::Cell as Local;
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -24,6 +23,7 @@ use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 
 use crate::error::ExperimentError;
+use crate::folders::{add, close_to_others, set_aside};
 use crate::inputs::{self, Input, inputs};
 
 /// The most cells of an experiment that keep their runs where nothing else is said.
@@ -347,14 +347,7 @@ impl<'a> Record<'a> {
             Place::Experiment(journal) => journal.latest_run(cell.number),
             Place::Nowhere | Place::Open(_) => None,
         };
-        let Some(run) = run else { return Ok(()) };
-        plimsoll_runs::add_events(&run, events)?;
-        for (instance, text) in outputs {
-            let path = run.join("artifacts").join(format!("{instance}.log"));
-            let written = std::fs::write(&path, text);
-            written.map_err(|source| ExperimentError::Artifact { path, source })?;
-        }
-        Ok(())
+        run.map_or(Ok(()), |run| add(&run, events, outputs))
     }
 
     /// Takes a cell that failed before it had a run, or with one that is no result.
@@ -585,20 +578,6 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-/// Lets nobody but its owner into a folder.
-fn close_to_others(path: &Path) -> Result<(), ExperimentError> {
-    let closed = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700));
-    closed.map_err(|source| ExperimentError::Artifact { path: path.to_owned(), source })
-}
-
-/// Renames the run of an attempt that failed, as `ID.cut-1`.
-fn set_aside(path: &Path) -> Result<(), ExperimentError> {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(".cut-1");
-    let moved = std::fs::rename(path, aside);
-    moved.map_err(|source| ExperimentError::Artifact { path: path.to_owned(), source })
 }
 
 /// Something about the whole experiment.

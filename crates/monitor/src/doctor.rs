@@ -191,99 +191,61 @@ mod tests {
         }
     }
 
+    /// Checks one file that does not fit: how, and what the line says that would change it.
+    fn does_not_fit(name: &str, path: &str, text: &str, fit: Fit, change: &str) {
+        let found = one(&[(path, text)], MANY, name);
+        assert_eq!(found.fit, fit, "{found:?}");
+        assert!(found.change.unwrap_or_default().contains(change), "{name}");
+    }
+
     #[test]
-    fn each_finding_hangs_on_what_is_found_and_wanted() {
-        let limits = "Limit  Soft Hard Units\nMax open files            20000   20000    files \n";
-        let netstat = "TcpExt: ListenOverflows ListenDrops TCPMemoryPressures\nTcpExt: 3 4 0\n";
-        let sockstat = "sockets: used 9\nTCP: inuse 5 orphan 0 tw 20000 alloc 9 mem 900\n";
-        let stat = "cpu  100 0 100 700 0 0 0 100 0 0\n";
-        let meminfo =
-            "MemTotal: 9000000 kB\nMemAvailable: 1000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n";
-        let softnet = "00000010 00000002 00000000\n00000010 00000000 00000000\n";
-        let cases: &[(&str, &str, &str, Fit, &str)] = &[
-            ("descriptors", "proc/self/limits", limits, Fit::Unfit, ""),
-            (
-                "ports",
-                "proc/sys/net/ipv4/ip_local_port_range",
-                "32768 60999",
-                Fit::Unfit,
-                "1024 65535",
-            ),
-            (
-                "accept queue",
-                "proc/sys/net/core/somaxconn",
-                "128",
-                Fit::Doubtful,
-                "somaxconn=10000",
-            ),
-            (
-                "SYN queue",
-                "proc/sys/net/ipv4/tcp_max_syn_backlog",
-                "512",
-                Fit::Doubtful,
-                "tcp_max_syn_backlog=6000",
-            ),
-            ("overflows", "proc/net/netstat", netstat, Fit::Doubtful, ""),
-            (
-                "slow start after idle",
-                "proc/sys/net/ipv4/tcp_slow_start_after_idle",
-                "1",
-                Fit::Doubtful,
-                "=0",
-            ),
-            (
-                "reuse of TIME_WAIT",
-                "proc/sys/net/ipv4/tcp_tw_reuse",
-                "0",
-                Fit::Doubtful,
-                "tcp_tw_reuse=1",
-            ),
-            (
-                "orphans",
-                "proc/sys/net/ipv4/tcp_max_orphans",
-                "4096",
-                Fit::Doubtful,
-                "tcp_max_orphans=50000",
-            ),
-            (
-                "overcommit",
-                "proc/sys/vm/overcommit_memory",
-                "2",
-                Fit::Doubtful,
-                "overcommit_memory=0",
-            ),
-            ("memory", "proc/meminfo", meminfo, Fit::Unfit, ""),
-            ("steal", "proc/stat", stat, Fit::Doubtful, ""),
-            (
-                "clock",
-                "sys/devices/system/clocksource/clocksource0/current_clocksource",
-                "hpet",
-                Fit::Doubtful,
-                "tsc",
-            ),
-            (
-                "governor",
-                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-                "powersave",
-                Fit::Doubtful,
-                "performance",
-            ),
-            ("dropped packets", "proc/net/softnet_stat", softnet, Fit::Doubtful, ""),
-            ("files of the host", "proc/sys/fs/file-nr", "100 0 1000", Fit::Unfit, "file-max"),
+    fn what_does_not_fit_is_told_with_the_line_that_changes_it() {
+        let limits = "Max open files            20000   20000    files \n";
+        let (ipv4, net) = ("proc/sys/net/ipv4", "proc/sys/net");
+        does_not_fit("descriptors", "proc/self/limits", limits, Fit::Unfit, "prlimit");
+        does_not_fit("files of the host", "proc/sys/fs/file-nr", "9 0 99", Fit::Unfit, "file-max");
+        let doubtful = [
+            ("accept queue", format!("{net}/core/somaxconn"), "128", "somaxconn=10000"),
+            ("SYN queue", format!("{ipv4}/tcp_max_syn_backlog"), "512", "backlog=6000"),
+            ("slow start after idle", format!("{ipv4}/tcp_slow_start_after_idle"), "1", "=0"),
+            ("reuse of TIME_WAIT", format!("{ipv4}/tcp_tw_reuse"), "0", "tcp_tw_reuse=1"),
+            ("orphans", format!("{ipv4}/tcp_max_orphans"), "4096", "tcp_max_orphans=50000"),
+            ("overcommit", "proc/sys/vm/overcommit_memory".to_owned(), "2", "memory=0"),
         ];
-        for (name, path, text, fit, change) in cases {
-            let found = one(&[(path, text)], MANY, name);
-            assert_eq!(found.fit, *fit, "{found:?}");
-            assert!(found.change.unwrap_or_default().contains(change), "{name}");
+        for (name, path, text, change) in &doubtful {
+            does_not_fit(name, path, text, Fit::Doubtful, change);
         }
-        let both = [
-            ("proc/net/sockstat", sockstat),
-            ("proc/sys/net/ipv4/ip_local_port_range", "32768 60999"),
-        ];
-        assert_eq!(one(&both, FEW, "TIME_WAIT").fit, Fit::Doubtful);
-        let memory =
-            [("proc/net/sockstat", sockstat), ("proc/sys/net/ipv4/tcp_mem", "500 1000 2000")];
-        assert_eq!(one(&memory, FEW, "TCP memory").fit, Fit::Doubtful);
+        let range = format!("{ipv4}/ip_local_port_range");
+        does_not_fit("ports", &range, "32768 60999", Fit::Unfit, "\"1024 65535\"");
+        let netstat = "TcpExt: ListenOverflows ListenDrops TCPMemoryPressures\nTcpExt: 3 4 0\n";
+        does_not_fit("overflows", "proc/net/netstat", netstat, Fit::Doubtful, "");
+        let softnet = "00000010 00000002 00000000\n00000010 00000000 00000000\n";
+        does_not_fit("dropped packets", "proc/net/softnet_stat", softnet, Fit::Doubtful, "65536");
+    }
+
+    #[test]
+    fn processors_and_memory_are_looked_at() {
+        let stat = "cpu  100 0 100 700 0 0 0 100 0 0\n";
+        does_not_fit("steal", "proc/stat", stat, Fit::Doubtful, "");
+        let meminfo = "MemAvailable: 1000 kB\nSwapTotal: 9 kB\nSwapFree: 4 kB\n";
+        does_not_fit("memory", "proc/meminfo", meminfo, Fit::Unfit, "");
+        does_not_fit("swap", "proc/meminfo", meminfo, Fit::Doubtful, "swapoff");
+        let devices = "sys/devices/system";
+        let clock = format!("{devices}/clocksource/clocksource0/current_clocksource");
+        does_not_fit("clock", &clock, "hpet", Fit::Doubtful, "tsc");
+        let governor = format!("{devices}/cpu/cpu0/cpufreq/scaling_governor");
+        does_not_fit("governor", &governor, "powersave", Fit::Doubtful, "performance");
+    }
+
+    #[test]
+    fn what_the_kernel_keeps_of_connections_is_looked_at() {
+        let waits = "sockets: used 9\nTCP: inuse 5 orphan 0 tw 20000 alloc 9 mem 900\n";
+        let sockets = ("proc/net/sockstat", waits);
+        let range = ("proc/sys/net/ipv4/ip_local_port_range", "32768 60999");
+        assert_eq!(one(&[sockets, range], FEW, "TIME_WAIT").fit, Fit::Doubtful);
+        let memory = ("proc/sys/net/ipv4/tcp_mem", "500 1000 2000");
+        assert_eq!(one(&[sockets, memory], FEW, "TCP memory").fit, Fit::Doubtful);
+        assert_eq!(one(&[sockets], FEW, "connection tracking").found, "not loaded");
         let tracked = [
             ("proc/sys/net/netfilter/nf_conntrack_max", "1000"),
             ("proc/sys/net/netfilter/nf_conntrack_count", "10"),

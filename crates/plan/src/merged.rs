@@ -6,9 +6,8 @@ use std::path::Path;
 use crate::reading::Reading;
 use crate::reading::secret::REDACTED;
 use crate::reading::text::{bare_or_quoted, quoted};
-use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::reading::tree::{Entry, Node, Table, Value, is_source};
 use crate::sections::key_at;
-use crate::sections::testbed::is_source;
 
 /// The text of a tree, without some of the keys and sections above all. Secrets are left out, as in
 /// any plan that is printed. Files that flags name are told from `here`.

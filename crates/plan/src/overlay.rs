@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::reading::error::Fault;
 use crate::reading::source::Source;
-use crate::reading::tree::{Entry, Node, Table, Value, read_as};
-use crate::sections::testbed::{is_source, join_names};
+use crate::reading::tree::{Entry, Node, Table, Value, is_source, read_as};
+use crate::sections::testbed::join_names;
 
 /// Lays the text of such a file over a plan's tree. Files that it names are told from its folder.
 pub(crate) fn lay(

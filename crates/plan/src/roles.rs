@@ -1,5 +1,5 @@
-//! `{{role.NAME.address}}`, `{{role.NAME.port}}` and `{{env.NAME}}` in any text of a plan: where the
-//! first instance of a role stands, and a variable of the environment. What is between double
+//! `{{role.NAME.address}}`, `{{role.NAME.port}}` and `{{env.NAME}}` in any text of a plan: where
+//! the first instance of a role stands, and a variable of the environment. What is between double
 //! braces and none of these is left as it is, for those who know it.
 //!
 //! What the environment has is in no copy of the plan: a key with such a text is printed as it was
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_units::secret;
 
-use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::reading::{Reading, Unfilled};
 use crate::sections::key_at;
 
 /// Where a role stands.
@@ -36,10 +36,6 @@ pub enum Environment {
     /// The value of a variable.
     Of(fn(&str) -> Option<String>),
 }
-
-/// Keys whose texts were filled in from the environment, with the values that they were written
-/// with, as they stand behind the `=`.
-pub type Unfilled = BTreeMap<String, String>;
 
 /// Gives the value of a path as it stands behind the `=`.
 type Print<'a> = &'a dyn Fn(&str, &Node) -> String;

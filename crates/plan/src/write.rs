@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::reading::Unfilled;
 use crate::reading::text::{bare_or_quoted, quoted};
-use crate::roles::Unfilled;
 use crate::value::Takes;
 
 /// A plan's text while it grows.

@@ -1,5 +1,5 @@
-//! What happened after a run was ended, added to its folder: its servers are stopped when it has its
-//! summary already.
+//! What happened after a run was ended, added to its folder: its servers are stopped when it has
+//! its summary already.
 
 use std::path::Path;
 

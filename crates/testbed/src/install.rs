@@ -5,24 +5,15 @@
 //! (invoke-rc.d(8)): for as long as packages are installed it is a file of ours that says no. One
 //! that was there lies beside it, and comes back however it ends: the ledger knows of it.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
 use crate::ledger::{Ledger, Thing};
+use crate::policy::{POLICY, forbid, put_back};
 use crate::users::is_root;
 
-/// The file that maintainer scripts ask.
-const POLICY: &str = "usr/sbin/policy-rc.d";
-/// What it says for as long as packages are installed: 101 forbids every action.
-const FORBIDS: &str =
-    "#!/bin/sh\n# Plimsoll installs packages: no service is to be started.\nexit 101\n";
-/// How the one ends that was there before.
-const KEPT: &str = ".plimsoll-kept";
 /// How long an installation may take.
 const LIMIT: Duration = Duration::from_secs(1800);
 
@@ -57,41 +48,11 @@ pub fn install(packages: &[String], root: &Path, ledger: &Ledger) -> Result<Stri
     done
 }
 
-/// Where the file of before lies meanwhile.
-fn kept(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(KEPT);
-    PathBuf::from(name)
-}
-
-fn forbid(path: &Path) -> Result<(), TestbedError> {
-    match fs::rename(path, kept(path)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        moved => moved.map_err(TestbedError::file("set aside", path))?,
-    }
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o755).open(path);
-    let written = made.and_then(|mut file| file.write_all(FORBIDS.as_bytes()));
-    written.map_err(TestbedError::file("write", path))
-}
-
-/// Puts back what was there before. Returns whether there was anything of ours.
-pub(crate) fn put_back(path: &Path) -> Result<bool, TestbedError> {
-    match fs::rename(kept(path), path) {
-        Ok(()) => return Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(TestbedError::file("put back", path)(error)),
-    }
-    // One of ours may be cut short where its writer was killed.
-    let is_ours = fs::read_to_string(path).is_ok_and(|text| FORBIDS.starts_with(&text));
-    if is_ours {
-        fs::remove_file(path).map_err(TestbedError::file("remove", path))?;
-    }
-    Ok(is_ours)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::{FORBIDS, kept};
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     /// A root whose `apt-get` writes down what it was asked and what the policy said, and ends with

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
+use crate::policy::put_back;
 use crate::role::Instance;
 
 /// The file's name in its folder.
@@ -370,7 +371,7 @@ pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
     match thing {
         Thing::Process { pid, started, .. } => Ok(end_process(*pid, *started)),
         Thing::Cgroup { path } => remove_cgroup(bed, path),
-        Thing::Policy { path } => crate::install::put_back(path),
+        Thing::Policy { path } => put_back(path),
         Thing::Namespace { name } => {
             if !name.contains(bed) || !Path::new("/run/netns").join(name).exists() {
                 return Ok(false);

@@ -20,6 +20,7 @@ pub mod install;
 pub mod launch;
 pub mod ledger;
 mod output;
+mod policy;
 pub mod provider;
 pub mod recipe;
 pub mod role;

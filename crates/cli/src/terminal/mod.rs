@@ -12,7 +12,8 @@ use plimsoll_units::secret::hidden;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Prints a text to standard output, without what is secret. A reader that has gone away (`| head`) is no fault.
+/// Prints a text to standard output, without what is secret. A reader that has gone away (`| head`)
+/// is no fault.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(hidden(text).as_bytes()).and_then(|()| out.flush()) {

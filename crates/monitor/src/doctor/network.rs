@@ -57,8 +57,8 @@ pub(super) fn ports_and_queues(facts: &Facts<'_>, wants: Wants) -> Vec<Finding> 
     let accept = at_least(
         facts,
         ("accept queue", "net.core.somaxconn", backlog),
-        "it bounds what waits for accept(2): what is beyond is lost for 1, 3, 7 seconds. A server's \
-         own backlog is a bound too",
+        "it bounds what waits for accept(2): what is beyond is lost for 1, 3, 7 seconds. The \
+         backlog of a server is a bound too",
     );
     let handshakes = LEAST_SYN.max(within(wants.opened_per_s, 2.0 * HANDSHAKE_S));
     let syn = at_least(

@@ -7,6 +7,7 @@ pub(crate) mod text;
 pub(crate) mod tree;
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,6 @@ use crate::key::SectionKeys;
 use crate::reading::error::{Fault, PlanErrors};
 use crate::reading::source::{Place, Source};
 use crate::reading::tree::{Entry, Node, Value};
-use crate::roles::Unfilled;
 use crate::vocabulary::Vocabulary;
 
 /// What is being read, and what was found wrong so far.
@@ -35,6 +35,10 @@ pub(crate) struct Reading {
     /// Faults beyond those that are kept: a hostile plan may have millions.
     left_out: Cell<usize>,
 }
+
+/// Keys whose texts were filled in from the environment, with the values that they were written
+/// with, as they stand behind the `=`.
+pub type Unfilled = BTreeMap<String, String>;
 
 /// How many faults are kept, to be put in order.
 const MAX_FAULTS: usize = 1000;

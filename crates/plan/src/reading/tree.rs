@@ -8,7 +8,6 @@ use toml_edit::{Document, Item, TableLike};
 use crate::reading::error::Fault;
 use crate::reading::secret;
 use crate::reading::source::{Place, Source};
-use crate::sections::testbed::is_source;
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
@@ -231,6 +230,17 @@ fn value(value: &toml_edit::Value) -> Node {
         toml_edit::Value::InlineTable(inner) => Value::Table(Table { place, ..table(inner) }),
     };
     Node { value, place }
+}
+
+/// Whether a table is where a value comes from, and no part of a name: `{ env = "NAME" }`,
+/// `{ file = "F" }`, `{ file = "F", secret = true }`.
+pub(crate) fn is_source(table: &Table) -> bool {
+    let is_text = |entry: &Entry| matches!(entry.node.value, Value::Text(_) | Value::Typed(_));
+    match &table.entries[..] {
+        [of] => ["env", "file"].contains(&of.key.as_str()) && is_text(of),
+        [_, _] => table.get("file").is_some_and(is_text) && table.get("secret").is_some(),
+        _ => false,
+    }
 }
 
 /// Whether a text is a variable of the environment and nothing else, but for the word that a header

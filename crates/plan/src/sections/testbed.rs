@@ -12,7 +12,7 @@ use crate::describe::Describe;
 use crate::reading::Reading;
 use crate::reading::secret::{REDACTED, key_is_secret};
 use crate::reading::text::quoted;
-use crate::reading::tree::{Entry, Node, Table, Value};
+use crate::reading::tree::{Entry, Node, Table, Value, is_source};
 use crate::section::Section;
 use crate::takes::{Count, DURATION, File, Form, Line, Parsed, SIZE, Small, Takes, either};
 use crate::write::Writer;
@@ -210,17 +210,6 @@ impl Role {
 
 /// The keys of a role that are maps.
 const MAPS: [&str; 4] = ["sysctl", "vars", "environment", "files"];
-
-/// Whether a table is where a value comes from, and no part of a name: `{ env = "NAME" }`,
-/// `{ file = "F" }`, `{ file = "F", secret = true }`.
-pub(crate) fn is_source(table: &Table) -> bool {
-    let is_text = |entry: &Entry| matches!(entry.node.value, Value::Text(_) | Value::Typed(_));
-    match &table.entries[..] {
-        [of] => ["env", "file"].contains(&of.key.as_str()) && is_text(of),
-        [_, _] => table.get("file").is_some_and(is_text) && table.get("secret").is_some(),
-        _ => false,
-    }
-}
 
 /// Joins the names of tables within the maps of roles, and within `[factor]`, by dots: `net.core`
 /// is one name there, however it is written.
