@@ -28,6 +28,7 @@ pub(crate) fn of_unit(unit: Unit, value: f64, currency: &str) -> String {
         Unit::Share => signed(value, per_cent),
         Unit::PerCent => signed(value, |size| per_cent(size / 100.0)),
         Unit::Bytes => signed(value, bytes),
+        Unit::BytesPerSecond => format!("{}/s", signed(value, bytes)),
         Unit::Money | Unit::Balance => money(value, currency),
     }
 }

@@ -7,11 +7,19 @@
 //!
 //! Names are the keys under which `--json` has the value; a point stands between an object and its
 //! field (`response_us.p50`). `docs/figures.md` has all of them.
+//!
+//! Figures of what is watched are made of series by formulas ([`FAMILIES`]); [`Rounds`] makes them.
 
+mod families;
+pub mod formula;
 mod registry;
+mod rounds;
 mod unit;
 
+pub(crate) use families::candidates;
+pub use families::{FAMILIES, Family, Of, family, fits};
 pub use registry::*;
+pub use rounds::{Means, Round, Rounds};
 pub use unit::Unit;
 
 use serde::{Deserialize, Serialize};
@@ -57,10 +65,11 @@ impl Better {
     }
 }
 
-/// The figure of that name; `None` where the registry has none.
+/// The figure of that name, which may be a member of a family; `None` where the registry has none.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Figure> {
-    ALL.iter().find(|figure| figure.name == name).copied()
+    let known = ALL.iter().find(|figure| figure.name == name).copied();
+    known.or_else(|| families::member(name))
 }
 
 /// Those figures that a source has a value of, in the order of the registry.
@@ -70,10 +79,12 @@ pub fn valued(
     ALL.iter().filter_map(move |figure| Some((*figure, value(figure)?)))
 }
 
-/// The figure whose name is nearest to a mistyped one, for a hint; `None` where none is near.
+/// The name of a figure that is nearest to a mistyped one, for a hint; `None` where none is near.
 #[must_use]
-pub fn nearest(name: &str) -> Option<&'static Figure> {
-    named(plimsoll_units::nearest(name, ALL.iter().map(|figure| figure.name))?)
+pub fn nearest(name: &str) -> Option<String> {
+    let members = candidates(name);
+    let all = ALL.iter().map(|figure| figure.name).chain(members.iter().map(String::as_str));
+    plimsoll_units::nearest(name, all).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -87,8 +98,9 @@ mod tests {
         assert_eq!(names.len(), ALL.len());
         for name in names {
             let is_key = |part: &str| {
-                !part.is_empty()
-                    && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+                part == "NAME"
+                    || !part.is_empty()
+                        && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
             };
             assert!(name.split('.').all(is_key), "{name}");
         }
@@ -132,8 +144,8 @@ mod tests {
     fn a_figure_is_found_by_its_name_and_a_mistyped_one_by_the_nearest() {
         assert_eq!(named("response_us.p99"), Some(RESPONSE_US_P99));
         assert_eq!(named("response_us.p98.5"), None);
-        assert_eq!(nearest("mis_ratio").map(|figure| figure.name), Some("miss_ratio"));
-        assert_eq!(nearest("cots").map(|figure| figure.name), Some("cost"));
+        assert_eq!(nearest("mis_ratio").as_deref(), Some("miss_ratio"));
+        assert_eq!(nearest("cots").as_deref(), Some("cost"));
         assert_eq!(nearest("weather"), None);
     }
 }

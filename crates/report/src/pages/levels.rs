@@ -121,7 +121,7 @@ fn drawn_as(figure: &Figure) -> (Unit, f64) {
         figure::Unit::Millis => (Unit::Micros, 1e3),
         figure::Unit::Seconds => (Unit::Micros, 1e6),
         figure::Unit::PerSecond => (Unit::PerSecond, 1.0),
-        figure::Unit::Bytes => (Unit::Bytes, 1.0),
+        figure::Unit::Bytes | figure::Unit::BytesPerSecond => (Unit::Bytes, 1.0),
         figure::Unit::Share => (Unit::Share, 1.0),
         figure::Unit::PerCent => (Unit::Share, 0.01),
         figure::Unit::Money | figure::Unit::Balance => (Unit::Amount, 1.0),

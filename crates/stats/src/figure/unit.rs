@@ -22,6 +22,8 @@ pub enum Unit {
     Count,
     /// Sizes, in bytes; a mean may have a fraction.
     Bytes,
+    /// Bytes a second.
+    BytesPerSecond,
     /// A number of no unit: a mean per something, a deviation in instances.
     Number,
     /// A share of one.
@@ -64,6 +66,7 @@ impl Unit {
             Self::PerSecond => "1/s",
             Self::Count => "count",
             Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
             Self::Number => "number",
             Self::Share => "share of 1",
             Self::PerCent => "%",
@@ -105,6 +108,7 @@ impl Unit {
             Self::PerSecond => units::show_rate(size),
             Self::Count => count(size),
             Self::Bytes => bytes(size),
+            Self::BytesPerSecond => format!("{}/s", bytes(size)),
             Self::Number => format!("{size:.2}"),
             Self::Share => units::show_share(size),
             Self::PerCent => format!("{size:.1}%"),
@@ -134,7 +138,7 @@ impl Unit {
     }
 
     /// Reads a value that a person wrote, such as a bound: times and spans as durations, shares in
-    /// per cent, rates per second, all else as a plain number.
+    /// per cent, rates per second, sizes with or without a unit, all else as a plain number.
     ///
     /// # Errors
     /// What is no value of this unit.
@@ -146,6 +150,12 @@ impl Unit {
             Self::Seconds => seconds(),
             Self::Share => crate::slo::share(text),
             Self::PerSecond => units::rate(text),
+            Self::Bytes => units::size(text).map(|bytes| bytes as f64),
+            Self::BytesPerSecond => match text.trim_end().strip_suffix("/s") {
+                Some(size) => units::size(size).map(|bytes| bytes as f64),
+                None => Err(ParseError::new("bytes a second such as 10MB/s", text, 0, text.len())
+                    .hint(format!("write {}/s", text.trim()))),
+            },
             _ => {
                 let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
                 number.ok_or_else(|| ParseError::new("a number", text, 0, text.len()))

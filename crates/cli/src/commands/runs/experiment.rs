@@ -26,7 +26,7 @@ pub(super) fn columns(names: &[String]) -> Result<Vec<&'static Figure>> {
             figure::named(name.trim()).ok_or_else(|| {
                 let error = ParseError::new("the name of a figure", name, 0, name.len());
                 match figure::nearest(name.trim()) {
-                    Some(near) => error.hint(format!("did you mean {}?", near.name)),
+                    Some(near) => error.hint(format!("did you mean {near}?")),
                     None => error.hint("`runs show --json` has all that there are"),
                 }
             })

@@ -1,0 +1,422 @@
+//! Figures of what is watched: a line for each, with the formula by which it is made of series.
+//!
+//! A name with `NAME` in it is a family: `instance.NAME.cpu` has a member for each instance. A
+//! member is a figure as any other, found by [`super::named`].
+
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use super::formula::Formula;
+use super::{Better, Figure, Unit};
+
+/// What a figure of series is of, and so which series it is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// The host.
+    Host,
+    /// A part of the host, by the label that tells parts apart.
+    Part(&'static str),
+    /// An instance.
+    Instance,
+    /// A service: all of its instances together, or one of them, as `instance.NAME.` before the
+    /// name says.
+    Service,
+    /// A series by its own name.
+    Series,
+}
+
+/// The figures of one formula.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Family {
+    /// What its members are of.
+    pub of: Of,
+    /// A member, with `NAME` for what tells it from others.
+    pub figure: Figure,
+    /// How a value is made of series.
+    pub formula: &'static str,
+}
+
+/// Stands in names and labels for what tells members apart.
+const NAME: &str = "NAME";
+/// Before the name of a service's figure, for one of its instances.
+const INSTANCE: &str = "instance.";
+/// The command that prints them.
+const COMMANDS: &str = "run";
+/// The most members that are kept: more figures than all series of a cell can make.
+const MOST_MEMBERS: usize = 100_000;
+
+/// Makes the list.
+macro_rules! families {
+    ($($of:expr, $name:literal, $label:literal, $unit:ident, $better:ident, $formula:literal,
+        $about:literal;)*) => {
+        /// All families, in the order of the manual's table.
+        pub const FAMILIES: &[Family] = &[$(Family {
+            of: $of,
+            figure: Figure {
+                name: $name,
+                label: $label,
+                unit: Unit::$unit,
+                better: Better::$better,
+                about: $about,
+                commands: COMMANDS,
+            },
+            formula: $formula,
+        }),*];
+    };
+}
+
+use Of::{Host, Instance, Part, Series, Service};
+
+// What it is of, name, label, unit, which way it is better, formula, and what it is.
+families! {
+    Host, "host.cpu", "host CPU", Share, Neither,
+        "1 - (rate(node_cpu_seconds_total{mode=\"idle\"}) \
+         + rate(node_cpu_seconds_total{mode=\"iowait\"})) / rate(node_cpu_seconds_total)",
+        "share of all cores' time in which they worked";
+    Host, "host.steal", "host steal", Share, Lower,
+        "rate(node_cpu_seconds_total{mode=\"steal\"}) / rate(node_cpu_seconds_total)",
+        "share of all cores' time that the hypervisor gave to others";
+    Host, "host.iowait", "host iowait", Share, Lower,
+        "rate(node_cpu_seconds_total{mode=\"iowait\"}) / rate(node_cpu_seconds_total)",
+        "share of all cores' time in which they waited for a disk";
+    Host, "host.load", "host load", Number, Neither, "node_load1",
+        "threads that run or wait, over 1 min";
+    Host, "host.runnable", "host runnable", Number, Neither, "node_procs_running",
+        "threads running or ready to run";
+    Host, "host.memory", "host memory", Share, Neither,
+        "1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes",
+        "share of the memory that no program could get";
+    Host, "host.swap", "host swap", Share, Lower,
+        "1 - node_memory_SwapFree_bytes / node_memory_SwapTotal_bytes",
+        "share of the swap space in use; none of a host without swap";
+    Host, "host.swapped", "host swapped", PerSecond, Lower,
+        "rate(node_vmstat_pswpin) + rate(node_vmstat_pswpout)",
+        "pages read from and written to swap";
+    Host, "host.open_files", "host open files", Count, Neither, "node_filefd_allocated",
+        "open files";
+    Host, "host.processes", "host processes", Count, Neither, "node_processes_pids",
+        "processes";
+    Host, "host.cpu_pressure", "host CPU pressure", Share, Lower,
+        "rate(node_pressure_cpu_waiting_seconds_total)",
+        "share of the time in which a thread waited for a processor";
+    Host, "host.io_pressure", "host I/O pressure", Share, Lower,
+        "rate(node_pressure_io_waiting_seconds_total)",
+        "share of the time in which a thread waited for a disk";
+    Host, "host.memory_pressure", "host memory pressure", Share, Lower,
+        "rate(node_pressure_memory_waiting_seconds_total)",
+        "share of the time in which a thread waited for memory";
+    Host, "host.tcp.established", "host TCP connections", Count, Neither,
+        "node_netstat_Tcp_CurrEstab",
+        "TCP connections that stand";
+    Host, "host.tcp.time_wait", "host TIME_WAIT", Count, Neither, "node_sockstat_TCP_tw",
+        "TCP sockets in TIME_WAIT";
+    Host, "host.tcp.accepted", "host accepted", PerSecond, Neither,
+        "rate(node_netstat_Tcp_PassiveOpens)",
+        "TCP connections accepted";
+    Host, "host.tcp.retransmits", "host retransmits", PerSecond, Lower,
+        "rate(node_netstat_Tcp_RetransSegs)",
+        "TCP segments sent again";
+    Host, "host.tcp.retransmit_share", "host retransmit share", Share, Lower,
+        "rate(node_netstat_Tcp_RetransSegs) / rate(node_netstat_Tcp_OutSegs)",
+        "share of the TCP segments sent that were sent again";
+    Host, "host.tcp.timeouts", "host TCP time-outs", PerSecond, Lower,
+        "rate(node_netstat_TcpExt_TCPTimeouts)",
+        "time-outs of retransmission";
+    Host, "host.tcp.listen_drops", "host listen drops", PerSecond, Lower,
+        "rate(node_netstat_TcpExt_ListenDrops)",
+        "connections dropped at a listener";
+    Host, "host.tcp.listen_overflows", "host listen overflows", PerSecond, Lower,
+        "rate(node_netstat_TcpExt_ListenOverflows)",
+        "connections refused by a full backlog";
+    Part("device"), "host.disk.NAME.busy", "NAME busy", Share, Neither,
+        "rate(node_disk_io_time_seconds_total)",
+        "share of the time with an operation of the disk in progress";
+    Part("device"), "host.disk.NAME.read", "NAME read", BytesPerSecond, Neither,
+        "rate(node_disk_read_bytes_total)",
+        "bytes read from the disk";
+    Part("device"), "host.disk.NAME.written", "NAME written", BytesPerSecond, Neither,
+        "rate(node_disk_written_bytes_total)",
+        "bytes written to the disk";
+    Part("device"), "host.disk.NAME.operations", "NAME operations", PerSecond, Neither,
+        "rate(node_disk_reads_completed_total) + rate(node_disk_writes_completed_total)",
+        "reads and writes of the disk that ended";
+    Part("device"), "host.network.NAME.received", "NAME received", BytesPerSecond, Neither,
+        "rate(node_network_receive_bytes_total)",
+        "bytes received on the interface";
+    Part("device"), "host.network.NAME.sent", "NAME sent", BytesPerSecond, Neither,
+        "rate(node_network_transmit_bytes_total)",
+        "bytes sent on the interface";
+    Part("device"), "host.network.NAME.dropped", "NAME dropped", PerSecond, Lower,
+        "rate(node_network_receive_drop_total) + rate(node_network_transmit_drop_total)",
+        "packets of the interface that were dropped";
+    Part("name"), "host.processes.NAME", "NAME processes", Count, Neither, "plimsoll_processes",
+        "processes of this name";
+    Instance, "instance.NAME.cpu", "NAME CPU", Share, Neither,
+        "rate(container_cpu_usage_seconds_total) \
+         / (container_spec_cpu_quota / container_spec_cpu_period)",
+        "processor time of the instance over its limit; none without a limit";
+    Instance, "instance.NAME.cores", "NAME cores", Number, Neither,
+        "rate(container_cpu_usage_seconds_total)",
+        "cores that the instance used";
+    Instance, "instance.NAME.throttled", "NAME throttled", Share, Lower,
+        "rate(container_cpu_cfs_throttled_periods_total) / rate(container_cpu_cfs_periods_total)",
+        "share of the periods of the quota in which it was used up";
+    Instance, "instance.NAME.memory", "NAME memory", Bytes, Neither,
+        "container_memory_usage_bytes",
+        "memory of the instance, with cached files";
+    Instance, "instance.NAME.memory_share", "NAME memory share", Share, Neither,
+        "container_memory_usage_bytes / container_spec_memory_limit_bytes",
+        "that over its limit; none without a limit";
+    Instance, "instance.NAME.program_memory", "NAME program memory", Bytes, Neither,
+        "container_memory_rss",
+        "memory of the instance's programs that is of no file";
+    Instance, "instance.NAME.oom_kills", "NAME OOM kills", PerSecond, Lower,
+        "rate(container_oom_events_total)",
+        "processes of the instance killed for want of memory";
+    Instance, "instance.NAME.threads", "NAME threads", Count, Neither, "container_threads",
+        "threads of the instance";
+    Instance, "instance.NAME.received", "NAME received", BytesPerSecond, Neither,
+        "rate(node_network_receive_bytes_total{device=\"eth0\"})",
+        "bytes received by the instance, in a network of its own";
+    Instance, "instance.NAME.sent", "NAME sent", BytesPerSecond, Neither,
+        "rate(node_network_transmit_bytes_total{device=\"eth0\"})",
+        "bytes sent by the instance, in a network of its own";
+    Service, "nginx.requests", "nginx requests", PerSecond, Neither,
+        "rate(nginx_http_requests_total)",
+        "requests";
+    Service, "nginx.connections", "nginx connections", Count, Neither,
+        "nginx_connections_active",
+        "connections, those that wait too";
+    Service, "nginx.accepted", "nginx accepted", PerSecond, Neither,
+        "rate(nginx_connections_accepted)",
+        "connections accepted";
+    Service, "nginx.dropped", "nginx dropped", PerSecond, Lower,
+        "rate(nginx_connections_accepted) - rate(nginx_connections_handled)",
+        "connections dropped at a limit";
+    Service, "redis.requests", "Redis requests", PerSecond, Neither,
+        "rate(redis_commands_processed_total)",
+        "commands";
+    Service, "redis.hit_ratio", "Redis hit ratio", Share, Higher,
+        "rate(redis_keyspace_hits_total) \
+         / (rate(redis_keyspace_hits_total) + rate(redis_keyspace_misses_total))",
+        "share of the look-ups that found a key; none of a period without look-ups";
+    Service, "redis.memory", "Redis memory", Bytes, Neither, "redis_memory_used_bytes",
+        "memory that it allocated";
+    Service, "redis.keys", "Redis keys", Count, Neither, "redis_db_keys",
+        "keys";
+    Service, "redis.evictions", "Redis evictions", PerSecond, Neither,
+        "rate(redis_evicted_keys_total)",
+        "keys given up for memory";
+    Service, "redis.connections", "Redis connections", Count, Neither, "redis_connected_clients",
+        "connections";
+    Service, "redis.cores", "Redis cores", Number, Neither,
+        "rate(redis_cpu_user_seconds_total) + rate(redis_cpu_sys_seconds_total)",
+        "cores that it used";
+    Service, "memcached.requests", "memcached requests", PerSecond, Neither,
+        "rate(memcached_commands_total)",
+        "commands";
+    Service, "memcached.hit_ratio", "memcached hit ratio", Share, Higher,
+        "rate(memcached_commands_total{command=\"get\",status=\"hit\"}) \
+         / (rate(memcached_commands_total{command=\"get\",status=\"hit\"}) \
+         + rate(memcached_commands_total{command=\"get\",status=\"miss\"}))",
+        "share of the gets that found an item; none of a period without gets";
+    Service, "memcached.items", "memcached items", Count, Neither, "memcached_current_items",
+        "items that it holds";
+    Service, "memcached.memory", "memcached memory", Bytes, Neither, "memcached_current_bytes",
+        "memory of the items";
+    Service, "memcached.evictions", "memcached evictions", PerSecond, Neither,
+        "rate(memcached_items_evicted_total)",
+        "items given up for memory";
+    Service, "memcached.connections", "memcached connections", Count, Neither,
+        "memcached_current_connections",
+        "connections";
+    Service, "memcached.cores", "memcached cores", Number, Neither,
+        "rate(memcached_process_user_cpu_seconds_total) \
+         + rate(memcached_process_system_cpu_seconds_total)",
+        "cores that it used";
+    Series, "series.NAME", "NAME", Number, Neither, "",
+        "a series by its own name, summed over its labels: what it rises by a second where the name \
+         ends in `_total`, else its value";
+}
+
+/// The formulas of the families, in their order; none of series by their own names.
+pub(super) static FORMULAS: LazyLock<Vec<Option<Formula>>> =
+    LazyLock::new(|| FAMILIES.iter().map(|of| Formula::parse(of.formula).ok()).collect());
+
+impl Family {
+    /// The name of a member: of a service, of one of its instances where one is given.
+    #[must_use]
+    pub fn member(&self, name: &str) -> String {
+        match self.of {
+            Of::Service if !name.is_empty() => format!("{INSTANCE}{name}.{}", self.figure.name),
+            _ => self.figure.name.replace(NAME, name),
+        }
+    }
+
+    /// What tells a member from others, by its name; empty where nothing has to. `None` of a name
+    /// that is no member's.
+    #[must_use]
+    pub fn part<'a>(&self, word: &'a str) -> Option<&'a str> {
+        let between = |before: &str, after: &str| {
+            let part = word.strip_prefix(before)?.strip_suffix(after)?;
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:*".contains(c);
+            (!part.is_empty() && part.chars().all(is_name)).then_some(part)
+        };
+        let (before, after) = match self.figure.name.split_once(NAME) {
+            Some(around) => around,
+            None if word == self.figure.name => return Some(""),
+            None if self.of != Of::Service => return None,
+            None => {
+                let part = between(INSTANCE, self.figure.name)?.strip_suffix('.')?;
+                return (!part.is_empty() && !part.contains('.')).then_some(part);
+            }
+        };
+        let refused: &[char] = match self.of {
+            Of::Series => &['*', '.'],
+            Of::Instance => &['.'],
+            _ => &[],
+        };
+        between(before, after).filter(|part| !part.contains(refused))
+    }
+
+    /// The member with a name of its own, which is kept from then on.
+    fn figure_of(&'static self, word: &str) -> Option<&'static Figure> {
+        static MEMBERS: Mutex<BTreeMap<String, &'static Figure>> = Mutex::new(BTreeMap::new());
+        let part = self.part(word).filter(|part| !part.contains('*'))?;
+        if part.is_empty() {
+            return Some(&self.figure);
+        }
+        let mut members = MEMBERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = members.get(word) {
+            return Some(known);
+        }
+        if members.len() >= MOST_MEMBERS {
+            return None;
+        }
+        let keep = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let label = match self.of {
+            Of::Service => format!("{part} {}", self.figure.label),
+            _ => self.figure.label.replace(NAME, part),
+        };
+        let Figure { unit, better, about, commands, .. } = self.figure;
+        let (name, label) = (keep(word.to_owned()), keep(label));
+        let figure = Box::leak(Box::new(Figure { name, label, unit, better, about, commands }));
+        members.insert(word.to_owned(), figure);
+        Some(figure)
+    }
+}
+
+/// The family of a member, by its name, in which `*` may stand for any part of what tells it from
+/// others.
+#[must_use]
+pub fn family(word: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.part(word).is_some())
+}
+
+/// The figure that is a member of that name.
+pub(super) fn member(word: &str) -> Option<&'static Figure> {
+    family(word)?.figure_of(word)
+}
+
+/// Whether a name fits a pattern, in which each `*` stands for any text.
+#[must_use]
+pub fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+/// The names that a mistyped one may have been meant to be.
+pub(crate) fn candidates(word: &str) -> Vec<String> {
+    // What stands between the first two points, or the second two, is what tells members apart.
+    let mut parts = word.split('.');
+    let (_, second, third) = (parts.next(), parts.next(), parts.next());
+    let with = |part: Option<&str>| {
+        let part = part.unwrap_or(NAME).to_owned();
+        FAMILIES.iter().map(move |family| family.member(&part))
+    };
+    let alone = FAMILIES.iter().map(|family| family.figure.name.to_owned());
+    alone.chain(with(second)).chain(with(third)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_formula_is_one_and_only_series_have_none() {
+        for (family, formula) in FAMILIES.iter().zip(FORMULAS.iter()) {
+            assert_eq!(formula.is_none(), family.of == Of::Series, "{}", family.figure.name);
+        }
+    }
+
+    #[test]
+    fn members_are_found_by_their_names() {
+        for (word, family_name, part) in [
+            ("host.cpu", "host.cpu", ""),
+            ("host.disk.sda1.busy", "host.disk.NAME.busy", "sda1"),
+            ("host.network.eth0.100.sent", "host.network.NAME.sent", "eth0.100"),
+            ("host.processes", "host.processes", ""),
+            ("host.processes.php-fpm", "host.processes.NAME", "php-fpm"),
+            ("instance.web-1.cpu", "instance.NAME.cpu", "web-1"),
+            ("instance.web*.cpu", "instance.NAME.cpu", "web*"),
+            ("instance.web-1.memory", "instance.NAME.memory", "web-1"),
+            ("instance.web-1.redis.memory", "redis.memory", "web-1"),
+            ("nginx.requests", "nginx.requests", ""),
+            ("instance.web-1.nginx.requests", "nginx.requests", "web-1"),
+            ("series.jobs_total", "series.NAME", "jobs_total"),
+        ] {
+            let found = family(word).unwrap_or_else(|| panic!("{word}"));
+            assert_eq!((found.figure.name, found.part(word)), (family_name, Some(part)), "{word}");
+            if !word.contains('*') {
+                assert_eq!(found.member(part), word);
+                let figure = super::super::named(word).unwrap();
+                assert_eq!((figure.name, figure.unit), (word, found.figure.unit));
+            }
+        }
+        for word in ["host.cpux", "instance..cpu", "instance.web 1.cpu", "web-1.nginx.requests"] {
+            assert_eq!(family(word), None, "{word}");
+        }
+        assert_eq!(super::super::named("instance.web*.cpu"), None, "a pattern is no figure");
+        assert_eq!(super::super::named("instance.web-1.cpu").unwrap().label, "web-1 CPU");
+    }
+
+    #[test]
+    fn patterns_mean_each_name_that_fits() {
+        for (pattern, name, wanted) in [
+            ("instance.web*.cpu", "instance.web-1.cpu", true),
+            ("instance.web*.cpu", "instance.web.cpu", true),
+            ("instance.web*.cpu", "instance.db-1.cpu", false),
+            ("instance.*-1.cpu", "instance.web-1.cpu", true),
+            ("instance.*-1.cpu", "instance.web-2.cpu", false),
+            ("instance.*.cpu", "instance.web-1.cpu", true),
+            ("host.cpu", "host.cpu", true),
+            ("host.cpu", "host.cpus", false),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "a1c", false),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_member_is_near_to_the_right_one() {
+        let nearest = |word: &str| {
+            let known = candidates(word);
+            plimsoll_units::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
+        };
+        assert_eq!(nearest("instance.web-1.cup").as_deref(), Some("instance.web-1.cpu"));
+        assert_eq!(nearest("memcached.hit_ration").as_deref(), Some("memcached.hit_ratio"));
+        assert_eq!(nearest("host.disk.sda.busi").as_deref(), Some("host.disk.sda.busy"));
+    }
+}
