@@ -9,7 +9,7 @@ use crate::host::{
 };
 use crate::read::keyed;
 use crate::sample::Samples;
-use crate::service::{memcached, nginx, prometheus, redis};
+use crate::service::{memcached, nginx, prometheus, redis, statsd};
 
 /// A parser with a text that it understands wholly.
 struct Parser {
@@ -53,6 +53,8 @@ const PROMETHEUS: &str = "# HELP up whether it runs\n# TYPE up gauge\nup 1\n\
                           sent_total{to=\"a\\\"b\\\\c\\nd\",code=\"2xx\"} 0.5 1395066363000\n\
                           took_seconds_bucket{le=\"+Inf\"} 27 # {trace=\"x\"} 1.5\n";
 
+const STATSD: &str = "jobs:3|c|@1|#kind:mail,queue\nqueue:-2|g\nshop.took:12|ms\n";
+
 const PARSERS: &[Parser] = &[
     parser!("stat", host!("stat"), stat::parse),
     parser!("loadavg", host!("loadavg"), load::parse),
@@ -90,6 +92,11 @@ const PARSERS: &[Parser] = &[
         text: PROMETHEUS,
         parse: |text, out| prometheus::read(text, out).is_ok(),
     },
+    parser!("statsd", STATSD, |text, out| {
+        let mut gathered = statsd::Gathered::default();
+        gathered.take(text);
+        gathered.tell(out);
+    }),
 ];
 
 fn read(parser: &Parser, text: &str) -> (Samples, bool) {

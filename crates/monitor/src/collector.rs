@@ -54,6 +54,15 @@ pub enum CollectError {
         /// The most that is read.
         most: usize,
     },
+    /// What a service sends could not be listened for.
+    #[error("listen at {address}")]
+    Listen {
+        /// The address, in the instance's namespace where it has one.
+        address: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The service could not be asked, or did not answer in time.
     #[error("ask {address}")]
     Ask {
@@ -168,6 +177,7 @@ pub const KINDS: &[&Kind] = &[
     &service::redis::KIND,
     &service::memcached::KIND,
     &service::prometheus::KIND,
+    &service::statsd::KIND,
 ];
 
 /// Why there is no collector.

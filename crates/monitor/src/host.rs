@@ -23,8 +23,8 @@ pub(crate) mod states;
 use std::path::{Path, PathBuf};
 
 use crate::collector::{CollectError, Collector, Kind, Source};
+use crate::namespace::Namespace;
 use crate::sample::Samples;
-use diag::Namespace;
 
 /// The collector `host`.
 pub(crate) const KIND: Kind = Kind {
@@ -104,8 +104,7 @@ impl Host {
         let namespace = match &source.net {
             None if root == Path::new("/") => Some(Namespace::Own),
             None => None,
-            // `/proc/PID/net` is of the namespace `/proc/PID/ns/net`.
-            Some(net) => net.parent().map(|process| Namespace::Of(process.join("ns/net"))),
+            Some(net) => Namespace::of_figures(net),
         };
         Self { home, root, net, namespace, processes, parts: parts.concat() }
     }

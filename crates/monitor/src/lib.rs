@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod facts;
 mod host;
 pub mod memory;
+mod namespace;
 mod read;
 pub mod sample;
 pub mod sampler;

@@ -5,3 +5,4 @@ pub(crate) mod memcached;
 pub(crate) mod nginx;
 pub(crate) mod prometheus;
 pub(crate) mod redis;
+pub(crate) mod statsd;

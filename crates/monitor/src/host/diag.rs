@@ -6,36 +6,22 @@
 //!
 //! Source: sock_diag(7) and netlink(7); the kernel's `include/uapi/linux/inet_diag.h`.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::states::States;
-
-/// A network namespace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Namespace {
-    /// That of this process.
-    Own,
-    /// That of the file `/proc/PID/ns/net`.
-    Of(PathBuf),
-}
+use crate::namespace::Namespace;
 
 /// Counts the TCP sockets of a namespace that are in the wanted states, of which each is the bit of
 /// its number.
 pub(super) fn count(namespace: &Namespace, wanted: u32) -> io::Result<States> {
-    let socket = match namespace {
-        Namespace::Own => open()?,
-        Namespace::Of(path) => open_in(&File::open(path)?)?,
-    };
+    let socket = namespace.open(open)?;
     // The kernel answers at once. Should it not, the tables are read instead.
     set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_millis(500)))?;
     send(&socket, &question(wanted), SendFlags::empty())?;
@@ -55,19 +41,6 @@ pub(super) fn count(namespace: &Namespace, wanted: u32) -> io::Result<States> {
 fn open() -> io::Result<OwnedFd> {
     let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
     Ok(socket_with(family, kind, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?)
-}
-
-/// Opens a socket in another namespace: on a thread of its own, which enters it and ends.
-fn open_in(namespace: &File) -> io::Result<OwnedFd> {
-    std::thread::scope(|scope| {
-        let open_there = || {
-            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
-            open()
-        };
-        let thread = std::thread::Builder::new().name("enter-namespace".to_owned());
-        let thread = thread.stack_size(64 * 1024).spawn_scoped(scope, open_there)?;
-        thread.join().map_err(|_| io::Error::other("the thread that enters a namespace ended"))?
-    })
 }
 
 const HEADER_BYTES: usize = 16;

@@ -13,8 +13,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::Host;
-use super::diag::{self, Namespace};
+use super::diag;
 use crate::collector::CollectError;
+use crate::namespace::Namespace;
 use crate::read::is_absent;
 use crate::sample::{Group, Samples, gauge};
 

@@ -2,12 +2,16 @@
 //!
 //! The tables are made anew by `PLIMSOLL_BLESS=1 cargo test -p plimsoll-monitor documented`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use plimsoll_monitor::Series;
 use plimsoll_monitor::collector::KINDS;
 use plimsoll_monitor::sample::Group;
+use plimsoll_monitor::sample::Kind;
 use plimsoll_monitor::sampler;
+use plimsoll_stats::figure::formula::Formula;
+use plimsoll_stats::figure::{FAMILIES, Family};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/collectors.md");
 const START: &str = "<!-- collectors -->\n";
@@ -81,6 +85,25 @@ fn series_are_told_apart_and_have_sorted_labels() {
                 assert!(others.all(|other| other.key != series.key), "{}", series.key);
                 assert!(!series.about.is_empty());
             }
+        }
+    }
+}
+
+/// A figure is made of series that collectors have: a name that is mistyped gives no figure.
+#[test]
+fn figures_are_made_of_series_that_there_are() {
+    let groups = KINDS.iter().flat_map(|kind| kind.groups);
+    let known: BTreeMap<&str, &Series> =
+        groups.flat_map(|group| group.series).map(|series| (series.name, series)).collect();
+    for Family { figure, formula, .. } in FAMILIES.iter().filter(|of| !of.formula.is_empty()) {
+        for selector in Formula::parse(formula).unwrap().selectors() {
+            let name = selector.name.as_str();
+            let series = known.get(name).unwrap_or_else(|| panic!("{}: {name}", figure.name));
+            let has = |label: &(String, String)| series.labels.contains(&label.0.as_str());
+            assert!(selector.labels.iter().all(has), "{}: {selector}", figure.name);
+            // Of a counter only its rises tell anything, and of a gauge only its values.
+            let is_rate = formula.contains(&format!("rate({selector})"));
+            assert_eq!(is_rate, series.kind == Kind::Counter, "{}: {name}", figure.name);
         }
     }
 }

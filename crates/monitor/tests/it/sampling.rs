@@ -215,3 +215,35 @@ fn a_period_of_zero_is_refused() {
     let refused = Sampler::start(Vec::new(), sampling, Arc::new(|| 0), |_, _| {});
     assert!(matches!(refused, Err(SamplerError::NoPeriod)), "{refused:?}");
 }
+
+/// Lines are sent while nobody reads, and are all there at the next reading.
+#[test]
+fn lines_of_statsd_are_taken_as_they_come() {
+    // A port that was free a moment ago.
+    let at = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let source = Source { address: Some(at.to_string()), ..Source::default() };
+    let mut statsd = Watched::open("statsd", &source).unwrap();
+    assert!(statsd.collect().unwrap().is_empty());
+    let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..500 {
+        sender.send_to(b"jobs:2|c|#kind:mail\nqueue:7|g\nnonsense", at).unwrap();
+    }
+    // Each datagram was taken, with a line that is nonsense, or dropped by the kernel.
+    let (mut jobs, mut left_out) = (0.0, 0);
+    for _ in 0..1_000 {
+        let samples = statsd.collect().unwrap();
+        left_out += samples.left_out();
+        jobs = samples.value("jobs_total", &[("kind", "mail")]).unwrap_or(0.0);
+        assert!(samples.value("queue", &[]).is_none_or(|of| of == 7.0));
+        if left_out >= 500 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(left_out, 500);
+    assert!((2.0..=1_000.0).contains(&jobs), "{jobs}");
+    for address in ["0.0.0.0:8125", "192.0.2.1:8125", "localhost", "127.0.0.1"] {
+        let source = Source { address: Some(address.to_owned()), ..Source::default() };
+        assert!(Watched::open("statsd", &source).is_err(), "{address}");
+    }
+}
