@@ -56,3 +56,4 @@ mod stores;
 mod testbed_secrets;
 mod testbeds;
 mod transport;
+mod watching;

@@ -16,7 +16,7 @@ pub(crate) fn of_experiment(experiment: &Experiment) -> Result<Vec<CellResult>, 
 }
 
 fn of_row(experiment: &Experiment, row: &CellRow) -> Result<CellResult, RunError> {
-    let (of, is_done) = (&row.cell, row.state == State::Done);
+    let (of, is_done) = (&row.cell, row.state.is_kept());
     let folder = experiment.layout().run(experiment.folder(), of.number);
     let is_load = experiment.meta().kind == Kind::Load;
     // Only a load's run says more of a cell than the journal does.
@@ -26,7 +26,7 @@ fn of_row(experiment: &Experiment, row: &CellRow) -> Result<CellResult, RunError
     };
     let within = folder.strip_prefix(experiment.folder()).unwrap_or(&folder);
     let run = (is_done && folder.exists()).then(|| within.display().to_string());
-    let figures = experiment.figures_of(of.number)?;
+    let judged = judged(experiment.figures_of(of.number)?, summary.as_ref());
     Ok(CellResult {
         id: of.number,
         factors: of.factors.clone(),
@@ -39,7 +39,9 @@ fn of_row(experiment: &Experiment, row: &CellRow) -> Result<CellResult, RunError
         },
         reason: row.reason.clone(),
         run,
-        ..judged(figures, summary.as_ref())
+        // What was ended early was lost already.
+        gate: if row.state == State::EndedEarly { Some("broken") } else { judged.gate },
+        ..judged
     })
 }
 

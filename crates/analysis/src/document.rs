@@ -126,15 +126,17 @@ pub mod state {
     pub const DONE: &str = "done";
     /// It could not be done.
     pub const FAILED: &str = "failed";
+    /// It was ended as its availability could not be held any more: executed, and kept.
+    pub const ENDED_EARLY: &str = "ended_early";
     /// It was ended before it was done.
     pub const STOPPED: &str = "stopped";
 }
 
 impl CellResult {
-    /// Whether it is done.
+    /// Whether it was executed, and is kept.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.state == state::DONE
+        [state::DONE, state::ENDED_EARLY].contains(&self.state)
     }
 
     /// Whether it is in effects and rankings: a cell whose availability did not hold has answered

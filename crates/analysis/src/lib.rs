@@ -133,7 +133,7 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
     let experiment = Whole {
         seed: varied.as_ref().map(|of| of.seed),
         cells_planned: cells.len(),
-        cells_done: count(state::DONE),
+        cells_done: cells.iter().filter(|cell| cell.is_done()).count(),
         cells_failed: count(state::FAILED),
         complete: cells.iter().all(CellResult::is_done),
         has_design,

@@ -14,6 +14,7 @@ pub(crate) fn figure_of(word: &str, cells: &[CellResult]) -> Option<&'static Fig
     let known: Vec<&'static Figure> = figure::ALL.iter().filter(has).copied().collect();
     let by = |is: &dyn Fn(&Figure) -> bool| known.iter().find(|figure| is(figure)).copied();
     by(&|of| of.name == word)
+        .or_else(|| figure::named(word).filter(|figure| has(&figure)))
         .or_else(|| by(&|of| of.label == word))
         .or_else(|| by(&|of| of.name == format!("response_us.{word}")))
         .or_else(|| by(&|of| of.name.split('.').next() == Some(word)))

@@ -222,6 +222,9 @@ fn verdict(clause: &Clause, number: usize, outcomes: &[Outcome]) -> Verdict {
         Metric::Availability => {
             Some("down are ticks in which requests were lost and none was served".to_owned())
         }
+        Metric::Watched(_) => {
+            Some(format!("{}: nothing is watched in a simulation", slo::NOT_RESOLVABLE))
+        }
         Metric::Time(_, slo::Figure::Quantile(quantile)) if value.is_some() => {
             outcomes.iter().find_map(|of| few_beyond(quantile, of.offered))
         }

@@ -344,7 +344,11 @@ impl Bench<'_> {
             error,
             ExperimentError::Testbed(_) | ExperimentError::Load(_) | ExperimentError::Silent { .. }
         );
-        if !is_of_cell || error.kind() == Fault::Usage || !to.control.goes_on() {
+        if !is_of_cell
+            || !to.record.is_of_several()
+            || error.kind() == Fault::Usage
+            || !to.control.goes_on()
+        {
             return if to.control.goes_on() { Err(error) } else { Ok(()) };
         }
         let again = if is_first { "; it is tried once more at the end" } else { "" };

@@ -4,6 +4,7 @@
 use plimsoll_capacity::conduct::Judged;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Interval, Run};
+use plimsoll_stats::figure::Round;
 
 pub use plimsoll_load::run::Wish;
 
@@ -12,12 +13,16 @@ pub use plimsoll_load::run::Wish;
 pub enum News<'a> {
     /// A cell begins that takes a while.
     Begins(&'a Cell),
+    /// How long the load of the cell is that begins, nanoseconds, and the warm-up within it.
+    Length(u64, u64),
     /// What is done besides, such as a restart: one short sentence.
     Says(&'a str),
     /// What a user has to know at once, however quiet it is to be: one short sentence.
     Warns(&'a str),
     /// The present second of a load, several times a second; and whether it is whole.
     Second(&'a Interval, bool),
+    /// The figures of what is watched, once a period.
+    Watched(&'a Round),
     /// A window of a search was judged.
     Window(&'a Judged),
     /// A cell is done; with its run where that was written as the cell went on.

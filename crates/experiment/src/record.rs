@@ -213,13 +213,20 @@ impl<'a> Record<'a> {
             let done: BTreeSet<u32> = journal
                 .cells()?
                 .into_iter()
-                .filter_map(|row| (row.state == State::Done).then_some(row.cell.number))
+                .filter_map(|row| row.state.is_kept().then_some(row.cell.number))
                 .collect();
             cells.retain(|cell| !done.contains(&cell.number));
         } else {
             inner.planned.extend(cells.iter().cloned());
         }
         Ok(cells)
+    }
+
+    /// Whether there are several cells, so that attempts at one of them are told apart. What comes of
+    /// a single one is a single run.
+    #[must_use]
+    pub fn is_of_several(&self) -> bool {
+        self.opening.cells > 1
     }
 
     /// Says that this thread begins a cell.
@@ -318,7 +325,7 @@ impl<'a> Record<'a> {
         journal.figures(cell.number, &run.figures()?)?;
         journal.end(cell.number, state, reason, at_ns)?;
         match journal.layout() {
-            Layout::Within if state == State::Done => {
+            Layout::Within if state.is_kept() => {
                 drop(run);
                 Ok(Run::open(&cell_folder(journal.folder(), cell.number))?)
             }

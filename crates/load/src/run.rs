@@ -1,5 +1,6 @@
 //! A run: one use of a session, from its first due time to the last answer, folded into seconds.
 
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::session::{Load, Session, SessionError};
 use crate::source::Times;
@@ -30,7 +31,7 @@ pub enum RunError {
 pub enum Offer {
     /// Schedules, one after the other.
     Open {
-        /// Each begins where the one before ends.
+        /// Each begins where the one before ends. The first of several is the warm-up.
         parts: Vec<Times>,
         /// How many requests at most.
         limit: Option<u64>,
@@ -69,6 +70,24 @@ pub trait Watch: Send {
     fn wish(&mut self) -> Wish {
         Wish::Continue
     }
+    /// Called once, when time begins: the clock that all offsets are read from.
+    fn starts(&mut self, clock: Clock) {
+        let _ = clock;
+    }
+    /// Whether the warm-up goes on until [`Watch::may_measure`] ends it. Its length in the offer is
+    /// the longest that it may take then.
+    fn waits(&self) -> bool {
+        false
+    }
+    /// Asked after each second of a warm-up that waits: why the measured phase may begin, for a
+    /// person; `None` where it may not.
+    fn may_measure(&mut self) -> Option<String> {
+        None
+    }
+    /// Told where the measured phase begins that was waited for.
+    fn measures_from(&mut self, at_ns: u64) {
+        let _ = at_ns;
+    }
 }
 
 /// How a run went.
@@ -85,6 +104,8 @@ pub struct Ended {
     pub tls: TlsHandshakes,
     /// What a reader should know of it, one plain sentence each.
     pub warnings: Vec<String>,
+    /// Where the measured phase began, of a warm-up that went on until something held.
+    pub measured_from_ns: Option<u64>,
 }
 
 /// Offers a load and stores what is observed, second by second.
@@ -106,9 +127,10 @@ pub fn run(
     };
     let mut session = Session::start_unless(config, &load, || watch.wish() != Wish::Continue)?;
     crate::sys::give_way();
+    watch.starts(session.clock());
     if let Offer::Open { parts, .. } = offer {
         let mut from = 0;
-        for times in parts {
+        for times in parts.iter().take(if watch.waits() { 1 } else { parts.len() }) {
             session.offer(from, times);
             from += times.duration_ns();
         }
@@ -117,14 +139,26 @@ pub fn run(
     let (kind, text) = ("started".into(), "the load began".into());
     sink.event(&Event { at_ns: 0, class: Class::Run, kind, text })?;
     let (seconds, connections) = (Seconds::default(), Answering::default());
-    let mut fold = Fold { seconds, connections, stopped_ns: None, sink, watch };
+    let waiting = watch.waits().then(|| Waiting::of(config, offer));
+    let mut fold = Fold {
+        seconds,
+        connections,
+        stopped_ns: None,
+        waiting,
+        measured_from_ns: None,
+        length_ns: offer.duration_ns(),
+        sink,
+        watch,
+    };
     fold.all(&mut session)?;
     let (end_ns, stopped_ns) = (fold.seconds.end_ns, fold.stopped_ns);
-    let offered_ns = offer.duration_ns().min(stopped_ns.unwrap_or(end_ns));
+    let offered_ns = fold.length_ns.min(stopped_ns.unwrap_or(end_ns));
+    let measured_from_ns = fold.measured_from_ns;
     let drain_ns = end_ns.saturating_sub(offered_ns);
     let warnings = fold.connections.warning().into_iter().collect();
     let tls = fold.connections.tls;
-    Ok(Ended { offered_ns, drain_ns, stopped: stopped_ns.is_some(), tls, warnings })
+    let stopped = stopped_ns.is_some();
+    Ok(Ended { offered_ns, drain_ns, stopped, tls, warnings, measured_from_ns })
 }
 
 /// Folds slices into seconds, for a sink and whoever watches.
@@ -206,12 +240,41 @@ impl Answering {
     }
 }
 
+/// A warm-up that goes on until something holds.
+struct Waiting<'a> {
+    /// What is offered when it does.
+    next: &'a [Times],
+    /// How long the measured phase is.
+    measured_ns: u64,
+}
+
+/// The least time between the decision to begin the measured phase and its beginning: threads hear
+/// of it meanwhile.
+const AHEAD_NS: u64 = 300_000_000;
+
+impl<'a> Waiting<'a> {
+    /// The settings have the longest that it may take as the beginning of the measured phase.
+    fn of(config: &Config, offer: &'a Offer) -> Self {
+        let next = match offer {
+            Offer::Open { parts, .. } => parts.get(1..).unwrap_or_default(),
+            Offer::Closed(..) => &[],
+        };
+        Self { next, measured_ns: offer.duration_ns().saturating_sub(config.measured_from_ns) }
+    }
+}
+
 /// Takes a session's slices to its end.
 struct Fold<'a> {
     seconds: Seconds,
     connections: Answering,
     /// When it was first wished to stop.
     stopped_ns: Option<u64>,
+    /// The warm-up, while it waits.
+    waiting: Option<Waiting<'a>>,
+    /// Where it ended.
+    measured_from_ns: Option<u64>,
+    /// How long is offered.
+    length_ns: u64,
     sink: &'a mut dyn Sink,
     watch: &'a mut dyn Watch,
 }
@@ -228,7 +291,9 @@ impl Fold<'_> {
                         self.sink.samples(&slice.samples)?;
                     }
                     self.connections.add(&slice.interval);
-                    self.seconds.add(&slice.interval, self.sink, self.watch)?
+                    let said = self.seconds.add(&slice.interval, self.sink, self.watch)?;
+                    self.measure(session)?;
+                    said
                 }
                 None => self.watch.wish(),
             };
@@ -245,6 +310,30 @@ impl Fold<'_> {
             Some(fault) => Err(RunError::Engine(fault)),
             None => Ok(()),
         }
+    }
+
+    /// Begins the measured phase with the next second, where the warm-up waits and may end.
+    fn measure(&mut self, session: &mut Session) -> Result<(), RunError> {
+        if self.waiting.is_none() || !self.seconds.end_ns.is_multiple_of(SECOND_NS) {
+            return Ok(());
+        }
+        let Some(why) = self.watch.may_measure() else { return Ok(()) };
+        let Some(Waiting { next, measured_ns }) = self.waiting.take() else { return Ok(()) };
+        let from_ns = (session.clock().now() + AHEAD_NS).next_multiple_of(SECOND_NS);
+        session.measure_from(from_ns);
+        let mut at_ns = from_ns;
+        for times in next {
+            session.offer(at_ns, times);
+            at_ns += times.duration_ns();
+        }
+        self.length_ns = from_ns + measured_ns;
+        session.end_at(self.length_ns);
+        self.measured_from_ns = Some(from_ns);
+        self.watch.measures_from(from_ns);
+        self.sink.measured_from(from_ns)?;
+        let (kind, text) = ("measuring".into(), format!("the measured phase begins: {why}"));
+        self.sink.event(&Event { at_ns: from_ns, class: Class::Run, kind, text })?;
+        Ok(())
     }
 
     fn obey(&mut self, session: &mut Session, wish: Wish) -> Result<(), RunError> {

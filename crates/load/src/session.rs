@@ -242,6 +242,12 @@ impl Session {
         self.tell(|| Command::Offer { from: from_ns, times: times.clone(), number });
     }
 
+    /// What is due from `at_ns` on is of the measured phase. The offset must lie ahead: what was due
+    /// before is counted already.
+    pub fn measure_from(&mut self, at_ns: u64) {
+        self.tell(|| Command::MeasureFrom(at_ns));
+    }
+
     /// What waits for a connection is not sent any more: it is counted as cut.
     pub fn discard_waiting(&mut self) {
         self.tell(|| Command::DiscardWaiting);

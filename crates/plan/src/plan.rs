@@ -20,6 +20,7 @@ use crate::sections::target::Target;
 use crate::sections::testbed::{Role, Testbed, read_roles, write_roles};
 use crate::sections::top::Top;
 use crate::sections::tune::Tune;
+use crate::sections::watch::{Watch, read_watches, write_watches};
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -55,6 +56,8 @@ pub struct Plan {
     pub roles: Vec<(String, Role)>,
     /// What is watched.
     pub collect: Collect,
+    /// What is told while a load goes on, by name.
+    pub watches: Vec<(String, Watch)>,
     /// Which parameters of a policy are looked for; `None` where the plan is of no such search.
     pub tune: Option<Tune>,
     /// The folder that the files of the plan, and recipes of its own, are told from.
@@ -123,6 +126,7 @@ impl Plan {
             testbed,
             roles,
             collect: collect?,
+            watches: read_watches(reading, root),
             tune,
             folder: reading.folder().to_owned(),
             unfilled: reading.unfilled.clone(),
@@ -165,6 +169,7 @@ impl Plan {
         if self.collect != Collect::default() {
             self.collect.write(&mut out);
         }
+        write_watches(&self.watches, &mut out);
         self.tune.iter().for_each(|tune| tune.write(&mut out));
         out.finish()
     }

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plimsoll_stats::slo::{Slo, StopRule};
+use plimsoll_stats::slo::{Rule, Slo};
 use plimsoll_units::{
     ParseError, Words, duration, nearest, rate, share, show_rate_exact, show_share_exact, size,
 };
@@ -117,8 +117,14 @@ pub(crate) const DISTRIBUTION: Parsed<Distribution> =
 /// What must hold.
 pub(crate) const SLO: Parsed<Slo> = Parsed::text("SLO", "an SLO such as p99<200ms", Slo::parse);
 /// When a run ends early.
-pub(crate) const STOP_RULE: Parsed<StopRule> =
-    Parsed::text("stop rule", "a stop rule", StopRule::parse);
+pub(crate) const STOP_RULE: Parsed<Rule> =
+    Parsed::text("stop rule", "a stop rule such as errors>50% for 5s", Rule::stopping);
+/// What is looked at while a run goes on.
+pub(crate) const RULE: Parsed<Rule> =
+    Parsed::text("rule", "a rule such as host.cpu>90% for 10s", Rule::parse);
+/// When a cell ends early.
+pub(crate) const END_RULE: Parsed<Rule> =
+    Parsed::text("rule", "a rule such as availability<99.9%", Rule::ending);
 
 impl<T> Describe for Parsed<T> {
     fn takes(&self) -> String {

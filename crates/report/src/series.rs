@@ -67,7 +67,7 @@ fn search(experiment: &Experiment, row: &CellRow) -> Result<Option<SeriesRun>, R
     let CellRow { cell, state, reason, started_ns, .. } = row;
     let run = match state {
         State::Planned | State::Running => return Ok(None),
-        State::Done => experiment.run(cell.number)?,
+        State::Done | State::EndedEarly => experiment.run(cell.number)?,
         State::Failed | State::Cut => None,
     };
     let result = run.as_ref().and_then(Searched::read).and_then(|searched| searched.result);

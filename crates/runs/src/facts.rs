@@ -12,6 +12,9 @@ use crate::meta::{End, Ended, Kind, LoadMeta, RunMeta, World};
 /// How much of `latency.hlog` was written when the last transaction was made.
 pub(crate) const HLOG_BYTES: &str = "hlog_bytes";
 
+/// How long the warm-up was.
+pub(crate) const WARMUP_NS: &str = "warmup_ns";
+
 /// Rows of the table: what is known at the start.
 pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
     let mut facts = vec![
@@ -25,7 +28,7 @@ pub(crate) fn of_meta(meta: &RunMeta) -> Vec<(&'static str, String)> {
         ("seed", meta.seed.to_string()),
         ("plan_text", meta.plan_text.clone()),
         ("plan_sha256", meta.plan_sha256.clone()),
-        ("warmup_ns", meta.warmup_ns.to_string()),
+        (WARMUP_NS, meta.warmup_ns.to_string()),
         ("duration_ns", meta.duration_ns.to_string()),
         ("world", meta.world.name().to_owned()),
         ("host", json(&meta.host)),
@@ -131,7 +134,7 @@ impl Facts {
             seed: self.parsed("seed")?,
             plan_text: text("plan_text")?,
             plan_sha256: text("plan_sha256")?,
-            warmup_ns: self.parsed("warmup_ns")?,
+            warmup_ns: self.parsed(WARMUP_NS)?,
             duration_ns: self.parsed("duration_ns")?,
             slo: self.optional("slo")?,
             load: self.0.contains_key("threads").then(|| self.load()).transpose()?,

@@ -400,25 +400,28 @@ impl RunWriter {
         let ended = self.store.end(&end);
         let summary = self.sum_up();
         let stored = match &summary {
-            Ok(Some(summary)) if self.kind == Kind::Load => {
-                self.figures(&figures::of_summary(summary)).map_err(RunError::Unfinished)
+            Ok(Some((summary, watched))) if self.kind == Kind::Load => {
+                let figures = [figures::of_summary(summary), watched.clone()].concat();
+                self.figures(&figures).map_err(RunError::Unfinished)
             }
             _ => Ok(()),
         };
         let Self { root, path, store, .. } = self;
         let closed = store.close();
         let run = Run::open(&path)?;
-        let summed = summary.and_then(|of| of.map_or(Ok(()), |of| summary_file::write(&path, &of)));
+        let write = |(of, _): (Summary, _)| summary_file::write(&path, &of);
+        let summed = summary.and_then(|of| of.map_or(Ok(()), write));
         root.iter().for_each(|root| index::enter(root, &path));
         let written = flushed.and(kept).and(synced).and(ended).and(stored).and(closed);
         written.and(summed).map(|()| run)
     }
 
-    /// The summary of a run that has a load.
-    fn sum_up(&self) -> Result<Option<Summary>, RunError> {
+    /// The summary of a run that has a load, and the figures of what was watched beside it.
+    fn sum_up(&self) -> Result<Option<(Summary, Vec<FigureRow>)>, RunError> {
         // Closed again before the database leaves WAL, which nobody else may read then.
         let run = Run::open(&self.path)?;
-        run.meta().load.is_some().then(|| summarise(&run)).transpose()
+        let sum = || Ok((summarise(&run)?, run.watched_means()?));
+        run.meta().load.is_some().then(sum).transpose()
     }
 
     /// The phase whose schedule is offered at a moment.
@@ -465,6 +468,13 @@ impl Sink for RunWriter {
 
     fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError> {
         self.samples.as_mut().map_or(Ok(()), |kept| kept.write(samples, false))
+    }
+
+    fn measured_from(&mut self, at_ns: u64) -> Result<(), SinkError> {
+        self.warmup_ns = at_ns;
+        self.store.store("the beginning of the measured phase", "", |database, _| {
+            schema::set_meta(database, facts::WARMUP_NS, &crate::database::int(at_ns))
+        })
     }
 
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {

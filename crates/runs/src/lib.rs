@@ -45,6 +45,7 @@ pub mod series;
 pub mod sink;
 pub mod summary;
 pub mod tag;
+mod watched;
 pub mod window;
 
 mod database;

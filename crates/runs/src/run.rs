@@ -256,7 +256,7 @@ impl Run {
         let stored = figures::read(&self.opened.database, self.meta.cell);
         let stored = stored.map_err(self.unreadable())?;
         if stored.is_empty() && self.meta.kind == Kind::Load && self.meta.load.is_some() {
-            return Ok(figures::of_summary(&self.summary()?));
+            return Ok([figures::of_summary(&self.summary()?), self.watched_means()?].concat());
         }
         Ok(stored)
     }

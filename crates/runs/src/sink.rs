@@ -18,6 +18,16 @@ pub trait Sink: Send {
     /// When they could not be stored.
     fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError>;
 
+    /// The measured phase begins at this offset, which was not known before. All that is due from
+    /// then on is of it.
+    ///
+    /// # Errors
+    /// When that could not be stored.
+    fn measured_from(&mut self, at_ns: u64) -> Result<(), SinkError> {
+        let _ = at_ns;
+        Ok(())
+    }
+
     /// Something that happened.
     ///
     /// # Errors

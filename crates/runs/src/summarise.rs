@@ -23,6 +23,7 @@ use verdicts::Judged;
 use plimsoll_stats::Histogram;
 use plimsoll_stats::availability::{Availability, Second, State};
 use plimsoll_stats::percentiles::Percentiles;
+use plimsoll_stats::slo::{Slo, Watched};
 use plimsoll_units::{show_count, show_duration, show_share};
 
 use crate::database::{int, uint};
@@ -37,6 +38,7 @@ use crate::summary::{
 };
 use crate::summary_file;
 use crate::validity::{self, BUSY_SHARE, DENIED_SHARE, Health};
+use crate::watched::watched;
 use crate::{Counters, ErrorKind, LoadMeta, Phase, Tag};
 use plimsoll_units::civil::iso8601;
 
@@ -76,6 +78,11 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let healthy = invalid_because.is_empty();
     let duration_s = seconds(span.end - span.start);
     let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
+    let slo = slo_of(run, &mut warnings);
+    let watched = match slo.as_ref().filter(|slo| slo.is_of_watched()) {
+        Some(slo) => watched(run, &span, Some(slo))?,
+        None => Watched::default(),
+    };
     let judged = Judged {
         counters: &counters,
         rate_per_s: rate_mean,
@@ -83,8 +90,9 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         log: &log,
         seconds: &seconds_of,
         own_failures: validity::own_failures(&counters, ended, healthy),
+        watched,
     };
-    let (slo, decided_by_host) = judged.by(run.meta().slo.as_deref(), &mut warnings);
+    let (slo, decided_by_host) = judged.by(slo.as_ref());
     invalid_because.extend(validity::lacking(&counters, &decided_by_host));
     invalid_because.extend(run.end().iter().flat_map(|end| end.invalid_because.clone()));
     let valid = invalid_because.is_empty();
@@ -122,6 +130,13 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         slo,
         warm_up: warm_up(run, &log)?,
     })
+}
+
+/// The run's SLO. None where it cannot be read, which is a warning.
+fn slo_of(run: &Run, warnings: &mut Vec<String>) -> Option<Slo> {
+    let text = run.meta().slo.as_deref()?;
+    let failed = |error| warnings.push(format!("the run's SLO cannot be evaluated: {error}"));
+    Slo::parse(text).map_err(failed).ok()
 }
 
 /// The log's histograms, added up.

@@ -12,6 +12,8 @@
 //! | `lost<10`, `lost<0.1%` | a count, or a share | offered, but never completely answered |
 //! | `availability>=99.999%` | a share | seconds up / (up + down) |
 //! | `rate>=500/s` | a rate | completed answers per second |
+//! | `memcached.hit_ratio>=97%` | the figure's unit | a figure of what is watched, in the mean |
+//! | `instance.web*.cpu<20% for 60s` | the same | each such figure, in each sample of the last 60 s |
 //!
 //! # What counts
 //!
@@ -24,6 +26,9 @@
 //! An availability finer than one second in those counted cannot be told from perfect by this run:
 //! it is *not resolvable*, and fails.
 //!
+//! A figure of what is watched that has no value in the run is *not resolvable* too. `for D` means
+//! every sample of the last D, of which there are at least two, and none missing.
+//!
 //! # Whose doing it was
 //!
 //! A run's clauses are judged twice ([`Slo::judge`]): as measured, and with the generator's own
@@ -32,16 +37,20 @@
 mod evaluate;
 mod judge;
 mod parse;
-mod stop;
+mod rule;
+mod watched;
 
 pub use evaluate::{NOT_RESOLVABLE, SloInputs, Verdict, few_beyond};
 pub use judge::{Judgement, OwnPart, Times};
 pub use parse::share;
-pub use stop::{SecondInputs, StopRule};
+pub use rule::{Rule, RuleState, SecondInputs};
+pub use watched::Watched;
+
+use std::time::Duration;
 
 use plimsoll_units::ParseError;
 
-use crate::figure::{self as registry, Unit};
+use crate::figure::{self as registry, Family, Unit};
 use crate::percentiles::to_us;
 
 /// What must hold of a run: clauses, all of which must.
@@ -61,6 +70,8 @@ pub struct Clause {
     pub comparison: Comparison,
     /// The bound.
     pub bound: Bound,
+    /// For how long it must have held, sample by sample; `None` where it is about the whole.
+    pub lasting: Option<Duration>,
 }
 
 /// What a clause looks at.
@@ -76,6 +87,8 @@ pub enum Metric {
     Availability,
     /// Completed answers per second.
     Rate,
+    /// Figures of what is watched, of this family.
+    Watched(&'static Family),
 }
 
 impl Metric {
@@ -88,6 +101,7 @@ impl Metric {
             Self::Lost => return registry::LOST,
             Self::Availability => return registry::AVAILABILITY_RATIO,
             Self::Rate => return registry::RATE_MEAN,
+            Self::Watched(family) => return &family.figure,
             Self::Time(Timing::Response, _) => {
                 (registry::RESPONSE_US_MEAN, registry::RESPONSE_US_MAX, registry::RESPONSE_US_P99)
             }
@@ -171,6 +185,8 @@ pub enum Bound {
     Count(u64),
     /// Per second.
     Rate(f64),
+    /// In the unit of a figure of what is watched.
+    Value(f64),
 }
 
 impl Clause {
@@ -182,7 +198,14 @@ impl Clause {
             Bound::Share(_) => Unit::Share,
             Bound::Count(_) => Unit::Count,
             Bound::Rate(_) => Unit::PerSecond,
+            Bound::Value(_) => self.metric.figure().unit,
         }
+    }
+
+    /// What it looks at, as it was written: `p99`, `instance.web*.cpu`.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        self.expr.split(['<', '>']).next().unwrap_or_default()
     }
 }
 
@@ -193,7 +216,7 @@ impl Bound {
     pub fn value(self) -> f64 {
         match self {
             Self::Time(ns) => to_us(ns),
-            Self::Share(value) | Self::Rate(value) => value,
+            Self::Share(value) | Self::Rate(value) | Self::Value(value) => value,
             Self::Count(n) => n as f64,
         }
     }
@@ -205,13 +228,21 @@ impl Slo {
     /// # Errors
     /// Points at the first part that cannot be read; its hint names what is accepted there.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        parse::clauses(text).map(|clauses| Self { clauses })
+        let wanted = "an SLO such as p99<200ms,errors<0.1%";
+        let clauses = parse::clauses(text, parse::Purpose::Objective, wanted)?;
+        Ok(Self { clauses })
     }
 
     /// The clauses, in the order given; at least one.
     #[must_use]
     pub fn clauses(&self) -> &[Clause] {
         &self.clauses
+    }
+
+    /// Whether it looks at figures of what is watched.
+    #[must_use]
+    pub fn is_of_watched(&self) -> bool {
+        self.clauses.iter().any(|clause| matches!(clause.metric, Metric::Watched(_)))
     }
 
     /// The first percentile of response time it bounds: quantile and bound in nanoseconds.

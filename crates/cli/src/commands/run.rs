@@ -20,7 +20,7 @@ use plimsoll_experiment::resume::{Unfinished, unfinished};
 use plimsoll_experiment::series::result_of;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
 use plimsoll_plan::{Setting, Written};
-use plimsoll_runs::experiment::{Experiment, Layout, State, combinations, is_experiment};
+use plimsoll_runs::experiment::{Experiment, Layout, combinations, is_experiment};
 use plimsoll_runs::{Ended, Kind, Run as Recorded};
 use plimsoll_stats::figure;
 use std::path::Path;
@@ -185,7 +185,7 @@ fn exit_of(path: &Path) -> Result<Exit> {
     }
     let experiment = Experiment::open(path)?;
     let cells = experiment.cells()?;
-    let is_done = cells.iter().all(|row| row.state == State::Done);
+    let is_done = cells.iter().all(|row| row.state.is_kept());
     let mut exit = if is_done { Exit::Held } else { Exit::Incomplete };
     if experiment.meta().kind == Kind::Pool {
         let held = combinations(&experiment)?;

@@ -7,8 +7,10 @@ use super::table::us;
 use crate::commands::prometheus::Exporter;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_runs::{ErrorKind, Interval, Phase, Tag};
+use plimsoll_stats::figure::{self, Round};
 use plimsoll_stats::percentiles::is_stated;
 use plimsoll_units::{show_count, show_duration, show_rate, show_share};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 
 /// How often a line is written where there is no terminal, in seconds of the run.
@@ -22,6 +24,7 @@ pub(crate) struct Live {
     warmup_ns: u64,
     exporter: Option<Exporter>,
     errors: u64,
+    instances: Instances,
 }
 
 impl Live {
@@ -31,12 +34,23 @@ impl Live {
         is_quiet: bool,
         exporter: Option<Exporter>,
     ) -> Self {
-        Self { bar: None, is_quiet, total_ns, warmup_ns, exporter, errors: 0 }
+        let (bar, errors, instances) = (None, 0, Instances::default());
+        Self { bar, is_quiet, total_ns, warmup_ns, exporter, errors, instances }
+    }
+
+    /// The next load is of so many nanoseconds, the warm-up within them.
+    pub(crate) fn set_length(&mut self, (total_ns, warmup_ns): (u64, u64)) {
+        (self.total_ns, self.warmup_ns) = (total_ns, warmup_ns);
+    }
+
+    /// Takes the figures of what is watched.
+    pub(crate) fn watched(&mut self, round: &Round) {
+        self.instances.take(round);
     }
 
     /// Begins a load.
     pub(crate) fn begin(&mut self) {
-        self.errors = 0;
+        (self.errors, self.instances) = (0, Instances::default());
         if self.is_quiet || !std::io::stderr().is_terminal() {
             return;
         }
@@ -112,7 +126,7 @@ impl Live {
         let busy = second.busy_ns as f64 / second.thread_ns.max(1) as f64;
         format!(
             "offered {}, completed {}, in flight {}, waiting {}\n\
-             response p50 {}, p99 {}, max {}\n{} {errors}\n{}",
+             response p50 {}, p99 {}, max {}\n{} {errors}\n{}{}",
             show_rate(events.offered as f64 / seconds),
             show_rate(events.completed as f64 / seconds),
             show_count(second.in_flight),
@@ -126,6 +140,7 @@ impl Live {
                 us(late as f64 / 1e3),
                 show_share(busy)
             )),
+            self.instances.lines(),
         )
     }
 
@@ -145,5 +160,86 @@ impl Live {
             }
         }
         self.draw(second, complete);
+    }
+}
+
+/// What is watched of the instances of a load.
+#[derive(Default)]
+struct Instances {
+    /// Those that were seen.
+    seen: BTreeSet<String>,
+    figures: BTreeMap<String, f64>,
+}
+
+/// What a line of an instance shows beside its services, by the ends of figures' names.
+const SHOWN: [(&str, &str); 5] = [
+    ("cpu", "CPU"),
+    ("throttled", "throttled"),
+    ("memory", "memory"),
+    ("received", "received"),
+    ("sent", "sent"),
+];
+/// The end of the figure that says how busy a service is.
+const REQUESTS: &str = "requests";
+
+impl Instances {
+    fn take(&mut self, round: &Round) {
+        let name = |figure: &String| {
+            let (name, _) = figure.strip_prefix("instance.")?.split_once('.')?;
+            Some(name.to_owned())
+        };
+        self.seen.extend(round.figures.keys().filter_map(name));
+        self.figures.clone_from(&round.figures);
+    }
+
+    /// A line for each instance, each on a line of its own.
+    fn lines(&self) -> String {
+        self.seen.iter().map(|name| format!("\n{}", self.line(name))).collect()
+    }
+
+    fn line(&self, name: &str) -> String {
+        let of = format!("instance.{name}.");
+        let own: BTreeMap<&str, String> = self
+            .figures
+            .iter()
+            .filter_map(|(full, value)| {
+                let unit = figure::named(full)?.unit;
+                Some((full.strip_prefix(&of)?, unit.show(*value)))
+            })
+            .collect();
+        let shown =
+            SHOWN.iter().filter_map(|(end, word)| Some(format!("{word} {}", own.get(end)?)));
+        let services = own.iter().filter_map(|(end, value)| {
+            let (service, figure) = end.split_once('.')?;
+            (figure == REQUESTS).then(|| format!("{service} {value}"))
+        });
+        let parts: Vec<String> = shown.chain(services).collect();
+        let state = if parts.is_empty() { "away".to_owned() } else { parts.join(", ") };
+        format!("{name}: {state}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_has_a_line_with_its_figures_and_is_away_where_it_has_none() {
+        let round = |figures: &[(&str, f64)]| Round {
+            at_ns: 0,
+            figures: figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        };
+        let mut instances = Instances::default();
+        instances.take(&round(&[
+            ("host.cpu", 0.5),
+            ("instance.web-1.cpu", 0.71),
+            ("instance.web-1.memory", 12e6),
+            ("instance.web-1.nginx.requests", 1_234.0),
+            ("instance.web-2.cpu", 0.02),
+        ]));
+        let lines = instances.lines();
+        assert_eq!(lines, "\nweb-1: CPU 71%, memory 12 MB, nginx 1,234/s\nweb-2: CPU 2%");
+        instances.take(&round(&[("instance.web-2.cpu", 0.02)]));
+        assert_eq!(instances.lines(), "\nweb-1: away\nweb-2: CPU 2%");
     }
 }

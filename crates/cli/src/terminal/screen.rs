@@ -33,6 +33,7 @@ pub(crate) struct Screen<'a> {
 /// What is shown at present.
 #[derive(Default)]
 struct View {
+    is_quiet: bool,
     load: Option<Live>,
     bar: Option<ProgressBar>,
     /// What steps are called; none are shown without a name.
@@ -50,7 +51,7 @@ impl<'a> Screen<'a> {
             answered: AtomicUsize::new(0),
             answers: [""; 2],
             hear: None,
-            view: Mutex::default(),
+            view: Mutex::new(View { is_quiet, ..View::default() }),
         }
     }
 
@@ -116,7 +117,13 @@ impl Control for Screen<'_> {
             hear(&news);
         }
         match news {
+            News::Length(total_ns, warmup_ns) => self.view().of_length((total_ns, warmup_ns)),
             News::Begins(_) => self.view().begin(),
+            News::Watched(round) => {
+                if let Some(live) = &mut self.view().load {
+                    live.watched(round);
+                }
+            }
             News::Says(text) if !self.is_quiet => self.say(text),
             News::Warns(text) => self.say(text),
             News::Second(second, is_whole) => {
@@ -146,6 +153,14 @@ impl Control for Screen<'_> {
 }
 
 impl View {
+    /// Shows the load that begins next, where cells have loads of their own.
+    fn of_length(&mut self, length: (u64, u64)) {
+        match &mut self.load {
+            Some(live) => live.set_length(length),
+            None => self.load = Some(Live::new(length, self.is_quiet, None)),
+        }
+    }
+
     fn begin(&mut self) {
         if let Some(live) = &mut self.load {
             live.begin();

@@ -3,7 +3,7 @@
 use super::paint::Paint;
 use plimsoll_runs::summary::{Cause, SloVerdict, Summary};
 use plimsoll_stats::interval::QuantileBatches;
-use plimsoll_stats::slo::Clause;
+use plimsoll_stats::slo::{Clause, NOT_RESOLVABLE};
 use plimsoll_stats::{Percentiles, Slo};
 use plimsoll_units::{show_count, show_duration, show_rate, show_share, show_size};
 use std::fmt::Write;
@@ -218,11 +218,17 @@ fn objectives(out: &mut String, slo: &[SloVerdict], paint: Paint) {
         };
         let value = match clause.value {
             Some(value) => measured(&clause.expr, value),
+            // Of what was not seen the note says so.
+            None if is_unresolvable(clause) => "–".to_owned(),
             None => "beyond every bound".to_owned(),
         };
         let note = clause.note.as_ref().map_or(String::new(), |note| format!(" ({note})"));
         let _ = writeln!(out, "  {verdict}  {:<22} {value}{note}", clause.expr);
     }
+}
+
+fn is_unresolvable(clause: &SloVerdict) -> bool {
+    clause.note.as_ref().is_some_and(|note| note.starts_with(NOT_RESOLVABLE))
 }
 
 /// A clause's value in the unit of its bound.

@@ -147,12 +147,12 @@ pub enum ExperimentError {
         /// Who searches it.
         holder: crate::locks::Holder,
     },
-    /// The target did not answer after its restart.
+    /// What a load needs did not come about: an answer after a restart, the end of its warm-up.
     #[error("put a load on {subject}: {why}")]
     Silent {
         /// The target.
         subject: String,
-        /// How long was waited.
+        /// What was waited for, and how long.
         why: String,
     },
     /// The target could not be restarted, or its caches not be emptied.

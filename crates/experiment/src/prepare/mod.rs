@@ -91,7 +91,7 @@ pub fn prepare(plan: &Plan, place: &Place<'_>, ask: bool) -> Result<Prepared, Ex
             tls::choose(&plan.target, resumes, &url, &endpoint, secure && ask, &certificate)?
         }
     };
-    let warmup_ns = nanoseconds(plan.load.warm_up);
+    let warmup_ns = nanoseconds(plan.load.longest_warm_up());
     let peak_per_s = match &offer {
         Offer::Open { parts, .. } => parts.iter().filter_map(peak).fold(0.0, f64::max),
         Offer::Closed(..) => 0.0,

@@ -37,7 +37,7 @@ pub(super) fn make(
     asked: &Asked,
     notes: &mut Vec<String>,
 ) -> Result<Offer, ExperimentError> {
-    let warmup_ns = nanoseconds(plan.load.warm_up);
+    let warmup_ns = nanoseconds(plan.load.longest_warm_up());
     let limit = match (&asked.sequence, &asked.requests.order) {
         (Some(sequence), _) => Some(sequence.len() as u64),
         (None, Order::InOrder) => Some(asked.requests.list.len() as u64),

@@ -6,6 +6,7 @@ pub mod load;
 pub mod pool;
 pub mod search;
 pub mod simulated;
+mod steer;
 pub(crate) mod watch;
 
 pub use live::is_cold;

@@ -245,7 +245,6 @@ fn setting<'a>(plan: &Plan, cell: &Cell, place: &Place<'a>) -> Setting<'a> {
         plan_text: seeded.to_toml_from(place.here),
         patience: plan.load.patience,
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
-        stop_when: None,
         system: place.system,
     }
 }

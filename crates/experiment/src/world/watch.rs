@@ -1,62 +1,116 @@
 //! What is watched beside a load: collectors, sampled on threads of their own, whose samples the
 //! run takes with its seconds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use plimsoll_load::clock::Clock;
-use plimsoll_monitor::{Sampler, Sampling, Source, Watched};
+use plimsoll_monitor::{Fault, Sample, Sampler, Samples, Sampling, Source, Watched};
 use plimsoll_plan::Plan;
 use plimsoll_runs::event::Class;
 use plimsoll_runs::{Event, RunWriter, Sink, SinkError};
+use plimsoll_stats::figure::{Round, Rounds};
+use plimsoll_stats::slo::{Clause, Metric, Rule, Slo};
 use plimsoll_testbed::Instance as Server;
 
 use crate::error::ExperimentError;
+use crate::world::steer::Seen;
 
+/// Where lines of StatsD are listened for by default.
+const STATSD: &str = "127.0.0.1:8125";
 /// The longest that a source may take, as a share of the period.
 const PATIENCE: f64 = 0.8;
+
+/// The clauses of a plan that something is judged by.
+fn clauses(plan: &Plan) -> impl Iterator<Item = &Clause> {
+    let load = &plan.load;
+    let rules = [&load.start_when, &load.stop_when, &load.ends_when].into_iter().flatten();
+    let rules = rules.chain(plan.watches.iter().map(|(_, watch)| &watch.when));
+    let slo = plan.measure.slo.iter().flat_map(Slo::clauses);
+    slo.chain(rules.flat_map(Rule::clauses))
+}
 
 /// The sources that a plan watches, with the servers that stand for it.
 ///
 /// # Errors
-/// A source that there is not: an unknown one, or one of a service that no server has.
+/// A source that there is not: an unknown one, or one of a service that no server has. What is
+/// judged by figures where nothing is watched.
 pub fn sources(
     plan: &Plan,
     servers: &[Server],
     system: &Path,
 ) -> Result<Vec<(String, Source)>, ExperimentError> {
+    let of_watched = |clause: &&Clause| matches!(clause.metric, Metric::Watched(_));
+    if let Some(clause) = clauses(plan).find(of_watched).filter(|_| plan.collect.from.is_empty()) {
+        let text = format!(
+            "judge `{}`: nothing is watched; say what is, by `from` in [collect]",
+            clause.expr
+        );
+        return Err(ExperimentError::Conflict(text));
+    }
     let limit = plan.collect.every.mul_f64(PATIENCE).min(Duration::from_millis(900));
     let source = || Source { root: system.to_owned(), limit, ..Source::default() };
     let mut all = Vec::new();
     for name in &plan.collect.from {
         plimsoll_monitor::collector::named(name)?;
+        let usual = (name == "statsd").then(|| STATSD.to_owned());
+        let address = plan.collect.at.get(name).cloned().or(usual);
         let of_server = |server: &Server| -> Option<Source> {
             let instance = Some(server.name.clone());
-            if name == "cgroup" {
-                let cgroup = server.cgroups.clone();
-                return (!cgroup.is_empty()).then(|| Source { instance, cgroup, ..source() });
+            match name.as_str() {
+                "network" => {
+                    let net = Some(network_of(server, system)?);
+                    Some(Source { instance, net, ..source() })
+                }
+                "statsd" => {
+                    let net = Some(network_of(server, system)?);
+                    Some(Source { instance, net, address: address.clone(), ..source() })
+                }
+                "cgroup" => {
+                    let cgroup = server.cgroups.clone();
+                    (!cgroup.is_empty()).then(|| Source { instance, cgroup, ..source() })
+                }
+                _ => {
+                    let address = Some(server.collect.get(name)?.clone());
+                    Some(Source { instance, address, ..source() })
+                }
             }
-            let address = Some(server.collect.get(name)?.clone());
-            Some(Source { instance, address, ..source() })
         };
-        if name == "host" || name == "network" {
+        let mut found: Vec<Source> = servers.iter().filter_map(of_server).collect();
+        // The host's own network is part of the host.
+        let is_host = name == "host";
+        if is_host || (name == "network" && !plan.collect.from.iter().any(|of| of == "host")) {
             let processes = plan.collect.processes.clone();
-            all.push((name.clone(), Source { processes, ..source() }));
-            continue;
+            found.push(Source { processes, ..source() });
         }
-        let found: Vec<Source> = servers.iter().filter_map(of_server).collect();
+        // What is sent to this host's loopback, and what the plan says the place of.
+        let is_elsewhere = name == "statsd" && !found.is_empty();
+        if let Some(address) = address.filter(|_| !is_elsewhere) {
+            found.push(Source { address: Some(address), ..source() });
+        }
         if found.is_empty() {
             let text = format!(
-                "watch `{name}`: no server of the plan has it; leave it out of `from` in [collect]"
+                "watch `{name}`: no server of the plan has it; say where it is by `at` in \
+                 [collect], or leave it out of `from`"
             );
             return Err(ExperimentError::Conflict(text));
         }
         all.extend(found.into_iter().map(|source| (name.clone(), source)));
     }
     Ok(all)
+}
+
+/// The folder with the figures of the network that a server has of its own: that of a process of
+/// its. Before it is started, that of the process 0, which there is not.
+fn network_of(server: &Server, system: &Path) -> Option<PathBuf> {
+    let group = server.cgroups.first()?;
+    let processes = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    let process = processes.lines().next().and_then(|line| line.trim().parse::<u32>().ok());
+    Some(system.join("proc").join(process.unwrap_or(0).to_string()).join("net"))
 }
 
 /// Names and values.
@@ -69,12 +123,29 @@ struct Taken {
     faults: Vec<(String, String)>,
 }
 
+/// Where the run's time begins on the clock of what is watched, once that is known.
+#[derive(Clone)]
+pub(crate) struct Zero {
+    clock: Clock,
+    at_ns: Arc<OnceLock<u64>>,
+}
+
+impl Zero {
+    /// A moment of this clock as one of the run; `None` where it is before the run's beginning.
+    fn since(&self, at_ns: u64) -> Option<u64> {
+        at_ns.checked_sub(*self.at_ns.get()?)
+    }
+
+    /// Takes the run's own clock. Both read the same time of the system.
+    pub(crate) fn set(&self, run: Clock) {
+        let _ = self.at_ns.set(self.clock.now().saturating_sub(run.now()));
+    }
+}
+
 /// Collectors at work.
 pub(crate) struct Watching {
-    clock: Clock,
     taken: Receiver<Taken>,
-    /// Where the run's time begins on our clock, nanoseconds; known with its first second.
-    zero_ns: Option<u64>,
+    zero: Zero,
     /// Why each source that is away is so.
     away: BTreeMap<String, String>,
     _sampler: Sampler,
@@ -87,47 +158,38 @@ impl Watching {
     /// A source that cannot be opened; a thread that the host does not give.
     pub(crate) fn start(
         sources: &[(String, Source)],
-        every: Duration,
+        plan: &Plan,
         seed: u64,
-    ) -> Result<Option<Self>, ExperimentError> {
+    ) -> Result<Option<(Self, Seen)>, ExperimentError> {
         if sources.is_empty() {
             return Ok(None);
         }
         let open = |(name, source): &(String, Source)| Watched::open(name, source);
         let watched = sources.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let (clock, (send, taken)) = (Clock::start(), channel());
-        let sampling = Sampling { period: every, seed, ..Sampling::default() };
-        let hand = move |at_ns: u64, samples: &plimsoll_monitor::Samples| {
-            let label = |(name, value): &(std::borrow::Cow<'static, str>, String)| {
-                (name.to_string(), value.clone())
-            };
-            let one = |of: &plimsoll_monitor::Sample| {
-                (of.name.to_string(), of.labels.iter().map(label).collect(), of.value)
-            };
-            let faults = samples.faults().iter().filter(|fault| fault.is_down);
-            let fault = |fault: &plimsoll_monitor::Fault| {
-                let of = fault.instance.as_ref().map(|of| format!(" of {of}")).unwrap_or_default();
-                (format!("{}{of}", fault.collector), fault.reason.clone())
-            };
-            let samples = samples.iter().map(one).collect();
+        let zero = Zero { clock, at_ns: Arc::default() };
+        let (mut making, rounds) = Making::new(plan, sources.len(), zero.clone());
+        let sampling = Sampling { period: plan.collect.every, seed, ..Sampling::default() };
+        let hand = move |at_ns: u64, samples: &Samples| {
+            let taken = Taken::of(at_ns, samples);
+            making.take(&taken);
             // Whoever takes them is gone when the run has ended.
-            let _ = send.send(Taken { at_ns, samples, faults: faults.map(fault).collect() });
+            let _ = send.send(taken);
         };
         let now = Arc::new(move || clock.now());
         let sampler = Sampler::start(watched, sampling, now, hand)?;
-        Ok(Some(Self { clock, taken, zero_ns: None, away: BTreeMap::new(), _sampler: sampler }))
+        let seen = Seen { rounds, zero: zero.clone() };
+        let away = BTreeMap::new();
+        Ok(Some((Self { taken, zero, away, _sampler: sampler }, seen)))
     }
 
-    /// Stores what was sampled. `run_ns` is how far the run is, which the first call goes by.
-    pub(crate) fn store(&mut self, writer: &mut RunWriter, run_ns: u64) -> Result<(), SinkError> {
-        let now_ns = self.clock.now();
-        let zero_ns = *self.zero_ns.get_or_insert(now_ns.saturating_sub(run_ns));
+    /// Stores what was sampled.
+    pub(crate) fn store(&mut self, writer: &mut RunWriter) -> Result<(), SinkError> {
         for Taken { at_ns, samples, faults } in self.taken.try_iter() {
             // What was sampled before the first request is not of the run.
-            let Some(at_ns) = at_ns.checked_sub(zero_ns) else { continue };
+            let Some(at_ns) = self.zero.since(at_ns) else { continue };
             for (name, labels, value) in &samples {
-                let labels: Vec<(&str, &str)> =
-                    labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+                let labels: Vec<(&str, &str)> = texts(labels).collect();
                 writer.series(name, &labels, at_ns, *value)?;
             }
             for (source, why) in faults {
@@ -139,6 +201,66 @@ impl Watching {
             }
         }
         Ok(())
+    }
+}
+
+fn texts(labels: &Labels) -> impl Iterator<Item = (&str, &str)> {
+    labels.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+}
+
+/// Makes figures of what is sampled, as it comes.
+struct Making {
+    zero: Zero,
+    rounds: Rounds,
+    /// How many sources there are, and how many have told something in this round.
+    sources: usize,
+    told: usize,
+    /// Takes the figures of each period.
+    figures: Sender<Round>,
+}
+
+impl Making {
+    fn new(plan: &Plan, sources: usize, zero: Zero) -> (Self, Receiver<Round>) {
+        let words = clauses(plan).map(Clause::word).filter_map(|word| word.strip_prefix("series."));
+        let (figures, taken) = channel();
+        (Self { zero, rounds: Rounds::with(words), sources, told: 0, figures }, taken)
+    }
+
+    fn take(&mut self, taken: &Taken) {
+        let Some(at_ns) = self.zero.since(taken.at_ns) else { return };
+        for (name, labels, value) in &taken.samples {
+            let ended = self.rounds.take(name, texts(labels), at_ns, *value);
+            self.hand_on(ended);
+        }
+        self.told += 1;
+        if self.told >= self.sources {
+            let ended = self.rounds.close();
+            self.told = 0;
+            self.hand_on(ended);
+        }
+    }
+
+    fn hand_on(&mut self, round: Option<Round>) {
+        let Some(round) = round else { return };
+        self.told = 0;
+        // Who steers is gone when the load has ended.
+        let _ = self.figures.send(round);
+    }
+}
+
+impl Taken {
+    fn of(at_ns: u64, samples: &Samples) -> Self {
+        let label = |(name, value): &(Cow<'static, str>, String)| (name.to_string(), value.clone());
+        let one = |of: &Sample| {
+            (of.name.to_string(), of.labels.iter().map(label).collect::<Labels>(), of.value)
+        };
+        let faults = samples.faults().iter().filter(|fault| fault.is_down);
+        let fault = |fault: &Fault| {
+            let of = fault.instance.as_ref().map(|of| format!(" of {of}")).unwrap_or_default();
+            (format!("{}{of}", fault.collector), fault.reason.clone())
+        };
+        let samples = samples.iter().map(one).collect();
+        Self { at_ns, samples, faults: faults.map(fault).collect() }
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) enum Command {
     },
     /// What waits is not to be sent any more.
     DiscardWaiting,
+    /// What is due from this offset on is of the measured phase.
+    MeasureFrom(u64),
     /// No more will be offered after this offset; end when all is answered, or `drain` later.
     EndAt(u64),
     /// Offer no more, finish what is in flight.
@@ -368,6 +370,7 @@ impl<D: Driver> Worker<D> {
                         open.offer(from, &times, number);
                     }
                 }
+                Command::MeasureFrom(at) => self.config.measured_from_ns = at,
                 Command::DiscardWaiting => self.discard_waiting(),
                 Command::EndAt(at) => {
                     self.end_at = at;

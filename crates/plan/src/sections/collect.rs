@@ -1,21 +1,36 @@
 //! `[collect]`: what is watched while a load goes on.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration};
 
+use crate::sections::testbed::MAP;
 use crate::takes::{DURATION, Line, List, Parsed};
+use crate::write::Writer;
 
 section! {
     /// What is watched beside the load, as series of the run.
-    ["collect"; read, write, default]
+    ["collect"; read, default]
     pub struct Collect {
         /// How often each source is read.
         every: Duration { EVERY, or Duration::from_secs(1), "5s" }
-        /// The sources: `host`, `cgroup`, and the services of the test-bed.
+        /// The sources: `host`, `network`, `cgroup`, `statsd`, and services.
         from: Vec<String> { SOURCES, or Vec::new(), r#"["host", "cgroup", "nginx"]"# }
+        /// Where sources are that the plan does not start: a page, a service, and where lines of
+        /// StatsD are listened for.
+        at: BTreeMap<String, String> { MAP, or BTreeMap::new(),
+            r#"{ prometheus = "http://127.0.0.1:9100/metrics" }"# }
         /// Names of programs whose processes are counted.
         processes: Vec<String> { PROCESSES, or Vec::new(), r#"["nginx", "php-fpm"]"# }
+    }
+}
+
+impl Collect {
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.section(Self::SECTION.path);
+        let left_out: &[&str] = if self.at.is_empty() { &["at"] } else { &[] };
+        self.write_keys(out, left_out);
     }
 }
 

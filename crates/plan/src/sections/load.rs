@@ -4,21 +4,23 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plimsoll_stats::slo::StopRule;
-use plimsoll_units::{ParseError, Words, count};
+use plimsoll_stats::slo::Rule;
+use plimsoll_units::{ParseError, Words, count, duration};
 use serde_json::{Value as Json, json};
 
 use crate::describe::Describe;
 use crate::flag::Group;
 use crate::reading::Reading;
-use crate::reading::text::quoted;
+use crate::reading::text::{exact, quoted};
 use crate::reading::tree::{Node, Value};
 use crate::section::Section;
 use crate::sections::asked::Asked;
 use crate::sections::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::sections::search::Search;
 use crate::sections::target::{Http, Target};
-use crate::takes::{Count, DURATION, Form, OrWord, Parsed, STOP_RULE, Small, TIME, Takes, word};
+use crate::takes::{
+    Count, DURATION, END_RULE, Form, OrWord, Parsed, RULE, STOP_RULE, Small, TIME, Takes, word,
+};
 use crate::write::Writer;
 
 section! {
@@ -27,9 +29,15 @@ section! {
     pub struct Load {
         /// When requests start.
         shape: LoadShape { part }
-        /// A phase before the measured one, kept apart from it.
-        warm_up: Duration { DURATION, or Duration::ZERO, "10s" }
-            flag [Group::Load.flag("warm-up", "DURATION")]
+        /// A phase before the measured one, kept apart from it; `until steady`: until the response
+        /// times of its seconds are.
+        warm_up: WarmUp { WARM_UP, or WarmUp::Lasting(Duration::ZERO), "10s" }
+            flag [Group::Load.flag("warm-up", "DURATION").says("A phase before the measured one, \
+                kept apart from it, such as 10s or 'until steady'")]
+        /// What must hold before the measured phase begins, which the warm-up goes on until.
+        start_when: Option<Rule> { RULE, "memcached.hit_ratio>=97% for 1m" }
+        /// How long the warm-up may take where it goes on until something holds.
+        start_within: Option<Duration> { TIME, said "10m", "5m" }
         /// How long answers are awaited after the last request.
         drain: Duration { DURATION, or timeout.unwrap_or(TIMEOUT), said "`timeout`", "5s" }
             flag [Group::Load.flag("drain", "DURATION")]
@@ -63,15 +71,19 @@ section! {
             flag [Group::Sent.flag("pacing", "HOW")
                 .says("precise (spins) or thrifty (ticks of 1 ms)")]
         /// Ends the run early.
-        stop_when: Option<StopRule> { STOP_RULE, "errors>50% for 5s" }
+        stop_when: Option<Rule> { STOP_RULE, "errors>50% for 5s" }
             flag [Group::Load.flag("stop-when", "RULE")
                 .says("End early, such as 'errors>50% for 5s'")]
+        /// Ends a cell early that is lost: it is kept, and its gate is broken.
+        ends_when: Option<Rule> { END_RULE, "availability<99.9%" }
         /// How long without an answer makes a second count as down.
         patience: Duration { TIME, or Duration::from_secs(1), "500ms" }
             flag [Group::Measured.flag("patience", "DURATION")]
     }
 }
 
+/// How long a warm-up may take that goes on until something holds, where the plan does not say.
+const START_WITHIN: Duration = Duration::from_secs(600);
 /// How long a request may take where the plan does not say.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How many connections an open load has where the plan does not say.
@@ -133,6 +145,20 @@ impl Load {
             .map_or(self.connection == ConnectionLife::KeepAlive, |said| said == TlsResumption::On)
     }
 
+    /// Whether the warm-up goes on until something holds.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.start_when.is_some() || self.warm_up == WarmUp::UntilSteady
+    }
+
+    /// How long the warm-up is at most.
+    #[must_use]
+    pub fn longest_warm_up(&self) -> Duration {
+        let least = self.warm_up.least();
+        let within = self.start_within.unwrap_or(START_WITHIN);
+        if self.waits() { least.max(within) } else { least }
+    }
+
     /// The files that the section names.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let trace = match &self.shape {
@@ -149,6 +175,42 @@ impl LoadShape {
         match self {
             Self::Closed { users, .. } => *users,
             Self::Open { .. } | Self::Replay => CONNECTIONS,
+        }
+    }
+}
+
+/// When the measured phase begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarmUp {
+    /// After so long.
+    Lasting(Duration),
+    /// When the seconds of the warm-up are steady.
+    UntilSteady,
+}
+
+/// What a warm-up is called that goes on until its seconds are steady.
+const UNTIL_STEADY: &str = "until steady";
+const WARM_UP: Parsed<WarmUp> = Parsed {
+    takes: "duration or `until steady`",
+    wanted: "a duration such as 10s, or `until steady`",
+    form: Form::Text,
+    parse: |text| match text.trim() {
+        UNTIL_STEADY => Ok(WarmUp::UntilSteady),
+        _ => duration(text).map(WarmUp::Lasting),
+    },
+    show: |of| match of {
+        WarmUp::Lasting(span) => exact(*span),
+        WarmUp::UntilSteady => UNTIL_STEADY.to_owned(),
+    },
+};
+
+impl WarmUp {
+    /// How long it is at least.
+    #[must_use]
+    pub fn least(self) -> Duration {
+        match self {
+            Self::Lasting(span) => span,
+            Self::UntilSteady => Duration::ZERO,
         }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) mod testbed;
 pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod tune;
+pub(crate) mod watch;
 pub(crate) mod workload;
 pub(crate) mod workload_class;
 
@@ -53,11 +54,12 @@ use crate::sections::testbed::{Role, Testbed};
 use crate::sections::top::Top;
 use crate::sections::trace::{ProfileSource, TraceSource};
 use crate::sections::tune::Tune;
+use crate::sections::watch::Watch;
 use crate::sections::workload::Workload;
 use crate::sections::workload_class::ClassKeys;
 
 /// All sections, in the order of the manual. The first has the keys above any section.
-pub(crate) static SECTIONS: [&SectionKeys; 25] = [
+pub(crate) static SECTIONS: [&SectionKeys; 26] = [
     Top::SECTION,
     Target::SECTION,
     Replay::SECTION,
@@ -71,6 +73,7 @@ pub(crate) static SECTIONS: [&SectionKeys; 25] = [
     Testbed::SECTION,
     Role::SECTION,
     Collect::SECTION,
+    Watch::SECTION,
     Pool::SECTION,
     Instance::SECTION,
     Balancer::SECTION,

@@ -117,14 +117,14 @@ pub struct Copied {
 }
 
 /// Values by names that may have dots in them: tables within it are parts of the names.
-struct Map<T: 'static> {
+pub(crate) struct Map<T: 'static> {
     /// Reads the value of a name.
     read: fn(&Reading, &Node) -> Option<T>,
     /// Writes it, as it stands behind the `=`.
     write: fn(&str, &T) -> String,
 }
 
-const MAP: Map<String> =
+pub(crate) const MAP: Map<String> =
     Map { read: |reading, node| reading.level(node), write: |_, text| quoted(text) };
 const VALUES: Map<Given> = Map { read: read_given, write: write_given };
 const COPIES: Map<Copied> = Map { read: read_copied, write: |_, of| write_copied(of) };

@@ -46,6 +46,8 @@ section! {
         role { Nested("table"), "" }
         /// What is watched: the section `[collect]`.
         collect { Nested("table"), said "{}", "" }
+        /// What is told while a load goes on: `[watch.LABEL]`.
+        watch { Nested("table"), "" }
         /// What the run is judged by: the section `[measure]`.
         measure { Nested("table"), said "{}", "" }
         /// How many instances there may be: the section `[pool]`.

@@ -165,7 +165,13 @@ fn rest() -> impl Strategy<Value = Vec<(String, String)>> {
         .prop_map(|(http, streams)| [vec![("target.http".into(), http)], streams].concat());
     (
         prop_oneof![Just(Vec::new()), http2, maybe("target.http", words(&["1.1"]))],
-        maybe("load.warm_up", duration()),
+        (
+            maybe("load.warm_up", prop_oneof![duration(), Just("until steady".to_owned())]),
+            maybe("load.start_when", words(&["memcached.hit_ratio >= 97% for 60s", "host.load<1"])),
+            maybe("load.start_within", words(&["5m"])),
+            maybe("load.ends_when", words(&["availability<99.9%", "errors>1% for 5s"])),
+        )
+            .prop_map(|(a, b, c, d)| [a, b, c, d].concat()),
         maybe("load.drain", duration()),
         maybe("load.connections", prop_oneof![number(1, 9999), Just("64..2k".to_owned())]),
         (
@@ -180,7 +186,15 @@ fn rest() -> impl Strategy<Value = Vec<(String, String)>> {
             maybe("load.pacing", words(&["precise", "thrifty", "auto"])),
             maybe("load.stop_when", words(&["errors>50% for 5s", "p99.9>1.5s for 1m"])),
             maybe("load.patience", duration()),
-            maybe("measure.slo", words(&["p99<200ms", "errors < 0.1%, rate>=5/s", "lost<10"])),
+            maybe(
+                "measure.slo",
+                words(&[
+                    "p99<200ms",
+                    "errors < 0.1%, rate>=5/s",
+                    "lost<10",
+                    "p99<9ms, instance.web*.cpu < 20% for 1.5s",
+                ]),
+            ),
             maybe("measure.samples", words(&["true", "false"])),
             maybe("name", text()),
             maybe("seed", prop_oneof![number(0, 99), Just(u64::MAX.to_string())]),

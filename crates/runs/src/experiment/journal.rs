@@ -23,7 +23,7 @@ const KILLED: &str = "the program ended before the cell did";
 /// The journal of an experiment, open for writing by this process and no other. Dropped without
 /// [`Journal::finish`] it leaves an experiment that reads as incomplete and can go on.
 ///
-/// A cell is planned, begun, given its figures, and ended. Only [`State::Done`] keeps the figures.
+/// A cell is planned, begun, given its figures, and ended. Its figures are kept where [`State::is_kept`] says so.
 pub struct Journal {
     database: Connection,
     folder: PathBuf,
@@ -105,7 +105,7 @@ impl Journal {
                 tables::end_cell(database, cell, State::Cut, KILLED, None)?;
             }
             tables::clear_ended(database)?;
-            tables::in_state(database, State::Done)
+            tables::kept(database)
         })?;
         if layout == Layout::Within {
             folders::mend(&journal.folder, &done)?;
@@ -165,7 +165,7 @@ impl Journal {
     pub fn begin(&mut self, cell: &Cell, started_ns: u64) -> Result<(), RunError> {
         let number = cell.number;
         match self.state_of(number)? {
-            Some(state @ (State::Running | State::Done)) => {
+            Some(state) if state == State::Running || state.is_kept() => {
                 return Err(self.out_of_order("begin", number, state.name()));
             }
             _ => folders::set_aside(&self.folder, number)?,
@@ -192,8 +192,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Ends an attempt at a cell as done, failed or cut, `ended_ns` after the experiment's start.
-    /// The folder of a done cell's run gets its name; any other one is set aside.
+    /// Ends an attempt at a cell, `ended_ns` after the experiment's start. The folder of the run of a
+    /// cell that is kept gets its name; any other one is set aside.
     ///
     /// # Errors
     /// Where the cell is not running, the state is none to end in, or the journal or the folder
@@ -211,13 +211,13 @@ impl Journal {
         let Some((world, rows)) = self.running.get(&cell) else {
             return Err(self.out_of_order("end", cell, "not running"));
         };
-        let (is_done, world) = (state == State::Done, *world);
+        let (is_kept, world) = (state.is_kept(), *world);
         self.write(|database| {
             tables::end_cell(database, cell, state, reason, Some(ended_ns))?;
-            if is_done { figures::write(database, cell, rows) } else { Ok(()) }
+            if is_kept { figures::write(database, cell, rows) } else { Ok(()) }
         })?;
         self.running.remove(&cell);
-        match is_done {
+        match is_kept {
             true => folders::keep(&self.folder, cell, world),
             false => folders::set_aside(&self.folder, cell),
         }
@@ -235,7 +235,8 @@ impl Journal {
                 let (path, cell) = (self.folder.clone(), cell.number);
                 return Err(RunError::Cell { path, cell, what: "write", problem });
             }
-            if let Some(state @ (State::Running | State::Done)) = self.state_of(cell.number)? {
+            let state = self.state_of(cell.number)?;
+            if let Some(state) = state.filter(|of| *of == State::Running || of.is_kept()) {
                 return Err(self.out_of_order("record", cell.number, state.name()));
             }
         }

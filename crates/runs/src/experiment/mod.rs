@@ -130,11 +130,15 @@ pub enum State {
     Failed,
     /// It was ended before it was done: by a kill, or by the user.
     Cut,
+    /// It was ended by a rule, as it was lost already. It is kept as one that is done, and counts as
+    /// one whose availability did not hold.
+    EndedEarly,
 }
 
 impl State {
     /// Every state.
-    pub const ALL: [Self; 5] = [Self::Planned, Self::Running, Self::Done, Self::Failed, Self::Cut];
+    pub const ALL: [Self; 6] =
+        [Self::Planned, Self::Running, Self::Done, Self::Failed, Self::Cut, Self::EndedEarly];
 
     /// The name in the journal.
     #[must_use]
@@ -145,7 +149,14 @@ impl State {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Cut => "cut",
+            Self::EndedEarly => "ended_early",
         }
+    }
+
+    /// Whether its figures and its run are kept, and it is not executed again.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Done | Self::EndedEarly)
     }
 
     /// The state of that name.

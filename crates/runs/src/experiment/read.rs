@@ -124,7 +124,7 @@ impl Experiment {
     pub fn run(&self, cell: u32) -> Result<Option<Run>, RunError> {
         let state = tables::state_of(&self.opened.database, cell).map_err(self.unreadable())?;
         let folder = self.layout.run(&self.folder, cell);
-        let is_there = state == Some(State::Done) && folder.exists();
+        let is_there = state.is_some_and(State::is_kept) && folder.exists();
         is_there.then(|| Run::open(&folder)).transpose()
     }
 

@@ -159,9 +159,18 @@ pub(super) fn in_state(database: &Connection, state: State) -> rusqlite::Result<
     statement.query_map([state.name()], |row| row.get(0))?.collect()
 }
 
+/// The numbers of the cells whose runs are kept.
+pub(super) fn kept(database: &Connection) -> rusqlite::Result<BTreeSet<u32>> {
+    let mut kept = BTreeSet::new();
+    for state in State::ALL.into_iter().filter(|state| state.is_kept()) {
+        kept.append(&mut in_state(database, state)?);
+    }
+    Ok(kept)
+}
+
 /// How many cells there are and are done.
 pub(super) fn progress(database: &Connection) -> rusqlite::Result<Progress> {
-    let sql = "SELECT count(*), count(*) FILTER (WHERE state = 'done') FROM cell";
+    let sql = "SELECT count(*), count(*) FILTER (WHERE state IN ('done', 'ended_early')) FROM cell";
     database.query_row(sql, [], |row| {
         Ok(Progress { of: row.get(0).map(uint)?, done: row.get(1).map(uint)? })
     })

@@ -3,7 +3,7 @@
 //! [`plimsoll_stats::slo::OwnPart`].
 
 use plimsoll_stats::Histogram;
-use plimsoll_stats::slo::{Judgement, OwnPart, Slo, SloInputs, Times};
+use plimsoll_stats::slo::{Judgement, OwnPart, Slo, SloInputs, Times, Watched};
 
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
@@ -19,24 +19,14 @@ pub(crate) struct Judged<'a> {
     pub(crate) seconds: &'a Seconds,
     /// Failures of the generator's own, and of its host's.
     pub(crate) own_failures: u64,
+    /// What was watched, as far as the SLO looks at it.
+    pub(crate) watched: Watched,
 }
 
 impl Judged<'_> {
     /// The verdicts on an SLO, and the clauses that failures of [`ErrorKind::Local`] alone decide.
-    /// None where it cannot be read, which is a warning.
-    pub(crate) fn by(
-        &self,
-        slo: Option<&str>,
-        warnings: &mut Vec<String>,
-    ) -> (Vec<SloVerdict>, Vec<String>) {
-        let slo = match slo.map(Slo::parse) {
-            None => return Default::default(),
-            Some(Ok(slo)) => slo,
-            Some(Err(error)) => {
-                warnings.push(format!("the run's SLO cannot be evaluated: {error}"));
-                return Default::default();
-            }
-        };
+    pub(crate) fn by(&self, slo: Option<&Slo>) -> (Vec<SloVerdict>, Vec<String>) {
+        let Some(slo) = slo else { return Default::default() };
         let inputs = self.inputs();
         let none = Histogram::new();
         let own = OwnPart {
@@ -73,6 +63,7 @@ impl Judged<'_> {
             failed_service: self.log.measured(Tag::FailedService),
             up_s: self.seconds.availability.up_s,
             down_s: self.seconds.availability.down_s,
+            watched: &self.watched,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bound, Clause, Figure, Metric, Slo, Timing};
+use super::{Bound, Clause, Figure, Metric, Slo, Timing, Watched};
 use crate::histogram::{Histogram, rank};
 use crate::percentiles::{MIN_BEYOND, is_stated, to_us};
 
@@ -31,6 +31,8 @@ pub struct SloInputs<'a> {
     pub up_s: u64,
     /// Seconds in which it was down.
     pub down_s: u64,
+    /// What was watched beside, as far as clauses look at it.
+    pub watched: &'a Watched,
 }
 
 /// How the note of a clause begins that a run is too short to tell.
@@ -64,6 +66,7 @@ pub(super) struct Counted {
     pub(super) service: Histogram,
     pub(super) up_s: u64,
     pub(super) down_s: u64,
+    pub(super) watched: Watched,
 }
 
 impl Counted {
@@ -83,6 +86,7 @@ impl Counted {
             service: succeeded(inputs.service, inputs.failed_service),
             up_s: inputs.up_s,
             down_s: inputs.down_s,
+            watched: inputs.watched.clone(),
         }
     }
 }
@@ -102,6 +106,7 @@ impl Clause {
         let (value, note) = match self.metric {
             Metric::Availability => self.availability(counted),
             Metric::Rate => (Some(counted.rate_per_s), None),
+            Metric::Watched(_) => return self.on_watched(&counted.watched),
             _ if counted.offered == 0 => (None, Some("no request was due".to_owned())),
             Metric::Errors => {
                 let failed = counted.offered.saturating_sub(counted.succeeded);
@@ -182,6 +187,7 @@ mod tests {
         failed: Histogram,
         offered: u64,
         completed: u64,
+        watched: Watched,
     }
 
     impl Run {
@@ -191,7 +197,8 @@ mod tests {
             (1..=ok).for_each(|ms| response.record(ms * 1_000_000));
             response.record_n(1_000, refused);
             failed.record_n(1_000, refused);
-            Self { response, failed, offered: ok + refused + lost, completed: ok + refused }
+            let (offered, completed) = (ok + refused + lost, ok + refused);
+            Self { response, failed, offered, completed, watched: Watched::default() }
         }
 
         fn inputs(&self) -> SloInputs<'_> {
@@ -207,6 +214,7 @@ mod tests {
                 failed_service: &self.failed,
                 up_s: 999,
                 down_s: 1,
+                watched: &self.watched,
             }
         }
 

@@ -15,7 +15,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::Counted;
-use super::{Bound, Slo, SloInputs, Verdict};
+use super::{Bound, Clause, Slo, SloInputs, Verdict};
 use crate::histogram::Histogram;
 use plimsoll_units::{show_duration, show_rate, show_share};
 
@@ -88,7 +88,7 @@ impl Slo {
     pub fn judge(&self, measured: &SloInputs<'_>, own: &OwnPart<'_>) -> Vec<Judgement> {
         let measured = Counted::of(measured);
         let best = own.taken_off(&measured);
-        let judge = |clause: &super::Clause| {
+        let judge = |clause: &Clause| {
             let verdict = clause.on(&measured);
             let other = best.iter().map(|counted| clause.on(counted));
             match other.into_iter().find(|other| other.pass != verdict.pass) {
@@ -98,7 +98,7 @@ impl Slo {
                     pass: Some(verdict.pass),
                     note: verdict.note,
                 },
-                Some(other) => undecided(verdict, &other, clause.bound),
+                Some(other) => undecided(verdict, &other, clause),
             }
         };
         self.clauses.iter().map(judge).collect()
@@ -106,11 +106,11 @@ impl Slo {
 }
 
 /// What is said of a clause whose verdict hangs on the generator.
-fn undecided(measured: Verdict, without: &Verdict, bound: Bound) -> Judgement {
+fn undecided(measured: Verdict, without: &Verdict, clause: &Clause) -> Judgement {
     let name = |pass: bool| if pass { "held" } else { "broken" };
     let value = match without.value {
         None => "beyond every bound".to_owned(),
-        Some(value) => show(value, bound),
+        Some(value) => show(value, clause),
     };
     let note = format!(
         "{} as measured, {} without the generator's own part: {value}",
@@ -122,8 +122,8 @@ fn undecided(measured: Verdict, without: &Verdict, bound: Bound) -> Judgement {
 }
 
 /// A clause's figure in the unit of its bound.
-fn show(value: f64, bound: Bound) -> String {
-    match bound {
+fn show(value: f64, clause: &Clause) -> String {
+    match clause.bound {
         Bound::Time(_) => {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -136,6 +136,7 @@ fn show(value: f64, bound: Bound) -> String {
         Bound::Share(_) => show_share(value),
         Bound::Count(_) => format!("{value}"),
         Bound::Rate(_) => show_rate(value),
+        Bound::Value(_) => clause.unit().show(value),
     }
 }
 
@@ -181,6 +182,7 @@ fn quickened(mut times: Histogram, part: &Histogram, quickest: Option<u64>) -> H
 
 #[cfg(test)]
 mod tests {
+    use super::super::Watched;
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -200,6 +202,7 @@ mod tests {
         up_s: u64,
         down_s: u64,
         stalled_down_s: u64,
+        watched: Watched,
     }
 
     impl Run {
@@ -243,6 +246,7 @@ mod tests {
                 failed_service: &self.failed,
                 up_s: self.up_s,
                 down_s: self.down_s,
+                watched: &self.watched,
             };
             let own = OwnPart {
                 failures: self.failures,

@@ -1,14 +1,17 @@
-//! Reading SLOs and stop rules: positions are kept, so that an error can point at its cause.
+//! Reading SLOs and rules: positions are kept, so that an error can point at its cause.
+
+use std::time::Duration;
 
 use plimsoll_units as units;
 use units::ParseError;
 
 use super::{Bound, Clause, Comparison, Figure, Metric, Timing};
-use crate::figure::{Better, Unit};
+use crate::figure::{self, Better, Unit};
 
 const METRICS: &str = "metrics are p50, p90, p99, p99.9 (any percentile), mean, max, errors, lost, \
                        availability and rate; service.p99, service.mean and service.max count \
-                       from when a request was sent";
+                       from when a request was sent; what is watched has figures such as host.cpu \
+                       and instance.web-1.cpu, see docs/figures.md";
 /// What a mistyped metric may have been meant to be.
 const KNOWN: [&str; 20] = [
     "p50",
@@ -46,19 +49,25 @@ const SYNONYMS: [(&str, &str); 11] = [
     ("uptime", "availability"),
     ("latency", "p99"),
 ];
+/// The longest that a clause can ask for.
+const LONGEST: Duration = Duration::from_secs(86_400);
 /// No real SLO comes near; keeps what a hostile plan can make us allocate small.
 const MAX_CLAUSES: usize = 100;
 
-/// What the clause is for: an objective says what must hold, a stop rule what must not last.
+/// What the clause is for: an objective says what must hold of a good run, a rule may say anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Objective,
-    Stop,
+    Rule,
 }
 
-pub(super) fn clauses(text: &str) -> Result<Vec<Clause>, ParseError> {
+/// Reads clauses that are joined by commas; there is at least one.
+pub(super) fn clauses(
+    text: &str,
+    purpose: Purpose,
+    wanted: &str,
+) -> Result<Vec<Clause>, ParseError> {
     if text.trim().is_empty() {
-        let wanted = "an SLO such as p99<200ms,errors<0.1%";
         return Err(ParseError::new(wanted, "", text.len(), 0).hint(METRICS));
     }
     let mut clauses = Vec::new();
@@ -68,14 +77,16 @@ pub(super) fn clauses(text: &str) -> Result<Vec<Clause>, ParseError> {
             let wanted = format!("at most {MAX_CLAUSES} clauses");
             return Err(ParseError::new(wanted, part, at, part.len()));
         }
-        clauses.push(clause(part, Purpose::Objective).map_err(|error| error.shifted(at))?);
+        clauses.push(clause(part, purpose).map_err(|error| error.shifted(at))?);
         at += part.len() + 1;
     }
     Ok(clauses)
 }
 
 /// Reads one clause, blanks around its parts allowed.
-pub(super) fn clause(text: &str, purpose: Purpose) -> Result<Clause, ParseError> {
+fn clause(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
+    let lasts_at = lasts_at(whole);
+    let text = &whole[..lasts_at.unwrap_or(whole.len())];
     let (word, word_at) = trimmed(text, 0, text.find(is_operator).unwrap_or(text.len()));
     if word.is_empty() {
         let wanted = "a clause such as p99<200ms";
@@ -96,8 +107,40 @@ pub(super) fn clause(text: &str, purpose: Purpose) -> Result<Clause, ParseError>
     let (bound_text, bound_at) = trimmed(text, operator_at + operator.len(), text.len());
     let bound = bound(bound_text, metric).map_err(|error| error.shifted(bound_at))?;
     let bound_text: String = bound_text.chars().filter(|c| !c.is_whitespace()).collect();
-    let expr = format!("{word}{}{bound_text}", comparison.text());
-    Ok(Clause { expr, metric, comparison, bound })
+    let mut expr = format!("{word}{}{bound_text}", comparison.text());
+    let lasting = lasts_at.map(|at| lasting(whole, at, metric)).transpose()?;
+    if let (Some(lasting), Some(at)) = (lasting, lasts_at) {
+        if purpose == Purpose::Objective && !matches!(metric, Metric::Watched(_)) {
+            let found = whole[at..].trim_end();
+            return Err(ParseError::new("no more behind the bound", found, at, found.len())
+                .hint("an SLO looks at all requests of a run; `for` goes with what is watched"));
+        }
+        let exact =
+            units::show_duration_exact(u64::try_from(lasting.as_nanos()).unwrap_or(u64::MAX));
+        expr = format!("{expr} for {exact}");
+    }
+    Ok(Clause { expr, metric, comparison, bound, lasting })
+}
+
+/// Where the word `for` stands in a clause, blanks around it.
+pub(super) fn lasts_at(text: &str) -> Option<usize> {
+    let is_blank = |at: usize| text[..at].ends_with(char::is_whitespace);
+    let mut all = text.match_indices("for").map(|(at, _)| at);
+    all.find(|&at| at > 0 && is_blank(at) && text[at + 3..].starts_with(char::is_whitespace))
+}
+
+/// Reads how long a clause must have held, behind its `for`. What is told of answers is told by the
+/// second.
+fn lasting(text: &str, word_at: usize, metric: Metric) -> Result<Duration, ParseError> {
+    let (part, at) = trimmed(text, word_at + 3, text.len());
+    let lasting = units::duration(part).map_err(|error| error.shifted(at))?;
+    let is_watched = matches!(metric, Metric::Watched(_));
+    let (least, wanted) = match is_watched {
+        true => (Duration::from_millis(1), "a duration from 1ms to 1d"),
+        false => (Duration::from_secs(1), "whole seconds, from 1s to 1d"),
+    };
+    let fits = (least..=LONGEST).contains(&lasting) && (is_watched || lasting.subsec_nanos() == 0);
+    if fits { Ok(lasting) } else { Err(ParseError::new(wanted, part, at, part.len())) }
 }
 
 /// A part of the text without the blanks around it, and where it then starts.
@@ -127,7 +170,7 @@ fn metric(word: &str) -> Result<Metric, ParseError> {
         (_, "rate") => Ok(Metric::Rate),
         _ => match figure.strip_prefix('p').filter(|p| is_number(p)) {
             Some(percent) => quantile(percent, word).and_then(|q| time(Figure::Quantile(q))),
-            None => Err(unknown(word)),
+            None => figure::family(word).map(Metric::Watched).ok_or_else(|| unknown(word)),
         },
     }
 }
@@ -156,7 +199,9 @@ fn unknown(word: &str) -> ParseError {
     let lower = word.to_ascii_lowercase();
     let synonym = SYNONYMS.iter().find(|(theirs, _)| *theirs == lower).map(|&(_, ours)| ours);
     let error = ParseError::new("a metric", word, 0, word.len());
-    match synonym.or_else(|| units::nearest(word, KNOWN)) {
+    let members = figure::candidates(word);
+    let known = KNOWN.into_iter().chain(members.iter().map(String::as_str));
+    match synonym.or_else(|| units::nearest(word, known)) {
         Some(known) => error.hint(format!("did you mean {known}? {METRICS}")),
         None => error.hint(METRICS),
     }
@@ -168,9 +213,10 @@ fn comparison(
     metric: Metric,
     purpose: Purpose,
 ) -> Result<Comparison, ParseError> {
-    // An objective bounds what is bad from above and what is good from below; a rate either way.
+    // An objective bounds what is bad from above and what is good from below; a rate, and what
+    // only describes, either way.
     let (below, above) = match (purpose, metric) {
-        (Purpose::Stop, _) | (_, Metric::Rate) => (true, true),
+        (Purpose::Rule, _) | (_, Metric::Rate | Metric::Watched(_)) => (true, true),
         _ if metric.figure().better == Better::Higher => (false, true),
         _ => (true, false),
     };
@@ -204,11 +250,19 @@ fn example(metric: Metric) -> &'static str {
         Metric::Lost => "lost<10",
         Metric::Availability => "availability>=99.9%",
         Metric::Rate => "rate>=500/s",
+        Metric::Watched(family) => match family.figure.unit {
+            Unit::Share => "host.cpu<80%",
+            Unit::PerSecond => "nginx.requests>100/s",
+            Unit::Bytes => "instance.web-1.memory<100MiB",
+            Unit::BytesPerSecond => "instance.web-1.sent<10MB/s",
+            _ => "host.load<4",
+        },
     }
 }
 
 fn bound(text: &str, metric: Metric) -> Result<Bound, ParseError> {
     match metric.figure().unit {
+        unit if matches!(metric, Metric::Watched(_)) => unit.read(text).map(Bound::Value),
         Unit::Micros => {
             let ns = units::duration(text)?.as_nanos();
             Ok(Bound::Time(u64::try_from(ns).unwrap_or(u64::MAX)))
@@ -280,6 +334,32 @@ mod tests {
     }
 
     #[test]
+    fn reads_figures_of_what_is_watched() {
+        for (text, bound, lasting_s, expr) in [
+            ("host.cpu<80%", 0.8, None, "host.cpu<80%"),
+            ("instance.web*.cpu < 20 %", 0.2, None, "instance.web*.cpu<20%"),
+            (
+                "memcached.hit_ratio >= 97% for 60s",
+                0.97,
+                Some(60),
+                "memcached.hit_ratio>=97% for 1m",
+            ),
+            ("nginx.requests>1.5k/s", 1_500.0, None, "nginx.requests>1.5k/s"),
+            ("instance.web-1.memory<=1KiB", 1_024.0, None, "instance.web-1.memory<=1KiB"),
+            ("host.network.eth0.sent<1MB/s", 1e6, None, "host.network.eth0.sent<1MB/s"),
+            ("series.queue<2.5", 2.5, None, "series.queue<2.5"),
+        ] {
+            let clause = one(text);
+            assert!(matches!(clause.metric, Metric::Watched(_)), "{text}");
+            assert_eq!(clause.bound, Bound::Value(bound), "{text}");
+            assert_eq!(clause.lasting, lasting_s.map(Duration::from_secs), "{text}");
+            assert_eq!(clause.expr, expr);
+            assert_eq!(one(&clause.expr), clause);
+        }
+        assert_eq!(one("instance.web*.cpu<20% for 5s").word(), "instance.web*.cpu");
+    }
+
+    #[test]
     fn a_comma_means_and_and_blanks_do_not_matter() {
         let slo = Slo::parse(" p99 < 200 ms ,\terrors<0.1% ").unwrap();
         assert_eq!(slo.to_string(), "p99<200ms,errors<0.1%");
@@ -289,7 +369,7 @@ mod tests {
     }
 
     /// Text, offending part, and a word of the hint.
-    const WRONG: [(&str, &str, &str); 27] = [
+    const WRONG: [(&str, &str, &str); 34] = [
         ("p99<200ms,erors<1%", "erors", "did you mean errors?"),
         ("median<5ms", "median", "did you mean p50?"),
         ("P99<5ms", "P99", "did you mean p99?"),
@@ -317,6 +397,13 @@ mod tests {
         ("rate>=500", "500", "500/s is 500 a second"),
         ("p99<1s,,errors<1%", "", "metrics are"),
         ("p99<5ms,", "", "metrics are"),
+        ("instance.web-1.cup<5%", "instance.web-1.cup", "did you mean instance.web-1.cpu?"),
+        ("memcached.hit_rate>=97%", "memcached.hit_rate", "did you mean memcached.hit_ratio?"),
+        ("host.cpu<80", "80", "80% is"),
+        ("host.disk.sda.read<5MB", "5MB", "5MB/s"),
+        ("p99<5ms for 5s", "for 5s", "what is watched"),
+        ("host.cpu<5% for 0s", "0s", ""),
+        ("host.cpu<5% for", "5% for", ""),
     ];
 
     #[test]

@@ -1,21 +1,21 @@
 //! Executes one load: engine, host probes and run folder together.
 
-use crate::control::{Control, News, Wish};
+use crate::control::{Control, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
+use crate::world::steer::{Rules, Seen, Steering, Stopped};
 use crate::world::watch::Watching;
-use plimsoll_load::run::{Watch, run};
+use plimsoll_load::run::run;
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
 use plimsoll_runs::{
     End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Run, RunMeta, RunWriter,
-    Sample, Sink, SinkError, Tag, WindowRow, World,
+    Sample, Sink, SinkError, WindowRow, World,
 };
-use plimsoll_stats::slo::{SecondInputs, StopRule};
 use plimsoll_units::failure::told;
 use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// How often the idle timer is watched.
@@ -36,8 +36,6 @@ pub(crate) struct Setting<'a> {
     pub patience: Duration,
     /// The SLO, as the plan has it.
     pub slo: Option<String>,
-    /// When to end early.
-    pub stop_when: Option<StopRule>,
     /// The root of the file system, below which `proc` lies.
     pub system: &'a Path,
 }
@@ -48,6 +46,8 @@ pub(crate) struct Outcome {
     pub run: Run,
     /// How it ended.
     pub ended: Ended,
+    /// Whether it was ended early, as it was lost already.
+    pub is_lost: bool,
     /// Why it could not be completed, if so.
     pub failed: Option<ExperimentError>,
 }
@@ -60,13 +60,14 @@ pub(crate) struct Outcome {
 pub(crate) fn execute(
     prepared: &Prepared,
     writer: RunWriter,
-    (setting, watching): (&Setting<'_>, Option<Watching>),
+    (setting, rules): (&Setting<'_>, &Rules),
+    watching: Option<(Watching, Seen)>,
     control: &dyn Control,
 ) -> Result<Outcome, ExperimentError> {
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
-    recording.watch(watching);
-    let mut steering = Steering::new(control, setting.stop_when.as_ref());
+    let (watching, seen) = watching.unzip();
+    let mut steering = Steering::by(control, rules, seen, recording.watch(watching));
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
@@ -74,16 +75,20 @@ pub(crate) fn execute(
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     let stopped = steering.stopped.take();
+    let is_lost = matches!(stopped, Some(Stopped::Early(_)));
     let interrupted = steering.wish != Wish::Continue;
     let (ended, times, failed) = match result {
-        Ok(run) => {
-            let ended = match stopped {
-                Some(reason) => Ended::Stopped(reason),
-                None if interrupted => Ended::Interrupted,
-                None => Ended::Complete,
-            };
-            (ended, Some(run), None)
-        }
+        Ok(run) => match stopped {
+            Some(Stopped::NotBegun(why)) => {
+                let error = ExperimentError::Silent { subject: prepared.subject.clone(), why };
+                (Ended::Failed(told(&error)), Some(run), Some(error))
+            }
+            Some(Stopped::Rule(why) | Stopped::Early(why)) => {
+                (Ended::Stopped(why), Some(run), None)
+            }
+            None if interrupted => (Ended::Interrupted, Some(run), None),
+            None => (Ended::Complete, Some(run), None),
+        },
         Err(error @ plimsoll_load::run::RunError::Session(_)) => {
             // Nothing was sent: there is no run.
             drop(recording);
@@ -100,12 +105,13 @@ pub(crate) fn execute(
         let length_ns = times.offered_ns.saturating_add(times.drain_ns);
         let until_ns = setting.started_unix_ns.saturating_add(length_ns);
         end.warnings.extend(prepared.certificate.ended(setting.started_unix_ns..until_ns));
-        end.measured_ns = Some(times.offered_ns.saturating_sub(prepared.warmup_ns));
+        let warmup_ns = times.measured_from_ns.unwrap_or(prepared.warmup_ns);
+        end.measured_ns = Some(times.offered_ns.saturating_sub(warmup_ns));
         end.drain_ns = times.drain_ns;
     }
     let finished = recording.finish(end, setting);
     match (finished, failed) {
-        (Ok(run), failed) => Ok(Outcome { run, ended, failed }),
+        (Ok(run), failed) => Ok(Outcome { run, ended, is_lost, failed }),
         // The cause of both is the first: a full disk fails every second and the end as well.
         (Err(error), failed) => Err(failed.unwrap_or(error.into())),
     }
@@ -155,6 +161,8 @@ pub(crate) struct Recording<'a> {
     windows: Option<Receiver<WindowRow>>,
     /// What is watched beside.
     watching: Option<Watching>,
+    /// Events of who steers the load, which the next second stores.
+    events: Option<Receiver<Event>>,
 }
 
 impl<'a> Recording<'a> {
@@ -162,12 +170,20 @@ impl<'a> Recording<'a> {
     pub(crate) fn start(writer: RunWriter, setting: &Setting<'a>) -> Result<Self, ExperimentError> {
         let (probe, system) = (TimerProbe::start(TIMER_PERIOD)?, setting.system);
         let ticks = Ticks::read(system);
-        Ok(Self { writer, probe, ticks, system, cpu_ns: 0, windows: None, watching: None })
+        let (windows, watching, events) = (None, None, None);
+        Ok(Self { writer, probe, ticks, system, cpu_ns: 0, windows, watching, events })
     }
 
-    /// Takes what is watched, with each second.
-    pub(crate) fn watch(&mut self, watching: Option<Watching>) {
-        self.watching = watching;
+    /// Takes what is watched, with each second, and events of who steers the load.
+    pub(crate) fn watch(&mut self, watching: Option<Watching>) -> Sender<Event> {
+        let (send, events) = channel();
+        (self.watching, self.events) = (watching, Some(events));
+        send
+    }
+
+    fn store_events(&mut self) -> Result<(), SinkError> {
+        let events: Vec<Event> = self.events.iter().flat_map(Receiver::try_iter).collect();
+        events.iter().try_for_each(|event| self.writer.event(event))
     }
 
     /// Takes windows of a search from where they are judged, and stores them each second.
@@ -197,7 +213,7 @@ impl<'a> Recording<'a> {
         mut end: End,
         setting: &Setting<'_>,
     ) -> Result<Run, plimsoll_runs::RunError> {
-        let windows = self.store_windows();
+        let windows = self.store_windows().and(self.store_events());
         end.cpu_ns = plimsoll_load::clock::process_cpu_ns();
         end.max_rss_bytes = Memory::read(setting.system).map(|memory| memory.peak_bytes);
         let finished = self.writer.finish(end);
@@ -210,8 +226,9 @@ impl Sink for Recording<'_> {
         self.cpu_ns += interval.cpu_ns;
         self.writer.interval(interval)?;
         self.store_windows()?;
+        self.store_events()?;
         if let Some(watching) = &mut self.watching {
-            watching.store(&mut self.writer, interval.start_ns + interval.len_ns)?;
+            watching.store(&mut self.writer)?;
         }
         let now = Ticks::read(self.system);
         let steal = match (&self.ticks, &now) {
@@ -228,58 +245,11 @@ impl Sink for Recording<'_> {
         self.writer.samples(samples)
     }
 
+    fn measured_from(&mut self, at_ns: u64) -> Result<(), SinkError> {
+        self.writer.measured_from(at_ns)
+    }
+
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         self.writer.event(event)
     }
-}
-
-/// The stop rule and the user's wishes.
-pub(crate) struct Steering<'a> {
-    control: &'a dyn Control,
-    rule: Option<&'a StopRule>,
-    figures: Vec<Option<f64>>,
-    stopped: Option<String>,
-    pub(crate) wish: Wish,
-}
-
-impl<'a> Steering<'a> {
-    pub(crate) fn new(control: &'a dyn Control, rule: Option<&'a StopRule>) -> Self {
-        Self { control, rule, figures: Vec::new(), stopped: None, wish: Wish::Continue }
-    }
-}
-
-impl Watch for Steering<'_> {
-    fn watch(&mut self, second: &Interval, complete: bool) -> Wish {
-        self.control.tell(News::Second(second, complete));
-        if complete && let Some(rule) = self.rule {
-            self.figures.push(figure(rule, second));
-            let surplus = self.figures.len().saturating_sub(rule.seconds());
-            self.figures.drain(..surplus);
-            if self.stopped.is_none() && rule.holds(&self.figures) {
-                let at = (second.start_ns + second.len_ns) / 1_000_000_000;
-                self.stopped = Some(format!("{rule} held after {at} s"));
-            }
-        }
-        if self.stopped.is_some() { Wish::Stop } else { Wish::Continue }
-    }
-
-    fn wish(&mut self) -> Wish {
-        let wish = self.control.wish();
-        if wish != Wish::Continue {
-            self.wish = wish;
-        }
-        wish
-    }
-}
-
-fn figure(rule: &StopRule, second: &Interval) -> Option<f64> {
-    let errors: u64 = second.events.errors.iter().sum();
-    let seconds = second.len_ns as f64 / 1e9;
-    rule.figure(&SecondInputs {
-        succeeded: second.events.succeeded,
-        failed: errors,
-        completed_rate_per_s: second.events.completed as f64 / seconds,
-        response: &second.all_phases(Tag::Response),
-        service: &second.all_phases(Tag::Service),
-    })
 }

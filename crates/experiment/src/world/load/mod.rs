@@ -16,6 +16,7 @@ use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
+use crate::world::steer::Rules;
 use crate::world::watch::Watching;
 use plimsoll_monitor::Source;
 use plimsoll_units::failure::told;
@@ -88,7 +89,6 @@ impl Load<'_> {
                 .map_or_else(|| seeded.to_toml_from(self.place.here), str::to_owned),
             patience: plan.load.patience,
             slo: plan.measure.slo.as_ref().map(ToString::to_string),
-            stop_when: plan.load.stop_when.clone(),
             system: self.place.system,
         }
     }
@@ -131,6 +131,8 @@ impl Load<'_> {
         if !self.is_ready(to.control)? {
             return Ok(());
         }
+        let length = (self.prepared.offer.duration_ns(), self.prepared.warmup_ns);
+        to.control.tell(News::Length(length.0, length.1));
         to.control.tell(News::Begins(cell));
         let mut prepared = self.prepared.clone();
         prepared.config.seed = cell.seed;
@@ -139,17 +141,18 @@ impl Load<'_> {
         for event in self.before {
             writer.event(event).map_err(RunError::Unfinished)?;
         }
-        let every = self.plan.collect.every;
-        let watching = Watching::start(self.sources, every, cell.seed)?;
-        let Outcome { run, ended, failed } =
-            match execute(&prepared, writer, (&setting, watching), to.control) {
-                Ok(outcome) => outcome,
-                Err(error) => {
-                    to.record.fail(cell, &told(&error))?;
-                    return Err(error);
-                }
-            };
+        let watching = Watching::start(self.sources, self.plan, cell.seed)?;
+        let rules = Rules::of(self.plan, &prepared);
+        let executed = execute(&prepared, writer, (&setting, &rules), watching, to.control);
+        let Outcome { run, ended, is_lost, failed } = match executed {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                to.record.fail(cell, &told(&error))?;
+                return Err(error);
+            }
+        };
         let (state, reason) = match &ended {
+            Ended::Stopped(reason) if is_lost => (State::EndedEarly, reason.as_str()),
             Ended::Complete | Ended::Stopped(_) => (State::Done, ""),
             Ended::Interrupted => (State::Cut, "the user ended it"),
             Ended::Failed(reason) => (State::Failed, reason.as_str()),

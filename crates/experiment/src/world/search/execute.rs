@@ -9,7 +9,8 @@
 use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
-use crate::world::load::execute::{Recording, Setting, Steering};
+use crate::world::load::execute::{Recording, Setting};
+use crate::world::steer::Steering;
 use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::calibrate::Calibrating;
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
@@ -258,7 +259,7 @@ pub(super) fn search(
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();
     recording.take_windows(windows);
-    let mut steering = Steering::new(control, None);
+    let mut steering = Steering::new(control);
     let conducted = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
         let (windows, config) = (folder.join(WINDOWS), &config);

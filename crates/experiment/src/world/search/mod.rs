@@ -206,7 +206,6 @@ impl Search<'_> {
             plan_text: self.plan.to_toml_from(self.place.here),
             patience: self.plan.load.patience,
             slo: Some(self.asked.slo.clone()),
-            stop_when: None,
             system: self.place.system,
         };
         let writer = to.record.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
