@@ -350,7 +350,7 @@ fn a_cell_has_the_page_of_its_run_and_experiments_have_one_each() {
     let beside = place.plimsoll(&["report", "pools"]).ended_with(0);
     assert!(experiment.join("report.html").ends_with(beside.out.trim_end()), "{}", beside.out);
     let two = place.plimsoll(&["report", "pools", "pools"]).ended_with(2);
-    two.says(&["one page of the experiment", "name it alone"]);
+    two.says(&["one page of several experiments", "a live and a simulated one"]);
     // A cell of a pool is a run with series, which has a page as any other.
     place.plimsoll(&["report", text(&experiment.join("cells/0001"))]).ended_with(0);
     let page = experiment.join("cells/0001/artifacts/report.html");

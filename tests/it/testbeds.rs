@@ -80,9 +80,11 @@ fn a_load_with_factors_starts_its_servers_and_tells_effects() {
     let cpu = run.series("node_cpu_seconds_total").unwrap();
     assert!(cpu.iter().any(|row| row.at_ns > 1_000_000_000), "{cpu:?}");
     assert!(plan.contains("{{role.web.address}}") && !plan.contains("[factor]"), "{plan}");
-    let again = place.plimsoll(&["analyse", "--json"]).went_well().json();
-    assert_eq!(again["effects"], of["effects"]);
-    let text = place.plimsoll(&["analyse"]).went_well().out;
+    // It says the same again, by its exit code too: a busy machine may not be sure of its cells.
+    let code = if is_sure { 0 } else { 5 };
+    let again = place.plimsoll(&["analyse", "--json"]).ended_with(code).json();
+    assert_eq!(again, of);
+    let text = place.plimsoll(&["analyse"]).ended_with(code).out;
     assert!(text.contains("effect of") && text.contains("best "), "{text}");
 }
 

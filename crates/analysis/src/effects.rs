@@ -170,8 +170,8 @@ fn why(figure: &Figure, cells: &[&CellResult]) -> String {
     }
     let found = if least == most { most.to_string() } else { format!("{least} to {most}") };
     format!(
-        "; they had {found} answers, and fewer than {MIN_BEYOND} of them lie beyond that percentile: \
-         run for longer"
+        "; they had {found} answers, and fewer than {MIN_BEYOND} of them lie beyond that \
+         percentile: run for longer"
     )
 }
 
@@ -404,8 +404,8 @@ mod tests {
         cells[1].figures.remove("rate_mean");
         let mut warnings = Vec::new();
         of(&study(&factors, &cells, &[figure::RATE_MEAN]), &mut warnings);
-        let wanted = "2 of 12 cells have no rate: its effects are those of the others; it is 0 in 1 \
-                      of them, and a ratio to nothing says nothing";
+        let wanted = "2 of 12 cells have no rate: its effects are those of the others; it is 0 in \
+                      1 of them, and a ratio to nothing says nothing";
         assert_eq!(warnings, [wanted]);
     }
 

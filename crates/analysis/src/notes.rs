@@ -261,8 +261,8 @@ mod tests {
             cell.state = if cell.replication == 0 { "failed" } else { "planned" };
         }
         let found = notes(&failed, &[figure::RATE_MEAN]);
-        let wanted = "6 of 12 cells have no figures (2 failed, 4 are left): what is said here is of \
-                      the others; all have load.users = 256";
+        let wanted = "6 of 12 cells have no figures (2 failed, 4 are left): what is said here is \
+                      of the others; all have load.users = 256";
         assert!(found.contains(&wanted.to_owned()), "{found:?}");
     }
 }

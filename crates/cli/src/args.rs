@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Target(Target),
     /// Run a balancer: give each request to one of several servers
     Balance(crate::balance_args::Balance),
+    /// Tell the figures of this host to those who ask: by page, JSON, Prometheus, or a line
+    Agent(Agent),
     /// List and undo what experiments have started on this machine
     Testbed(crate::testbed_args::Testbed),
     /// Say whether this host is fit to serve or to generate a load, and what would change it
@@ -452,4 +454,37 @@ pub(crate) struct Export {
 pub(crate) struct Completions {
     /// bash, zsh, fish, elvish or powershell
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Asked for: / (a page), /metrics (for Prometheus), /json, /json/NAME (the last hour of a series),
+/clock, and a line STATS. Names of processes are told, never their arguments.
+
+Examples:
+  plimsoll agent
+  curl -s 127.0.0.1:5555/metrics
+  echo STATS | nc 127.0.0.1 5555
+  plimsoll agent --listen 0.0.0.0:5555 --allow 10.0.0.0/8 --token-file /etc/plimsoll/token
+
+Exit codes: 0 ended by a signal, 2 wrong use, 4 the port cannot be had.")]
+pub(crate) struct Agent {
+    /// Where to listen; beyond this host only with --allow or --token-file
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5555")]
+    pub(crate) listen: String,
+    /// Time between two samples
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub(crate) every: String,
+    /// A network whose hosts may ask, such as 10.0.0.0/8; may be given again
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) allow: Vec<String>,
+    /// A file with the token that has to be given, readable by its owner only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The name by which this host is asked, beside its addresses and localhost
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Names of processes that are counted, joined by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) processes: Vec<String>,
 }

@@ -46,6 +46,7 @@ fn main() -> std::process::ExitCode {
         Command::Simulate(simulate) => commands::simulate::run(&simulate),
         Command::Tune(tune) => commands::tune::run(&tune),
         Command::Trace(trace) => commands::trace::run(&trace.command),
+        Command::Agent(agent) => commands::agent::run(&agent),
         Command::Target(target) => commands::target::run(&target),
         Command::Balance(balance) => commands::balance::run(&balance),
         Command::Testbed(testbed) => commands::testbed::run(&testbed),

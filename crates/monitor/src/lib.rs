@@ -1,11 +1,13 @@
 //! Collectors: of a host and its network, of an instance's cgroup, of services; and what must be
-//! known of a host beside: its facts, its steal, how late its timers wake.
+//! known of a host beside: its facts, its steal, how late its timers wake. An [`agent`] has the
+//! collectors of a host at work for others that ask it.
 //!
 //! A [`Collector`] reads one source, and a [`Sampler`] has all of them read once a period. Text is
 //! parsed purely, and the root of the file system is handed in, the folder that holds `proc` and
 //! `sys`: `/` on a host, a committed fixture in the tests. A source that is not there is "no data",
 //! never an error of the run: hosts differ, and a run on any of them is still a run.
 
+pub mod agent;
 #[cfg(test)]
 mod any_text;
 mod cgroup;

@@ -1,5 +1,5 @@
-//! What a plan of any kind varies, and its SLO, read by themselves: for those who explain what came of an experiment
-//! and need nothing else of its plan.
+//! What a plan of any kind varies, and its SLO, read by themselves: for those who explain what came
+//! of an experiment and need nothing else of its plan.
 
 use crate::opened::{Written, open};
 use crate::section::Section;
@@ -52,7 +52,8 @@ mod tests {
             "[weather]\nrain = 'much'\n",
         ] {
             let text = format!(
-                "seed = 9\n[experiment]\nrespond = ['rate']\n[factor]\n\"load.users\" = [2, 1]\n{rest}"
+                "seed = 9\n[experiment]\nrespond = ['rate']\n[factor]\n\"load.users\" = \
+                 [2, 1]\n{rest}"
             );
             let varied = Varied::of(&text).unwrap();
             assert_eq!((varied.seed, varied.factors.len()), (9, 1), "{rest}");

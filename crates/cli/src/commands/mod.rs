@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod agent;
 pub(crate) mod analyse;
 pub(crate) mod balance;
 pub(crate) mod cache;

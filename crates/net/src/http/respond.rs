@@ -5,19 +5,22 @@
 //! a bounded time, in which its head must have come and its answer have been taken. Their number is
 //! bounded too; who comes beyond it is served, and the connection that is open longest is cut.
 //! Bodies of requests are not read.
+//!
+//! A server may also answer a single line of text instead of a request, as `nc` sends it: a
+//! connection whose first bytes are the line's word is such a one.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::ready;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use http_bodies::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_tokio::rt::{TokioIo, TokioTimer};
@@ -30,6 +33,9 @@ use tokio::time::{sleep, timeout};
 const LAST: Duration = Duration::from_millis(500);
 /// How long nothing is accepted after the system refused to, as when descriptors are short.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long is waited for the rest of a line's word.
+const TURN: Duration = Duration::from_millis(10);
 
 /// How much clients may ask of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +56,39 @@ impl Default for Bounds {
 }
 
 /// What is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// `GET`, `HEAD` …
     pub method: &'a str,
     /// The path without its query, percent-encoded.
     pub path: &'a str,
+    /// Who asks.
+    pub peer: IpAddr,
+    /// The headers, by their names in small letters.
+    headers: &'a HeaderMap,
+}
+
+impl Request<'_> {
+    /// The text of a header; `None` where it is not there, or there twice, or is no text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut all = self.headers.get_all(name).iter();
+        let found = all.next()?.to_str().ok();
+        found.filter(|_| all.next().is_none())
+    }
+}
+
+/// A line of text that is answered instead of a request.
+#[derive(Clone)]
+pub struct Line {
+    /// What such a line is: at least a byte, and no beginning of a request.
+    pub word: &'static str,
+    /// The longest line.
+    pub bytes: usize,
+    /// The longest silence in it.
+    pub silence: Duration,
+    /// The answer to who asks; `None` where nothing is said.
+    pub answer: Arc<dyn Fn(IpAddr) -> Option<String> + Send + Sync>,
 }
 
 /// What is answered.
@@ -90,6 +123,20 @@ impl Server {
         bounds: Bounds,
         answer: impl Fn(&Request<'_>) -> Answer + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        Self::start_with(listener, name, bounds, None, answer)
+    }
+
+    /// The same, with a line that is answered too.
+    ///
+    /// # Errors
+    /// As for [`Server::start`].
+    pub fn start_with(
+        listener: TcpListener,
+        name: &str,
+        bounds: Bounds,
+        line: Option<Line>,
+        answer: impl Fn(&Request<'_>) -> Answer + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let (stop, stops) = watch::channel(false);
@@ -99,7 +146,7 @@ impl Server {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
-        let served = serve(listener, bounds, Arc::new(answer), stops);
+        let served = serve(listener, bounds, (line, Arc::new(answer)), stops);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || runtime.block_on(served))?;
@@ -124,7 +171,7 @@ impl Drop for Server {
 async fn serve(
     listener: tokio::net::TcpListener,
     bounds: Bounds,
-    answer: Arc<Function>,
+    (line, answer): (Option<Line>, Arc<Function>),
     mut stops: watch::Receiver<bool>,
 ) {
     let (mut open, mut by_age) = (JoinSet::new(), VecDeque::new());
@@ -135,7 +182,7 @@ async fn serve(
             _ = stops.wait_for(|stop| *stop) => break,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = stream else {
+        let Ok((stream, peer)) = stream else {
             sleep(PAUSE).await;
             continue;
         };
@@ -146,7 +193,16 @@ async fn serve(
         {
             oldest.abort();
         }
-        let talk = converse(stream, bounds, Arc::clone(&answer), accepted.clone());
+        let (line, answer, stops) = (line.clone(), Arc::clone(&answer), accepted.clone());
+        let talk = async move {
+            match line {
+                Some(line) if begins(&stream, &line).await => {
+                    // What a client does wrong ends its connection and nothing else.
+                    let _ = say(stream, peer.ip(), &line).await;
+                }
+                _ => converse((stream, peer.ip()), bounds, answer, stops).await,
+            }
+        };
         by_age.push_back(open.spawn(async move {
             // Who takes too long is cut, and nobody has to be told.
             let _ = timeout(bounds.request, talk).await;
@@ -155,15 +211,70 @@ async fn serve(
     let _ = timeout(LAST, async { while open.join_next().await.is_some() {} }).await;
 }
 
+/// Whether a connection's first bytes are the word of a line. Nothing of it is taken.
+async fn begins(stream: &TcpStream, line: &Line) -> bool {
+    let word = line.word.as_bytes();
+    let mut first = vec![0; word.len()];
+    let whole = async {
+        loop {
+            match stream.peek(&mut first).await {
+                Ok(n) if n > 0 && first[..n] == word[..n] && n < word.len() => sleep(TURN).await,
+                Ok(n) => return n == word.len() && first == word,
+                Err(_) => return false,
+            }
+        }
+    };
+    timeout(line.silence, whole).await.unwrap_or(false)
+}
+
+/// Reads a line to its end and answers it; what is longer, or silent for too long, is cut.
+async fn say(stream: TcpStream, peer: IpAddr, line: &Line) -> io::Result<()> {
+    let mut text = Vec::new();
+    while !text.contains(&b'\n') {
+        timeout(line.silence, stream.readable()).await.map_err(|_| io::ErrorKind::TimedOut)??;
+        let mut part = [0; 256];
+        match stream.try_read(&mut part) {
+            // Who closes its half has said all.
+            Ok(0) => break,
+            Ok(n) => text.extend_from_slice(&part[..n]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if text.len() > line.bytes {
+            return Ok(());
+        }
+    }
+    let said = String::from_utf8_lossy(&text);
+    if said.trim_end_matches(['\r', '\n']) == line.word
+        && let Some(answer) = (line.answer)(peer)
+    {
+        let mut left = answer.as_bytes();
+        while !left.is_empty() {
+            stream.writable().await?;
+            match stream.try_write(left) {
+                Ok(n) => left = &left[n..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Answers a connection's one request.
 async fn converse(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, IpAddr),
     bounds: Bounds,
     answer: Arc<Function>,
     mut stops: watch::Receiver<bool>,
 ) {
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let asked = Request { method: request.method().as_str(), path: request.uri().path() };
+        let asked = Request {
+            method: request.method().as_str(),
+            path: request.uri().path(),
+            peer,
+            headers: request.headers(),
+        };
         ready(Ok::<_, Infallible>(response(answer(&asked))))
     });
     let mut builder = http1::Builder::new();

@@ -68,7 +68,8 @@ fn answer(worlds: &Worlds, figure: &'static Figure) -> Option<Block> {
     let range = match ratios.len() {
         1 => String::new(),
         n => format!(
-            " in the geometric mean over {n} combinations, × {least:.3} to × {most:.3} in single ones"
+            " in the geometric mean over {n} combinations, × {least:.3} to × {most:.3} in single \
+             ones"
         ),
     };
     let says = format!("Predicted {}: × {mean:.3} of what was measured{range}.", figure.label);

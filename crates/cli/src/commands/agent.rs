@@ -1,0 +1,94 @@
+//! `plimsoll agent`: the collectors of this host as a service.
+
+use crate::args::Agent as Args;
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::place::unix_ns;
+use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
+use crate::terminal::print;
+use ipnet::IpNet;
+use plimsoll_monitor::agent::{Access, Agent};
+use plimsoll_monitor::{Source, Watched};
+use plimsoll_units::{ParseError, duration};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The collectors that need nothing but a host.
+const COLLECTORS: [&str; 1] = ["host"];
+/// How often the program looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// The longest token.
+const MOST_TOKEN: usize = 4096;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let address: SocketAddr = read("--listen", &args.listen, address)?;
+    let period = read("--every", &args.every, duration)?;
+    let access = access(args)?;
+    if !address.ip().is_loopback() && !access.lets_others_in() {
+        let text = format!(
+            "listen on {address} for anybody: say who may ask, by --allow NETWORK or --token-file"
+        );
+        return Err(UsageError(text).into());
+    }
+    let source = Source { processes: args.processes.clone(), ..Source::default() };
+    let watched: Vec<Watched> = COLLECTORS
+        .into_iter()
+        .map(|name| Watched::open(name, &source))
+        .collect::<Result<_, _>>()?;
+    let stop = Interrupts::to_end()?;
+    let listener = TcpListener::bind(address)
+        .with_context(|| format!("listen on {address}; choose another --listen"))?;
+    let clock: plimsoll_monitor::sampler::Clock = Arc::new(unix_ns);
+    let agent = Agent::start(listener, watched, (period, unix_ns()), access, &clock)?;
+    print(&format!("listening on {}\n", agent.address()))?;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::park_timeout(LOOK);
+    }
+    drop(agent);
+    Ok(Exit::Held)
+}
+
+/// An address to listen on; a port alone is one of this host's loopback.
+fn address(text: &str) -> Result<SocketAddr, ParseError> {
+    let port = || text.parse().ok().map(|port: u16| SocketAddr::from(([127, 0, 0, 1], port)));
+    let wrong = || ParseError::new("an address such as 127.0.0.1:5555", text, 0, text.len());
+    text.parse().ok().or_else(port).ok_or_else(wrong)
+}
+
+/// Who may ask.
+fn access(args: &Args) -> Result<Access> {
+    let network = |text: &String| {
+        let alone = || text.parse::<IpAddr>().ok().map(IpNet::from);
+        text.parse().ok().or_else(alone).ok_or_else(|| {
+            let wanted = "a network such as 10.0.0.0/8, or an address";
+            FlagError::new("--allow", text, ParseError::new(wanted, text, 0, text.len()))
+        })
+    };
+    Ok(Access {
+        networks: args.allow.iter().map(network).collect::<Result<_, _>>()?,
+        token: args.token_file.as_deref().map(token).transpose()?,
+        name: args.name.clone(),
+    })
+}
+
+/// The token of a file that others cannot read.
+fn token(path: &Path) -> Result<Vec<u8>> {
+    let shown = path.display();
+    let meta = std::fs::metadata(path).with_context(|| format!("read the token of {shown}"))?;
+    if meta.permissions().mode() & 0o077 != 0 {
+        let text = format!("read the token of {shown}: others can read it; chmod 600 {shown}");
+        return Err(UsageError(text).into());
+    }
+    let text = std::fs::read(path).with_context(|| format!("read the token of {shown}"))?;
+    let token = text.trim_ascii().to_vec();
+    if !(1..=MOST_TOKEN).contains(&token.len()) {
+        let text = format!("read the token of {shown}: expected 1 to {MOST_TOKEN} bytes");
+        return Err(UsageError(text).into());
+    }
+    Ok(token)
+}
