@@ -114,3 +114,43 @@ fn mistakes_beside_a_secret_do_not_show_it() {
     let done = place.load(&[&url, "--rate", "5/s", "--for", "1s"]).ended_with(2);
     assert!(!done.err.contains(PASSWORD), "{}", done.err);
 }
+
+#[test]
+fn a_variable_of_the_environment_is_filled_in_and_kept_by_its_name() {
+    for command in ["load", "run"] {
+        let place = Place::new();
+        let server = Recording::start();
+        place.write(
+            "plan.toml",
+            format!(
+                "[target]\nurl = '{}'\nbearer = '{{{{env.PLIMSOLL_TEST_TOKEN}}}}'\n\
+                 headers = {{ X-Run = 'of {{{{ env.PLIMSOLL_TEST_WORD }}}}' }}\n\
+                 [load]\nrate = '{{{{env.PLIMSOLL_TEST_RATE}}}}'\nfor = '1s'\n",
+                server.url()
+            ),
+        );
+        let with = |arguments: &[&str]| {
+            let mut command = place.command(PLIMSOLL, arguments);
+            command.env("PLIMSOLL_TEST_TOKEN", TOKEN).env("PLIMSOLL_TEST_WORD", PASSWORD);
+            command.env("PLIMSOLL_TEST_RATE", "5/s");
+            place.start(command).wait()
+        };
+        let done = with(&[command, "plan.toml"]).went_well();
+        assert!(!done.out.contains(PASSWORD) && !done.err.contains(PASSWORD), "{}", done.out);
+        let asked = server.asked();
+        assert_eq!(asked.len(), 5);
+        let wanted = (format!("Bearer {TOKEN}"), format!("of {PASSWORD}"));
+        let sent = (asked[0].header("authorization"), asked[0].header("x-run"));
+        assert_eq!(sent, (Some(wanted.0.as_str()), Some(wanted.1.as_str())));
+        // The run is repeated by its own plan, with the same variables.
+        let kept = place.run().join("plan.toml");
+        let text = std::fs::read_to_string(&kept).unwrap();
+        assert!(text.contains("{{env.PLIMSOLL_TEST_RATE}}"), "{text}");
+        with(&["load", kept.to_str().unwrap()]).went_well();
+        assert_eq!(server.asked().len(), 10);
+        place.plimsoll(&["report", place.run().to_str().unwrap()]).ended_with(0);
+        let unset = place.plimsoll(&[command, "plan.toml"]).ended_with(2);
+        unset.says(&["plan.toml:3:10", "PLIMSOLL_TEST_TOKEN"]);
+        assert_nowhere(&place, &[TOKEN, PASSWORD]);
+    }
+}
