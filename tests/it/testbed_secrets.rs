@@ -150,7 +150,10 @@ fn a_server_that_says_its_secret_as_it_fails_does_not_give_it_away() {
         let kept = if is_experiment { folder.join("cells/0001.cut-1") } else { folder };
         let said = std::fs::read_to_string(kept.join("artifacts/web-1.log")).unwrap();
         assert!(said.contains("password ***"), "{said}");
-        let events = Run::open(&kept).unwrap().events().unwrap();
+        let run = Run::open(&kept).unwrap();
+        // Nothing stood, so it is not said to have had an address.
+        assert_eq!(run.meta().subject, "web (talks)");
+        let events = run.events().unwrap();
         let is_told = |text: &str| text.contains("wait for it: failed") && text.contains("***");
         assert!(events.iter().any(|event| is_told(&event.text)), "{events:?}");
         nothing_is_kept(&place);

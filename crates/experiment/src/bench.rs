@@ -25,7 +25,7 @@ use crate::error::ExperimentError;
 use crate::factors::settings;
 use crate::inputs::{identity, inputs};
 use crate::plans;
-use crate::prepare::{Place, prepare};
+use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
 use crate::servers::{Kept, bed, bed_id, install, places};
 use crate::world::simulated::{self, Instance};
@@ -136,9 +136,7 @@ pub fn subject(
             files.push(own_of(&role.recipe, folder));
         }
     }
-    let roles: Vec<String> =
-        plan.roles.iter().map(|(name, role)| format!("{name} ({})", role.recipe)).collect();
-    let mut what = if roles.is_empty() { url_of(plan) } else { roles.join(", ") };
+    let mut what = if plan.roles.is_empty() { url_of(plan) } else { roles_of(plan) };
     if is_simulated {
         what.push_str(", simulated");
         all.push_str("simulated");
@@ -155,6 +153,12 @@ pub fn subject(
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: 0,
     })
+}
+
+/// The servers that a plan starts, with their recipes.
+fn roles_of(plan: &Plan) -> String {
+    let role = |(name, role): &(String, plimsoll_plan::Role)| format!("{name} ({})", role.recipe);
+    plan.roles.iter().map(role).collect::<Vec<_>>().join(", ")
 }
 
 /// What the load is put on, as the plan names it.
@@ -282,7 +286,8 @@ impl Bench<'_> {
         reason: &str,
     ) -> Result<(), ExperimentError> {
         let text = self.text.merged(levels, self.place.here, &OF_ALL)?;
-        let prepared = prepare(plan, &self.place, false)?;
+        // Its address is a stand-in, as nothing stands.
+        let prepared = Prepared { subject: roles_of(plan), ..prepare(plan, &self.place, false)? };
         let (path, place) = (self.path.clone(), self.place);
         let text = Some(text.as_str());
         load::Load { plan, prepared: &prepared, path, place, text, before: &[], sources: &[] }
