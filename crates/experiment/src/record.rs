@@ -222,8 +222,8 @@ impl<'a> Record<'a> {
         Ok(cells)
     }
 
-    /// Whether there are several cells, so that attempts at one of them are told apart. What comes of
-    /// a single one is a single run.
+    /// Whether there are several cells, so that attempts at one of them are told apart. What comes
+    /// of a single one is a single run.
     #[must_use]
     pub fn is_of_several(&self) -> bool {
         self.opening.cells > 1

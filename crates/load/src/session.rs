@@ -242,8 +242,8 @@ impl Session {
         self.tell(|| Command::Offer { from: from_ns, times: times.clone(), number });
     }
 
-    /// What is due from `at_ns` on is of the measured phase. The offset must lie ahead: what was due
-    /// before is counted already.
+    /// What is due from `at_ns` on is of the measured phase. The offset must lie ahead: what was
+    /// due before is counted already.
     pub fn measure_from(&mut self, at_ns: u64) {
         self.tell(|| Command::MeasureFrom(at_ns));
     }

@@ -78,11 +78,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let healthy = invalid_because.is_empty();
     let duration_s = seconds(span.end - span.start);
     let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
-    let slo = slo_of(run, &mut warnings);
-    let watched = match slo.as_ref().filter(|slo| slo.is_of_watched()) {
-        Some(slo) => watched(run, &span, Some(slo))?,
-        None => Watched::default(),
-    };
+    let (slo, watched) = slo_of(run, &span, &mut warnings)?;
     let judged = Judged {
         counters: &counters,
         rate_per_s: rate_mean,
@@ -132,11 +128,20 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     })
 }
 
-/// The run's SLO. None where it cannot be read, which is a warning.
-fn slo_of(run: &Run, warnings: &mut Vec<String>) -> Option<Slo> {
-    let text = run.meta().slo.as_deref()?;
+/// The run's SLO, with what was watched where it looks at that. None where it cannot be read, which
+/// is a warning.
+fn slo_of(
+    run: &Run,
+    span: &Range<u64>,
+    warnings: &mut Vec<String>,
+) -> Result<(Option<Slo>, Watched), RunError> {
     let failed = |error| warnings.push(format!("the run's SLO cannot be evaluated: {error}"));
-    Slo::parse(text).map_err(failed).ok()
+    let slo = run.meta().slo.as_deref().map(Slo::parse).and_then(|slo| slo.map_err(failed).ok());
+    let watched = match slo.as_ref().filter(|slo| slo.is_of_watched()) {
+        Some(slo) => watched(run, span, Some(slo))?,
+        None => Watched::default(),
+    };
+    Ok((slo, watched))
 }
 
 /// The log's histograms, added up.

@@ -11,10 +11,10 @@
 //! | `took:12\|ms`, `size:3\|h` | `took_count_total` and `took_sum_total`, in the line's own unit |
 //!
 //! Labels stand behind `#`: `jobs:1|c|#kind:mail`. Of a name all but letters, digits, `_` and `:`
-//! becomes `_`. Sets (`|s`) and all else are left out, and counted; so are datagrams that the kernel
-//! dropped at a full buffer, as it tells in `net/udp`.
+//! becomes `_`. Sets (`|s`) and all else are left out, and counted; so are datagrams that the
+//! kernel dropped at a full buffer, as it tells in `net/udp`.
 //!
-//! Source: the README of statsd, "docs/metric_types.md"; labels as DogStatsD has them.
+//! Source: statsd's description of its metric types; labels as DogStatsD has them.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};

@@ -23,7 +23,8 @@ const KILLED: &str = "the program ended before the cell did";
 /// The journal of an experiment, open for writing by this process and no other. Dropped without
 /// [`Journal::finish`] it leaves an experiment that reads as incomplete and can go on.
 ///
-/// A cell is planned, begun, given its figures, and ended. Its figures are kept where [`State::is_kept`] says so.
+/// A cell is planned, begun, given its figures, and ended. Its figures are kept where
+/// [`State::is_kept`] says so.
 pub struct Journal {
     database: Connection,
     folder: PathBuf,
@@ -192,8 +193,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Ends an attempt at a cell, `ended_ns` after the experiment's start. The folder of the run of a
-    /// cell that is kept gets its name; any other one is set aside.
+    /// Ends an attempt at a cell, `ended_ns` after the experiment's start. The folder of the run of
+    /// a cell that is kept gets its name; any other one is set aside.
     ///
     /// # Errors
     /// Where the cell is not running, the state is none to end in, or the journal or the folder

@@ -130,8 +130,8 @@ pub enum State {
     Failed,
     /// It was ended before it was done: by a kill, or by the user.
     Cut,
-    /// It was ended by a rule, as it was lost already. It is kept as one that is done, and counts as
-    /// one whose availability did not hold.
+    /// It was ended by a rule, as it was lost already. It is kept as one that is done, and counts
+    /// as one whose availability did not hold.
     EndedEarly,
 }
 

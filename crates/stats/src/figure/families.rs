@@ -235,8 +235,8 @@ families! {
          + rate(memcached_process_system_cpu_seconds_total)",
         "cores that it used";
     Series, "series.NAME", "NAME", Number, Neither, "",
-        "a series by its own name, summed over its labels: what it rises by a second where the name \
-         ends in `_total`, else its value";
+        "a series by its own name, summed over its labels: what it rises by a second where its \
+         name ends in `_total`, else its value";
 }
 
 /// The formulas of the families, in their order; none of series by their own names.

@@ -13,7 +13,7 @@ use super::formula::{Formula, Selector};
 /// The labels of a series, by name.
 type Labels = BTreeMap<String, String>;
 
-/// Samples of one series that are closer than this are of one period: half of the shortest there is.
+/// Samples of one series that are closer than this are of one period: half of the shortest.
 const LEAST_PERIOD_NS: u64 = 50_000_000;
 /// The label of the series of an instance.
 const INSTANCE: &str = "instance";

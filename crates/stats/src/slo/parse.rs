@@ -398,7 +398,7 @@ mod tests {
         ("p99<1s,,errors<1%", "", "metrics are"),
         ("p99<5ms,", "", "metrics are"),
         ("instance.web-1.cup<5%", "instance.web-1.cup", "did you mean instance.web-1.cpu?"),
-        ("memcached.hit_rate>=97%", "memcached.hit_rate", "did you mean memcached.hit_ratio?"),
+        ("memcached.hits_ratio>=97%", "memcached.hits_ratio", "did you mean memcached.hit_ratio?"),
         ("host.cpu<80", "80", "80% is"),
         ("host.disk.sda.read<5MB", "5MB", "5MB/s"),
         ("p99<5ms for 5s", "for 5s", "what is watched"),

@@ -1,7 +1,8 @@
 //! Rules: conditions that are looked at while a run goes on, in the grammar of SLOs.
 //!
-//! A rule that stops a load, one that lets its measured phase begin, one that ends a cell early, one
-//! that is told: each is a list of clauses, all of which must hold, each with a `for` or without.
+//! A rule that stops a load, one that lets its measured phase begin, one that ends a cell early,
+//! one that is told: each is a list of clauses, all of which must hold, each with a `for` or
+//! without.
 //! Clauses on answers are judged by event: over what ended in a second, whenever it had been due. A
 //! second in which nothing ended says nothing about errors or times, so it breaks the row; a target
 //! that has died shows as its requests time out. Clauses on what is watched are judged by each of
@@ -227,8 +228,8 @@ impl RuleState {
                 format!("it held for {}; at last {values}", units::show_duration(longest))
             }
             (broken, longest) => format!(
-                "it was flapping: it ceased to hold {broken} times, and held for {} at the longest; \
-                 at last {values}",
+                "it was flapping: it ceased to hold {broken} times, and held for {} at the \
+                 longest; at last {values}",
                 units::show_duration(longest)
             ),
         }

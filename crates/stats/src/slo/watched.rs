@@ -124,7 +124,8 @@ impl Clause {
 }
 
 impl Course {
-    /// Whether the clause held at the end for as long as it asks, and the worst of what it asks for.
+    /// Whether the clause held at the end for as long as it asks, and the worst of what it asks
+    /// for.
     fn at_its_end(&self) -> (bool, Option<Found>) {
         let clause = &self.clause;
         let Some(end_ns) = self.rounds.last().map(|last| last.at_ns) else { return (false, None) };
