@@ -33,10 +33,7 @@ fn of_row(experiment: &Experiment, row: &CellRow) -> Result<CellResult, RunError
         replication: of.replication,
         block: of.block,
         world: of.world.name(),
-        state: match row.state {
-            State::Cut => state::STOPPED,
-            other => other.name(),
-        },
+        state: row.state.name(),
         reason: row.reason.clone(),
         run,
         // What was ended early was lost already.

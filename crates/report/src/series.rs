@@ -68,7 +68,7 @@ fn search(experiment: &Experiment, row: &CellRow) -> Result<Option<SeriesRun>, R
     let run = match state {
         State::Planned | State::Running => return Ok(None),
         State::Done | State::EndedEarly => experiment.run(cell.number)?,
-        State::Failed | State::Cut => None,
+        State::Failed | State::Stopped => None,
     };
     let result = run.as_ref().and_then(Searched::read).and_then(|searched| searched.result);
     let at_ns = experiment.meta().started_unix_ns.saturating_add(started_ns.unwrap_or(0));

@@ -103,7 +103,7 @@ impl Journal {
         let journal = Self { database, folder, layout, meta, running, _lock: lock };
         let done = journal.write(|database| {
             for cell in tables::in_state(database, State::Running)? {
-                tables::end_cell(database, cell, State::Cut, KILLED, None)?;
+                tables::end_cell(database, cell, State::Stopped, KILLED, None)?;
             }
             tables::clear_ended(database)?;
             tables::kept(database)
@@ -282,7 +282,7 @@ impl Journal {
     pub fn finish(mut self, ended: &Ended, ended_ns: u64) -> Result<Experiment, RunError> {
         let running: Vec<u32> = self.running.keys().copied().collect();
         for cell in running {
-            self.end(cell, State::Cut, "the experiment ended before the cell did", ended_ns)?;
+            self.end(cell, State::Stopped, "the experiment ended before the cell did", ended_ns)?;
         }
         self.write(|database| tables::set_ended(database, ended, ended_ns))?;
         database::leave_wal(&self.database).map_err(self.fault("finish"))?;

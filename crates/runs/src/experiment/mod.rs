@@ -128,8 +128,8 @@ pub enum State {
     Done,
     /// It could not be done; the reason says why.
     Failed,
-    /// It was ended before it was done: by a kill, or by the user.
-    Cut,
+    /// It was ended before it was done, by a kill or by the user; the reason says which.
+    Stopped,
     /// It was ended by a rule, as it was lost already. It is kept as one that is done, and counts
     /// as one whose availability did not hold.
     EndedEarly,
@@ -138,7 +138,7 @@ pub enum State {
 impl State {
     /// Every state.
     pub const ALL: [Self; 6] =
-        [Self::Planned, Self::Running, Self::Done, Self::Failed, Self::Cut, Self::EndedEarly];
+        [Self::Planned, Self::Running, Self::Done, Self::Failed, Self::Stopped, Self::EndedEarly];
 
     /// The name in the journal.
     #[must_use]
@@ -148,7 +148,7 @@ impl State {
             Self::Running => "running",
             Self::Done => "done",
             Self::Failed => "failed",
-            Self::Cut => "cut",
+            Self::Stopped => "stopped",
             Self::EndedEarly => "ended_early",
         }
     }
@@ -159,9 +159,10 @@ impl State {
         matches!(self, Self::Done | Self::EndedEarly)
     }
 
-    /// The state of that name.
+    /// The state of that name. Journals of earlier versions call a stopped cell `cut`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
+        let name = if name == "cut" { "stopped" } else { name };
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 }
@@ -173,7 +174,7 @@ pub struct CellRow {
     pub cell: Cell,
     /// Whether it is planned, running, done, failed or cut.
     pub state: State,
-    /// Why it failed or was cut; empty otherwise.
+    /// Why it failed or was stopped; empty otherwise.
     pub reason: String,
     /// When its last attempt began, nanoseconds since the experiment's start.
     pub started_ns: Option<u64>,

@@ -199,7 +199,7 @@ fn a_killed_experiment_goes_on_with_what_is_left() {
 
     let mut journal = Journal::open(&copy).unwrap();
     let cells = journal.cells().unwrap();
-    assert_eq!(states(&cells), [(1, State::Done), (2, State::Cut), (3, State::Planned)]);
+    assert_eq!(states(&cells), [(1, State::Done), (2, State::Stopped), (3, State::Planned)]);
     assert!(cells[1].reason.contains("ended before"), "{}", cells[1].reason);
     assert_eq!(names(&copy.join("cells")), ["0001", "0002.cut-1"]);
     assert_eq!(journal.figures_of(1).unwrap()[0], figure(1.0), "what was done stays");
@@ -312,7 +312,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let number = 1..4_u32;
-    let ends = prop_oneof![Just(State::Done), Just(State::Failed), Just(State::Cut)];
+    let ends = prop_oneof![Just(State::Done), Just(State::Failed), Just(State::Stopped)];
     let step = prop_oneof![
         3 => number.clone().prop_map(Step::Begin),
         3 => (number.clone(), 0..100_u32).prop_map(|(n, v)| Step::Figures(n, f64::from(v))),
@@ -358,7 +358,7 @@ impl Expected {
             }
             Step::Kill => {
                 for n in std::mem::take(&mut self.running).into_keys() {
-                    self.states.insert(n, State::Cut);
+                    self.states.insert(n, State::Stopped);
                 }
             }
         }
@@ -407,7 +407,7 @@ fn goes_on(folder: &Path, found: &[(u32, State, usize)]) {
     let cells = journal.cells().unwrap();
     assert_eq!(cells.len(), found.len());
     for (row, (number, state, figures)) in cells.iter().zip(found) {
-        let wanted = if *state == State::Running { State::Cut } else { *state };
+        let wanted = if *state == State::Running { State::Stopped } else { *state };
         assert_eq!((row.cell.number, row.state), (*number, wanted));
         assert_eq!(journal.figures_of(*number).unwrap().len(), *figures);
         assert!(*figures == 0 || wanted == State::Done);
@@ -551,7 +551,7 @@ fn a_journal_stands_beside_the_runs_of_its_cells() {
     drop(experiment);
     // The second one was killed.
     let journal = Journal::open(&path).unwrap();
-    assert_eq!(journal.cells().unwrap()[1].state, State::Cut);
+    assert_eq!(journal.cells().unwrap()[1].state, State::Stopped);
     journal.remove().unwrap();
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }

@@ -154,7 +154,7 @@ impl Load<'_> {
         let (state, reason) = match &ended {
             Ended::Stopped(reason) if is_lost => (State::EndedEarly, reason.as_str()),
             Ended::Complete | Ended::Stopped(_) => (State::Done, ""),
-            Ended::Interrupted => (State::Cut, "the user ended it"),
+            Ended::Interrupted => (State::Stopped, "the user ended it"),
             Ended::Failed(reason) => (State::Failed, reason.as_str()),
         };
         let run = to.record.end(cell, run, state, reason)?;

@@ -223,7 +223,7 @@ impl Search<'_> {
         // A search that the user has ended is none of those that were asked for.
         let (state, reason) = match to.control.wish() {
             Wish::Continue => (State::Done, ""),
-            Wish::Stop | Wish::Abort => (State::Cut, "the user ended it"),
+            Wish::Stop | Wish::Abort => (State::Stopped, "the user ended it"),
         };
         let run = to.record.end(cell, searched.run, state, reason)?;
         to.control.tell(News::Done(cell, Some(&run)));
