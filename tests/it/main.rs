@@ -53,6 +53,7 @@ mod shoal_example;
 mod shoal_import;
 mod shoal_proxy;
 mod simulate;
+mod steering;
 mod stores;
 mod testbed_secrets;
 mod testbeds;

@@ -155,6 +155,14 @@ impl Done {
         assert!(!self.err.contains("panicked"), "{}", self.err);
     }
 
+    /// Fails unless each of these is part of what it printed.
+    #[track_caller]
+    pub(crate) fn prints(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.out.contains(part), "`{part}` is not in:\n{}", self.out);
+        }
+    }
+
     /// What it printed, as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {

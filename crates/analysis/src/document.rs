@@ -61,6 +61,9 @@ pub struct Whole {
     pub wall_s: Option<f64>,
     /// Whether all cells are done.
     pub complete: bool,
+    /// Why no more replications were added; `None` where their number is the plan's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// What each cell is a run of.
     #[serde(skip)]
     pub kind: Kind,

@@ -106,7 +106,7 @@ fn varying(factors: &[FactorPlan], cells: &[&CellResult]) -> Vec<FactorPlan> {
             cells.iter().any(|cell| cell.factors.get(&factor.key) == Some(*level))
         };
         let levels: Vec<String> = factor.levels.iter().filter(is_there).cloned().collect();
-        (levels.len() > 1).then(|| FactorPlan { key: factor.key.clone(), levels })
+        (levels.len() > 1).then(|| FactorPlan { key: factor.key.clone(), levels, sets: Vec::new() })
     };
     factors.iter().filter_map(varies).collect()
 }
@@ -301,7 +301,7 @@ fn by_pairs(
     cells: &[&CellResult],
 ) -> Vec<Raw<EffectResult>> {
     let mut found = Vec::new();
-    for FactorPlan { key, levels } in factors {
+    for FactorPlan { key, levels, .. } in factors {
         let at = |level: &String| -> BTreeMap<_, f64> {
             let of = cells.iter().filter(|cell| cell.factors.get(key) == Some(level));
             of.map(|cell| (others(cell, key), cell.figures[figure.name])).collect()

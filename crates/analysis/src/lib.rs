@@ -28,7 +28,7 @@ pub use document::*;
 pub use worlds::{EffectPair, FigurePair, Pair, Worlds, against};
 
 use plimsoll_plan::{FactorPlan, Varied};
-use plimsoll_runs::experiment::Experiment;
+use plimsoll_runs::experiment::{Experiment, UNTIL};
 use plimsoll_runs::{Kind, Run, RunError};
 use plimsoll_stats::figure::{Better, Figure};
 
@@ -43,9 +43,16 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, RunError> {
         name: meta.name.clone(),
         kind: meta.kind,
         wall_s: experiment.ended_ns().map(|ns| ns as f64 / 1e9),
+        until: until(experiment)?,
         ..Whole::new()
     };
     Ok(of(whole, &meta.plan_text, cells::of_experiment(experiment)?))
+}
+
+/// Why no more replications were added, as the journal says it.
+fn until(experiment: &Experiment) -> Result<Option<String>, RunError> {
+    let mut events = experiment.events()?.into_iter().rev();
+    Ok(events.find(|(_, event)| event.kind == UNTIL).map(|(_, event)| event.text))
 }
 
 /// Analyses a single run, as the experiment of one cell that it is.
@@ -79,6 +86,7 @@ impl Whole {
             cells_failed: 0,
             wall_s: None,
             complete: false,
+            until: None,
             kind: Kind::Load,
             has_design: false,
             slo: None,
@@ -176,7 +184,7 @@ fn factors(varied: Option<&Varied>, kind: Kind, cells: &[CellResult]) -> Vec<Fac
         let levels = match found.iter_mut().find(|of| of.key == *key) {
             Some(of) => &mut of.levels,
             None => {
-                found.push(FactorPlan { key: key.clone(), levels: Vec::new() });
+                found.push(FactorPlan { key: key.clone(), levels: Vec::new(), sets: Vec::new() });
                 let last = found.len() - 1;
                 &mut found[last].levels
             }

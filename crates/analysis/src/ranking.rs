@@ -275,8 +275,12 @@ pub(crate) mod tests {
     pub(crate) fn factors(users: &[&str]) -> Vec<FactorPlan> {
         let levels = |of: &[&str]| of.iter().map(|level| (*level).to_owned()).collect();
         vec![
-            FactorPlan { key: "load.users".to_owned(), levels: levels(users) },
-            FactorPlan { key: "role.web.cpu".to_owned(), levels: levels(&["20%", "40%"]) },
+            FactorPlan { key: "load.users".to_owned(), levels: levels(users), sets: Vec::new() },
+            FactorPlan {
+                key: "role.web.cpu".to_owned(),
+                levels: levels(&["20%", "40%"]),
+                sets: Vec::new(),
+            },
         ]
     }
 

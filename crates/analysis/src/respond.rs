@@ -9,15 +9,7 @@ use crate::document::CellResult;
 /// The figure that a word of a plan means: its name, its label, or a part of them by which it is
 /// the only one that cells have.
 pub(crate) fn figure_of(word: &str, cells: &[CellResult]) -> Option<&'static Figure> {
-    let has =
-        |figure: &&&'static Figure| cells.iter().any(|cell| cell.figures.contains_key(figure.name));
-    let known: Vec<&'static Figure> = figure::ALL.iter().filter(has).copied().collect();
-    let by = |is: &dyn Fn(&Figure) -> bool| known.iter().find(|figure| is(figure)).copied();
-    by(&|of| of.name == word)
-        .or_else(|| figure::named(word).filter(|figure| has(&figure)))
-        .or_else(|| by(&|of| of.label == word))
-        .or_else(|| by(&|of| of.name == format!("response_us.{word}")))
-        .or_else(|| by(&|of| of.name.split('.').next() == Some(word)))
+    figure::called(word, |of| cells.iter().any(|cell| cell.figures.contains_key(of.name)))
 }
 
 /// The figures of `respond`; without an `[experiment]` the one by which results of the kind are

@@ -168,7 +168,11 @@ mod tests {
     fn without_replications_effects_are_by_size_and_one_stands_out() {
         let levels = |of: &[&str]| of.iter().map(|level| (*level).to_owned()).collect();
         let mut factors = factors(&["16", "256"]);
-        factors.push(FactorPlan { key: "x".to_owned(), levels: levels(&["a", "b"]) });
+        factors.push(FactorPlan {
+            key: "x".to_owned(),
+            levels: levels(&["a", "b"]),
+            sets: Vec::new(),
+        });
         let mut cells: Vec<CellResult> = Vec::new();
         for (at, level) in ["a", "b"].into_iter().enumerate() {
             let part = super::super::ranking::tests::cells(&factors[..2]);

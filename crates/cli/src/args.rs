@@ -24,6 +24,12 @@ pub(crate) enum Command {
     Run(crate::run_args::Run),
     /// Say what a plan would do: cells, seeds, time; start nothing
     Check(crate::run_args::Check),
+    /// Say how far an experiment is, from any terminal
+    Status(crate::run_args::Status),
+    /// Show what happens in an experiment, as it happens
+    Follow(crate::run_args::Follow),
+    /// Ask an experiment to stop
+    Stop(crate::run_args::Stop),
     /// Say what an experiment shows: effects, intervals, the best combination
     Analyse(crate::run_args::Analyse),
     /// Drive a web application with a load, and tell the truth about its latency
@@ -438,13 +444,17 @@ Examples:
 #[command(after_help = "\
 Examples:
   plimsoll export runs/20261120T105245Z-1bdc --format hgrm -o response.hgrm
-  plimsoll export runs/E > cells.csv")]
+  plimsoll export runs/E > cells.csv
+  plimsoll export runs/E --format csv --every 1m > minutes.csv")]
 pub(crate) struct Export {
     /// The run, experiment or cell, by folder or by name
     pub(crate) run: PathBuf,
     /// csv, json or hgrm; of an experiment csv or json, a row for each cell
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) format: String,
+    /// The series in periods of this length: a row a period, instance and series, as csv
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) every: Option<String>,
     /// The file; default: standard output
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -3,7 +3,7 @@
 //! run, and one of its cells by `E/cells/7`.
 
 use crate::terminal::error::{Result, UsageError};
-use plimsoll_runs::experiment::{CELLS, FILE as JOURNAL, Layout, is_experiment};
+use plimsoll_runs::experiment::{CELLS, FILE as JOURNAL, Layout, is_experiment, is_held, place};
 use plimsoll_runs::index::list;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,27 @@ pub(crate) fn journal(named: &Path) -> Option<PathBuf> {
     let path = PathBuf::from(name.strip_suffix(&format!(".{JOURNAL}")).unwrap_or(name));
     let all = [path.clone(), Path::new(RUNS).join(path)];
     all.into_iter().find(|path| Layout::Beside.journal(path).is_file())
+}
+
+/// The experiment that is meant: without a name the last one that somebody executes, else the last.
+pub(crate) fn experiment(named: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = named {
+        let path = journal(path).map_or_else(|| one(Some(path)), Ok)?;
+        if place(&path).is_none() {
+            let text = format!(
+                "find an experiment in {}: it is a single run; `plimsoll runs show` tells of it",
+                path.display()
+            );
+            return Err(UsageError(text).into());
+        }
+        return Ok(path);
+    }
+    let mut all = if Path::new(RUNS).is_dir() { all(Path::new(RUNS))? } else { Vec::new() };
+    all.retain(|path| is_experiment(path));
+    let held = all.iter().rposition(|path| is_held(path).unwrap_or(false));
+    let meant = held.or(all.len().checked_sub(1)).map(|place| all.swap_remove(place));
+    let text = format!("find an experiment: there is none in {RUNS}; name its folder");
+    meant.ok_or_else(|| UsageError(text).into())
 }
 
 /// The run or experiment that is meant: of several the last, and without a name the last one of

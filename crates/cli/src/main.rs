@@ -38,6 +38,9 @@ fn main() -> std::process::ExitCode {
     let result = match arguments.command {
         Command::Run(run) => commands::run::run(&run),
         Command::Check(check) => commands::check::run(&check),
+        Command::Status(status) => commands::status::run(&status),
+        Command::Follow(follow) => commands::status::follow(&follow),
+        Command::Stop(stop) => commands::status::stop(&stop),
         Command::Analyse(analyse) => commands::analyse::run(&analyse),
         Command::Load(load) => commands::load::run(&load),
         Command::Capacity(capacity) => commands::capacity::run(&capacity),

@@ -17,6 +17,9 @@ pub(crate) struct PlanFlags {
     /// Another test-bed: a file with [testbed] and [role.NAME], whose keys win one by one
     #[arg(long, value_name = "FILE")]
     pub(crate) testbed: Option<String>,
+    /// Make loads, their warm-ups and phases shorter: 20% is a fifth as long
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) scale: Option<String>,
 }
 
 #[derive(Args)]
@@ -30,6 +33,8 @@ Examples:
   plimsoll run examples/elastic/published-day.toml --simulated
   plimsoll run plan.toml --set repeat=5 --new
   plimsoll run plan.toml --simulated --json
+  plimsoll run plan.toml --scale 20%
+  plimsoll run plan.toml --budget 2h
 
 Exit codes: 0 all held, 2 wrong use or plan, 3 an SLO did not hold, 4 not completed, 5 not valid. Of
 several policies one that holds the SLO in most replications is enough.")]
@@ -42,6 +47,18 @@ pub(crate) struct Run {
     /// Start over, even where an unfinished experiment of this plan could go on
     #[arg(long)]
     pub(crate) new: bool,
+    /// Execute even more than 10,000 cells
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// End before the cell that would take the experiment beyond this time
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) budget: Option<String>,
+    /// Go on with a plan that has changed, by the cells that are equal
+    #[arg(long, conflicts_with = "new")]
+    pub(crate) adopt: bool,
+    /// End with the first cell that fails, instead of trying it once more at the end
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
     /// Threads of simulations; default: all cores
     #[arg(long, short = 't', value_name = "N")]
     pub(crate) threads: Option<String>,
@@ -91,4 +108,44 @@ pub(crate) struct Analyse {
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+An experiment is held by a lock of whoever executes it: what this says is true also from another
+terminal, and after a crash.
+
+Exit codes: 0 it goes on, or all its cells are done, 2 wrong use, 4 it ended before.")]
+pub(crate) struct Status {
+    /// An experiment's folder, id or name; where none is named the last one that goes on, else the
+    /// last one
+    pub(crate) experiment: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Ends with the experiment. An interrupt ends the following only: the experiment goes on.
+
+Exit codes: 0 all cells are done, or it still goes on, 2 wrong use, 4 it ended before.")]
+pub(crate) struct Follow {
+    /// An experiment's folder, id or name; where none is named the last one that goes on, else the
+    /// last one
+    pub(crate) experiment: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Whoever executes the experiment reads the request in its folder and ends with 4; `plimsoll run` of
+the same plan goes on with the cells that are left.
+
+Exit codes: 0 it was asked, 2 wrong use, or nobody executes it.")]
+pub(crate) struct Stop {
+    /// An experiment's folder, id or name; where none is named the last one that goes on
+    pub(crate) experiment: Option<PathBuf>,
+    /// Undo the cell that goes on, instead of finishing it
+    #[arg(long)]
+    pub(crate) now: bool,
 }

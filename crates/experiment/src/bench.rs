@@ -6,9 +6,10 @@
 
 use std::cell::Cell as Local;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use plimsoll_monitor::Source;
-use plimsoll_plan::{Places, Plan, PlanErrors, Setting, Written};
+use plimsoll_plan::{FactorPlan, Places, Plan, PlanErrors, Setting, Written};
 use plimsoll_runs::event::Class;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_runs::{Event, Kind as RunKind, World as Takes};
@@ -27,6 +28,7 @@ use crate::inputs::{identity, inputs};
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
+use crate::scale::scaled;
 use crate::servers::{Kept, bed, bed_id, install, places};
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, sources};
@@ -47,17 +49,27 @@ pub struct Text {
     pub settings: Vec<Setting>,
     /// The text of the file of a test-bed that is laid over it, and the file's name.
     pub testbed: Option<(String, String)>,
+    /// The factors whose levels are laid over it.
+    pub factors: Vec<FactorPlan>,
+    /// By which factor its durations are longer than the text says, where that is asked for.
+    pub scale: Option<f64>,
 }
 
 impl Text {
-    /// The text with levels over it.
+    /// The text with levels over it, and then its scaled durations.
     fn with<T>(
         &self,
         levels: &[Setting],
         take: impl FnOnce(Written<'_>) -> Result<T, PlanErrors>,
     ) -> Result<T, ExperimentError> {
-        let settings = [&self.settings, levels].concat();
+        let mut settings = [&self.settings, levels].concat();
         let testbed = self.testbed.as_ref().map(|(text, origin)| (text.as_str(), origin.as_str()));
+        if let Some(share) = self.scale {
+            let written = Written::text(&self.text, &self.origin, &settings).on(testbed);
+            // Durations are not of the environment.
+            let plan = plans::read(&written.stored())?;
+            settings.extend(scaled(&plan, share)?);
+        }
         Ok(take(Written::text(&self.text, &self.origin, &settings).on(testbed))?)
     }
 
@@ -114,6 +126,10 @@ pub struct Bench<'a> {
     pub path: PathBuf,
     /// Where it is executed.
     pub place: Place<'a>,
+    /// Whether a cell that fails ends the experiment.
+    pub is_fail_fast: bool,
+    /// How many cells of a block are executed side by side, where they are live.
+    pub at_once: u32,
 }
 
 /// What such a load is, for its record.
@@ -128,6 +144,17 @@ pub fn subject(
 ) -> Result<Subject, ExperimentError> {
     let mut all = text.merged(&[], place.here, &NO_MATTER)?;
     let folder = &plan.folder;
+    // What the levels of a name stand for is not in the name.
+    for FactorPlan { key, sets, .. } in text.factors.iter().filter(|of| !of.sets.is_empty()) {
+        all.push_str(&format!("factor {key} {sets:?}"));
+    }
+    if let Some(share) = text.scale {
+        all.push_str(&format!("scale {share}"));
+    }
+    let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
+    if at_once > 1 && !is_simulated {
+        all.push_str(&format!("at once {at_once}"));
+    }
     let mut files = plan.files();
     for (_, role) in &plan.roles {
         let found = find(&role.recipe, folder)?;
@@ -177,9 +204,8 @@ pub fn plans_of(
     environment: fn(&str) -> Option<String>,
 ) -> Result<Vec<Plan>, ExperimentError> {
     let plan = |levels: &Vec<(String, String)>| {
-        let set =
-            |(key, level): &(String, String)| Setting::new(key, level, format!("factor {key}"));
-        text.plan(&levels.iter().map(set).collect::<Vec<_>>(), None, environment)
+        let levels = levels.iter().map(|(name, level)| (name, level));
+        text.plan(&settings(&text.factors, levels), None, environment)
     };
     combinations.iter().map(plan).collect()
 }
@@ -227,7 +253,7 @@ impl Bench<'_> {
     }
 
     fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
-        let levels = settings(cell);
+        let levels = settings(&self.text.factors, &cell.factors);
         let plan = self.plan(&levels, None)?;
         let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
         let Some(bed) = bed(&plan, id, &self.place)? else {
@@ -241,7 +267,11 @@ impl Bench<'_> {
             return self.on_borrowed(&stands, &levels, cell, to);
         }
         let (kept, in_run) = (Kept::default(), Local::new(None));
-        let result = kept.hearing(to.control, |hears| {
+        let happens = |event: &Event| {
+            // Where the journal cannot be written, the cell's end tells it.
+            let _ = to.record.happened(Some(cell), event.class, (&event.kind, &event.text));
+        };
+        let result = kept.hearing(to.control, &happens, |hears| {
             with_bed(&bed, self.place.runtime, hears, |servers| {
                 let plan = self.plan(&levels, Some(&places(servers)))?;
                 let before = kept.actions();
@@ -320,28 +350,59 @@ impl World for Bench<'_> {
     }
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
-        let mut failed = Vec::new();
-        for (cell, is_first) in batch.iter().map(|cell| (cell, true)) {
-            self.attempt(cell, is_first, to, &mut failed)?;
+        let failed = Mutex::new(Vec::new());
+        if self.is_simulated {
+            // Simulated cells share nothing: each is what it is, whatever is beside it.
+            to.each(batch, &|cell| {
+                self.attempt(cell, true, to, &failed)?;
+                Ok(to.begins_another())
+            })?;
+        } else {
+            for block in batch.chunk_by(|a, b| a.block == b.block) {
+                for cells in block.chunks(self.at_once.max(1) as usize) {
+                    self.side_by_side(cells, to, &failed)?;
+                }
+            }
         }
-        for cell in std::mem::take(&mut failed) {
-            self.attempt(cell, false, to, &mut failed)?;
+        for cell in failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            self.attempt(&cell, false, to, &Mutex::default())?;
         }
         Ok(())
     }
 }
 
 impl Bench<'_> {
+    /// Executes cells side by side, each with servers and a load of its own. Returns the first
+    /// error, when all have ended.
+    fn side_by_side(
+        &self,
+        cells: &[Cell],
+        to: &Execution<'_>,
+        failed: &Mutex<Vec<Cell>>,
+    ) -> Result<(), ExperimentError> {
+        let [one] = cells else {
+            return std::thread::scope(|scope| {
+                let one = |cell| scope.spawn(move || self.attempt(cell, true, to, failed));
+                let all: Vec<_> = cells.iter().map(one).collect();
+                let ended = all.into_iter().map(|thread| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                });
+                ended.collect::<Vec<_>>().into_iter().collect()
+            });
+        };
+        self.attempt(one, true, to, failed)
+    }
+
     /// Executes a cell; one that fails is told, and is among the failed. What is wrong with the
     /// plan, or cannot be kept, ends all.
-    fn attempt<'c>(
+    fn attempt(
         &self,
-        cell: &'c Cell,
+        cell: &Cell,
         is_first: bool,
         to: &Execution<'_>,
-        failed: &mut Vec<&'c Cell>,
+        failed: &Mutex<Vec<Cell>>,
     ) -> Result<(), ExperimentError> {
-        if !to.control.goes_on() {
+        if !to.begins_another() {
             return Ok(());
         }
         let Err(error) = self.one(cell, to) else { return Ok(()) };
@@ -356,11 +417,15 @@ impl Bench<'_> {
         {
             return if to.control.goes_on() { Err(error) } else { Ok(()) };
         }
-        let again = if is_first { "; it is tried once more at the end" } else { "" };
+        let again =
+            if is_first && !self.is_fail_fast { "; it is tried once more at the end" } else { "" };
         let text = format!("cell {} failed: {}{again}", cell.number, told(&error));
         to.control.tell(News::Says(&text));
         to.record.failed(cell, &told(&error))?;
-        failed.push(cell);
+        if self.is_fail_fast {
+            to.record.end_early(format!("cell {} failed, and --fail-fast was said", cell.number));
+        }
+        failed.lock().unwrap_or_else(PoisonError::into_inner).push(cell.clone());
         Ok(())
     }
 }

@@ -9,10 +9,10 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use plimsoll_runs::experiment::Cell;
+use plimsoll_runs::experiment::{Cell, Stop};
 use plimsoll_runs::{Ended, FigureRow};
 
-use crate::control::{Control, News};
+use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::record::{Contents, Record};
 use plimsoll_units::failure::told;
@@ -56,14 +56,34 @@ pub fn execute(
     threads: NonZeroUsize,
 ) -> Result<(), ExperimentError> {
     let (of, done) = (cells.len() as u64, AtomicU64::new(0));
+    let control = &Stoppable { control, record };
     let to = Execution { record, control, threads, of, done };
     for batch in world.batches(cells) {
-        if !control.goes_on() {
+        if !to.begins_another() {
             break;
         }
         world.execute(batch, &to)?;
     }
     Ok(())
+}
+
+/// The user's control, with what somebody asks for through the experiment's folder.
+struct Stoppable<'a> {
+    control: &'a dyn Control,
+    record: &'a Record<'a>,
+}
+
+impl Control for Stoppable<'_> {
+    fn tell(&self, news: News<'_>) {
+        self.control.tell(news);
+    }
+
+    fn wish(&self) -> Wish {
+        match self.control.wish() {
+            Wish::Continue if self.record.asked() == Some(Stop::Now) => Wish::Abort,
+            wish => wish,
+        }
+    }
 }
 
 /// How an experiment ended whose cells were executed so.
@@ -77,6 +97,13 @@ pub fn ending(executed: &Result<(), ExperimentError>, control: &dyn Control) -> 
 }
 
 impl Execution<'_> {
+    /// Whether another cell may begin: the user wishes to go on, nobody has asked the experiment to
+    /// stop, and its budget has room.
+    #[must_use]
+    pub fn begins_another(&self) -> bool {
+        self.control.goes_on() && self.record.begins_another()
+    }
+
     /// Takes a simulated cell that is done; says whether to go on.
     ///
     /// # Errors
@@ -91,7 +118,7 @@ impl Execution<'_> {
         self.control.tell(News::Done(cell, None));
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.control.tell(News::Steps(done, self.of));
-        Ok(self.control.goes_on())
+        Ok(self.begins_another())
     }
 
     /// Does the work of each cell, on all threads, in their order; `work` says whether to go on.

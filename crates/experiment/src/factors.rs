@@ -4,9 +4,9 @@
 //! seed alone, and all of them draw by the same seed, so that they see the same requests. More
 //! replications are more blocks behind those that there are.
 
-use plimsoll_plan::{Experiment, FactorPlan, Order, Plan, Setting};
-use plimsoll_runs::experiment::Cell;
+use plimsoll_plan::{Constraint, Experiment, FactorPlan, Order, Plan, Setting};
 use plimsoll_stats::design::{Design, one_at_a_time};
+use plimsoll_stats::stopping::AT_LEAST;
 use plimsoll_workload::random::{Stream, seed_of};
 
 use crate::design::{full, size};
@@ -19,12 +19,44 @@ const MOST_CELLS: u64 = 1_000_000;
 /// A combination of levels: each factor's key, and its level.
 pub type Combination = Vec<(String, String)>;
 
-/// The combinations of a plan's factors that its design has, in the order of the plan. One of no
-/// factor where it has none.
+/// The combinations of a plan's factors that its design has and its constraints allow, in the order
+/// of the plan. One of no factor where it has none.
 ///
 /// # Errors
-/// A design that does not fit the factors.
+/// A design that does not fit the factors; constraints that allow nothing.
 pub fn combinations(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
+    let mut all = of_design(plan)?;
+    all.retain(|of| refusing(plan, of).is_none());
+    if all.is_empty() {
+        let text = "run a combination: the constraints of [experiment] allow none";
+        return Err(ExperimentError::Conflict(text.to_owned()));
+    }
+    Ok(all)
+}
+
+/// How many combinations of the design each constraint refuses; of several the first counts.
+///
+/// # Errors
+/// As for [`combinations`].
+pub fn refused(plan: &Plan) -> Result<Vec<(String, usize)>, ExperimentError> {
+    let all = of_design(plan)?;
+    let constraints = plan.experiment.iter().flat_map(|of| &of.constraints);
+    let count = |one: &Constraint| {
+        let is_it = |of: &&Combination| refusing(plan, of) == Some(one);
+        (one.to_string(), all.iter().filter(is_it).count())
+    };
+    Ok(constraints.map(count).collect())
+}
+
+/// The first constraint that refuses a combination.
+fn refusing<'a>(plan: &'a Plan, of: &Combination) -> Option<&'a Constraint> {
+    let level =
+        |factor: &str| of.iter().find(|(key, _)| key == factor).map(|(_, level)| level.as_str());
+    plan.experiment.as_ref()?.constraints.iter().find(|constraint| !constraint.allows(level))
+}
+
+/// The combinations that the design has.
+fn of_design(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
     let conflict = |text: String| Err(ExperimentError::Conflict(text));
     let factors: Vec<(String, &[String])> =
         plan.factors.iter().map(|of| (of.key.clone(), &of.levels[..])).collect();
@@ -82,27 +114,47 @@ fn told(factors: &[FactorPlan]) -> String {
 /// As for [`combinations`], and more cells than there may be.
 pub fn cells(plan: &Plan) -> Result<Vec<CellPlan>, ExperimentError> {
     let all = combinations(plan)?;
-    let Experiment { replications, order, .. } = plan.experiment.clone().unwrap_or_default();
-    let replications = if plan.repeat > 1 { plan.repeat } else { replications };
-    let count = all.len() as u64 * u64::from(replications);
+    let count = all.len() as u64 * u64::from(most_replications(plan));
     if count > MOST_CELLS {
         let text = format!("run {count} cells: {MOST_CELLS} are the most");
         return Err(ExperimentError::Conflict(text));
     }
-    let mut cells = Vec::new();
-    for replication in 0..replications {
-        let seed = seed_of(plan.seed, replication.into());
-        for place in ordered(all.len(), order, plan.seed, replication) {
-            cells.push(CellPlan {
-                number: u32::try_from(cells.len() + 1).unwrap_or(u32::MAX),
-                factors: all[place].iter().cloned().collect(),
-                replication,
-                block: replication,
-                seed,
-            });
-        }
+    Ok((0..replications(plan)).flat_map(|number| replication(plan, &all, number)).collect())
+}
+
+/// How many replications a plan has in any case.
+#[must_use]
+pub fn replications(plan: &Plan) -> u32 {
+    let Experiment { replications, until, at_most, .. } =
+        plan.experiment.clone().unwrap_or_default();
+    let least = if plan.repeat > 1 { plan.repeat } else { replications };
+    match until {
+        None => least,
+        Some(_) => least.max(u32::try_from(AT_LEAST).unwrap_or(u32::MAX)).min(at_most),
     }
-    Ok(cells)
+}
+
+/// How many replications a plan has at most.
+#[must_use]
+pub fn most_replications(plan: &Plan) -> u32 {
+    let until = plan.experiment.as_ref().filter(|of| of.until.is_some());
+    until.map_or_else(|| replications(plan), |of| of.at_most)
+}
+
+/// The cells of a replication of combinations, in the order in which they are executed.
+#[must_use]
+pub fn replication(plan: &Plan, all: &[Combination], number: u32) -> Vec<CellPlan> {
+    let order = plan.experiment.as_ref().map_or(Order::Random, |of| of.order);
+    let seed = seed_of(plan.seed, number.into());
+    let before = all.len() as u64 * u64::from(number);
+    let cell = |(at, place): (u64, usize)| CellPlan {
+        number: u32::try_from(before + at).unwrap_or(u32::MAX),
+        factors: all[place].iter().cloned().collect(),
+        replication: number,
+        block: number,
+        seed,
+    };
+    (1..).zip(ordered(all.len(), order, plan.seed, number)).map(cell).collect()
 }
 
 /// The places of combinations in the order in which a replication runs them.
@@ -119,11 +171,18 @@ fn ordered(count: usize, order: Order, seed: u64, replication: u32) -> Vec<usize
     places
 }
 
-/// What a cell's levels set in the plan.
-#[must_use]
-pub fn settings(cell: &Cell) -> Vec<Setting> {
-    let set = |(key, level): (&String, &String)| Setting::new(key, level, format!("factor {key}"));
-    cell.factors.iter().map(set).collect()
+/// What levels of factors set in the plan: those of a cell, or of a combination.
+pub fn settings<'a>(
+    factors: &[FactorPlan],
+    levels: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> Vec<Setting> {
+    let one = |(name, level): (&'a String, &'a String)| {
+        let of = factors.iter().find(|of| of.key == *name);
+        let sets = of.map(|of| of.settings(level)).unwrap_or_default();
+        let origin = format!("factor {name}");
+        sets.into_iter().map(move |(key, value)| Setting::new(key, value, origin.clone()))
+    };
+    levels.into_iter().flat_map(one).collect()
 }
 
 #[cfg(test)]
@@ -171,6 +230,55 @@ mod tests {
             "{error}"
         );
         assert!(count("design = 'screening'").is_err());
+    }
+
+    #[test]
+    fn constraints_leave_combinations_out_and_say_how_many() {
+        let plan = plan(
+            "constraints = ['load.users = 2 needs load.timeout = 2s', \
+             'load.users = 2 excludes load.connections = 4']",
+        );
+        let all = combinations(&plan).unwrap();
+        // Of the four with two users the two with one second are out, and one with 4 connections.
+        assert_eq!(all.len(), 5);
+        let counts: Vec<usize> = refused(&plan).unwrap().iter().map(|(_, n)| *n).collect();
+        assert_eq!(counts, [2, 1]);
+        assert_eq!(cells(&plan).unwrap().len(), 5);
+    }
+
+    #[test]
+    fn a_named_factor_sets_several_keys_a_level() {
+        let text = "[factor]\n\"load.timeout\" = ['1s', '2s']\n[factor.crowd]\n\
+                    few = { \"load.users\" = 1, load.connections = 2 }\n\
+                    many = { load = { users = 8, connections = 16 } }\n\
+                    [target]\nurl = 'http://h/'\n[load]\nusers = 1\nfor = '1s'\n";
+        let plan = crate::plans::read(&Written::text(text, "plan.toml", &[])).unwrap();
+        assert_eq!(combinations(&plan).unwrap().len(), 4);
+        let levels = [("crowd".to_owned(), "many".to_owned())];
+        let set = settings(&plan.factors, levels.iter().map(|(name, level)| (name, level)));
+        let pairs: Vec<(&str, &str)> =
+            set.iter().map(|of| (of.key.as_str(), of.value.as_str())).collect();
+        assert_eq!(pairs, [("load.users", "8"), ("load.connections", "16")]);
+        // It reads back the same.
+        let printed = plan.to_toml();
+        let again = crate::plans::read(&Written::text(&printed, "plan.toml", &[])).unwrap();
+        assert_eq!(again.factors, plan.factors, "{printed}");
+        for (factor, says) in [
+            ("load.users = 3", "\"load.users\" = [1, 2]"),
+            ("[factor.crowd]\nfew = { load.user = 1 }\nmany = { load.users = 2 }", "load.user"),
+            ("[factor.crowd]\nfew = { load.users = 1 }", "2 to 1000 levels"),
+        ] {
+            let text =
+                text.replace(&text[9..text.find("[target]").unwrap()], &format!("{factor}\n"));
+            let told = crate::plans::read(&Written::text(&text, "plan.toml", &[])).unwrap_err();
+            assert!(told.to_string().contains(says), "{told}");
+        }
+        let text = text.replace(
+            "[target]",
+            "[experiment]\nconstraints = ['crowd = mny needs load.timeout = 1s']\n[target]",
+        );
+        let told = crate::plans::read(&Written::text(&text, "plan.toml", &[])).unwrap_err();
+        assert!(told.to_string().contains("did you mean `many`"), "{told}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! [`Record`](record::Record) keeps what comes of each.
 
 pub mod bench;
+pub mod bounds;
 pub mod check;
 pub mod control;
 pub mod design;
@@ -19,9 +20,12 @@ pub mod prepare;
 pub mod ready;
 pub mod record;
 pub mod resume;
+pub mod scale;
 pub mod series;
 pub mod servers;
+pub mod status;
 pub mod steps;
+pub mod until;
 mod vocabulary;
 pub mod wants;
 pub mod world;

@@ -172,7 +172,7 @@ impl Locks {
 
 /// Waits a little.
 #[expect(clippy::disallowed_methods, reason = "searches wait for each other")]
-pub(crate) fn pause(span: Duration) {
+pub fn pause(span: Duration) {
     std::thread::sleep(span);
 }
 

@@ -5,12 +5,14 @@ use std::sync::Mutex;
 
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Comparison;
-use plimsoll_plan::{CachePlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of};
-use plimsoll_runs::experiment::Cell;
+use plimsoll_plan::{
+    CachePlan, FactorPlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of,
+};
+use plimsoll_runs::experiment::{Cell, UNTIL};
 use plimsoll_testbed::bed::Planned;
 
 use crate::bench::{self, Bench, Text};
-use crate::control::Control;
+use crate::control::{Control, News};
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
 use crate::factors;
@@ -18,7 +20,9 @@ use crate::locks::Locks;
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
+use crate::scale::{note, scaled};
 use crate::servers;
+use crate::until::{Next, Until};
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
@@ -27,6 +31,7 @@ use crate::world::simulated::{self, Instance};
 use crate::world::watch::sources;
 use crate::world::{load, search};
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 /// Parts of a trace, each a point of a line over time.
 const PARTS: usize = 200;
@@ -47,6 +52,8 @@ pub struct Ask<'a> {
     pub is_simulated: bool,
     /// Whether the target may be asked: not where the plan is only checked.
     pub asks: bool,
+    /// By which factor durations are longer than the plan says, where that is asked for.
+    pub scale: Option<f64>,
     /// Where it is executed.
     pub place: Place<'a>,
 }
@@ -56,6 +63,14 @@ impl<'a> Ask<'a> {
         Written::text(self.text, self.origin, self.settings)
             .on(self.testbed)
             .within(self.place.environment)
+    }
+
+    /// The plan that is asked for, its durations scaled.
+    fn plan(&self) -> Result<Plan, ExperimentError> {
+        let plan = plans::read(&self.written())?;
+        let Some(share) = self.scale else { return Ok(plan) };
+        let settings = [self.settings, &scaled(&plan, share)?].concat();
+        Ok(plans::read(&Written::text(self.text, self.origin, &settings))?)
     }
 }
 
@@ -72,6 +87,10 @@ pub struct Ready {
     pub steps: Vec<Planned>,
     /// How long all cells take, seconds; `None` where that is not known before, or is no time.
     pub length_s: Option<f64>,
+    /// How long the longest cell takes, seconds, as far as that is known before.
+    pub cell_s: f64,
+    /// All the time that the experiment may take, where the plan says so.
+    pub budget: Option<Duration>,
     of: Of,
 }
 
@@ -85,7 +104,7 @@ enum Of {
     Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
-    Bench(Box<Text>, bool),
+    Bench(Box<(Text, Plan)>, bool),
 }
 
 /// What a plan that is ready is executed with.
@@ -102,6 +121,8 @@ pub struct With<'a> {
     pub threads: NonZeroUsize,
     /// Where it is executed.
     pub place: Place<'a>,
+    /// Whether a cell that fails ends the experiment.
+    pub is_fail_fast: bool,
     /// Tells the processor time of the thread that asks, nanoseconds.
     pub cpu_ns: fn() -> u64,
 }
@@ -112,7 +133,19 @@ impl Ready {
     /// # Errors
     /// What is wrong with the plan, or what it names; a plan whose world is not there.
     pub fn of(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        match (kind_of(ask.text), ask.is_simulated) {
+        let mut ready = Self::unscaled(ask)?;
+        ready.notes.extend(ask.scale.map(note));
+        Ok(ready)
+    }
+
+    fn unscaled(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let kind = kind_of(ask.text);
+        if ask.scale.is_some() && matches!(kind, PlanKind::Caches | PlanKind::Tune) {
+            let text = "scale caches and searches for parameters: their length is not the plan's \
+                        to say";
+            return Err(ExperimentError::Conflict(text.to_owned()));
+        }
+        match (kind, ask.is_simulated) {
             (PlanKind::Load, _) => Self::load(ask),
             (PlanKind::Search, _) => Self::search(ask),
             (PlanKind::Pool, true) => Self::pool(ask),
@@ -126,7 +159,7 @@ impl Ready {
     }
 
     fn load(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = plans::read(&ask.written())?;
+        let plan = ask.plan()?;
         if plan.testbed.is_some() || !plan.factors.is_empty() || plan.experiment.is_some() {
             return Self::bench(ask, &plan);
         }
@@ -142,6 +175,8 @@ impl Ready {
                 notes,
                 length_s: Some(each_s * f64::from(plan.repeat)),
                 steps: Vec::new(),
+                cell_s: each_s,
+                budget: None,
                 of: Of::Load(Box::new((plan, prepared))),
             },
             Some(instance) => Self {
@@ -150,6 +185,8 @@ impl Ready {
                 notes,
                 length_s: None,
                 steps: Vec::new(),
+                cell_s: 0.0,
+                budget: None,
                 of: Of::SimulatedLoad(Box::new((plan, prepared, instance))),
             },
         })
@@ -162,24 +199,30 @@ impl Ready {
             origin: ask.origin.to_owned(),
             settings: ask.settings.to_vec(),
             testbed: ask.testbed.map(|(text, origin)| (text.to_owned(), origin.to_owned())),
+            factors: plan.factors.clone(),
+            scale: ask.scale,
         };
         if ask.is_simulated
-            && let Some(factor) = plan.factors.iter().find(|of| of.key.starts_with("role."))
+            && let mut keys = plan.factors.iter().flat_map(FactorPlan::keys)
+            && let Some(key) = keys.find(|key| key.starts_with("role."))
         {
             let text = format!(
-                "simulate the factor `{}`: servers of a test-bed are not simulated; their \
-                 [instance] is",
-                factor.key
+                "simulate the factor `{key}`: servers of a test-bed are not simulated; their \
+                 [instance] is"
             );
             return Err(ExperimentError::Conflict(text));
         }
         let combinations = factors::combinations(plan)?;
         let plans = bench::plans_of(&text, &combinations, ask.place.environment)?;
-        let mut length_s = 0.0;
+        let (mut length_s, mut cell_s) = (0.0, 0.0_f64);
         let mut notes = if ask.is_simulated { Vec::new() } else { servers::unused(plan) };
+        let refused = factors::refused(plan)?;
+        notes.extend(refused.into_iter().map(|(of, count)| left_out(&of, count)));
         for plan in &plans {
             let prepared = prepare(plan, &ask.place, false)?;
-            length_s += prepared.offer.duration_ns() as f64 / 1e9;
+            let each_s = prepared.offer.duration_ns() as f64 / 1e9;
+            length_s += each_s;
+            cell_s = cell_s.max(each_s);
             for note in prepared.notes {
                 if !notes.contains(&note) {
                     notes.push(note);
@@ -191,6 +234,14 @@ impl Ready {
         }
         let cells = factors::cells(plan)?;
         let replications = cells.len() as f64 / combinations.len().max(1) as f64;
+        let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
+        if at_once > 1 && !ask.is_simulated {
+            notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
+        }
+        if let Some(of) = plan.experiment.as_ref().filter(|of| of.until.is_some()) {
+            let until = of.until.as_ref().map(ToString::to_string).unwrap_or_default();
+            notes.push(format!("{until}: at most {} replications", of.at_most));
+        }
         let mut steps = Vec::new();
         if let (false, Some(plan)) = (ask.is_simulated, plans.first()) {
             let bed = servers::bed(plan, "example".to_owned(), &ask.place)?;
@@ -207,12 +258,14 @@ impl Ready {
             notes,
             length_s: (!ask.is_simulated).then_some(length_s * replications),
             steps,
-            of: Of::Bench(Box::new(text), ask.is_simulated),
+            cell_s: if ask.is_simulated { 0.0 } else { cell_s },
+            budget: plan.experiment.as_ref().and_then(|of| of.budget),
+            of: Of::Bench(Box::new((text, plan.clone())), ask.is_simulated),
         })
     }
 
     fn search(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = plans::read(&ask.written())?;
+        let plan = ask.plan()?;
         refuse_bench(&plan, "a search")?;
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
         let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
@@ -227,6 +280,8 @@ impl Ready {
                 notes,
                 length_s: None,
                 steps: Vec::new(),
+                cell_s: 0.0,
+                budget: None,
                 of: Of::Search(Box::new((plan, prepared, asked))),
             },
             Some(instance) => Self {
@@ -236,13 +291,15 @@ impl Ready {
                 notes,
                 length_s: None,
                 steps: Vec::new(),
+                cell_s: 0.0,
+                budget: None,
                 of: Of::SimulatedSearch(Box::new((plan, prepared, asked, instance))),
             },
         })
     }
 
     fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
-        let plan = plans::read(&ask.written())?;
+        let plan = ask.plan()?;
         refuse_bench(&plan, "a pool")?;
         let model = pool::model(&plan)?;
         if model.policies.is_empty() {
@@ -258,6 +315,8 @@ impl Ready {
             notes: model.notes.clone(),
             length_s: None,
             steps: Vec::new(),
+            cell_s: 0.0,
+            budget: None,
             of: Of::Pool(Box::new((plan, model, grid))),
         })
     }
@@ -274,6 +333,8 @@ impl Ready {
             notes: requests.notes.clone(),
             length_s: None,
             steps: Vec::new(),
+            cell_s: 0.0,
+            budget: None,
             of: Of::Caches(Box::new((comparison, bounds, requests))),
         })
     }
@@ -289,6 +350,8 @@ impl Ready {
             notes: requests.notes.clone(),
             length_s: None,
             steps: Vec::new(),
+            cell_s: 0.0,
+            budget: None,
             of: Of::Clusters(Box::new((plan, clusters, requests))),
         })
     }
@@ -302,6 +365,8 @@ impl Ready {
             notes: tuning.notes().to_vec(),
             length_s: None,
             steps: Vec::new(),
+            cell_s: 0.0,
+            budget: None,
             of: Of::Tune(Box::new(tuning)),
         })
     }
@@ -311,6 +376,11 @@ impl Ready {
     pub fn most_cells(&self) -> u64 {
         match &self.of {
             Of::Tune(tuning) => tuning.most_cells(),
+            Of::Bench(of, _) => {
+                let (least, most) =
+                    (factors::replications(&of.1), factors::most_replications(&of.1));
+                self.cells.len() as u64 / u64::from(least.max(1)) * u64::from(most)
+            }
             _ => self.cells.len() as u64,
         }
     }
@@ -390,10 +460,7 @@ impl Ready {
                 let (plan, clusters, requests) = &**of;
                 go(&Clusters::new(plan, clusters, requests, with.cpu_ns))
             }
-            Of::Bench(text, is_simulated) => {
-                let (path, is_simulated) = (with.path.to_owned(), *is_simulated);
-                go(&Bench { text, is_simulated, path, place })
-            }
+            Of::Bench(of, is_simulated) => execute_bench(of, *is_simulated, cells, with),
             Of::Tune(tuning) => {
                 let tuned = tuning.tune(with.record, with.control, with.threads)?;
                 tuned.map_or(Ok(()), |tuned| write_tuned(with.path, &tuned))
@@ -429,6 +496,53 @@ fn fault_of(came: search::Came, subject: &str) -> Option<ExperimentError> {
         (None, None) => Some(silent(came.run.why.unwrap_or_default())),
         (error, _) => error,
     }
+}
+
+/// Executes cells that each have a plan of their own, and adds replications as long as what is
+/// known is not enough.
+fn execute_bench(
+    (text, plan): &(Text, Plan),
+    is_simulated: bool,
+    cells: &[Cell],
+    with: &With<'_>,
+) -> Result<(), ExperimentError> {
+    let bench = &Bench {
+        text,
+        is_simulated,
+        path: with.path.to_owned(),
+        place: with.place,
+        is_fail_fast: with.is_fail_fast,
+        at_once: plan.experiment.as_ref().map_or(1, |of| of.at_once),
+    };
+    let go =
+        |cells: &[Cell]| engine::execute(bench, cells, with.record, with.control, with.threads);
+    go(cells)?;
+    let Some(until) = Until::of(plan) else { return Ok(()) };
+    let all = factors::combinations(plan)?;
+    let goes_on = || with.control.goes_on() && with.record.ends_early().is_none();
+    for number in factors::replications(plan).. {
+        if !goes_on() {
+            break;
+        }
+        match until.next(&with.record.outcomes()?, number) {
+            Next::Enough(why) => {
+                with.control.tell(News::Says(&why));
+                with.record.found(None, UNTIL, &why)?;
+                break;
+            }
+            Next::Replication => {
+                let cells = factors::replication(plan, &all, number).into_iter();
+                go(&with.record.plan(cells)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How many combinations a constraint leaves out.
+fn left_out(constraint: &str, count: usize) -> String {
+    let s = if count == 1 { " is" } else { "s are" };
+    format!("{count} combination{s} left out: {constraint}")
 }
 
 /// Refuses factors and a test-bed where they are not run yet.

@@ -6,6 +6,8 @@
 //! gathered, and go into the journal several cells a transaction: a cell of a millisecond would
 //! spend more on its own.
 
+mod steered;
+
 use std::cell::Cell as Local;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use plimsoll_stats::figure::Figure;
 use plimsoll_units::hash::hex;
 use sha2::{Digest, Sha256};
 
+use crate::bounds::{Bounds, Budget};
 use crate::error::ExperimentError;
 use crate::folders::{add, close_to_others, set_aside};
 use crate::inputs::{self, Input, inputs};
@@ -32,6 +35,11 @@ pub const MAX_RUNS: u64 = 100;
 const MAX_WAIT_NS: u64 = 100_000_000;
 /// The most cells whose figures are gathered.
 const MAX_GATHERED: usize = 512;
+
+/// The fact that tells when the present session began, nanoseconds since the experiment's start.
+pub const SESSION: &str = "session_ns";
+/// The fact that tells how long it was executed so far, over all sessions, nanoseconds.
+pub const SPENT: &str = "spent_ns";
 
 thread_local! {
     /// When this thread began its present cell, nanoseconds since 1970.
@@ -80,6 +88,8 @@ pub struct Opening<'a> {
     pub cells: u64,
     /// Which simulated cells keep a run.
     pub keeps: Keeps,
+    /// Whether an experiment goes on with a plan that has changed, by the cells that are equal.
+    pub adopts: bool,
     /// The version of this program.
     pub version: &'a str,
     /// Tells nanoseconds since 1970.
@@ -130,6 +140,9 @@ pub struct Record<'a> {
     /// What all cells depend on, found out when it is first needed.
     basis: OnceLock<Basis>,
     started_ns: u64,
+    /// Whether it goes on with an experiment that was begun before.
+    is_resumed: bool,
+    bounds: Bounds,
     inner: Mutex<Inner>,
 }
 
@@ -171,30 +184,50 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn new(opening: Opening<'a>) -> Self {
         let started_ns = (opening.now_ns)();
-        Self::at(opening, Place::Nowhere, started_ns)
+        Self::at(opening, Place::Nowhere, started_ns, Bounds::new(0, 0))
     }
 
     /// A record that goes on with an experiment.
-    #[must_use]
-    pub fn resume(opening: Opening<'a>, journal: Journal) -> Self {
+    ///
+    /// # Errors
+    /// Where the journal cannot be read or written.
+    pub fn resume(opening: Opening<'a>, journal: Journal) -> Result<Self, ExperimentError> {
         let started_ns = journal.meta().started_unix_ns;
+        let session_ns = (opening.now_ns)().saturating_sub(started_ns);
+        let spent_ns = journal.fact_of(SPENT)?.and_then(|text| text.parse().ok()).unwrap_or(0);
+        journal.fact(SESSION, &session_ns.to_string())?;
         let opening =
             Opening { layout: journal.layout(), id: journal.meta().id.clone(), ..opening };
-        Self::at(opening, Place::Experiment(Box::new(journal)), started_ns)
+        let bounds = Bounds::new(session_ns, spent_ns);
+        Ok(Self::at(opening, Place::Experiment(Box::new(journal)), started_ns, bounds))
     }
 
-    fn at(opening: Opening<'a>, place: Place, started_ns: u64) -> Self {
-        let has_some = matches!(place, Place::Experiment(_));
+    /// The record with a budget of time.
+    #[must_use]
+    pub fn within(mut self, budget: Option<Budget>) -> Self {
+        budget.into_iter().for_each(|budget| self.bounds.set_budget(budget));
+        self
+    }
+
+    fn at(opening: Opening<'a>, place: Place, started_ns: u64, bounds: Bounds) -> Self {
+        let is_resumed = matches!(place, Place::Experiment(_));
         let gathered = Vec::new();
         let inner = Inner {
             planned: Vec::new(),
             place,
             gathered,
             gathered_ns: started_ns,
-            has_some,
+            has_some: is_resumed,
             is_private: false,
         };
-        Self { opening, basis: OnceLock::new(), started_ns, inner: Mutex::new(inner) }
+        Self {
+            opening,
+            basis: OnceLock::new(),
+            started_ns,
+            is_resumed,
+            bounds,
+            inner: Mutex::new(inner),
+        }
     }
 
     /// Enters cells that are going to be executed. Returns those that are not done yet.
@@ -209,7 +242,18 @@ impl<'a> Record<'a> {
         let mut cells: Vec<Cell> = cells.map(|cell| self.cell(basis, cell)).collect();
         let mut inner = self.inner();
         if let Place::Experiment(journal) = &mut inner.place {
-            journal.plan(&cells)?;
+            cells = match self.opening.adopts {
+                true => journal.adopt(&cells)?,
+                false => {
+                    let checked = if self.is_resumed { journal.check(&cells) } else { Ok(()) };
+                    let planned = checked.and_then(|()| journal.plan(&cells));
+                    planned.map_err(|error| self.changed(error, journal))?
+                }
+            };
+            let text = &self.opening.of.plan_text;
+            if journal.meta().plan_text != *text {
+                journal.set_plan(text)?;
+            }
             let done: BTreeSet<u32> = journal
                 .cells()?
                 .into_iter()
@@ -258,9 +302,13 @@ impl<'a> Record<'a> {
             self.write_run(cell, &figures, contents, times)?;
         } else {
             let (cell, (started_ns, ended_ns)) = (cell.clone(), times);
+            let spent_ns = self.bounds.cell_ended(ended_ns);
             inner.gathered.push(Finished { cell, figures, started_ns, ended_ns });
             if inner.gathered.len() >= MAX_GATHERED || now_ns >= inner.gathered_ns + MAX_WAIT_NS {
                 inner.flush()?;
+                if let Place::Experiment(journal) = &inner.place {
+                    journal.fact(SPENT, &spent_ns.to_string())?;
+                }
                 inner.gathered_ns = now_ns;
             }
         }
@@ -324,6 +372,7 @@ impl<'a> Record<'a> {
         };
         journal.figures(cell.number, &run.figures()?)?;
         journal.end(cell.number, state, reason, at_ns)?;
+        journal.fact(SPENT, &self.bounds.cell_ended(at_ns).to_string())?;
         match journal.layout() {
             Layout::Within if state.is_kept() => {
                 drop(run);
@@ -371,6 +420,7 @@ impl<'a> Record<'a> {
             journal.begin(cell, at_ns)?;
             journal.end(cell.number, State::Failed, reason, at_ns)?;
         }
+        journal.fact(SPENT, &self.bounds.cell_ended(at_ns).to_string())?;
         inner.has_some = true;
         Ok(())
     }
@@ -388,19 +438,6 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
-    /// Tells what was found over all cells, or over the replications of a cell, which is named by
-    /// the first of them; nothing of a single run.
-    ///
-    /// # Errors
-    /// Where that cannot be written.
-    pub fn found(&self, cell: Option<u32>, kind: &str, text: &str) -> Result<(), ExperimentError> {
-        let at_ns = self.since_start_ns();
-        if let Place::Experiment(journal) = &mut self.inner().place {
-            journal.event(cell, &event(at_ns, kind, text))?;
-        }
-        Ok(())
-    }
-
     /// Ends it. Returns the path of the run or experiment; `None` where no cell came to anything:
     /// then nothing is left.
     ///
@@ -412,6 +449,11 @@ impl<'a> Record<'a> {
         warnings: &[String],
     ) -> Result<Option<PathBuf>, ExperimentError> {
         let at_ns = self.since_start_ns();
+        // What ends an experiment early is its end, unless a fault or the user was before it.
+        let ended = match (ended, self.bounds.why()) {
+            (Ended::Complete, Some(why)) => Ended::Stopped(why.to_owned()),
+            (ended, _) => ended,
+        };
         let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         inner.flush()?;
         match inner.place {
@@ -461,13 +503,14 @@ impl<'a> Record<'a> {
 
     fn cell(&self, basis: &Basis, of: CellPlan) -> Cell {
         let CellPlan { number, factors, replication, block, seed } = of;
+        let place = number;
         let mut digest = basis.digest.clone();
         for (factor, level) in &factors {
             digest.update(format!("\0{factor}={level}"));
         }
         digest.update(seed.to_le_bytes());
         let (hash, world) = (hex(&digest.finalize()), self.opening.of.world);
-        Cell { number, factors, replication, block, seed, world, hash }
+        Cell { number, place, factors, replication, block, seed, world, hash }
     }
 
     /// Writes a cell's run, and then that the cell is done. The run is written without a lock:
@@ -495,6 +538,7 @@ impl<'a> Record<'a> {
         let Place::Experiment(journal) = &mut inner.place else { return Ok(()) };
         journal.figures(cell.number, figures)?;
         journal.end(cell.number, State::Done, "", ended_ns)?;
+        journal.fact(SPENT, &self.bounds.cell_ended(ended_ns).to_string())?;
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use plimsoll_runs::RunError;
 use plimsoll_runs::experiment::{Experiment, Journal, Layout};
 use plimsoll_runs::index::list;
+use plimsoll_runs::{Ended, RunError};
 
 /// An experiment that is not finished.
 #[derive(Debug)]
@@ -40,7 +40,9 @@ pub fn unfinished(
             continue;
         }
         let progress = experiment.progress()?;
-        if progress.done < progress.of {
+        // Where replications follow from those before, all that are planned may be done.
+        let is_whole = experiment.ended() == Some(&Ended::Complete);
+        if progress.done < progress.of || !is_whole {
             drop(experiment);
             let (left, of) = (progress.of - progress.done, progress.of);
             return Ok(Some(Unfinished { journal: Journal::open(&folder)?, left, of }));

@@ -235,11 +235,18 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Has a bed made while this keeps what is done, and `control` is told of it.
-    pub(crate) fn hearing<T>(&self, control: &dyn Control, make: impl FnOnce(Hears<'_>) -> T) -> T {
+    /// Has a bed made while this keeps what is done, and `control` and `happens` are told of it.
+    pub(crate) fn hearing<T>(
+        &self,
+        control: &dyn Control,
+        happens: &(dyn Fn(&Event) + Sync),
+        make: impl FnOnce(Hears<'_>) -> T,
+    ) -> T {
         let told = |action: &Action| {
             control.tell(News::Says(&said(action)));
-            self.actions.lock().unwrap_or_else(PoisonError::into_inner).push(event(action));
+            let event = event(action);
+            happens(&event);
+            self.actions.lock().unwrap_or_else(PoisonError::into_inner).push(event);
         };
         let outputs = |instance: &str, text: &str| {
             if !text.is_empty() {

@@ -11,7 +11,9 @@ use crate::reading::{Reading, Unfilled};
 use crate::section::Section;
 use crate::sections::collect::Collect;
 use crate::sections::elastic::Elastic;
-use crate::sections::experiment::{Experiment, FactorPlan, read_factors, write_factors};
+use crate::sections::experiment::{
+    Experiment, FactorPlan, check_constraints, read_factors, write_factors,
+};
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
 use crate::sections::search::Search;
@@ -99,6 +101,9 @@ impl Plan {
         let given = |keys: &'static SectionKeys| top.has(keys.path).then(|| open(keys));
         let experiment = given(Experiment::SECTION).and_then(|of| Experiment::read(&of));
         let factors = read_factors(reading, root);
+        if let Some(of) = &experiment {
+            check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
+        }
         let testbed = given(Testbed::SECTION).and_then(|of| Testbed::read(&of));
         let roles = read_roles(reading, root);
         if testbed.is_none() && !roles.is_empty() {

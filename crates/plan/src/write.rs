@@ -49,6 +49,11 @@ impl Writer {
         self.section(&format!("{name}.{}", bare_or_quoted(label)));
     }
 
+    /// A table on one line.
+    pub(crate) fn inline(&mut self, key: &str, fill: impl FnOnce(&mut Self)) {
+        self.line(key, &Self::table(fill));
+    }
+
     pub(crate) fn list(&mut self, key: &str, items: impl Iterator<Item = String>) {
         let items: Vec<_> = items.map(|item| quoted(&item)).collect();
         self.line(key, &format!("[{}]", items.join(", ")));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use plimsoll_elastic::result::{HELD, SLO};
 use plimsoll_runs::experiment::{Combination, Experiment, Replication, combinations};
-use plimsoll_runs::{Ended, Kind, Run, RunError};
+use plimsoll_runs::{Class, Ended, Kind, Run, RunError};
 use plimsoll_stats::figure::Figure;
 
 use crate::error::ReportError;
@@ -81,7 +81,9 @@ impl Cells {
             rows.push(Row { label, of, run, holds: None });
         }
         let (mut warnings, mut results) = (Vec::new(), Vec::new());
-        for (cell, event) in experiment.events().map_err(&failed)? {
+        let events = experiment.events().map_err(&failed)?;
+        // What was done to the system under test is told where its course is.
+        for (cell, event) in events.into_iter().filter(|(_, event)| event.class == Class::Run) {
             match (cell, event.kind.as_str()) {
                 (Some(cell), SLO) => {
                     let is_of = |row: &&mut Row| row.of.done.iter().any(|one| one.cell == cell);

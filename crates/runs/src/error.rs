@@ -36,10 +36,12 @@ pub enum RunError {
         missing: &'static str,
     },
     /// Another program writes the experiment.
-    #[error("go on with {}: another program is at it", .path.display())]
+    #[error("go on with {}: another program is at it{}", .path.display(), named(*.holder))]
     InUse {
         /// The experiment's folder.
         path: PathBuf,
+        /// Its process, as it named itself; `None` where it did not.
+        holder: Option<u32>,
     },
     /// The cells of an experiment are another plan's.
     #[error(
@@ -153,6 +155,11 @@ impl RunError {
     }
 }
 
+/// The process that holds something, in brackets.
+fn named(holder: Option<u32>) -> String {
+    holder.map_or_else(String::new, |pid| format!(" (process {pid})"))
+}
+
 impl Failure for RunError {
     fn kind(&self) -> Kind {
         match self {
@@ -169,7 +176,7 @@ impl Failure for RunError {
                 "name a folder that `plimsoll` has written for a plan of several cells"
             }
             Self::OtherPlan { .. } => "begin another experiment by --new",
-            Self::InUse { .. } => "wait until it has ended",
+            Self::InUse { .. } => "wait until it has ended, or end it by `plimsoll stop`",
             Self::Format { .. } => "use the version that wrote it",
             Self::Damaged { .. } => "the file has been changed or damaged",
             Self::Unfinished(_) => "make room on the disk, what is there stays readable",

@@ -72,6 +72,18 @@ pub fn named(name: &str) -> Option<&'static Figure> {
     known.or_else(|| families::member(name))
 }
 
+/// The figure that a word of a plan means, among those that there are: its name, its label, or a
+/// part of them: `p99` is a quantile of the response time, `rate` the first figure of that name.
+pub fn called(word: &str, has: impl Fn(&Figure) -> bool) -> Option<&'static Figure> {
+    let known: Vec<&'static Figure> = ALL.iter().filter(|of| has(of)).copied().collect();
+    let by = |is: &dyn Fn(&Figure) -> bool| known.iter().find(|figure| is(figure)).copied();
+    by(&|of| of.name == word)
+        .or_else(|| named(word).filter(|of| has(of)))
+        .or_else(|| by(&|of| of.label == word))
+        .or_else(|| by(&|of| of.name == format!("response_us.{word}")))
+        .or_else(|| by(&|of| of.name.split('.').next() == Some(word)))
+}
+
 /// Those figures that a source has a value of, in the order of the registry.
 pub fn valued(
     value: impl Fn(&'static Figure) -> Option<f64>,

@@ -71,7 +71,7 @@ fn once(asked: &Asked<'_>) -> Result<Exit> {
     };
     let world = asked.world(&args.out.join(&id), &take);
     let held = world.hold_target(&screen)?;
-    let record = asked.record(id, 1, None);
+    let record = asked.record(id, 1, None)?;
     let cells = record.plan(cells(1..=1, asked.plan.seed))?;
     let executed = execute(&world, &cells, &record, &screen, NonZeroUsize::MIN);
     record.finish(ending(&executed, &screen), &[])?;
@@ -156,7 +156,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The record of so many searches, or of those that go on with a journal.
-    fn record(&self, id: String, cells: u32, journal: Option<Journal>) -> Record<'_> {
+    fn record(&self, id: String, cells: u32, journal: Option<Journal>) -> Result<Record<'_>> {
         let opening = Opening {
             root: &self.args.out,
             id,
@@ -165,12 +165,13 @@ impl<'a> Asked<'a> {
             plan_file: crate::files::plan_file(self.args.target.as_deref()),
             cells: cells.into(),
             keeps: Keeps::All,
+            adopts: false,
             version: VERSION,
             now_ns: unix_ns,
         };
         match journal {
-            Some(journal) => Record::resume(opening, journal),
-            None => Record::new(opening),
+            Some(journal) => Ok(Record::resume(opening, journal)?),
+            None => Ok(Record::new(opening)),
         }
     }
 

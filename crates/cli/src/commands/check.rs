@@ -1,6 +1,6 @@
 //! `plimsoll check`: what a plan would do; nothing is started.
 
-use super::run::ready;
+use super::run::{MANY_CELLS, ready};
 use crate::exit::Exit;
 use crate::run_args::Check;
 use crate::terminal::error::Result;
@@ -67,7 +67,11 @@ fn shown(ready: &Ready) -> String {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
         row("takes", &show_duration((seconds * 1e9) as u64));
     }
-    let at_most = if ready.cells.is_empty() { "at most " } else { "" };
+    if let Some(budget) = ready.budget {
+        row("budget", &show_duration(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)));
+    }
+    let is_all = ready.cells.len() as u64 == ready.most_cells();
+    let at_most = if is_all { "" } else { "at most " };
     row("cells", &format!("{at_most}{}", show_count(ready.most_cells())));
     for cell in ready.cells.iter().take(MAX_CELLS) {
         row(&format!("  {}", cell.number), &described(cell));
@@ -83,6 +87,9 @@ fn shown(ready: &Ready) -> String {
         for op in &step.ops {
             op.to_string().lines().for_each(|line| row("", line));
         }
+    }
+    if ready.most_cells() > MANY_CELLS {
+        row("note", &format!("more than {} cells: `run` wants --yes", show_count(MANY_CELLS)));
     }
     for note in &ready.notes {
         row("note", note);

@@ -3,10 +3,11 @@
 use crate::args::Export;
 use crate::exit::Exit;
 use crate::found::{self, Found};
-use crate::terminal::error::{Context, FlagError, Result, UsageError};
+use crate::terminal::error::{Context, FlagError, Result, UsageError, read};
 use plimsoll_runs::experiment::{Experiment, cell_folder};
-use plimsoll_runs::export::{Format, export, export_cells};
+use plimsoll_runs::export::{Format, export, export_cell_periods, export_cells, export_periods};
 use plimsoll_runs::{Run, RunError};
+use plimsoll_units::{ParseError, duration};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -19,6 +20,9 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
     } else {
         found::what(Some(&args.run))?
     };
+    if let Some(text) = &args.every {
+        return periods(args, format, text, found);
+    }
     match found {
         Found::Experiment(_) if format == Format::Hgrm => {
             let text = "write the response times of an experiment: its cells have their own; \
@@ -36,6 +40,35 @@ pub(crate) fn run(args: &Export) -> Result<Exit> {
         Found::Run(path) => {
             let run = Run::open(&path)?;
             write(args.output.as_deref(), |out| export(&run, format, out))
+        }
+    }
+}
+
+/// Exports series in periods.
+fn periods(args: &Export, format: Format, every: &str, found: Found) -> Result<Exit> {
+    let every = read("--every", every, |text| match duration(text)? {
+        every if every.is_zero() => {
+            Err(ParseError::new("a duration above zero", text, 0, text.len()))
+        }
+        every => Ok(every),
+    })?;
+    if format != Format::Csv {
+        let text = format!("export periods as {}: --every goes with csv", format.name());
+        return Err(UsageError(text).into());
+    }
+    let output = args.output.as_deref();
+    match found {
+        Found::Experiment(path) => {
+            let experiment = Experiment::open(&path)?;
+            write(output, |out| export_cell_periods(&experiment, every, out))
+        }
+        Found::Cell(path, number) => {
+            let run = Run::open(&cell_folder(&path, number))?;
+            write(output, |out| export_periods(&run, every, out))
+        }
+        Found::Run(path) => {
+            let run = Run::open(&path)?;
+            write(output, |out| export_periods(&run, every, out))
         }
     }
 }

@@ -77,6 +77,7 @@ fn perform(args: &Load, plan: &Plan) -> Result<Exit> {
         plan_file: files::plan_file(args.target.as_deref()),
         cells: plan.repeat.into(),
         keeps: Keeps::All,
+        adopts: false,
         version: VERSION,
         now_ns: unix_ns,
     });

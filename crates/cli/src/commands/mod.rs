@@ -21,6 +21,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod shoal;
 pub(crate) mod simulate;
+pub(crate) mod status;
 pub(crate) mod target;
 pub(crate) mod testbed;
 pub(crate) mod trace;

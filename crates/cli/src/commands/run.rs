@@ -5,31 +5,38 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::place::{VERSION, environment, place, run_id, unix_ns};
 use crate::run_args::{PlanFlags, Run};
-use crate::terminal::error::{Error, FlagError, Result};
+use crate::terminal::error::{Error, FlagError, Result, UsageError, read};
 use crate::terminal::screen::Screen;
 use crate::terminal::{print, say, verdict};
-use plimsoll_experiment::ExperimentError;
 use plimsoll_experiment::bench::Text;
+use plimsoll_experiment::bounds::Budget;
 use plimsoll_experiment::control::News;
 use plimsoll_experiment::engine::ending;
 use plimsoll_experiment::locks::Locks;
-use plimsoll_experiment::plans::read;
 use plimsoll_experiment::ready::{Ask, Ready, With};
 use plimsoll_experiment::record::{Opening, Record};
 use plimsoll_experiment::resume::{Unfinished, unfinished};
 use plimsoll_experiment::series::result_of;
 use plimsoll_experiment::world::pool::tuning::tuned_of;
+use plimsoll_experiment::{ExperimentError, plans};
 use plimsoll_plan::{Setting, Written};
 use plimsoll_runs::experiment::{Experiment, Layout, combinations, is_experiment};
 use plimsoll_runs::{Ended, Kind, Run as Recorded};
 use plimsoll_stats::figure;
+use plimsoll_units::{ParseError, duration, share, show_count};
 use std::path::Path;
+use std::time::Duration;
+
+/// More cells than these are executed only where that is said.
+pub(super) const MANY_CELLS: u64 = 10_000;
 
 /// Runs the command.
 pub(crate) fn run(args: &Run) -> Result<Exit> {
     let here = std::env::current_dir()?;
     let interrupts = Interrupts::watch()?;
     let ready = ready(&args.of, (true, args.install), &here)?;
+    check_cells(args, &ready)?;
+    let budget = budget(args, &ready)?;
     let plan_file = crate::files::plan_file(Some(&args.of.plan));
     let found = match args.new || !ready.goes_on() {
         true => None,
@@ -44,7 +51,8 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
         }
     };
     let screen = screen(Screen::new(quiet, &interrupts), &ready).heard_by(&hear);
-    let (record, id) = record(args, &ready, plan_file, found);
+    let (record, id) = record(args, &ready, plan_file, found)?;
+    let record = record.within(budget);
     let cells = record.plan(ready.cells.iter().cloned())?;
     let with = With {
         record: &record,
@@ -53,12 +61,16 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
         locks: &Locks::new(environment("XDG_RUNTIME_DIR")),
         threads: super::simulate::threads(args.threads.as_deref())?,
         place: place(&here),
+        is_fail_fast: args.fail_fast,
         cpu_ns: plimsoll_load::clock::thread_cpu_ns,
     };
     let executed = ready.execute(&cells, &with);
     screen.clear();
     let ended = ending(&executed, &screen);
-    let is_whole = ended == Ended::Complete;
+    if let Some(why) = record.ends_early() {
+        say(&format!("ended: {why}"));
+    }
+    let is_whole = ended == Ended::Complete && record.ends_early().is_none();
     let path = record.finish(ended, &ready.notes)?;
     executed?;
     let Some(path) = path else {
@@ -90,7 +102,8 @@ pub(crate) fn run(args: &Run) -> Result<Exit> {
 fn show(path: &Path) -> Result<()> {
     if let Some(tuned) = tuned_of(path)? {
         let experiment = Experiment::open(path)?;
-        let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]).stored())?;
+        let written = Written::text(&experiment.meta().plan_text, "plan.toml", &[]);
+        let plan = plans::read(&written.stored())?;
         let currency = plan.elastic.map(|elastic| elastic.billing.currency);
         return super::tune::show(&tuned, currency.as_deref().unwrap_or("$"), false);
     }
@@ -107,7 +120,7 @@ pub(super) fn ready(
     (asks, installs): (bool, bool),
     here: &Path,
 ) -> Result<Ready> {
-    let Text { text, origin, settings, testbed } =
+    let Text { text, origin, settings, testbed, .. } =
         plan_text(&flags.plan, &flags.set, flags.testbed.as_deref())?;
     let ask = Ask {
         text: &text,
@@ -117,6 +130,7 @@ pub(super) fn ready(
         installs,
         is_simulated: flags.simulated,
         asks,
+        scale: flags.scale.as_deref().map(scale).transpose()?,
         place: place(here),
     };
     Ok(Ready::of(&ask)?)
@@ -135,7 +149,35 @@ pub(super) fn plan_text(plan: &str, set: &[String], testbed: Option<&str>) -> Re
         origin: plan.to_owned(),
         settings,
         testbed: testbed.map(over).transpose()?,
+        factors: Vec::new(),
+        scale: None,
     })
+}
+
+/// By which factor loads are longer.
+fn scale(text: &str) -> Result<f64> {
+    Ok(read("--scale", text, |text| match share(text)? {
+        share if share > 0.0 => Ok(share),
+        _ => Err(ParseError::new("a share above 0%", text, 0, text.len())),
+    })?)
+}
+
+/// The time that the experiment may take: by the flag, else by the plan.
+fn budget(args: &Run, ready: &Ready) -> Result<Option<Budget>> {
+    let text = args.budget.as_deref();
+    let said = text.map(|text| read("--budget", text, duration)).transpose()?;
+    let cell = Duration::try_from_secs_f64(ready.cell_s).unwrap_or_default();
+    Ok(said.or(ready.budget).map(|total| Budget { total, cell }))
+}
+
+/// Refuses very many cells, unless they are wanted.
+fn check_cells(args: &Run, ready: &Ready) -> Result<()> {
+    let cells = ready.most_cells();
+    if cells <= MANY_CELLS || args.yes {
+        return Ok(());
+    }
+    let text = format!("run {} cells; say --yes if that is what you want", show_count(cells));
+    Err(UsageError(text).into())
 }
 
 fn screen<'a>(screen: Screen<'a>, ready: &Ready) -> Screen<'a> {
@@ -152,7 +194,7 @@ fn record<'a>(
     ready: &Ready,
     plan_file: String,
     found: Option<Unfinished>,
-) -> (Record<'a>, String) {
+) -> Result<(Record<'a>, String)> {
     let opening = Opening {
         root: &args.out,
         id: run_id(unix_ns()),
@@ -161,19 +203,20 @@ fn record<'a>(
         plan_file,
         cells: ready.most_cells(),
         keeps: super::simulate::cells::keeps(args.keep_cells),
+        adopts: args.adopt,
         version: VERSION,
         now_ns: unix_ns,
     };
     match found {
         None => {
             let id = opening.id.clone();
-            (Record::new(opening), id)
+            Ok((Record::new(opening), id))
         }
         Some(Unfinished { journal, left, of }) => {
             let path = journal.folder().display();
             say(&format!("going on with {path}: {left} of {of} cells are left"));
             let id = journal.meta().id.clone();
-            (Record::resume(opening, journal), id)
+            Ok((Record::resume(opening, journal)?, id))
         }
     }
 }

@@ -136,6 +136,19 @@ pub enum ExperimentError {
     /// The run folder could not be made or finished.
     #[error(transparent)]
     Runs(#[from] plimsoll_runs::RunError),
+    /// The plan of an experiment that is gone on with has changed.
+    #[error(
+        "go on with {}: the plan has changed, so that cell {cell} is a cell of another plan: {}",
+        .path.display(), listed(.differences)
+    )]
+    OtherPlan {
+        /// The experiment's folder.
+        path: PathBuf,
+        /// The first cell that differs.
+        cell: u32,
+        /// What distinguishes the plans, a line each.
+        differences: Vec<String>,
+    },
     /// A series of searches could not be kept.
     #[error(transparent)]
     Series(Box<crate::series::SeriesError>),
@@ -163,6 +176,21 @@ pub enum ExperimentError {
     Timer(#[from] plimsoll_monitor::TimerError),
 }
 
+/// The most differences of two plans that are told.
+const MAX_DIFFERENCES: usize = 20;
+
+/// Lines, each on its own, and how many more there are.
+fn listed(lines: &[String]) -> String {
+    let mut text = String::new();
+    for line in lines.iter().take(MAX_DIFFERENCES) {
+        text.push_str(&format!("\n  {line}"));
+    }
+    if lines.len() > MAX_DIFFERENCES {
+        text.push_str(&format!("\n  and {} more", lines.len() - MAX_DIFFERENCES));
+    }
+    text
+}
+
 impl Failure for ExperimentError {
     /// Most of them are the plan's fault, or that of what it names.
     fn kind(&self) -> Kind {
@@ -186,6 +214,9 @@ impl Failure for ExperimentError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Redacted { .. } => "put the secret or `…_env` back",
+            Self::OtherPlan { .. } => {
+                "begin another experiment by --new, or go on with its equal cells by --adopt"
+            }
             Self::Conflict(text) => return split(text).1.map(str::to_owned),
             Self::TargetInUse { .. } => "wait for its end",
             Self::SeveralServers { .. } => "drive several servers by several runs",

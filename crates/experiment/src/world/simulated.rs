@@ -164,7 +164,7 @@ impl Load<'_> {
         end.drain_ns = end_ns.saturating_sub(offered_ns);
         let run = to.record.end(cell, writer.finish(end)?, State::Done, "")?;
         to.control.tell(News::Done(cell, Some(&run)));
-        Ok(to.control.goes_on())
+        Ok(to.begins_another())
     }
 }
 
@@ -211,7 +211,7 @@ impl Search<'_> {
         let run =
             to.record.end(cell, writer.finish(End::new(Ended::Complete))?, State::Done, "")?;
         to.control.tell(News::Done(cell, Some(&run)));
-        Ok(to.control.goes_on())
+        Ok(to.begins_another())
     }
 
     fn keep(

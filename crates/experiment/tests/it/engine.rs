@@ -133,7 +133,8 @@ fn what_was_ended_goes_on_with_the_cells_that_are_left() {
     journal.begin(&sixth, 1).unwrap();
     drop(journal);
     let again =
-        Record::resume(opening(folder.path(), of(), grid.cells()), Journal::open(&path).unwrap());
+        Record::resume(opening(folder.path(), of(), grid.cells()), Journal::open(&path).unwrap())
+            .unwrap();
     assert_eq!(go_on(&again, 99), 7);
     again.finish(ending(&Ok(()), &Nobody), &[]).unwrap();
     assert_eq!(figures(&path), figures(&whole));
@@ -142,7 +143,7 @@ fn what_was_ended_goes_on_with_the_cells_that_are_left() {
     let other = plans::read(&Written::text(&PLAN.replace("20/s", "21/s"), "plan.toml", &[]));
     let other = subject(&other.unwrap(), &model, Path::new("/"));
     let journal = Journal::open(&path).unwrap();
-    let record = Record::resume(opening(folder.path(), other, grid.cells()), journal);
+    let record = Record::resume(opening(folder.path(), other, grid.cells()), journal).unwrap();
     let refused = record.plan(cells(&model, &grid, &[])).unwrap_err().to_string();
     assert!(refused.contains("another plan"), "{refused}");
 }

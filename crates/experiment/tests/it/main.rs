@@ -31,6 +31,7 @@ fn opening(root: &Path, of: Subject, cells: u64) -> Opening<'_> {
         plan_file: String::new(),
         cells,
         keeps: Keeps::Few,
+        adopts: false,
         version: "0.0.0",
         now_ns: || 1_800_000_000_000_000_000,
     }

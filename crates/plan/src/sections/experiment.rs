@@ -1,14 +1,18 @@
 //! `[experiment]` and `[factor]`: what is varied, in which combinations, how often and in which
 //! order.
 
+use std::time::Duration;
+
 use plimsoll_stats::design::Design;
+use plimsoll_stats::stopping::Precision;
 use plimsoll_units::Words;
 
-use crate::reading::text::quoted;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::reading::{Reading, parts};
+use crate::section::Section;
+use crate::sections::constraint::Constraint;
 use crate::sections::key_at;
-use crate::takes::{Count, Line, List, Parsed, Small, either};
+use crate::takes::{Count, Line, List, Parsed, Small, TIME, either};
 use crate::write::Writer;
 
 section! {
@@ -19,10 +23,21 @@ section! {
         design: Design { DESIGN, or Design::Full, "fractional 2^(5-1)" }
         /// How often each is run.
         replications: u32 { REPLICATIONS, or 1, "5" }
+        /// How well a figure is to be known: replications are added until it is, at least five.
+        until: Option<Precision> { PRECISION, "p99 within 5%" }
+        /// No more replications than these are added for `until`.
+        at_most: u32 { REPLICATIONS, or 30, "10" }
+        /// How many cells of a block are executed side by side.
+        at_once: u32 { Count(1..=64_u32), or 1, "2" }
         /// In which order: a random one within each replication, or as they stand.
         order: Order { either::<Order>(), or Order::Random, "fixed" }
         /// The figures that effects are computed of.
         respond: Vec<String> { FIGURES, or vec!["p99".to_owned()], r#"["p99", "rate"]"# }
+        /// Which combinations of the factors' levels there are: what a level needs, or excludes.
+        constraints: Vec<Constraint> { CONSTRAINTS, or Vec::new(),
+            r#"["load.users = 16 needs load.timeout = 2s"]"# }
+        /// How much time the experiment may take: it ends before the cell that would exceed it.
+        budget: Option<Duration> { TIME, "2h" }
         /// What makes a cell the best one; by default the first of `respond`, as it is better.
         goal: Option<String> { Line("goal"), said "by `respond`", "min p99" }
     }
@@ -44,16 +59,45 @@ impl Words for Order {
 
 const DESIGN: Parsed<Design> =
     Parsed::text("design", "a design such as full or fractional 2^(5-1)", Design::parse);
+const PRECISION: Parsed<Precision> =
+    Parsed::text("precision", "a figure and a share such as p99 within 5%", Precision::parse);
 const REPLICATIONS: Small = Count(1..=10_000_u32);
+const CONSTRAINTS: List<Parsed<Constraint>> = List(
+    Parsed::text("constraint", "a constraint such as a = 1 needs b = 2", Constraint::parse),
+    "list of constraints",
+);
 const FIGURES: List<Line> = List(Line("figure"), "list of figures");
 
-/// A factor: a key of the plan, and the levels that it has in cells.
+/// A factor: a key of the plan, or a name for several, and the levels that it has in cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactorPlan {
-    /// The key: `load.users`, `role.web.sysctl.net.core.somaxconn`.
+    /// The key, such as `load.users` or `role.web.sysctl.net.core.somaxconn`; else the name.
     pub key: String,
     /// Its levels as text; at least two.
     pub levels: Vec<String>,
+    /// Of a named factor, what each level sets: keys and their values. Empty of a key.
+    pub sets: Vec<Vec<(String, String)>>,
+}
+
+impl FactorPlan {
+    /// The keys that a level sets, with their values. Nothing where the factor has no such level.
+    #[must_use]
+    pub fn settings(&self, level: &str) -> Vec<(String, String)> {
+        match self.levels.iter().position(|of| of == level) {
+            Some(at) if !self.sets.is_empty() => self.sets[at].clone(),
+            Some(_) => vec![(self.key.clone(), level.to_owned())],
+            None => Vec::new(),
+        }
+    }
+
+    /// All the keys that its levels set.
+    #[must_use]
+    pub fn keys(&self) -> Vec<&str> {
+        if self.sets.is_empty() {
+            return vec![&self.key];
+        }
+        self.sets.iter().flatten().map(|(key, _)| key.as_str()).collect()
+    }
 }
 
 /// The most factors of a plan, and the most levels of one.
@@ -76,7 +120,22 @@ pub(crate) fn read_factors(reading: &Reading, root: &Table) -> Vec<FactorPlan> {
     factors
 }
 
-fn read_one(reading: &Reading, key: &str, node: &Node) -> Option<FactorPlan> {
+/// Notes what a constraint names that no factor has.
+pub(crate) fn check_constraints(
+    section: &Section<'_>,
+    constraints: &[Constraint],
+    factors: &[FactorPlan],
+) {
+    for constraint in constraints {
+        if let Some((wanted, hint)) = constraint.unknown(factors) {
+            let message = format!("`{constraint}`: expected {wanted}");
+            section.fault("constraints", message, hint.as_deref());
+        }
+    }
+}
+
+/// Whether a key of the plan may be a factor; what is wrong is noted.
+fn check_key(reading: &Reading, key: &str, node: &Node) -> Option<()> {
     // What a section with a name of the user's choice has behind it is known when it is read.
     let is_free = ["role.", "policy.", "target.headers."].iter().any(|of| key.starts_with(of));
     let is_own = ["experiment", "factor", "testbed"].iter().any(|of| key.starts_with(of));
@@ -86,8 +145,63 @@ fn read_one(reading: &Reading, key: &str, node: &Node) -> Option<FactorPlan> {
         reading.fault(node.place, message, Some(hint.to_owned()));
         return None;
     }
+    Some(())
+}
+
+fn read_one(reading: &Reading, key: &str, node: &Node) -> Option<FactorPlan> {
+    if let Value::Table(table) = &node.value {
+        return read_named(reading, key, node, table);
+    }
+    check_key(reading, key, node)?;
     let levels: Option<Vec<String>> = parts(node).iter().map(|node| reading.level(node)).collect();
     let levels = levels?;
+    check_levels(reading, key, node, &levels)?;
+    Some(FactorPlan { key: key.to_owned(), levels, sets: Vec::new() })
+}
+
+/// A factor with a name of the user's choice, whose levels set several keys each.
+fn read_named(reading: &Reading, name: &str, node: &Node, table: &Table) -> Option<FactorPlan> {
+    let (mut levels, mut sets) = (Vec::new(), Vec::new());
+    for Entry { key, node, .. } in &table.entries {
+        let Value::Table(of_level) = &node.value else {
+            let message = format!("expected what the level `{key}` of `{name}` sets");
+            let hint = format!(
+                "a factor of one key has a list of levels: \"{name}.{key}\" = [1, 2]; a \
+                 level of several: {key} = {{ \"load.users\" = 4 }}"
+            );
+            reading.fault(node.place, message, Some(hint));
+            return None;
+        };
+        let mut set = Vec::new();
+        read_level(reading, "", of_level, &mut set)?;
+        levels.push(key.clone());
+        sets.push(set);
+    }
+    check_levels(reading, name, node, &levels)?;
+    Some(FactorPlan { key: name.to_owned(), levels, sets })
+}
+
+/// The keys that a level sets, however deep their tables are.
+fn read_level(
+    reading: &Reading,
+    path: &str,
+    table: &Table,
+    set: &mut Vec<(String, String)>,
+) -> Option<()> {
+    for Entry { key, node, .. } in &table.entries {
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{dot}{key}");
+        if let Value::Table(inner) = &node.value {
+            read_level(reading, &path, inner, set)?;
+            continue;
+        }
+        check_key(reading, &path, node)?;
+        set.push((path, reading.level(node)?));
+    }
+    Some(())
+}
+
+fn check_levels(reading: &Reading, key: &str, node: &Node, levels: &[String]) -> Option<()> {
     if !(2..=MOST_LEVELS).contains(&levels.len()) {
         let message = format!("expected 2 to {MOST_LEVELS} levels of `{key}`");
         reading.fault(node.place, message, Some("for example [16, 256]".to_owned()));
@@ -99,7 +213,7 @@ fn read_one(reading: &Reading, key: &str, node: &Node) -> Option<FactorPlan> {
         reading.fault(node.place, message, None);
         return None;
     }
-    Some(FactorPlan { key: key.to_owned(), levels })
+    Some(())
 }
 
 pub(crate) fn write_factors(factors: &[FactorPlan], out: &mut Writer) {
@@ -107,7 +221,13 @@ pub(crate) fn write_factors(factors: &[FactorPlan], out: &mut Writer) {
         return;
     }
     out.section("factor");
-    for FactorPlan { key, levels } in factors {
-        out.list(&quoted(key), levels.iter().cloned());
+    for FactorPlan { key, levels, .. } in factors.iter().filter(|of| of.sets.is_empty()) {
+        out.list(key, levels.iter().cloned());
+    }
+    for FactorPlan { key, levels, sets } in factors.iter().filter(|of| !of.sets.is_empty()) {
+        out.section_of("factor", key);
+        for (level, set) in levels.iter().zip(sets) {
+            out.inline(level, |out| set.iter().for_each(|(key, value)| out.text(key, value)));
+        }
     }
 }

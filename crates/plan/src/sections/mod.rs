@@ -8,6 +8,7 @@ pub(crate) mod cache;
 pub(crate) mod cache_trace;
 pub(crate) mod cluster;
 pub(crate) mod collect;
+pub(crate) mod constraint;
 pub(crate) mod elastic;
 pub(crate) mod experiment;
 pub(crate) mod header;

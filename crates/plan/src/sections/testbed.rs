@@ -212,10 +212,17 @@ impl Role {
 const MAPS: [&str; 4] = ["sysctl", "vars", "environment", "files"];
 
 /// Joins the names of tables within the maps of roles, and within `[factor]`, by dots: `net.core`
-/// is one name there, however it is written.
+/// is one name there, however it is written. A factor with a name of its own has a table for each
+/// level, and no list.
 pub(crate) fn join_names(root: &mut Table) {
-    if let Some(Entry { node, .. }) = root.get_mut("factor") {
-        join(node);
+    if let Some(Entry { node: Node { value: Value::Table(factors), .. }, .. }) =
+        root.get_mut("factor")
+    {
+        let mut joined = Vec::new();
+        for entry in std::mem::take(&mut factors.entries) {
+            if has_list(&entry.node) { flat(entry, &mut joined) } else { joined.push(entry) }
+        }
+        factors.entries = joined;
     }
     let Some(Entry { node: Node { value: Value::Table(roles), .. }, .. }) = root.get_mut("role")
     else {
@@ -226,6 +233,15 @@ pub(crate) fn join_names(root: &mut Table) {
         for map in MAPS {
             role.get_mut(map).into_iter().for_each(|entry| join(&mut entry.node));
         }
+    }
+}
+
+/// Whether there is a list in it, however deep.
+fn has_list(node: &Node) -> bool {
+    match &node.value {
+        Value::List(_) => true,
+        Value::Table(table) => table.entries.iter().any(|entry| has_list(&entry.node)),
+        _ => false,
     }
 }
 

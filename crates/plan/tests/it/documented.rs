@@ -37,6 +37,7 @@ const PLANS: [&str; 19] = [
     "[load]\nrate = '500/s'\nfor = '30m'\n[instance]\nservice = 'exp:70ms'\n[policy.calm]\n\
      kind = 'fixed'\n[tune]\n",
     "[target]\nurl = 'http://{{role.LABEL.address}}/'\n[load]\nusers = 3\nfor = '1s'\n[experiment]\n\
+     [factor]\n\"load.users\" = [4, 16]\n\"load.timeout\" = ['1s', '2s']\n\
      [testbed]\n[role.LABEL]\nrecipe = 'nginx'\n[collect]\n\
      [watch.LABEL]\nwhen = 'host.cpu>90% for 10s'\n",
     "[trace]\nfile = 'day.csv'\nchanges = '1m..1h'\n[latency]\n[cluster]\nsize = '1GB'\n",

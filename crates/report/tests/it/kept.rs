@@ -151,6 +151,7 @@ fn cell(number: u32, of: &Kept<'_>) -> Cell {
         of.factors.iter().map(|(factor, level)| ((*factor).to_owned(), level.clone())).collect();
     Cell {
         number,
+        place: number,
         factors,
         replication: of.replication,
         block: 0,

@@ -1,6 +1,6 @@
 //! Writing an experiment's journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,16 @@ use crate::database::{self, Syncs};
 use crate::error::RunError;
 use crate::experiment::read::{self, Experiment};
 use crate::experiment::{
-    CELLS, Cell, CellRow, ExperimentMeta, Finished, INPUTS, Layout, State, folders, place, tables,
+    CELLS, Cell, CellRow, ExperimentMeta, Finished, INPUTS, Layout, State, Stop, folders, place,
+    tables,
 };
 use crate::meta::{Ended, World};
 use crate::opened;
 use crate::{Event, FigureRow, figures};
 
-/// Why a cell is cut that was running when its experiment was opened to go on.
+/// How often the lock is tried before somebody is said to hold it.
+const ATTEMPTS: u32 = 4;
+/// Why a cell is stopped that was running when its experiment was opened to go on.
 const KILLED: &str = "the program ended before the cell did";
 
 /// The journal of an experiment, open for writing by this process and no other. Dropped without
@@ -32,6 +35,8 @@ pub struct Journal {
     meta: ExperimentMeta,
     /// The cells that are running: where, and their figures so far.
     running: BTreeMap<u32, (World, Vec<FigureRow>)>,
+    /// The last event that was there when it was opened: what was asked before is over.
+    opened_at: i64,
     /// Holds the folder while it is open.
     _lock: File,
 }
@@ -84,7 +89,8 @@ impl Journal {
             database::make(&file, Syncs::WhereNeeded, |database| tables::create(database, meta))
                 .map_err(RunError::database("make", &file))?;
         let (lock, meta) = (lock(&file, &folder)?, meta.clone());
-        Ok(Self { database, folder, layout, meta, running: BTreeMap::new(), _lock: lock })
+        Self { database, folder, layout, meta, running: BTreeMap::new(), opened_at: 0, _lock: lock }
+            .held()
     }
 
     /// Opens an experiment to go on with it. A cell that was running is cut; folders of cells that
@@ -100,7 +106,9 @@ impl Journal {
         opened::check_format(&database, &file, tables::FORMAT)?;
         let (meta, _) = read::facts(&database, &file)?;
         let (folder, running) = (folder.to_path_buf(), BTreeMap::new());
-        let journal = Self { database, folder, layout, meta, running, _lock: lock };
+        let opened_at = tables::last_event(&database).map_err(RunError::database("read", &file))?;
+        let journal = Self { database, folder, layout, meta, running, opened_at, _lock: lock };
+        let journal = journal.held()?;
         let done = journal.write(|database| {
             for cell in tables::in_state(database, State::Running)? {
                 tables::end_cell(database, cell, State::Stopped, KILLED, None)?;
@@ -112,6 +120,36 @@ impl Journal {
             folders::mend(&journal.folder, &done)?;
         }
         Ok(journal)
+    }
+
+    /// Notes which process holds it, to be named to others; the lock says whether it still does.
+    fn held(self) -> Result<Self, RunError> {
+        self.fact(tables::HOLDER, &std::process::id().to_string())?;
+        Ok(self)
+    }
+
+    /// Notes a fact of the experiment, in the place of what was noted under this key.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    pub fn fact(&self, key: &str, value: &str) -> Result<(), RunError> {
+        crate::schema::set_meta(&self.database, key, &value).map_err(self.fault("write"))
+    }
+
+    /// A fact of the experiment; `None` where it was not noted.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn fact_of(&self, key: &str) -> Result<Option<String>, RunError> {
+        tables::fact(&self.database, key).map_err(self.fault("read"))
+    }
+
+    /// What another process has asked of this one since it opened the journal.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn stop_asked(&self) -> Result<Option<Stop>, RunError> {
+        tables::stop_after(&self.database, self.opened_at).map_err(self.fault("read"))
     }
 
     /// The path of the experiment: of its folder, where it has one.
@@ -139,23 +177,87 @@ impl Journal {
         &self.meta
     }
 
-    /// Enters the cells of the plan. Those that the journal knows already are left as they are.
+    /// Enters cells of the plan. Those that the journal has already, by their hash, keep what they
+    /// came to and the number that they have there; others get the number of their place in the
+    /// plan, where that is free, else a new one. Returns them with their numbers.
     ///
     /// # Errors
-    /// Where the journal knows a cell of that number and another hash, so that its figures would
-    /// be another cell's, or cannot be written; then no cell is entered.
-    pub fn plan(&mut self, cells: &[Cell]) -> Result<(), RunError> {
-        let known = tables::hashes(&self.database).map_err(self.fault("read"))?;
-        let other = |cell: &&Cell| known.get(&cell.number).is_some_and(|hash| *hash != cell.hash);
-        if let Some(cell) = cells.iter().find(other) {
-            let (path, cell) = (self.folder.clone(), cell.number);
+    /// Where the journal has another cell in the place of one of these, as the plan has changed, or
+    /// it cannot be written. Then no cell is entered.
+    pub fn plan(&mut self, cells: &[Cell]) -> Result<Vec<Cell>, RunError> {
+        let known = self.cells()?;
+        let (cells, matched) = numbered(cells, &known);
+        let is_other = |row: &&CellRow| {
+            let is_in_place = |cell: &Cell| cell.place == row.cell.number;
+            !matched.contains(&row.cell.number) && cells.iter().any(is_in_place)
+        };
+        if let Some(row) = known.iter().find(is_other) {
+            let (path, cell) = (self.folder.clone(), row.cell.number);
             return Err(RunError::OtherPlan { path, cell });
         }
-        let new = |cell: &&Cell| !known.contains_key(&cell.number);
-        self.write(|database| {
-            let mut new = cells.iter().filter(new);
-            new.try_for_each(|cell| tables::write_cell(database, cell, State::Planned, None))
+        self.enter(&cells, &matched)?;
+        Ok(cells)
+    }
+
+    /// Whether these are the cells of the plan that was begun: a replication that the journal has
+    /// is to be whole. More replications are no other plan.
+    ///
+    /// # Errors
+    /// A cell that the journal lacks in a replication that it has.
+    pub fn check(&self, cells: &[Cell]) -> Result<(), RunError> {
+        let known = self.cells()?;
+        let (cells, matched) = numbered(cells, &known);
+        let began: BTreeSet<(u32, u32)> =
+            known.iter().map(|row| (row.cell.replication, row.cell.block)).collect();
+        let is_missing = |cell: &&Cell| {
+            !matched.contains(&cell.number) && began.contains(&(cell.replication, cell.block))
+        };
+        cells.iter().find(is_missing).map_or(Ok(()), |cell| {
+            Err(RunError::OtherPlan { path: self.folder.clone(), cell: cell.place })
         })
+    }
+
+    /// Enters all cells of a plan that has changed, in the place of those of the plan before. Equal
+    /// cells keep what they came to; those that the plan has no more are taken out, and their
+    /// folders set aside. Returns the cells with their numbers.
+    ///
+    /// # Errors
+    /// Where the journal or a folder cannot be written.
+    pub fn adopt(&mut self, cells: &[Cell]) -> Result<Vec<Cell>, RunError> {
+        let known = self.cells()?;
+        let (cells, matched) = numbered(cells, &known);
+        let gone: Vec<u32> =
+            known.iter().map(|row| row.cell.number).filter(|n| !matched.contains(n)).collect();
+        self.write(|database| {
+            gone.iter().try_for_each(|number| tables::remove_cell(database, *number))
+        })?;
+        gone.iter().try_for_each(|number| folders::set_aside(&self.folder, *number))?;
+        self.enter(&cells, &matched)?;
+        Ok(cells)
+    }
+
+    /// Writes the cells that the journal does not have.
+    fn enter(&self, cells: &[Cell], known: &BTreeSet<u32>) -> Result<(), RunError> {
+        self.write(|database| {
+            cells.iter().try_for_each(|cell| match known.contains(&cell.number) {
+                true => tables::rename_cell(database, cell),
+                false => tables::write_cell(database, cell, State::Planned, None),
+            })
+        })
+    }
+
+    /// States the plan's text, where the experiment goes on with another one.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn set_plan(&mut self, text: &str) -> Result<(), RunError> {
+        self.fact("plan_text", text)?;
+        text.clone_into(&mut self.meta.plan_text);
+        let plan = self.folder.join(opened::PLAN);
+        match self.layout {
+            Layout::Within => fs::write(&plan, text).map_err(RunError::file("write", &plan)),
+            Layout::Beside => Ok(()),
+        }
     }
 
     /// Begins an attempt at a cell, `started_ns` after the experiment's start. Its run, where it
@@ -342,15 +444,52 @@ impl std::fmt::Debug for Journal {
     }
 }
 
+/// The cells of a plan with the numbers that they have in a journal, or get; and those of these
+/// numbers that the journal has already. A cell is known by its hash, its replication and block; of
+/// several alike, the first is the first.
+fn numbered(cells: &[Cell], known: &[CellRow]) -> (Vec<Cell>, BTreeSet<u32>) {
+    fn key(cell: &Cell) -> (&str, u32, u32) {
+        (&cell.hash, cell.replication, cell.block)
+    }
+    let mut there: BTreeMap<_, VecDeque<u32>> = BTreeMap::new();
+    for row in known {
+        there.entry(key(&row.cell)).or_default().push_back(row.cell.number);
+    }
+    let number_of: Vec<Option<u32>> =
+        cells.iter().map(|cell| there.get_mut(&key(cell)).and_then(VecDeque::pop_front)).collect();
+    let mut taken: BTreeSet<u32> = known.iter().map(|row| row.cell.number).collect();
+    let matched: BTreeSet<u32> = number_of.iter().flatten().copied().collect();
+    let numbered = cells.iter().zip(number_of).map(|(cell, number)| {
+        let number = number.unwrap_or_else(|| match taken.contains(&cell.place) {
+            false => cell.place,
+            true => taken.last().map_or(1, |last| last + 1),
+        });
+        taken.insert(number);
+        Cell { number, ..cell.clone() }
+    });
+    (numbered.collect(), matched)
+}
+
 /// Holds an experiment for this process, by its journal: an advisory lock of the kernel, which is
 /// gone when the process is, however that ends.
 fn lock(journal: &Path, experiment: &Path) -> Result<File, RunError> {
     let file = File::open(journal).map_err(RunError::file("open", journal))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            Err(RunError::InUse { path: experiment.to_path_buf() })
+    for attempt in 1..=ATTEMPTS {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) if attempt < ATTEMPTS => pause(),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let holder = read::holder_of(journal);
+                return Err(RunError::InUse { path: experiment.to_path_buf(), holder });
+            }
+            // A file system without locks keeps nobody away, and is no reason not to go on.
+            _ => break,
         }
-        // A file system without locks keeps nobody away, and is no reason not to go on.
-        _ => Ok(file),
     }
+    Ok(file)
+}
+
+/// Waits until whoever only asked whether the lock is held has let it go.
+#[expect(clippy::disallowed_methods, reason = "the kernel does not tell when a lock is free")]
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(10));
 }

@@ -30,6 +30,7 @@
 
 mod combinations;
 mod folders;
+mod holder;
 mod journal;
 mod read;
 mod tables;
@@ -38,6 +39,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use combinations::{Combination, Mean, Replication, combinations};
+pub use holder::{Stop, ask_to_stop, is_held};
 pub use journal::Journal;
 pub use read::Experiment;
 
@@ -50,6 +52,8 @@ pub const FILE: &str = "experiment.sqlite";
 pub const INPUTS: &str = "inputs";
 /// The folder of the cells' runs.
 pub const CELLS: &str = "cells";
+/// The kind of the event that says why no more replications were added.
+pub const UNTIL: &str = "until";
 
 /// What is known of an experiment before its first cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +93,9 @@ pub enum Layout {
 pub struct Cell {
     /// Its number in the experiment, by which its folder is called.
     pub number: u32,
+    /// Its place in the plan that is executed, from 1, by which its world knows it: its number,
+    /// but where an experiment goes on with another plan than it began with.
+    pub place: u32,
     /// The level of each factor.
     pub factors: BTreeMap<String, String>,
     /// Which replication of this combination it is.

@@ -117,6 +117,32 @@ impl Experiment {
         tables::events(&self.opened.database).map_err(self.unreadable())
     }
 
+    /// What happened after an event, by its place in their order (0: from the beginning); each with
+    /// its own place, and the cell it concerns.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn events_after(&self, place: i64) -> Result<Vec<(i64, Option<u32>, Event)>, RunError> {
+        tables::events_after(&self.opened.database, place).map_err(self.unreadable())
+    }
+
+    /// A fact that was noted under a key; `None` where it was not.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn fact(&self, key: &str) -> Result<Option<String>, RunError> {
+        tables::fact(&self.opened.database, key).map_err(self.unreadable())
+    }
+
+    /// The process that holds the experiment, or held it last, as it named itself: whether it still
+    /// does is for [`super::is_held`] to say.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn holder(&self) -> Result<Option<u32>, RunError> {
+        Ok(self.fact(tables::HOLDER)?.and_then(|pid| pid.parse().ok()))
+    }
+
     /// The run of a done cell; `None` where the cell is not done, or has figures only.
     ///
     /// # Errors
@@ -144,6 +170,12 @@ impl std::fmt::Debug for Experiment {
 pub(super) fn place_of(path: &Path) -> Result<(PathBuf, Layout), RunError> {
     let missing = || RunError::NotAnExperiment { path: path.to_path_buf(), missing: FILE };
     place(path).ok_or_else(missing)
+}
+
+/// The process that a journal names as its holder; `None` where it cannot be read.
+pub(super) fn holder_of(journal: &Path) -> Option<u32> {
+    let opened = opened::open(journal, tables::FORMAT).ok()?;
+    tables::fact(&opened.database, tables::HOLDER).ok()??.parse().ok()
 }
 
 /// Reads the facts of an experiment.

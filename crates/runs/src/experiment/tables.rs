@@ -18,7 +18,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
 use crate::database::{int, uint};
-use crate::experiment::{Cell, CellRow, ExperimentMeta, Progress, State};
+use crate::experiment::{Cell, CellRow, ExperimentMeta, Progress, State, Stop};
 use crate::figures;
 use crate::meta::{Ended, Kind, World};
 use crate::schema;
@@ -26,6 +26,9 @@ use crate::{Event, event};
 
 /// The greatest `user_version` this program reads, and the one it writes.
 pub(super) const FORMAT: i64 = 1;
+
+/// The fact that names the process that holds the experiment, or held it last.
+pub(super) const HOLDER: &str = "holder_pid";
 
 /// Makes the tables of a new experiment, and states its facts.
 pub(super) fn create(database: &Connection, meta: &ExperimentMeta) -> rusqlite::Result<()> {
@@ -110,8 +113,7 @@ pub(super) fn write_cell(
     started_ns: Option<u64>,
 ) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, NULL)";
-    let factors =
-        serde_json::to_string(&cell.factors).unwrap_or_else(|_| unreachable!("texts serialise"));
+    let factors = factors_text(cell);
     database.prepare_cached(sql)?.execute(params![
         cell.number,
         cell.hash,
@@ -147,10 +149,24 @@ pub(super) fn state_of(database: &Connection, number: u32) -> rusqlite::Result<O
     database.prepare_cached(sql)?.query_row([number], read).optional()
 }
 
-/// The hash of each cell, by number.
-pub(super) fn hashes(database: &Connection) -> rusqlite::Result<BTreeMap<u32, String>> {
-    let mut statement = database.prepare_cached("SELECT cell, hash FROM cell")?;
-    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+/// Takes a cell and its figures out.
+pub(super) fn remove_cell(database: &Connection, number: u32) -> rusqlite::Result<()> {
+    for sql in ["DELETE FROM figure WHERE cell = ?", "DELETE FROM cell WHERE cell = ?"] {
+        database.prepare_cached(sql)?.execute([number])?;
+    }
+    Ok(())
+}
+
+/// Writes how a cell's level of each factor is called, and its block: what of a cell is not in its
+/// hash.
+pub(super) fn rename_cell(database: &Connection, cell: &Cell) -> rusqlite::Result<()> {
+    let sql = "UPDATE cell SET factors = ?, replication = ?, block = ? WHERE cell = ?";
+    let row = params![factors_text(cell), cell.replication, cell.block, cell.number];
+    database.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+fn factors_text(cell: &Cell) -> String {
+    serde_json::to_string(&cell.factors).unwrap_or_else(|_| unreachable!("texts serialise"))
 }
 
 /// The numbers of the cells in a state.
@@ -189,6 +205,7 @@ fn cell_row(row: &Row<'_>) -> rusqlite::Result<CellRow> {
     let (factors, seed, world): (String, String, String) = (row.get(2)?, row.get(5)?, row.get(6)?);
     let cell = Cell {
         number: row.get(0)?,
+        place: row.get(0)?,
         factors: serde_json::from_str(&factors).map_err(|error| not_ours(2, error))?,
         replication: row.get(3)?,
         block: row.get(4)?,
@@ -229,4 +246,39 @@ pub(super) fn events(database: &Connection) -> rusqlite::Result<Vec<(Option<u32>
     let sql = "SELECT cell, at_ns, class, kind, text FROM event ORDER BY rowid";
     let mut statement = database.prepare_cached(sql)?;
     statement.query_map([], |row| Ok((row.get(0)?, event::read(row, 1)?)))?.collect()
+}
+
+/// What happened after an event, each with its own place in that order.
+pub(super) fn events_after(
+    database: &Connection,
+    after: i64,
+) -> rusqlite::Result<Vec<(i64, Option<u32>, Event)>> {
+    let sql = "SELECT rowid, cell, at_ns, class, kind, text FROM event WHERE rowid > ? \
+               ORDER BY rowid";
+    let mut statement = database.prepare_cached(sql)?;
+    statement
+        .query_map([after], |row| Ok((row.get(0)?, row.get(1)?, event::read(row, 2)?)))?
+        .collect()
+}
+
+/// The place of the last event; 0 where there is none.
+pub(super) fn last_event(database: &Connection) -> rusqlite::Result<i64> {
+    database.query_row("SELECT coalesce(max(rowid), 0) FROM event", [], |row| row.get(0))
+}
+
+/// What was asked after an event: of several requests the one that is soonest to be met.
+pub(super) fn stop_after(database: &Connection, after: i64) -> rusqlite::Result<Option<Stop>> {
+    let sql = "SELECT DISTINCT kind FROM event WHERE rowid > ? AND class = ?";
+    let mut statement = database.prepare_cached(sql)?;
+    let kinds = statement
+        .query_map(params![after, event::Class::Action.name()], |row| row.get::<_, String>(0))?;
+    let kinds: Vec<String> = kinds.collect::<rusqlite::Result<_>>()?;
+    Ok(kinds.iter().filter_map(|kind| Stop::of_kind(kind)).max())
+}
+
+/// A fact of the experiment.
+pub(super) fn fact(database: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    use rusqlite::OptionalExtension as _;
+    let sql = "SELECT value FROM meta WHERE key = ?";
+    database.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()
 }

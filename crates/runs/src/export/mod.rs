@@ -4,9 +4,11 @@
 mod cells;
 mod csv;
 mod intervals;
+mod periods;
 mod sampled;
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -95,6 +97,29 @@ pub fn export_cells(
         Format::Json => cells::json(experiment, out),
         Format::Hgrm => Err(RunError::OfOneRun { path: experiment.folder().to_path_buf() }),
     }?;
+    out.flush().map_err(RunError::Export)
+}
+
+/// Writes the series of a run in periods, as CSV: a row a period, instance and series, with the
+/// least, mean and greatest value, their sum and their number.
+///
+/// # Errors
+/// Where the run cannot be read, or `out` refuses.
+pub fn export_periods(run: &Run, every: Duration, out: &mut dyn Write) -> Result<(), RunError> {
+    periods::run(run, every, out)?;
+    out.flush().map_err(RunError::Export)
+}
+
+/// Writes the series of all cells of an experiment that kept their runs, as [`export_periods`].
+///
+/// # Errors
+/// Where the experiment or a run cannot be read, or `out` refuses.
+pub fn export_cell_periods(
+    experiment: &Experiment,
+    every: Duration,
+    out: &mut dyn Write,
+) -> Result<(), RunError> {
+    periods::cells(experiment, every, out)?;
     out.flush().map_err(RunError::Export)
 }
 

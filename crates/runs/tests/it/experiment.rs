@@ -34,6 +34,7 @@ pub(crate) fn cell(number: u32) -> Cell {
     let factors = [("rate", format!("{}/s", 10 * number)), ("cores", "2".to_owned())];
     Cell {
         number,
+        place: number,
         factors: factors.map(|(name, level)| (name.to_owned(), level)).into(),
         replication: 1,
         block: 0,
@@ -43,7 +44,7 @@ pub(crate) fn cell(number: u32) -> Cell {
     }
 }
 
-fn figure(value: f64) -> FigureRow {
+pub(crate) fn figure(value: f64) -> FigureRow {
     FigureRow::new("response_us.p50", value)
 }
 
@@ -59,7 +60,7 @@ fn run_of(journal: &Journal, number: u32) -> RunWriter {
 }
 
 /// Does a cell with its run.
-fn done(journal: &mut Journal, number: u32) {
+pub(crate) fn done(journal: &mut Journal, number: u32) {
     journal.begin(&cell(number), SECOND).unwrap();
     run_of(journal, number).finish(made::end(Ended::Complete)).unwrap();
     let value = f64::from(number);
@@ -68,7 +69,7 @@ fn done(journal: &mut Journal, number: u32) {
     journal.end(number, State::Done, "", 2 * SECOND).unwrap();
 }
 
-fn states(cells: &[CellRow]) -> Vec<(u32, State)> {
+pub(crate) fn states(cells: &[CellRow]) -> Vec<(u32, State)> {
     cells.iter().map(|row| (row.cell.number, row.state)).collect()
 }
 
@@ -280,7 +281,12 @@ fn a_plan_goes_on_with_its_own_cells_only() {
     assert!(matches!(error, RunError::OtherPlan { cell: 1, .. }), "{error}");
     assert!(error.to_string().contains("another plan"), "{error}");
     assert_eq!(journal.cells().unwrap().len(), 2, "all of them or none");
-    journal.plan(&[cell(1), cell(2), cell(3)]).unwrap();
+    // A replication that was begun has no other cells than it had; another one may follow.
+    let more = [cell(1), cell(2), cell(3)];
+    assert!(matches!(journal.check(&more), Err(RunError::OtherPlan { cell: 3, .. })));
+    let next = Cell { replication: 2, ..cell(3) };
+    journal.check(&[cell(1), cell(2), next]).unwrap();
+    journal.plan(&more).unwrap();
     let of_all = [(1, State::Done), (2, State::Planned), (3, State::Planned)];
     assert_eq!(states(&journal.cells().unwrap()), of_all);
 }

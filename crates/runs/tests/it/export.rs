@@ -1,6 +1,6 @@
 //! Exports, checked against what went in and against the `hdrhistogram` crate.
 
-use plimsoll_runs::export::{Format, export};
+use plimsoll_runs::export::{Format, export, export_periods};
 use plimsoll_runs::{Ended, ErrorKind, Phase, Run, RunWriter, Sink as _};
 
 use crate::made::{self, MS};
@@ -155,4 +155,32 @@ fn formats_have_names_and_hints() {
     let error = "jsn".parse::<Format>().unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("did you mean `json`?"));
     assert!(error.to_string().contains("csv, json or hgrm"), "{error}");
+}
+
+#[test]
+fn series_in_periods_are_their_least_mean_greatest_sum_and_number() {
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(root.path(), &made::meta("series", 0, 200)).unwrap();
+    // Three minutes of a sample every half second, of two instances and of none.
+    for half in 0..360_u64 {
+        let at_ns = half * 500 * MS;
+        let value = half as f64;
+        writer.series("cpu", &[("instance", "web-1"), ("mode", "user")], at_ns, value).unwrap();
+        writer.series("cpu", &[("instance", "web-2"), ("mode", "user")], at_ns, -value).unwrap();
+        if half < 100 {
+            writer.series("load", &[], at_ns, 2.0).unwrap();
+        }
+    }
+    let run = writer.finish(made::end(Ended::Complete)).unwrap();
+    let mut out = Vec::new();
+    export_periods(&run, std::time::Duration::from_secs(60), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.contains("host_")).collect();
+    assert_eq!(lines[0], "cell,instance,series,labels,start_s,min,mean,max,sum,count");
+    // The second minute: samples 120 to 239.
+    let user = "\"{\"\"mode\"\":\"\"user\"\"}\"";
+    let wanted = format!("0,web-1,cpu,{user},60.0,120.0,179.5,239.0,21540.0,120");
+    assert!(lines.contains(&wanted.as_str()), "{text}");
+    assert!(lines.contains(&"0,,load,,0.0,2.0,2.0,2.0,200.0,100"), "{text}");
+    assert_eq!(lines.len(), 1 + 3 + 3 + 1, "{text}");
 }

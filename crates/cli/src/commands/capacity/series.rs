@@ -123,7 +123,7 @@ fn go_on(asked: &Asked<'_>, file: SeriesFile, path: &Path) -> Result<Exit> {
     let screen = asked.screen(&interrupts, &hear);
     let _held = world.hold_target(&screen)?;
     let journal = journal_of(path).map(|_| Journal::open(path)).transpose()?;
-    let record = asked.record(id, left.max(2), journal);
+    let record = asked.record(id, left.max(2), journal)?;
     let cells = record.plan(cells(first..=first + left - 1, asked.plan.seed))?;
     std::fs::create_dir_all(&asked.args.out)?;
     write(path, &going.lock().unwrap_or_else(PoisonError::into_inner).0)?;

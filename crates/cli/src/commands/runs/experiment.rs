@@ -6,7 +6,7 @@ use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
 use plimsoll_runs::experiment::{CellRow, Combination, Experiment, Mean, combinations};
-use plimsoll_runs::{Ended, FigureRow, Run, iso8601};
+use plimsoll_runs::{Ended, Event, FigureRow, Run, iso8601};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{ParseError, show_count};
 use serde_json::{Map, Value, json};
@@ -65,7 +65,9 @@ pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Resu
     let any = |figure: &&&Figure| combinations.iter().any(|of| of.mean(figure).is_some());
     let shown: Vec<&Figure> = wanted.iter().filter(any).copied().collect();
     table(&mut out, &combinations, &shown);
-    for (cell, event) in experiment.events()? {
+    // What was done to servers is for `follow`, and in `--json`.
+    let is_shown = |(_, event): &(Option<u32>, Event)| event.kind != "testbed";
+    for (cell, event) in experiment.events()?.into_iter().filter(is_shown) {
         let of = cell.map_or_else(String::new, |cell| format!("cell {cell}: "));
         let kind = if event.kind == "warning" { "note" } else { &event.kind };
         let _ = writeln!(out, "{kind}: {of}{}", event.text);
@@ -152,7 +154,7 @@ fn document(experiment: &Experiment, combinations: &[Combination]) -> Result<Val
         })
     };
     let events = experiment.events()?;
-    let event = |(cell, event): &(Option<u32>, plimsoll_runs::Event)| {
+    let event = |(cell, event): &(Option<u32>, Event)| {
         json!({
             "cell": cell, "at_ns": event.at_ns, "class": event.class.name(), "kind": event.kind,
             "text": event.text,

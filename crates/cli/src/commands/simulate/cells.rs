@@ -20,6 +20,7 @@ pub(crate) fn record<'a>(
         plan_file: crate::files::plan_file(Some(plan_file)),
         cells,
         keeps,
+        adopts: false,
         version: VERSION,
         now_ns: unix_ns,
     })

@@ -139,7 +139,7 @@ impl World for Policies<'_> {
             let bound = self.bounds.iter().find(|of| of.capacity == replayed.capacity);
             let goes_on = to.done(cell, rows_of(&of_replay(&replayed, bound)), &write)?;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(cell.number, replayed);
+            kept.insert(cell.place, replayed);
             Ok(goes_on)
         })
     }
@@ -275,7 +275,7 @@ fn of_texts(
 
 /// The place of a cell among all.
 fn place(cell: &Cell) -> usize {
-    cell.number as usize - 1
+    cell.place as usize - 1
 }
 
 impl<'a> Clusters<'a> {
@@ -336,7 +336,7 @@ impl<'a> Clusters<'a> {
             let figures = Figures::of(&counts);
             let counts = (cell.replication == 0).then_some(counts);
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(cell.number, Kept { counts, figures, cpu_s });
+            kept.insert(cell.place, Kept { counts, figures, cpu_s });
             Ok(goes_on)
         })
     }

@@ -55,8 +55,8 @@ impl Grid {
     }
 
     /// The policy and the replication of a cell.
-    fn place(&self, number: u32) -> (usize, u64) {
-        let place = u64::from(number) - 1 - self.before;
+    fn at(&self, place: u32) -> (usize, u64) {
+        let place = u64::from(place) - 1 - self.before;
         let policies = self.policies as u64;
         (usize::try_from(place % policies).unwrap_or(0), self.replications.start + place / policies)
     }
@@ -137,7 +137,7 @@ impl<'a, T: Send> Pool<'a, T> {
     }
 
     fn simulate(&self, cell: &Cell) -> Result<Outcome, ExperimentError> {
-        let (policy, replication) = self.grid.place(cell.number);
+        let (policy, replication) = self.grid.at(cell.place);
         let named = &self.model.policies[policy];
         let mut policy = self.model.begin(named, replication)?;
         let start = named.start.unwrap_or(self.model.setup.start);
@@ -162,7 +162,7 @@ impl<T: Send> World for Pool<'_, T> {
             }
             let goes_on = to.done(cell, rows_of(&figures), &write)?;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.insert(cell.number, (self.keep)(outcome));
+            kept.insert(cell.place, (self.keep)(outcome));
             Ok(goes_on)
         })
     }

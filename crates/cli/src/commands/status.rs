@@ -1,0 +1,142 @@
+//! `plimsoll status`, `follow`, `stop`: an experiment that goes on, seen and steered from another
+//! terminal.
+
+use crate::exit::Exit;
+use crate::found;
+use crate::interrupt::Interrupts;
+use crate::place::unix_ns;
+use crate::run_args::{Follow, Status as Args, Stop as StopArgs};
+use crate::terminal::error::{Result, UsageError};
+use crate::terminal::{pretty, print, say};
+use plimsoll_experiment::locks::pause;
+use plimsoll_experiment::status::{Course, Follower, Status, Told, status};
+use plimsoll_runs::experiment::{Experiment, Stop, ask_to_stop};
+use plimsoll_units::show_duration;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often `follow` looks.
+const STEP: Duration = Duration::from_millis(250);
+
+/// Runs `plimsoll status`.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let status = status_of(&found::experiment(args.experiment.as_deref())?)?;
+    print(&if args.json { pretty(&status)? } else { shown(&status) })?;
+    Ok(exit(&status))
+}
+
+/// Runs `plimsoll follow`.
+pub(crate) fn follow(args: &Follow) -> Result<Exit> {
+    let folder = found::experiment(args.experiment.as_deref())?;
+    let interrupts = Interrupts::watch()?;
+    let mut follower = Follower::default();
+    loop {
+        // Whether it goes on is asked first, so that what happened before its end is not missed.
+        let status = status_of(&folder)?;
+        for told in follower.news(&Experiment::open(&folder)?)? {
+            print(&format!("{}\n", line(&told)))?;
+        }
+        if !status.state.goes_on() {
+            print(&format!("{}\n", outcome(&status)))?;
+            return Ok(exit(&status));
+        }
+        if interrupts.count() > 0 {
+            say("it goes on; no longer followed");
+            return Ok(Exit::Held);
+        }
+        pause(STEP);
+    }
+}
+
+/// Runs `plimsoll stop`.
+pub(crate) fn stop(args: &StopArgs) -> Result<Exit> {
+    let folder = found::experiment(args.experiment.as_deref())?;
+    let status = status_of(&folder)?;
+    if !status.state.goes_on() {
+        let text = format!("stop {}: nobody executes it: {}", folder.display(), outcome(&status));
+        return Err(UsageError(text).into());
+    }
+    let started_ns = Experiment::open(&folder)?.meta().started_unix_ns;
+    let stop = if args.now { Stop::Now } else { Stop::AfterCell };
+    ask_to_stop(&folder, stop, unix_ns().saturating_sub(started_ns))?;
+    let when = if args.now { "at once" } else { "when the cell that goes on is done" };
+    say(&format!("{} was asked to stop {when}", folder.display()));
+    Ok(Exit::Held)
+}
+
+fn status_of(folder: &Path) -> Result<Status> {
+    Ok(status(folder, unix_ns())?)
+}
+
+/// 0 of an experiment that goes on or has all its cells, 4 of any other.
+fn exit(of: &Status) -> Exit {
+    let is_whole = of.state == Course::Complete && of.cells.left == 0;
+    if of.state.goes_on() || is_whole { Exit::Held } else { Exit::Incomplete }
+}
+
+fn shown(of: &Status) -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, text: &str| {
+        let _ = writeln!(out, "{name:<12}{text}");
+    };
+    let name = if of.name.is_empty() { String::new() } else { format!(": {}", of.name) };
+    row("experiment", &format!("{}{name}", of.folder));
+    row("state", &state(of));
+    row("cells", &cells(of));
+    for cell in &of.running {
+        let levels = cell.factors.iter().map(|(key, level)| format!("{key} {level}"));
+        let levels: Vec<String> = levels.collect();
+        let levels =
+            if levels.is_empty() { String::new() } else { format!(": {}", levels.join(", ")) };
+        row("", &format!("cell {} for {}{levels}", cell.cell, seconds(cell.since_s)));
+    }
+    if let Some(elapsed_s) = of.elapsed_s {
+        row("elapsed", &seconds(elapsed_s));
+    }
+    if let Some(remaining_s) = of.remaining_s {
+        row("remaining", &format!("about {}", seconds(remaining_s)));
+    }
+    for (number, told) in of.events.iter().enumerate() {
+        row(if number == 0 { "last" } else { "" }, &line(told));
+    }
+    out
+}
+
+/// How it is, and by which process.
+fn state(of: &Status) -> String {
+    let process = of.process.map(|pid| format!(", process {pid}")).unwrap_or_default();
+    let why = if of.reason.is_empty() { String::new() } else { format!(": {}", of.reason) };
+    format!("{}{process}{why}", of.state.name())
+}
+
+/// `3 of 8 done, 1 failed, 5 left`.
+fn cells(of: &Status) -> String {
+    let of = &of.cells;
+    let mut text = format!("{} of {} done", of.done, of.planned);
+    for (count, what) in [(of.failed, "failed"), (of.stopped, "stopped"), (of.left, "left")] {
+        if count > 0 {
+            let _ = write!(text, ", {count} {what}");
+        }
+    }
+    text
+}
+
+/// How it ended, with its cells.
+fn outcome(of: &Status) -> String {
+    format!("{}; {}", state(of), cells(of))
+}
+
+/// Something that happened, with its moment and its cell.
+fn line(of: &Told) -> String {
+    let cell = of.cell.map(|cell| format!("cell {cell}: ")).unwrap_or_default();
+    let kind = if ["warning"].contains(&of.kind.as_str()) { "note: " } else { "" };
+    format!("{:>9.1} s  {cell}{kind}{}", of.at_s, of.text)
+}
+
+/// A time to the second, shorter ones to a tenth.
+fn seconds(of: f64) -> String {
+    let step = if of < 10.0 { 0.1 } else { 1.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown")]
+    show_duration(((of / step).round() * step * 1e9) as u64)
+}

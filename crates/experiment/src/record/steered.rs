@@ -1,0 +1,96 @@
+//! How an experiment is steered while it goes on: what somebody asks of it, what ends it early,
+//! what happens in it, and how far it has come.
+
+use plimsoll_runs::event::Class;
+use plimsoll_runs::experiment::{Cell, CellRow, Journal, Stop};
+use plimsoll_runs::{Event, FigureRow, RunError};
+
+use super::{Place, Record, event};
+use crate::error::ExperimentError;
+
+impl Record<'_> {
+    /// What somebody has asked for through the experiment's folder, of a record that keeps one.
+    pub fn asked(&self) -> Option<Stop> {
+        let ask = || match &self.inner().place {
+            // Where the journal cannot be read, writing to it will tell.
+            Place::Experiment(journal) => journal.stop_asked().ok().flatten(),
+            _ => None,
+        };
+        self.bounds.asked(self.since_start_ns(), ask)
+    }
+
+    /// Whether another cell may begin, as far as the experiment itself says: nobody has asked it to
+    /// stop, no cell has ended it, and its budget has room. Where it may not, the experiment ends
+    /// with the cells that go on, and says why.
+    pub fn begins_another(&self) -> bool {
+        let is_asked = self.asked().is_some();
+        !is_asked && self.bounds.why().is_none() && self.bounds.has_room(self.since_start_ns())
+    }
+
+    /// Ends the experiment with the cells that go on.
+    pub fn end_early(&self, why: String) {
+        self.bounds.end(why);
+    }
+
+    /// Why it ends before its last cell; `None` where it does not.
+    pub fn ends_early(&self) -> Option<&str> {
+        self.bounds.why()
+    }
+
+    /// Tells what happened to a cell, or to all, in the experiment's journal; nothing of a single
+    /// run. A journal that is not there yet is made.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn happened(
+        &self,
+        cell: Option<&Cell>,
+        class: Class,
+        (kind, text): (&str, &str),
+    ) -> Result<(), ExperimentError> {
+        let mut inner = self.inner();
+        inner.open(self, false)?;
+        if let Place::Experiment(journal) = &mut inner.place {
+            let event = Event { class, ..event(self.since_start_ns(), kind, text) };
+            journal.event(cell.map(|cell| cell.number), &event)?;
+        }
+        Ok(())
+    }
+
+    /// A plan that has changed, with all that distinguishes it from the one that was begun.
+    pub(super) fn changed(&self, error: RunError, journal: &Journal) -> ExperimentError {
+        let RunError::OtherPlan { path, cell } = error else { return error.into() };
+        let mut differences =
+            plimsoll_plan::differences(&journal.meta().plan_text, &self.opening.of.plan_text);
+        if differences.is_empty() {
+            differences.push("what it reads, or this program, is another one".to_owned());
+        }
+        ExperimentError::OtherPlan { path, cell, differences }
+    }
+
+    /// All cells of an experiment, with the figures of those that are done; none of a single run.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read or written.
+    pub fn outcomes(&self) -> Result<Vec<(CellRow, Vec<FigureRow>)>, ExperimentError> {
+        let mut inner = self.inner();
+        inner.flush()?;
+        let Place::Experiment(journal) = &inner.place else { return Ok(Vec::new()) };
+        let rows = journal.cells()?.into_iter();
+        let of = |row: CellRow| Ok((journal.figures_of(row.cell.number)?, row));
+        rows.map(|row| of(row).map(|(figures, row)| (row, figures))).collect()
+    }
+
+    /// Tells what was found over all cells, or over the replications of a cell, which is named by
+    /// the first of them; nothing of a single run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn found(&self, cell: Option<u32>, kind: &str, text: &str) -> Result<(), ExperimentError> {
+        let at_ns = self.since_start_ns();
+        if let Place::Experiment(journal) = &mut self.inner().place {
+            journal.event(cell, &event(at_ns, kind, text))?;
+        }
+        Ok(())
+    }
+}
