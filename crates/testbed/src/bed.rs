@@ -226,7 +226,37 @@ impl Bed {
         let at =
             outline.add("wait for it", &instance.name, Class::Service, &[started], vec![ready]);
         outline.steps[at].limit = Duration::from_secs(recipe.check.within_s);
+        if recipe.warm.run.is_empty() {
+            return Ok(at);
+        }
+        let warm = self.warm(role, instance, &texts)?;
+        let at = outline.add("warm it", &instance.name, Class::Service, &[at], warm);
+        outline.steps[at].limit = Duration::from_secs(recipe.warm.within_s);
         Ok(at)
+    }
+
+    /// The commands that make an instance ready for a load.
+    fn warm(
+        &self,
+        role: &Role,
+        instance: &Instance,
+        texts: &Texts<'_>,
+    ) -> Result<Vec<Op>, TestbedError> {
+        let what = format!("`warm` of the role `{}`", role.name);
+        let commands = role.recipe.recipe.warm.run.iter().enumerate();
+        let command = |(at, words): (usize, &Vec<String>)| {
+            let mut order = self.provider.start(&self.id, role, instance)?;
+            let own = words.iter().map(|word| texts.word(&what, word));
+            order.words.extend(own.collect::<Result<Vec<_>, _>>()?);
+            order.environment = role.environment.clone().into_iter().collect();
+            Ok(Op::Run {
+                name: format!("{} warm-{}", instance.name, at + 1),
+                folder: instance.folder.clone(),
+                log: format!("warm-{}.log", at + 1),
+                order,
+            })
+        };
+        commands.map(command).collect()
     }
 }
 

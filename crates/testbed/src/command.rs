@@ -121,7 +121,7 @@ fn pipe() -> std::io::Result<(std::io::PipeReader, std::io::PipeWriter)> {
 }
 
 /// How a process ended; `None` where it had not within the limit.
-fn wait(child: &mut Child, deadline: &Deadline) -> Option<std::io::Result<ExitStatus>> {
+pub(crate) fn wait(child: &mut Child, deadline: &Deadline) -> Option<std::io::Result<ExitStatus>> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(Ok(status)),

@@ -16,6 +16,11 @@ pub(crate) fn end(folder: &Path) -> String {
     read(&folder.join(FILE), 0, TOLD).unwrap_or_default()
 }
 
+/// The end of what a command said into a file.
+pub(crate) fn end_of(path: &Path) -> String {
+    read(path, 0, TOLD).unwrap_or_default()
+}
+
 /// What it said, at most so many bytes of it: half of the beginning, half of the end.
 pub(crate) fn all(folder: &Path, most: u64) -> String {
     read(&folder.join(FILE), most / 2, most / 2).unwrap_or_default()

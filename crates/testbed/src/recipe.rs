@@ -59,6 +59,9 @@ pub struct Recipe {
     pub start: Vec<String>,
     /// When it is ready.
     pub check: Check,
+    /// What is done when it is ready, before it counts as standing.
+    #[serde(default)]
+    pub warm: Warm,
     /// How it is ended.
     #[serde(default)]
     pub stop: Stop,
@@ -142,6 +145,29 @@ fn ready_s() -> u64 {
     20
 }
 
+/// Commands that make an instance ready for a load, as they fill it with what it is to hold. They
+/// run as the instance does: as its user, in its place, in its folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warm {
+    /// The commands, one after the other, each a list of words.
+    #[serde(default)]
+    pub run: Vec<Vec<String>>,
+    /// How long all of them may take, seconds.
+    #[serde(default = "warm_s")]
+    pub within_s: u64,
+}
+
+fn warm_s() -> u64 {
+    60
+}
+
+impl Default for Warm {
+    fn default() -> Self {
+        Self { run: Vec::new(), within_s: warm_s() }
+    }
+}
+
 /// How an instance is ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,6 +242,9 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
         toml_edit::de::from_str(text).map_err(|error| wrong(&error.to_string()))?;
     if recipe.start.is_empty() {
         return Err(wrong("`start` has no word"));
+    }
+    if recipe.warm.run.iter().any(Vec::is_empty) {
+        return Err(wrong("a command of `warm` has no word"));
     }
     if signal_of(&recipe.stop.signal).is_none() {
         return Err(wrong(&format!("`{}` is no signal that ends it", recipe.stop.signal)));

@@ -13,7 +13,7 @@ use plimsoll_net::http::client::{Ask, Limits, Plain};
 use plimsoll_net::url::Url;
 use rustix::process::{Pid, kill_process};
 
-use crate::command::{Deadline, Words, run, told};
+use crate::command::{Deadline, Words, run, told, wait};
 use crate::error::TestbedError;
 use crate::flow::Outputs;
 use crate::folder;
@@ -23,6 +23,8 @@ use crate::output;
 use crate::recipe::{Check, Stop, signal_of};
 use crate::users::User;
 
+/// A link of the instance's user's is not followed.
+const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 /// How long one request of a check may take.
 const REQUEST: Duration = Duration::from_secs(2);
 
@@ -87,6 +89,17 @@ pub enum Op {
         /// How it is ended.
         stop: Stop,
     },
+    /// Runs a command as an instance, to its end.
+    Run {
+        /// What it is called in the ledger.
+        name: String,
+        /// The folder of the instance.
+        folder: PathBuf,
+        /// The file of what it says, in the folder.
+        log: String,
+        /// What the process becomes.
+        order: Order,
+    },
     /// Waits until it is ready.
     Ready {
         /// The instance.
@@ -129,7 +142,9 @@ impl std::fmt::Display for Op {
                 let to = folder.join(path);
                 write!(f, "copy {} to {}{secret}", from.display(), to.display())
             }
-            Self::Start { order, .. } => write!(f, "{}", Words(order.words.clone())),
+            Self::Start { order, .. } | Self::Run { order, .. } => {
+                write!(f, "{}", Words(order.words.clone()))
+            }
             Self::Ready { address, check, .. } => match &check.http {
                 Some(path) => write!(f, "ask http://{address}{path} until it answers"),
                 None => write!(f, "connect to {address} until it takes connections"),
@@ -199,6 +214,7 @@ impl<'a> Worker<'a> {
             Op::Start { instance, folder, order, .. } => {
                 self.start(instance, folder, order).map(|()| String::new())
             }
+            Op::Run { name, folder, log, order } => self.run_as(name, folder, log, order, deadline),
             Op::Ready { instance, folder, address, check } => {
                 self.until_ready(instance, folder, *address, check, deadline)
             }
@@ -215,6 +231,7 @@ impl<'a> Worker<'a> {
                 (self.outputs)(instance, &output::all(folder, self.most_output));
                 stopped
             }
+            Op::Run { name, .. } => self.forget(name),
             Op::Write { .. } | Op::Copy { .. } | Op::Ready { .. } => Ok(String::new()),
         }
     }
@@ -256,6 +273,43 @@ impl<'a> Worker<'a> {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         children.insert(instance.to_owned(), child);
         Ok(())
+    }
+
+    /// Runs a command as an instance, to its end. Returns the end of what it said.
+    fn run_as(
+        &self,
+        name: &str,
+        folder: &Path,
+        log: &str,
+        order: &Order,
+        deadline: &Deadline,
+    ) -> Result<String, TestbedError> {
+        folder::write(folder, log, "", (false, None))?;
+        let path = folder.join(log);
+        let output = OpenOptions::new().append(true).custom_flags(NOFOLLOW).open(&path);
+        let output = output.map_err(TestbedError::file("open", &path))?;
+        let waiting = self.launcher.begin(folder, &output)?;
+        let pid = waiting.pid();
+        let started = started_at(pid).unwrap_or(0);
+        self.will_make(&Thing::Process { instance: name.to_owned(), pid, started })?;
+        let mut child = waiting.go(order)?;
+        let ended = wait(&mut child, deadline);
+        // Whoever is left of its group goes too.
+        self.forget(name)?;
+        let _ = child.wait();
+        let said = output::end_of(&path);
+        let command = Words(order.words.clone()).to_string();
+        match ended {
+            None => {
+                let (what, limit) = (format!("run `{command}`"), deadline.limit());
+                Err(TestbedError::TooLong { what, limit, output: said })
+            }
+            Some(Err(source)) => Err(TestbedError::Start { command, source }),
+            Some(Ok(status)) if status.success() => Ok(said),
+            Some(Ok(status)) => {
+                Err(TestbedError::Failed { command, how: told(status), output: said })
+            }
+        }
     }
 
     /// How a server ended, where it has.

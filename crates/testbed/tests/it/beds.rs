@@ -143,3 +143,34 @@ fn a_bed_that_is_left_is_found_and_used_by_one() {
     assert_eq!(left_of(&bed.id), Vec::<String>::new());
     assert_eq!(Ledger::all(&place.ledgers()).unwrap(), []);
 }
+
+/// Commands that fill an instance run as its user, in its place, before it counts as standing; one
+/// that fails or hangs is told, and undone.
+#[test]
+fn what_warms_an_instance_runs_in_its_place() {
+    let place = Place::new();
+    let Some(mut web) = nginx() else { return };
+    let commands = |words: &[&[&str]]| -> Vec<Vec<String>> {
+        words.iter().map(|of| of.iter().map(|&word| word.to_owned()).collect()).collect()
+    };
+    web.recipe.recipe.warm.run =
+        commands(&[&["sh", "-c", "id -un; ls {{folder}}/pages"], &["ip", "-o", "address"]]);
+    let Some(bed) = place.namespaces("an instance that is warmed", vec![web.clone()]) else {
+        return;
+    };
+    let actions = stand(&place, &bed, |_| Ok(())).unwrap();
+    let warmed = actions.iter().find(|action| action.name == "warm it").unwrap();
+    let said = &warmed.output;
+    assert!(said.contains("nobody") && said.contains("index.html"), "{said}");
+    let address = &bed.outline().unwrap().instances[0].address;
+    assert!(said.contains(address.as_str()), "{said}");
+
+    for (words, why) in [(&["sh", "-c", "echo bad; exit 3"][..], "bad"), (&["sleep", "1000"], "1")]
+    {
+        web.recipe.recipe.warm.run = commands(&[words]);
+        web.recipe.recipe.warm.within_s = 1;
+        let bed = place.namespaces("an instance that cannot be warmed", vec![web.clone()]).unwrap();
+        let failed = stand(&place, &bed, |_| Ok(())).unwrap_err().to_string();
+        assert!(failed.contains(why) && failed.contains(words[0]), "{failed}");
+    }
+}
