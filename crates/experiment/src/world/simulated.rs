@@ -62,6 +62,12 @@ impl Instance {
                  writes it",
             )
         })?;
+        if plan.load.waits() {
+            return Err(conflict(
+                "simulate a warm-up that goes on until something holds: it is only waited for \
+                 live; say how long it is, by `warm_up` in [load]",
+            ));
+        }
         if let Some(key) = beyond(elastic) {
             let text = format!(
                 "simulate `{key}` of the server of a load or a search: it is only simulated in \
