@@ -54,7 +54,8 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit> {
     let folder = found::experiment(args.experiment.as_deref())?;
     let status = status_of(&folder)?;
     if !status.state.goes_on() {
-        let text = format!("stop {}: nobody executes it: {}", folder.display(), outcome(&status));
+        let (folder, state) = (folder.display(), status.state.name());
+        let text = format!("stop {folder}: nobody executes it ({state}, {})", cells(&status));
         return Err(UsageError(text).into());
     }
     let started_ns = Experiment::open(&folder)?.meta().started_unix_ns;
