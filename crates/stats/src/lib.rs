@@ -1,6 +1,12 @@
 //! Statistics without I/O: histograms and the percentile object, the registry of figures, SLOs,
 //! availability, intervals, and what is said of series and groups of estimates.
 //!
+//! # Experiments
+//!
+//! [`design`] says which combinations of factors' levels run, [`effects`] what each factor does;
+//! [`stopping`] replicates until a figure is known well enough, and [`screening`] finds the best of
+//! many combinations without replicating all of them.
+//!
 //! One idea a module; every formula's source stands in its module's header.
 
 pub mod availability;
@@ -25,6 +31,7 @@ pub mod percentiles;
 pub mod queueing;
 pub mod relative;
 pub mod sample;
+pub mod screening;
 pub mod shapiro_wilk;
 pub mod slo;
 pub mod steady;

@@ -13,5 +13,6 @@ mod interval;
 mod queueing;
 mod random;
 mod reference;
+mod screening;
 mod sequential;
 mod series;
