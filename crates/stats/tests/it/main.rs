@@ -5,6 +5,7 @@
 mod codec;
 mod design;
 mod documented;
+mod drift;
 mod effects;
 mod elasticity;
 mod histogram;
