@@ -30,6 +30,7 @@ use crate::prepare::{Place, Prepared, prepare};
 use crate::record::Subject;
 use crate::scale::scaled;
 use crate::servers::{Kept, bed, bed_id, install, places};
+use crate::steps::fill::fill;
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, sources};
 
@@ -339,8 +340,28 @@ impl Bench<'_> {
             let world = simulated::Load { plan, prepared: &prepared, instance: &instance, place };
             return world.one(cell, to).map(drop);
         }
+        let filled = self.fill(plan, to)?;
+        let before = &[before, filled.as_slice()].concat();
         let (path, text) = (self.path.clone(), Some(text.as_str()));
         load::Load { plan, prepared: &prepared, path, place, text, before, sources }.one(cell, to)
+    }
+
+    /// Writes the records of a store that the plan has started: it is empty.
+    fn fill(&self, plan: &Plan, to: &Execution<'_>) -> Result<Option<Event>, ExperimentError> {
+        if plan.store.is_none() || plan.testbed.is_none() {
+            return Ok(None);
+        }
+        to.control.tell(News::Says("write the records of the store"));
+        let filled = fill(plan, &self.place, to.control)?;
+        let (written, records) = (filled.counters.succeeded, filled.records);
+        if !filled.is_whole() {
+            let why = filled.gave_up.unwrap_or_else(|| {
+                format!("{written} of {records} records were written as they should be")
+            });
+            return Err(ExperimentError::Silent { subject: filled.subject, why });
+        }
+        let text = format!("wrote the {records} records of the store in {:.1} s", filled.seconds);
+        Ok(Some(Event { at_ns: 0, class: Class::Action, kind: "store".to_owned(), text }))
     }
 }
 

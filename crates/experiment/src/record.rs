@@ -6,6 +6,7 @@
 //! gathered, and go into the journal several cells a transaction: a cell of a millisecond would
 //! spend more on its own.
 
+mod failed;
 mod steered;
 
 use std::cell::Cell as Local;
@@ -26,7 +27,7 @@ use sha2::{Digest, Sha256};
 
 use crate::bounds::{Bounds, Budget};
 use crate::error::ExperimentError;
-use crate::folders::{add, close_to_others, set_aside};
+use crate::folders::{close_to_others, set_aside};
 use crate::inputs::{self, Input, inputs};
 
 /// The most cells of an experiment that keep their runs where nothing else is said.
@@ -380,62 +381,6 @@ impl<'a> Record<'a> {
             }
             _ => Ok(run),
         }
-    }
-
-    /// Makes the folders of runs so that nobody else may enter them.
-    pub fn keep_private(&self) {
-        self.inner().is_private = true;
-    }
-
-    /// Adds what happened after a cell's run was ended, and what each instance said, to that run.
-    ///
-    /// # Errors
-    /// Where that cannot be written.
-    pub fn afterwards(
-        &self,
-        cell: &Cell,
-        events: &[Event],
-        outputs: &[(String, String)],
-    ) -> Result<(), ExperimentError> {
-        let inner = self.inner();
-        let run = match &inner.place {
-            Place::Run(path) => Some(path.clone()),
-            Place::Experiment(journal) => journal.latest_run(cell.number),
-            Place::Nowhere | Place::Open(_) => None,
-        };
-        run.map_or(Ok(()), |run| add(&run, events, outputs))
-    }
-
-    /// Takes a cell that failed before it had a run, or with one that is no result.
-    ///
-    /// # Errors
-    /// Where that cannot be written.
-    pub fn failed(&self, cell: &Cell, reason: &str) -> Result<(), ExperimentError> {
-        let mut inner = self.inner();
-        inner.open(self, false)?;
-        let at_ns = self.since_start_ns();
-        let Place::Experiment(journal) = &mut inner.place else { return Ok(()) };
-        let row = journal.cells()?.into_iter().find(|row| row.cell.number == cell.number);
-        if row.is_none_or(|row| row.state != State::Failed) {
-            journal.begin(cell, at_ns)?;
-            journal.end(cell.number, State::Failed, reason, at_ns)?;
-        }
-        journal.fact(SPENT, &self.bounds.cell_ended(at_ns).to_string())?;
-        inner.has_some = true;
-        Ok(())
-    }
-
-    /// Ends a cell that came to nothing, and left no run.
-    ///
-    /// # Errors
-    /// Where that cannot be written.
-    pub fn fail(&self, cell: &Cell, reason: &str) -> Result<(), ExperimentError> {
-        let mut inner = self.inner();
-        let at_ns = self.since_start_ns();
-        if let Place::Experiment(journal) = &mut inner.place {
-            journal.end(cell.number, State::Failed, reason, at_ns)?;
-        }
-        Ok(())
     }
 
     /// Ends it. Returns the path of the run or experiment; `None` where no cell came to anything:

@@ -127,6 +127,24 @@ impl Thing {
     }
 }
 
+/// How long a lock may outlive its holder.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Takes the lock of a ledger. What the holder was about to start when it was killed has the lock for
+/// a moment more, until it becomes another program.
+fn is_free(file: &File) -> bool {
+    let deadline = Deadline::within(LAST);
+    loop {
+        if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            return true;
+        }
+        if deadline.is_over() {
+            return false;
+        }
+        deadline.pause();
+    }
+}
+
 /// A line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
@@ -288,7 +306,7 @@ impl Ledger {
         let path = folder.join(FILE);
         let file = OpenOptions::new().read(true).append(true).open(&path);
         let file = file.map_err(TestbedError::file("open", &path))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() && !force {
+        if !force && !is_free(&file) {
             let text =
                 format!("take down {bed}: its experiment goes on; stop that, or say --force");
             return Err(TestbedError::Wrong(text));

@@ -313,7 +313,8 @@ mod tests {
         let mut rounds = Rounds::default();
         assert_eq!(rounds.take("node_load1", [], S, 3.0), None);
         assert_eq!(rounds.take("node_load1", [], S + 1_000_000, 4.0), None);
-        assert_eq!(rounds.take("node_load1", [], 2 * S, 5.0).unwrap().figures["host.load"], 3.0);
+        let round = rounds.take("node_load1", [], 2 * S, 5.0).unwrap();
+        assert!((round.figures["host.load"] - 3.0).abs() < 1e-12);
     }
 
     #[test]

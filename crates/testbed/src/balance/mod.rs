@@ -1,9 +1,10 @@
 //! The built-in balancer: gives each request of its clients to one of its instances.
 //!
 //! It speaks HTTP/1.1 to both sides and keeps connections to both. One thread does all. An instance
-//! comes, drains and goes by the [control socket](Order); what it has when it drains it ends. Whether
-//! instances are well is [checked](Check); one that is not is out, and what it has been asked is asked
-//! of another where that is safe. Connections that are upgraded, as for WebSockets, are passed through.
+//! comes, drains and goes by the [control socket](Order); what it has when it drains it ends.
+//! Whether instances are well is [checked](Check); one that is not is out, and what it has been
+//! asked is asked of another where that is safe. Connections that are upgraded, as for WebSockets,
+//! are passed through.
 
 mod check;
 mod choose;

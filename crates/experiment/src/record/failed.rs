@@ -1,0 +1,66 @@
+//! What is kept of cells that came to nothing, and of what happened when a cell's run had ended.
+
+use plimsoll_runs::Event;
+use plimsoll_runs::experiment::{Cell, State};
+
+use super::{Place, Record, SPENT};
+use crate::error::ExperimentError;
+use crate::folders::add;
+
+impl Record<'_> {
+    /// Makes the folders of runs so that nobody else may enter them.
+    pub fn keep_private(&self) {
+        self.inner().is_private = true;
+    }
+
+    /// Adds what happened after a cell's run was ended, and what each instance said, to that run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn afterwards(
+        &self,
+        cell: &Cell,
+        events: &[Event],
+        outputs: &[(String, String)],
+    ) -> Result<(), ExperimentError> {
+        let inner = self.inner();
+        let run = match &inner.place {
+            Place::Run(path) => Some(path.clone()),
+            Place::Experiment(journal) => journal.latest_run(cell.number),
+            Place::Nowhere | Place::Open(_) => None,
+        };
+        run.map_or(Ok(()), |run| add(&run, events, outputs))
+    }
+
+    /// Takes a cell that failed before it had a run, or with one that is no result.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn failed(&self, cell: &Cell, reason: &str) -> Result<(), ExperimentError> {
+        let mut inner = self.inner();
+        inner.open(self, false)?;
+        let at_ns = self.since_start_ns();
+        let Place::Experiment(journal) = &mut inner.place else { return Ok(()) };
+        let row = journal.cells()?.into_iter().find(|row| row.cell.number == cell.number);
+        if row.is_none_or(|row| row.state != State::Failed) {
+            journal.begin(cell, at_ns)?;
+            journal.end(cell.number, State::Failed, reason, at_ns)?;
+        }
+        journal.fact(SPENT, &self.bounds.cell_ended(at_ns).to_string())?;
+        inner.has_some = true;
+        Ok(())
+    }
+
+    /// Ends a cell that came to nothing, and left no run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn fail(&self, cell: &Cell, reason: &str) -> Result<(), ExperimentError> {
+        let mut inner = self.inner();
+        let at_ns = self.since_start_ns();
+        if let Place::Experiment(journal) = &mut inner.place {
+            journal.end(cell.number, State::Failed, reason, at_ns)?;
+        }
+        Ok(())
+    }
+}
