@@ -130,8 +130,8 @@ impl Thing {
 /// How long a lock may outlive its holder.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Takes the lock of a ledger. What the holder was about to start when it was killed has the lock for
-/// a moment more, until it becomes another program.
+/// Takes the lock of a ledger. What the holder was about to start when it was killed has the lock
+/// for a moment more, until it becomes another program.
 fn is_free(file: &File) -> bool {
     let deadline = Deadline::within(LAST);
     loop {
