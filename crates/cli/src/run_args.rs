@@ -14,7 +14,7 @@ pub(crate) struct PlanFlags {
     /// Set any value of the plan
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Another test-bed: a file with [testbed] and [role.NAME], whose keys win one by one
+    /// Another test-bed: a file with that section and roles, whose keys win one by one
     #[arg(long, value_name = "FILE")]
     pub(crate) testbed: Option<String>,
     /// Make loads, their warm-ups and phases shorter: 20% is a fifth as long

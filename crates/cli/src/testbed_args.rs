@@ -32,12 +32,12 @@ Examples:
 
 Exit codes: 0 they stand, 2 wrong use or plan, 4 one could not be started: then nothing is left.")]
 pub(crate) struct TestbedUp {
-    /// A plan file with [testbed]
+    /// A plan file with a test-bed
     pub(crate) plan: String,
     /// Set any value of the plan
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Another test-bed: a file with [testbed] and [role.NAME], whose keys win one by one
+    /// Another test-bed: a file with that section and roles, whose keys win one by one
     #[arg(long, value_name = "FILE")]
     pub(crate) testbed: Option<String>,
     /// Install the packages that it lacks; no service of theirs is started
