@@ -44,7 +44,7 @@ fn analysis(path: &Path) -> Result<Analysis> {
     let experiment = Experiment::open(path)?;
     let mut analysis = analyse(&experiment)?;
     if experiment.meta().kind == Kind::Tune {
-        let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]))?;
+        let plan = read(&Written::text(&experiment.meta().plan_text, "plan.toml", &[]).stored())?;
         choose(&mut analysis, path, plan.tune.as_ref())?;
     }
     Ok(analysis)
