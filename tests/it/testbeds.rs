@@ -136,8 +136,21 @@ fn a_program_where_others_may_not_go_is_a_server_still() {
     if std::fs::hard_link(PLIMSOLL, &own).is_err() {
         std::fs::copy(PLIMSOLL, &own).unwrap();
     }
-    for (provider, name) in [("process", "plain"), ("namespace", "apart")] {
+    // A recipe that names the program in the midst of a script.
+    let scripted = "about = 'a script'\nport = 8080\ncheck = {}\n\
+                    start = ['sh', '-c', 'exec {{plimsoll}} target --listen {{address}}:{{port}} \
+                    --workers {{vars.workers}} --service-time {{vars.service}}']\n\
+                    [vars]\nworkers = 1\nservice = ''\n";
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    place.write("recipes/scripted.toml", scripted);
+    let kinds = [
+        ("process", "target", "plain"),
+        ("process", "scripted", "scripted"),
+        ("namespace", "target", "apart"),
+    ];
+    for (provider, recipe, name) in kinds {
         let plan = TARGET.replace("'process'", &format!("'{provider}'"));
+        let plan = plan.replace("recipe = 'target'", &format!("recipe = '{recipe}'"));
         place.write("plan.toml", plan.replace("'3s'", "'1s'").replace("replications = 2", ""));
         let run = |what| {
             let arguments = [what, "plan.toml", "--set", &format!("name={name}")];

@@ -21,6 +21,9 @@ use crate::work::{Op, Worker};
 /// How long a step may take that only makes things.
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// The name of this program's copy in the folder of an instance.
+const OWN_PROGRAM: &str = "plimsoll";
+
 /// What a plan wants to stand.
 pub struct Bed {
     /// A short id that stands in all names: lower-case letters and digits.
@@ -168,6 +171,15 @@ impl Bed {
         Ok(instance)
     }
 
+    /// Where an instance finds this program: a copy in its folder, where the instance runs as a
+    /// user who may not go to the program itself.
+    fn program(&self, instance: &Instance) -> PathBuf {
+        if is_root() && !self.launcher.is_open_to_all() {
+            return instance.folder.join(OWN_PROGRAM);
+        }
+        self.launcher.program.clone()
+    }
+
     /// The steps of an instance. Returns the place of the one after which it is ready.
     fn steps_of(
         &self,
@@ -178,7 +190,7 @@ impl Bed {
         outline: &mut Outline,
     ) -> Result<usize, TestbedError> {
         let recipe = &role.recipe.recipe;
-        let texts = Texts::of(role, instance, &self.launcher.program, stand)?;
+        let texts = Texts::of(role, instance, &self.program(instance), stand)?;
         let mut place = self.provider.place(&self.id, role, instance);
         let user = is_root().then(|| role.user().to_owned());
         for file in &recipe.write {
@@ -186,6 +198,12 @@ impl Bed {
             let Filled { text, is_secret } = texts.content(&what, &file.path, &file.text)?;
             let (folder, path) = (instance.folder.clone(), file.path.clone());
             place.push(Op::Write { folder, path, text, is_secret, user: user.clone() });
+        }
+        let own = self.program(instance);
+        if own != self.launcher.program && role.names_own_program() {
+            let (folder, from) = (instance.folder.clone(), self.launcher.program.clone());
+            let path = OWN_PROGRAM.to_owned();
+            place.push(Op::Copy { folder, path, from, is_secret: false, user: user.clone() });
         }
         for CopiedFile { path, from, is_secret } in &role.files {
             if !is_within(path) {
@@ -503,7 +521,7 @@ impl Bed {
         instance: &mut Instance,
         stand: &BTreeMap<String, Stands>,
     ) -> Result<(), TestbedError> {
-        let texts = Texts::of(role, instance, &self.launcher.program, stand)?;
+        let texts = Texts::of(role, instance, &self.program(instance), stand)?;
         let asks = role.recipe.recipe.collect.iter().map(|(collector, asks)| {
             let what = format!("`collect.{collector}` of the role `{}`", role.name);
             Ok((collector.clone(), texts.fill(&what, asks)?.text))

@@ -1,10 +1,10 @@
 //! Files within the folder of an instance. The folder belongs to the instance's user, so whatever
 //! lies there already may be that user's: no link is followed, and nothing is written over.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::fchown;
+use std::os::unix::fs::{PermissionsExt, fchown};
 use std::path::{Component, Path};
 
 use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
@@ -99,14 +99,17 @@ pub(crate) fn copy(
         return Err(TestbedError::Wrong(text));
     }
     let mut file = create(folder, path, None)?;
-    let copied = std::io::copy(&mut source.take(MOST_COPIED), &mut file);
-    copied.map(drop).map_err(TestbedError::file("write", folder.join(path)))
+    // A program stays one.
+    let mode = 0o644 | about.permissions().mode() & 0o111;
+    let copied = std::io::copy(&mut source.take(MOST_COPIED), &mut file)
+        .and_then(|_| file.set_permissions(Permissions::from_mode(mode)));
+    copied.map_err(TestbedError::file("write", folder.join(path)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn what_is_written_stays_within_the_folder() {

@@ -8,13 +8,11 @@
 
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use rustix::io::FdFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{ENVIRONMENT, Words};
@@ -51,6 +49,14 @@ pub struct Waiting {
 }
 
 impl Launcher {
+    /// Whether every user of this host may go to the program: not where it lies below root's home.
+    #[must_use]
+    pub fn is_open_to_all(&self) -> bool {
+        let is_open =
+            |folder: &Path| folder.metadata().is_ok_and(|of| of.permissions().mode() & 0o001 != 0);
+        self.program.ancestors().skip(1).all(is_open)
+    }
+
     /// Begins a process that waits, in a group of its own; what it will say goes to `output`.
     ///
     /// # Errors
@@ -101,7 +107,7 @@ pub fn wait_and_become() -> Option<std::io::Error> {
         Ok(_) => {}
         Err(error) => return Some(error),
     }
-    let mut order: Order = match serde_json::from_str(&line) {
+    let order: Order = match serde_json::from_str(&line) {
         Ok(order) => order,
         // A line that was cut: who sent it was killed.
         Err(_) => return None,
@@ -113,11 +119,6 @@ pub fn wait_and_become() -> Option<std::io::Error> {
             return Some(std::io::Error::new(error.kind(), text));
         }
     }
-    // Held until `exec`, which hands it on.
-    let _own = match open_own(&mut order.words) {
-        Ok(own) => own,
-        Err(error) => return Some(error),
-    };
     let Some((program, arguments)) = order.words.split_first() else {
         return Some(std::io::Error::other("the order has no command"));
     };
@@ -128,20 +129,4 @@ pub fn wait_and_become() -> Option<std::io::Error> {
         command.uid(user).gid(group);
     }
     Some(command.exec())
-}
-
-/// Names this program by a file that is open where others may not enter its folder, as that of a
-/// build below root's home: the server becomes another user before it becomes this program.
-fn open_own(words: &mut [String]) -> std::io::Result<Option<File>> {
-    let own = std::env::current_exe()?;
-    let Some(word) = words.iter_mut().find(|word| Path::new(word) == own) else { return Ok(None) };
-    let is_open_to_all =
-        |folder: &Path| folder.metadata().is_ok_and(|of| of.permissions().mode() & 0o001 != 0);
-    if own.ancestors().skip(1).all(is_open_to_all) {
-        return Ok(None);
-    }
-    let file = File::open(&own)?;
-    rustix::io::fcntl_setfd(&file, FdFlags::empty())?;
-    *word = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(Some(file))
 }

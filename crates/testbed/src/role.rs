@@ -85,6 +85,13 @@ impl Role {
     pub fn user(&self) -> &str {
         self.user.as_ref().unwrap_or(&self.recipe.recipe.user)
     }
+
+    /// Whether its texts may name this program, as those of the built-in target do.
+    pub(crate) fn names_own_program(&self) -> bool {
+        let names = |text: &str| text.contains("plimsoll");
+        let is_named = |value: &Scalar| matches!(value, Scalar::Text(text) if names(text));
+        names(&self.recipe.text) || self.vars.values().any(is_named)
+    }
 }
 
 /// An instance, with its place.
