@@ -180,6 +180,19 @@ impl Bed {
         self.launcher.program.clone()
     }
 
+    /// The copy of this program for an instance that may need one.
+    fn own_program(&self, role: &Role, instance: &Instance) -> Option<Op> {
+        let from = self.launcher.program.clone();
+        let is_needed = self.program(instance) != from && role.names_own_program();
+        is_needed.then(|| Op::Copy {
+            folder: instance.folder.clone(),
+            path: OWN_PROGRAM.to_owned(),
+            from,
+            is_secret: false,
+            user: None,
+        })
+    }
+
     /// The steps of an instance. Returns the place of the one after which it is ready.
     fn steps_of(
         &self,
@@ -199,12 +212,7 @@ impl Bed {
             let (folder, path) = (instance.folder.clone(), file.path.clone());
             place.push(Op::Write { folder, path, text, is_secret, user: user.clone() });
         }
-        let own = self.program(instance);
-        if own != self.launcher.program && role.names_own_program() {
-            let (folder, from) = (instance.folder.clone(), self.launcher.program.clone());
-            let path = OWN_PROGRAM.to_owned();
-            place.push(Op::Copy { folder, path, from, is_secret: false, user: user.clone() });
-        }
+        place.extend(self.own_program(role, instance));
         for CopiedFile { path, from, is_secret } in &role.files {
             if !is_within(path) {
                 let text = format!(
