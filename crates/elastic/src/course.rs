@@ -2,9 +2,9 @@
 //! revenue would be for every number of instances.
 
 use crate::observation::Metric;
+use crate::outcome::{Outcome, Tick};
 use crate::policy::{Facts, revenue_per_hour};
 use crate::result::SimulationResult;
-use crate::simulated::{Outcome, Tick};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

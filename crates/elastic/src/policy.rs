@@ -29,6 +29,7 @@ pub use plimsoll_units::parameter::Parameter;
 use plimsoll_units::parameter::Takes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What a policy decides.
@@ -36,6 +37,37 @@ use std::sync::Arc;
 pub struct Decision {
     /// How many instances the pool should have, those that boot counted.
     pub desired: u32,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// A bound of the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Its fewest instances.
+    Min,
+    /// Its most.
+    Max,
+}
+
+impl Bound {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// A decision within the bounds of the pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// How many instances the pool should have, those that boot counted.
+    pub desired: u32,
+    /// The bound that the policy would have gone beyond.
+    pub limited_by: Option<Bound>,
     /// Why, in a sentence.
     pub reason: String,
 }
@@ -69,8 +101,8 @@ pub struct Reach {
 
 /// A policy with what it remembers, whatever the kind of both.
 pub trait Decider: Send {
-    /// Decides: a number within the bounds of the pool.
-    fn decide(&mut self, seen: &Observation<'_>) -> Decision;
+    /// Decides.
+    fn decide(&mut self, seen: &Observation<'_>) -> Verdict;
 
     /// As [`Policy::adds_above`].
     fn adds_above(&self) -> Option<Reach> {
@@ -97,10 +129,16 @@ struct Deciding<P: Policy> {
 }
 
 impl<P: Policy> Decider for Deciding<P> {
-    fn decide(&mut self, seen: &Observation<'_>) -> Decision {
-        let Decision { desired, reason } = self.policy.decide(&mut self.state, seen);
+    fn decide(&mut self, seen: &Observation<'_>) -> Verdict {
+        let Decision { desired: wished, reason } = self.policy.decide(&mut self.state, seen);
         // A pool outside its bounds is brought back, whatever the policy thinks of its metrics.
-        Decision { desired: seen.clamp(f64::from(desired)), reason }
+        let desired = seen.clamp(f64::from(wished));
+        let limited_by = match desired.cmp(&wished) {
+            Ordering::Less => Some(Bound::Max),
+            Ordering::Greater => Some(Bound::Min),
+            Ordering::Equal => None,
+        };
+        Verdict { desired, limited_by, reason }
     }
 
     fn adds_above(&self) -> Option<Reach> {

@@ -97,6 +97,11 @@ impl Pool {
         instance
     }
 
+    /// An instance takes requests from now on, of which that was not known before.
+    pub fn ready(&mut self, number: usize, now_ns: u64) {
+        self.instances[number].ready_ns = now_ns;
+    }
+
     /// An instance takes no more requests.
     pub fn drain(&mut self, number: usize, now_ns: u64) {
         self.instances[number].draining_ns = Some(now_ns);

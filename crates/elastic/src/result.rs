@@ -1,7 +1,7 @@
 //! What `plimsoll simulate --json` says: one object, times in microseconds, a row for each policy.
 
-use crate::simulated::engine::Loss;
-use crate::simulated::{Outcome, holds};
+use crate::objective::holds;
+use crate::outcome::{Loss, Outcome};
 use plimsoll_stats::elasticity::{self, Elasticity};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{self, LEVEL};

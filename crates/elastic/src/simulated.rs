@@ -5,16 +5,11 @@
 //! had; at each tick metrics are collected and the policy decides.
 
 pub mod engine;
-mod figures;
-mod objective;
-mod outcome;
 mod requests;
 mod setup;
 mod variates;
 mod world;
 
-pub use objective::holds;
-pub use outcome::{Decided, Outcome, Tick};
 pub use requests::Requests;
 pub use setup::{Boot, Failures, Load, Setup, SlowStart};
 pub use world::{run, schedule};

@@ -6,17 +6,17 @@
 mod ticks;
 
 use super::engine::{Engine, Rules, TICK_NS, Tally, fixed};
-use super::outcome::{Decided, Outcome};
 use super::requests::Requests;
 use super::setup::Setup;
+use crate::books::{Books, OfTick};
+use crate::controller::{Controller, Plant, Terms};
 use crate::demand::Demand;
-use crate::observation::{Metric, Observation, Point, Series};
+use crate::observation::Instance as Seen;
+use crate::outcome::Outcome;
 use crate::policy::Decider;
 use crate::pool::{Instance, Pool};
 use plimsoll_workload::random::{Stream, seed_of};
 use plimsoll_workload::schedule::Schedule;
-use std::collections::VecDeque;
-use ticks::{OfTick, Total};
 
 /// How often an instance that has just begun changes its speed, nanoseconds.
 const STEP_NS: u64 = 1_000_000_000;
@@ -48,12 +48,12 @@ struct World<'a> {
     presence: u64,
     now_ns: u64,
     tally: Tally,
-    /// Of the present tick; `total` has those before.
+    /// Of the present tick; `books` has those before.
     of_tick: OfTick,
-    total: Total,
-    /// What has been collected and not arrived yet, and what has.
-    on_the_way: VecDeque<Point>,
-    series: Series,
+    /// The work of instances that failed in it, ticks of cores.
+    failed_work: u64,
+    books: Books,
+    controller: Controller,
     streams: Streams,
     duration_ns: u64,
 }
@@ -88,9 +88,9 @@ impl<'a> World<'a> {
             now_ns: 0,
             tally: Tally::default(),
             of_tick: OfTick::default(),
-            total: Total::default(),
-            on_the_way: VecDeque::new(),
-            series: Series::default(),
+            failed_work: 0,
+            books: Books::default(),
+            controller: Controller::default(),
             streams: Streams {
                 boot: stream("boot"),
                 speed: stream("speed"),
@@ -101,7 +101,7 @@ impl<'a> World<'a> {
             duration_ns,
         };
         for _ in 0..setup.start {
-            world.launch(0);
+            world.boot(0);
         }
         world.change();
         world
@@ -159,11 +159,7 @@ impl<'a> World<'a> {
     /// Lets time and requests pass.
     fn advance(&mut self, to_ns: u64) {
         let ready = self.pool.wanted().filter(|of| of.ready_ns <= self.now_ns).count();
-        let (ready, ns) = (u32::try_from(ready).unwrap_or(u32::MAX), to_ns - self.now_ns);
-        match self.of_tick.supply.last_mut() {
-            Some((before, for_ns)) if *before == ready => *for_ns += ns,
-            _ => self.of_tick.supply.push((ready, ns)),
-        }
+        self.of_tick.supplied(u32::try_from(ready).unwrap_or(u32::MAX), to_ns - self.now_ns);
         loop {
             let (due, service) = self.requests.until(to_ns);
             if due.is_empty() {
@@ -218,7 +214,7 @@ impl<'a> World<'a> {
     fn fail(&mut self, of: Instance) {
         let Some(failures) = self.setup.failures else { return };
         if of.draining_ns.is_none() {
-            self.of_tick.work += self.work_of(&of);
+            self.failed_work += self.work_of(&of);
         }
         self.engine.fail(of.slot, self.now_ns / TICK_NS, &mut self.tally);
         self.pool.end(of.number, self.now_ns);
@@ -228,12 +224,13 @@ impl<'a> World<'a> {
         }
     }
 
-    fn launch(&mut self, now_ns: u64) {
+    /// Launches an instance, which is ready when it has booted.
+    fn boot(&mut self, now_ns: u64) {
         let boot = &self.setup.boot;
         let stream = &mut self.streams.boot;
         let takes_ns = boot.boot.sample_ns(stream) + boot.configure.sample_ns(stream);
         // Those of the start are there already.
-        let is_there = self.total.ticks.is_empty() && now_ns == 0;
+        let is_there = self.books.are_empty() && now_ns == 0;
         self.begin(if is_there { 0 } else { now_ns.saturating_add(takes_ns) });
     }
 
@@ -262,56 +259,49 @@ impl<'a> World<'a> {
 
     /// Lets the policy decide, and does what it says.
     fn decide(&mut self, policy: &mut dyn Decider) {
-        let (now_s, delay_s) = (self.now_ns as f64 / 1e9, self.setup.delay_ns as f64 / 1e9);
-        let has_come = |of: &&Point| of.at_s + delay_s <= now_s + 1e-6;
-        while let Some(point) = self.on_the_way.front().filter(has_come) {
-            self.series.push(*point);
-            self.on_the_way.pop_front();
+        let terms = Terms {
+            bounds: (self.setup.least, self.setup.most),
+            delay_ns: self.setup.delay_ns,
+            of_day_s: self.setup.of_day_s,
+            day_speed: 1.0,
+        };
+        let mut controller = std::mem::take(&mut self.controller);
+        let decided = controller.step(&terms, policy, self);
+        self.controller = controller;
+        if decided.changes() {
+            self.books.decisions.push(decided);
         }
-        let bounds = (self.setup.least, self.setup.most);
-        let instances = self.pool.seen(self.now_ns);
-        let decision = policy.decide(&Observation {
-            now_s,
-            of_day_s: (self.setup.of_day_s + now_s).rem_euclid(86_400.0),
-            instances: &instances,
-            series: &self.series,
-            bounds,
-        });
-        let wanted = u32::try_from(self.pool.wanted().count()).unwrap_or(u32::MAX);
-        let desired = decision.desired.clamp(bounds.0, bounds.1);
-        if desired == wanted {
-            return;
-        }
-        for _ in wanted..desired {
-            self.launch(self.now_ns);
-            self.total.scale_out += 1;
-        }
-        for _ in desired..wanted {
-            self.remove();
-        }
-        let last = self.series.points().last();
-        self.total.decisions.push(Decided {
-            at_ns: self.now_ns,
-            from: wanted,
-            to: desired,
-            reason: decision.reason,
-            seen: last.map_or([f64::NAN; Metric::ALL.len()], |point| point.values),
-        });
+    }
+}
+
+impl Plant for World<'_> {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
     }
 
-    /// Removes an instance: it finishes what it has.
-    fn remove(&mut self) {
+    fn instances(&self) -> Vec<Seen> {
+        self.pool.seen(self.now_ns)
+    }
+
+    fn launch(&mut self) -> bool {
+        self.boot(self.now_ns);
+        self.books.scaled.0 += 1;
+        true
+    }
+
+    fn remove(&mut self) -> bool {
         let setup = self.setup;
         let stream = &mut self.streams.termination;
         let chosen = self.pool.choose(setup.termination, &setup.prices, self.now_ns, stream);
-        let Some(of) = chosen else { return };
-        self.total.scale_in += 1;
+        let Some(of) = chosen else { return false };
+        self.books.scaled.1 += 1;
         self.pool.drain(of.number, self.now_ns);
         if of.ready_ns > self.now_ns {
             self.pool.end(of.number, self.now_ns);
         } else {
             self.engine.close(of.slot);
         }
+        true
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::world::replicate;
 use plimsoll_elastic::billing::Prices;
 use plimsoll_elastic::demand::Demand;
+use plimsoll_elastic::outcome::Outcome;
 use plimsoll_elastic::policy::{Facts, Maker, kind};
 use plimsoll_elastic::simulated::engine::Rules;
-use plimsoll_elastic::simulated::{Boot, Outcome, Setup, SlowStart, run};
+use plimsoll_elastic::simulated::{Boot, Setup, SlowStart, run};
 use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;

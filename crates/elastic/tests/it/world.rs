@@ -11,9 +11,10 @@ mod time;
 use plimsoll_elastic::billing::Prices;
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::observation::Observation;
-use plimsoll_elastic::policy::{Decider, Decision, Facts, Maker};
+use plimsoll_elastic::outcome::Outcome;
+use plimsoll_elastic::policy::{Decider, Facts, Maker, Verdict};
 use plimsoll_elastic::simulated::engine::Rules;
-use plimsoll_elastic::simulated::{Boot, Outcome, Setup, run};
+use plimsoll_elastic::simulated::{Boot, Setup, run};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::pool::{BillingUnit, ChargeFrom, Termination};
@@ -140,7 +141,7 @@ fn script(says: &[u32]) -> Script {
 }
 
 impl Decider for Script {
-    fn decide(&mut self, seen: &Observation<'_>) -> Decision {
+    fn decide(&mut self, seen: &Observation<'_>) -> Verdict {
         let last = seen.series.points().last();
         self.saw.push(Saw {
             now_s: seen.now_s,
@@ -150,7 +151,7 @@ impl Decider for Script {
         });
         let desired = self.says[self.at.min(self.says.len() - 1)];
         self.at += 1;
-        Decision { desired, reason: "it is written".to_owned() }
+        Verdict { desired, limited_by: None, reason: "it is written".to_owned() }
     }
 
     fn save(&self) -> serde_json::Result<String> {

@@ -14,8 +14,9 @@ use super::balancer::Balancer;
 use super::departures::{Departures, LATEST};
 use super::dispatch::Instances;
 use super::queue::Request;
-use super::tally::{Loss, Tally};
+use super::tally::Tally;
 use super::{Rules, scaled};
+use crate::outcome::Loss;
 use std::collections::VecDeque;
 
 /// What a core has instead of a head without one.

@@ -17,7 +17,8 @@
 //!   departure's time is part of the chain from request to request.
 
 use super::compare::{Compare, Heads, LANES, Plain, has_vectors};
-use super::tally::{Loss, Tally};
+use super::tally::Tally;
+use crate::outcome::Loss;
 
 /// The most instances.
 pub(super) const SLOTS: usize = 24;

@@ -15,9 +15,10 @@ mod sharing;
 mod tally;
 mod winner;
 
+pub use crate::outcome::Loss;
 pub(super) use compare::has_vectors;
 pub(super) use tally::GREATEST;
-pub use tally::{Loss, TICK_NS, Tally};
+pub use tally::{TICK_NS, Tally};
 
 use dispatch::{Dispatcher, Instances};
 use general::General;

@@ -2,7 +2,8 @@
 //! first served, so many at most and for so long at most.
 
 use super::Rules;
-use super::tally::{Loss, Tally};
+use super::tally::Tally;
+use crate::outcome::Loss;
 use std::collections::VecDeque;
 
 /// A request that no instance has yet: when it was due, and its service time at speed 1.

@@ -13,8 +13,9 @@
 use super::departures::Departures;
 use super::dispatch::Instances;
 use super::queue::Request;
-use super::tally::{Loss, Tally};
+use super::tally::Tally;
 use super::{Rules, scaled};
+use crate::outcome::Loss;
 
 /// A request at an instance.
 #[derive(Debug, Clone, Copy)]

@@ -10,6 +10,7 @@
 //! horizon has come that far. So a tick counts the answers that were given in it, and nothing that
 //! was only going to happen.
 
+use crate::outcome::Loss;
 use plimsoll_stats::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,45 +28,6 @@ pub(crate) const GREATEST: u64 = (1 << (11 + DOUBLINGS)) - 1;
 /// No bucket lies beyond: a power of two, so that a mask keeps an index within.
 const BUCKETS: usize = 1 << 15;
 const _: () = assert!(ONES + DOUBLINGS * HALF <= BUCKETS);
-
-/// Why a request was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(usize)]
-pub enum Loss {
-    /// No instance had a place, and there is no queue.
-    NoSlot,
-    /// Nor had the queue.
-    QueueFull,
-    /// It waited in the queue for too long.
-    QueueTimeout,
-    /// Its client gave up.
-    ClientTimeout,
-    /// Its instance failed.
-    InstanceFailed,
-}
-
-impl Loss {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::NoSlot,
-        Self::QueueFull,
-        Self::QueueTimeout,
-        Self::ClientTimeout,
-        Self::InstanceFailed,
-    ];
-
-    /// Its name in JSON.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoSlot => "no_slot",
-            Self::QueueFull => "queue_full",
-            Self::QueueTimeout => "queue_timeout",
-            Self::ClientTimeout => "client_timeout",
-            Self::InstanceFailed => "instance_failed",
-        }
-    }
-}
 
 /// Counts of a stretch of time: requests that were due in it, and those that ended in it.
 #[derive(Clone)]

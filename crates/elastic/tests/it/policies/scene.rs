@@ -2,7 +2,7 @@
 //! does what it says.
 
 use plimsoll_elastic::observation::{Instance, Metric, Observation, Point, Series, State};
-use plimsoll_elastic::policy::{self, Decider, Decision, Facts};
+use plimsoll_elastic::policy::{self, Decider, Facts, Verdict};
 use std::collections::VecDeque;
 
 /// Two cores, 70 ms, ten requests at once, as published; 99% within 400 ms.
@@ -127,7 +127,7 @@ impl Scene {
     }
 
     /// What the policy says now; the pool stays as it is.
-    pub(super) fn ask(&mut self) -> Decision {
+    pub(super) fn ask(&mut self) -> Verdict {
         self.decider.decide(&Observation {
             now_s: self.now_s,
             of_day_s: (self.of_day_s + self.now_s).rem_euclid(86_400.0),
@@ -138,7 +138,7 @@ impl Scene {
     }
 
     /// A tick passes, the policy decides, and the pool follows: the last ones go first.
-    pub(super) fn tick(&mut self, values: &[(Metric, f64)]) -> Decision {
+    pub(super) fn tick(&mut self, values: &[(Metric, f64)]) -> Verdict {
         self.pass(values);
         let decision = self.ask();
         let desired = decision.desired as usize;

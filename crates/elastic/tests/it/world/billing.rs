@@ -3,7 +3,8 @@
 
 use super::{SECOND_NS, law, played, prices, setup};
 use plimsoll_elastic::billing::{Prices, Used};
-use plimsoll_elastic::simulated::{Boot, Failures, Outcome, Setup};
+use plimsoll_elastic::outcome::Outcome;
+use plimsoll_elastic::simulated::{Boot, Failures, Setup};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
 use plimsoll_workload::pool::{BillingUnit, ChargeFrom, Termination};

@@ -1,8 +1,9 @@
 //! Requests: offered is served, lost or in flight, by cause, in every setup.
 
 use super::{Script, demand, law, played, setup};
+use plimsoll_elastic::outcome::Outcome;
 use plimsoll_elastic::simulated::engine::{Loss, Rules, SlowdownTable, TICK_NS};
-use plimsoll_elastic::simulated::{Failures, Outcome, Setup, run};
+use plimsoll_elastic::simulated::{Failures, Setup, run};
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::pool::{Choice, Ties};
 use plimsoll_workload::service_model::ServiceTime;
@@ -18,9 +19,9 @@ fn lost(of: &Outcome, why: Loss) -> u64 {
 fn check(setup: &Setup, of: &Outcome) {
     assert_eq!(of.offered, of.served + of.lost() + of.in_flight);
     assert_eq!(of.response.count(), of.served);
-    let per_tick = |figure: fn(&plimsoll_elastic::simulated::Tick) -> f64| -> f64 {
+    let per_tick = |figure: fn(&plimsoll_elastic::outcome::Tick) -> f64| -> f64 {
         let mut before_s = 0.0;
-        let amount = |of: &plimsoll_elastic::simulated::Tick| {
+        let amount = |of: &plimsoll_elastic::outcome::Tick| {
             let seconds = of.at_s - std::mem::replace(&mut before_s, of.at_s);
             figure(of) * seconds
         };

@@ -1,9 +1,10 @@
 //! The result: means of replications with their intervals, and differences on the same requests.
 
 use super::{demand, played, replicate, setup};
+use plimsoll_elastic::outcome::Outcome;
 use plimsoll_elastic::policy::{self, Facts};
 use plimsoll_elastic::result::{Paired, PolicyResult};
-use plimsoll_elastic::simulated::{Outcome, Setup};
+use plimsoll_elastic::simulated::Setup;
 use std::collections::BTreeMap;
 
 fn rows(setup: &Setup, instances: &[&str]) -> Vec<Vec<Outcome>> {

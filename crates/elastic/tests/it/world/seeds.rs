@@ -1,8 +1,9 @@
 //! Randomness: the same seed is the same day, on one thread and on several, under each policy.
 
 use super::{demand, facts, law, replicate, setup};
+use plimsoll_elastic::outcome::Outcome;
 use plimsoll_elastic::policy::{self, Maker};
-use plimsoll_elastic::simulated::{Boot, Failures, Outcome, Setup, run};
+use plimsoll_elastic::simulated::{Boot, Failures, Setup, run};
 use plimsoll_workload::distribution::Distribution;
 
 /// Everything that is by chance.

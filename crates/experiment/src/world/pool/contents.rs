@@ -3,7 +3,7 @@
 
 use super::model::Model;
 use plimsoll_elastic::course::Course;
-use plimsoll_elastic::simulated::Outcome;
+use plimsoll_elastic::outcome::Outcome;
 use plimsoll_runs::event::Class;
 use plimsoll_runs::{Event, RunWriter, Sink, SinkError, Tag};
 

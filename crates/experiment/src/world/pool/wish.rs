@@ -1,7 +1,7 @@
 //! What a search for parameters is to make small, or great, and what it has to keep:
 //! `cost`, `lost<0.1%`, `p99<400ms`.
 
-use plimsoll_elastic::simulated::Outcome;
+use plimsoll_elastic::outcome::Outcome;
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_units::{ParseError, nearest};
 use std::cmp::Ordering;

@@ -1,14 +1,52 @@
-//! What one replication came to.
+//! What one replication of a pool came to, in either world.
 
-use super::engine::Loss;
-use super::objective::{holds, within};
 use crate::billing::{Bill, Used};
-use crate::observation::Metric;
+use crate::controller::Decided;
+use crate::objective::{holds, within};
 use plimsoll_stats::Histogram;
 use plimsoll_stats::elasticity::Elasticity;
 use plimsoll_stats::histogram::rank;
 use plimsoll_stats::percentiles::is_stated;
 use plimsoll_stats::slo::Slo;
+
+/// Why a request was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Loss {
+    /// No instance had a place, and there is no queue.
+    NoSlot,
+    /// Nor had the queue.
+    QueueFull,
+    /// It waited in the queue for too long.
+    QueueTimeout,
+    /// Its client gave up.
+    ClientTimeout,
+    /// Its instance failed.
+    InstanceFailed,
+}
+
+impl Loss {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::NoSlot,
+        Self::QueueFull,
+        Self::QueueTimeout,
+        Self::ClientTimeout,
+        Self::InstanceFailed,
+    ];
+
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoSlot => "no_slot",
+            Self::QueueFull => "queue_full",
+            Self::QueueTimeout => "queue_timeout",
+            Self::ClientTimeout => "client_timeout",
+            Self::InstanceFailed => "instance_failed",
+        }
+    }
+}
 
 /// One replication.
 #[derive(Clone)]
@@ -73,22 +111,6 @@ pub struct Tick {
     pub response_s: f64,
     /// The response time at the SLO's quantile, or p99, seconds.
     pub quantile_s: f64,
-}
-
-/// A decision that changed the pool.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decided {
-    /// When, nanoseconds since the start.
-    pub at_ns: u64,
-    /// How many there were, those that boot counted.
-    pub from: u32,
-    /// How many there are to be.
-    pub to: u32,
-    /// Why.
-    pub reason: String,
-    /// The last point that the policy had seen, in the order of [`Metric::ALL`]; not numbers where
-    /// there was none.
-    pub seen: [f64; Metric::ALL.len()],
 }
 
 impl Outcome {

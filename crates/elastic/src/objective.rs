@@ -9,19 +9,19 @@ use plimsoll_stats::slo::{Bound, Clause, Figure, Metric, Slo};
 
 /// What became of requests over a time.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     /// Requests that were served, and that were lost.
-    pub(super) served: u64,
-    pub(super) lost: u64,
+    pub(crate) served: u64,
+    pub(crate) lost: u64,
     /// Response times of the served ones, nanoseconds, and their sum.
-    pub(super) response: &'a Histogram,
-    pub(super) sum_ns: u128,
+    pub(crate) response: &'a Histogram,
+    pub(crate) sum_ns: u128,
     /// How long those in flight have waited, nanoseconds, ascending.
-    pub(super) waited: &'a [u64],
+    pub(crate) waited: &'a [u64],
     /// The length of the time, and how much of it belongs to ticks in which requests were lost and
     /// none was served, seconds.
-    pub(super) seconds: f64,
-    pub(super) down_s: f64,
+    pub(crate) seconds: f64,
+    pub(crate) down_s: f64,
 }
 
 impl Seen<'_> {
@@ -31,7 +31,7 @@ impl Seen<'_> {
 
     /// What a clause looks at, in the unit of its bound; `None` where it lies beyond every bound,
     /// or there was no request.
-    pub(super) fn value(&self, clause: &Clause) -> Option<f64> {
+    pub(crate) fn value(&self, clause: &Clause) -> Option<f64> {
         let offered = self.offered();
         let asked = (offered > 0).then_some(offered as f64);
         match clause.metric {
@@ -66,7 +66,7 @@ impl Seen<'_> {
     }
 
     /// Whether all clauses hold; where nothing was asked, those about requests do.
-    pub(super) fn hold(&self, slo: &Slo) -> bool {
+    pub(crate) fn hold(&self, slo: &Slo) -> bool {
         slo.clauses().iter().all(|clause| {
             let is_about_all = matches!(clause.metric, Metric::Rate | Metric::Availability);
             (self.offered() == 0 && !is_about_all) || holds(clause, self.value(clause))
@@ -80,7 +80,7 @@ pub fn holds(clause: &Clause, value: Option<f64>) -> bool {
 }
 
 /// The value at a rank: not a bucket's end where that lies beyond the greatest value.
-pub(super) fn within(of: &Histogram, rank: u64) -> Option<u64> {
+pub(crate) fn within(of: &Histogram, rank: u64) -> Option<u64> {
     let value = of.value_at_rank(rank)?;
     Some(value.min(of.max()?))
 }

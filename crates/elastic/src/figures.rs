@@ -1,7 +1,6 @@
 //! The figures of a replication, by the registry of figures.
 
-use super::Outcome;
-use super::engine::Loss;
+use crate::outcome::{Loss, Outcome};
 use crate::result::response;
 use plimsoll_stats::elasticity::Elasticity;
 use plimsoll_stats::figure::{self, Figure};
