@@ -290,6 +290,82 @@ fn replications_are_added_until_a_figure_is_known() {
     assert!(until.contains("was not reached with 5 replications: load.rate"), "{until}");
 }
 
+/// Twelve combinations, of which that with most cores and least work is the best.
+const SCREENED: &str = "\
+seed = 4
+[experiment]
+design = 'screening'
+replications = 4
+respond = ['p99']
+[factor]
+\"instance.cores\" = [1, 2, 3]
+\"instance.service\" = ['exp:14ms', 'exp:10ms', 'exp:8ms', 'exp:6ms']
+[target]
+url = 'http://127.0.0.1:9/'
+[load]
+rate = '60/s'
+for = '1m'
+arrivals = 'poisson'
+[instance]
+service = 'exp:10ms'
+[measure]
+slo = 'p99<1s'
+";
+
+#[test]
+fn a_screening_finds_the_best_combination_within_half_of_the_runs() {
+    let place = Place::alone();
+    place.write("plan.toml", SCREENED);
+    let check = place.plimsoll(&["check", "plan.toml", "--simulated"]).ended_with(0);
+    check.prints(&["at most 24", "screening: at most 24 cells; which follow the first 12"]);
+    let flags = ["--simulated", "--quiet"];
+    let of = document(&place, &flags, 0);
+    let count = cells(&of).len();
+    assert!((16..=24).contains(&count), "{count}");
+    assert_eq!(of["experiment"]["complete"], true);
+    let best = &of["best"]["factors"];
+    assert_eq!(
+        (&best["instance.cores"], &best["instance.service"]),
+        (&"3".into(), &"exp:6ms".into())
+    );
+    let told = of["experiment"]["until"].as_str().unwrap();
+    assert!(told.contains(&format!("after {count} of at most 24 runs: the best is")), "{told}");
+    // What is run more often because it looked good tells of no effect.
+    assert_eq!(of["effects"], serde_json::json!([]));
+    // What the best is worth is told by what it was not chosen by.
+    let is_best = |cell: &&Value| cell["factors"] == *best && cell["replication"] != 0;
+    let later: Vec<f64> = cells(&of)
+        .iter()
+        .filter(is_best)
+        .map(|cell| cell["figures"]["response_us.p99"].as_f64().unwrap())
+        .collect();
+    let mean = later.iter().sum::<f64>() / later.len() as f64;
+    assert!((of["best"]["value"].as_f64().unwrap() / mean - 1.0).abs() < 1e-9, "{of}");
+
+    // Another time it is stopped before the end, and comes to the same cells and figures.
+    place.write("again.toml", SCREENED);
+    let run = ["run", "again.toml", "--simulated", "--quiet"];
+    let going = place.start(place.command(PLIMSOLL, &run));
+    wait_for("some cells", || status(&place)?["cells"]["done"].as_u64().filter(|n| *n >= 3));
+    going.signal(Signal::KILL);
+    going.wait();
+    let again = [&["run", "again.toml", "--json"], &flags[..]].concat();
+    let again = place.plimsoll(&again).ended_with(0).json();
+    let figures = |of: &Value| cells(of).iter().map(|of| of["figures"].clone()).collect::<Vec<_>>();
+    assert_eq!(figures(&again), figures(&of));
+    assert_eq!(again["best"], of["best"]);
+
+    // What cannot be screened is refused by name.
+    for (from, to, says) in [
+        ("respond = ['p99']", "respond = ['requests']", "neither"),
+        ("replications = 4", "until = 'p99 within 5%'", "with `until`"),
+        ("[1, 2, 3]", "[1]", "2 to 1000 levels"),
+    ] {
+        place.write("not.toml", SCREENED.replace(from, to));
+        place.plimsoll(&["check", "not.toml", "--simulated"]).ended_with(2).says(&[says]);
+    }
+}
+
 #[test]
 fn cells_of_a_block_are_executed_side_by_side() {
     let place = Place::alone();

@@ -77,20 +77,14 @@ fn judged(figures: Vec<FigureRow>, summary: Option<&Summary>) -> CellResult {
     let told = figures.get(figure::SLO_HELD.name).map(|held| *held > 0.5);
     let verdicts = summary.map_or(&[][..], |summary| &summary.slo);
     CellResult {
-        id: 0,
-        factors: BTreeMap::new(),
-        replication: 0,
-        block: 0,
-        world: "",
-        state: "",
-        reason: String::new(),
         valid: summary.map(|summary| summary.run.valid),
         gate: gate(verdicts),
         slo: told.or_else(|| all_of(verdicts.iter())),
         has_slo: told.is_some() || !verdicts.is_empty(),
-        run: None,
+        untold: untold(verdicts),
         intervals,
         figures,
+        ..CellResult::default()
     }
 }
 
@@ -110,6 +104,15 @@ fn gate(verdicts: &[SloVerdict]) -> Option<&'static str> {
 fn pass(of: &SloVerdict) -> Option<bool> {
     let is_resolvable = of.note.as_ref().is_none_or(|note| !note.starts_with(NOT_RESOLVABLE));
     of.pass.filter(|_| is_resolvable)
+}
+
+/// The first clause of which it cannot be told whether it held, and why.
+fn untold(verdicts: &[SloVerdict]) -> String {
+    let first = verdicts.iter().find(|of| pass(of).is_none());
+    first.map_or_else(String::new, |of| match &of.note {
+        Some(note) => format!("{}: {note}", of.expr),
+        None => of.expr.clone(),
+    })
 }
 
 /// Whether all held; `None` where there are none, or where it hangs on one that cannot be told.

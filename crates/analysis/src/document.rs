@@ -88,7 +88,7 @@ pub struct FactorLevels {
 }
 
 /// A cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CellResult {
     /// Its number.
     pub id: u32,
@@ -114,6 +114,10 @@ pub struct CellResult {
     /// Whether it has an SLO.
     #[serde(skip)]
     pub has_slo: bool,
+    /// The first clause of its SLO of which it cannot be told whether it held, and why; empty where
+    /// there is none.
+    #[serde(skip)]
+    pub untold: String,
     /// Its run, in the folder of the experiment; `None` where none was kept.
     pub run: Option<String>,
     /// The 95% intervals of those of its figures that have one of their own, by name.

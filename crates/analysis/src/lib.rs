@@ -9,6 +9,7 @@
 //! | `effects` | by what a level multiplies a figure, with interval and corrected p-value |
 //! | `spread` | the analysis of variance; of unreplicated designs, which effects stand out |
 //! | `ranking` | combinations over their replications, and the best of them |
+//! | [`screening`] | of a screening, which runs come next, and what it ended with |
 //! | `notes` | the faults of benchmarks that are looked for |
 //! | `worlds` | a live experiment against the same one simulated |
 //!
@@ -21,6 +22,7 @@ mod effects;
 mod notes;
 mod ranking;
 mod respond;
+pub mod screening;
 mod spread;
 mod worlds;
 
@@ -30,6 +32,7 @@ pub use worlds::{EffectPair, FigurePair, Pair, Worlds, against};
 use plimsoll_plan::{FactorPlan, Varied};
 use plimsoll_runs::experiment::{Experiment, UNTIL};
 use plimsoll_runs::{Kind, Run, RunError};
+use plimsoll_stats::design::Design;
 use plimsoll_stats::figure::{Better, Figure};
 
 /// Analyses an experiment.
@@ -53,6 +56,14 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, RunError> {
 fn until(experiment: &Experiment) -> Result<Option<String>, RunError> {
     let mut events = experiment.events()?.into_iter().rev();
     Ok(events.find(|(_, event)| event.kind == UNTIL).map(|(_, event)| event.text))
+}
+
+/// The cells of an experiment so far, with their verdicts.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn cells(experiment: &Experiment) -> Result<Vec<CellResult>, RunError> {
+    cells::of_experiment(experiment)
 }
 
 /// Analyses a single run, as the experiment of one cell that it is.
@@ -113,8 +124,8 @@ impl Analysis {
 /// What the parts of an analysis share.
 pub(crate) struct Study<'a> {
     pub(crate) kind: Kind,
-    /// Whether the plan names factors: what else differs between cells, as policies do, is no
-    /// design of the user's.
+    /// Whether the plan names factors, and runs a design of them: what else differs between cells,
+    /// as policies do, is no design of the user's, and a screening chooses its cells as it goes.
     pub(crate) has_design: bool,
     /// The factors, with their levels in the order of the plan.
     pub(crate) factors: Vec<FactorPlan>,
@@ -124,6 +135,13 @@ pub(crate) struct Study<'a> {
     pub(crate) goal: Option<(&'static Figure, Better)>,
 }
 
+impl Study<'_> {
+    /// The same study of other cells.
+    pub(crate) fn of_cells<'a>(&self, cells: &'a [CellResult]) -> Study<'a> {
+        Study { factors: self.factors.clone(), respond: self.respond.clone(), cells, ..*self }
+    }
+}
+
 fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
     let varied = Varied::of(plan_text);
     let asked = varied.as_ref().and_then(|of| of.experiment.as_ref());
@@ -131,11 +149,24 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
     let respond = respond::responses(asked, whole.kind, &cells, &mut warnings);
     let goal = respond::goal(asked, &respond, &cells);
     let factors = factors(varied.as_ref(), whole.kind, &cells);
-    let has_design = varied.as_ref().is_some_and(|of| !of.factors.is_empty());
+    let has_factors = varied.as_ref().is_some_and(|of| !of.factors.is_empty());
+    let has_design = has_factors && asked.is_none_or(|of| of.design != Design::Screening);
     let study = Study { kind: whole.kind, has_design, factors, cells: &cells, respond, goal };
-    let found = effects::of(&study, &mut warnings);
+    let screened = asked.and_then(|asked| {
+        // A plan that could not be screened was not executed.
+        screening::Screening::of(asked, &study.factors, whole.kind).ok().flatten()
+    });
     let combinations = ranking::combinations(&study);
-    let best = ranking::best(&study, &combinations);
+    let (found, best, is_over) = match &screened {
+        None => {
+            let found = effects::of(&study, &mut warnings);
+            (found, ranking::best(&study, &combinations), true)
+        }
+        Some(of) => {
+            let best = of.end(&cells).map(|end| of.best(&study, &end, &mut warnings));
+            (effects::Found::default(), best.clone().flatten(), best.is_some())
+        }
+    };
     notes::add(&study, &found, (&combinations, best.as_ref()), &mut warnings);
     let count = |is: &str| cells.iter().filter(|cell| cell.state == is).count();
     let experiment = Whole {
@@ -143,14 +174,18 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
         cells_planned: cells.len(),
         cells_done: cells.iter().filter(|cell| cell.is_done()).count(),
         cells_failed: count(state::FAILED),
-        complete: cells.iter().all(CellResult::is_done),
-        has_design,
+        complete: is_over && cells.iter().all(CellResult::is_done),
+        has_design: has_factors,
         slo: varied.as_ref().and_then(|of| of.slo.clone()),
         factors: study.factors.iter().map(FactorLevels::of).collect(),
         respond: study.respond.iter().map(|figure| figure.name).collect(),
         ..whole
     };
-    let (variance, sizes) = (spread::variance(&study), spread::sizes(&study));
+    let (variance, sizes) = match &screened {
+        None => (spread::variance(&study), spread::sizes(&study)),
+        // It runs the better combinations more often: a level's cells have other levels' company.
+        Some(_) => (Vec::new(), Vec::new()),
+    };
     Analysis {
         schema: SCHEMA,
         warnings,

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | a mean without spread | one replication: no interval, no p-value |
 //! | a subset of the cells | cells that failed, are left or are not valid, and what they have in common |
+//! | a verdict that is none | cells too short to tell whether the SLO held |
 //! | no baseline | the design, or what counts of it, lacks the combination of first levels |
 //! | worse elsewhere | a level is better in one figure, and worse in another |
 //!
@@ -34,6 +35,7 @@ pub(crate) fn add(
 ) {
     let mut all: Vec<String> = subset(study).into_iter().collect();
     all.extend(broken(study));
+    all.extend(untold(study));
     if study.has_design {
         all.extend(no_spread(combinations));
         all.extend(no_baseline(study, combinations));
@@ -74,6 +76,21 @@ fn broken(study: &Study<'_>) -> Option<String> {
             common(study, &broken)
         )
     })
+}
+
+/// Cells of which it cannot be told whether their SLO held.
+fn untold(study: &Study<'_>) -> Option<String> {
+    let untold = |cell: &&CellResult| cell.is_done() && cell.has_slo && cell.slo.is_none();
+    let untold: Vec<&CellResult> = study.cells.iter().filter(untold).collect();
+    let first = untold.first()?;
+    Some(format!(
+        "whether the SLO held cannot be told of {} of {} cells (cell {}: {}): let them take longer, \
+         or ask for less",
+        untold.len(),
+        study.cells.len(),
+        first.id,
+        first.untold
+    ))
 }
 
 /// The levels that all of several cells have and not all cells: why they are these.

@@ -185,7 +185,7 @@ pub(crate) fn alone(
 }
 
 /// How one combination compares with another one on a figure.
-fn compared(
+pub(crate) fn compared(
     study: &Study<'_>,
     figure: &'static Figure,
     (one, other): (&CombinationResult, &CombinationResult),
@@ -257,14 +257,12 @@ pub(crate) mod tests {
                         block: replication,
                         world: "live",
                         state: "done",
-                        reason: String::new(),
                         valid: Some(true),
                         gate: Some("held"),
                         slo: Some(cpu != "20%"),
                         has_slo: true,
-                        run: None,
-                        intervals: BTreeMap::new(),
                         figures: BTreeMap::from([("rate_mean".to_owned(), rate)]),
+                        ..CellResult::default()
                     });
                 }
             }

@@ -55,12 +55,20 @@ pub(crate) fn goal(
     respond: &[&'static Figure],
     cells: &[CellResult],
 ) -> Option<(&'static Figure, Better)> {
-    match asked.and_then(|of| of.goal.as_deref()).and_then(|goal| goal.split_once(' ')) {
-        Some((way, word)) => {
-            let better = if way == "max" { Better::Higher } else { Better::Lower };
-            Some((figure_of(word.trim(), cells)?, better))
-        }
-        None => respond.first().map(|figure| (*figure, figure.better)),
+    match asked.map(asked_goal) {
+        Some((word, Some(better))) => Some((figure_of(word, cells)?, better)),
+        _ => respond.first().map(|figure| (*figure, figure.better)),
     }
     .filter(|(_, better)| *better != Better::Neither)
+}
+
+/// The word for the figure by which combinations are ranked, and which way, where `goal` says it.
+pub(crate) fn asked_goal(asked: &Experiment) -> (&str, Option<Better>) {
+    match asked.goal.as_deref().and_then(|goal| goal.split_once(' ')) {
+        Some((way, word)) => {
+            let better = if way == "max" { Better::Higher } else { Better::Lower };
+            (word.trim(), Some(better))
+        }
+        None => (asked.respond.first().map_or("", String::as_str), None),
+    }
 }

@@ -5,11 +5,10 @@
 //! replications are more blocks behind those that there are.
 
 use plimsoll_plan::{Constraint, Experiment, FactorPlan, Order, Plan, Setting};
-use plimsoll_stats::design::{Design, one_at_a_time};
+use plimsoll_stats::design::{Design, full, one_at_a_time, size};
 use plimsoll_stats::stopping::AT_LEAST;
 use plimsoll_workload::random::{Stream, seed_of};
 
-use crate::design::{full, size};
 use crate::error::ExperimentError;
 use crate::record::CellPlan;
 
@@ -50,9 +49,7 @@ pub fn refused(plan: &Plan) -> Result<Vec<(String, usize)>, ExperimentError> {
 
 /// The first constraint that refuses a combination.
 fn refusing<'a>(plan: &'a Plan, of: &Combination) -> Option<&'a Constraint> {
-    let level =
-        |factor: &str| of.iter().find(|(key, _)| key == factor).map(|(_, level)| level.as_str());
-    plan.experiment.as_ref()?.constraints.iter().find(|constraint| !constraint.allows(level))
+    plan.experiment.as_ref()?.refusing(of)
 }
 
 /// The combinations that the design has.
@@ -63,13 +60,13 @@ fn of_design(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
     let levels: Vec<usize> = plan.factors.iter().map(|of| of.levels.len()).collect();
     let design = plan.experiment.clone().unwrap_or_default().design;
     let runs: Vec<Vec<usize>> = match &design {
-        Design::Full if size(&factors) as u64 > MOST_CELLS => {
+        Design::Full | Design::Screening if size(&factors) as u64 > MOST_CELLS => {
             return conflict(format!(
                 "run {} combinations: {MOST_CELLS} are the most",
                 size(&factors)
             ));
         }
-        Design::Full => return Ok(full(&factors).collect()),
+        Design::Full | Design::Screening => return Ok(full(&factors).collect()),
         Design::OneAtATime => one_at_a_time(&levels).collect(),
         Design::Fractional(fraction) => {
             if fraction.factors() != levels.len() || levels.iter().any(|of| *of != 2) {
@@ -82,13 +79,6 @@ fn of_design(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
             }
             let index = |level: &i8| usize::from(*level > 0);
             fraction.runs().iter().map(|run| run.iter().map(index).collect()).collect()
-        }
-        Design::Screening => {
-            return conflict(
-                "run the design `screening`: it is not built; say full, one-at-a-time or \
-                 fractional 2^(k-p)"
-                    .to_owned(),
-            );
         }
     };
     let of_run = |run: &Vec<usize>| -> Combination {
@@ -229,7 +219,7 @@ mod tests {
             error.contains("5 factors with two levels") && error.contains("load.users"),
             "{error}"
         );
-        assert!(count("design = 'screening'").is_err());
+        assert_eq!(count("design = 'screening'").unwrap(), 8);
     }
 
     #[test]
@@ -279,6 +269,23 @@ mod tests {
         );
         let told = crate::plans::read(&Written::text(&text, "plan.toml", &[])).unwrap_err();
         assert!(told.to_string().contains("did you mean `many`"), "{told}");
+    }
+
+    #[test]
+    fn levels_name_roles_by_their_places_in_the_plan_of_a_cell() {
+        let text = "[factor.kind]\n\
+                    near = { \"target.url\" = \"http://{{role.web.address}}:{{role.web.port}}/a\" }\n\
+                    far = { \"target.url\" = \"http://{{role.web.address}}:{{role.web.port}}/b\" }\n\
+                    [testbed]\nprovider = 'process'\n[role.web]\nrecipe = 'target'\n\
+                    [target]\nurl = 'http://h/'\n[load]\nusers = 1\nfor = '1s'\n";
+        let plan = crate::plans::read(&Written::text(text, "plan.toml", &[])).unwrap();
+        let levels = [("kind".to_owned(), "far".to_owned())];
+        let set = settings(&plan.factors, levels.iter().map(|(name, level)| (name, level)));
+        let place = plimsoll_plan::Place { address: "10.1.2.3".to_owned(), port: 81 };
+        let places = [("web".to_owned(), place)].into();
+        let written = Written::text(text, "plan.toml", &set).standing(&places);
+        let of_cell = crate::plans::read(&written).unwrap();
+        assert_eq!(of_cell.target.url.unwrap().to_string(), "http://10.1.2.3:81/b");
     }
 
     #[test]

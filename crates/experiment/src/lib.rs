@@ -2,11 +2,11 @@
 //! executed in. The [`engine`] executes them under one [`Control`](control::Control), and a
 //! [`Record`](record::Record) keeps what comes of each.
 
+mod adaptive;
 pub mod bench;
 pub mod bounds;
 pub mod check;
 pub mod control;
-pub mod design;
 pub mod engine;
 pub mod error;
 pub mod factors;

@@ -8,11 +8,13 @@ use plimsoll_cache::simulate::Comparison;
 use plimsoll_plan::{
     CachePlan, FactorPlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of,
 };
-use plimsoll_runs::experiment::{Cell, UNTIL};
+use plimsoll_runs::Kind;
+use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::bed::Planned;
 
+use crate::adaptive;
 use crate::bench::{self, Bench, Text};
-use crate::control::{Control, News};
+use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
 use crate::factors;
@@ -22,7 +24,6 @@ use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{CellPlan, Record, Subject};
 use crate::scale::{note, scaled};
 use crate::servers;
-use crate::until::{Next, Until};
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
@@ -104,7 +105,8 @@ enum Of {
     Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
-    Bench(Box<(Text, Plan)>, bool),
+    /// Whether it is simulated, and how many cells there are at most.
+    Bench(Box<(Text, Plan)>, bool, u64),
 }
 
 /// What a plan that is ready is executed with.
@@ -232,8 +234,18 @@ impl Ready {
                 Instance::of(plan)?;
             }
         }
-        let cells = factors::cells(plan)?;
-        let replications = cells.len() as f64 / combinations.len().max(1) as f64;
+        let cells = adaptive::first(plan, Kind::Load)?;
+        let most = adaptive::most(plan, Kind::Load, cells.len())?;
+        let is_until = plan.experiment.as_ref().is_some_and(|of| of.until.is_some());
+        let length_of = if is_until { cells.len() as u64 } else { most };
+        let replications = length_of as f64 / combinations.len().max(1) as f64;
+        if most > cells.len() as u64 && !is_until {
+            notes.push(format!(
+                "screening: at most {most} cells; which follow the first {} depends on what those \
+                 come to",
+                cells.len()
+            ));
+        }
         let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
         if at_once > 1 && !ask.is_simulated {
             notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
@@ -260,7 +272,7 @@ impl Ready {
             steps,
             cell_s: if ask.is_simulated { 0.0 } else { cell_s },
             budget: plan.experiment.as_ref().and_then(|of| of.budget),
-            of: Of::Bench(Box::new((text, plan.clone())), ask.is_simulated),
+            of: Of::Bench(Box::new((text, plan.clone())), ask.is_simulated, most),
         })
     }
 
@@ -376,11 +388,7 @@ impl Ready {
     pub fn most_cells(&self) -> u64 {
         match &self.of {
             Of::Tune(tuning) => tuning.most_cells(),
-            Of::Bench(of, _) => {
-                let (least, most) =
-                    (factors::replications(&of.1), factors::most_replications(&of.1));
-                self.cells.len() as u64 / u64::from(least.max(1)) * u64::from(most)
-            }
+            Of::Bench(_, _, most) => *most,
             _ => self.cells.len() as u64,
         }
     }
@@ -460,7 +468,7 @@ impl Ready {
                 let (plan, clusters, requests) = &**of;
                 go(&Clusters::new(plan, clusters, requests, with.cpu_ns))
             }
-            Of::Bench(of, is_simulated) => execute_bench(of, *is_simulated, cells, with),
+            Of::Bench(of, is_simulated, _) => execute_bench(of, *is_simulated, cells, with),
             Of::Tune(tuning) => {
                 let tuned = tuning.tune(with.record, with.control, with.threads)?;
                 tuned.map_or(Ok(()), |tuned| write_tuned(with.path, &tuned))
@@ -498,8 +506,7 @@ fn fault_of(came: search::Came, subject: &str) -> Option<ExperimentError> {
     }
 }
 
-/// Executes cells that each have a plan of their own, and adds replications as long as what is
-/// known is not enough.
+/// Executes cells that each have a plan of their own, and what follows from them.
 fn execute_bench(
     (text, plan): &(Text, Plan),
     is_simulated: bool,
@@ -517,26 +524,7 @@ fn execute_bench(
     let go =
         |cells: &[Cell]| engine::execute(bench, cells, with.record, with.control, with.threads);
     go(cells)?;
-    let Some(until) = Until::of(plan) else { return Ok(()) };
-    let all = factors::combinations(plan)?;
-    let goes_on = || with.control.goes_on() && with.record.ends_early().is_none();
-    for number in factors::replications(plan).. {
-        if !goes_on() {
-            break;
-        }
-        match until.next(&with.record.outcomes()?, number) {
-            Next::Enough(why) => {
-                with.control.tell(News::Says(&why));
-                with.record.found(None, UNTIL, &why)?;
-                break;
-            }
-            Next::Replication => {
-                let cells = factors::replication(plan, &all, number).into_iter();
-                go(&with.record.plan(cells)?)?;
-            }
-        }
-    }
-    Ok(())
+    adaptive::go_on(plan, Kind::Load, (with.record, with.control), &go)
 }
 
 /// How many combinations a constraint leaves out.

@@ -3,18 +3,14 @@
 //! What follows from the blocks that are done follows from their figures alone. So an experiment
 //! that was killed goes on as it would have without: it decides again what it had decided.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_analysis::{CellResult, Levels};
 use plimsoll_plan::Plan;
-use plimsoll_runs::FigureRow;
-use plimsoll_runs::experiment::{CellRow, State};
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{Estimate, LEVEL};
 use plimsoll_stats::stopping::{AT_LEAST, Decision, Precision, Stopping};
 use plimsoll_units::show_share;
-
-/// A cell, how far it is, and its figures.
-pub type Outcome = (CellRow, Vec<FigureRow>);
 
 /// What follows from the replications so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,15 +37,20 @@ impl Until {
     }
 
     /// What follows from the first so many replications. A combination whose cells failed so often
-    /// that less than five are done is not known well enough.
+    /// that less than five are done is not known well enough. One whose availability broke in any
+    /// cell has answered something else than what was asked: it is not waited for.
     #[must_use]
-    pub fn next(&self, outcomes: &[Outcome], replications: u32) -> Next {
-        let values = self.values(outcomes, replications);
-        let decisions: Vec<(&String, Option<Decision>)> =
-            values.iter().map(|(levels, of)| (levels, self.decide(of))).collect();
+    pub fn next(&self, cells: &[CellResult], replications: u32) -> Next {
+        let values = self.values(cells, replications);
+        let decisions: Vec<(&Levels, Option<Decision>)> =
+            values.iter().map(|(levels, of)| (*levels, self.decide(of))).collect();
         let is_reached =
-            |(_, of): &(&String, Option<Decision>)| matches!(of, Some(Decision::Reached(_)));
+            |(_, of): &(&Levels, Option<Decision>)| matches!(of, Some(Decision::Reached(_)));
         let rule = &self.precision;
+        if decisions.is_empty() && cells.iter().any(CellResult::is_done) {
+            let text = format!("{rule} is not waited for: no combination's availability holds");
+            return Next::Enough(text);
+        }
         if !decisions.is_empty() && decisions.iter().all(is_reached) {
             return Next::Enough(format!("{rule} was reached after {replications} replications"));
         }
@@ -59,31 +60,31 @@ impl Until {
         let open: Vec<String> = decisions
             .iter()
             .filter(|of| !is_reached(of))
-            .map(|(levels, of)| match of {
-                Some(Decision::NotReached(e)) => format!("{levels} within {}", width(e)),
-                _ => format!("{levels} not known"),
+            .map(|(levels, of)| match (shown(levels), of) {
+                (levels, Some(Decision::NotReached(e))) => format!("{levels} within {}", width(e)),
+                (levels, _) => format!("{levels} not known"),
             })
             .collect();
         let open = if open.is_empty() { String::new() } else { format!(": {}", open.join("; ")) };
         Next::Enough(format!("{rule} was not reached with {replications} replications{open}"))
     }
 
-    /// The figure of each combination, in the order of replications.
-    fn values(&self, outcomes: &[Outcome], replications: u32) -> BTreeMap<String, Vec<f64>> {
-        let has = |figure: &Figure| {
-            outcomes.iter().any(|(_, rows)| rows.iter().any(|row| row.name == figure.name))
-        };
+    /// The figure of each combination whose gate holds, in the order of replications.
+    fn values<'a>(
+        &self,
+        cells: &'a [CellResult],
+        replications: u32,
+    ) -> BTreeMap<&'a Levels, Vec<f64>> {
+        let has = |figure: &Figure| cells.iter().any(|cell| cell.figures.contains_key(figure.name));
         let figure = figure::called(&self.precision.figure, has);
-        let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for (row, figures) in outcomes {
-            if row.cell.replication >= replications {
-                continue;
-            }
-            let levels = row.cell.factors.iter().map(|(key, level)| format!("{key} {level}"));
-            let levels: Vec<String> = levels.collect();
-            let of = all.entry(levels.join(", ")).or_default();
-            let value = figures.iter().find(|row| figure.is_some_and(|of| row.name == of.name));
-            of.extend(value.filter(|_| row.state == State::Done).map(|row| row.value));
+        let first = || cells.iter().filter(|cell| cell.replication < replications);
+        let is_broken = |cell: &&CellResult| cell.is_done() && !cell.counts();
+        let broken: BTreeSet<&Levels> = first().filter(is_broken).map(|of| &of.factors).collect();
+        let mut all: BTreeMap<&Levels, Vec<f64>> = BTreeMap::new();
+        for cell in first().filter(|cell| !broken.contains(&cell.factors)) {
+            let value = figure.and_then(|of| cell.figures.get(of.name));
+            let value = value.filter(|_| cell.is_done());
+            all.entry(&cell.factors).or_default().extend(value);
         }
         all
     }
@@ -98,6 +99,12 @@ impl Until {
     }
 }
 
+/// A combination, in words.
+fn shown(levels: &Levels) -> String {
+    let levels = levels.iter().map(|(key, level)| format!("{key} {level}"));
+    levels.collect::<Vec<_>>().join(", ")
+}
+
 /// Half the width of an interval, as a share of the mean.
 fn width(of: &Estimate) -> String {
     show_share((of.high - of.value) / of.value.abs())
@@ -106,24 +113,16 @@ fn width(of: &Estimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_runs::World;
-    use plimsoll_runs::experiment::Cell;
+    use plimsoll_analysis::state;
 
-    fn outcome(users: u32, replication: u32, p99: Option<f64>) -> Outcome {
-        let cell = Cell {
-            number: 1,
-            place: 1,
+    fn outcome(users: u32, replication: u32, p99: Option<f64>) -> CellResult {
+        CellResult {
             factors: [("load.users".to_owned(), users.to_string())].into(),
             replication,
-            block: replication,
-            seed: 1,
-            world: World::Simulated,
-            hash: String::new(),
-        };
-        let state = if p99.is_some() { State::Done } else { State::Failed };
-        let (reason, started_ns, ended_ns) = (String::new(), None, None);
-        let figures = p99.map(|value| FigureRow::new("response_us.p99", value));
-        (CellRow { cell, state, reason, started_ns, ended_ns }, figures.into_iter().collect())
+            state: if p99.is_some() { state::DONE } else { state::FAILED },
+            figures: p99.map(|value| ("response_us.p99".to_owned(), value)).into_iter().collect(),
+            ..CellResult::default()
+        }
     }
 
     fn until(within: &str, at_most: u32) -> Until {
@@ -134,13 +133,13 @@ mod tests {
     fn blocks_are_added_until_every_combination_is_known_and_no_more_than_asked() {
         let close = |users, n: u32| outcome(users, n, Some(100.0 + f64::from(n % 2)));
         let far = |users, n: u32| outcome(users, n, Some(100.0 + 60.0 * f64::from(n % 2)));
-        let calm: Vec<Outcome> = (0..8).flat_map(|n| [close(1, n), close(2, n)]).collect();
+        let calm: Vec<CellResult> = (0..8).flat_map(|n| [close(1, n), close(2, n)]).collect();
         let rule = until("p99 within 5%", 8);
         assert_eq!(
             rule.next(&calm, 5),
             Next::Enough("p99 within 5% was reached after 5 replications".to_owned())
         );
-        let one_is_not: Vec<Outcome> = (0..8).flat_map(|n| [close(1, n), far(2, n)]).collect();
+        let one_is_not: Vec<CellResult> = (0..8).flat_map(|n| [close(1, n), far(2, n)]).collect();
         assert_eq!(rule.next(&one_is_not, 5), Next::Replication);
         // What later replications say does not change what followed from those before.
         assert_eq!(rule.next(&one_is_not[..10], 5), rule.next(&one_is_not, 5));
@@ -152,10 +151,24 @@ mod tests {
     fn cells_that_failed_are_no_values() {
         let rule = until("p99 within 5%", 7);
         let value = |n: u32| (n != 2).then_some(100.0);
-        let all: Vec<Outcome> = (0..7).map(|n| outcome(1, n, value(n))).collect();
+        let all: Vec<CellResult> = (0..7).map(|n| outcome(1, n, value(n))).collect();
         assert_eq!(rule.next(&all, 5), Next::Replication);
         assert!(matches!(rule.next(&all, 6), Next::Enough(why) if why.contains("was reached")));
-        let none: Vec<Outcome> = (0..7).map(|n| outcome(1, n, None)).collect();
+        let none: Vec<CellResult> = (0..7).map(|n| outcome(1, n, None)).collect();
         assert!(matches!(rule.next(&none, 7), Next::Enough(why) if why.contains("not known")));
+    }
+
+    #[test]
+    fn a_combination_whose_availability_broke_is_not_waited_for() {
+        let rule = until("p99 within 5%", 9);
+        let noisy = |n: u32| CellResult {
+            gate: Some(if n == 3 { "broken" } else { "held" }),
+            ..outcome(2, n, Some(100.0 + 60.0 * f64::from(n % 2)))
+        };
+        let calm = |n: u32| outcome(1, n, Some(100.0));
+        let all: Vec<CellResult> = (0..5).flat_map(|n| [calm(n), noisy(n)]).collect();
+        assert!(matches!(rule.next(&all, 5), Next::Enough(why) if why.contains("was reached")));
+        let broken: Vec<CellResult> = (0..5).map(noisy).collect();
+        assert!(matches!(rule.next(&broken, 5), Next::Enough(why) if why.contains("not waited")));
     }
 }

@@ -13,10 +13,12 @@
 
 mod catalogue;
 mod fraction;
+mod full;
 mod parse;
 mod word;
 
 pub use fraction::{DesignError, Fraction, Generator};
+pub use full::{full, size};
 pub use word::{MOST_FACTORS, Word, letter};
 
 use plimsoll_units::ParseError;

@@ -1,9 +1,10 @@
 //! How an experiment is steered while it goes on: what somebody asks of it, what ends it early,
 //! what happens in it, and how far it has come.
 
+use plimsoll_analysis::CellResult;
 use plimsoll_runs::event::Class;
-use plimsoll_runs::experiment::{Cell, CellRow, Journal, Stop};
-use plimsoll_runs::{Event, FigureRow, RunError};
+use plimsoll_runs::experiment::{Cell, Experiment, Journal, Stop};
+use plimsoll_runs::{Event, RunError};
 
 use super::{Place, Record, event};
 use crate::error::ExperimentError;
@@ -68,17 +69,15 @@ impl Record<'_> {
         ExperimentError::OtherPlan { path, cell, differences }
     }
 
-    /// All cells of an experiment, with the figures of those that are done; none of a single run.
+    /// All cells of an experiment so far, with their verdicts; none of a single run.
     ///
     /// # Errors
     /// Where the journal cannot be read or written.
-    pub fn outcomes(&self) -> Result<Vec<(CellRow, Vec<FigureRow>)>, ExperimentError> {
+    pub fn outcomes(&self) -> Result<Vec<CellResult>, ExperimentError> {
         let mut inner = self.inner();
         inner.flush()?;
         let Place::Experiment(journal) = &inner.place else { return Ok(Vec::new()) };
-        let rows = journal.cells()?.into_iter();
-        let of = |row: CellRow| Ok((journal.figures_of(row.cell.number)?, row));
-        rows.map(|row| of(row).map(|(figures, row)| (row, figures))).collect()
+        Ok(plimsoll_analysis::cells(&Experiment::open(journal.folder())?)?)
     }
 
     /// Tells what was found over all cells, or over the replications of a cell, which is named by

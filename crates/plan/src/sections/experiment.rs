@@ -43,6 +43,17 @@ section! {
     }
 }
 
+impl Experiment {
+    /// The first constraint that refuses a combination of factors' levels.
+    #[must_use]
+    pub fn refusing(&self, levels: &[(String, String)]) -> Option<&Constraint> {
+        let level = |factor: &str| {
+            levels.iter().find(|(key, _)| key == factor).map(|(_, level)| level.as_str())
+        };
+        self.constraints.iter().find(|constraint| !constraint.allows(level))
+    }
+}
+
 /// In which order cells are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {

@@ -5,6 +5,7 @@ use crate::terminal::align::align;
 use crate::terminal::error::{Result, UsageError, read};
 use crate::terminal::paint::Paint;
 use crate::terminal::print;
+use plimsoll_plan::{FactorPlan, Varied};
 use plimsoll_runs::experiment::{CellRow, Combination, Experiment, Mean, combinations};
 use plimsoll_runs::{Ended, Event, FigureRow, Run, iso8601};
 use plimsoll_stats::figure::{self, Figure};
@@ -47,6 +48,36 @@ fn factors(of: &[Combination]) -> BTreeMap<&str, Vec<&str>> {
     all
 }
 
+/// Puts combinations into the order of the plan's levels, where it has factors: they are executed in
+/// a random one.
+fn by_levels(all: &mut [Combination], plan_text: &str) {
+    let Some(varied) = Varied::of(plan_text) else { return };
+    all.sort_by_cached_key(|of| {
+        let place = |factor: &FactorPlan| {
+            let level = of.factors.get(&factor.key);
+            factor.levels.iter().position(|known| Some(known) == level)
+        };
+        (of.block, varied.factors.iter().map(place).collect::<Vec<_>>())
+    });
+}
+
+/// The factors' keys, each as short as it can be told from the others: `users` of `load.users`.
+fn short<'a>(keys: &[&'a str]) -> Vec<&'a str> {
+    let last = |key: &'a str, parts: usize| {
+        let mut starts = key.rmatch_indices('.').map(|(at, _)| at + 1);
+        starts.nth(parts - 1).map_or(key, |start| &key[start..])
+    };
+    let one = |key: &&'a str| {
+        let most = key.split('.').count();
+        let is_own = |parts: &usize| {
+            let mut like = keys.iter().filter(|other| last(other, *parts) == last(key, *parts));
+            like.nth(1).is_none()
+        };
+        last(key, (1..=most).find(is_own).unwrap_or(most))
+    };
+    keys.iter().map(one).collect()
+}
+
 fn ended(of: Option<&Ended>) -> &'static str {
     of.map_or("incomplete", Ended::name)
 }
@@ -54,7 +85,8 @@ fn ended(of: Option<&Ended>) -> &'static str {
 /// Shows an experiment.
 pub(super) fn show(path: &Path, columns: &[&'static Figure], json: bool) -> Result<Exit> {
     let experiment = Experiment::open(path)?;
-    let combinations = combinations(&experiment)?;
+    let mut combinations = combinations(&experiment)?;
+    by_levels(&mut combinations, &experiment.meta().plan_text);
     if json {
         print(&format!("{:#}\n", document(&experiment, &combinations)?))?;
         return Ok(Exit::Held);
@@ -103,7 +135,8 @@ fn head(experiment: &Experiment, combinations: &[Combination]) -> Result<String>
 fn table(out: &mut String, combinations: &[Combination], shown: &[&Figure]) {
     let all = factors(combinations);
     let blocks: BTreeSet<u32> = combinations.iter().map(|of| of.block).collect();
-    let mut heads: Vec<String> = all.keys().map(|factor| (*factor).to_owned()).collect();
+    let keys: Vec<&str> = all.keys().copied().collect();
+    let mut heads: Vec<String> = short(&keys).into_iter().map(str::to_owned).collect();
     if blocks.len() > 1 {
         heads.push("block".to_owned());
     }
@@ -249,4 +282,17 @@ fn list(out: &mut String, figures: &[FigureRow]) {
     let heads = ["figure", "value", "name"].map(str::to_owned).to_vec();
     out.push('\n');
     align(out, &std::iter::once(heads).chain(rows).collect::<Vec<_>>(), 1, Paint::stdout());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_short_as_they_can_be_told_apart() {
+        let keys = ["load.users", "role.web.cpu", "role.db.cpu", "crowd"];
+        assert_eq!(short(&keys), ["users", "web.cpu", "db.cpu", "crowd"]);
+        assert_eq!(short(&["a.b", "b"]), ["a.b", "b"]);
+        assert_eq!(short(&["role.web.sysctl.net.core.somaxconn"]), ["somaxconn"]);
+    }
 }

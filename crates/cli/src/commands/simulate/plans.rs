@@ -4,9 +4,9 @@ use crate::flags::PoolFlags;
 use crate::place::environment;
 use crate::simulate_args::Simulate;
 use crate::terminal::error::{FlagError, Result, UsageError};
-use plimsoll_experiment::design::{full, size};
 use plimsoll_experiment::plans;
 use plimsoll_plan::{Plan, PlanErrors, Setting, Written};
+use plimsoll_stats::design::{full, size};
 use plimsoll_units::ParseError;
 
 /// The most combinations.

@@ -1,9 +1,9 @@
 //! From a plan to its cells: every combination of the levels of each cluster.
 
 use super::levels::{admission, members, policy, switch};
-use crate::design::full;
 use plimsoll_cache::cluster::{Architecture, Cluster, Latency, Leg};
 use plimsoll_plan::{CachePlan, LatencyPlan, Way};
+use plimsoll_stats::design::full;
 use plimsoll_units::ParseError;
 
 /// A cluster with one level of every key.

@@ -16,7 +16,7 @@ use crate::record::{CellPlan, Record};
 use plimsoll_elastic::outcome::Outcome;
 use plimsoll_elastic::policy::{Facts, Fault};
 use plimsoll_elastic::result::{Paired, PolicyResult};
-use crate::design::full;
+use plimsoll_stats::design::full;
 use plimsoll_stats::figure::Figure;
 use plimsoll_units::show_count;
 use plimsoll_workload::random::seed_of;

@@ -1,4 +1,4 @@
-//! Designs: which combinations of factors' levels an experiment has.
+//! Every combination of factors' levels.
 
 /// Every combination of one level of each factor; the last factor changes fastest.
 pub fn full<'a, K: Clone, V: Clone>(
