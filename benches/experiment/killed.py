@@ -35,6 +35,8 @@ def host():
     """What a test-bed may leave behind."""
     lines = lambda *command: subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
     ours = [line for line in lines("ps", "-eo", "pid,args") if "target --listen" in line or "testbed wait" in line or "nginx" in line]
+    # A process that has ended and that the first process has not taken notice of yet is none.
+    ours = [line for line in ours if "<defunct>" not in line]
     links = [line.split(":")[1].strip() for line in lines("ip", "-o", "link") if ": pl" in line]
     groups = [str(path) for path in pathlib.Path("/sys/fs/cgroup").glob("**/plimsoll*")]
     folders = [str(path) for path in pathlib.Path(tempfile.gettempdir()).glob("plimsoll-*-*-*")]
@@ -170,7 +172,7 @@ def main():
                 return 1
     begun(given.plimsoll, given.plan, out / "killed").wait()
 
-    [whole], [killed] = (list((out / name).iterdir()) for name in ("whole", "killed"))
+    [whole], [killed] = ([path for path in (out / name).iterdir() if path.is_dir()] for name in ("whole", "killed"))
     whole, killed = analysed(given.plimsoll, whole), analysed(given.plimsoll, killed)
     order = lambda of: [(cell["id"], cell["factors"], cell["replication"], cell["block"]) for cell in of["cells"]]
     states = {cell["state"] for of in (whole, killed) for cell in of["cells"]}

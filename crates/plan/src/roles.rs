@@ -67,9 +67,13 @@ pub(crate) fn fill_in(
     let mut unfilled = Unfilled::new();
     for entry in root.entries.iter_mut().filter(|entry| entry.key != "role") {
         let path = entry.key.clone();
-        if path == "factor" && uses_environment(&entry.node) {
-            let message = "expected levels without {{env.…}}, which would be stored with each cell";
-            reading.fault(entry.node.place, message, None);
+        if path == "factor" {
+            if uses_environment(&entry.node) {
+                let message =
+                    "expected levels without {{env.…}}, which would be stored with each cell";
+                reading.fault(entry.node.place, message, None);
+            }
+            // Levels are filled in where they are laid over the plan of a cell.
             continue;
         }
         fill_entry(entry, &path, reading, &known, (&mut unfilled, written));
