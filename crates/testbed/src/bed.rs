@@ -143,7 +143,7 @@ impl Bed {
         self.missing(outline).into_iter().next().map_or(Ok(()), Err)
     }
 
-    fn instance(
+    pub(crate) fn instance(
         &self,
         role: &Role,
         number: u32,
@@ -194,7 +194,7 @@ impl Bed {
     }
 
     /// The steps of an instance. Returns the place of the one after which it is ready.
-    fn steps_of(
+    pub(crate) fn steps_of(
         &self,
         role: &Role,
         instance: &Instance,
@@ -307,6 +307,28 @@ impl Outline {
     }
 }
 
+/// A step that a worker takes, and undoes.
+pub(crate) fn step<'a>(planned: Planned, worker: &'a Worker<'a>) -> Step<'a> {
+    let Planned { name, instance, class, after, limit, ops } = planned;
+    let undone = ops.clone();
+    Step {
+        name,
+        instance,
+        class,
+        after,
+        limit,
+        retries: 0,
+        act: Box::new(move |deadline| ops.iter().map(|op| worker.act(op, deadline)).collect()),
+        undo: Some(Box::new(move |deadline| {
+            let mut failed = None;
+            for op in undone.iter().rev() {
+                failed = failed.or(worker.undo(op, deadline).err());
+            }
+            failed.map_or(Ok(String::new()), Err)
+        })),
+    }
+}
+
 /// A bed that stands.
 pub struct Standing<'a> {
     flow: Flow<'a>,
@@ -327,25 +349,7 @@ impl<'a> Standing<'a> {
     ) -> Result<Self, TestbedError> {
         let mut flow = Flow::new(told, is_ended);
         for planned in &outline.steps {
-            flow.add(Step {
-                name: planned.name.clone(),
-                instance: planned.instance.clone(),
-                class: planned.class,
-                after: planned.after.clone(),
-                limit: planned.limit,
-                retries: 0,
-                act: Box::new(move |deadline| {
-                    let said = planned.ops.iter().map(|op| worker.act(op, deadline));
-                    said.collect::<Result<String, _>>()
-                }),
-                undo: Some(Box::new(move |deadline| {
-                    let mut failed = None;
-                    for op in planned.ops.iter().rev() {
-                        failed = failed.or(worker.undo(op, deadline).err());
-                    }
-                    failed.map_or(Ok(String::new()), Err)
-                })),
-            });
+            flow.add(step(planned.clone(), worker));
         }
         flow.up()?;
         Ok(Self { flow, instances: &outline.instances })
@@ -403,6 +407,17 @@ pub fn with_steps<T, E: From<TestbedError>>(
     hears: Hears<'_>,
     with: impl FnOnce(&[Instance]) -> Result<T, E>,
 ) -> Result<T, E> {
+    with_worker(bed, outline, ledgers, hears, |instances, _| with(instances))
+}
+
+/// As [`with_steps`], for what makes more stand meanwhile, and undoes it.
+pub(crate) fn with_worker<T, E: From<TestbedError>>(
+    bed: &Bed,
+    outline: &Outline,
+    ledgers: &Path,
+    hears: Hears<'_>,
+    with: impl FnOnce(&[Instance], &Worker<'_>) -> Result<T, E>,
+) -> Result<T, E> {
     bed.check_programs(outline)?;
     let ledger = Ledger::create(ledgers, &bed.id)?;
     let (result, is_clear) = {
@@ -410,7 +425,7 @@ pub fn with_steps<T, E: From<TestbedError>>(
         let result = match Standing::up(outline, &worker, hears.told, hears.is_ended) {
             Err(error) => Err(error.into()),
             Ok(standing) => {
-                let result = with(standing.instances);
+                let result = with(standing.instances, &worker);
                 match standing.down().into_iter().next() {
                     Some(error) => Err(error.into()),
                     None => result,

@@ -5,6 +5,7 @@
 //! port of this host, or a network namespace with cgroups. What is done is a [`Flow`]
 //! of steps, each with what undoes it; what is started stands in a [`Ledger`]
 //! before it is started, with what proves it ours, so that it can be undone by another process too.
+//! Instances of a [`Crew`](crew::Crew) come and go while the others stand.
 //!
 //! Commands are lists of words that no shell reads. Nothing is installed, and nothing outside the
 //! folder, the namespaces and the cgroups of the bed is changed.
@@ -13,6 +14,7 @@ pub mod balance;
 pub mod bed;
 mod cgroup;
 pub mod command;
+pub mod crew;
 pub mod error;
 pub mod flow;
 mod folder;

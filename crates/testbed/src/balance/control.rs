@@ -66,7 +66,7 @@ fn one() -> f64 {
 }
 
 /// How an instance stands, and what it did since it was added.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// Its name.
     pub name: String,
@@ -94,10 +94,15 @@ pub struct Told {
 }
 
 /// How all stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
     /// Requests of clients since the balancer began.
     pub requests: u64,
+    /// Those that instances answered to the last byte, whatever the status.
+    pub answered: u64,
+    /// Time from when a request was given to an instance to the last byte of its answer, all
+    /// together, microseconds.
+    pub response_us: u64,
     /// Requests that wait for a place.
     pub waiting: usize,
     /// Requests that were lost, by cause.
@@ -239,6 +244,8 @@ pub(crate) fn list(shared: &Shared) -> Listing {
     };
     Listing {
         requests: shared.pool.requests.get(),
+        answered: shared.pool.answered.get(),
+        response_us: shared.pool.response_us.get(),
         waiting: shared.pool.waiting(),
         lost: shared.pool.lost.get(),
         instances: shared.pool.instances().iter().map(told).collect(),

@@ -267,7 +267,7 @@ impl Watch {
                 .is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(b"websocket"));
             let server = hyper::upgrade::on(&mut response);
             tunnel::open(client, server, Rc::clone(&place.instance), is_websocket);
-            add(&place.instance.counts.answered, 1);
+            place.answered(began.elapsed());
             let (mut parts, _) = response.into_parts();
             strip(&mut parts.headers, true);
             return Response::from_parts(parts, Answer::Own(Full::default()));
@@ -351,9 +351,7 @@ impl Lease {
             }
             return;
         }
-        add(&counts.answered, 1);
-        let took = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        add(&counts.response_us, took);
+        self.place.answered(self.began.elapsed());
         let Some(mut sender) = self.sender.take() else { return };
         let instance = Rc::clone(&self.place.instance);
         if sender.is_ready() {

@@ -11,6 +11,7 @@ mod choose;
 mod control;
 mod forward;
 mod frames;
+mod orders;
 mod pool;
 mod tunnel;
 
@@ -34,6 +35,7 @@ pub use choose::{Candidate, Chooser, Rule};
 pub use control::{Listing, Order, Told};
 pub use forward::Limits;
 pub use frames::{Frames, GOING_AWAY, GOING_AWAY_MASKED};
+pub use orders::Orders;
 pub use pool::{Lost, State};
 
 use crate::error::TestbedError;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use plimsoll_units::hash::fnv_1a;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
 use super::choose::{Candidate, Chooser, Rule};
@@ -17,7 +17,7 @@ use super::forward::Sender;
 const MOST_IDLE: usize = 256;
 
 /// How an instance stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// It takes requests.
@@ -107,7 +107,7 @@ pub(crate) enum Refusal {
 }
 
 /// Requests that were lost at the balancer, by cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// No instance had a place, and no request may wait.
     pub no_slot: u64,
@@ -134,6 +134,9 @@ pub(crate) struct Pool {
     last_id: Cell<u64>,
     pub(crate) requests: Cell<u64>,
     pub(crate) lost: Cell<Lost>,
+    /// Of all instances, those too that are gone: as [`Counts`] has it.
+    pub(crate) answered: Cell<u64>,
+    pub(crate) response_us: Cell<u64>,
 }
 
 /// A place of an instance; it is given back when this is dropped.
@@ -143,6 +146,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Counts that its request is answered, and in which time.
+    pub(crate) fn answered(&self, took: Duration) {
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let (of, all) = (&self.instance.counts, &self.pool);
+        for (answered, response_us) in
+            [(&of.answered, &of.response_us), (&all.answered, &all.response_us)]
+        {
+            add(answered, 1);
+            add(response_us, took_us);
+        }
+    }
+
     /// Counts that its request is lost.
     pub(crate) fn lose(&self, cause: impl FnOnce(&mut Lost) -> &mut u64) {
         self.pool.lose(cause);
@@ -168,6 +183,8 @@ impl Pool {
             last_id: Cell::new(0),
             requests: Cell::new(0),
             lost: Cell::new(Lost::default()),
+            answered: Cell::new(0),
+            response_us: Cell::new(0),
         }
     }
 
