@@ -13,7 +13,7 @@
 use super::runs::Runs;
 use super::{Effect, Effects, EffectsError, Run, contrasts, main_effects};
 use crate::design::Word;
-use crate::interval::Estimate;
+use crate::interval::{Estimate, ROUNDING};
 
 /// What a factor, or an interaction, multiplies a figure by.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +70,8 @@ fn as_ratios(effects: Effects) -> Vec<RatioEffect> {
                 high: libm::exp(e.high),
                 ..e
             }),
-            p_value: effect.p_value,
+            // Of equal values rounding leaves a difference, and an error that is smaller still.
+            p_value: effect.p_value.map(|p| if difference.abs() < ROUNDING { 1.0 } else { p }),
             share: effect.share,
             aliases: effect.aliases,
         }
@@ -102,6 +103,12 @@ mod tests {
         assert!(found[0].interval.unwrap().low > 1.6 && found[0].p_value.unwrap() < 0.001);
         let main = main_ratios(&runs[..3], 0.95).unwrap();
         assert!((main[0].ratio - 2.0).abs() < 1e-9 && (main[1].ratio - 0.9).abs() < 1e-9);
+        // A factor that does nothing, without any noise: nothing is told from none.
+        let same = levels.map(|[a, _]| [if a > 0 { 1.36 } else { 0.34 }; 2]);
+        let runs: Vec<Run<'_>> =
+            levels.iter().zip(&same).map(|(levels, values)| Run { levels, values }).collect();
+        let found = ratios(&runs, 0.95).unwrap();
+        assert!(found[0].p_value.unwrap() < 0.001 && found[1].p_value == Some(1.0), "{found:?}");
         let zero = [Run { levels: &levels[0], values: &[1.0, 0.0] }];
         assert_eq!(ratios(&zero, 0.95), Err(EffectsError::NotPositive { run: 1, value: 0.0 }));
     }

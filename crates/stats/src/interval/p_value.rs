@@ -10,6 +10,10 @@
 
 use super::{Estimate, student};
 
+/// Differences of logarithms below this are of rounding: of equal values an error is left that is
+/// smaller still.
+pub(crate) const ROUNDING: f64 = 1e-12;
+
 /// The p-value of a mean or a difference, against 0.
 #[must_use]
 pub fn p_of_difference(e: &Estimate) -> f64 {
@@ -19,7 +23,11 @@ pub fn p_of_difference(e: &Estimate) -> f64 {
 /// The p-value of a ratio or a geometric mean, against 1.
 #[must_use]
 pub fn p_of_ratio(e: &Estimate) -> f64 {
-    p_value(libm::log(e.value), libm::log(e.high / e.low) / 2.0, e)
+    let distance = libm::log(e.value);
+    if distance.abs() < ROUNDING {
+        return 1.0;
+    }
+    p_value(distance, libm::log(e.high / e.low) / 2.0, e)
 }
 
 /// The p-value of what lies so far from no change, with an interval of that half width. Of an
@@ -38,6 +46,7 @@ fn p_value(distance: f64, half: f64, e: &Estimate) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interval::paired_ratio;
     use crate::interval::{difference, mean, ratio};
     use proptest::prelude::*;
 
@@ -72,5 +81,13 @@ mod tests {
             let inverse = p_of_ratio(&ratio(&b, &a, 0.95).unwrap());
             prop_assert!((p - inverse).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn what_rounding_leaves_of_equal_values_is_no_effect() {
+        let first = [0.34, 0.1, 0.7];
+        let second = first.map(|value: f64| value * 3.0 / 3.0 * (1.0 + f64::EPSILON));
+        let ratio = paired_ratio(&first, &second, 0.95).unwrap();
+        assert!(ratio.value > 1.0 && p_of_ratio(&ratio) > 0.999, "{ratio:?}");
     }
 }
