@@ -29,6 +29,7 @@ mod infer;
 mod inputs;
 mod interrupt;
 mod json;
+mod kinds;
 mod local_limits;
 mod network;
 mod packages;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_runs::experiment::{CellRow, Experiment, State};
 use plimsoll_runs::summary::{SloVerdict, Summary};
 use plimsoll_runs::{FigureRow, Kind, Run, RunError};
-use plimsoll_stats::figure;
+use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::slo::NOT_RESOLVABLE;
 
 use crate::document::{CellResult, state};
@@ -27,6 +27,7 @@ fn of_row(experiment: &Experiment, row: &CellRow) -> Result<CellResult, RunError
     let within = folder.strip_prefix(experiment.folder()).unwrap_or(&folder);
     let run = (is_done && folder.exists()).then(|| within.display().to_string());
     let judged = judged(experiment.figures_of(of.number)?, summary.as_ref());
+    let judged = searched(judged, experiment.meta().kind, is_done);
     Ok(CellResult {
         id: of.number,
         factors: of.factors.clone(),
@@ -86,6 +87,21 @@ fn judged(figures: Vec<FigureRow>, summary: Option<&Summary>) -> CellResult {
         figures,
         ..CellResult::default()
     }
+}
+
+/// A search finds the rate up to which its SLO holds. Where it found none, and every rate that it
+/// tried broke the SLO, no rate holds it.
+fn searched(of: CellResult, kind: Kind, is_done: bool) -> CellResult {
+    if kind != Kind::Search || !is_done {
+        return of;
+    }
+    let has = |figure: &Figure| of.figures.contains_key(figure.name);
+    let slo = match (has(figure::ESTIMATE_PER_S), has(figure::BROKEN_PER_S)) {
+        (true, _) => Some(true),
+        (false, true) if !has(figure::HELD_PER_S) => Some(false),
+        _ => None,
+    };
+    CellResult { slo, has_slo: true, ..of }
 }
 
 /// Whether the clauses of availability held.

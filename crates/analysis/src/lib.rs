@@ -154,7 +154,9 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
     let study = Study { kind: whole.kind, has_design, factors, cells: &cells, respond, goal };
     let screened = asked.and_then(|asked| {
         // A plan that could not be screened was not executed.
-        screening::Screening::of(asked, &study.factors, whole.kind).ok().flatten()
+        let common = varied.as_ref().map_or(&[][..], |of| &of.common);
+        let factors = (&study.factors[..], common);
+        screening::Screening::of(asked, factors, whole.kind).ok().flatten()
     });
     let combinations = ranking::combinations(&study);
     let (found, best, is_over) = match &screened {

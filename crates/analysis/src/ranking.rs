@@ -300,7 +300,7 @@ pub(crate) mod tests {
         let best_of = |cells: &[CellResult], goal: Option<&str>| {
             let study = study(&factors, cells, &[figure::RATE_MEAN]);
             let asked = Asked {
-                respond: vec!["rate".to_owned()],
+                respond: Some(vec!["rate".to_owned()]),
                 goal: goal.map(str::to_owned),
                 ..Asked::default()
             };

@@ -12,8 +12,9 @@ pub(crate) fn figure_of(word: &str, cells: &[CellResult]) -> Option<&'static Fig
     figure::called(word, |of| cells.iter().any(|cell| cell.figures.contains_key(of.name)))
 }
 
-/// The figures of `respond`; without an `[experiment]` the one by which results of the kind are
-/// usually compared. What no cell has is told.
+/// The figures of `respond`, by default the one by which an experiment of the kind is judged;
+/// without an `[experiment]` the one by which results of the kind are usually compared. What no
+/// cell has is told.
 pub(crate) fn responses(
     asked: Option<&Experiment>,
     kind: Kind,
@@ -25,8 +26,9 @@ pub(crate) fn responses(
         let has = |of: &&Figure| cells.iter().any(|cell| cell.figures.contains_key(of.name));
         return usual.filter(has).take(1).collect();
     };
+    let by_kind = [by_default(kind).to_owned()];
     let mut found = Vec::new();
-    for word in &asked.respond {
+    for word in asked.respond.as_deref().unwrap_or(&by_kind) {
         match figure_of(word, cells) {
             Some(figure) => found.push(figure),
             None if cells.iter().any(|cell| !cell.figures.is_empty()) => {
@@ -36,6 +38,16 @@ pub(crate) fn responses(
         }
     }
     found
+}
+
+/// The figure that responds where `respond` is not said.
+pub(crate) fn by_default(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Load => figure::RESPONSE_US_P99.name,
+        Kind::Search => figure::ESTIMATE_PER_S.name,
+        Kind::Pool | Kind::Tune => figure::COST.name,
+        Kind::Caches => figure::MISS_RATIO.name,
+    }
 }
 
 /// The figures that say which combination is best, the first that there is.
@@ -55,20 +67,28 @@ pub(crate) fn goal(
     respond: &[&'static Figure],
     cells: &[CellResult],
 ) -> Option<(&'static Figure, Better)> {
-    match asked.map(asked_goal) {
+    // The figure that responds first is known: only what `goal` says is looked for.
+    match asked.map(|asked| asked_goal(asked, "")) {
         Some((word, Some(better))) => Some((figure_of(word, cells)?, better)),
         _ => respond.first().map(|figure| (*figure, figure.better)),
     }
     .filter(|(_, better)| *better != Better::Neither)
 }
 
-/// The word for the figure by which combinations are ranked, and which way, where `goal` says it.
-pub(crate) fn asked_goal(asked: &Experiment) -> (&str, Option<Better>) {
+/// The word for the figure by which combinations are ranked, and which way, where `goal` says it;
+/// else the figure that responds first, which is that of the kind where the plan names none.
+pub(crate) fn asked_goal<'a>(
+    asked: &'a Experiment,
+    by_kind: &'a str,
+) -> (&'a str, Option<Better>) {
     match asked.goal.as_deref().and_then(|goal| goal.split_once(' ')) {
         Some((way, word)) => {
             let better = if way == "max" { Better::Higher } else { Better::Lower };
             (word.trim(), Some(better))
         }
-        None => (asked.respond.first().map_or("", String::as_str), None),
+        None => {
+            let first = asked.respond.iter().flatten().next();
+            (first.map_or(by_kind, String::as_str), None)
+        }
     }
 }

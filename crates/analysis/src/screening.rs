@@ -12,7 +12,7 @@ use plimsoll_units::show_count;
 use crate::Study;
 use crate::document::{Best, CellResult, Levels, state};
 use crate::ranking::{combinations, compared};
-use crate::respond::{asked_goal, figure_of};
+use crate::respond::{asked_goal, by_default, figure_of};
 
 /// The screening of a plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,13 +30,13 @@ impl Screening {
     /// Factors that cannot be screened; a goal of which neither more nor less is better.
     pub fn of(
         asked: &Experiment,
-        factors: &[FactorPlan],
+        (factors, common): (&[FactorPlan], &[(String, String)]),
         kind: Kind,
     ) -> Result<Option<Self>, ScreeningError> {
         if asked.design != Design::Screening {
             return Ok(None);
         }
-        let (goal, way) = asked_goal(asked);
+        let (goal, way) = asked_goal(asked, by_default(kind));
         let better = match way {
             Some(better) => better,
             None => usual(goal, kind).map_or(Better::Neither, |figure| figure.better),
@@ -54,7 +54,7 @@ impl Screening {
                 .map(|(at, (key, of))| (key.clone(), text(at, *of)))
                 .collect();
             if asked.refusing(&named).is_none() {
-                combinations.push(named.into_iter().collect());
+                combinations.push(named.iter().chain(common).cloned().collect());
                 places.push(one.into_iter().map(|(_, level)| level).collect());
             }
         }

@@ -90,6 +90,7 @@ impl<'a> Live<'a> {
     ) -> Result<Self, LiveError> {
         let load = Load::Open { limit: None };
         let session = Session::start_unless(config, &load, || watch.wish() != Wish::Continue)?;
+        watch.starts(session.clock());
         plimsoll_load::sys::give_way();
         Ok(Self {
             session,

@@ -47,6 +47,18 @@ pub(crate) fn plan(path: &str) -> Result<String> {
     Ok(text)
 }
 
+/// Refuses a plan with factors: a command of one kind executes no experiment.
+pub(crate) fn check_single(is_experiment: bool, command: &str) -> Result<(), UsageError> {
+    if !is_experiment {
+        return Ok(());
+    }
+    let text = format!(
+        "execute the plan's [experiment] and [factor] by `{command}`: it has no cells; \
+         `plimsoll run PLAN` executes a plan of any kind"
+    );
+    Err(UsageError(text))
+}
+
 /// Tries whether the report that is asked for can be written, before the work that it is of.
 pub(crate) fn check_report(path: Option<&Path>) -> Result<(), UsageError> {
     path.map_or(Ok(()), |path| check_place("the report", path))

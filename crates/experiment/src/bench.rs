@@ -1,10 +1,11 @@
-//! A load on servers that are started for it, and a load with factors: each cell is a plan of its
-//! own, with its levels laid over the text, and has its own servers.
+//! A load or a search on servers that are started for it, and one with factors: each cell is a plan
+//! of its own, with its levels laid over the text, and has its own servers.
 //!
-//! A cell whose servers could not be started, or whose load broke off, has failed. It is tried once
-//! more when all others are through; the experiment goes on without it.
+//! A cell whose servers could not be started, or whose load or search broke off, has failed. It is
+//! tried once more when all others are through; the experiment goes on without it.
 
 use std::cell::Cell as Local;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,12 +26,14 @@ use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::factors::settings;
 use crate::inputs::{identity, inputs};
+use crate::locks::Locks;
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
-use crate::record::Subject;
+use crate::record::{Own, Subject};
 use crate::scale::scaled;
 use crate::servers::{Kept, bed, bed_id, install, places};
 use crate::steps::fill::fill;
+use crate::world::search::{self, Asked};
 use crate::world::simulated::{self, Instance};
 use crate::world::{load, sources};
 
@@ -57,8 +60,14 @@ pub struct Text {
 }
 
 impl Text {
-    /// The text with levels over it, and then its scaled durations.
-    fn with<T>(
+    /// What a combination of levels lays over it.
+    #[must_use]
+    pub fn settings(&self, levels: &[(String, String)]) -> Vec<Setting> {
+        settings(&self.factors, levels.iter().map(|(name, level)| (name, level)))
+    }
+
+    /// What `take` makes of the text with levels over it, and then its scaled durations.
+    pub(crate) fn with<T>(
         &self,
         levels: &[Setting],
         take: impl FnOnce(Written<'_>) -> Result<T, PlanErrors>,
@@ -88,7 +97,7 @@ impl Text {
     }
 
     /// The text without some of its sections, told from anywhere.
-    fn merged(
+    pub(crate) fn merged(
         &self,
         levels: &[Setting],
         here: &Path,
@@ -117,7 +126,7 @@ impl Text {
     }
 }
 
-/// A load whose cells each have a plan of their own.
+/// A load or a search whose cells each have a plan of their own.
 pub struct Bench<'a> {
     /// The plan's text.
     pub text: &'a Text,
@@ -131,32 +140,66 @@ pub struct Bench<'a> {
     pub is_fail_fast: bool,
     /// How many cells of a block are executed side by side, where they are live.
     pub at_once: u32,
+    /// Keep other searches away.
+    pub locks: &'a Locks,
 }
 
-/// What such a load is, for its record.
+/// What such a load or search is, for its record; `own` is what its combinations depend on.
 ///
 /// # Errors
-/// A recipe that there is not.
+/// An SLO that no search can go by.
 pub fn subject(
     text: &Text,
     plan: &Plan,
     is_simulated: bool,
     place: &Place<'_>,
+    own: BTreeMap<BTreeMap<String, String>, Own>,
 ) -> Result<Subject, ExperimentError> {
-    let mut all = text.merged(&[], place.here, &NO_MATTER)?;
-    let folder = &plan.folder;
-    // What the levels of a name stand for is not in the name.
-    for FactorPlan { key, sets, .. } in text.factors.iter().filter(|of| !of.sets.is_empty()) {
-        all.push_str(&format!("factor {key} {sets:?}"));
+    let mut what = if plan.roles.is_empty() { url_of(plan) } else { roles_of(plan) };
+    if is_simulated {
+        what.push_str(", simulated");
     }
-    if let Some(share) = text.scale {
-        all.push_str(&format!("scale {share}"));
-    }
+    let (kind, slo) = match plan.search {
+        None => (RunKind::Load, plan.measure.slo.as_ref().map(ToString::to_string)),
+        Some(_) => (RunKind::Search, Some(Asked::of(plan)?.slo)),
+    };
+    let mut files: Vec<PathBuf> = own.values().flat_map(Own::files).cloned().collect();
+    files.sort();
+    files.dedup();
+    Ok(Subject {
+        name: plan.name.clone().unwrap_or_default(),
+        kind,
+        world: if is_simulated { Takes::Simulated } else { Takes::Live },
+        what,
+        about: String::new(),
+        plan_text: text.merged(&[], place.here, &[])?,
+        identity: String::new(),
+        own,
+        files,
+        slo,
+        duration_ns: 0,
+    })
+}
+
+/// What the figures of cells of these levels depend on, beside their seeds: the plan as it is with
+/// them, its recipes, and what its files hold.
+///
+/// # Errors
+/// A recipe that there is not.
+pub fn own(
+    text: &Text,
+    (levels, plan): (&[Setting], &Plan),
+    is_simulated: bool,
+    place: &Place<'_>,
+) -> Result<Own, ExperimentError> {
+    let mut all = text.merged(levels, place.here, &NO_MATTER)?;
     let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
-    if at_once > 1 && !is_simulated {
+    if is_simulated {
+        all.push_str("simulated");
+    } else if at_once > 1 {
         all.push_str(&format!("at once {at_once}"));
     }
-    let mut files = plan.files();
+    let (mut files, folder) = (plan.files(), &plan.folder);
     for (_, role) in &plan.roles {
         let found = find(&role.recipe, folder)?;
         all.push_str(&found.text);
@@ -164,23 +207,7 @@ pub fn subject(
             files.push(own_of(&role.recipe, folder));
         }
     }
-    let mut what = if plan.roles.is_empty() { url_of(plan) } else { roles_of(plan) };
-    if is_simulated {
-        what.push_str(", simulated");
-        all.push_str("simulated");
-    }
-    Ok(Subject {
-        name: plan.name.clone().unwrap_or_default(),
-        kind: RunKind::Load,
-        world: if is_simulated { Takes::Simulated } else { Takes::Live },
-        what,
-        about: String::new(),
-        plan_text: text.merged(&[], place.here, &[])?,
-        identity: all,
-        files,
-        slo: plan.measure.slo.as_ref().map(ToString::to_string),
-        duration_ns: 0,
-    })
+    Ok(Own::new(&all, files))
 }
 
 /// The servers that a plan starts, with their recipes.
@@ -204,10 +231,8 @@ pub fn plans_of(
     combinations: &[Vec<(String, String)>],
     environment: fn(&str) -> Option<String>,
 ) -> Result<Vec<Plan>, ExperimentError> {
-    let plan = |levels: &Vec<(String, String)>| {
-        let levels = levels.iter().map(|(name, level)| (name, level));
-        text.plan(&settings(&text.factors, levels), None, environment)
-    };
+    let plan =
+        |levels: &Vec<(String, String)>| text.plan(&text.settings(levels), None, environment);
     combinations.iter().map(plan).collect()
 }
 
@@ -336,14 +361,50 @@ impl Bench<'_> {
         let (place, text) = (self.place, self.text.merged(levels, self.place.here, &OF_ALL)?);
         let prepared = prepare(plan, &place, !self.is_simulated)?;
         if self.is_simulated {
-            let instance = Instance::of(plan)?;
-            let world = simulated::Load { plan, prepared: &prepared, instance: &instance, place };
-            return world.one(cell, to).map(drop);
+            return self.simulate(plan, &prepared, cell, to);
         }
         let filled = self.fill(plan, to)?;
         let before = &[before, filled.as_slice()].concat();
         let (path, text) = (self.path.clone(), Some(text.as_str()));
-        load::Load { plan, prepared: &prepared, path, place, text, before, sources }.one(cell, to)
+        if plan.search.is_none() {
+            let prepared = &prepared;
+            return load::Load { plan, prepared, path, place, text, before, sources }.one(cell, to);
+        }
+        let world = search::Search {
+            plan,
+            prepared: &prepared,
+            asked: &Asked::of(plan)?,
+            path,
+            locks: self.locks,
+            restarts: false,
+            every_s: None,
+            of: 1,
+            killed: 0,
+            place,
+            take: &|came| came.is_whole(&prepared.subject),
+            due_us: Mutex::default(),
+            text,
+            before,
+            sources,
+        };
+        let _held = world.hold_target(to.control)?;
+        world.one(cell, to)
+    }
+
+    fn simulate(
+        &self,
+        plan: &Plan,
+        prepared: &Prepared,
+        cell: &Cell,
+        to: &Execution<'_>,
+    ) -> Result<(), ExperimentError> {
+        let (instance, place) = (&Instance::of(plan)?, self.place);
+        if plan.search.is_none() {
+            let world = simulated::Load { plan, prepared, instance, place };
+            return world.one(cell, to).map(drop);
+        }
+        let asked = &Asked::of(plan)?;
+        simulated::Search { plan, prepared, asked, instance, place }.one(cell, to).map(drop)
     }
 
     /// Writes the records of a store that the plan has started: it is empty.
@@ -429,7 +490,10 @@ impl Bench<'_> {
         let Err(error) = self.one(cell, to) else { return Ok(()) };
         let is_of_cell = matches!(
             error,
-            ExperimentError::Testbed(_) | ExperimentError::Load(_) | ExperimentError::Silent { .. }
+            ExperimentError::Testbed(_)
+                | ExperimentError::Load(_)
+                | ExperimentError::Capacity(_)
+                | ExperimentError::Silent { .. }
         );
         if !is_of_cell
             || !to.record.is_of_several()

@@ -4,7 +4,9 @@
 //! seed alone, and all of them draw by the same seed, so that they see the same requests. More
 //! replications are more blocks behind those that there are.
 
-use plimsoll_plan::{Constraint, Experiment, FactorPlan, Order, Plan, Setting};
+use std::collections::BTreeMap;
+
+use plimsoll_plan::{Constraint, Experiment, FactorPlan, Order, Setting, Varied};
 use plimsoll_stats::design::{Design, full, one_at_a_time, size};
 use plimsoll_stats::stopping::AT_LEAST;
 use plimsoll_workload::random::{Stream, seed_of};
@@ -23,7 +25,7 @@ pub type Combination = Vec<(String, String)>;
 ///
 /// # Errors
 /// A design that does not fit the factors; constraints that allow nothing.
-pub fn combinations(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
+pub fn combinations(plan: &Varied) -> Result<Vec<Combination>, ExperimentError> {
     let mut all = of_design(plan)?;
     all.retain(|of| refusing(plan, of).is_none());
     if all.is_empty() {
@@ -37,7 +39,7 @@ pub fn combinations(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
 ///
 /// # Errors
 /// As for [`combinations`].
-pub fn refused(plan: &Plan) -> Result<Vec<(String, usize)>, ExperimentError> {
+pub fn refused(plan: &Varied) -> Result<Vec<(String, usize)>, ExperimentError> {
     let all = of_design(plan)?;
     let constraints = plan.experiment.iter().flat_map(|of| &of.constraints);
     let count = |one: &Constraint| {
@@ -48,12 +50,12 @@ pub fn refused(plan: &Plan) -> Result<Vec<(String, usize)>, ExperimentError> {
 }
 
 /// The first constraint that refuses a combination.
-fn refusing<'a>(plan: &'a Plan, of: &Combination) -> Option<&'a Constraint> {
+fn refusing<'a>(plan: &'a Varied, of: &Combination) -> Option<&'a Constraint> {
     plan.experiment.as_ref()?.refusing(of)
 }
 
 /// The combinations that the design has.
-fn of_design(plan: &Plan) -> Result<Vec<Combination>, ExperimentError> {
+fn of_design(plan: &Varied) -> Result<Vec<Combination>, ExperimentError> {
     let conflict = |text: String| Err(ExperimentError::Conflict(text));
     let factors: Vec<(String, &[String])> =
         plan.factors.iter().map(|of| (of.key.clone(), &of.levels[..])).collect();
@@ -102,7 +104,7 @@ fn told(factors: &[FactorPlan]) -> String {
 ///
 /// # Errors
 /// As for [`combinations`], and more cells than there may be.
-pub fn cells(plan: &Plan) -> Result<Vec<CellPlan>, ExperimentError> {
+pub fn cells(plan: &Varied) -> Result<Vec<CellPlan>, ExperimentError> {
     let all = combinations(plan)?;
     let count = all.len() as u64 * u64::from(most_replications(plan));
     if count > MOST_CELLS {
@@ -114,7 +116,7 @@ pub fn cells(plan: &Plan) -> Result<Vec<CellPlan>, ExperimentError> {
 
 /// How many replications a plan has in any case.
 #[must_use]
-pub fn replications(plan: &Plan) -> u32 {
+pub fn replications(plan: &Varied) -> u32 {
     let Experiment { replications, until, at_most, .. } =
         plan.experiment.clone().unwrap_or_default();
     let least = if plan.repeat > 1 { plan.repeat } else { replications };
@@ -126,25 +128,31 @@ pub fn replications(plan: &Plan) -> u32 {
 
 /// How many replications a plan has at most.
 #[must_use]
-pub fn most_replications(plan: &Plan) -> u32 {
+pub fn most_replications(plan: &Varied) -> u32 {
     let until = plan.experiment.as_ref().filter(|of| of.until.is_some());
     until.map_or_else(|| replications(plan), |of| of.at_most)
 }
 
 /// The cells of a replication of combinations, in the order in which they are executed.
 #[must_use]
-pub fn replication(plan: &Plan, all: &[Combination], number: u32) -> Vec<CellPlan> {
+pub fn replication(plan: &Varied, all: &[Combination], number: u32) -> Vec<CellPlan> {
     let order = plan.experiment.as_ref().map_or(Order::Random, |of| of.order);
     let seed = seed_of(plan.seed, number.into());
     let before = all.len() as u64 * u64::from(number);
     let cell = |(at, place): (u64, usize)| CellPlan {
         number: u32::try_from(before + at).unwrap_or(u32::MAX),
-        factors: all[place].iter().cloned().collect(),
+        factors: levels_of(plan, &all[place]),
         replication: number,
         block: number,
         seed,
     };
     (1..).zip(ordered(all.len(), order, plan.seed, number)).map(cell).collect()
+}
+
+/// The levels of a cell: those of its combination, and those that all cells have.
+#[must_use]
+pub fn levels_of(plan: &Varied, of: &Combination) -> BTreeMap<String, String> {
+    of.iter().chain(&plan.common).cloned().collect()
 }
 
 /// The places of combinations in the order in which a replication runs them.
@@ -178,16 +186,20 @@ pub fn settings<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_plan::Written;
+    use plimsoll_plan::{Plan, Written};
     use std::collections::BTreeSet;
 
-    fn plan(experiment: &str) -> Plan {
+    fn plan(experiment: &str) -> Varied {
         let text = format!(
             "[experiment]\n{experiment}\n[factor]\n\"load.users\" = [1, 2]\n\
              \"load.timeout\" = ['1s', '2s']\n\"load.connections\" = [3, 4]\n\
              [target]\nurl = 'http://h/'\n[load]\nusers = 1\nfor = '1s'\n"
         );
-        crate::plans::read(&Written::text(&text, "plan.toml", &[])).unwrap()
+        read(&text).varied()
+    }
+
+    fn read(text: &str) -> Plan {
+        crate::plans::read(&Written::text(text, "plan.toml", &[])).unwrap()
     }
 
     #[test]
@@ -242,8 +254,8 @@ mod tests {
                     few = { \"load.users\" = 1, load.connections = 2 }\n\
                     many = { load = { users = 8, connections = 16 } }\n\
                     [target]\nurl = 'http://h/'\n[load]\nusers = 1\nfor = '1s'\n";
-        let plan = crate::plans::read(&Written::text(text, "plan.toml", &[])).unwrap();
-        assert_eq!(combinations(&plan).unwrap().len(), 4);
+        let plan = read(text);
+        assert_eq!(combinations(&plan.varied()).unwrap().len(), 4);
         let levels = [("crowd".to_owned(), "many".to_owned())];
         let set = settings(&plan.factors, levels.iter().map(|(name, level)| (name, level)));
         let pairs: Vec<(&str, &str)> =
@@ -251,7 +263,7 @@ mod tests {
         assert_eq!(pairs, [("load.users", "8"), ("load.connections", "16")]);
         // It reads back the same.
         let printed = plan.to_toml();
-        let again = crate::plans::read(&Written::text(&printed, "plan.toml", &[])).unwrap();
+        let again = read(&printed);
         assert_eq!(again.factors, plan.factors, "{printed}");
         for (factor, says) in [
             ("load.users = 3", "\"load.users\" = [1, 2]"),

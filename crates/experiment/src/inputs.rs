@@ -52,6 +52,13 @@ pub(crate) fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, ExperimentError> {
     Ok(found)
 }
 
+/// Those inputs that are some of the files, in the order of the files.
+pub(crate) fn of(inputs: &[Input], files: &[PathBuf]) -> Vec<Input> {
+    let path = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
+    let found = files.iter().map(path);
+    found.filter_map(|path| inputs.iter().find(|of| of.path == path).cloned()).collect()
+}
+
 fn input(file: &Path, number: usize) -> io::Result<Input> {
     let (path, about) = (std::path::absolute(file)?, fs::metadata(file)?);
     if !about.is_file() {

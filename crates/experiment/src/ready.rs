@@ -1,19 +1,20 @@
 //! Any plan, made ready: what it is of, its cells, and the world that executes them.
 
+mod designed;
+
 use std::path::Path;
 use std::sync::Mutex;
 
 use plimsoll_cache::bound::Bound;
 use plimsoll_cache::simulate::Comparison;
 use plimsoll_plan::{
-    CachePlan, FactorPlan, Plan, PlanKind, Setting, Written, compares_caches, kind_of,
+    CachePlan, Plan, PlanKind, Setting, Varied, Written, compares_caches, kind_of,
 };
 use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::Cell;
 use plimsoll_testbed::bed::Planned;
 
 use crate::adaptive;
-use crate::bench::{self, Bench, Text};
 use crate::control::Control;
 use crate::engine::{self, World};
 use crate::error::ExperimentError;
@@ -21,9 +22,9 @@ use crate::factors;
 use crate::locks::Locks;
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
+use crate::ready::designed::Designed;
 use crate::record::{CellPlan, Record, Subject};
 use crate::scale::{note, scaled};
-use crate::servers;
 use crate::world::caches::{self, Clusters, Policies, Requests};
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
@@ -71,7 +72,7 @@ impl<'a> Ask<'a> {
         let plan = plans::read(&self.written())?;
         let Some(share) = self.scale else { return Ok(plan) };
         let settings = [self.settings, &scaled(&plan, share)?].concat();
-        Ok(plans::read(&Written::text(self.text, self.origin, &settings))?)
+        Ok(plans::read(&Written { settings: &settings, ..self.written() })?)
     }
 }
 
@@ -105,8 +106,7 @@ enum Of {
     Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
-    /// Whether it is simulated, and how many cells there are at most.
-    Bench(Box<(Text, Plan)>, bool, u64),
+    Designed(Box<Designed>),
 }
 
 /// What a plan that is ready is executed with.
@@ -162,11 +162,12 @@ impl Ready {
 
     fn load(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = ask.plan()?;
-        if plan.testbed.is_some() || !plan.factors.is_empty() || plan.experiment.is_some() {
-            return Self::bench(ask, &plan);
+        if plan.testbed.is_some() || plan.is_experiment() {
+            return designed::bench(ask, &plan);
         }
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
-        let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
+        let mut prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
+        prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
         let subject = load::subject(&plan, &prepared, ask.place.here);
         let (cells, notes) = (load::cells(&plan).collect(), prepared.notes.clone());
         let each_s = prepared.offer.duration_ns() as f64 / 1e9;
@@ -194,93 +195,14 @@ impl Ready {
         })
     }
 
-    /// A load with factors, or on servers that are started for it.
-    fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Self, ExperimentError> {
-        let text = Text {
-            text: ask.text.to_owned(),
-            origin: ask.origin.to_owned(),
-            settings: ask.settings.to_vec(),
-            testbed: ask.testbed.map(|(text, origin)| (text.to_owned(), origin.to_owned())),
-            factors: plan.factors.clone(),
-            scale: ask.scale,
-        };
-        if ask.is_simulated
-            && let mut keys = plan.factors.iter().flat_map(FactorPlan::keys)
-            && let Some(key) = keys.find(|key| key.starts_with("role."))
-        {
-            let text = format!(
-                "simulate the factor `{key}`: servers of a test-bed are not simulated; their \
-                 [instance] is"
-            );
-            return Err(ExperimentError::Conflict(text));
-        }
-        let combinations = factors::combinations(plan)?;
-        let plans = bench::plans_of(&text, &combinations, ask.place.environment)?;
-        let (mut length_s, mut cell_s) = (0.0, 0.0_f64);
-        let mut notes = if ask.is_simulated { Vec::new() } else { servers::unused(plan) };
-        let refused = factors::refused(plan)?;
-        notes.extend(refused.into_iter().map(|(of, count)| left_out(&of, count)));
-        for plan in &plans {
-            let prepared = prepare(plan, &ask.place, false)?;
-            let each_s = prepared.offer.duration_ns() as f64 / 1e9;
-            length_s += each_s;
-            cell_s = cell_s.max(each_s);
-            for note in prepared.notes {
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
-            if ask.is_simulated {
-                Instance::of(plan)?;
-            }
-        }
-        let cells = adaptive::first(plan, Kind::Load)?;
-        let most = adaptive::most(plan, Kind::Load, cells.len())?;
-        let is_until = plan.experiment.as_ref().is_some_and(|of| of.until.is_some());
-        let length_of = if is_until { cells.len() as u64 } else { most };
-        let replications = length_of as f64 / combinations.len().max(1) as f64;
-        if most > cells.len() as u64 && !is_until {
-            notes.push(format!(
-                "screening: at most {most} cells; which follow the first {} depends on what those \
-                 come to",
-                cells.len()
-            ));
-        }
-        let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once);
-        if at_once > 1 && !ask.is_simulated {
-            notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
-        }
-        if let Some(of) = plan.experiment.as_ref().filter(|of| of.until.is_some()) {
-            let until = of.until.as_ref().map(ToString::to_string).unwrap_or_default();
-            notes.push(format!("{until}: at most {} replications", of.at_most));
-        }
-        let mut steps = Vec::new();
-        if let (false, Some(plan)) = (ask.is_simulated, plans.first()) {
-            let bed = servers::bed(plan, "example".to_owned(), &ask.place)?;
-            if let (Some(bed), true) = (&bed, ask.installs) {
-                servers::install(bed, &ask.place)?;
-            }
-            let outline = bed.as_ref().map(servers::outline).transpose()?.unwrap_or_default();
-            sources(plan, &outline.instances, ask.place.system)?;
-            steps = outline.steps;
-        }
-        Ok(Self {
-            subject: bench::subject(&text, plan, ask.is_simulated, &ask.place)?,
-            cells,
-            notes,
-            length_s: (!ask.is_simulated).then_some(length_s * replications),
-            steps,
-            cell_s: if ask.is_simulated { 0.0 } else { cell_s },
-            budget: plan.experiment.as_ref().and_then(|of| of.budget),
-            of: Of::Bench(Box::new((text, plan.clone())), ask.is_simulated, most),
-        })
-    }
-
     fn search(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = ask.plan()?;
-        refuse_bench(&plan, "a search")?;
+        if plan.testbed.is_some() || plan.is_experiment() {
+            return designed::bench(ask, &plan);
+        }
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
-        let prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
+        let mut prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
+        prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
         let asked = Asked::of(&plan)?;
         let subject = search::subject(&plan, &prepared, &asked, &ask.place);
         let notes = prepared.notes.clone();
@@ -312,7 +234,9 @@ impl Ready {
 
     fn pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = ask.plan()?;
-        refuse_bench(&plan, "a pool")?;
+        if plan.is_experiment() {
+            return designed::pool(ask, &plan);
+        }
         let model = pool::model(&plan)?;
         if model.policies.is_empty() {
             let text = "find a policy in the plan: it has none; add a section [policy.NAME], see \
@@ -353,6 +277,9 @@ impl Ready {
 
     fn clusters(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = plans::read_clusters(&ask.written())?;
+        if plan.is_experiment() {
+            return designed::clusters(ask, &plan);
+        }
         let clusters = caches::cells(&plan, PARTS)
             .map_err(|error| ExperimentError::Conflict(error.to_string()))?;
         let requests = caches::requests(&plan)?;
@@ -370,6 +297,7 @@ impl Ready {
 
     fn tune(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = plans::read(&ask.written())?;
+        refuse_tuned(&plan)?;
         let tuning = Tuning::of(&plan)?;
         Ok(Self {
             subject: tuning.subject(ask.place.here),
@@ -388,7 +316,7 @@ impl Ready {
     pub fn most_cells(&self) -> u64 {
         match &self.of {
             Of::Tune(tuning) => tuning.most_cells(),
-            Of::Bench(_, _, most) => *most,
+            Of::Designed(of) => of.most,
             _ => self.cells.len() as u64,
         }
     }
@@ -396,7 +324,7 @@ impl Ready {
     /// Whether its factors have effects that are computed.
     #[must_use]
     pub fn has_effects(&self) -> bool {
-        matches!(self.of, Of::Bench(..))
+        matches!(self.of, Of::Designed(_))
     }
 
     /// Whether an experiment that was cut is gone on with: not where each cell follows from those
@@ -442,8 +370,11 @@ impl Ready {
                     of: plan.repeat,
                     killed: 0,
                     place,
-                    take: &|came| fault_of(came, &prepared.subject).map_or(Ok(()), Err),
+                    take: &|came| came.is_whole(&prepared.subject),
                     due_us: Mutex::default(),
+                    text: None,
+                    before: &[],
+                    sources: &sources(plan, &[], place.system)?,
                 };
                 let _held = world.hold_target(with.control)?;
                 go(&world)
@@ -468,7 +399,7 @@ impl Ready {
                 let (plan, clusters, requests) = &**of;
                 go(&Clusters::new(plan, clusters, requests, with.cpu_ns))
             }
-            Of::Bench(of, is_simulated, _) => execute_bench(of, *is_simulated, cells, with),
+            Of::Designed(of) => of.execute(cells, with),
             Of::Tune(tuning) => {
                 let tuned = tuning.tune(with.record, with.control, with.threads)?;
                 tuned.map_or(Ok(()), |tuned| write_tuned(with.path, &tuned))
@@ -491,50 +422,27 @@ impl Ready {
         match &self.of {
             Of::Search(of) => Some(of.2.method.slo().0),
             Of::SimulatedSearch(of) => Some(of.2.method.slo().0),
+            Of::Designed(of) => of.quantile,
             _ => None,
         }
     }
 }
 
-/// Why a search came to no result, where it did: it ends what is executed.
-fn fault_of(came: search::Came, subject: &str) -> Option<ExperimentError> {
-    let silent = |why| ExperimentError::Silent { subject: subject.to_owned(), why };
-    match (came.error, came.result) {
-        (None, Some(_)) => None,
-        (None, None) => Some(silent(came.run.why.unwrap_or_default())),
-        (error, _) => error,
-    }
-}
-
-/// Executes cells that each have a plan of their own, and what follows from them.
-fn execute_bench(
-    (text, plan): &(Text, Plan),
-    is_simulated: bool,
+/// Executes the cells of an experiment in a world, and what follows from them.
+fn execute_designed(
+    world: &dyn World,
+    (varied, kind): (&Varied, Kind),
     cells: &[Cell],
     with: &With<'_>,
 ) -> Result<(), ExperimentError> {
-    let bench = &Bench {
-        text,
-        is_simulated,
-        path: with.path.to_owned(),
-        place: with.place,
-        is_fail_fast: with.is_fail_fast,
-        at_once: plan.experiment.as_ref().map_or(1, |of| of.at_once),
-    };
     let go =
-        |cells: &[Cell]| engine::execute(bench, cells, with.record, with.control, with.threads);
+        |cells: &[Cell]| engine::execute(world, cells, with.record, with.control, with.threads);
     go(cells)?;
-    adaptive::go_on(plan, Kind::Load, (with.record, with.control), &go)
+    adaptive::go_on(varied, kind, (with.record, with.control), &go)
 }
 
-/// How many combinations a constraint leaves out.
-fn left_out(constraint: &str, count: usize) -> String {
-    let s = if count == 1 { " is" } else { "s are" };
-    format!("{count} combination{s} left out: {constraint}")
-}
-
-/// Refuses factors and a test-bed where they are not run yet.
-fn refuse_bench(plan: &Plan, what: &str) -> Result<(), ExperimentError> {
+/// Refuses what a search for parameters does not do: which settings it tries is its own to say.
+fn refuse_tuned(plan: &Plan) -> Result<(), ExperimentError> {
     let asked = [
         ("[testbed]", plan.testbed.is_some()),
         ("[factor]", !plan.factors.is_empty()),
@@ -542,9 +450,10 @@ fn refuse_bench(plan: &Plan, what: &str) -> Result<(), ExperimentError> {
     ];
     match asked.iter().find(|(_, is_asked)| *is_asked) {
         None => Ok(()),
-        Some((section, _)) => {
-            Err(ExperimentError::Conflict(format!("run {what} with {section}: only loads have it")))
-        }
+        Some((section, _)) => Err(ExperimentError::Conflict(format!(
+            "search for the parameters of a policy with {section}: [tune] says by itself which \
+             settings are tried; leave one of them out"
+        ))),
     }
 }
 

@@ -7,6 +7,7 @@
 //! spend more on its own.
 
 mod failed;
+mod identity;
 mod steered;
 
 use std::cell::Cell as Local;
@@ -28,7 +29,10 @@ use sha2::{Digest, Sha256};
 use crate::bounds::{Bounds, Budget};
 use crate::error::ExperimentError;
 use crate::folders::{close_to_others, set_aside};
-use crate::inputs::{self, Input, inputs};
+use crate::inputs;
+use crate::record::identity::Basis;
+
+pub use crate::record::identity::Own;
 
 /// The most cells of an experiment that keep their runs where nothing else is said.
 pub const MAX_RUNS: u64 = 100;
@@ -63,8 +67,10 @@ pub struct Subject {
     /// The plan, complete.
     pub plan_text: String,
     /// All that the figures of cells depend on, beside their levels and seeds: the plan without its
-    /// name, and without how often it is run.
+    /// name, and without how often it is run. Nothing where each combination of levels has its own.
     pub identity: String,
+    /// Of an experiment, what the figures of each combination depend on, by its levels.
+    pub own: BTreeMap<BTreeMap<String, String>, Own>,
     /// The files that the plan reads: the figures depend on what they hold.
     pub files: Vec<PathBuf>,
     /// The plan's SLO, as it states it.
@@ -145,13 +151,6 @@ pub struct Record<'a> {
     is_resumed: bool,
     bounds: Bounds,
     inner: Mutex<Inner>,
-}
-
-/// What all cells depend on.
-struct Basis {
-    inputs: Vec<Input>,
-    /// Digest of the plan and of what the files hold.
-    digest: Sha256,
 }
 
 /// The part of a record that threads share, behind its lock.
@@ -433,29 +432,6 @@ impl<'a> Record<'a> {
 
     fn since_start_ns(&self) -> u64 {
         (self.opening.now_ns)().saturating_sub(self.started_ns)
-    }
-
-    /// What all cells depend on. Of a single cell nothing is compared, so its files are not read.
-    fn basis(&self) -> Result<&Basis, ExperimentError> {
-        if let Some(basis) = self.basis.get() {
-            return Ok(basis);
-        }
-        let Subject { identity, files, .. } = &self.opening.of;
-        let inputs = if self.opening.cells == 1 { Vec::new() } else { inputs(files)? };
-        let digest = Sha256::new_with_prefix(identity).chain_update(inputs::identity(&inputs));
-        Ok(self.basis.get_or_init(|| Basis { inputs, digest }))
-    }
-
-    fn cell(&self, basis: &Basis, of: CellPlan) -> Cell {
-        let CellPlan { number, factors, replication, block, seed } = of;
-        let place = number;
-        let mut digest = basis.digest.clone();
-        for (factor, level) in &factors {
-            digest.update(format!("\0{factor}={level}"));
-        }
-        digest.update(seed.to_le_bytes());
-        let (hash, world) = (hex(&digest.finalize()), self.opening.of.world);
-        Cell { number, place, factors, replication, block, seed, world, hash }
     }
 
     /// Writes a cell's run, and then that the cell is done. The run is written without a lock:

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_analysis::{CellResult, Levels};
-use plimsoll_plan::Plan;
+use plimsoll_plan::Varied;
 use plimsoll_stats::figure::{self, Figure};
 use plimsoll_stats::interval::{Estimate, LEVEL};
 use plimsoll_stats::stopping::{AT_LEAST, Decision, Precision, Stopping};
@@ -31,7 +31,7 @@ pub struct Until {
 impl Until {
     /// The rule of a plan; `None` where it has none.
     #[must_use]
-    pub fn of(plan: &Plan) -> Option<Self> {
+    pub fn of(plan: &Varied) -> Option<Self> {
         let of = plan.experiment.as_ref()?;
         Some(Self { precision: of.until.clone()?, at_most: of.at_most })
     }

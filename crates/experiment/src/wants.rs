@@ -15,7 +15,7 @@ use crate::prepare::{Place, Prepared, peak, prepare};
 pub fn wants(text: &Text, place: &Place<'_>) -> Result<Wants, ExperimentError> {
     let plan = text.plan(&[], None, place.environment)?;
     let text = Text { factors: plan.factors.clone(), ..text.clone() };
-    let plans = plans_of(&text, &combinations(&plan)?, place.environment)?;
+    let plans = plans_of(&text, &combinations(&plan.varied())?, place.environment)?;
     let mut most = Wants { connections: 0, opened_per_s: 0.0 };
     for plan in &plans {
         let prepared = prepare(plan, place, false)?;

@@ -1,6 +1,8 @@
 //! A plan of clusters of caches: what is asked for, what every way costs, and the clusters that are
 //! compared. `plimsoll cache simulate` reads it.
 
+use std::path::PathBuf;
+
 use plimsoll_workload::arrivals::Arrivals;
 
 use crate::opened::{Written, plan_of};
@@ -10,13 +12,18 @@ use crate::reading::tree::Table;
 use crate::section::Section;
 use crate::sections::cache_trace::CacheTrace;
 use crate::sections::cluster::{self, ClusterPlan};
+use crate::sections::experiment::{
+    Experiment, FactorPlan, check_constraints, read_factors, write_factors,
+};
 use crate::sections::latency::LatencyPlan;
 use crate::sections::load::Load;
 use crate::sections::load_shape::{LoadShape, RateSource};
+use crate::sections::own_factors::{CLUSTERS, add_clusters, needs_of_clusters, only};
 use crate::sections::target::Target;
 use crate::sections::top::Top;
 use crate::sections::workload::Workload;
 use crate::takes::{Count, Small};
+use crate::varied::Varied;
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -35,6 +42,10 @@ pub struct CachePlan {
     pub latency: LatencyPlan,
     /// The clusters, in the order of the plan; at least one.
     pub clusters: Vec<ClusterPlan>,
+    /// What is varied, and how; `None` where the plan does not say.
+    pub experiment: Option<Experiment>,
+    /// The levels of each factor; of an experiment those of its clusters are among them.
+    pub factors: Vec<FactorPlan>,
 }
 
 /// What caches are asked for.
@@ -64,9 +75,9 @@ pub struct MadeRequests {
 /// The sections of a plan of clusters. A plan of a load has none of them.
 pub(crate) const SECTIONS: [&str; 5] = ["trace", "workload", "latency", "cluster", "cache"];
 /// The keys and sections of other plans that make no sense here.
-const FOREIGN: [&str; 10] = [
+const FOREIGN: [&str; 14] = [
     "target", "store", "search", "measure", "pool", "instance", "balancer", "billing", "policy",
-    "tune",
+    "tune", "testbed", "role", "collect", "watch",
 ];
 
 impl CachePlan {
@@ -90,7 +101,53 @@ impl CachePlan {
         let asked = CacheRequests::read(reading, root, (&top, repeat));
         let latency = LatencyPlan::read(&Section::open(reading, root, LatencyPlan::SECTION));
         let clusters = cluster::read(reading, root);
-        Some(Self { name, seed, repeat, asked: asked?, latency: latency?, clusters: clusters? })
+        let section = Section::open(reading, root, Experiment::SECTION);
+        let experiment = top.has(Experiment::SECTION.path).then(|| Experiment::read(&section));
+        let experiment = experiment.flatten();
+        let mut factors = read_factors(reading, root);
+        if experiment.is_some() || !factors.is_empty() {
+            add_clusters(reading, root, clusters.as_deref().unwrap_or_default(), &mut factors);
+        }
+        if let Some(of) = &experiment {
+            check_constraints(&section, &of.constraints, &factors);
+            if !top.has(Workload::SECTION.path) {
+                check_replications(&section, of);
+            }
+        }
+        let (asked, latency, clusters) = (asked?, latency?, clusters?);
+        Some(Self { name, seed, repeat, asked, latency, clusters, experiment, factors })
+    }
+
+    /// What it varies. Clusters, and their keys of several levels, are factors of its experiment; a
+    /// single one is a level that all cells have.
+    #[must_use]
+    pub fn varied(&self) -> Varied {
+        let labels: Vec<&str> = self.clusters.iter().map(|of| of.label.as_str()).collect();
+        let mut experiment = self.experiment.clone();
+        add_needs(&mut experiment, &self.clusters, &self.factors);
+        Varied {
+            seed: self.seed,
+            repeat: self.repeat,
+            experiment,
+            factors: self.factors.clone(),
+            common: only(CLUSTERS, &labels),
+            slo: None,
+        }
+    }
+
+    /// Whether it is an experiment, as for [`crate::Plan::is_experiment`].
+    #[must_use]
+    pub fn is_experiment(&self) -> bool {
+        self.experiment.is_some() || !self.factors.is_empty()
+    }
+
+    /// The files that the plan names.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        match &self.asked {
+            CacheRequests::Recorded(trace) => vec![trace.file.clone()],
+            CacheRequests::Made(made) => made.load.files().cloned().collect(),
+        }
     }
 
     /// The plan as a complete text, which reads back the same from the working folder.
@@ -102,7 +159,30 @@ impl CachePlan {
         self.asked.write(&mut out);
         self.latency.write(&mut out);
         cluster::write(&self.clusters, &mut out);
+        self.experiment.iter().for_each(|of| of.write(&mut out));
+        write_factors(&self.factors, &mut out);
         out.finish()
+    }
+}
+
+/// Adds what clusters need to the constraints of their experiment.
+pub(crate) fn add_needs(
+    experiment: &mut Option<Experiment>,
+    clusters: &[ClusterPlan],
+    factors: &[FactorPlan],
+) {
+    let needs = needs_of_clusters(clusters, factors);
+    if !needs.is_empty() {
+        experiment.get_or_insert_default().constraints.extend(needs);
+    }
+}
+
+/// Refuses replications of what is the same each time.
+fn check_replications(section: &Section<'_>, of: &Experiment) {
+    let given = [("replications", of.replications > 1), ("until", of.until.is_some())];
+    for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+        let hint = "a trace is the same each time; a [workload] is another with each seed";
+        section.fault(key, format!("`{key}` goes with a [workload]"), Some(hint));
     }
 }
 

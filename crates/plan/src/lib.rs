@@ -77,6 +77,7 @@ pub use sections::latency::{LatencyPlan, Way};
 pub use sections::load::{ConnectionLife, Connections, Load, Pacing, TlsResumption, WarmUp};
 pub use sections::load_shape::{LoadShape, RateSource};
 pub use sections::measure::Measure;
+pub use sections::own_factors::NO_LEVEL;
 pub use sections::policies::PolicyPlan;
 pub use sections::pool::Pool;
 pub use sections::replay::Replay;

@@ -16,6 +16,7 @@ use crate::sections::experiment::{
 };
 use crate::sections::load::Load;
 use crate::sections::measure::Measure;
+use crate::sections::own_factors::{POLICY, add_policies, only};
 use crate::sections::search::Search;
 use crate::sections::store::Store;
 use crate::sections::target::Target;
@@ -23,6 +24,7 @@ use crate::sections::testbed::{Role, Testbed, read_roles, write_roles};
 use crate::sections::top::Top;
 use crate::sections::tune::Tune;
 use crate::sections::watch::{Watch, read_watches, write_watches};
+use crate::varied::Varied;
 use crate::vocabulary::Vocabulary;
 use crate::write::Writer;
 
@@ -100,7 +102,11 @@ impl Plan {
         let measure = Measure::read(&open(Measure::SECTION));
         let given = |keys: &'static SectionKeys| top.has(keys.path).then(|| open(keys));
         let experiment = given(Experiment::SECTION).and_then(|of| Experiment::read(&of));
-        let factors = read_factors(reading, root);
+        let mut factors = read_factors(reading, root);
+        let is_pool = search.is_none() && !top.has(Tune::SECTION.path);
+        if is_pool && (experiment.is_some() || !factors.is_empty()) {
+            add_policies(reading, root, &mut factors);
+        }
         if let Some(of) = &experiment {
             check_constraints(&open(Experiment::SECTION), &of.constraints, &factors);
         }
@@ -177,6 +183,29 @@ impl Plan {
         write_watches(&self.watches, &mut out);
         self.tune.iter().for_each(|tune| tune.write(&mut out));
         out.finish()
+    }
+
+    /// What it varies. The policies of a pool are a factor of its experiment; a single one is a
+    /// level that all cells have.
+    #[must_use]
+    pub fn varied(&self) -> Varied {
+        let is_pool = self.search.is_none() && self.tune.is_none();
+        let policies = self.elastic.iter().filter(|_| is_pool).flat_map(|of| &of.policies);
+        let policies: Vec<&str> = policies.map(|of| of.label.as_str()).collect();
+        Varied {
+            seed: self.seed,
+            repeat: self.repeat,
+            experiment: self.experiment.clone(),
+            factors: self.factors.clone(),
+            common: only(POLICY, &policies),
+            slo: self.measure.slo.as_ref().map(ToString::to_string),
+        }
+    }
+
+    /// Whether it is an experiment: what it varies, or how often, is its own to say.
+    #[must_use]
+    pub fn is_experiment(&self) -> bool {
+        self.experiment.is_some() || !self.factors.is_empty()
     }
 
     /// The keys whose secrets were left out when the plan was printed. Who executes a plan refuses

@@ -126,7 +126,8 @@ pub(crate) fn lay_over(
 /// The parts of a key's path. What stands behind a map of a role is one name, dots and all:
 /// `role.web.sysctl.net.core.somaxconn`.
 fn path_of(key: &str) -> Vec<&str> {
-    key.splitn(if key.starts_with("role.") { 4 } else { 3 }, '.').collect()
+    let is_deep = ["role.", "workload.class."].iter().any(|of| key.starts_with(of));
+    key.splitn(if is_deep { 4 } else { 3 }, '.').collect()
 }
 
 /// A flag for a whole map, `Name: value`, as the name and the value.

@@ -39,6 +39,7 @@ pub use error::ReportError;
 pub use source::Source;
 
 use plimsoll_analysis::{Analysis, against};
+use plimsoll_plan::{FactorPlan, Varied};
 use plimsoll_runs::experiment::Experiment;
 use plimsoll_runs::{Kind, Run};
 
@@ -115,20 +116,30 @@ fn of_experiment(
     Ok(pages::experiment_page(&cells, sections, title))
 }
 
-/// The page of an experiment whose plan names factors. Pools and caches have pages that tell more
-/// of them; the effects of their factors stand there too.
+/// The page of an experiment whose plan names factors. Policies of one pool, and clusters that are
+/// asked for the same, have pages that tell more of them; the effects of their factors stand there
+/// too.
 fn of_design(
     cells: &Cells,
     analysis: &Analysis,
     title: Option<String>,
 ) -> Result<Document, ReportError> {
-    if !matches!(cells.kind, Kind::Pool | Kind::Caches) {
+    if !matches!(cells.kind, Kind::Pool | Kind::Caches) || !is_of_one(cells) {
         return Ok(pages::designed_page(cells, analysis, title));
     }
     let mut document = of_cells(cells, title)?;
     let place = document.sections.len().min(1);
     document.sections.splice(place..place, pages::of_effects(analysis));
     Ok(document)
+}
+
+/// Whether all that is varied are policies of one pool, or clusters and their own levels: what is
+/// told of the pool, or of what is asked for, then holds for all cells.
+fn is_of_one(cells: &Cells) -> bool {
+    let Some(varied) = Varied::of(&cells.plan) else { return false };
+    let is_of_policy = |of: &FactorPlan| of.keys().iter().all(|key| key.starts_with("policy."));
+    let is_own = |of: &FactorPlan| of.is_own() || cells.kind == Kind::Pool && is_of_policy(of);
+    varied.factors.iter().all(is_own)
 }
 
 fn of_cells(cells: &Cells, title: Option<String>) -> Result<Document, ReportError> {

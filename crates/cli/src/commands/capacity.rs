@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Capacity) -> Result<Exit> {
         return series::resume(args, path);
     }
     let plan = read_plan(args)?;
+    crate::files::check_single(plan.is_experiment(), "capacity")?;
     restart::check(args, &plan)?;
     let asked = Asked::new(args, plan)?;
     if let Some(path) = &args.model_out {
@@ -152,6 +153,9 @@ impl<'a> Asked<'a> {
             place: place(&self.here),
             take,
             due_us: Mutex::default(),
+            text: None,
+            before: &[],
+            sources: &[],
         }
     }
 

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Load) -> Result<Exit> {
         print(&plan.to_toml())?;
         return Ok(Exit::Held);
     }
+    files::check_single(plan.is_experiment(), "load")?;
     match perform(args, &plan) {
         // Where nothing was wrong with what was asked, there is a document all the same.
         Err(error) if args.json && !args.check && error.exit() == Exit::Incomplete => {

@@ -23,7 +23,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     for pair in &args.set {
         set.push(Setting::from_pair(pair).map_err(|error| FlagError::new("--set", pair, error))?);
     }
-    let tuning = Tuning::of(&read_plan(&args.plan, &args.flags, &set)?)?;
+    let plan = read_plan(&args.plan, &args.flags, &set)?;
+    crate::files::check_single(plan.is_experiment(), "tune")?;
+    let tuning = Tuning::of(&plan)?;
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let of = tuning.subject(&std::env::current_dir()?);

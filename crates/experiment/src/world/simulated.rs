@@ -101,6 +101,24 @@ fn beyond(elastic: &Elastic) -> Option<&'static str> {
     known.into_iter().find_map(|(key, is_given)| is_given.then_some(key))
 }
 
+/// What of a plan is for the live world alone, in a sentence for a reader of what was simulated;
+/// `None` where there is nothing.
+#[must_use]
+pub fn live_only(plan: &Plan) -> Option<String> {
+    let given = [
+        ("[testbed]", plan.testbed.is_some()),
+        ("[collect]", !plan.collect.from.is_empty()),
+        ("[watch]", !plan.watches.is_empty()),
+        ("`target.restart`", plan.target.restart.is_some()),
+        ("`load.stop_when`", plan.load.stop_when.is_some()),
+        ("`load.ends_when`", plan.load.ends_when.is_some()),
+    ];
+    let given: Vec<&str> = given.iter().filter_map(|(name, is)| is.then_some(*name)).collect();
+    let are = if given.len() == 1 { "it is" } else { "they are" };
+    let text = || format!("simulated without {}: {are} for the live world", given.join(", "));
+    (!given.is_empty()).then(text)
+}
+
 /// A plan's load on a simulated server.
 pub struct Load<'a> {
     /// The plan.
@@ -199,7 +217,11 @@ pub struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<bool, ExperimentError> {
+    /// Executes a cell; says whether to go on.
+    ///
+    /// # Errors
+    /// What cannot be kept.
+    pub(crate) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<bool, ExperimentError> {
         let Asked { method, limits, .. } = self.asked;
         let setting =
             Setting { slo: Some(self.asked.slo.clone()), ..setting(self.plan, cell, &self.place) };
@@ -243,7 +265,9 @@ impl World for Search<'_> {
 
 /// What the run of a cell is told about itself.
 fn setting<'a>(plan: &Plan, cell: &Cell, place: &Place<'a>) -> Setting<'a> {
-    let seeded = Plan { seed: cell.seed, ..plan.clone() };
+    // The cell is one of its levels: what else is varied is not its own.
+    let (seed, factors) = (cell.seed, Vec::new());
+    let seeded = Plan { seed, experiment: None, factors, ..plan.clone() };
     Setting {
         name: plan.name.clone().unwrap_or_default(),
         started_unix_ns: (place.now_ns)(),

@@ -54,6 +54,26 @@ impl Rules {
             patience_ns: u64::try_from(load.patience.as_nanos()).unwrap_or(u64::MAX),
         }
     }
+
+    /// What is told of a search. Its course is its own: nothing begins or ends it but itself.
+    pub(crate) fn told(plan: &Plan) -> Self {
+        let watches = plan.watches.iter().map(|(name, watch)| {
+            let watch = WatchPlan { stop: false, ..watch.clone() };
+            (name.clone(), watch)
+        });
+        Self {
+            stop: None,
+            ends: None,
+            start: None,
+            watches: watches.collect(),
+            warm_up: WarmUp::Lasting(Duration::ZERO),
+            waits: false,
+            warmup_ns: 0,
+            measured_ns: 0,
+            period: plan.collect.every,
+            patience_ns: u64::try_from(plan.load.patience.as_nanos()).unwrap_or(u64::MAX),
+        }
+    }
 }
 
 /// What is watched beside a load, as far as its steering takes part in it.

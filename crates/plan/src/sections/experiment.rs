@@ -12,6 +12,7 @@ use crate::reading::{Reading, parts};
 use crate::section::Section;
 use crate::sections::constraint::Constraint;
 use crate::sections::key_at;
+use crate::sections::own_factors::{POLICY, policies};
 use crate::takes::{Count, Line, List, Parsed, Small, TIME, either};
 use crate::write::Writer;
 
@@ -32,7 +33,7 @@ section! {
         /// In which order: a random one within each replication, or as they stand.
         order: Order { either::<Order>(), or Order::Random, "fixed" }
         /// The figures that effects are computed of.
-        respond: Vec<String> { FIGURES, or vec!["p99".to_owned()], r#"["p99", "rate"]"# }
+        respond: Option<Vec<String>> { FIGURES, said "by the kind of plan", r#"["p99", "rate"]"# }
         /// Which combinations of the factors' levels there are: what a level needs, or excludes.
         constraints: Vec<Constraint> { CONSTRAINTS, or Vec::new(),
             r#"["load.users = 16 needs load.timeout = 2s"]"# }
@@ -86,11 +87,23 @@ pub struct FactorPlan {
     pub key: String,
     /// Its levels as text; at least two.
     pub levels: Vec<String>,
-    /// Of a named factor, what each level sets: keys and their values. Empty of a key.
+    /// Of a named factor, what each level sets: keys and their values. Empty of a key. The levels
+    /// of the plan's own sections, as the policies of a pool are, set nothing.
     pub sets: Vec<Vec<(String, String)>>,
 }
 
 impl FactorPlan {
+    /// A factor whose levels stand in the plan's own sections.
+    pub(crate) fn own(key: &str, levels: Vec<String>) -> Self {
+        Self { key: key.to_owned(), sets: vec![Vec::new(); levels.len()], levels }
+    }
+
+    /// Whether its levels stand in the plan's own sections.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        !self.sets.is_empty() && self.sets.iter().all(Vec::is_empty)
+    }
+
     /// The keys that a level sets, with their values. Nothing where the factor has no such level.
     #[must_use]
     pub fn settings(&self, level: &str) -> Vec<(String, String)> {
@@ -123,7 +136,8 @@ pub(crate) fn read_factors(reading: &Reading, root: &Table) -> Vec<FactorPlan> {
         reading.wrong_type(node, "a table [factor] of keys and levels", Some(hint.to_owned()));
         return Vec::new();
     };
-    let read = |of: &Entry| read_one(reading, &of.key, &of.node);
+    let has_policies = !policies(root).is_empty();
+    let read = |of: &Entry| read_one(reading, &of.key, &of.node, has_policies);
     let factors: Vec<FactorPlan> = table.entries.iter().filter_map(read).collect();
     if factors.len() > MOST {
         reading.fault(node.place, format!("expected at most {MOST} factors"), None);
@@ -148,8 +162,15 @@ pub(crate) fn check_constraints(
 /// Whether a key of the plan may be a factor; what is wrong is noted.
 fn check_key(reading: &Reading, key: &str, node: &Node) -> Option<()> {
     // What a section with a name of the user's choice has behind it is known when it is read.
-    let is_free = ["role.", "policy.", "target.headers."].iter().any(|of| key.starts_with(of));
+    let free = ["role.", "policy.", "target.headers.", "cluster.", "workload.class."];
+    let is_free = free.iter().any(|of| key.starts_with(of));
     let is_own = ["experiment", "factor", "testbed"].iter().any(|of| key.starts_with(of));
+    if ["seed", "repeat"].contains(&key) {
+        let message = format!("expected a factor that is not `{key}`: every cell has its own seed");
+        let hint = "say how often each combination runs: replications = 5 in [experiment]";
+        reading.fault(node.place, message, Some(hint.to_owned()));
+        return None;
+    }
     if is_own || !is_free && key_at(key).is_none() {
         let message = format!("expected a key of the plan as a factor, found `{key}`");
         let hint = "write its whole path: \"load.users\", \"role.web.cpu\"";
@@ -159,14 +180,21 @@ fn check_key(reading: &Reading, key: &str, node: &Node) -> Option<()> {
     Some(())
 }
 
-fn read_one(reading: &Reading, key: &str, node: &Node) -> Option<FactorPlan> {
+fn read_one(reading: &Reading, key: &str, node: &Node, has_policies: bool) -> Option<FactorPlan> {
     if let Value::Table(table) = &node.value {
         return read_named(reading, key, node, table);
     }
-    check_key(reading, key, node)?;
+    // The policies of a pool are levels by their names.
+    let is_own = key == POLICY && has_policies;
+    if !is_own {
+        check_key(reading, key, node)?;
+    }
     let levels: Option<Vec<String>> = parts(node).iter().map(|node| reading.level(node)).collect();
     let levels = levels?;
     check_levels(reading, key, node, &levels)?;
+    if is_own {
+        return Some(FactorPlan::own(key, levels));
+    }
     Some(FactorPlan { key: key.to_owned(), levels, sets: Vec::new() })
 }
 
@@ -189,6 +217,12 @@ fn read_named(reading: &Reading, name: &str, node: &Node, table: &Table) -> Opti
         sets.push(set);
     }
     check_levels(reading, name, node, &levels)?;
+    if sets.iter().all(Vec::is_empty) {
+        let message = format!("expected what the levels of `{name}` set, found nothing");
+        let hint = format!("{} = {{ \"load.users\" = 4 }}", levels[0]);
+        reading.fault(node.place, message, Some(hint));
+        return None;
+    }
     Some(FactorPlan { key: name.to_owned(), levels, sets })
 }
 
@@ -227,15 +261,19 @@ fn check_levels(reading: &Reading, key: &str, node: &Node, levels: &[String]) ->
     Some(())
 }
 
+/// Writes the factors that stand in `[factor]`: those of keys, then those that set several. Of the
+/// plan's own sections only a choice of policies stands there.
 pub(crate) fn write_factors(factors: &[FactorPlan], out: &mut Writer) {
-    if factors.is_empty() {
+    let of_keys = || factors.iter().filter(|of| of.sets.is_empty() || of.key == POLICY);
+    let named = || factors.iter().filter(|of| !of.sets.is_empty() && !of.is_own());
+    if of_keys().count() + named().count() == 0 {
         return;
     }
     out.section("factor");
-    for FactorPlan { key, levels, .. } in factors.iter().filter(|of| of.sets.is_empty()) {
+    for FactorPlan { key, levels, .. } in of_keys() {
         out.list(key, levels.iter().cloned());
     }
-    for FactorPlan { key, levels, sets } in factors.iter().filter(|of| !of.sets.is_empty()) {
+    for FactorPlan { key, levels, sets } in named() {
         out.section_of("factor", key);
         for (level, set) in levels.iter().zip(sets) {
             out.inline(level, |out| set.iter().for_each(|(key, value)| out.text(key, value)));

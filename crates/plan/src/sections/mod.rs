@@ -17,6 +17,7 @@ pub(crate) mod latency;
 pub(crate) mod load;
 pub(crate) mod load_shape;
 pub(crate) mod measure;
+pub(crate) mod own_factors;
 pub(crate) mod policies;
 pub(crate) mod pool;
 pub(crate) mod replay;

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Simulate) -> Result<Exit> {
         return Ok(Exit::Held);
     }
     crate::files::check_report(args.report.as_deref())?;
+    crate::files::check_single(cases.iter().any(|case| case.plan.is_experiment()), "simulate")?;
     let threads = threads(args.threads.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let models = models(&cases)?;

@@ -208,21 +208,31 @@ pub fn subject(
     clusters: &[ClusterCell],
     trace: &Trace,
 ) -> Result<Subject, ExperimentError> {
-    let mut kept = plan.clone();
-    let (name, files) = match &mut kept.asked {
-        CacheRequests::Recorded(trace) => {
-            let failed = FileError::of("read the trace", &trace.file);
-            trace.file = std::path::absolute(&trace.file).map_err(failed)?;
-            (name_of(&trace.file), vec![trace.file.clone()])
-        }
-        CacheRequests::Made(_) => ("a synthetic workload".to_owned(), Vec::new()),
-    };
+    let kept = told_from_anywhere(plan)?;
+    let (name, files) = (name_of_requests(&kept), kept.files());
     // The latency model is the plan's, the same for every cluster.
     let latency = clusters.first().map(|cell| cell.cluster.latency);
     let about = About { latency, ..About::of(trace, name) };
     let nameless = CachePlan { name: None, repeat: 1, seed: 0, ..kept.clone() };
     let texts = (kept.to_toml(), nameless.to_toml());
     Ok(of_texts(plan.name.clone(), &about, texts, files))
+}
+
+/// A plan whose trace is named from anywhere.
+pub(super) fn told_from_anywhere(plan: &CachePlan) -> Result<CachePlan, ExperimentError> {
+    let mut kept = plan.clone();
+    if let CacheRequests::Recorded(trace) = &mut kept.asked {
+        let failed = FileError::of("read the trace", &trace.file);
+        trace.file = std::path::absolute(&trace.file).map_err(failed)?;
+    }
+    Ok(kept)
+}
+
+fn name_of_requests(plan: &CachePlan) -> String {
+    match &plan.asked {
+        CacheRequests::Recorded(trace) => name_of(&trace.file),
+        CacheRequests::Made(_) => "a synthetic workload".to_owned(),
+    }
 }
 
 /// What a page tells of policies and sizes on a trace.
@@ -267,6 +277,7 @@ fn of_texts(
         about: serde_json::to_string(about).unwrap_or_default(),
         plan_text,
         identity,
+        own: BTreeMap::new(),
         files,
         slo: None,
         duration_ns: 0,
@@ -320,19 +331,12 @@ impl<'a> Clusters<'a> {
         requests: &Requests,
         to: &Execution<'_>,
     ) -> Result<(), ExperimentError> {
-        let goes_on = || to.control.goes_on();
         to.each(batch, &|cell| {
             let of = &self.clusters[place(cell) % self.clusters.len()];
-            let cluster = Cluster { life: requests.life.clone(), ..of.cluster.clone() };
             let began_ns = (self.cpu_ns)();
-            let Some(counts) = replay(&requests.trace, &cluster, &goes_on)? else {
-                return Ok(false);
-            };
+            let Some(counts) = simulate(of, requests, to)? else { return Ok(false) };
             let cpu_s = (self.cpu_ns)().saturating_sub(began_ns) as f64 / 1e9;
-            let write = |run: &mut RunWriter| {
-                write_cluster(run, &requests.trace, (of, &counts, cell.replication))
-            };
-            let goes_on = to.done(cell, rows_of(&counts.figures()), &write)?;
+            let goes_on = hand_over((of, &counts), requests, cell, to)?;
             let figures = Figures::of(&counts);
             let counts = (cell.replication == 0).then_some(counts);
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -340,6 +344,28 @@ impl<'a> Clusters<'a> {
             Ok(goes_on)
         })
     }
+}
+
+/// Simulates a cluster; `None` where the user does not wish to go on.
+pub(super) fn simulate(
+    of: &ClusterCell,
+    requests: &Requests,
+    to: &Execution<'_>,
+) -> Result<Option<Counts>, ExperimentError> {
+    let cluster = Cluster { life: requests.life.clone(), ..of.cluster.clone() };
+    Ok(replay(&requests.trace, &cluster, &|| to.control.goes_on())?)
+}
+
+/// Hands over what came of a cluster in a cell; says whether to go on.
+pub(super) fn hand_over(
+    (of, counts): (&ClusterCell, &Counts),
+    requests: &Requests,
+    cell: &Cell,
+    to: &Execution<'_>,
+) -> Result<bool, ExperimentError> {
+    let write =
+        |run: &mut RunWriter| write_cluster(run, &requests.trace, (of, counts, cell.replication));
+    to.done(cell, rows_of(&counts.figures()), &write)
 }
 
 impl World for Clusters<'_> {

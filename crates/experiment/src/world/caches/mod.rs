@@ -2,9 +2,11 @@
 //! same requests.
 //!
 //! [`cells`] makes of a plan what is simulated, [`made`] the requests of a synthetic workload;
-//! [`Clusters`] and [`Policies`] are the worlds that execute them.
+//! [`Clusters`] and [`Policies`] are the worlds that execute them, and [`Combinations`] that of an
+//! experiment.
 
 mod cells;
+mod combinations;
 mod conduct;
 mod contents;
 mod figures;
@@ -12,6 +14,7 @@ mod levels;
 mod requests;
 
 pub use cells::{Cell, cells};
+pub use combinations::Combinations;
 pub use conduct::{
     Clusters, Policies, Simulated, about, bounds, cluster_cells, comparison, policy_cells, subject,
     subject_of_comparison,

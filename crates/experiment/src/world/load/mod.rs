@@ -2,6 +2,7 @@
 
 pub(crate) mod execute;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plimsoll_plan::Plan;
@@ -64,6 +65,7 @@ pub fn subject(plan: &Plan, prepared: &Prepared, here: &Path) -> Subject {
         about: String::new(),
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
+        own: BTreeMap::new(),
         files: plan.files(),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: prepared.duration_ns,
@@ -117,7 +119,8 @@ impl Load<'_> {
         to: &Execution<'_>,
         reason: &str,
     ) -> Result<(), ExperimentError> {
-        let meta = meta(self.prepared, &self.setting(cell), Kind::Load);
+        let kind = if self.plan.search.is_some() { Kind::Search } else { Kind::Load };
+        let meta = meta(self.prepared, &self.setting(cell), kind);
         let writer = to.record.begin(cell, meta)?;
         let run = writer.finish(End::new(Ended::Failed(reason.to_owned())))?;
         to.record.end(cell, run, State::Failed, reason).map(drop)

@@ -2,7 +2,7 @@
 //! the same requests. What comes of all cells together is a simulation.
 
 use super::contents;
-use super::model::Model;
+use super::model::{Model, Named};
 use super::words;
 use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
@@ -93,6 +93,7 @@ pub fn subject(plan: &Plan, model: &Model, here: &Path) -> Subject {
         about: serde_json::to_string(&words::about(plan, model)).unwrap_or_default(),
         plan_text: plan.to_toml_from(here),
         identity: identity(plan, here),
+        own: BTreeMap::new(),
         files: plan.files(),
         slo: plan.measure.slo.as_ref().map(ToString::to_string),
         duration_ns: long,
@@ -139,12 +140,35 @@ impl<'a, T: Send> Pool<'a, T> {
 
     fn simulate(&self, cell: &Cell) -> Result<Outcome, ExperimentError> {
         let (policy, replication) = self.grid.at(cell.place);
-        let named = &self.model.policies[policy];
-        let mut policy = self.model.begin(named, replication)?;
-        let start = named.start.unwrap_or(self.model.setup.start);
-        let setup = Setup { start, ..self.model.setup.clone() };
-        Ok(run(&setup, &self.model.demand, policy.as_mut(), replication))
+        simulate(self.model, &self.model.policies[policy], replication)
     }
+}
+
+/// Simulates one replication of a model under a policy.
+pub(super) fn simulate(
+    model: &Model,
+    named: &Named,
+    replication: u64,
+) -> Result<Outcome, ExperimentError> {
+    let mut policy = model.begin(named, replication)?;
+    let start = named.start.unwrap_or(model.setup.start);
+    let setup = Setup { start, ..model.setup.clone() };
+    Ok(run(&setup, &model.demand, policy.as_mut(), replication))
+}
+
+/// Hands over what came of a cell; says whether to go on.
+pub(super) fn hand_over(
+    model: &Model,
+    outcome: &Outcome,
+    cell: &Cell,
+    to: &Execution<'_>,
+) -> Result<bool, ExperimentError> {
+    let write = |run: &mut RunWriter| contents::write(run, model, outcome);
+    let mut figures = outcome.figures();
+    if let Some(slo) = &model.setup.slo {
+        figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
+    }
+    to.done(cell, rows_of(&figures), &write)
 }
 
 impl<T: Send> World for Pool<'_, T> {
@@ -156,12 +180,7 @@ impl<T: Send> World for Pool<'_, T> {
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
         to.each(batch, &|cell| {
             let outcome = self.simulate(cell)?;
-            let write = |run: &mut RunWriter| contents::write(run, self.model, &outcome);
-            let mut figures = outcome.figures();
-            if let Some(slo) = &self.model.setup.slo {
-                figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
-            }
-            let goes_on = to.done(cell, rows_of(&figures), &write)?;
+            let goes_on = hand_over(self.model, &outcome, cell, to)?;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.insert(cell.place, (self.keep)(outcome));
             Ok(goes_on)

@@ -3,6 +3,7 @@
 use super::parts::{Server, boot, failures, prices};
 use crate::error::ExperimentError;
 use crate::prepare::schedule;
+use crate::world::simulated::live_only;
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{self, Decider, Facts, Future, Kind};
 use plimsoll_elastic::simulated::{self, Load, Setup};
@@ -131,6 +132,7 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
     let mut model = Model { setup, facts, demand, policies: policies?, notes, schedule };
     let more = super::notes::notes(&model);
     model.notes.extend(more);
+    model.notes.extend(live_only(plan));
     Ok(model)
 }
 

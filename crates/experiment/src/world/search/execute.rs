@@ -10,7 +10,8 @@ use crate::control::{Control, News, Wish};
 use crate::error::ExperimentError;
 use crate::prepare::Prepared;
 use crate::world::load::execute::{Recording, Setting};
-use crate::world::steer::Steering;
+use crate::world::steer::{Rules, Seen, Steering};
+use crate::world::watch::Watching;
 use plimsoll_capacity::adaptive::{self, Adaptive};
 use plimsoll_capacity::calibrate::Calibrating;
 use plimsoll_capacity::conduct::{Judged, Limits, Outcome, conduct};
@@ -241,25 +242,37 @@ fn method(search: &plan::Search, goal: &Goal) -> Result<Method, ExperimentError>
     }
 }
 
+/// A search that is put to its target.
+pub(super) struct Put<'a> {
+    /// The plan, ready to be executed.
+    pub(super) prepared: &'a Prepared,
+    /// How to search.
+    pub(super) asked: &'a Asked,
+    /// What is told of it while it goes on.
+    pub(super) rules: &'a Rules,
+}
+
 /// Searches for a capacity, into its run. What the plan says of load is not used but for how it is
 /// sent.
 ///
 /// # Errors
 /// Where nothing was sent, and the run is gone, or it could not be finished.
 pub(super) fn search(
-    prepared: &Prepared,
-    asked: &Asked,
+    put: &Put<'_>,
     writer: RunWriter,
     setting: &Setting<'_>,
+    watching: Option<(Watching, Seen)>,
     control: &dyn Control,
 ) -> Result<Searched, ExperimentError> {
+    let Put { prepared, asked, rules } = *put;
     let Asked { method, limits, .. } = asked;
     let config = Config { samples: true, renew_ns: Some(RENEW_NS), ..prepared.config.clone() };
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (sender, windows) = mpsc::channel();
     recording.take_windows(windows);
-    let mut steering = Steering::new(control);
+    let (watching, seen) = watching.unzip();
+    let mut steering = Steering::by(control, rules, seen, recording.watch(watching));
     let conducted = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
         let (windows, config) = (folder.join(WINDOWS), &config);

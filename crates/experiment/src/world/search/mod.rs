@@ -12,12 +12,13 @@ use std::sync::{Mutex, PoisonError};
 
 use plimsoll_capacity::result::CapacityResult;
 use plimsoll_capacity::series::SeriesRun;
+use plimsoll_monitor::Source;
 use plimsoll_plan::Plan;
-use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::{Cell, State};
+use plimsoll_runs::{Event, Kind, RunError, Sink};
 use plimsoll_workload::service_model::ServiceModel;
 
-use self::execute::search;
+use self::execute::{Put, search};
 use super::live::{Before, is_cold, make_ready};
 use super::load::identity;
 use crate::control::{Control, News, Wish};
@@ -28,6 +29,8 @@ use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
 use crate::series::{due_us, gap, record, show_seconds};
 use crate::world::load::execute::{Setting, meta};
+use crate::world::steer::Rules;
+use crate::world::watch::Watching;
 use plimsoll_units::failure::told;
 
 /// How often an interrupt is looked for between two searches, microseconds.
@@ -59,6 +62,12 @@ pub struct Search<'a> {
     pub take: Take<'a>,
     /// When the next search is due, microseconds since 1970.
     pub due_us: Mutex<Option<u64>>,
+    /// The plan as its run keeps it, where that is not the complete one.
+    pub text: Option<&'a str>,
+    /// What happened before the search.
+    pub before: &'a [Event],
+    /// What is watched beside it.
+    pub sources: &'a [(String, Source)],
 }
 
 /// Takes what came of a search.
@@ -96,9 +105,27 @@ pub fn subject(plan: &Plan, prepared: &Prepared, asked: &Asked, place: &Place<'_
         about: String::new(),
         plan_text: plan.to_toml_from(place.here),
         identity: identity(plan, place.here),
+        own: BTreeMap::new(),
         files: plan.files(),
         slo: Some(asked.slo.clone()),
         duration_ns: 0,
+    }
+}
+
+impl Came {
+    /// Why a search came to no result, where it did: it ends what is executed, or fails its cell.
+    ///
+    /// # Errors
+    /// That reason.
+    pub fn is_whole(self, subject: &str) -> Result<(), ExperimentError> {
+        match (self.error, self.result) {
+            (None, Some(_)) => Ok(()),
+            (None, None) => {
+                let why = self.run.why.unwrap_or_default();
+                Err(ExperimentError::Silent { subject: subject.to_owned(), why })
+            }
+            (Some(error), _) => Err(error),
+        }
     }
 }
 
@@ -151,7 +178,10 @@ impl Search<'_> {
     }
 
     /// Searches once, when it is due and its turn.
-    fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+    ///
+    /// # Errors
+    /// What `take` makes of what came of it; what could not be kept.
+    pub(crate) fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
         let control = to.control;
         let due = *self.due_us.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(due) = due {
@@ -203,14 +233,22 @@ impl Search<'_> {
             name: self.plan.name.clone().unwrap_or_default(),
             started_unix_ns: started_ns,
             version: self.place.version,
-            plan_text: self.plan.to_toml_from(self.place.here),
+            plan_text: self
+                .text
+                .map_or_else(|| self.plan.to_toml_from(self.place.here), str::to_owned),
             patience: self.plan.load.patience,
             slo: Some(self.asked.slo.clone()),
             system: self.place.system,
         };
-        let writer = to.record.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
+        let mut writer = to.record.begin(cell, meta(self.prepared, &setting, Kind::Search))?;
         let folder = writer.path().to_owned();
-        let searched = match search(self.prepared, self.asked, writer, &setting, to.control) {
+        for event in self.before {
+            writer.event(event).map_err(RunError::Unfinished)?;
+        }
+        let watching = Watching::start(self.sources, self.plan, cell.seed)?;
+        let rules = Rules::told(self.plan);
+        let put = Put { prepared: self.prepared, asked: self.asked, rules: &rules };
+        let searched = match search(&put, writer, &setting, watching, to.control) {
             Ok(searched) => searched,
             Err(error) => {
                 let reason = told(&error);

@@ -116,7 +116,9 @@ fn read(args: &CacheSimulate, text: &str) -> Result<CachePlan> {
         let text = format!("compare clusters: {origin} is of single caches; {path} has no [cache]");
         return Err(UsageError(text).into());
     }
-    Ok(read_clusters(&Written::text(text, path, &settings(args)?))?)
+    let plan = read_clusters(&Written::text(text, path, &settings(args)?))?;
+    crate::files::check_single(plan.is_experiment(), "cache simulate")?;
+    Ok(plan)
 }
 
 /// A trace that is read.

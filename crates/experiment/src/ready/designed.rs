@@ -1,0 +1,278 @@
+//! An experiment of any kind of plan: the combinations of its levels, each of which is seen to be
+//! whole before anything is started, and the world that executes them.
+
+use std::collections::BTreeMap;
+
+use plimsoll_plan::{CachePlan, FactorPlan, Plan, Varied};
+use plimsoll_runs::Kind as RunKind;
+use plimsoll_runs::experiment::Cell;
+use plimsoll_testbed::bed::Planned;
+
+use super::{Ask, Of, PARTS, Ready, With, execute_designed};
+use crate::adaptive;
+use crate::bench::{self, Bench, Text};
+use crate::error::ExperimentError;
+use crate::factors::{self, Combination, levels_of};
+use crate::prepare::{Prepared, prepare};
+use crate::record::{CellPlan, Subject};
+use crate::servers;
+use crate::world::search::Asked;
+use crate::world::simulated::{Instance, live_only};
+use crate::world::watch::sources;
+use crate::world::{caches, pool};
+
+/// An experiment, ready to be executed.
+pub(super) struct Designed {
+    /// What it varies.
+    pub(super) varied: Varied,
+    /// The kind of its runs.
+    kind: RunKind,
+    /// How many cells it has at most.
+    pub(super) most: u64,
+    /// The quantile of the response time that its searches steer by.
+    pub(super) quantile: Option<f64>,
+    of: Kind,
+}
+
+/// What its cells are.
+enum Kind {
+    /// Loads or searches, each with a plan of its own; whether they are simulated.
+    Bench(Text, bool),
+    Pool(pool::Combinations),
+    Clusters(caches::Combinations),
+}
+
+/// The combinations of an experiment, its cells, and what a reader should know of both.
+struct Design {
+    kind: RunKind,
+    all: Vec<Combination>,
+    /// The cells that are known before the first.
+    cells: Vec<CellPlan>,
+    /// How many cells there are at most.
+    most: u64,
+    /// How many cells are told to take how long.
+    timed: u64,
+    notes: Vec<String>,
+}
+
+impl Designed {
+    /// Executes cells, and those that follow from them.
+    ///
+    /// # Errors
+    /// As for [`crate::engine::execute`].
+    pub(super) fn execute(&self, cells: &[Cell], with: &With<'_>) -> Result<(), ExperimentError> {
+        let varied = &self.varied;
+        let of = (varied, self.kind);
+        match &self.of {
+            Kind::Bench(text, is_simulated) => {
+                let bench = Bench {
+                    text,
+                    is_simulated: *is_simulated,
+                    path: with.path.to_owned(),
+                    place: with.place,
+                    is_fail_fast: with.is_fail_fast,
+                    at_once: varied.experiment.as_ref().map_or(1, |of| of.at_once),
+                    locks: with.locks,
+                };
+                execute_designed(&bench, of, cells, with)
+            }
+            Kind::Pool(pool) => execute_designed(&pool::Sweep::new(pool, &|_| ()), of, cells, with),
+            Kind::Clusters(clusters) => execute_designed(clusters, of, cells, with),
+        }
+    }
+}
+
+impl Design {
+    fn of(varied: &Varied, kind: RunKind) -> Result<Self, ExperimentError> {
+        let (all, refused) = (factors::combinations(varied)?, factors::refused(varied)?);
+        let left_out = refused.into_iter().map(|(of, count)| left_out(&of, count));
+        let mut notes: Vec<String> = left_out.collect();
+        let cells = adaptive::first(varied, kind)?;
+        let (known, most) = (cells.len() as u64, adaptive::most(varied, kind, cells.len())?);
+        let until =
+            varied.experiment.as_ref().and_then(|of| Some((of.until.as_ref()?, of.at_most)));
+        match &until {
+            Some((until, at_most)) => {
+                notes.push(format!("{until}: at most {at_most} replications"))
+            }
+            None if most > known => notes.push(format!(
+                "screening: at most {most} cells; which follow the first {known} depends on what \
+                 those come to"
+            )),
+            None => {}
+        }
+        let timed = if until.is_some() { known } else { most };
+        Ok(Self { kind, all, cells, most, timed, notes })
+    }
+
+    /// How often each combination runs in the time that is told.
+    fn replications(&self) -> f64 {
+        self.timed as f64 / self.all.len().max(1) as f64
+    }
+
+    /// The experiment, which takes no time that is known before.
+    fn ready(self, subject: Subject, notes: &[String], varied: Varied, of: Kind) -> Ready {
+        let budget = varied.experiment.as_ref().and_then(|of| of.budget);
+        let Self { kind, most, .. } = self;
+        let designed = Designed { varied, kind, most, quantile: None, of };
+        Ready {
+            subject,
+            cells: self.cells,
+            notes: notes.iter().chain(&self.notes).cloned().collect(),
+            length_s: None,
+            steps: Vec::new(),
+            cell_s: 0.0,
+            budget,
+            of: Of::Designed(Box::new(designed)),
+        }
+    }
+}
+
+/// How many combinations a constraint leaves out.
+fn left_out(constraint: &str, count: usize) -> String {
+    let s = if count == 1 { " is" } else { "s are" };
+    format!("{count} combination{s} left out: {constraint}")
+}
+
+/// The text of what is asked for, over which levels are laid.
+fn text_of(ask: &Ask<'_>, factors: &[FactorPlan]) -> Text {
+    Text {
+        text: ask.text.to_owned(),
+        origin: ask.origin.to_owned(),
+        settings: ask.settings.to_vec(),
+        testbed: ask.testbed.map(|(text, origin)| (text.to_owned(), origin.to_owned())),
+        factors: factors.to_vec(),
+        scale: ask.scale,
+    }
+}
+
+/// A load or a search with factors, or on servers that are started for it.
+pub(super) fn bench(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError> {
+    let (text, varied, is_simulated) =
+        (text_of(ask, &plan.factors), plan.varied(), ask.is_simulated);
+    refuse_other_world(plan, is_simulated)?;
+    let kind = if plan.search.is_some() { RunKind::Search } else { RunKind::Load };
+    let design = Design::of(&varied, kind)?;
+    let plans = bench::plans_of(&text, &design.all, ask.place.environment)?;
+    let mut notes = match is_simulated {
+        true => live_only(plan).into_iter().collect(),
+        false => servers::unused(plan),
+    };
+    let (mut lengths, mut own) = (Vec::new(), BTreeMap::new());
+    for (plan, of) in plans.iter().zip(&design.all) {
+        let prepared = whole(ask, plan)?;
+        lengths.push(prepared.offer.duration_ns() as f64 / 1e9);
+        for note in prepared.notes {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        let levels = text.settings(of);
+        let depends = bench::own(&text, (&levels, plan), is_simulated, &ask.place)?;
+        own.insert(levels_of(&varied, of), depends);
+    }
+    let at_once = varied.experiment.as_ref().map_or(1, |of| of.at_once);
+    if at_once > 1 && !is_simulated {
+        notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
+    }
+    let steps = steps(ask, plans.first())?;
+    let subject = bench::subject(&text, plan, is_simulated, &ask.place, own)?;
+    let replications = design.replications();
+    let mut ready = design.ready(subject, &notes, varied, Kind::Bench(text, is_simulated));
+    ready.steps = steps;
+    match &plan.search {
+        Some(_) => {
+            let quantile = Some(Asked::of(plan)?.method.slo().0);
+            if let Of::Designed(of) = &mut ready.of {
+                of.quantile = quantile;
+            }
+        }
+        None if is_simulated => {}
+        None => {
+            ready.length_s = Some(lengths.iter().sum::<f64>() * replications);
+            ready.cell_s = lengths.iter().copied().fold(0.0, f64::max);
+        }
+    }
+    Ok(ready)
+}
+
+/// Refuses factors that change nothing in this world: of servers that are not simulated, or of a
+/// simulated one that is not there.
+fn refuse_other_world(plan: &Plan, is_simulated: bool) -> Result<(), ExperimentError> {
+    let section = if is_simulated { "role." } else { "instance." };
+    let is_other =
+        |of: &&FactorPlan| !of.is_own() && of.keys().iter().all(|key| key.starts_with(section));
+    let Some(FactorPlan { key, .. }) = plan.factors.iter().find(is_other) else { return Ok(()) };
+    Err(ExperimentError::Conflict(match is_simulated {
+        true => format!(
+            "simulate the factor `{key}`: servers of a test-bed are not simulated; their \
+             [instance] is: a named factor sets keys of both"
+        ),
+        false => format!(
+            "run the factor `{key}` live: [instance] is what is simulated; vary the server \
+             itself: a named factor sets keys of both"
+        ),
+    }))
+}
+
+/// The plan of a combination, ready to be executed; what it lacks is told.
+fn whole(ask: &Ask<'_>, plan: &Plan) -> Result<Prepared, ExperimentError> {
+    let prepared = prepare(plan, &ask.place, false)?;
+    if let Some(search) = &plan.search {
+        Asked::of(plan)?;
+        let conflict = |text: &str| Err(ExperimentError::Conflict(text.to_owned()));
+        if search.restarts.is_some() || search.every.is_some() {
+            return conflict(
+                "execute a series as an experiment: `restarts` and `every` of [search] are of a \
+                 series of searches; say how often each combination is searched by `replications` \
+                 in [experiment]",
+            );
+        }
+        if plan.experiment.as_ref().is_some_and(|of| of.at_once > 1) && !ask.is_simulated {
+            return conflict(
+                "search side by side: each search would find what the others leave; leave \
+                 `at_once` out",
+            );
+        }
+        if let Some((name, _)) = plan.watches.iter().find(|(_, watch)| watch.stop) {
+            return Err(ExperimentError::Conflict(format!(
+                "stop a search by [watch.{name}]: it ends by what it finds; leave `stop` out"
+            )));
+        }
+    }
+    if ask.is_simulated {
+        Instance::of(plan)?;
+    }
+    Ok(prepared)
+}
+
+/// What is done for the servers of the first cell.
+fn steps(ask: &Ask<'_>, first: Option<&Plan>) -> Result<Vec<Planned>, ExperimentError> {
+    let Some(plan) = first.filter(|_| !ask.is_simulated) else { return Ok(Vec::new()) };
+    let bed = servers::bed(plan, "example".to_owned(), &ask.place)?;
+    if let (Some(bed), true) = (&bed, ask.installs) {
+        servers::install(bed, &ask.place)?;
+    }
+    let outline = bed.as_ref().map(servers::outline).transpose()?.unwrap_or_default();
+    sources(plan, &outline.instances, ask.place.system)?;
+    Ok(outline.steps)
+}
+
+/// An experiment of a simulated pool.
+pub(super) fn pool(ask: &Ask<'_>, plan: &Plan) -> Result<Ready, ExperimentError> {
+    refuse_other_world(plan, true)?;
+    let (text, varied) = (text_of(ask, &plan.factors), plan.varied());
+    let design = Design::of(&varied, RunKind::Pool)?;
+    let pool = pool::Combinations::of(&text, &varied, &design.all, ask.place.environment)?;
+    let (subject, notes) = (pool.subject(plan, ask.place.here)?, pool.notes());
+    Ok(design.ready(subject, &notes, varied, Kind::Pool(pool)))
+}
+
+/// An experiment of simulated clusters of caches.
+pub(super) fn clusters(ask: &Ask<'_>, plan: &CachePlan) -> Result<Ready, ExperimentError> {
+    let (text, varied) = (text_of(ask, &plan.factors), plan.varied());
+    let design = Design::of(&varied, RunKind::Caches)?;
+    let clusters = caches::Combinations::of(&text, &varied, &design.all, PARTS)?;
+    let (subject, notes) = (clusters.subject(plan)?, clusters.notes().to_vec());
+    Ok(design.ready(subject, &notes, varied, Kind::Clusters(clusters)))
+}

@@ -1,0 +1,215 @@
+//! A simulated pool under the combinations of an experiment: its policies, and levels of any other
+//! key of the plan. Combinations that differ in nothing but their policy have one model in common,
+//! its trace and its demand.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use plimsoll_plan::{Plan, Varied};
+use plimsoll_runs::experiment::Cell;
+
+use super::conduct::{Keep, hand_over, simulate, subject};
+use super::model::{Model, Named, model};
+use crate::bench::Text;
+use crate::engine::{Execution, World};
+use crate::error::ExperimentError;
+use crate::factors::{Combination, levels_of};
+use crate::record::{Own, Subject};
+use crate::world::load::identity;
+
+/// The level of each factor of a combination.
+type Levels = BTreeMap<String, String>;
+
+/// The factor whose levels are the policies.
+const POLICY: &str = "policy";
+
+/// What is simulated of each combination.
+pub struct Combinations {
+    cases: Vec<Case>,
+    /// The places of the cases, by their levels.
+    places: BTreeMap<Levels, usize>,
+    /// The combinations, in the order of the plan.
+    all: Vec<Levels>,
+}
+
+/// The combinations that differ in nothing but their policy.
+pub struct Case {
+    /// The levels of all factors but the policy.
+    pub levels: Levels,
+    /// The plan with these levels.
+    pub plan: Plan,
+    /// What is simulated.
+    pub model: Model,
+}
+
+impl Combinations {
+    /// What an experiment means; reads the files that it names.
+    ///
+    /// # Errors
+    /// Levels that a key does not take, or that do not go together; a policy that cannot be made.
+    pub fn of(
+        text: &Text,
+        varied: &Varied,
+        all: &[Combination],
+        environment: fn(&str) -> Option<String>,
+    ) -> Result<Self, ExperimentError> {
+        let (mut cases, mut places) = (Vec::new(), BTreeMap::new());
+        for of in all {
+            let levels = but_policy(&levels_of(varied, of));
+            if !places.contains_key(&levels) {
+                let plan = chosen(text.plan(&text.settings(of), None, environment)?, varied);
+                let model = model(&plan)?;
+                places.insert(levels.clone(), cases.len());
+                cases.push(Case { levels, plan, model });
+            }
+        }
+        let all = all.iter().map(|of| levels_of(varied, of)).collect();
+        let found = Self { cases, places, all };
+        for levels in &found.all {
+            let (case, named) = found.at(levels)?;
+            // What is wrong with a policy is known before anything runs.
+            case.model.begin(named, 0)?;
+        }
+        Ok(found)
+    }
+
+    /// Those that differ in nothing but their policy, in the order of the plan.
+    #[must_use]
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// The case and the policy of a combination.
+    fn at(&self, levels: &Levels) -> Result<(&Case, &Named), ExperimentError> {
+        let place = self.places.get(&but_policy(levels)).ok_or_else(|| {
+            ExperimentError::Conflict("find the levels of a cell among those of the plan".into())
+        })?;
+        let case = &self.cases[*place];
+        match levels.get(POLICY) {
+            Some(label) => Ok((case, case.model.policy(label)?)),
+            None => Err(ExperimentError::Conflict(
+                "find a policy in the plan: it has none; add a section [policy.NAME], see \
+                 `plimsoll simulate --list-policies`"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// What a reader should know of the models, each once.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for note in self.cases.iter().flat_map(|case| &case.model.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        notes
+    }
+
+    /// What the experiment of a plan is, for its record; `here` is the working folder.
+    ///
+    /// # Errors
+    /// Where it has no combination.
+    pub fn subject(&self, plan: &Plan, here: &Path) -> Result<Subject, ExperimentError> {
+        let mut own = BTreeMap::new();
+        for levels in &self.all {
+            let (Case { plan, .. }, named) = self.at(levels)?;
+            let depends = Own::new(&identity(&alone(plan, named), here), plan.files());
+            own.insert(levels.clone(), depends);
+        }
+        let (first, _) = self.at(self.all.first().unwrap_or(&Levels::new()))?;
+        let of = subject(&first.plan, &first.model, here);
+        let load = |of: &Case| (of.model.schedule.total(), of.model.schedule.duration_ns());
+        let is_same = |other: &Case| load(other) == load(first);
+        let what = match self.cases.iter().all(is_same) {
+            true => of.what.clone(),
+            false => "a pool under several loads".to_owned(),
+        };
+        let mut files: Vec<_> = own.values().flat_map(Own::files).cloned().collect();
+        files.sort();
+        files.dedup();
+        let plan_text = plan.to_toml_from(here);
+        Ok(Subject { what, plan_text, identity: String::new(), own, files, ..of })
+    }
+}
+
+/// A plan with nothing but the policies that are compared, in their order.
+fn chosen(mut plan: Plan, varied: &Varied) -> Plan {
+    let factor = varied.factors.iter().find(|of| of.key == POLICY);
+    if let (Some(factor), Some(elastic)) = (factor, &mut plan.elastic) {
+        let place = |label: &String| factor.levels.iter().position(|level| level == label);
+        elastic.policies.retain(|of| place(&of.label).is_some());
+        elastic.policies.sort_by_key(|of| place(&of.label));
+    }
+    plan
+}
+
+/// The levels of all factors but the policy.
+fn but_policy(levels: &Levels) -> Levels {
+    let others = levels.iter().filter(|(factor, _)| *factor != POLICY);
+    others.map(|(factor, level)| (factor.clone(), level.clone())).collect()
+}
+
+/// A plan with one of its policies, whatever that is called, and nothing that is varied: what the
+/// figures of a cell depend on.
+fn alone(plan: &Plan, named: &Named) -> Plan {
+    let mut alone = Plan { experiment: None, factors: Vec::new(), ..plan.clone() };
+    if let Some(elastic) = &mut alone.elastic {
+        elastic.policies.retain(|of| of.label == named.label);
+        elastic.policies.iter_mut().for_each(|of| POLICY.clone_into(&mut of.label));
+    }
+    alone
+}
+
+/// A simulated pool under combinations, of each outcome of which something is kept.
+pub struct Sweep<'a, T> {
+    of: &'a Combinations,
+    keep: Keep<'a, T>,
+    /// By replication, and by the place of the policy in its model.
+    kept: Mutex<BTreeMap<(u32, usize), T>>,
+}
+
+impl<'a, T: Send> Sweep<'a, T> {
+    /// One of which nothing is simulated yet.
+    #[must_use]
+    pub fn new(of: &'a Combinations, keep: Keep<'a, T>) -> Self {
+        Self { of, keep, kept: Mutex::default() }
+    }
+
+    /// What was kept of cells that were all of one case: a row for each of its policies.
+    /// Replications that not all policies have are left out.
+    pub fn rows(self, case: &Case) -> Vec<Vec<T>> {
+        let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let policies = case.model.policies.len();
+        let mut rows: Vec<Vec<T>> = (0..policies).map(|_| Vec::new()).collect();
+        for replication in 0.. {
+            let whole: Option<Vec<T>> =
+                (0..policies).map(|policy| kept.remove(&(replication, policy))).collect();
+            let Some(whole) = whole.filter(|of| !of.is_empty()) else { break };
+            rows.iter_mut().zip(whole).for_each(|(row, outcome)| row.push(outcome));
+        }
+        rows
+    }
+}
+
+impl<T: Send> World for Sweep<'_, T> {
+    /// All at once: many have a model in common.
+    fn batches<'c>(&self, cells: &'c [Cell]) -> Vec<&'c [Cell]> {
+        vec![cells]
+    }
+
+    fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+        to.each(batch, &|cell| {
+            let (Case { model, .. }, named) = self.of.at(&cell.factors)?;
+            let outcome = simulate(model, named, cell.replication.into())?;
+            let goes_on = hand_over(model, &outcome, cell, to)?;
+            let policy = model.policies.iter().position(|of| of.label == named.label);
+            let place = (cell.replication, policy.unwrap_or(0));
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.insert(place, (self.keep)(outcome));
+            Ok(goes_on)
+        })
+    }
+}
