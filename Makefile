@@ -29,7 +29,7 @@ test: toolchain test-tools fmt-check tidy clippy unit docs examples rustdoc deny
 	@printf '\nall checks passed\n'
 
 .PHONY: demo
-demo: build ## a day of a web server in two minutes, and its report (TRACE=FILE: your own day)
+demo: build ## three policies in charge of real servers, in two minutes, and a report (TRACE=FILE: your own day)
 	bash examples/demo.sh
 
 .PHONY: bench-load

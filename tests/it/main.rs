@@ -36,6 +36,7 @@ mod packages;
 mod path_truth;
 mod place;
 mod plans;
+mod pools;
 mod program;
 mod prometheus;
 mod quota;

@@ -7,6 +7,8 @@ use plimsoll_runs::Kind;
 use plimsoll_stats::interval::Method;
 use serde::Serialize;
 
+use crate::predictions::Prediction;
+
 /// The version of the document.
 pub const SCHEMA: u32 = 1;
 
@@ -40,6 +42,9 @@ pub struct Analysis {
     pub sizes: Vec<Sizes>,
     /// The best combination; `None` where none holds, or nothing says what is better.
     pub best: Option<Best>,
+    /// What was predicted of live cells, beside what came of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<Prediction>,
 }
 
 /// The experiment as a whole.

@@ -11,6 +11,7 @@
 //! | `ranking` | combinations over their replications, and the best of them |
 //! | [`screening`] | of a screening, which runs come next, and what it ended with |
 //! | `notes` | the faults of benchmarks that are looked for |
+//! | `predictions` | what was predicted of live cells, beside what came of them |
 //! | `worlds` | a live experiment against the same one simulated |
 //!
 //! A cell whose availability did not hold has answered something else than what was asked: it is in
@@ -20,6 +21,7 @@ mod cells;
 mod document;
 mod effects;
 mod notes;
+mod predictions;
 mod ranking;
 mod respond;
 pub mod screening;
@@ -27,6 +29,7 @@ mod spread;
 mod worlds;
 
 pub use document::*;
+pub use predictions::Prediction;
 pub use worlds::{EffectPair, FigurePair, Pair, Worlds, against};
 
 use plimsoll_plan::{FactorPlan, Varied};
@@ -49,7 +52,9 @@ pub fn analyse(experiment: &Experiment) -> Result<Analysis, RunError> {
         until: until(experiment)?,
         ..Whole::new()
     };
-    Ok(of(whole, &meta.plan_text, cells::of_experiment(experiment)?))
+    let mut analysis = of(whole, &meta.plan_text, cells::of_experiment(experiment)?);
+    analysis.predictions = predictions::of(experiment, &analysis.cells)?;
+    Ok(analysis)
 }
 
 /// Why no more replications were added, as the journal says it.
@@ -198,6 +203,7 @@ fn of(whole: Whole, plan_text: &str, cells: Vec<CellResult>) -> Analysis {
         variance,
         sizes,
         best,
+        predictions: Vec::new(),
         cells,
     }
 }

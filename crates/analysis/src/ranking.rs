@@ -82,7 +82,7 @@ fn mean_of(figure: &Figure, cells: &[&CellResult]) -> Option<MeanResult> {
 
 /// A figure's mean, with its interval cut off where the figure cannot be. Where the interval is
 /// found by resampling, the draws are the same each time.
-fn mean(figure: &Figure, values: &[f64]) -> Option<MeanResult> {
+pub(crate) fn mean(figure: &Figure, values: &[f64]) -> Option<MeanResult> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let mut drawn = 0;
     let draw = || {

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// A price list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
+    /// How many seconds pass for whom is billed in one of the clock: above 1 where time is
+    /// compressed.
+    pub speed: f64,
     /// The unit of time.
     pub unit: BillingUnit,
     /// The least time that is charged for an instance, nanoseconds: in started units too, and one
@@ -64,13 +67,22 @@ impl Prices {
         }
     }
 
-    /// The bill of instances and requests over a time in hours.
+    /// A time of the clock as it is billed, nanoseconds.
+    #[must_use]
+    pub fn billed_ns(&self, ns: u64) -> u64 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let billed = (ns as f64 * self.speed) as u64;
+        // What is not compressed is not rounded either.
+        if self.speed.to_bits() == 1.0_f64.to_bits() { ns } else { billed }
+    }
+
+    /// The bill of instances and requests over a time in hours of the clock.
     #[must_use]
     pub fn bill(&self, instances: &[Used], offered: u64, served: u64, hours: f64) -> Bill {
         let mut bill = Bill::default();
         for used in instances {
             let Some(from_ns) = self.charged_from_ns(used) else { continue };
-            let used_ns = used.ended_ns.saturating_sub(from_ns);
+            let used_ns = self.billed_ns(used.ended_ns.saturating_sub(from_ns));
             bill.hours += self.unit.charged_hours(used_ns, self.least_ns);
             bill.hours_used += used_ns as f64 / BillingUnit::Hour.length_ns() as f64;
         }
@@ -78,7 +90,7 @@ impl Prices {
         bill.cost = bill.hours * self.per_hour
             + offered as f64 * self.per_request
             + gigabytes * (self.per_gb + self.balancer_per_gb)
-            + hours * self.balancer_per_hour;
+            + hours * self.speed * self.balancer_per_hour;
         bill.revenue = served as f64 * self.income_per_request;
         bill
     }
@@ -93,6 +105,7 @@ mod tests {
 
     fn prices(unit: BillingUnit) -> Prices {
         Prices {
+            speed: 1.0,
             unit,
             least_ns: 0,
             from: ChargeFrom::Running,
@@ -124,6 +137,15 @@ mod tests {
             assert!((charged - hours).abs() < 1e-12, "{unit:?} {minutes}: {charged}");
         }
         assert!((BillingUnit::Hour.charged_hours(60 * MINUTE + 1, 0) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn compressed_time_is_billed_as_long_as_it_stands_for() {
+        let used = Used { launched_ns: 0, ready_ns: Some(0), ended_ns: MINUTE };
+        let fast = Prices { speed: 60.0, ..prices(BillingUnit::Hour) };
+        let bill = fast.bill(&[used, used], 0, 0, 1.0 / 60.0);
+        assert!((bill.hours - 2.0).abs() < 1e-12 && (bill.hours_used - 2.0).abs() < 1e-12);
+        assert!((bill.cost - 0.34).abs() < 1e-12, "{bill:?}");
     }
 
     #[test]

@@ -90,7 +90,31 @@ pub struct Books {
     pub decisions: Vec<Decided>,
 }
 
+/// What clients counted over all the load.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    /// Requests that were due.
+    pub offered: u64,
+    /// Requests that were answered as expected.
+    pub served: u64,
+    /// Requests that were lost, in the order of [`Loss::ALL`].
+    pub lost: [u64; Loss::ALL.len()],
+    /// Response times of those served, nanoseconds.
+    pub response: Histogram,
+}
+
 impl Books {
+    /// Puts what clients counted in the place of the sum of the ticks, which say what the pool
+    /// itself saw.
+    pub fn recount(&mut self, of: Counted) {
+        let middle = |bucket: plimsoll_stats::histogram::Bucket| {
+            u128::from(bucket.middle()) * u128::from(bucket.count)
+        };
+        self.sum_ns = of.response.buckets().map(middle).sum();
+        (self.offered, self.served, self.lost) = (of.offered, of.served, of.lost);
+        self.response = of.response;
+    }
+
     /// Whether no tick has ended yet.
     #[must_use]
     pub fn are_empty(&self) -> bool {

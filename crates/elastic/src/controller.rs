@@ -27,12 +27,13 @@ pub trait Plant {
 pub struct Terms {
     /// The fewest and the most instances.
     pub bounds: (u32, u32),
-    /// How late a metric arrives at the policy, nanoseconds.
+    /// How late a metric arrives at the policy, nanoseconds of the policy's time.
     pub delay_ns: u64,
     /// The time of day at the start, seconds since midnight.
     pub of_day_s: f64,
-    /// How many seconds of the day pass in one of the clock.
-    pub day_speed: f64,
+    /// How many seconds pass for the policy in one of the clock: above 1 where time is compressed.
+    /// Rates stay those of the clock.
+    pub speed: f64,
 }
 
 /// A decision, and what came of it.
@@ -72,9 +73,11 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Takes the metrics of a period: they arrive at the policy when their delay is over.
-    pub fn collect(&mut self, point: Point) {
-        self.on_the_way.push_back(point);
+    /// Takes the metrics of a period of the clock: they arrive at the policy when their delay is
+    /// over.
+    pub fn collect(&mut self, terms: &Terms, of: Point) {
+        let (at_s, seconds) = (of.at_s * terms.speed, of.seconds * terms.speed);
+        self.on_the_way.push_back(Point { at_s, seconds, ..of });
     }
 
     /// Lets the policy decide, and the plant do it.
@@ -85,16 +88,25 @@ impl Controller {
         plant: &mut dyn Plant,
     ) -> Decided {
         let at_ns = plant.now_ns();
-        let (now_s, delay_s) = (at_ns as f64 / 1e9, terms.delay_ns as f64 / 1e9);
+        let now_s = at_ns as f64 / 1e9 * terms.speed;
+        let delay_s = terms.delay_ns as f64 / 1e9;
         let has_come = |of: &&Point| of.at_s + delay_s <= now_s + 1e-6;
         while let Some(point) = self.on_the_way.front().filter(has_come) {
             self.series.push(*point);
             self.on_the_way.pop_front();
         }
-        let instances = plant.instances();
+        let instances: Vec<Instance> = plant
+            .instances()
+            .into_iter()
+            .map(|of| Instance {
+                launched_s: of.launched_s * terms.speed,
+                ready_s: of.ready_s.map(|ready_s| ready_s * terms.speed),
+                ..of
+            })
+            .collect();
         let verdict = policy.decide(&Observation {
             now_s,
-            of_day_s: (terms.of_day_s + now_s * terms.day_speed).rem_euclid(86_400.0),
+            of_day_s: (terms.of_day_s + now_s).rem_euclid(86_400.0),
             instances: &instances,
             series: &self.series,
             bounds: terms.bounds,
@@ -168,7 +180,7 @@ mod tests {
         kind("fixed").unwrap().make(&given, &facts).unwrap()()
     }
 
-    const TERMS: Terms = Terms { bounds: (1, 10), delay_ns: 0, of_day_s: 0.0, day_speed: 1.0 };
+    const TERMS: Terms = Terms { bounds: (1, 10), delay_ns: 0, of_day_s: 0.0, speed: 1.0 };
 
     #[test]
     fn what_is_beyond_the_bounds_is_told_and_what_is_refused_is_not_done() {
@@ -189,7 +201,7 @@ mod tests {
     fn a_metric_arrives_when_its_delay_is_over() {
         let mut controller = Controller::default();
         let terms = Terms { delay_ns: 2_000_000_000, ..TERMS };
-        controller.collect(Point { at_s: 1.0, seconds: 1.0, values: [7.0; _] });
+        controller.collect(&terms, Point { at_s: 1.0, seconds: 1.0, values: [7.0; _] });
         let mut plant = Counted { now_ns: 2_000_000_000, there: 1, most: 20 };
         let early = controller.step(&terms, &mut *fixed(1), &mut plant);
         assert!(early.seen.iter().all(|value| value.is_nan()));

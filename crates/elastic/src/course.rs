@@ -40,6 +40,10 @@ pub struct About {
     pub currency: String,
     /// The time of day at which the load starts, seconds since midnight, where the load has one.
     pub clock_s: Option<f64>,
+    /// How many seconds of the pool's life pass in one of the clock; nothing where time is not
+    /// compressed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
     /// The rule by which demand is told.
     pub demand: String,
     /// The kind of each policy, by its label.

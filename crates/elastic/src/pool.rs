@@ -135,7 +135,8 @@ impl Pool {
             ChargeFrom::Running => of.ready_ns,
             ChargeFrom::Launch => of.launched_ns,
         };
-        let left = |of: &Instance| prices.unit.left_ns(charged_from(of), now_ns);
+        let billed = |ns: u64| prices.billed_ns(ns);
+        let left = |of: &Instance| prices.unit.left_ns(billed(charged_from(of)), billed(now_ns));
         let mut all = self.wanted();
         match termination {
             // Of several, the older.
@@ -175,6 +176,7 @@ mod tests {
 
     fn prices() -> Prices {
         Prices {
+            speed: 1.0,
             unit: BillingUnit::Hour,
             least_ns: 0,
             from: ChargeFrom::Running,

@@ -416,9 +416,15 @@ impl Bench<'_> {
         let filled = fill(plan, &self.place, to.control)?;
         let (written, records) = (filled.counters.succeeded, filled.records);
         if !filled.is_whole() {
-            let why = filled.gave_up.unwrap_or_else(|| {
-                format!("{written} of {records} records were written as they should be")
+            let lost = filled.read_back.as_ref().filter(|back| !back.is_whole()).map(|back| {
+                format!(
+                    "; of {} that were read again {} are not there and {} are others: its memory \
+                     may be too small",
+                    back.read, back.missing, back.different
+                )
             });
+            let written = format!("{written} of {records} records were written");
+            let why = filled.gave_up.unwrap_or(written + &lost.unwrap_or_default());
             return Err(ExperimentError::Silent { subject: filled.subject, why });
         }
         let text = format!("wrote the {records} records of the store in {:.1} s", filled.seconds);

@@ -23,6 +23,7 @@ pub mod resume;
 pub mod scale;
 pub mod series;
 pub mod servers;
+pub mod speed;
 pub mod status;
 pub mod steps;
 pub mod until;

@@ -25,7 +25,9 @@ use crate::prepare::{Place, Prepared, prepare};
 use crate::ready::designed::Designed;
 use crate::record::{CellPlan, Record, Subject};
 use crate::scale::{note, scaled};
+use crate::servers;
 use crate::world::caches::{self, Clusters, Policies, Requests};
+use crate::world::pool::live::Live;
 use crate::world::pool::tuning::{Tuning, write_tuned};
 use crate::world::pool::{self, Grid, Model, Pool};
 use crate::world::search::Asked;
@@ -103,6 +105,7 @@ enum Of {
     SimulatedLoad(Box<(Plan, Prepared, Instance)>),
     SimulatedSearch(Box<(Plan, Prepared, Asked, Instance)>),
     Pool(Box<(Plan, Model, Grid)>),
+    LivePool(Box<(Plan, Model, Grid)>),
     Caches(Box<(Comparison, Vec<Bound>, Requests)>),
     Clusters(Box<(CachePlan, Vec<caches::Cell>, Requests)>),
     Tune(Box<Tuning>),
@@ -153,7 +156,7 @@ impl Ready {
             (PlanKind::Pool, true) => Self::pool(ask),
             (PlanKind::Caches, true) if compares_caches(ask.text) => Self::caches(ask),
             (PlanKind::Caches, true) => Self::clusters(ask),
-            (PlanKind::Pool, false) => Err(not_live("a pool")),
+            (PlanKind::Pool, false) => Self::live_pool(ask),
             (PlanKind::Caches, false) => Err(not_live("caches")),
             (PlanKind::Tune, true) => Self::tune(ask),
             (PlanKind::Tune, false) => Err(not_live("a pool")),
@@ -257,6 +260,50 @@ impl Ready {
         })
     }
 
+    /// A pool whose servers the plan starts, and a role of which is scaled.
+    fn live_pool(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
+        let plan = ask.plan()?;
+        if plan.testbed.is_none() || plan.elastic.as_ref().is_none_or(|of| of.pool.role.is_none()) {
+            return Err(not_live("a pool"));
+        }
+        let model = pool::model(&plan)?;
+        pool::live::check_period(&plan)?;
+        let varied = plan.varied();
+        if let Some(of) = plan.factors.iter().find(|of| !of.is_own()) {
+            let text = format!("vary `{}` of a live pool: only policies are varied there", of.key);
+            return Err(ExperimentError::Conflict(text));
+        }
+        if let Some(of) = plan.experiment.as_ref().filter(|of| of.until.is_some()) {
+            let until = of.until.as_ref().map(ToString::to_string).unwrap_or_default();
+            let text = format!("replicate a live pool until `{until}`: say `replications`");
+            return Err(ExperimentError::Conflict(text));
+        }
+        let replications = 0..factors::replications(&varied).into();
+        let grid = Grid { before: 0, policies: model.policies.len(), replications };
+        let each_s = model.schedule.duration_ns() as f64 / 1e9;
+        let cells: Vec<CellPlan> = pool::cells(&model, &grid, &[]).collect();
+        let at_once = plan.experiment.as_ref().map_or(1, |of| of.at_once).max(1);
+        let rounds = cells.len().div_ceil(at_once as usize) as f64;
+        let mut notes = model.notes.clone();
+        if at_once > 1 {
+            notes.push(format!("{at_once} cells at once shared the machine (`at_once`)"));
+        }
+        let bed = pool::live::check(&plan, &model, &ask.place)?;
+        if ask.installs {
+            servers::install(&bed, &ask.place)?;
+        }
+        Ok(Self {
+            subject: pool::live::subject(&plan, &model, ask.place.here),
+            cells,
+            notes,
+            length_s: Some(each_s * rounds),
+            steps: servers::outline(&bed)?.steps,
+            cell_s: each_s,
+            budget: plan.experiment.as_ref().and_then(|of| of.budget),
+            of: Of::LivePool(Box::new((plan, model, grid))),
+        })
+    }
+
     fn caches(ask: &Ask<'_>) -> Result<Self, ExperimentError> {
         let plan = plans::read_caches(&ask.written())?;
         let requests = caches::recorded(&plan.trace, 0)?;
@@ -324,7 +371,7 @@ impl Ready {
     /// Whether its factors have effects that are computed.
     #[must_use]
     pub fn has_effects(&self) -> bool {
-        matches!(self.of, Of::Designed(_))
+        matches!(self.of, Of::Designed(_) | Of::LivePool(_))
     }
 
     /// Whether an experiment that was cut is gone on with: not where each cell follows from those
@@ -390,6 +437,10 @@ impl Ready {
             Of::Pool(of) => {
                 let (_, model, grid) = &**of;
                 go(&Pool::new(model, grid.clone(), &|_| ())?)
+            }
+            Of::LivePool(of) => {
+                let (plan, model, grid) = &**of;
+                go(&Live::new(plan, model, grid.clone(), with.path, place))
             }
             Of::Caches(of) => {
                 let (comparison, bounds, requests) = &**of;

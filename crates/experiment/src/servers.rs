@@ -78,6 +78,8 @@ fn role_of(
         from: of.from.clone(),
         is_secret: of.is_secret,
     };
+    let files = role.files.iter().map(copied);
+    let files = files.chain(named(&recipe, &vars, folder)).collect();
     Ok(Role {
         name: name.to_owned(),
         recipe,
@@ -93,9 +95,20 @@ fn role_of(
         vars,
         environment: environment.collect::<Result<_, ExperimentError>>()?,
         secrets,
-        files: role.files.iter().map(copied).collect(),
+        files,
         user: role.user.clone(),
     })
+}
+
+/// The files that parameters of a recipe name, beside the plan.
+fn named(recipe: &Found, vars: &BTreeMap<String, Scalar>, folder: &Path) -> Vec<CopiedFile> {
+    let file = |(path, of): (&String, &String)| {
+        let value = vars.get(of).or_else(|| recipe.recipe.vars.get(of))?;
+        let Scalar::Text(name) = value else { return None };
+        let from = folder.join(name);
+        (!name.is_empty()).then(|| CopiedFile { path: path.clone(), from, is_secret: false })
+    };
+    recipe.recipe.copy.iter().filter_map(file).collect()
 }
 
 /// Reads the values of a role, with what is secret of them.

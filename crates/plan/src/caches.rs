@@ -155,7 +155,7 @@ impl CachePlan {
     pub fn to_toml(&self) -> String {
         let mut out = Writer::default();
         let (name, repeat) = (self.name.clone(), (self.repeat > 1).then_some(self.repeat));
-        Top { name, seed: self.seed, repeat, folder: None }.write_keys(&mut out, &[]);
+        Top { name, seed: self.seed, repeat, speed: None, folder: None }.write_keys(&mut out, &[]);
         self.asked.write(&mut out);
         self.latency.write(&mut out);
         cluster::write(&self.clusters, &mut out);

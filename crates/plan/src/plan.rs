@@ -37,6 +37,9 @@ pub struct Plan {
     pub seed: u64,
     /// How many times the plan is run; at least 1.
     pub repeat: u32,
+    /// How many seconds of a pool's life pass in one of the clock; `None` where the plan does not
+    /// say.
+    pub speed: Option<f64>,
     /// What is asked, of whom.
     pub target: Target,
     /// What a store is asked for; `None` where the target is none.
@@ -84,7 +87,7 @@ impl Plan {
 
     fn of(reading: &Reading, root: &Table) -> Option<Self> {
         let top = Section::over(reading, root, Top::SECTION);
-        let Top { name, seed, repeat, .. } = Top::read_keys(&top)?;
+        let Top { name, seed, repeat, speed, .. } = Top::read_keys(&top)?;
         for section in caches::SECTIONS.into_iter().filter(|section| top.has(section)) {
             let message = format!("[{section}] goes with clusters of caches, not with a load");
             top.fault(section, message, Some("`plimsoll cache simulate PLAN` reads such plans"));
@@ -126,6 +129,7 @@ impl Plan {
             name,
             seed,
             repeat,
+            speed,
             target,
             store,
             load: load?,
@@ -162,7 +166,7 @@ impl Plan {
         let mut out = Writer::with(&self.unfilled);
         let folder = folder.map(|folder| folder.display().to_string());
         let (name, repeat) = (self.name.clone(), Some(self.repeat));
-        Top { name, seed: self.seed, repeat, folder }.write_keys(&mut out, &[]);
+        Top { name, seed: self.seed, repeat, speed: self.speed, folder }.write_keys(&mut out, &[]);
         self.target.write(&mut out);
         if let Some(store) = &self.store {
             store.write(&mut out);

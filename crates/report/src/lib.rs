@@ -91,7 +91,10 @@ fn of_experiment(
         return of_design(&cells, analysis, title);
     }
     if !matches!(cells.kind, Kind::Load | Kind::Search) {
-        return of_cells(&cells, title);
+        let mut document = of_cells(&cells, title)?;
+        // What was said beforehand is held against what came of it first.
+        document.sections.splice(0..0, pages::of_predictions(&cells, analysis)?);
+        return Ok(document);
     }
     let done = cells.rows.iter().flat_map(|row| &row.of.done);
     let runs = done.take(MAX_SIDES + 1).map(|one| experiment.run(one.cell).map_err(cells.failed()));

@@ -26,6 +26,7 @@ use plimsoll_stats::Histogram;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::database::{self, Syncs};
+use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
 use crate::experiment;
 use crate::facts;
@@ -359,6 +360,15 @@ impl RunWriter {
         }
         let cell = self.cell;
         self.store.store("figures", "", |database, _| figures::write(database, cell, rows))
+    }
+
+    /// Stores decisions of a policy, behind those that are there.
+    ///
+    /// # Errors
+    /// When they could not be stored.
+    pub fn decisions(&mut self, rows: &[DecisionRow]) -> Result<(), SinkError> {
+        let cell = self.cell;
+        self.store.store("decisions", "", |database, _| decision::write(database, cell, rows))
     }
 
     /// Stores windows of a search, behind those that are there.

@@ -49,6 +49,7 @@ mod watched;
 pub mod window;
 
 mod database;
+mod decision;
 mod facts;
 mod failures;
 mod hgrm;
@@ -61,6 +62,7 @@ mod summary_figures;
 mod summary_file;
 mod validity;
 
+pub use decision::DecisionRow;
 pub use error::{RunError, SinkError, hint_for_write};
 pub use event::{Class, Event};
 pub use figures::FigureRow;

@@ -9,6 +9,7 @@ use plimsoll_stats::Histogram;
 use rusqlite::{Row, ToSql};
 
 use crate::database::uint;
+use crate::decision::{self, DecisionRow};
 use crate::error::RunError;
 use crate::facts::{Facts, HLOG_BYTES};
 use crate::hlog::{self, LogReader};
@@ -302,6 +303,25 @@ impl Run {
             Ok(())
         })?;
         Ok(names)
+    }
+
+    /// The decisions of a policy, in their order; none of a run without one.
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn decisions(&self) -> Result<Vec<DecisionRow>, RunError> {
+        let (mut has, mut rows) = (false, Vec::new());
+        self.for_each_row(decision::HAS, &[], |_| {
+            has = true;
+            Ok(())
+        })?;
+        if has {
+            self.for_each_row(decision::SELECT, &[], |row| {
+                rows.push(decision::read(row).map_err(self.unreadable())?);
+                Ok(())
+            })?;
+        }
+        Ok(rows)
     }
 
     /// The windows of a search, in their order; none of a run that is no search.

@@ -10,6 +10,7 @@
 //! | `series` | a sample of a series | see [`crate::series`], also for the view `host` |
 //! | `window` | a window of a search | see [`crate::window`] |
 //! | `figure` | a figure of the run | see [`crate::figures`] |
+//! | `decision` | a decision of a policy | there only where there was one; see [`crate::decision`] |
 //!
 //! Times are integers in nanoseconds, `…_ns`, offsets since the run's first due time. `status` is a
 //! JSON object of counts by code, `local` one of failures of our own by cause. Each row carries

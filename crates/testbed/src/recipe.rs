@@ -52,6 +52,10 @@ pub struct Recipe {
     /// Its parameters, with their defaults.
     #[serde(default)]
     pub vars: BTreeMap<String, Scalar>,
+    /// Files beside the plan that are copied into the folder: the path there, and the parameter
+    /// that names the file. One without a name is not copied.
+    #[serde(default)]
+    pub copy: BTreeMap<String, String>,
     /// The files that are written into the folder before it starts.
     #[serde(default)]
     pub write: Vec<Written>,
@@ -248,6 +252,9 @@ pub fn parse(name: &str, text: &str) -> Result<Recipe, TestbedError> {
     }
     if signal_of(&recipe.stop.signal).is_none() {
         return Err(wrong(&format!("`{}` is no signal that ends it", recipe.stop.signal)));
+    }
+    if let Some(of) = recipe.copy.values().find(|of| !recipe.vars.contains_key(*of)) {
+        return Err(wrong(&format!("`copy` names the parameter `{of}`, which is not in [vars]")));
     }
     for file in &recipe.write {
         if !is_within(&file.path) {

@@ -88,6 +88,7 @@ fn text(of: &Analysis) -> String {
         ));
     }
     out.push_str(&best(of));
+    out.push_str(&predictions(of));
     for cell in of.cells.iter().filter(|cell| cell.is_done() && !cell.counts()) {
         let levels = levels(&cell.factors);
         out.push_str(&format!("broken      cell {}, {levels}: its availability\n", cell.id));
@@ -138,6 +139,32 @@ fn best(of: &Analysis) -> String {
             what => format!("  × {ratio:.3} of the {what}, {value} ({sure})\n"),
         });
     }
+    out
+}
+
+/// What was predicted, beside what came of it; nothing where nothing was.
+fn predictions(of: &Analysis) -> String {
+    if of.predictions.is_empty() {
+        return String::new();
+    }
+    let heads = ["policy", "figure", "live", "predicted", "ratio", "agrees"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    rows.extend(of.predictions.iter().map(|one| {
+        let show = |value: f64| {
+            figure::named(one.figure).map_or(value.to_string(), |of| of.unit.show(value))
+        };
+        let agrees = match one.agrees {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "–",
+        };
+        let ratio = one.ratio.map_or_else(|| "–".to_owned(), |ratio| format!("× {ratio:.3}"));
+        let (live, simulated) = (show(one.live), show(one.simulated));
+        let label = label(one.figure).to_owned();
+        vec![one.policy.clone(), label, live, simulated, ratio, agrees.to_owned()]
+    }));
+    let mut out = "\n".to_owned();
+    align(&mut out, &rows, 2, Paint::stdout());
     out
 }
 

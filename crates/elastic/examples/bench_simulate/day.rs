@@ -186,6 +186,7 @@ pub(crate) fn setup() -> (Setup, Demand, Maker) {
         future: None,
     };
     let prices = Prices {
+        speed: 1.0,
         unit: BillingUnit::Hour,
         least_ns: 0,
         from: ChargeFrom::Running,

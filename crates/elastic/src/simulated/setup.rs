@@ -2,6 +2,7 @@
 
 use super::engine::Rules;
 use crate::billing::Prices;
+use crate::controller::Terms;
 use plimsoll_stats::Slo;
 use plimsoll_workload::arrivals::Arrivals;
 use plimsoll_workload::distribution::Distribution;
@@ -55,6 +56,19 @@ pub struct Setup {
     pub noise: f64,
     /// The time of day at the start, seconds since midnight.
     pub of_day_s: f64,
+}
+
+impl Setup {
+    /// What the controller is told of the pool.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        Terms {
+            bounds: (self.least, self.most),
+            delay_ns: self.delay_ns,
+            of_day_s: self.of_day_s,
+            speed: self.prices.speed,
+        }
+    }
 }
 
 /// How an instance begins.

@@ -9,7 +9,7 @@ use super::engine::{Engine, Rules, TICK_NS, Tally, fixed};
 use super::requests::Requests;
 use super::setup::Setup;
 use crate::books::{Books, OfTick};
-use crate::controller::{Controller, Plant, Terms};
+use crate::controller::{Controller, Plant};
 use crate::demand::Demand;
 use crate::observation::Instance as Seen;
 use crate::outcome::Outcome;
@@ -259,12 +259,7 @@ impl<'a> World<'a> {
 
     /// Lets the policy decide, and does what it says.
     fn decide(&mut self, policy: &mut dyn Decider) {
-        let terms = Terms {
-            bounds: (self.setup.least, self.setup.most),
-            delay_ns: self.setup.delay_ns,
-            of_day_s: self.setup.of_day_s,
-            day_speed: 1.0,
-        };
+        let terms = self.setup.terms();
         let mut controller = std::mem::take(&mut self.controller);
         let decided = controller.step(&terms, policy, self);
         self.controller = controller;

@@ -33,6 +33,7 @@ fn facts() -> Facts {
 
 fn prices() -> Prices {
     Prices {
+        speed: 1.0,
         unit: BillingUnit::Minute,
         least_ns: 0,
         from: ChargeFrom::Running,

@@ -32,6 +32,7 @@ fn law(text: &str) -> Distribution {
 /// A price of one an hour, and nothing else.
 fn prices(unit: BillingUnit, from: ChargeFrom) -> Prices {
     Prices {
+        speed: 1.0,
         unit,
         least_ns: 0,
         from,

@@ -80,6 +80,17 @@ impl Record<'_> {
         Ok(plimsoll_analysis::cells(&Experiment::open(journal.folder())?)?)
     }
 
+    /// Keeps something that is known of all cells, by its name; nothing of a single run.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn fact(&self, key: &str, text: &str) -> Result<(), ExperimentError> {
+        if let Place::Experiment(journal) = &self.inner().place {
+            journal.fact(key, text)?;
+        }
+        Ok(())
+    }
+
     /// Tells what was found over all cells, or over the replications of a cell, which is named by
     /// the first of them; nothing of a single run.
     ///

@@ -6,7 +6,7 @@ use plimsoll_units::ParseError;
 use plimsoll_workload::pool::Termination;
 
 use crate::section::Section;
-use crate::takes::{Count, DURATION, Form, Parsed, SHARE, Small, TIME, word};
+use crate::takes::{Count, DURATION, Form, Line, Parsed, SHARE, Small, TIME, word};
 
 /// The most instances that can be asked for.
 pub(crate) const MOST_INSTANCES: u32 = 10_000;
@@ -17,6 +17,8 @@ section! {
     /// How many instances there may be, and how they are decided about.
     ["pool"; write]
     pub struct Pool {
+        /// The role that is scaled, where the pool is live.
+        role: Option<String> { Line("role"), "web" }
         /// The fewest instances that there may be.
         least: u32 ["min"] { INSTANCES, or 1, "2" }
         /// The most.

@@ -1,10 +1,12 @@
 //! The keys above any section, and the sections by their names.
 
 use crate::flag::Group;
-use crate::takes::{Count, Line, Nested, Small, Whole};
+use crate::takes::{Count, Line, Nested, Number, Small, Whole};
 
 /// A seed, or any other number.
 const SEED: Whole = Count(0..=u64::MAX);
+/// No time is compressed more.
+const SPEED: Number = Number(0.001, 100_000.0);
 /// How many times a plan is run.
 const REPEAT: Small = Count(1..=1_000_000_u32);
 
@@ -20,6 +22,8 @@ section! {
         /// How many times the plan is run.
         repeat: Option<u32> { REPEAT, usually 1, "5" }
             flag [Group::Load.flag("repeat", "N").says("Run the plan so many times")]
+        /// How many seconds of a pool's life pass in one of the clock.
+        speed: Option<f64> { SPEED, usually 1.0, "60" }
         /// Where the files that the plan names are.
         folder: Option<String> { Line("folder"), said "the plan's", "/home/me/plans" }
     }

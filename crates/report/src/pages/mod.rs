@@ -34,6 +34,6 @@ pub(crate) use designed::page as designed_page;
 pub(crate) use effects::section as of_effects;
 pub(crate) use experiment::{answer, page as experiment_page};
 pub(crate) use load::{of_cells as of_runs, page as load_page};
-pub(crate) use pools::page as pools_page;
+pub(crate) use pools::{page as pools_page, predicted as of_predictions};
 pub(crate) use searches::{page as searches_page, sections as of_searches};
 pub(crate) use worlds::page as worlds_page;

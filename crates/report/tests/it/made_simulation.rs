@@ -206,6 +206,7 @@ pub(crate) fn simulation(policies: &[(&str, &str)], ticks: usize, replications: 
             ..Of::kind(Kind::Pool)
         },
         about: About {
+            speed: None,
             load: "a day of 22.2 million requests, 90/s to 600/s, poisson arrivals".to_owned(),
             instance: "2 cores, service time exponential of 70 ms, 60 ms of CPU, boots in 2m"
                 .to_owned(),

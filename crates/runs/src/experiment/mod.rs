@@ -55,6 +55,21 @@ pub const CELLS: &str = "cells";
 /// The kind of the event that says why no more replications were added.
 pub const UNTIL: &str = "until";
 
+/// The fact that holds what was predicted of live cells before them: a list of
+/// [`Predicted`] as JSON.
+pub const PREDICTED: &str = "predicted";
+
+/// What a simulation predicted of a cell.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Predicted {
+    /// The levels of the cell.
+    pub factors: std::collections::BTreeMap<String, String>,
+    /// Its replication.
+    pub replication: u32,
+    /// Figures by their names.
+    pub figures: std::collections::BTreeMap<String, f64>,
+}
+
 /// What is known of an experiment before its first cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExperimentMeta {

@@ -59,6 +59,8 @@ pub enum Order {
     },
     /// Tell how all stands.
     List,
+    /// Tell how all stands, and the response times since they were taken the last time.
+    Take,
 }
 
 fn one() -> f64 {
@@ -109,6 +111,9 @@ pub struct Listing {
     pub lost: Lost,
     /// The instances, in the order in which they were added.
     pub instances: Vec<Told>,
+    /// Where they are taken: response times, nanoseconds, and how many answers took them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<Vec<(u64, u64)>>,
 }
 
 /// A control socket; its file goes with it.
@@ -200,12 +205,18 @@ async fn obey(order: Order, shared: &Rc<Shared>) -> Result<serde_json::Value, St
         Order::Drain { name, within_ms } => {
             drain(shared, &*named(&name)?, Duration::from_millis(within_ms)).await;
         }
-        Order::List => {
-            let told = serde_json::to_value(list(shared));
-            return told.map_err(|error| format!("tell how all stands: {error}"));
+        Order::List => return told(&list(shared)),
+        Order::Take => {
+            let times = std::mem::take(&mut *shared.pool.times.borrow_mut());
+            let times = times.buckets().map(|of| (of.middle(), of.count)).collect();
+            return told(&Listing { times: Some(times), ..list(shared) });
         }
     }
     Ok(json!({ "ok": true }))
+}
+
+fn told(listing: &Listing) -> Result<serde_json::Value, String> {
+    serde_json::to_value(listing).map_err(|error| format!("tell how all stands: {error}"))
 }
 
 fn weight_of(weight: f64) -> Result<f64, String> {
@@ -249,5 +260,6 @@ pub(crate) fn list(shared: &Shared) -> Listing {
         waiting: shared.pool.waiting(),
         lost: shared.pool.lost.get(),
         instances: shared.pool.instances().iter().map(told).collect(),
+        times: None,
     }
 }

@@ -51,6 +51,14 @@ impl Orders {
         self.ask(&Order::List)
     }
 
+    /// How all stands, with the response times since they were taken the last time.
+    ///
+    /// # Errors
+    /// As for [`Orders::list`].
+    pub fn take(&self) -> Result<Listing, TestbedError> {
+        self.ask(&Order::Take)
+    }
+
     /// Has an order obeyed. That to drain an instance takes until it has ended what it has.
     ///
     /// # Errors

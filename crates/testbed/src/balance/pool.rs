@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
+use plimsoll_stats::Histogram;
 use plimsoll_units::hash::fnv_1a;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
@@ -137,6 +138,8 @@ pub(crate) struct Pool {
     /// Of all instances, those too that are gone: as [`Counts`] has it.
     pub(crate) answered: Cell<u64>,
     pub(crate) response_us: Cell<u64>,
+    /// Response times since they were taken, nanoseconds.
+    pub(crate) times: RefCell<Histogram>,
 }
 
 /// A place of an instance; it is given back when this is dropped.
@@ -149,6 +152,8 @@ impl Place {
     /// Counts that its request is answered, and in which time.
     pub(crate) fn answered(&self, took: Duration) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.pool.times.borrow_mut().record(took_ns);
         let (of, all) = (&self.instance.counts, &self.pool);
         for (answered, response_us) in
             [(&of.answered, &of.response_us), (&all.answered, &all.response_us)]
@@ -185,6 +190,7 @@ impl Pool {
             lost: Cell::new(Lost::default()),
             answered: Cell::new(0),
             response_us: Cell::new(0),
+            times: RefCell::default(),
         }
     }
 

@@ -97,7 +97,7 @@ impl World<'_> {
             let cpu = &mut values[Metric::Cpu as usize];
             *cpu = if cpu.is_nan() { *cpu } else { cpu.min(100.0) };
         }
-        self.controller.collect(Point { at_s: tick.at_s, seconds, values });
+        self.controller.collect(&self.setup.terms(), Point { at_s: tick.at_s, seconds, values });
     }
 
     /// Makes the bill, and counts what is in flight.

@@ -7,9 +7,10 @@ use crate::world::steer::{Rules, Seen, Steering, Stopped};
 use crate::world::watch::Watching;
 use plimsoll_load::run::run;
 use plimsoll_monitor::{Memory, Ticks, TimerProbe, facts, steal_share};
+use plimsoll_runs::experiment::State;
 use plimsoll_runs::{
-    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Run, RunMeta, RunWriter,
-    Sample, Sink, SinkError, WindowRow, World,
+    End, Ended, Event, FigureRow, HostSample, Interval, Kind, LoadMeta, Run, RunError, RunMeta,
+    RunWriter, Sample, Sink, SinkError, WindowRow, World,
 };
 use plimsoll_units::failure::told;
 use plimsoll_units::hash::hex;
@@ -52,6 +53,33 @@ pub(crate) struct Outcome {
     pub failed: Option<ExperimentError>,
 }
 
+impl Outcome {
+    /// The state of its cell, and why it is not done.
+    pub(crate) fn state(&self) -> (State, String) {
+        match &self.ended {
+            Ended::Stopped(reason) if self.is_lost => (State::EndedEarly, reason.clone()),
+            Ended::Complete | Ended::Stopped(_) => (State::Done, String::new()),
+            Ended::Interrupted => (State::Stopped, "the user ended it".to_owned()),
+            Ended::Failed(reason) => (State::Failed, reason.clone()),
+        }
+    }
+}
+
+/// What goes on beside a load, and belongs to its run.
+pub(crate) trait Beside: Send {
+    /// Takes a second, after the run has.
+    ///
+    /// # Errors
+    /// When something could not be stored.
+    fn interval(&mut self, interval: &Interval, writer: &mut RunWriter) -> Result<(), SinkError>;
+
+    /// Writes what there is, when the load has ended.
+    ///
+    /// # Errors
+    /// As for [`Beside::interval`].
+    fn finish(&mut self, writer: &mut RunWriter) -> Result<(), SinkError>;
+}
+
 /// Runs a prepared plan into its run.
 ///
 /// # Errors
@@ -63,11 +91,13 @@ pub(crate) fn execute(
     (setting, rules): (&Setting<'_>, &Rules),
     watching: Option<(Watching, Seen)>,
     control: &dyn Control,
+    beside: Option<&mut dyn Beside>,
 ) -> Result<Outcome, ExperimentError> {
     let folder = writer.path().to_path_buf();
     let mut recording = Recording::start(writer, setting)?;
     let (watching, seen) = watching.unzip();
     let mut steering = Steering::by(control, rules, seen, recording.watch(watching));
+    let mut recording = Recorded { recording, beside };
     // A thread of its own, as it gives way to the engine's threads.
     let result = std::thread::scope(|scope| {
         let (recording, steering) = (&mut recording, &mut steering);
@@ -251,5 +281,40 @@ impl Sink for Recording<'_> {
 
     fn event(&mut self, event: &Event) -> Result<(), SinkError> {
         self.writer.event(event)
+    }
+}
+
+/// What is recorded of a load, and what goes on beside it.
+struct Recorded<'a, 'b> {
+    recording: Recording<'a>,
+    beside: Option<&'b mut dyn Beside>,
+}
+
+impl Recorded<'_, '_> {
+    fn finish(self, end: End, setting: &Setting<'_>) -> Result<Run, RunError> {
+        let Self { mut recording, beside } = self;
+        let kept = beside.map_or(Ok(()), |beside| beside.finish(&mut recording.writer));
+        let finished = recording.finish(end, setting);
+        kept.map_err(RunError::Unfinished).and(finished)
+    }
+}
+
+impl Sink for Recorded<'_, '_> {
+    fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
+        self.recording.interval(interval)?;
+        let writer = &mut self.recording.writer;
+        self.beside.as_mut().map_or(Ok(()), |beside| beside.interval(interval, writer))
+    }
+
+    fn samples(&mut self, samples: &[Sample]) -> Result<(), SinkError> {
+        self.recording.samples(samples)
+    }
+
+    fn measured_from(&mut self, at_ns: u64) -> Result<(), SinkError> {
+        self.recording.measured_from(at_ns)
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.recording.event(event)
     }
 }

@@ -10,7 +10,7 @@ use plimsoll_runs::experiment::{Cell, State};
 use plimsoll_runs::{End, Ended, Event, Kind, RunError, Sink};
 use plimsoll_workload::random::seed_of;
 
-use self::execute::{Outcome, Setting, execute, meta};
+use self::execute::{Setting, execute, meta};
 use super::live::{Before, is_cold, make_ready};
 use crate::control::{Control, News};
 use crate::engine::{Execution, World};
@@ -146,23 +146,18 @@ impl Load<'_> {
         }
         let watching = Watching::start(self.sources, self.plan, cell.seed)?;
         let rules = Rules::of(self.plan, &prepared);
-        let executed = execute(&prepared, writer, (&setting, &rules), watching, to.control);
-        let Outcome { run, ended, is_lost, failed } = match executed {
+        let executed = execute(&prepared, writer, (&setting, &rules), watching, to.control, None);
+        let outcome = match executed {
             Ok(outcome) => outcome,
             Err(error) => {
                 to.record.fail(cell, &told(&error))?;
                 return Err(error);
             }
         };
-        let (state, reason) = match &ended {
-            Ended::Stopped(reason) if is_lost => (State::EndedEarly, reason.as_str()),
-            Ended::Complete | Ended::Stopped(_) => (State::Done, ""),
-            Ended::Interrupted => (State::Stopped, "the user ended it"),
-            Ended::Failed(reason) => (State::Failed, reason.as_str()),
-        };
-        let run = to.record.end(cell, run, state, reason)?;
+        let (state, reason) = outcome.state();
+        let run = to.record.end(cell, outcome.run, state, &reason)?;
         to.control.tell(News::Done(cell, Some(&run)));
-        failed.map_or(Ok(()), Err)
+        outcome.failed.map_or(Ok(()), Err)
     }
 }
 

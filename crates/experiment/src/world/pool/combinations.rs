@@ -204,7 +204,7 @@ impl<T: Send> World for Sweep<'_, T> {
         to.each(batch, &|cell| {
             let (Case { model, .. }, named) = self.of.at(&cell.factors)?;
             let outcome = simulate(model, named, cell.replication.into())?;
-            let goes_on = hand_over(model, &outcome, cell, to)?;
+            let goes_on = hand_over(model, named, &outcome, cell, to)?;
             let policy = model.policies.iter().position(|of| of.label == named.label);
             let place = (cell.replication, policy.unwrap_or(0));
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

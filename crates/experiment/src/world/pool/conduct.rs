@@ -56,7 +56,7 @@ impl Grid {
     }
 
     /// The policy and the replication of a cell.
-    fn at(&self, place: u32) -> (usize, u64) {
+    pub(super) fn at(&self, place: u32) -> (usize, u64) {
         let place = u64::from(place) - 1 - self.before;
         let policies = self.policies as u64;
         (usize::try_from(place % policies).unwrap_or(0), self.replications.start + place / policies)
@@ -138,9 +138,9 @@ impl<'a, T: Send> Pool<'a, T> {
         rows
     }
 
-    fn simulate(&self, cell: &Cell) -> Result<Outcome, ExperimentError> {
+    fn at(&self, cell: &Cell) -> (&'a Named, u64) {
         let (policy, replication) = self.grid.at(cell.place);
-        simulate(self.model, &self.model.policies[policy], replication)
+        (&self.model.policies[policy], replication)
     }
 }
 
@@ -159,11 +159,12 @@ pub(super) fn simulate(
 /// Hands over what came of a cell; says whether to go on.
 pub(super) fn hand_over(
     model: &Model,
+    named: &Named,
     outcome: &Outcome,
     cell: &Cell,
     to: &Execution<'_>,
 ) -> Result<bool, ExperimentError> {
-    let write = |run: &mut RunWriter| contents::write(run, model, outcome);
+    let write = |run: &mut RunWriter| contents::write(run, model, named.kind.name, outcome);
     let mut figures = outcome.figures();
     if let Some(slo) = &model.setup.slo {
         figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
@@ -179,8 +180,9 @@ impl<T: Send> World for Pool<'_, T> {
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
         to.each(batch, &|cell| {
-            let outcome = self.simulate(cell)?;
-            let goes_on = hand_over(self.model, &outcome, cell, to)?;
+            let (named, replication) = self.at(cell);
+            let outcome = simulate(self.model, named, replication)?;
+            let goes_on = hand_over(self.model, named, &outcome, cell, to)?;
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.insert(cell.place, (self.keep)(outcome));
             Ok(goes_on)

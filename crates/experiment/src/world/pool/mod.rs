@@ -1,12 +1,13 @@
 //! Simulates a plan of a pool: all its policies on the same requests, replicated.
 //!
-//! [`model`] makes of a plan what is simulated, [`conduct`] runs it, [`Combinations`] are what
-//! an experiment varies of it; [`contents`] writes a replication into its run, [`tuning`] looks for
-//! better parameters of a policy.
+//! [`model`] makes of a plan what is simulated, [`conduct`] runs it, [`live`] runs it on real
+//! servers; [`Combinations`] are what an experiment varies of it; [`contents`] writes a replication
+//! into its run, [`tuning`] looks for better parameters of a policy.
 
 mod combinations;
 pub mod conduct;
 pub mod contents;
+pub mod live;
 mod model;
 mod notes;
 pub(crate) mod parts;

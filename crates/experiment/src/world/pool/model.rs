@@ -3,6 +3,7 @@
 use super::parts::{Server, boot, failures, prices};
 use crate::error::ExperimentError;
 use crate::prepare::schedule;
+use crate::speed::compressed;
 use crate::world::simulated::live_only;
 use plimsoll_elastic::demand::Demand;
 use plimsoll_elastic::policy::{self, Decider, Facts, Future, Kind};
@@ -93,6 +94,7 @@ fn told(of: &PolicyPlan, fault: policy::Fault) -> KeyFault {
 /// A plan that is not of a pool, or whose load does not go by the clock; files that cannot be read.
 pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
     let conflict = |text: &str| ExperimentError::Conflict(text.to_owned());
+    let plan = &compressed(plan)?;
     let Some(elastic) = &plan.elastic else {
         return Err(conflict(
             "find a pool in the plan: it has no [instance] and no [pool]; say what a server can do",
@@ -123,7 +125,8 @@ pub fn model(plan: &Plan) -> Result<Model, ExperimentError> {
         income: elastic.billing.income,
         price_per_hour: elastic.billing.price,
         slo: bound,
-        boot_s: elastic.instance.boot.mean() + elastic.instance.configure.mean(),
+        boot_s: (elastic.instance.boot.mean() + elastic.instance.configure.mean())
+            * setup.prices.speed,
         future: None,
     };
     let policies: Result<Vec<Named>, _> = elastic.policies.iter().map(named).collect();
@@ -207,7 +210,7 @@ fn setup(plan: &Plan, elastic: &Elastic, server: &Server, load: Load) -> Setup {
         start: pool.start,
         least: pool.least,
         most: pool.most,
-        prices: prices(&elastic.billing),
+        prices: prices(&elastic.billing, plan.speed.unwrap_or(1.0)),
         termination: pool.terminate,
         slo: plan.measure.slo.clone(),
         tick_ns: nanoseconds(pool.decide_every),
@@ -248,7 +251,9 @@ impl Model {
         let mut facts = self.facts.clone();
         if of.kind.knows_future() {
             let schedule = simulated::schedule(&self.setup, replication);
-            facts.future = Some(Arc::new(future(&schedule, self.setup.tick_ns)));
+            let of = future(&schedule, self.setup.tick_ns);
+            let step_s = of.step_s * self.setup.prices.speed;
+            facts.future = Some(Arc::new(Future { step_s, ..of }));
         }
         let made = of.kind.make(&of.parameters, &facts);
         made.map(|maker| maker()).map_err(|faults| {

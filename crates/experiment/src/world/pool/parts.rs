@@ -102,8 +102,9 @@ pub(super) fn failures(instance: &plan::Instance) -> Option<Failures> {
 }
 
 /// The price list.
-pub(super) fn prices(billing: &plan::Billing) -> Prices {
+pub(super) fn prices(billing: &plan::Billing, speed: f64) -> Prices {
     Prices {
+        speed,
         unit: billing.unit,
         least_ns: billing
             .least

@@ -15,7 +15,9 @@ pub(super) fn about(plan: &Plan, model: &Model) -> About {
         balancer: elastic.map(balancer).unwrap_or_default(),
         billing: elastic.map(billing).unwrap_or_default(),
         currency: elastic.map(|elastic| elastic.billing.currency.clone()).unwrap_or_default(),
-        clock_s: clock_s(plan),
+        // Compressed, an hour of the day is a minute of the clock.
+        clock_s: clock_s(plan).filter(|_| plan.speed.is_none()),
+        speed: plan.speed,
         demand: model.demand.describe(),
         kinds: model.policies.iter().map(kind).collect(),
         revenue: revenue(model),

@@ -1,9 +1,9 @@
-//! What was simulated, and how each figure is counted.
+//! What the pool is, and how each figure is counted.
 
 use super::policies::Pools;
 use crate::document::Block;
 
-/// What was simulated.
+/// What the pool is.
 pub(super) fn about(pools: &Pools<'_>) -> Block {
     let about = &pools.about;
     let slo = if pools.slo.is_empty() { "none" } else { &pools.slo };

@@ -179,6 +179,58 @@ pub(super) fn overlay(pools: &Pools<'_>) -> Vec<Box<dyn Chart>> {
     ]
 }
 
+/// What was, and what had been predicted, a panel a policy: instances, processor time, response
+/// time, loss.
+pub(super) fn beside(pairs: &[[Course; 2]]) -> Vec<Box<dyn Chart>> {
+    let ticked: Vec<[Ticked<'_>; 2]> =
+        pairs.iter().map(|[real, predicted]| [Ticked::new(real), Ticked::new(predicted)]).collect();
+    let all = || ticked.iter().flatten();
+    let longest_s = all().flat_map(|of| &of.ticks).map(|tick| tick.len_s).fold(0.0, f64::max);
+    let end_s = all().map(Ticked::end_s).fold(0.0, f64::max);
+    let limit = (COLUMNS / ticked.len().max(1)).clamp(MIN_COLUMNS, MOST_COLUMNS);
+    let axis = time_axis_of(longest_s, end_s, limit);
+    let draw = |(id, title): (&'static str, &'static str),
+                (measure, unit): (&str, Unit),
+                of: &dyn Fn(&Ticked<'_>, usize) -> Option<f64>,
+                stroke: Stroke| {
+        let panel = |[real, predicted]: &[Ticked<'_>; 2]| {
+            let line = |name: &str, tone, ticked: &Ticked<'_>| {
+                let values = ticked.mean(axis, |tick| of(ticked, tick));
+                Series::new(name, tone, values).with(stroke)
+            };
+            Panel {
+                heading: Some(real.course.label.clone()),
+                series: vec![line("real", "c0", real), line("predicted", "c2", predicted)],
+                bands: Vec::new(),
+            }
+        };
+        chart(Figure {
+            measure: measure.to_owned(),
+            panels: ticked.iter().map(panel).collect(),
+            wide: true,
+            ..Figure::lines(id, title, axis, unit)
+        })
+    };
+    let instances = ("predicted-instances", "Instances that took requests");
+    let response = ("predicted-response", "Mean response time");
+    let loss = ("predicted-loss", "Requests lost");
+    vec![
+        draw(instances, ("instances", Unit::Mean), &|of, at| of.ready(at), Stroke::Step),
+        draw(
+            response,
+            ("response time", Unit::Micros),
+            &|of, at| of.course.response_us.get(at).copied().flatten(),
+            Stroke::Plain,
+        ),
+        draw(
+            loss,
+            ("requests per second", Unit::PerSecond),
+            &|of, at| of.course.lost.get(at).copied(),
+            Stroke::Plain,
+        ),
+    ]
+}
+
 /// The rate of requests, which all policies had; `None` without a course.
 fn load(shared: &Shared<'_>) -> Option<Figure> {
     let (axis, first) = (shared.axis, shared.courses.first()?);

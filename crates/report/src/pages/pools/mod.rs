@@ -1,6 +1,6 @@
-//! The page of simulated pools: the cheapest policy that holds the SLO, instances against demand,
+//! The page of pools: the cheapest policy that holds the SLO, instances against demand,
 //! what each policy comes to, cost against loss, differences, other courses, decisions, and what
-//! was simulated.
+//! was run.
 
 mod counting;
 mod courses;
@@ -8,10 +8,12 @@ mod decisions;
 mod figures;
 mod paired;
 mod policies;
+mod predicted;
 mod revenue;
 mod trade;
 
 use self::policies::{Policy, Pools};
+pub(crate) use self::predicted::section as predicted;
 use super::{experiment, levels};
 use crate::cells::Cells;
 use crate::document::{self, Block, Document, Section, Verdict, warnings, words};
@@ -152,7 +154,7 @@ fn sections(pools: &Pools<'_>) -> Vec<Section> {
     sections.extend([
         Section::new("figures", "Other figures", figures::others(pools)),
         Section::new("decisions", "Decisions", decisions::blocks(pools)),
-        Section::new("about", "What was simulated", vec![counting::about(pools)]),
+        Section::new("about", "The pool", vec![counting::about(pools)]),
         Section::new("plan", "The plan", vec![Block::Verbatim(pools.cells.plan.clone())]),
         Section::new("counting", "How it was counted", vec![counting::notes(pools)]),
     ]);

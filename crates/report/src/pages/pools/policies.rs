@@ -16,11 +16,11 @@ use crate::error::ReportError;
 /// The policy that is told the future: it shows what could be, and is none to choose.
 const ORACLE: &str = "oracle";
 
-/// Pools that were simulated on the same requests.
+/// Pools that were given the same requests.
 pub(crate) struct Pools<'a> {
     /// Where all of it is from.
     pub(super) cells: &'a Cells,
-    /// What was simulated, in words.
+    /// What they are, in words.
     pub(super) about: About,
     /// The SLO; empty without one.
     pub(super) slo: String,
@@ -75,7 +75,7 @@ impl<'a> Pools<'a> {
         let mut courses = Vec::new();
         for row in &cells.rows {
             let Some(run) = &row.run else { continue };
-            let found = course(run, row.label.clone()).map_err(ReportError::of(run))?;
+            let found = course(run, row.label.clone(), "pool").map_err(ReportError::of(run))?;
             if !found.at_s.is_empty() {
                 courses.push(found);
             }
@@ -94,10 +94,10 @@ impl<'a> Pools<'a> {
         self.courses.iter().find(|course| course.label == policy.label)
     }
 
-    /// How long the load was, seconds; 0 where no course tells.
+    /// How long the pool lived, seconds of the time that it stands for; 0 where no course tells.
     pub(super) fn seconds(&self) -> f64 {
         let last = |course: &Course| course.at_s.last().copied().unwrap_or(0.0);
-        self.courses.iter().map(last).fold(0.0, f64::max)
+        self.about.speed.unwrap_or(1.0) * self.courses.iter().map(last).fold(0.0, f64::max)
     }
 }
 
@@ -141,13 +141,14 @@ fn difference(row: &Row, first: &Row) -> Option<Paired> {
     Some(Paired { label, with, difference, ci95 })
 }
 
-/// The course of a pool, from the series and events of its run.
-fn course(run: &Run, label: String) -> Result<Course, RunError> {
+/// The course of a pool, from the series of its run whose names begin with a prefix, and from its
+/// events.
+pub(super) fn course(run: &Run, label: String, prefix: &str) -> Result<Course, RunError> {
     let at = |name: &str| -> Result<Vec<(u64, f64)>, RunError> {
         let known = |row: plimsoll_runs::SeriesRow| Some((row.at_ns, row.value?));
-        Ok(run.series(name)?.into_iter().filter_map(known).collect())
+        Ok(run.series(&format!("{prefix}_{name}"))?.into_iter().filter_map(known).collect())
     };
-    let rate = at("pool_offered_requests_per_second")?;
+    let rate = at("offered_requests_per_second")?;
     let values = |name: &str| -> Result<Vec<f64>, RunError> {
         let of: BTreeMap<u64, f64> = at(name)?.into_iter().collect();
         Ok(rate.iter().map(|(at, _)| of.get(at).copied().unwrap_or(f64::NAN)).collect())
@@ -155,20 +156,20 @@ fn course(run: &Run, label: String) -> Result<Course, RunError> {
     let known = |values: Vec<f64>, unit: f64| {
         values.into_iter().map(|value| value.is_finite().then_some(value * unit)).collect()
     };
-    let demand = values("pool_demand_instances")?;
+    let demand = values("demand_instances")?;
     Ok(Course {
         label,
-        lost: values("pool_lost_requests_per_second")?,
-        ready: values("pool_ready_instances")?,
+        lost: values("lost_requests_per_second")?,
+        ready: values("ready_instances")?,
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a number of instances"
         )]
         demand: demand.into_iter().map(|n| n.is_finite().then_some(n as u32)).collect(),
-        cpu: values("pool_cpu_ratio")?.into_iter().map(|ratio| 100.0 * ratio).collect(),
-        response_us: known(values("pool_response_mean_seconds")?, 1e6),
-        quantile_us: known(values("pool_response_quantile_seconds")?, 1e6),
+        cpu: values("cpu_ratio")?.into_iter().map(|ratio| 100.0 * ratio).collect(),
+        response_us: known(values("response_mean_seconds")?, 1e6),
+        quantile_us: known(values("response_quantile_seconds")?, 1e6),
         decisions: run.events()?.iter().filter_map(decision).collect(),
         at_s: rate.iter().map(|&(at, _)| at as f64 / 1e9).collect(),
         rate: rate.into_iter().map(|(_, rate)| rate).collect(),

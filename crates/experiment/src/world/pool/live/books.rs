@@ -1,0 +1,128 @@
+//! What clients counted of a live pool, and what it came to.
+
+use std::sync::mpsc::Receiver;
+
+use plimsoll_elastic::books::{Books, Counted, Terms};
+use plimsoll_elastic::controller::Decided;
+use plimsoll_elastic::outcome::Loss;
+use plimsoll_runs::{Counters, DecisionRow, Event, Interval, RunWriter, Sink, SinkError, Tag};
+use plimsoll_stats::{Histogram, figure};
+use plimsoll_testbed::TestbedError;
+use plimsoll_testbed::balance::{Lost, Orders};
+
+use super::steer::{before, lost_between};
+use super::yard::Yard;
+use crate::control::{Control, News, Wish};
+use crate::record::rows_of;
+use crate::world::load::execute::Beside;
+use crate::world::pool::contents;
+use crate::world::pool::model::Model;
+
+/// Hears when the load begins: so does the pool's time.
+pub(super) struct Heard<'a> {
+    pub(super) control: &'a dyn Control,
+    pub(super) yard: &'a Yard<'a>,
+}
+
+impl Control for Heard<'_> {
+    fn tell(&self, news: News<'_>) {
+        if let News::Second(second, _) = news {
+            self.yard.starts(before(second.start_ns + second.len_ns));
+        }
+        self.control.tell(news);
+    }
+
+    fn wish(&self) -> Wish {
+        self.control.wish()
+    }
+}
+
+/// Ends the steering. Returns the books as the balancer saw it.
+pub(super) type Close<'a> = Box<dyn FnOnce() -> Result<Books, TestbedError> + Send + 'a>;
+
+/// Counts as clients do, and closes the books when the load has ended.
+pub(super) struct Clients<'a> {
+    pub(super) model: &'a Model,
+    pub(super) terms: Terms<'a>,
+    pub(super) yard: &'a Yard<'a>,
+    pub(super) orders: &'a Orders,
+    pub(super) events: Receiver<Event>,
+    pub(super) decisions: Receiver<Decided>,
+    /// The kind of the policy.
+    pub(super) kind: &'static str,
+    pub(super) duration_ns: u64,
+    pub(super) close: Option<Close<'a>>,
+    pub(super) counters: Counters,
+    pub(super) response: Histogram,
+    /// How long the oldest request has waited that was not answered when the load ended.
+    pub(super) waits_ns: u64,
+    pub(super) fault: Option<TestbedError>,
+}
+
+impl Beside for Clients<'_> {
+    fn interval(&mut self, interval: &Interval, writer: &mut RunWriter) -> Result<(), SinkError> {
+        self.counters.add(&interval.events);
+        self.response.add(&interval.all_phases(Tag::Response));
+        self.waits_ns = interval.oldest_outstanding_ns;
+        self.store(writer)
+    }
+
+    fn finish(&mut self, writer: &mut RunWriter) -> Result<(), SinkError> {
+        let lost = self.orders.list().map(|listing| listing.lost);
+        let books = self.close.take().map_or_else(|| Ok(Books::default()), |close| close());
+        let (lost, mut books) = match (lost, books) {
+            (Ok(lost), Ok(books)) => (lost, books),
+            (Err(error), _) | (_, Err(error)) => {
+                self.fault = Some(error);
+                return Ok(());
+            }
+        };
+        self.store(writer)?;
+        books.recount(self.counted(&lost));
+        let waited = vec![self.waits_ns; usize::try_from(self.in_flight()).unwrap_or(0)];
+        let life = self.yard.life();
+        let outcome = books.close(&self.terms, &life.pool, self.duration_ns, &waited);
+        drop(life);
+        contents::series(writer, self.model, "pool", &outcome)?;
+        let mut figures = outcome.figures();
+        if let Some(slo) = self.terms.slo {
+            figures.push((figure::SLO_HELD, f64::from(u8::from(outcome.holds(slo)))));
+        }
+        writer.figures(&rows_of(&figures))
+    }
+}
+
+impl Clients<'_> {
+    /// Stores what has happened and what was decided since the last time.
+    fn store(&self, writer: &mut RunWriter) -> Result<(), SinkError> {
+        self.events.try_iter().try_for_each(|event| writer.event(&event))?;
+        let rows: Vec<DecisionRow> =
+            self.decisions.try_iter().map(|of| contents::row(self.kind, &of)).collect();
+        if rows.is_empty() { Ok(()) } else { writer.decisions(&rows) }
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.counters.errors_of(plimsoll_runs::ErrorKind::InFlightAtEnd)
+    }
+
+    /// All that was offered is served, lost or in flight. Why it was lost the balancer knows; what
+    /// it does not know of, its clients gave up.
+    fn counted(&self, lost: &Lost) -> Counted {
+        let of = &self.counters;
+        let all = of.offered.saturating_sub(of.succeeded + self.in_flight());
+        let mut by = lost_between(&Lost::default(), lost);
+        by[Loss::ClientTimeout as usize] = 0;
+        let mut left = all;
+        for count in &mut by {
+            *count = (*count).min(left);
+            left -= *count;
+        }
+        by[Loss::ClientTimeout as usize] = left;
+        Counted {
+            offered: of.offered,
+            served: of.succeeded,
+            lost: by,
+            response: self.response.clone(),
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! A live pool as a world: a cell is a policy in charge of real servers, behind a balancer of its
+//! own, under the plan's load.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `yard` | instances through their lives: started, given requests, drained, ended |
+//! | `steer` | metrics from the balancer, and the controller's steps |
+//! | `books` | what clients counted, and what the cell came to |
+//!
+//! The policy, the controller, the pool's bookkeeping and the bill are those of the simulated world
+//! ([`plimsoll_elastic`]); here are the servers, the balancer and the clock.
+
+mod books;
+mod steer;
+mod yard;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use plimsoll_elastic::books::Terms;
+use plimsoll_elastic::controller::Decided;
+use plimsoll_elastic::outcome::Outcome as Prediction;
+use plimsoll_elastic::simulated::Setup;
+use plimsoll_plan::{Balancer, Plan};
+use plimsoll_runs::experiment::{Cell, PREDICTED, Predicted, State};
+use plimsoll_runs::{Event, Kind, World as Takes};
+use plimsoll_stats::Histogram;
+use plimsoll_testbed::balance::Orders;
+use plimsoll_testbed::crew::{Crew, with_crew};
+use plimsoll_testbed::recipe::{Found, parse};
+use plimsoll_testbed::role::{Limits, Secrets};
+use plimsoll_testbed::{Bed, Instance as Server, Role};
+use plimsoll_units::failure::told;
+use plimsoll_units::{Words, show_duration, show_share};
+
+use self::books::{Clients, Heard};
+use self::steer::Steered;
+use self::yard::Yard;
+use super::conduct::Grid;
+use super::contents;
+use super::model::Model;
+use crate::control::News;
+use crate::engine::{Execution, World};
+use crate::error::ExperimentError;
+use crate::prepare::{Place, prepare};
+use crate::record::Subject;
+use crate::servers::{Kept, bed, bed_id};
+use crate::speed::compressed;
+use crate::world::load::execute::{Beside, Setting, execute, meta};
+use crate::world::steer::Rules;
+
+/// The role of the balancer, which the plan does not name.
+const BALANCER: &str = "balancer";
+/// No tick is shorter.
+const SHORTEST_TICK: Duration = Duration::from_millis(200);
+/// Its control socket, in its folder.
+const CONTROL: &str = "control";
+
+/// A live pool under each policy of a plan.
+pub struct Live<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What policies are told, and what instances and requests cost.
+    pub model: &'a Model,
+    /// The cells.
+    pub grid: Grid,
+    /// The path of the experiment.
+    pub path: PathBuf,
+    /// Where it is executed.
+    pub place: Place<'a>,
+    /// What the simulation says of each cell.
+    predicted: Mutex<BTreeMap<u32, (Cell, Prediction)>>,
+}
+
+impl World for Live<'_> {
+    fn batches<'c>(&self, cells: &'c [Cell]) -> Vec<&'c [Cell]> {
+        vec![cells]
+    }
+
+    fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
+        for cell in batch {
+            self.predict(cell, to)?;
+        }
+        let at_once = self.plan.experiment.as_ref().map_or(1, |of| of.at_once).max(1);
+        for block in batch.chunk_by(|a, b| a.replication == b.replication) {
+            for cells in block.chunks(at_once as usize) {
+                if !to.begins_another() {
+                    return Ok(());
+                }
+                side_by_side(cells, &|cell| self.one(cell, to))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Executes cells side by side. Returns the first error, when all have ended.
+fn side_by_side(
+    cells: &[Cell],
+    one: &(dyn Fn(&Cell) -> Result<(), ExperimentError> + Sync),
+) -> Result<(), ExperimentError> {
+    std::thread::scope(|scope| {
+        let all: Vec<_> = cells.iter().map(|cell| scope.spawn(move || one(cell))).collect();
+        let ended = all
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect::<Vec<_>>().into_iter().collect()
+    })
+}
+
+/// What a live pool is, for its record; `here` is the working folder.
+#[must_use]
+pub fn subject(plan: &Plan, model: &Model, here: &Path) -> Subject {
+    let simulated = super::conduct::subject(plan, model, here);
+    let role = plan.elastic.as_ref().and_then(|of| of.pool.role.as_deref()).unwrap_or_default();
+    let what = format!("{} of {role}", simulated.what);
+    Subject { world: Takes::Live, what, ..simulated }
+}
+
+/// Refuses ticks that are too short to be seen in.
+///
+/// # Errors
+/// With the highest speed that works.
+pub fn check_period(plan: &Plan) -> Result<(), ExperimentError> {
+    let Some(every) = plan.elastic.as_ref().map(|of| of.pool.decide_every) else { return Ok(()) };
+    let speed = plan.speed.unwrap_or(1.0);
+    let shortest = SHORTEST_TICK.as_secs_f64();
+    if every.as_secs_f64() / speed >= shortest {
+        return Ok(());
+    }
+    Err(ExperimentError::Conflict(format!(
+        "see a pool at speed {speed}: `pool.decide_every` is less than {} of the clock, in which \
+         metrics cannot be collected; say `speed = {}` at most",
+        show_duration(u64::try_from(SHORTEST_TICK.as_nanos()).unwrap_or(u64::MAX)),
+        (every.as_secs_f64() / shortest).floor().max(1.0)
+    )))
+}
+
+/// The bed of a pool with one instance of the role that is scaled, as `check` shows it.
+///
+/// # Errors
+/// What keeps it from standing; a policy that cannot be made.
+pub fn check(plan: &Plan, model: &Model, place: &Place<'_>) -> Result<Bed, ExperimentError> {
+    for named in &model.policies {
+        model.begin(named, 0)?;
+    }
+    let (mut bed, role) = bed_of(plan, model, "example".to_owned(), place)?;
+    bed.roles.iter_mut().filter(|of| of.name == role).for_each(|of| of.count = 1);
+    Ok(bed)
+}
+
+/// The bed of a cell: the plan's servers but those that come and go, and the balancer. Returns it
+/// with the name of the role that is scaled.
+fn bed_of(
+    plan: &Plan,
+    model: &Model,
+    id: String,
+    place: &Place<'_>,
+) -> Result<(Bed, String), ExperimentError> {
+    let conflict = |text: String| ExperimentError::Conflict(text);
+    let elastic = plan.elastic.as_ref();
+    let role = elastic.and_then(|of| of.pool.role.clone()).ok_or_else(|| {
+        conflict("run a pool live: `role` in [pool] says which role is scaled".to_owned())
+    })?;
+    let mut bed = bed(plan, id, place)?.ok_or_else(|| {
+        conflict("run a pool live: the plan has no [testbed] that starts its servers".to_owned())
+    })?;
+    let scaled = bed.roles.iter_mut().find(|of| of.name == role).ok_or_else(|| {
+        conflict(format!("scale the role `{role}`: the plan has no [role.{role}]"))
+    })?;
+    scaled.count = 0;
+    let balancer = elastic.map(|of| balancer(&of.balancer, &model.setup)).transpose()?;
+    bed.roles.extend(balancer);
+    Ok((bed, role))
+}
+
+impl<'a> Live<'a> {
+    /// A live pool, of which nothing is predicted yet.
+    #[must_use]
+    pub fn new(
+        plan: &'a Plan,
+        model: &'a Model,
+        grid: Grid,
+        path: &Path,
+        place: Place<'a>,
+    ) -> Self {
+        let predicted = Mutex::default();
+        Self { plan, model, grid, path: path.to_owned(), place, predicted }
+    }
+
+    fn predicted(&self) -> MutexGuard<'_, BTreeMap<u32, (Cell, Prediction)>> {
+        self.predicted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Simulates a cell before it is executed, and tells what is to be expected.
+    fn predict(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+        let (policy, replication) = self.grid.at(cell.place);
+        let named = &self.model.policies[policy];
+        let outcome = super::conduct::simulate(self.model, named, replication)?;
+        let text = format!(
+            "predicted for {}: {:.2} instance-hours, {} lost, {:.1} ms in the mean",
+            named.label,
+            outcome.bill.hours,
+            show_share(outcome.lost() as f64 / (outcome.offered as f64).max(1.0)),
+            1e3 * outcome.response_mean_s()
+        );
+        to.control.tell(News::Says(&text));
+        self.predicted().insert(cell.number, (cell.clone(), outcome));
+        Ok(())
+    }
+
+    /// All predictions, for the journal.
+    fn predictions(&self) -> String {
+        let one = |(cell, of): &(Cell, Prediction)| Predicted {
+            factors: cell.factors.clone(),
+            replication: cell.replication,
+            figures: of
+                .figures()
+                .into_iter()
+                .map(|(of, value)| (of.name.to_owned(), value))
+                .collect(),
+        };
+        let all: Vec<Predicted> = self.predicted().values().map(one).collect();
+        serde_json::to_string(&all).unwrap_or_default()
+    }
+
+    fn one(&self, cell: &Cell, to: &Execution<'_>) -> Result<(), ExperimentError> {
+        let id = bed_id(&self.path, cell.number, (self.place.now_ns)());
+        let (bed, role) = bed_of(self.plan, self.model, id, &self.place)?;
+        to.record.keep_private();
+        let kept = Kept::default();
+        let happens = |event: &Event| {
+            // Where the journal cannot be written, the cell's end tells it.
+            let _ = to.record.happened(Some(cell), event.class, (&event.kind, &event.text));
+        };
+        let result = kept.hearing(to.control, &happens, |hears| {
+            with_crew(&bed, &role, self.place.runtime, hears, |servers, crew| {
+                self.on(cell, to, (servers, crew), &kept.actions())
+            })
+        });
+        let (_, outputs) = kept.all();
+        if let Err(error) = &result
+            && to.record.is_of_several()
+            && to.control.goes_on()
+        {
+            to.record.failed(cell, &told(error))?;
+        }
+        to.record.afterwards(cell, &[], &outputs)?;
+        result
+    }
+
+    /// Executes a cell on its servers.
+    fn on(
+        &self,
+        cell: &Cell,
+        to: &Execution<'_>,
+        (servers, crew): (&[Server], &Crew<'_>),
+        before: &[Event],
+    ) -> Result<(), ExperimentError> {
+        let (policy, replication) = self.grid.at(cell.place);
+        let named = &self.model.policies[policy];
+        let mut policy = self.model.begin(named, replication)?;
+        let start = named.start.unwrap_or(self.model.setup.start);
+        let setup = Setup { start, ..self.model.setup.clone() };
+        let Some(balancer) = servers.iter().find(|of| of.role == BALANCER) else {
+            return Err(ExperimentError::Conflict("find the balancer: it is gone".to_owned()));
+        };
+        let orders = Orders::to(&balancer.folder.join(CONTROL));
+        let yard = Yard::new(crew, &orders, &setup, cell.seed);
+        yard.begin(start)?;
+        let plan = self.plan_on(balancer, cell)?;
+        let prepared = prepare(&plan, &self.place, false)?;
+        let setting = self.setting(&plan);
+        to.control.tell(News::Length(prepared.offer.duration_ns(), 0));
+        to.control.tell(News::Begins(cell));
+        let mut writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Pool))?;
+        to.record.fact(PREDICTED, &self.predictions())?;
+        if let Some((_, predicted)) = self.predicted().get(&cell.number) {
+            contents::series(&mut writer, self.model, "predicted", predicted)
+                .map_err(plimsoll_runs::RunError::Unfinished)?;
+        }
+        for event in before {
+            plimsoll_runs::Sink::event(&mut writer, event)
+                .map_err(plimsoll_runs::RunError::Unfinished)?;
+        }
+        let terms = Terms {
+            demand: &self.model.demand,
+            slo: setup.slo.as_ref(),
+            cores: setup.rules.cores,
+            prices: &setup.prices,
+        };
+        let (events, heard_events) = std::sync::mpsc::channel();
+        let (decisions, made) = std::sync::mpsc::channel();
+        let label = &named.label;
+        let tells = |of: &Decided| {
+            if of.changes() {
+                let text = format!("{label}: {} → {}: {}", of.from, of.to, of.reason);
+                to.control.tell(News::Says(&text));
+            }
+        };
+        let steered =
+            Steered { orders: &orders, setup: &setup, terms, events, decisions, tells: &tells };
+        let heard = Heard { control: to.control, yard: &yard };
+        let rules = Rules::of(&plan, &prepared);
+        let yard = &yard;
+        let ended = std::thread::scope(|scope| {
+            let steers = scope.spawn(move || steered.run(policy.as_mut(), scope, yard));
+            let close = || {
+                yard.ends();
+                steers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            let mut clients = Clients {
+                model: self.model,
+                terms,
+                yard,
+                orders: &orders,
+                events: heard_events,
+                decisions: made,
+                kind: named.kind.name,
+                duration_ns: prepared.offer.duration_ns(),
+                close: Some(Box::new(close)),
+                counters: plimsoll_runs::Counters::default(),
+                response: Histogram::default(),
+                waits_ns: 0,
+                fault: None,
+            };
+            let executed = execute(
+                &prepared,
+                writer,
+                (&setting, &rules),
+                None,
+                &heard,
+                Some(&mut clients as &mut dyn Beside),
+            );
+            yard.ends();
+            match (executed, clients.fault) {
+                (Ok(_), Some(error)) => Err(error.into()),
+                (executed, _) => executed,
+            }
+        });
+        self.end(cell, to, ended)
+    }
+
+    /// Keeps how a cell ended.
+    fn end(
+        &self,
+        cell: &Cell,
+        to: &Execution<'_>,
+        ended: Result<crate::world::load::execute::Outcome, ExperimentError>,
+    ) -> Result<(), ExperimentError> {
+        let outcome = match ended {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                to.record.fail(cell, &told(&error))?;
+                return Err(error);
+            }
+        };
+        let (state, reason) = outcome.state();
+        let run = to.record.end(cell, outcome.run, state, &reason)?;
+        if state == State::Done {
+            to.control.tell(News::Done(cell, Some(&run)));
+        }
+        outcome.failed.map_or(Ok(()), Err)
+    }
+
+    /// The load of the plan, put on the balancer.
+    fn plan_on(&self, balancer: &Server, cell: &Cell) -> Result<Plan, ExperimentError> {
+        let mut plan = Plan { seed: cell.seed, ..compressed(self.plan)? };
+        let text = format!("http://{}:{}/", balancer.address, balancer.port);
+        let own = plimsoll_workload::request::Url::parse(&text);
+        let own = own.map_err(|error| ExperimentError::Conflict(error.to_string()))?;
+        let target = plan.target.url.take().map_or_else(|| own.target.clone(), |url| url.target);
+        plan.target.url = Some(plimsoll_workload::request::Url { target, ..own });
+        if let Some(patience) = self.plan.elastic.as_ref().and_then(|of| of.pool.client_timeout) {
+            plan.load.timeout = patience;
+        }
+        Ok(plan)
+    }
+
+    fn setting(&self, plan: &Plan) -> Setting<'_> {
+        Setting {
+            name: plan.name.clone().unwrap_or_default(),
+            started_unix_ns: (self.place.now_ns)(),
+            version: self.place.version,
+            plan_text: self.plan.to_toml_from(self.place.here),
+            patience: plan.load.patience,
+            slo: plan.measure.slo.as_ref().map(ToString::to_string),
+            system: self.place.system,
+        }
+    }
+}
+
+/// The built-in balancer as a role of the bed.
+fn balancer(of: &Balancer, setup: &Setup) -> Result<Role, ExperimentError> {
+    let mut words: Vec<String> =
+        ["{{plimsoll}}", "balance", "--listen", "{{address}}:{{port}}", "--control"]
+            .map(str::to_owned)
+            .to_vec();
+    words.push(format!("{{{{folder}}}}/{CONTROL}"));
+    let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    flag("--choose", of.choice.rule().word().to_owned());
+    if let Some(ties) = of.choice.ties() {
+        flag("--ties", ties.word().to_owned());
+    }
+    if let Some(limit) = setup.rules.limit {
+        flag("--limit", limit.to_string());
+    }
+    flag("--queue", of.queue.to_string());
+    if let Some(longest) = of.queue_timeout {
+        let ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        flag("--queue-timeout", show_duration(ns));
+    }
+    let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let text = format!(
+        "about = \"The built-in balancer.\"\nport = 8080\nstart = [{}]\ncheck = {{}}\n",
+        words.join(", ")
+    );
+    let recipe = Found { recipe: parse(BALANCER, &text)?, text, is_own: false };
+    Ok(Role {
+        name: BALANCER.to_owned(),
+        recipe,
+        count: 1,
+        limits: Limits::default(),
+        sysctl: [].into(),
+        vars: [].into(),
+        environment: [].into(),
+        secrets: Secrets::default(),
+        files: Vec::new(),
+        user: None,
+    })
+}

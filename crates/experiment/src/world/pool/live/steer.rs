@@ -1,0 +1,201 @@
+//! Steers a live pool: asks its balancer how all stands, makes metrics of it, and lets the policy
+//! decide, tick by tick.
+
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use plimsoll_elastic::books::{Books, OfTick, Terms};
+use plimsoll_elastic::controller::{Controller, Decided};
+use plimsoll_elastic::observation::{Metric, Point};
+use plimsoll_elastic::outcome::Loss;
+use plimsoll_elastic::policy::Decider;
+use plimsoll_elastic::simulated::Setup;
+use plimsoll_runs::Event;
+use plimsoll_testbed::TestbedError;
+use plimsoll_testbed::balance::{Listing, Lost, Orders, State};
+use std::thread::Scope;
+
+use super::super::contents::scaled;
+use super::yard::{LivePlant, Yard};
+
+/// The balancer is asked so often within a tick.
+const SAMPLES: u32 = 5;
+/// But not more often than this, and not more rarely.
+const PERIODS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// What is seen between two ticks.
+#[derive(Default)]
+struct Samples {
+    /// How often the balancer was asked.
+    count: u32,
+    /// Sums over these times: requests at instances, and the share of busy cores.
+    present: f64,
+    busy: f64,
+    /// How often there was an instance that could be busy.
+    with_instances: u32,
+    waiting: usize,
+}
+
+/// A live pool under its policy.
+pub(super) struct Steered<'a> {
+    pub(super) orders: &'a Orders,
+    pub(super) setup: &'a Setup,
+    pub(super) terms: Terms<'a>,
+    /// Takes events for the run.
+    pub(super) events: Sender<Event>,
+    /// Takes decisions for the run.
+    pub(super) decisions: Sender<Decided>,
+    pub(super) tells: &'a (dyn Fn(&Decided) + Sync),
+}
+
+impl Steered<'_> {
+    /// Steers until all is over. Returns the books, with the ticks as the balancer saw them.
+    ///
+    /// # Errors
+    /// Where the balancer does not answer.
+    pub(super) fn run<'scope, 'env, 'a>(
+        &self,
+        policy: &mut dyn Decider,
+        scope: &'scope Scope<'scope, 'env>,
+        yard: &'env Yard<'a>,
+    ) -> Result<Books, TestbedError> {
+        let mut plant = LivePlant { scope, yard, scaled: (0, 0) };
+        let (mut books, mut controller) = (Books::default(), Controller::default());
+        let tick_ns = self.setup.tick_ns.max(1);
+        let period = Duration::from_nanos(tick_ns / u64::from(SAMPLES));
+        let period = period.clamp(PERIODS.0, PERIODS.1);
+        let terms = self.setup.terms();
+        let mut before = self.orders.list()?;
+        let (mut began_ns, mut samples) = (0, Samples::default());
+        let mut of_tick = OfTick::default();
+        let mut last_ns = 0;
+        loop {
+            let mut life = yard.life();
+            let due_ns = (life.now_ns() + nanoseconds(period)).min(began_ns + tick_ns);
+            while !life.is_over && life.now_ns() < due_ns {
+                let left = Duration::from_nanos(due_ns.saturating_sub(life.now_ns()).max(100_000));
+                life = yard.wait(life, left);
+            }
+            let (now_ns, is_over) = (life.now_ns(), life.is_over);
+            let events = life.take_events();
+            drop(life);
+            events.into_iter().for_each(|event| drop(self.events.send(event)));
+            if is_over {
+                break;
+            }
+            let is_due = now_ns >= began_ns + tick_ns;
+            let listing = if is_due { self.orders.take()? } else { self.orders.list()? };
+            of_tick.supplied(self.take(&listing, &mut samples), now_ns - last_ns);
+            last_ns = now_ns;
+            if !is_due {
+                continue;
+            }
+            self.end_tick((&mut of_tick, now_ns), &samples, (&before, &listing), &mut books)
+                .into_iter()
+                .for_each(|point| controller.collect(&terms, point));
+            let decided = controller.step(&terms, policy, &mut plant);
+            self.tell(&decided);
+            if decided.changes() {
+                books.decisions.push(decided);
+            }
+            before = listing;
+            (samples, began_ns) = (Samples::default(), now_ns);
+            of_tick = OfTick { began_ns, ..OfTick::default() };
+        }
+        books.scaled = plant.scaled;
+        Ok(books)
+    }
+
+    /// Takes one look. Returns how many instances take requests.
+    fn take(&self, listing: &Listing, samples: &mut Samples) -> u32 {
+        let cores = f64::from(self.terms.cores);
+        let takes: Vec<f64> = listing
+            .instances
+            .iter()
+            .filter(|of| of.state == State::In)
+            .map(|of| f64::from(of.active))
+            .collect();
+        let present: u32 = listing.instances.iter().map(|of| of.active).sum();
+        samples.count += 1;
+        samples.present += f64::from(present);
+        samples.waiting = listing.waiting;
+        if !takes.is_empty() {
+            let busy: f64 = takes.iter().map(|active| active.min(cores) / cores).sum();
+            samples.busy += busy / takes.len() as f64;
+            samples.with_instances += 1;
+        }
+        u32::try_from(takes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Ends a tick: what the balancer counted in it goes into the books, and is a point for the
+    /// policy.
+    fn end_tick(
+        &self,
+        (of, now_ns): (&mut OfTick, u64),
+        samples: &Samples,
+        (before, after): (&Listing, &Listing),
+        books: &mut Books,
+    ) -> Option<Point> {
+        let seconds = (now_ns - of.began_ns) as f64 / 1e9;
+        of.offered = after.requests - before.requests;
+        of.served = after.answered - before.answered;
+        of.lost = lost_between(&before.lost, &after.lost);
+        of.sum_ns = (after.response_us - before.response_us) * 1000;
+        for (ns, count) in after.times.iter().flatten() {
+            of.response.record_n(*ns, *count);
+        }
+        let busy = samples.busy / f64::from(samples.with_instances.max(1));
+        // As in the simulator, a core that works is busy with a processor for a share of the time.
+        let share = self.setup.cpu_s / self.setup.service.mean();
+        let cpu = if samples.with_instances > 0 {
+            100.0 * (busy * share).min(1.0)
+        } else {
+            f64::NAN
+        };
+        let cores_ns = of.ready_ns() as f64 * f64::from(self.terms.cores);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+        let work_ns = (cores_ns * busy) as u64;
+        let shown = if cpu.is_finite() { cpu } else { 0.0 };
+        let tick = books.tick(&self.terms, now_ns, of, (work_ns, shown), Vec::new);
+        let mut values = [f64::NAN; Metric::ALL.len()];
+        values[Metric::Cpu as usize] = cpu;
+        values[Metric::Rate as usize] = tick.rate;
+        values[Metric::Lost as usize] = tick.lost;
+        values[Metric::Response as usize] = tick.quantile_s;
+        values[Metric::Concurrency as usize] = samples.present / f64::from(samples.count.max(1));
+        values[Metric::Queue as usize] = samples.waiting as f64;
+        Some(Point { at_s: tick.at_s, seconds, values })
+    }
+
+    fn tell(&self, of: &Decided) {
+        (self.tells)(of);
+        // Nobody takes them any more where the run has ended.
+        drop(self.decisions.send(of.clone()));
+        if of.changes() {
+            drop(self.events.send(scaled(of)));
+        }
+    }
+}
+
+/// What was lost between two looks, in the order of [`Loss::ALL`].
+pub(super) fn lost_between(before: &Lost, after: &Lost) -> [u64; Loss::ALL.len()] {
+    let mut lost = [0; Loss::ALL.len()];
+    let failed = |of: &Lost| of.instance_failed;
+    let late = |of: &Lost| of.timeout + of.client_gone;
+    lost[Loss::NoSlot as usize] = after.no_slot - before.no_slot;
+    lost[Loss::QueueFull as usize] = after.queue_full - before.queue_full;
+    lost[Loss::QueueTimeout as usize] = after.queue_timeout - before.queue_timeout;
+    lost[Loss::ClientTimeout as usize] = late(after) - late(before);
+    lost[Loss::InstanceFailed as usize] = failed(after) - failed(before);
+    lost
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// When a moment was that lies so long back.
+pub(super) fn before(ns: u64) -> Instant {
+    let now = Instant::now();
+    now.checked_sub(Duration::from_nanos(ns)).unwrap_or(now)
+}

@@ -1,0 +1,311 @@
+//! The instances of a live pool through their lives: each is started and ended on a thread of its
+//! own, while the pool goes on.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use plimsoll_elastic::controller::Plant;
+use plimsoll_elastic::observation::Instance as Seen;
+use plimsoll_elastic::pool::Pool;
+use plimsoll_elastic::simulated::Setup;
+use plimsoll_runs::Event;
+use plimsoll_runs::event::Class;
+use plimsoll_testbed::balance::{Order, Orders};
+use plimsoll_testbed::crew::Crew;
+use plimsoll_testbed::{Instance as Server, TestbedError};
+use plimsoll_units::failure::chain;
+use plimsoll_workload::random::Stream;
+
+/// How long connections that were upgraded may stay where an instance is taken away.
+const DRAIN_MS: u64 = 30_000;
+
+/// Starts servers, and ends them.
+pub(super) trait Servers: Sync {
+    /// Starts one more. Returns when it is ready.
+    fn launch(&self) -> Result<Server, TestbedError>;
+
+    /// Ends one, by its number.
+    fn end(&self, number: u32) -> Result<(), TestbedError>;
+}
+
+impl Servers for Crew<'_> {
+    fn launch(&self) -> Result<Server, TestbedError> {
+        self.launch()
+    }
+
+    fn end(&self, number: u32) -> Result<(), TestbedError> {
+        self.end(number)
+    }
+}
+
+/// What instances are started with, and how far each is.
+pub(super) struct Yard<'a> {
+    crew: &'a dyn Servers,
+    orders: &'a Orders,
+    setup: &'a Setup,
+    life: Mutex<Life>,
+    /// Told when an instance is ready or has ended, and when all is over.
+    changed: Condvar,
+}
+
+/// How far the pool is.
+pub(super) struct Life {
+    pub(super) pool: Pool,
+    /// The servers of those that are ready, by their numbers in the pool.
+    servers: BTreeMap<usize, Server>,
+    /// Where time begins: with the load.
+    zero: Option<Instant>,
+    pub(super) is_over: bool,
+    /// Instances that did not come to stand.
+    pub(super) failed_starts: u64,
+    last_fault: Option<TestbedError>,
+    boot: Stream,
+    termination: Stream,
+    events: Vec<Event>,
+}
+
+impl Life {
+    /// Nanoseconds since the load began; 0 before that.
+    pub(super) fn now_ns(&self) -> u64 {
+        let since = self.zero.map_or(Duration::ZERO, |zero| zero.elapsed());
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Notes what has become of an instance.
+    fn note(&mut self, number: usize, state: &str) {
+        let (at_ns, text) = (self.now_ns(), format!("{} {state}", name_of(number)));
+        let kind = "instance".to_owned();
+        self.events.push(Event { at_ns, class: Class::Action, kind, text });
+    }
+
+    /// Whether an instance is to take requests, when it can.
+    fn is_wanted(&self, number: usize) -> bool {
+        let of = &self.pool.instances()[number];
+        !self.is_over && of.draining_ns.is_none() && of.ended_ns.is_none()
+    }
+
+    /// What has become of instances since the last time.
+    pub(super) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+}
+
+/// What an instance is called before and after it has a server.
+fn name_of(number: usize) -> String {
+    format!("instance {}", number + 1)
+}
+
+impl<'a> Yard<'a> {
+    pub(super) fn new(
+        crew: &'a dyn Servers,
+        orders: &'a Orders,
+        setup: &'a Setup,
+        seed: u64,
+    ) -> Self {
+        let stream = |name| Stream::named(seed, name);
+        let life = Life {
+            pool: Pool::default(),
+            servers: BTreeMap::new(),
+            zero: None,
+            is_over: false,
+            failed_starts: 0,
+            last_fault: None,
+            boot: stream("boot"),
+            termination: stream("termination"),
+            events: Vec::new(),
+        };
+        Self { crew, orders, setup, life: Mutex::new(life), changed: Condvar::new() }
+    }
+
+    pub(super) fn life(&self) -> MutexGuard<'_, Life> {
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something changes, no longer than `limit`.
+    pub(super) fn wait<'g>(
+        &self,
+        life: MutexGuard<'g, Life>,
+        limit: Duration,
+    ) -> MutexGuard<'g, Life> {
+        let waited = self.changed.wait_timeout(life, limit);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Starts the instances that are there at the beginning, and waits for them.
+    ///
+    /// # Errors
+    /// One that did not come to stand.
+    pub(super) fn begin(&self, count: u32) -> Result<(), TestbedError> {
+        std::thread::scope(|scope| {
+            for _ in 0..count {
+                let number = self.life().pool.launch(0, u64::MAX, 1.0).number;
+                scope.spawn(move || self.raise(number, Duration::ZERO));
+            }
+        });
+        match self.life().last_fault.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Time begins.
+    pub(super) fn starts(&self, zero: Instant) {
+        let mut life = self.life();
+        life.zero.get_or_insert(zero);
+        drop(life);
+        self.changed.notify_all();
+    }
+
+    /// All is over: nothing is launched any more.
+    pub(super) fn ends(&self) {
+        self.life().is_over = true;
+        self.changed.notify_all();
+    }
+
+    /// Starts the server of an instance, and gives it requests when it has taken the least time
+    /// that booting takes. One that is not wanted any more by then is ended.
+    fn raise(&self, number: usize, least: Duration) {
+        let began = Instant::now();
+        self.life().note(number, "pending");
+        let launched = self.crew.launch();
+        let server = match launched {
+            Ok(server) => server,
+            Err(error) => {
+                let mut life = self.life();
+                let now_ns = life.now_ns();
+                if life.pool.instances()[number].ended_ns.is_none() {
+                    life.pool.end(number, now_ns);
+                }
+                life.note(number, &format!("failed: {}", chain(&error)));
+                life.failed_starts += 1;
+                life.last_fault = Some(error);
+                drop(life);
+                return self.changed.notify_all();
+            }
+        };
+        self.life().note(number, &format!("running: {}", server.name));
+        let mut life = self.life();
+        while !life.is_over && began.elapsed() < least {
+            life = self.wait(life, least.saturating_sub(began.elapsed()));
+        }
+        let is_wanted = life.is_wanted(number);
+        drop(life);
+        match is_wanted && self.goes_in(number, &server) {
+            true => self.changed.notify_all(),
+            false => self.end(number, &server),
+        }
+    }
+
+    /// Gives an instance requests. Returns whether it takes them.
+    fn goes_in(&self, number: usize, server: &Server) -> bool {
+        let address = format!("{}:{}", server.address, server.port).parse();
+        let Ok(address) = address else { return false };
+        let order = Order::Add { name: server.name.clone(), address, weight: 1.0 };
+        let added = self.orders.give(&order);
+        let mut life = self.life();
+        if let Err(error) = added {
+            life.note(number, &format!("failed: {}", chain(&error)));
+            life.failed_starts += 1;
+            return false;
+        }
+        if !life.is_wanted(number) {
+            // It was taken away meanwhile.
+            drop(life);
+            let order = Order::Drain { name: server.name.clone(), within_ms: DRAIN_MS };
+            drop(self.orders.give(&order));
+            return false;
+        }
+        let now_ns = life.now_ns();
+        life.pool.ready(number, now_ns);
+        life.note(number, &format!("ready: {}", server.name));
+        life.servers.insert(number, server.clone());
+        true
+    }
+
+    /// Ends the server of an instance.
+    fn end(&self, number: usize, server: &Server) {
+        let ended = self.crew.end(server.number);
+        let mut life = self.life();
+        let now_ns = life.now_ns();
+        if life.pool.instances()[number].ended_ns.is_none() {
+            life.pool.end(number, now_ns);
+        }
+        match ended {
+            Ok(()) => life.note(number, "terminated"),
+            // It stands in the ledger, and is undone with the bed.
+            Err(error) => life.note(number, &format!("could not be ended: {}", chain(&error))),
+        }
+        drop(life);
+        self.changed.notify_all();
+    }
+
+    /// Takes requests from an instance, and ends it when it has answered what it has.
+    fn lower(&self, number: usize, server: &Server) {
+        let order = Order::Drain { name: server.name.clone(), within_ms: DRAIN_MS };
+        if let Err(error) = self.orders.give(&order) {
+            self.life().note(number, &format!("was not drained: {}", chain(&error)));
+        }
+        self.end(number, server);
+    }
+}
+
+/// The live pool as a controller has it.
+pub(super) struct LivePlant<'scope, 'env, 'a> {
+    pub(super) scope: &'scope Scope<'scope, 'env>,
+    pub(super) yard: &'env Yard<'a>,
+    /// How many were launched, and taken away.
+    pub(super) scaled: (u64, u64),
+}
+
+impl Plant for LivePlant<'_, '_, '_> {
+    fn now_ns(&self) -> u64 {
+        self.yard.life().now_ns()
+    }
+
+    fn instances(&self) -> Vec<Seen> {
+        let life = self.yard.life();
+        life.pool.seen(life.now_ns())
+    }
+
+    fn launch(&mut self) -> bool {
+        let yard = self.yard;
+        let mut life = yard.life();
+        if life.is_over {
+            return false;
+        }
+        let boot = &yard.setup.boot;
+        let least_ns =
+            boot.boot.sample_ns(&mut life.boot) + boot.configure.sample_ns(&mut life.boot);
+        let now_ns = life.now_ns();
+        let number = life.pool.launch(now_ns, u64::MAX, 1.0).number;
+        life.note(number, "requested");
+        drop(life);
+        self.scaled.0 += 1;
+        self.scope.spawn(move || yard.raise(number, Duration::from_nanos(least_ns)));
+        true
+    }
+
+    fn remove(&mut self) -> bool {
+        let yard = self.yard;
+        let mut life = yard.life();
+        let (now_ns, setup) = (life.now_ns(), yard.setup);
+        let Life { pool, termination, .. } = &mut *life;
+        let chosen = pool.choose(setup.termination, &setup.prices, now_ns, termination);
+        let Some(of) = chosen else { return false };
+        life.pool.drain(of.number, now_ns);
+        life.note(of.number, "draining");
+        let server = life.servers.remove(&of.number);
+        if server.is_none() {
+            // It is not charged any more; its thread ends it when it comes to stand.
+            life.pool.end(of.number, now_ns);
+        }
+        drop(life);
+        self.scaled.1 += 1;
+        if let Some(server) = server {
+            self.scope.spawn(move || yard.lower(of.number, &server));
+        }
+        true
+    }
+}
