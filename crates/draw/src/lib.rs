@@ -8,3 +8,8 @@ pub mod chart;
 mod markup;
 
 pub use markup::{Attribute, Markup};
+
+/// The style of pages with charts, in light and dark.
+pub const STYLE: &str = include_str!("style.css");
+/// The script of the charts' read-outs; without it nothing is missing.
+pub const READOUT: &str = include_str!("readout.js");

@@ -1,7 +1,7 @@
 //! A document for a browser: one file without any outside reference.
 
-use plimsoll_draw::Markup;
 use plimsoll_draw::chart::Chart;
+use plimsoll_draw::{Markup, READOUT, STYLE};
 
 use super::{Block, Cell, Document, Grid, Manner, Tile, Verdict};
 
@@ -24,7 +24,7 @@ impl Document {
             m.tag("body", &[("class", &class)], |m| {
                 m.tag("header", &[], |m| self.write_header(m));
                 m.tag("main", &[], |m| self.write_sections(m));
-                m.tag("script", &[], |m| m.verbatim(include_str!("../readout.js")));
+                m.tag("script", &[], |m| m.verbatim(READOUT));
             });
         });
         m.verbatim("\n");
@@ -37,7 +37,7 @@ impl Document {
         m.void("meta", &[("name", &"viewport"), ("content", &viewport)]);
         m.void("meta", &[("name", &"color-scheme"), ("content", &"light dark")]);
         m.leaf("title", &[], format_args!("{} – Plimsoll report", self.title));
-        m.tag("style", &[], |m| m.verbatim(include_str!("../style.css")));
+        m.tag("style", &[], |m| m.verbatim(STYLE));
     }
 
     fn write_header(&self, m: &mut Markup) {

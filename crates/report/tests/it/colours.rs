@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-const STYLE: &str = include_str!("../../src/style.css");
+const STYLE: &str = plimsoll_draw::STYLE;
 
 /// The colours of a scheme: the light ones, and over them, for the dark one, those of its block.
 fn colours(dark: bool) -> BTreeMap<String, [f64; 3]> {

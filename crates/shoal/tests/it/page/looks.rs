@@ -25,7 +25,7 @@ fn colours(style: &str) -> BTreeMap<(bool, String), String> {
 #[test]
 fn the_colours_are_those_of_the_reports() {
     let ours = colours(Asset::named("page.css").unwrap().body);
-    let theirs = colours(include_str!("../../../../report/src/style.css"));
+    let theirs = colours(include_str!("../../../../draw/src/style.css"));
     assert!(ours.len() > 30, "{ours:?}");
     for (name, colour) in &ours {
         assert_eq!(theirs.get(name), Some(colour), "{name:?}");
