@@ -15,9 +15,13 @@ use std::thread::JoinHandle;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::clock;
+use crate::counters::AtHand;
 use crate::desk::Fate;
 use crate::error::TargetError;
 use crate::slab::Key;
+
+/// How much work of a job is done before it is counted, nanoseconds.
+const TOLD_NS: u64 = 1_000_000;
 
 /// Work for one request, and whose answer it is.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +97,14 @@ impl Workers {
         self.bound.is_some_and(|bound| self.in_system >= workers.saturating_add(bound))
     }
 
+    /// What they have at hand and have done. The work of a job that goes on is in it, up to
+    /// [`TOLD_NS`].
+    pub(crate) fn at_hand(&self) -> AtHand {
+        let in_work = self.in_system.min(self.threads.len() as u64);
+        let worked_ns = self.shared.burnt_ns.load(Ordering::Relaxed).into();
+        AtHand { in_work, waiting: self.in_system - in_work, worked_ns }
+    }
+
     pub(crate) fn give(&mut self, job: Job) {
         self.in_system += 1;
         self.peak = self.peak.max(self.in_system);
@@ -140,8 +152,7 @@ impl Drop for Workers {
 impl Shared {
     fn work(&self) {
         while let Some(job) = self.next_job() {
-            let used = self.burn(job.fate.service_ns);
-            self.burnt_ns.fetch_add(used, Ordering::Relaxed);
+            self.burn(job.fate.service_ns);
             lock(&self.done).push(Done { job, at_ns: clock::now_ns() });
             // It is full only after 2^64 − 1 rings that nobody heard.
             let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
@@ -161,13 +172,18 @@ impl Shared {
         }
     }
 
-    /// Uses so much processor time, nanoseconds, unless all is over; returns how much it was.
-    fn burn(&self, service_ns: u64) -> u64 {
-        let start = clock::thread_cpu_ns();
+    /// Uses so much processor time, nanoseconds, unless all is over, and counts it as it goes.
+    fn burn(&self, service_ns: u64) {
+        let (start, mut told) = (clock::thread_cpu_ns(), 0);
         loop {
             let used = clock::thread_cpu_ns() - start;
-            if used >= service_ns || self.is_over.load(Ordering::Relaxed) {
-                return used;
+            let is_done = used >= service_ns || self.is_over.load(Ordering::Relaxed);
+            if is_done || used - told >= TOLD_NS {
+                self.burnt_ns.fetch_add(used - told, Ordering::Relaxed);
+                told = used;
+            }
+            if is_done {
+                return;
             }
             for _ in 0..64 {
                 std::hint::spin_loop();

@@ -15,10 +15,18 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
+/// Processor time this process has used, nanoseconds.
+pub(crate) fn process_cpu_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
+}
+
 #[inline]
 fn nanoseconds(time: Timespec) -> u64 {
     // Both fields of these two clocks are never negative.
-    #[expect(clippy::cast_sign_loss, reason = "time since the machine, or the thread, started")]
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "time since the machine, the process or the thread started"
+    )]
     let (seconds, nanoseconds) = (time.tv_sec as u64, time.tv_nsec as u64);
     seconds * 1_000_000_000 + nanoseconds
 }

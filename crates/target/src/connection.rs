@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 
+use crate::counters::Answered;
 use crate::http::answer::{Answer, Answers, Status};
 use crate::http::head::Link;
 use crate::http::reader::Reader;
@@ -105,13 +106,21 @@ impl Connection {
         self.answers.len()
     }
 
-    /// Sends what may leave by `now_ns`, as far as the kernel takes it; returns what is to be
-    /// done next, and how many bytes left.
+    /// Sends an answer that is not queued. Returns whether the kernel took it whole.
+    ///
+    /// Behind an answer that is owed it would come too early: nothing is sent then.
+    pub(crate) fn send_at_once(&self, answer: &[u8]) -> bool {
+        self.answers.is_empty() && send(&self.fd, answer, SendFlags::NOSIGNAL) == Ok(answer.len())
+    }
+
+    /// Sends what may leave by `now_ns`, as far as the kernel takes it, and counts the answers that
+    /// are gone whole; returns what is to be done next, and how many bytes left.
     pub(crate) fn send_due(
         &mut self,
         now_ns: u64,
         answers: &Answers,
         scratch: &mut Vec<u8>,
+        answered: &mut Answered,
     ) -> (Next, u64) {
         let mut bytes_out = 0;
         self.is_blocked = false;
@@ -126,7 +135,7 @@ impl Connection {
             match outcome {
                 Ok(sent) => {
                     bytes_out += sent as u64;
-                    if let Some(next) = self.advance(sent as u64, answers) {
+                    if let Some(next) = self.advance(sent as u64, answers, answered) {
                         return (next, bytes_out);
                     }
                     if bytes_out >= TURN && !self.answers.is_empty() {
@@ -174,7 +183,12 @@ impl Connection {
     }
 
     /// Takes note that `sent` bytes have gone; says what to do when the last answer has.
-    fn advance(&mut self, mut sent: u64, answers: &Answers) -> Option<Next> {
+    fn advance(
+        &mut self,
+        mut sent: u64,
+        answers: &Answers,
+        answered: &mut Answered,
+    ) -> Option<Next> {
         while let Some(first) = self.answers.front() {
             let left = answers.len(first) - self.sent;
             if sent < left {
@@ -185,6 +199,7 @@ impl Connection {
             self.sent = 0;
             let Some(gone) = self.answers.pop_front() else { break };
             self.gone = self.gone.wrapping_add(1);
+            answered.count(gone.status);
             if self.answers.is_empty() && self.answers.capacity() > ROOM {
                 self.answers = VecDeque::new();
             }

@@ -1,6 +1,8 @@
 //! Where a request that has been read is decided upon: draws, queue, counts and log.
 
+use crate::burn::Workers;
 use crate::clock;
+use crate::counters::AtHand;
 use crate::draws::Draws;
 use crate::error::TargetError;
 use crate::http::answer::Status;
@@ -118,6 +120,18 @@ impl Desk {
     ) -> Result<(), TargetError> {
         let Some(log) = &mut self.log else { return Ok(()) };
         log.write(&Record { arrival_ns, service_ns, depart_ns, status: status.code() })
+    }
+
+    /// What there is to do now, and what has been done: by the queue, or by workers that really
+    /// work.
+    pub(crate) fn at_hand(&mut self, workers: Option<&Workers>) -> AtHand {
+        if let Some(workers) = workers {
+            return workers.at_hand();
+        }
+        let Some(origin) = self.origin_ns else { return AtHand::default() };
+        let at = clock::now_ns() - origin;
+        let (in_work, waiting) = self.queue.at_hand(at);
+        AtHand { in_work, waiting, worked_ns: self.queue.worked_ns(at) }
     }
 
     /// Hands what is logged to the system.

@@ -30,6 +30,7 @@
 //! ```
 
 pub mod body;
+pub mod counters;
 pub mod draws;
 pub mod error;
 pub mod http;

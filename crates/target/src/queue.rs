@@ -109,6 +109,12 @@ impl Queue {
         (self.busy.len() + self.waiting.len()) as u64
     }
 
+    /// How many are in service and how many wait at `at_ns`, at or after the last arrival.
+    pub fn at_hand(&mut self, at_ns: u64) -> (u64, u64) {
+        self.catch_up(at_ns);
+        (self.busy.len() as u64, self.waiting.len() as u64)
+    }
+
     /// Greatest number that were in the system at once, waiting or in service.
     #[must_use]
     pub fn peak(&self) -> u64 {

@@ -17,11 +17,12 @@ use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
 use crate::burn::{Job, Workers};
 use crate::clock;
 use crate::connection::{Connection, Next, Watch};
+use crate::counters::{Answered, Moment};
 use crate::desk::Desk;
 use crate::error::TargetError;
 use crate::http::answer::{Answer, Answers, Status};
 use crate::http::head::Link;
-use crate::http::reader::Event;
+use crate::http::reader::{Event, Request};
 use crate::listen::{Listener, descriptor_limit, raise_descriptor_limit};
 use crate::options::{Address, Options};
 use crate::slab::{Key, Slab};
@@ -86,6 +87,7 @@ struct Loop {
     workers: Option<Workers>,
     due: Due,
     answers: Answers,
+    answered: Answered,
     buffer: Vec<u8>,
     scratch: Vec<u8>,
     /// Last reading of the clock.
@@ -117,6 +119,7 @@ impl Loop {
         Ok(Self {
             desk: Desk::new(&options)?,
             answers: Answers::new(usual, usual.unwrap_or(u64::MAX)),
+            answered: Answered::default(),
             options,
             listener: Some(listener),
             epoll,
@@ -269,6 +272,10 @@ impl Loop {
         let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
         while let Some(event) = connection.reader.next(&mut bytes) {
             let (request, fate) = match event {
+                Event::Request(request) if request.is_of_counters => {
+                    self.tell_counters(key, request, bytes.is_empty());
+                    return Ok(());
+                }
                 Event::Request(request) => (
                     request,
                     match &self.workers {
@@ -315,6 +322,33 @@ impl Loop {
         Ok(())
     }
 
+    /// Answers a request for the counters. A client that pipelines it, before or behind others, is
+    /// hung up on.
+    fn tell_counters(&mut self, key: Key, request: Request, is_last: bool) {
+        let open = self.connections.len() as u64;
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let stats = &self.desk.stats;
+        let moment = Moment {
+            requests: stats.requests,
+            answered: self.answered,
+            workers: self.options.workers.get(),
+            open,
+            connections: stats.connections,
+            bytes_in: stats.bytes_in,
+            bytes_out: stats.bytes_out,
+            cpu_ns: clock::process_cpu_ns(),
+            at_hand: self.desk.at_hand(self.workers.as_ref()),
+        };
+        let answer = moment.answer(request.link, request.is_head);
+        if is_last && connection.send_at_once(answer.as_bytes()) {
+            self.desk.stats.bytes_out += answer.len() as u64;
+            connection.is_read_out |= request.link == Link::Close;
+        } else {
+            // The next event finds it closed.
+            let _ = shutdown(&connection.fd, Shutdown::Both);
+        }
+    }
+
     /// Fires the timers that are due by the last reading of the clock. Those that come due
     /// meanwhile have to wait for the next event, as events have to wait for these.
     fn fire_due(&mut self) {
@@ -339,7 +373,8 @@ impl Loop {
     /// Sends what is due on a connection, and does what follows from it.
     fn send_due(&mut self, key: Key) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let (next, sent) = connection.send_due(self.now_ns, &self.answers, &mut self.scratch);
+        let (answers, answered) = (&self.answers, &mut self.answered);
+        let (next, sent) = connection.send_due(self.now_ns, answers, &mut self.scratch, answered);
         self.desk.stats.bytes_out += sent;
         match next {
             Next::Stay => self.watch(key),

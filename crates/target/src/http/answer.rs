@@ -19,6 +19,7 @@ pub(crate) enum Status {
     Continue,
 }
 
+/// The first lines of answers, in the order of [`Status::ALL`].
 const LINES: [&str; 8] = [
     "HTTP/1.1 200 OK",
     "HTTP/1.1 400 Bad Request",
@@ -31,6 +32,18 @@ const LINES: [&str; 8] = [
 ];
 
 impl Status {
+    /// All of them, in their order.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Ok,
+        Self::BadRequest,
+        Self::HeadTooLarge,
+        Self::InternalError,
+        Self::NotImplemented,
+        Self::Unavailable,
+        Self::Version,
+        Self::Continue,
+    ];
+
     /// The three digits.
     pub(crate) fn code(self) -> u16 {
         match self {
@@ -105,7 +118,7 @@ impl Answers {
     pub(crate) fn new(usual: Option<u64>, largest: u64) -> Self {
         let mut heads = Vec::new();
         for line in LINES {
-            for link in ["", "Connection: close\r\n", "Connection: keep-alive\r\n"] {
+            for link in [Link::Keep, Link::Close, Link::Keep10].map(Link::header) {
                 heads.push(match line.contains(" 100 ") {
                     true => format!("{line}\r\n\r\n").into_bytes(),
                     false => format!("{line}\r\n{link}Content-Length: ").into_bytes(),

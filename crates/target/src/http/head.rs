@@ -4,6 +4,8 @@
 //! Stricter than the RFC allows a server to be: lines end in CRLF only, no folded header lines,
 //! `chunked` is the one transfer coding, and a length beside it is refused.
 
+use crate::counters;
+
 /// Longest head that is read, bytes, from the request line to the empty line.
 pub const MAX_HEAD: usize = 16 * 1024;
 
@@ -40,6 +42,17 @@ pub enum Link {
     Keep10,
 }
 
+impl Link {
+    /// The header that says it; empty where nothing has to be said.
+    pub(crate) fn header(self) -> &'static str {
+        match self {
+            Self::Keep => "",
+            Self::Close => "Connection: close\r\n",
+            Self::Keep10 => "Connection: keep-alive\r\n",
+        }
+    }
+}
+
 /// What a head asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
@@ -51,6 +64,8 @@ pub struct Head {
     pub link: Link,
     /// HEAD: the answer has no body.
     pub is_head: bool,
+    /// It asks for the server's own counters, at [`crate::counters::PATH`].
+    pub is_of_counters: bool,
     /// The client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
 }
@@ -102,7 +117,7 @@ struct Fields {
 impl<'a> Cursor<'a> {
     fn head(&mut self) -> Result<Head, Stop> {
         let is_head = self.method()?;
-        self.target()?;
+        let is_of_counters = self.target()?;
         let is_http10 = self.version()?;
         let mut fields = Fields::default();
         while !self.ends()? {
@@ -124,7 +139,8 @@ impl<'a> Cursor<'a> {
             false => Framing::Length(fields.length.unwrap_or(0)),
         };
         let expects_continue = fields.expects_continue && !is_http10;
-        Ok(Head { len: self.at, framing, link, is_head, expects_continue })
+        let len = self.at;
+        Ok(Head { len, framing, link, is_head, is_of_counters, expects_continue })
     }
 
     /// Whether the method is HEAD; refuses methods this server does not know.
@@ -138,12 +154,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The target in origin form (`/…`), absolute form (`http://…`) or `*`; it is not looked at.
-    fn target(&mut self) -> Result<(), Stop> {
+    /// Reads the target in origin form (`/…`), absolute form (`http://…`) or `*`. Returns whether it
+    /// is the path of the server's own counters; nothing else depends on it.
+    fn target(&mut self) -> Result<bool, Stop> {
         match self.until(b' ', |byte| byte.is_ascii_graphic() || byte >= 0x80)? {
             b"" => Err(BAD),
-            [b'/', ..] | b"*" => Ok(()),
-            absolute if absolute.windows(3).any(|part| part == b"://") => Ok(()),
+            origin @ [b'/', ..] => Ok(origin == counters::PATH.as_bytes()),
+            b"*" => Ok(false),
+            absolute if absolute.windows(3).any(|part| part == b"://") => Ok(false),
             _ => Err(BAD),
         }
     }

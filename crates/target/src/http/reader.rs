@@ -24,6 +24,8 @@ pub struct Request {
     pub is_head: bool,
     /// What becomes of the connection.
     pub link: Link,
+    /// It asks for the server's own counters.
+    pub is_of_counters: bool,
 }
 
 /// Reads requests from a stream of bytes.
@@ -55,7 +57,7 @@ impl Reader {
     /// At the beginning of a connection.
     #[must_use]
     pub fn new() -> Self {
-        let request = Request { is_head: false, link: Link::Keep };
+        let request = Request { is_head: false, link: Link::Keep, is_of_counters: false };
         Self { state: State::Head, request, partial: None }
     }
 
@@ -70,7 +72,8 @@ impl Reader {
                 State::Head => match self.head(bytes) {
                     Ok(head) => {
                         let head = head?;
-                        self.request = Request { is_head: head.is_head, link: head.link };
+                        let Head { is_head, link, is_of_counters, .. } = head;
+                        self.request = Request { is_head, link, is_of_counters };
                         match head.framing {
                             Framing::Length(0) => return Some(self.finish()),
                             Framing::Length(length) => self.state = State::Length(length),

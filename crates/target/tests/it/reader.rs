@@ -12,7 +12,7 @@ use plimsoll_target::http::head::{Link, MAX_HEAD, Reject};
 use plimsoll_target::http::reader::{Event, Reader, Request};
 
 fn get(link: Link) -> Event {
-    Event::Request(Request { is_head: false, link })
+    Event::Request(Request { is_head: false, link, is_of_counters: false })
 }
 
 fn all(bytes: &[u8]) -> Vec<Event> {
@@ -50,7 +50,24 @@ fn accepts_what_is_right() {
     let keep10 = "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n";
     assert_eq!(all(keep10.as_bytes()), [get(Link::Keep10)]);
     let head = all(b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
-    assert_eq!(head, [Event::Request(Request { is_head: true, link: Link::Keep })]);
+    let request = Request { is_head: true, link: Link::Keep, is_of_counters: false };
+    assert_eq!(head, [Event::Request(request)]);
+}
+
+#[test]
+fn only_their_own_path_asks_for_the_counters() {
+    for (path, asks) in [
+        ("/-/metrics", true),
+        ("/", false),
+        ("/-/metrics/", false),
+        ("/-/metrics?x", false),
+        ("http://h/-/metrics", false),
+        ("*", false),
+    ] {
+        let text = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
+        let request = Request { is_head: false, link: Link::Keep, is_of_counters: asks };
+        assert_eq!(all(text.as_bytes()), [Event::Request(request)], "{path}");
+    }
 }
 
 #[test]

@@ -4,5 +4,6 @@
 
 mod behaviour;
 mod client;
+mod counters;
 mod http;
 mod life;
