@@ -35,6 +35,8 @@ impl Seen<'_> {
         let offered = self.offered();
         let asked = (offered > 0).then_some(offered as f64);
         match clause.metric {
+            // No second is judged by itself.
+            _ if clause.lasting.is_some() => None,
             Metric::Rate => Some(self.served as f64 / self.seconds),
             Metric::Availability => Some(1.0 - self.down_s / self.seconds),
             Metric::Lost if matches!(clause.bound, Bound::Count(_)) => Some(self.lost as f64),

@@ -219,6 +219,10 @@ fn verdict(clause: &Clause, number: usize, outcomes: &[Outcome]) -> Verdict {
     let is_idle = outcomes.iter().all(|of| of.offered == 0);
     let lost = mean(outcomes, |of| of.lost() as f64);
     let note = match clause.metric {
+        _ if clause.is_of_seconds() => {
+            let why = "a simulation judges no second by itself";
+            Some(format!("{}: {why}", slo::NOT_RESOLVABLE))
+        }
         Metric::Availability => {
             Some("down are ticks in which requests were lost and none was served".to_owned())
         }

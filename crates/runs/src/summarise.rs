@@ -14,6 +14,7 @@
 //! - The generator's reasons for invalidity and the blame: [`crate::validity`]. The verdicts on the
 //!   SLO, which a clause has wherever it does not hang on the generator: [`crate::verdicts`].
 
+mod answers;
 mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +80,8 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let duration_s = seconds(span.end - span.start);
     let rate_mean = if duration_s > 0.0 { float(counters.completed) / duration_s } else { 0.0 };
     let (slo, watched) = slo_of(run, &span, &mut warnings)?;
+    let setting = answers::Setting { log: &log, seconds: &seconds_of, ended, healthy };
+    let answers = answers::judged(run, &span, slo.as_ref(), &setting)?;
     let judged = Judged {
         counters: &counters,
         rate_per_s: rate_mean,
@@ -87,6 +90,7 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
         seconds: &seconds_of,
         own_failures: validity::own_failures(&counters, ended, healthy),
         watched,
+        answers,
     };
     let (slo, decided_by_host) = judged.by(slo.as_ref());
     invalid_because.extend(validity::lacking(&counters, &decided_by_host));
@@ -225,6 +229,11 @@ pub(crate) struct Seconds {
 }
 
 impl Seconds {
+    /// Whether the generator's threads stood still in the second that started then.
+    pub(crate) fn is_stalled(&self, start_ns: u64) -> bool {
+        self.stalled.contains(&start_ns)
+    }
+
     fn read(run: &Run, span: &Range<u64>) -> Result<Self, RunError> {
         let (start, end) = (int(span.start), int(span.end));
         let connections = run.query(

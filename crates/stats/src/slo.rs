@@ -14,6 +14,7 @@
 //! | `rate>=500/s` | a rate | completed answers per second |
 //! | `memcached.hit_ratio>=97%` | the figure's unit | a figure of what is watched, in the mean |
 //! | `instance.web*.cpu<20% for 60s` | the same | each such figure, in each sample of the last 60 s |
+//! | `p99<50ms for 10s` | as without `for` | what ended in each of the last 10 seconds |
 //!
 //! # What counts
 //!
@@ -27,7 +28,9 @@
 //! it is *not resolvable*, and fails.
 //!
 //! A figure of what is watched that has no value in the run is *not resolvable* too. `for D` means
-//! every sample of the last D, of which there are at least two, and none missing.
+//! every sample of the last D, of which there are at least two, and none missing; of answers every
+//! second of the last D, each judged as a run would be by what ended in it ([`Answers`]). A measured
+//! phase that is shorter than D cannot tell.
 //!
 //! # Whose doing it was
 //!
@@ -36,12 +39,14 @@
 
 mod evaluate;
 mod judge;
+mod lasting;
 mod parse;
 mod rule;
 mod watched;
 
 pub use evaluate::{NOT_RESOLVABLE, SloInputs, Verdict, few_beyond};
 pub use judge::{Judgement, OwnPart, Times};
+pub use lasting::Answers;
 pub use parse::share;
 pub use rule::{Rule, RuleState, SecondInputs};
 pub use watched::Watched;
@@ -245,12 +250,13 @@ impl Slo {
         self.clauses.iter().any(|clause| matches!(clause.metric, Metric::Watched(_)))
     }
 
-    /// The first percentile of response time it bounds: quantile and bound in nanoseconds.
+    /// The first percentile of the response time of a whole run that it bounds: quantile and bound in nanoseconds.
     ///
     /// What a search steers by, and what slices count as *over SLO*.
     #[must_use]
     pub fn response_bound(&self) -> Option<(f64, u64)> {
-        self.clauses.iter().find_map(|clause| match (clause.metric, clause.bound) {
+        let of_all = self.clauses.iter().filter(|clause| clause.lasting.is_none());
+        of_all.map(|clause| (clause.metric, clause.bound)).find_map(|of| match of {
             (Metric::Time(Timing::Response, Figure::Quantile(q)), Bound::Time(ns)) => Some((q, ns)),
             _ => None,
         })

@@ -3,8 +3,9 @@
 //! [`plimsoll_stats::slo::OwnPart`].
 
 use plimsoll_stats::Histogram;
-use plimsoll_stats::slo::{Judgement, OwnPart, Slo, SloInputs, Times, Watched};
+use plimsoll_stats::slo::{Answers, Judgement, OwnPart, Slo, SloInputs, Watched};
 
+use super::answers::{self, times};
 use crate::summarise::{Log, Seconds};
 use crate::summary::SloVerdict;
 use crate::{Counters, ErrorKind, Tag};
@@ -21,13 +22,14 @@ pub(crate) struct Judged<'a> {
     pub(crate) own_failures: u64,
     /// What was watched, as far as the SLO looks at it.
     pub(crate) watched: Watched,
+    /// The seconds of its answers, as far as it looks at them.
+    pub(crate) answers: answers::Judged,
 }
 
 impl Judged<'_> {
     /// The verdicts on an SLO, and the clauses that failures of [`ErrorKind::Local`] alone decide.
     pub(crate) fn by(&self, slo: Option<&Slo>) -> (Vec<SloVerdict>, Vec<String>) {
         let Some(slo) = slo else { return Default::default() };
-        let inputs = self.inputs();
         let none = Histogram::new();
         let own = OwnPart {
             failures: self.own_failures,
@@ -35,22 +37,24 @@ impl Judged<'_> {
             times: times(|tag| self.log.measured(tag)),
             stalled: times(|tag| self.log.stalled(tag)),
             stalled_down_s: self.seconds.stalled_down_s,
+            quickest: None,
         };
         let local = OwnPart {
             failures: self.counters.errors_of(ErrorKind::Local),
-            times: Times { late: &none, punctual: &none, ..own.times },
             stalled: times(|_| &none),
             stalled_down_s: 0,
-            ..own
+            ..own.without_lateness(&none)
         };
         let undecided = |judgement: &Judgement| judgement.pass.is_none();
-        let decided = slo.judge(&inputs, &local).into_iter().filter(undecided);
+        let by_local = self.inputs(&self.answers.local);
+        let decided = slo.judge(&by_local, &local).into_iter().filter(undecided);
         let decided = decided.map(|judgement| judgement.expr).collect();
-        let verdicts = slo.judge(&inputs, &own).into_iter().map(verdict).collect();
+        let by_own = self.inputs(&self.answers.own);
+        let verdicts = slo.judge(&by_own, &own).into_iter().map(verdict).collect();
         (verdicts, decided)
     }
 
-    fn inputs(&self) -> SloInputs<'_> {
+    fn inputs<'a>(&'a self, answers: &'a Answers) -> SloInputs<'a> {
         SloInputs {
             offered: self.counters.offered,
             sent: self.counters.sent,
@@ -64,18 +68,8 @@ impl Judged<'_> {
             up_s: self.seconds.availability.up_s,
             down_s: self.seconds.availability.down_s,
             watched: &self.watched,
+            answers,
         }
-    }
-}
-
-fn times<'a>(of: impl Fn(Tag) -> &'a Histogram) -> Times<'a> {
-    Times {
-        response: of(Tag::Response),
-        failed_response: of(Tag::FailedResponse),
-        service: of(Tag::Service),
-        failed_service: of(Tag::FailedService),
-        late: of(Tag::Late),
-        punctual: of(Tag::Punctual),
     }
 }
 

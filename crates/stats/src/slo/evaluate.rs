@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bound, Clause, Figure, Metric, Slo, Timing, Watched};
+use super::{Answers, Bound, Clause, Figure, Metric, Slo, Timing, Watched};
 use crate::histogram::{Histogram, rank};
 use crate::percentiles::{MIN_BEYOND, is_stated, to_us};
 
@@ -33,6 +33,8 @@ pub struct SloInputs<'a> {
     pub down_s: u64,
     /// What was watched beside, as far as clauses look at it.
     pub watched: &'a Watched,
+    /// The seconds of its answers, as far as clauses look at them.
+    pub answers: &'a Answers,
 }
 
 /// How the note of a clause begins that a run is too short to tell.
@@ -67,6 +69,9 @@ pub(super) struct Counted {
     pub(super) up_s: u64,
     pub(super) down_s: u64,
     pub(super) watched: Watched,
+    pub(super) answers: Answers,
+    /// Which view of its seconds is the one: as measured, or without the generator's own part.
+    pub(super) view: usize,
 }
 
 impl Counted {
@@ -87,6 +92,8 @@ impl Counted {
             up_s: inputs.up_s,
             down_s: inputs.down_s,
             watched: inputs.watched.clone(),
+            answers: inputs.answers.clone(),
+            view: 0,
         }
     }
 }
@@ -103,6 +110,9 @@ impl Slo {
 impl Clause {
     /// The verdict on this clause alone.
     pub(super) fn on(&self, counted: &Counted) -> Verdict {
+        if self.is_of_seconds() {
+            return counted.answers.verdict(self, counted.view);
+        }
         let (value, note) = match self.metric {
             Metric::Availability => self.availability(counted),
             Metric::Rate => (Some(counted.rate_per_s), None),
@@ -188,6 +198,7 @@ mod tests {
         offered: u64,
         completed: u64,
         watched: Watched,
+        answers: Answers,
     }
 
     impl Run {
@@ -198,7 +209,8 @@ mod tests {
             response.record_n(1_000, refused);
             failed.record_n(1_000, refused);
             let (offered, completed) = (ok + refused + lost, ok + refused);
-            Self { response, failed, offered, completed, watched: Watched::default() }
+            let (watched, answers) = (Watched::default(), Answers::default());
+            Self { response, failed, offered, completed, watched, answers }
         }
 
         fn inputs(&self) -> SloInputs<'_> {
@@ -215,6 +227,7 @@ mod tests {
                 up_s: 999,
                 down_s: 1,
                 watched: &self.watched,
+                answers: &self.answers,
             }
         }
 

@@ -67,6 +67,9 @@ pub struct OwnPart<'a> {
     pub stalled: Times<'a>,
     /// Seconds down in which they stood still.
     pub stalled_down_s: u64,
+    /// The quickest response and service time of the run, nanoseconds; `None` where what is judged
+    /// is the run itself.
+    pub quickest: Option<[Option<u64>; 2]>,
 }
 
 /// Whether one clause held, as far as that can be told.
@@ -140,23 +143,26 @@ fn show(value: f64, clause: &Clause) -> String {
     }
 }
 
-impl OwnPart<'_> {
+impl<'a> OwnPart<'a> {
+    /// The same without what requests were late; `none` is an empty histogram.
+    #[must_use]
+    pub fn without_lateness(self, none: &'a Histogram) -> Self {
+        Self { times: Times { late: none, punctual: none, ..self.times }, ..self }
+    }
+
     /// The run as it would have been at best, with our own failures as successes, and as not
     /// offered.
-    fn taken_off(&self, measured: &Counted) -> [Counted; 2] {
+    pub(super) fn taken_off(&self, measured: &Counted) -> [Counted; 2] {
+        let own = || [&measured.response, &measured.service].map(Histogram::min);
+        let [response, service] = self.quickest.unwrap_or_else(own);
         let mut without = measured.clone();
-        without.response = quickened(
-            self.times.punctual_response(),
-            &self.stalled.punctual_response(),
-            measured.response.min(),
-        );
-        without.service = quickened(
-            self.times.good_service(),
-            &self.stalled.good_service(),
-            measured.service.min(),
-        );
+        without.response =
+            quickened(self.times.punctual_response(), &self.stalled.punctual_response(), response);
+        without.service =
+            quickened(self.times.good_service(), &self.stalled.good_service(), service);
         without.down_s = measured.down_s.saturating_sub(self.stalled_down_s);
         let mut succeeded = without.clone();
+        (succeeded.view, without.view) = (1, 2);
         succeeded.completed += self.failures;
         succeeded.succeeded += self.failures;
         #[expect(clippy::cast_precision_loss, reason = "no run counts 2^53 requests")]
@@ -182,7 +188,7 @@ fn quickened(mut times: Histogram, part: &Histogram, quickest: Option<u64>) -> H
 
 #[cfg(test)]
 mod tests {
-    use super::super::Watched;
+    use super::super::{Answers, Watched};
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -203,6 +209,7 @@ mod tests {
         down_s: u64,
         stalled_down_s: u64,
         watched: Watched,
+        answers: Answers,
     }
 
     impl Run {
@@ -247,6 +254,7 @@ mod tests {
                 up_s: self.up_s,
                 down_s: self.down_s,
                 watched: &self.watched,
+                answers: &self.answers,
             };
             let own = OwnPart {
                 failures: self.failures,
@@ -254,6 +262,7 @@ mod tests {
                 times,
                 stalled,
                 stalled_down_s: self.stalled_down_s,
+                quickest: None,
             };
             Slo::parse(slo).unwrap().judge(&measured, &own)
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use plimsoll_units as units;
 use units::ParseError;
 
+use super::lasting::nanoseconds;
 use super::{Bound, Clause, Comparison, Figure, Metric, Timing};
 use crate::figure::{self, Better, Unit};
 
@@ -109,15 +110,13 @@ fn clause(whole: &str, purpose: Purpose) -> Result<Clause, ParseError> {
     let bound_text: String = bound_text.chars().filter(|c| !c.is_whitespace()).collect();
     let mut expr = format!("{word}{}{bound_text}", comparison.text());
     let lasting = lasts_at.map(|at| lasting(whole, at, metric)).transpose()?;
-    if let (Some(lasting), Some(at)) = (lasting, lasts_at) {
-        if purpose == Purpose::Objective && !matches!(metric, Metric::Watched(_)) {
-            let found = whole[at..].trim_end();
-            return Err(ParseError::new("no more behind the bound", found, at, found.len())
-                .hint("an SLO looks at all requests of a run; `for` goes with what is watched"));
+    if let Some(lasting) = lasting {
+        if purpose == Purpose::Objective && matches!(metric, Metric::Availability | Metric::Lost) {
+            let error = ParseError::new("a metric of single seconds", word, word_at, word.len());
+            let hint = "`for` goes with errors, rate, mean, max, percentiles and what is watched";
+            return Err(error.hint(hint));
         }
-        let exact =
-            units::show_duration_exact(u64::try_from(lasting.as_nanos()).unwrap_or(u64::MAX));
-        expr = format!("{expr} for {exact}");
+        expr = format!("{expr} for {}", units::show_duration_exact(nanoseconds(lasting)));
     }
     Ok(Clause { expr, metric, comparison, bound, lasting })
 }
@@ -360,6 +359,23 @@ mod tests {
     }
 
     #[test]
+    fn reads_how_long_a_second_after_the_other_has_to_hold() {
+        for (text, lasting_s) in [
+            ("p99<50ms for 10s", 10),
+            ("errors<1% for 1m", 60),
+            ("rate>=500/s for 5s", 5),
+            ("service.mean<5ms for 1s", 1),
+        ] {
+            let clause = one(text);
+            assert_eq!(clause.lasting, Some(Duration::from_secs(lasting_s)), "{text}");
+            assert_eq!((one(&clause.expr), clause.expr.as_str()), (clause.clone(), text));
+            assert!(clause.is_of_seconds());
+        }
+        let slo = Slo::parse("p99<50ms for 10s, p90<20ms").unwrap();
+        assert_eq!(slo.response_bound(), Some((0.9, 20_000_000)), "of the whole run");
+    }
+
+    #[test]
     fn a_comma_means_and_and_blanks_do_not_matter() {
         let slo = Slo::parse(" p99 < 200 ms ,\terrors<0.1% ").unwrap();
         assert_eq!(slo.to_string(), "p99<200ms,errors<0.1%");
@@ -369,7 +385,7 @@ mod tests {
     }
 
     /// Text, offending part, and a word of the hint.
-    const WRONG: [(&str, &str, &str); 34] = [
+    const WRONG: [(&str, &str, &str); 36] = [
         ("p99<200ms,erors<1%", "erors", "did you mean errors?"),
         ("median<5ms", "median", "did you mean p50?"),
         ("P99<5ms", "P99", "did you mean p99?"),
@@ -401,7 +417,9 @@ mod tests {
         ("memcached.hits_ratio>=97%", "memcached.hits_ratio", "did you mean memcached.hit_ratio?"),
         ("host.cpu<80", "80", "80% is"),
         ("host.disk.sda.read<5MB", "5MB", "5MB/s"),
-        ("p99<5ms for 5s", "for 5s", "what is watched"),
+        ("availability>=99% for 5s", "availability", "what is watched"),
+        ("lost<5 for 5s", "lost", "percentiles"),
+        ("p99<5ms for 500ms", "500ms", ""),
         ("host.cpu<5% for 0s", "0s", ""),
         ("host.cpu<5% for", "5% for", ""),
     ];

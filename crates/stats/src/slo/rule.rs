@@ -13,8 +13,9 @@ use std::time::Duration;
 use plimsoll_units as units;
 use units::ParseError;
 
+use super::lasting::{Streak, nanoseconds};
 use super::parse::{Purpose, clauses, lasts_at};
-use super::watched::{Members, Streak};
+use super::watched::Members;
 use super::{Clause, Figure, Metric, Timing};
 use crate::figure::Round;
 use crate::histogram::{Histogram, rank};
@@ -160,7 +161,7 @@ impl RuleState {
     /// A rule of which nothing was seen yet. What is watched is sampled once a period.
     #[must_use]
     pub fn new(rule: &Rule, period: Duration) -> Self {
-        let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        let period_ns = nanoseconds(period);
         let seen = |clause: &Clause| {
             let is_watched = matches!(clause.metric, Metric::Watched(_));
             let streak = Streak::of(if is_watched { period_ns } else { SECOND_NS });
@@ -198,8 +199,7 @@ impl RuleState {
     #[must_use]
     pub fn holds(&self, now_ns: u64) -> bool {
         self.rule.clauses.iter().zip(&self.seen).all(|(clause, seen)| {
-            let lasting_ns =
-                clause.lasting.map_or(0, |of| u64::try_from(of.as_nanos()).unwrap_or(0));
+            let lasting_ns = clause.lasting.map_or(0, nanoseconds);
             let is_watched = matches!(clause.metric, Metric::Watched(_));
             let least = if is_watched && clause.lasting.is_some() { 2 } else { 1 };
             seen.streak.lasts(now_ns, lasting_ns, least)

@@ -7,7 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Clause, Comparison, NOT_RESOLVABLE, Slo, Verdict};
+use super::lasting::Course;
+use super::{Clause, Comparison, Metric, NOT_RESOLVABLE, Slo, Verdict};
 use crate::figure::{Means, Round, fits};
 
 /// What was found of a clause.
@@ -26,24 +27,7 @@ pub(super) struct Found {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Watched {
     means: Means,
-    lasting: Vec<Course>,
-}
-
-/// What a clause with a `for` saw.
-#[derive(Debug, Clone, PartialEq)]
-struct Course {
-    clause: Clause,
-    members: Members,
-    rounds: Vec<Looked>,
-}
-
-/// What a clause saw in a round: when, the worst of the figures that fit, and whether none of them
-/// was missing.
-#[derive(Debug, Clone, PartialEq)]
-struct Looked {
-    at_ns: u64,
-    worst: Option<Found>,
-    is_whole: bool,
+    lasting: Vec<(Course, Members)>,
 }
 
 impl Watched {
@@ -51,21 +35,18 @@ impl Watched {
     #[must_use]
     pub fn new(slo: Option<&Slo>) -> Self {
         let clauses = slo.map_or(&[][..], Slo::clauses).iter();
-        let lasting = clauses.filter(|clause| clause.lasting.is_some());
-        let course = |clause: &Clause| Course {
-            clause: clause.clone(),
-            members: Members::default(),
-            rounds: Vec::new(),
-        };
+        let is_watched = |clause: &&Clause| matches!(clause.metric, Metric::Watched(_));
+        let lasting = clauses.filter(is_watched).filter(|clause| clause.lasting.is_some());
+        let course = |clause: &Clause| (Course::of(clause, None), Members::default());
         Self { means: Means::default(), lasting: lasting.map(course).collect() }
     }
 
     /// Takes a round of the measured phase.
     pub fn add(&mut self, round: &Round) {
         self.means.add(round);
-        for Course { clause, members, rounds } in &mut self.lasting {
-            let (worst, is_whole) = members.look(clause, round);
-            rounds.push(Looked { at_ns: round.at_ns, worst, is_whole });
+        for (course, members) in &mut self.lasting {
+            let (worst, is_whole) = members.look(&course.clause, round);
+            course.take(round.at_ns, worst, is_whole);
         }
     }
 
@@ -79,15 +60,19 @@ impl Watched {
 impl Clause {
     /// The verdict on a clause that looks at what was watched.
     pub(super) fn on_watched(&self, watched: &Watched) -> Verdict {
-        let course = watched.lasting.iter().find(|course| course.clause == *self);
-        let (holds, found) = match course {
-            Some(course) => course.at_its_end(),
+        let course = watched.lasting.iter().find(|(course, _)| course.clause == *self);
+        let (holds, found, short) = match course {
+            Some((course, _)) => {
+                let end = course.at_its_end(2);
+                (end.holds, end.worst, end.short)
+            }
             None => {
                 let found = self.worst(&watched.means());
-                (self.holds_of(found.as_ref()), found)
+                (self.holds_of(found.as_ref()), found, None)
             }
         };
         let note = match &found {
+            Some(_) if short.is_some() => short,
             None => Some(format!("{NOT_RESOLVABLE}: there is no value of {}", self.word())),
             Some(found) if found.of > 1 => {
                 Some(format!("{} is the worst of {}", found.figure, found.of))
@@ -115,40 +100,11 @@ impl Clause {
         worst.map(|(figure, value)| Found { figure: figure.clone(), value, of })
     }
 
-    fn is_worse(&self, value: f64, than: f64) -> bool {
+    pub(super) fn is_worse(&self, value: f64, than: f64) -> bool {
         match self.comparison {
             Comparison::Below | Comparison::AtMost => value > than,
             Comparison::Above | Comparison::AtLeast => value < than,
         }
-    }
-}
-
-impl Course {
-    /// Whether the clause held at the end for as long as it asks, and the worst of what it asks
-    /// for.
-    fn at_its_end(&self) -> (bool, Option<Found>) {
-        let clause = &self.clause;
-        let Some(end_ns) = self.rounds.last().map(|last| last.at_ns) else { return (false, None) };
-        let lasting_ns = clause.lasting.map_or(0, |of| u64::try_from(of.as_nanos()).unwrap_or(0));
-        let mut streak = Streak::of(self.period_ns());
-        let mut worst: Option<&Found> = None;
-        for Looked { at_ns, worst: found, is_whole } in &self.rounds {
-            streak.observe(*at_ns, *is_whole && clause.holds_of(found.as_ref()));
-            if let Some(found) = found.as_ref().filter(|_| at_ns + lasting_ns > end_ns)
-                && worst.is_none_or(|other| clause.is_worse(found.value, other.value))
-            {
-                worst = Some(found);
-            }
-        }
-        (streak.lasts(end_ns, lasting_ns, 2), worst.cloned())
-    }
-
-    /// The time between two rounds: the median, as some may be missing.
-    fn period_ns(&self) -> u64 {
-        let gap = |of: &[Looked]| of[1].at_ns.saturating_sub(of[0].at_ns);
-        let mut gaps: Vec<u64> = self.rounds.windows(2).map(gap).collect();
-        gaps.sort_unstable();
-        gaps.get(gaps.len() / 2).copied().unwrap_or(0)
     }
 }
 
@@ -163,55 +119,6 @@ impl Members {
         self.0.extend(here.cloned());
         let is_whole = self.0.iter().all(|name| round.figures.contains_key(name));
         (clause.worst(&round.figures), is_whole)
-    }
-}
-
-/// What a sample may take to be handed on, and looked at.
-const HANDED_ON_NS: u64 = 500_000_000;
-
-/// For how long something has held, sample by sample.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Streak {
-    period_ns: u64,
-    /// The first and the last sample of those that hold, and how many they are.
-    held: Option<(u64, u64, u32)>,
-    /// How often it ceased to hold, and the longest that it held.
-    pub(super) broken: u32,
-    pub(super) longest_ns: u64,
-}
-
-impl Streak {
-    pub(super) fn of(period_ns: u64) -> Self {
-        Self { period_ns, ..Self::default() }
-    }
-
-    /// Takes a sample: whether it holds.
-    pub(super) fn observe(&mut self, at_ns: u64, holds: bool) {
-        let longest_gap = self.period_ns.saturating_mul(2);
-        self.held = match self.held {
-            _ if !holds => None,
-            Some((since, last, count)) if at_ns.saturating_sub(last) <= longest_gap => {
-                Some((since, at_ns, count.saturating_add(1)))
-            }
-            _ => Some((at_ns, at_ns, 1)),
-        }
-        .or_else(|| {
-            self.broken += u32::from(self.held.is_some());
-            None
-        });
-        if let Some((since, last, _)) = self.held {
-            self.longest_ns = self.longest_ns.max(last.saturating_sub(since) + self.period_ns);
-        }
-    }
-
-    /// Whether it has held for so long now, in at least so many samples.
-    pub(super) fn lasts(&self, now_ns: u64, lasting_ns: u64, least: u32) -> bool {
-        let Some((since, last, count)) = self.held else { return false };
-        // A sample stands for a period; samples are not taken to the nanosecond.
-        let held_ns = last.saturating_sub(since) + self.period_ns + self.period_ns / 10;
-        let oldest_ns = self.period_ns.saturating_mul(2).saturating_add(HANDED_ON_NS);
-        let is_recent = now_ns.saturating_sub(last) <= oldest_ns;
-        is_recent && count >= least && held_ns >= lasting_ns
     }
 }
 
@@ -276,21 +183,5 @@ mod tests {
         assert!(lasts(&[low, low], "instance.web*.cpu<20% for 1s"));
         let (_, value, _) = verdict(three, &rounds(&[high, low, (Some(0.15), Some(0.1)), low]));
         assert_eq!(value, Some(0.15), "the worst of the last three seconds");
-    }
-
-    #[test]
-    fn a_streak_ends_with_a_gap_and_counts_how_often_it_was_broken() {
-        let mut streak = Streak::of(S);
-        for at in [1, 2, 3] {
-            streak.observe(at * S, true);
-        }
-        assert!(streak.lasts(3 * S, 3 * S, 2) && streak.lasts(5 * S, 3 * S, 2));
-        assert!(!streak.lasts(6 * S, 3 * S, 2), "the last sample is too old");
-        streak.observe(6 * S, true);
-        assert!(!streak.lasts(6 * S, 3 * S, 2), "samples were missing");
-        streak.observe(7 * S, false);
-        streak.observe(8 * S, true);
-        streak.observe(9 * S, false);
-        assert_eq!((streak.broken, streak.longest_ns), (2, 3 * S));
     }
 }

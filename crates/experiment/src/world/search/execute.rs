@@ -164,9 +164,11 @@ struct Goal {
 impl Goal {
     fn of(slo: &Slo) -> Result<Self, ExperimentError> {
         let is_time = |clause: &&Clause| {
-            matches!(clause.metric, Metric::Time(Timing::Response, Figure::Quantile(_)))
+            clause.lasting.is_none()
+                && matches!(clause.metric, Metric::Time(Timing::Response, Figure::Quantile(_)))
         };
         let errors = |clause: &Clause| match (clause.metric, clause.comparison, clause.bound) {
+            _ if clause.lasting.is_some() => None,
             (Metric::Errors, Comparison::Below | Comparison::AtMost, Bound::Share(most)) => {
                 Some(most)
             }
