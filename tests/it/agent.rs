@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
+use plimsoll_runs::Run;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -147,4 +148,83 @@ fn beyond_this_host_it_is_said_who_may_ask() {
     for (flag, text) in [("--allow", "10.0.0.0/99"), ("--listen", "here"), ("--every", "often")] {
         place.plimsoll(&["agent", flag, text]).ended_with(2).says(&[text]);
     }
+}
+
+/// A load beside which another host is watched: this one, by an agent.
+const WATCHED: &str = "\
+name = 'another host'
+[target]
+url = 'URL'
+[load]
+rate = '50/s'
+for = '3s'
+[collect]
+every = '200ms'
+agents = { web7 = 'AGENT', gone = '127.0.0.1:1' }
+token_file = 'token'
+[measure]
+slo = 'instance.web7.host.memory<100%, instance.web7.host.load>=0 for 1s'
+";
+
+#[test]
+fn a_plan_watches_another_host_on_its_own_time_axis() {
+    let place = Place::new();
+    let token = place.write("token", "a long random word");
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let target = place.calm();
+    let (_agent, address) = start(&place, &["--token-file", token.to_str().unwrap()]);
+    let plan = WATCHED.replace("URL", &target.url()).replace("AGENT", &address);
+    place.write("plan.toml", &plan);
+    place.plimsoll(&["run", "plan.toml"]).went_well();
+    let run = Run::open(&place.run()).unwrap();
+    let verdicts = run.summary().unwrap().slo;
+    assert!(verdicts.iter().all(|of| of.pass == Some(true)), "{verdicts:?}");
+
+    // Both clocks are the same: what was found lies within what it may be off.
+    let fact = |name: &str| -> i64 {
+        let found = run.meta().host.iter().find(|(known, _)| known == name);
+        found.unwrap_or_else(|| panic!("{name}")).1.parse().unwrap()
+    };
+    let (ahead, within) = (fact("clock_of_web7_ahead_ns"), fact("clock_of_web7_within_ns"));
+    assert!(ahead.abs() <= within, "{ahead} ±{within}");
+
+    // A sample stands where the agent took it, and not where it was asked for it.
+    let headers = format!("{}Authorization: Bearer a long random word\r\n", host(&address));
+    let (_, course) = get(&address, "GET /json/node_context_switches_total", &headers);
+    let course: Value = serde_json::from_str(&course).unwrap();
+    let (times, values) = (&course["at_unix_ns"], &course["series"][0]["values"]);
+    let taken = |value: f64| {
+        let place = values.as_array().unwrap().iter().position(|of| of.as_f64() == Some(value))?;
+        times[place].as_u64()
+    };
+    let samples = run.series("node_context_switches_total").unwrap();
+    assert!(samples.len() > 5, "{samples:?}");
+    assert!(samples.iter().all(|of| of.labels["instance"] == "web7"), "{samples:?}");
+    let mut apart: Vec<i64> = samples
+        .iter()
+        .map(|of| taken(of.value.unwrap()).unwrap() as i64 - of.at_ns as i64)
+        .collect();
+    apart.sort_unstable();
+    let (low, high) = (apart[apart.len() / 4], apart[apart.len() * 3 / 4]);
+    assert!(high - low < 50_000_000, "the agent samples each 100 ms: {apart:?}");
+
+    // One that is away is told, and its token stands nowhere.
+    let events = run.events().unwrap();
+    assert!(events.iter().any(|of| of.text.contains("agent of gone could not be read")));
+    let plan = std::fs::read_to_string(place.run().join("plan.toml")).unwrap();
+    assert!(!plan.contains("long random"), "{plan}");
+}
+
+#[test]
+fn hosts_have_names_of_their_own_and_agents_are_no_source() {
+    let place = Place::new();
+    let told = |from: &str, to: &str| {
+        let plan = WATCHED.replace("URL", "http://127.0.0.1:1/").replace("AGENT", "127.0.0.1:1");
+        place.write("plan.toml", plan.replace("token_file = 'token'\n", "").replace(from, to));
+        place.plimsoll(&["check", "plan.toml"])
+    };
+    told("every =", "every =").ended_with(0);
+    told("web7 =", "'web 7' =").ended_with(2).says(&["web 7", "letters, digits"]);
+    told("every =", "from = ['agent']\nevery =").ended_with(2).says(&["agents = {"]);
+    told("every =", "token_file = 'none'\nevery =").ended_with(2).says(&["none"]);
 }

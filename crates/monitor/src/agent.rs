@@ -3,7 +3,7 @@
 //!
 //! | asked for | answered |
 //! | --- | --- |
-//! | `GET /` | a page of the newest values |
+//! | `GET /` | a page with charts of the last hour, and the newest values |
 //! | `GET /metrics` | the newest values, as Prometheus reads them |
 //! | `GET /json` | the same as JSON, with what could not be read and why |
 //! | `GET /json/NAME` | the last hour of the series of a name |
@@ -18,9 +18,11 @@
 //! page in a browser cannot reach the agent under a name of its own.
 
 mod clock;
+mod page;
 mod ring;
 
-pub use clock::Exchange;
+pub use crate::service::agent::offset;
+pub use clock::{Exchange, Offset};
 pub use ring::Ring;
 
 use std::net::{IpAddr, TcpListener};
@@ -202,7 +204,7 @@ fn respond(request: &Request<'_>, access: &Access, kept: &Mutex<Ring>, clock: &C
         return refused(405, "only GET is answered");
     }
     match request.path {
-        "/" => answer(HTML, lock(kept).page()),
+        "/" => answer(HTML, page::page(&lock(kept), access.name.as_deref())),
         "/metrics" => answer(CONTENT_TYPE, lock(kept).metrics()),
         "/json" => answer(JSON, lock(kept).newest_json()),
         "/clock" => answer(JSON, clock::answer(came_ns, clock())),

@@ -9,7 +9,7 @@ use crate::host::{
 };
 use crate::read::keyed;
 use crate::sample::Samples;
-use crate::service::{memcached, nginx, prometheus, redis, statsd};
+use crate::service::{agent, memcached, nginx, prometheus, redis, statsd, target};
 
 /// A parser with a text that it understands wholly.
 struct Parser {
@@ -53,6 +53,17 @@ const PROMETHEUS: &str = "# HELP up whether it runs\n# TYPE up gauge\nup 1\n\
                           sent_total{to=\"a\\\"b\\\\c\\nd\",code=\"2xx\"} 0.5 1395066363000\n\
                           took_seconds_bucket{le=\"+Inf\"} 27 # {trace=\"x\"} 1.5\n";
 
+const AGENT: &str = "{\"schema\":1,\"at_unix_ns\":1700000000000000000,\"period_s\":1.0,\
+                     \"faults\":{},\"series\":[{\"name\":\"node_load1\",\"labels\":{},\
+                     \"value\":0.5},{\"name\":\"node_cpu_seconds_total\",\
+                     \"labels\":{\"cpu\":\"0\",\"mode\":\"idle\"},\"value\":12.25}]}";
+
+const TARGET: &str = "# TYPE plimsoll_target_requests_total counter\n\
+                      plimsoll_target_requests_total 7\n\
+                      plimsoll_target_responses_total{code=\"200\"} 6\n\
+                      plimsoll_target_in_work 1\n\
+                      plimsoll_target_work_seconds_total 0.125\n";
+
 const STATSD: &str = "jobs:3|c|@1|#kind:mail,queue\nqueue:-2|g\nshop.took:12|ms\n";
 
 const PARSERS: &[Parser] = &[
@@ -87,6 +98,8 @@ const PARSERS: &[Parser] = &[
         text: MEMCACHED,
         parse: |text, out| memcached::parse(text, out).is_ok(),
     },
+    Parser { name: "agent", text: AGENT, parse: |text, out| agent::parse(text, out).is_ok() },
+    Parser { name: "target", text: TARGET, parse: |text, out| target::parse(text, out).is_ok() },
     Parser {
         name: "prometheus",
         text: PROMETHEUS,

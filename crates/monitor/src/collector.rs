@@ -113,6 +113,8 @@ pub struct Source {
     pub cgroup: Vec<PathBuf>,
     /// Where the service listens: `HOST:PORT`, or a URL.
     pub address: Option<String>,
+    /// What an agent asks for, where it asks for a token.
+    pub token: Option<Token>,
     /// Names of the processes that are counted by name.
     pub processes: Vec<String>,
     /// The time within which a service must answer. It should be less than the period: a collector
@@ -129,9 +131,26 @@ impl Default for Source {
             instance: None,
             cgroup: Vec::new(),
             address: None,
+            token: None,
             processes: Vec::new(),
             limit: Duration::from_millis(500),
         }
+    }
+}
+
+/// A token, which is shown nowhere.
+#[derive(Clone)]
+pub struct Token(pub(crate) String);
+
+impl From<String> for Token {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(***)")
     }
 }
 
@@ -176,8 +195,10 @@ pub const KINDS: &[&Kind] = &[
     &service::nginx::KIND,
     &service::redis::KIND,
     &service::memcached::KIND,
+    &service::target::KIND,
     &service::prometheus::KIND,
     &service::statsd::KIND,
+    &service::agent::KIND,
 ];
 
 /// Why there is no collector.

@@ -24,7 +24,7 @@ pub mod sampler;
 mod service;
 pub mod timer;
 
-pub use collector::{CollectError, Collector, Source, SourceError, Watched};
+pub use collector::{CollectError, Collector, Source, SourceError, Token, Watched};
 pub use cpu::{Ticks, steal_share};
 pub use facts::facts;
 pub use memory::Memory;

@@ -146,6 +146,8 @@ pub struct Samples {
     instance: Option<String>,
     left_out: u64,
     reason: Option<String>,
+    /// When the values were taken, where the source says so, on the monotonic clock.
+    taken_ns: Option<u64>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -195,6 +197,24 @@ impl Samples {
         }
         labels.sort_unstable();
         self.list.push(Sample { name, labels, value });
+    }
+
+    /// Dates the samples by a moment of the monotonic clock; otherwise they are dated by when the
+    /// reading began.
+    pub(crate) fn taken_at(&mut self, taken_ns: Option<u64>) {
+        self.taken_ns = taken_ns;
+    }
+
+    /// When the samples were taken, of a reading that began at `at_ns` of a clock and at `begun_ns`
+    /// of the monotonic one.
+    pub(crate) fn dated(&self, at_ns: u64, begun_ns: u64) -> u64 {
+        let Some(taken_ns) = self.taken_ns else { return at_ns };
+        (at_ns.saturating_add(taken_ns)).saturating_sub(begun_ns)
+    }
+
+    /// Forgets the samples, of a source that has no new ones.
+    pub(crate) fn forget(&mut self) {
+        self.list.clear();
     }
 
     /// Counts lines or values of the source that were not understood. `what` says where the first

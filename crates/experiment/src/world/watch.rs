@@ -9,19 +9,24 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use plimsoll_load::clock::Clock;
-use plimsoll_monitor::{Fault, Sample, Sampler, Samples, Sampling, Source, Watched};
+use plimsoll_monitor::{Fault, Sample, Sampler, Samples, Sampling, Source, Token, Watched};
 use plimsoll_plan::Plan;
 use plimsoll_runs::event::Class;
 use plimsoll_runs::{Event, RunWriter, Sink, SinkError};
 use plimsoll_stats::figure::{Round, Rounds};
 use plimsoll_stats::slo::{Clause, Metric, Rule, Slo};
 use plimsoll_testbed::Instance as Server;
+use plimsoll_units::{failure, secret};
 
 use crate::error::ExperimentError;
 use crate::world::steer::Seen;
 
 /// Where lines of StatsD are listened for by default.
 const STATSD: &str = "127.0.0.1:8125";
+/// The collector of hosts that have an agent.
+const AGENT: &str = "agent";
+/// The most characters of a host's name.
+const MOST_NAME: usize = 40;
 /// The longest that a source may take, as a share of the period.
 const PATIENCE: f64 = 0.8;
 
@@ -45,7 +50,8 @@ pub fn sources(
     system: &Path,
 ) -> Result<Vec<(String, Source)>, ExperimentError> {
     let of_watched = |clause: &&Clause| matches!(clause.metric, Metric::Watched(_));
-    if let Some(clause) = clauses(plan).find(of_watched).filter(|_| plan.collect.from.is_empty()) {
+    let is_nothing = plan.collect.from.is_empty() && plan.collect.agents.is_empty();
+    if let Some(clause) = clauses(plan).find(of_watched).filter(|_| is_nothing) {
         let text = format!(
             "judge `{}`: nothing is watched; say what is, by `from` in [collect]",
             clause.expr
@@ -57,6 +63,11 @@ pub fn sources(
     let mut all = Vec::new();
     for name in &plan.collect.from {
         plimsoll_monitor::collector::named(name)?;
+        if name == AGENT {
+            let text = "watch `agent`: say which hosts, by `agents = { NAME = \"HOST:PORT\" }` in \
+                        [collect], and leave it out of `from`";
+            return Err(ExperimentError::Conflict(text.to_owned()));
+        }
         let usual = (name == "statsd").then(|| STATSD.to_owned());
         let address = plan.collect.at.get(name).cloned().or(usual);
         let of_server = |server: &Server| -> Option<Source> {
@@ -101,7 +112,58 @@ pub fn sources(
         }
         all.extend(found.into_iter().map(|source| (name.clone(), source)));
     }
+    all.extend(agents(plan, servers, &source())?);
     Ok(all)
+}
+
+/// The hosts that are watched by their agents.
+fn agents(
+    plan: &Plan,
+    servers: &[Server],
+    usual: &Source,
+) -> Result<Vec<(String, Source)>, ExperimentError> {
+    let collect = &plan.collect;
+    let token = match &collect.token_file {
+        Some(file) if !collect.agents.is_empty() => {
+            let secret = secret::Source::File(file.clone());
+            let token = secret.reveal(|_| None, Path::new(""));
+            Some(token.map_err(|error| ExperimentError::Conflict(failure::chain(&error)))?)
+        }
+        _ => None,
+    };
+    let is_plain = |name: &str| {
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        (1..=MOST_NAME).contains(&name.len()) && name.chars().all(is_of_name)
+    };
+    let one = |(name, address): (&String, &String)| {
+        if !is_plain(name) || servers.iter().any(|server| server.name == *name) {
+            let text = format!(
+                "watch the host `{name}`: expected a name of 1 to {MOST_NAME} letters, digits, _ \
+                 and -, which no server of the plan has"
+            );
+            return Err(ExperimentError::Conflict(text));
+        }
+        let (instance, address) = (Some(name.clone()), Some(address.clone()));
+        let token = token.clone().map(Token::from);
+        Ok((AGENT.to_owned(), Source { instance, address, token, ..usual.clone() }))
+    };
+    collect.agents.iter().map(one).collect()
+}
+
+/// How far the clocks of hosts that agents watch are ahead of this one's, as facts of a run: by how
+/// much, and how much that may be off, nanoseconds. An agent that is away has none: its collector
+/// says so.
+pub(crate) fn clocks(sources: &[(String, Source)], now_ns: fn() -> u64) -> Vec<(String, String)> {
+    let of_agents = sources.iter().filter(|(name, _)| name == AGENT);
+    let fact = |(_, source): &(String, Source)| {
+        let offset = plimsoll_monitor::agent::offset(source, &now_ns).ok()?;
+        let name = source.instance.as_deref()?;
+        Some([
+            (format!("clock_of_{name}_ahead_ns"), offset.ahead_ns.to_string()),
+            (format!("clock_of_{name}_within_ns"), offset.within_ns.to_string()),
+        ])
+    };
+    of_agents.filter_map(fact).flatten().collect()
 }
 
 /// The folder with the figures of the network that a server has of its own: that of a process of
@@ -266,13 +328,13 @@ impl Taken {
 
 impl From<plimsoll_monitor::SourceError> for ExperimentError {
     fn from(error: plimsoll_monitor::SourceError) -> Self {
-        let told = plimsoll_units::failure::told(&error);
+        let told = failure::told(&error);
         Self::Conflict(told)
     }
 }
 
 impl From<plimsoll_monitor::SamplerError> for ExperimentError {
     fn from(error: plimsoll_monitor::SamplerError) -> Self {
-        Self::Conflict(plimsoll_units::failure::told(&error))
+        Self::Conflict(failure::told(&error))
     }
 }

@@ -19,7 +19,34 @@ pub struct Exchange {
     pub back_ns: u64,
 }
 
+/// How far another clock is ahead of one here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offset {
+    /// By how much it is ahead, nanoseconds; below zero where it is behind.
+    pub ahead_ns: i128,
+    /// The most that this is off by, nanoseconds.
+    pub within_ns: u64,
+}
+
+impl Offset {
+    /// A moment of the other clock by the one here; 0 where it lies before that one's beginning.
+    #[must_use]
+    pub fn here(&self, there_ns: u64) -> u64 {
+        let here = i128::from(there_ns) - self.ahead_ns;
+        u64::try_from(here.max(0)).unwrap_or(u64::MAX)
+    }
+}
+
 impl Exchange {
+    /// How far the answering side's clock is ahead.
+    #[must_use]
+    pub fn offset(&self) -> Offset {
+        // A clock that was set meanwhile may make it negative.
+        let round_trip_ns = self.round_trip_ns().max(0);
+        let within_ns = u64::try_from((round_trip_ns + 1) / 2).unwrap_or(u64::MAX);
+        Offset { ahead_ns: self.offset_ns(), within_ns }
+    }
+
     /// How far the answering side's clock is ahead, nanoseconds.
     #[must_use]
     pub fn offset_ns(&self) -> i128 {
@@ -66,6 +93,10 @@ mod tests {
             prop_assert_eq!(exchange.round_trip_ns(), i128::from(there + back));
             let off = (exchange.offset_ns() - i128::from(ahead)).abs();
             prop_assert!(2 * off <= exchange.round_trip_ns() + 1, "{:?}", exchange);
+            // What happened there is found here, as exactly.
+            let offset = exchange.offset();
+            let found = i128::from(offset.here(exchange.came_ns)) - i128::from(came);
+            prop_assert!(found.abs() <= i128::from(offset.within_ns), "{:?}", exchange);
         }
     }
 }

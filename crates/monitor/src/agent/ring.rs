@@ -2,7 +2,6 @@
 //! it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Write;
 use std::time::Duration;
 
 use plimsoll_net::prometheus::Page;
@@ -16,8 +15,9 @@ use crate::sampler;
 pub struct Ring {
     period_ns: u64,
     most: usize,
-    /// The times, by whole periods since 1970, ascending.
-    times: VecDeque<u64>,
+    /// The times, ascending: the number of the period since 1970, and the moment of its first
+    /// sample, nanoseconds.
+    times: VecDeque<(u64, u64)>,
     /// The values of each series, the last at the last time; NaN where it has none.
     series: BTreeMap<(String, Labels), VecDeque<f64>>,
     /// Why a collector gave nothing at its last turn.
@@ -44,9 +44,9 @@ impl Ring {
         let at = at_ns / self.period_ns;
         match self.times.back() {
             // A clock that was set back: what is newer by it than now is of no use.
-            Some(last) if at < *last => return self.begin_anew(at_ns, samples),
-            Some(last) if *last == at => {}
-            _ => self.advance(at),
+            Some((last, _)) if at < *last => return self.begin_anew(at_ns, samples),
+            Some((last, _)) if *last == at => {}
+            _ => self.advance((at, at_ns)),
         }
         let length = self.times.len();
         for sample in samples.iter() {
@@ -73,7 +73,7 @@ impl Ring {
         self.take(at_ns, samples);
     }
 
-    fn advance(&mut self, at: u64) {
+    fn advance(&mut self, at: (u64, u64)) {
         self.times.push_back(at);
         let surplus = self.times.len().saturating_sub(self.most);
         self.times.drain(..surplus);
@@ -132,7 +132,7 @@ impl Ring {
         let faults: BTreeMap<_, _> = self.faults.iter().collect();
         let value = serde_json::json!({
             "schema": 1,
-            "at_unix_ns": self.times.back().map(|at| at * self.period_ns),
+            "at_unix_ns": self.times.back().map(|(_, at_ns)| at_ns),
             "period_s": self.period_ns as f64 / 1e9,
             "faults": faults,
             "series": series,
@@ -155,33 +155,37 @@ impl Ring {
         if series.is_empty() {
             return None;
         }
-        let times: Vec<u64> = self.times.iter().map(|at| at * self.period_ns).collect();
+        let times: Vec<u64> = self.times.iter().map(|(_, at_ns)| *at_ns).collect();
         let value = serde_json::json!({
             "schema": 1, "name": name, "at_unix_ns": times, "series": series,
         });
         Some(format!("{value}\n"))
     }
 
-    /// The newest values as a page for a person.
-    #[must_use]
-    pub fn page(&self) -> String {
-        let mut out = String::from(
-            "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">\
-             <meta name=\"color-scheme\" content=\"light dark\">\
-             <title>Plimsoll agent</title><h1>Plimsoll agent</h1>\
-             <p><a href=\"/metrics\">metrics</a> · <a href=\"/json\">JSON</a></p>\n<pre>",
-        );
-        for (collector, reason) in &self.faults {
-            let _ = writeln!(out, "{collector}: {}", escaped(reason));
-        }
-        let _ = writeln!(out, "{}</pre></html>", escaped(&self.lines()));
-        out
+    /// The first and the last moment that is remembered, nanoseconds since 1970.
+    pub(super) fn span(&self) -> Option<(u64, u64)> {
+        Some((self.times.front()?.1, self.times.back()?.1))
     }
-}
 
-/// A text that has no markup in it.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    /// All moments, ascending.
+    pub(super) fn times(&self) -> impl Iterator<Item = u64> {
+        self.times.iter().map(|(_, at_ns)| *at_ns)
+    }
+
+    /// The values at a moment, by its place among all.
+    pub(super) fn at(&self, place: usize) -> impl Iterator<Item = (&str, &Labels, f64)> {
+        // The last value of each series is of the last moment; it may have begun later.
+        let from_end = self.times.len() - place;
+        self.series.iter().filter_map(move |((name, labels), values)| {
+            let value = values.len().checked_sub(from_end).and_then(|at| values.get(at))?;
+            value.is_finite().then_some((name.as_str(), labels, *value))
+        })
+    }
+
+    /// Why each collector that gave nothing did so.
+    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.faults.iter().map(|(collector, why)| (*collector, why.as_str()))
+    }
 }
 
 fn texts(labels: &Labels) -> Vec<(&str, &str)> {
@@ -228,7 +232,6 @@ mod tests {
         assert_eq!(course["at_unix_ns"].as_array().unwrap().len(), 3);
         assert_eq!(ring.course_json("gone"), None, "it had no value for so long");
         assert_eq!(ring.lines(), "a{cpu=\"<0>\"} 4\n");
-        assert!(ring.page().contains("a{cpu=\"&lt;0&gt;\"} 4"), "{}", ring.page());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::timer::now_ns;
 pub(super) struct Reading {
     /// The place of its collector in the list.
     pub(super) index: usize,
-    /// When it began, on the run's clock.
+    /// When its samples were taken, on the run's clock: when it began, unless its source says.
     pub(super) at_ns: u64,
     pub(super) samples: Samples,
     /// How long it took.
@@ -117,6 +117,7 @@ fn work(
         let mut samples = Samples::of(watched.instance.as_deref());
         let error = watched.collector.collect(&mut samples).err();
         let took = Duration::from_nanos(now_ns().saturating_sub(begun_ns));
+        let at_ns = samples.dated(at_ns, begun_ns);
         let reading = Reading { index, at_ns, samples, took, error };
         if events.send(Event::Done(reading)).is_err() {
             return;

@@ -6,16 +6,18 @@
 use std::io::{self, Read as _, Write as _};
 use std::time::Duration;
 
-use plimsoll_net::http::client::{Ask, Deadline, Dial as _, Error, Limits, Peer, Plain, Wire};
+use plimsoll_net::http::client::{Ask, Deadline, Dial, Error, Limits, Peer, Plain, Wire};
 use plimsoll_net::url::{Parts, Url, bracketed};
 use plimsoll_units::ParseError;
 
-use crate::collector::CollectError;
+use crate::collector::{CollectError, Token};
 
 /// A page of a service, fetched by `GET`.
 pub(crate) struct Page {
     url: Url,
     limits: Limits,
+    /// The header `Authorization`, where one is asked for.
+    authorization: Option<String>,
 }
 
 impl Page {
@@ -30,13 +32,26 @@ impl Page {
         if url.path == "/" {
             usual_path.clone_into(&mut url.path);
         }
-        Ok(Self { url, limits })
+        Ok(Self { url, limits, authorization: None })
+    }
+
+    /// The same page, for which a token is given.
+    pub(crate) fn with_token(self, token: &Token) -> Self {
+        Self { authorization: Some(format!("Bearer {}", token.0)), ..self }
     }
 
     /// The text of the page.
     pub(crate) fn text(&self) -> Result<String, CollectError> {
+        self.text_by(&Plain)
+    }
+
+    /// The text of the page, over a connection that is opened so.
+    pub(crate) fn text_by(&self, dial: &dyn Dial) -> Result<String, CollectError> {
         let failed = |source| CollectError::Ask { address: self.url.to_string(), source };
-        let answer = Ask::get(&self.url).send(&Plain, self.limits).map_err(failed)?;
+        let given = self.authorization.as_deref().map(|text| ("Authorization", text));
+        let headers: Vec<(&str, &str)> = given.into_iter().collect();
+        let asked = Ask { headers: &headers, ..Ask::get(&self.url) };
+        let answer = asked.send(dial, self.limits).map_err(failed)?;
         if answer.status != 200 {
             return Err(failed(Error::Status(answer.status)));
         }

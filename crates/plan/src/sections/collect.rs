@@ -1,12 +1,13 @@
 //! `[collect]`: what is watched while a load goes on.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plimsoll_units::{ParseError, duration};
 
 use crate::sections::testbed::MAP;
-use crate::takes::{DURATION, Line, List, Parsed};
+use crate::takes::{DURATION, File, Line, List, Parsed};
 use crate::write::Writer;
 
 section! {
@@ -21,6 +22,11 @@ section! {
         /// StatsD are listened for.
         at: BTreeMap<String, String> { MAP, or BTreeMap::new(),
             r#"{ prometheus = "http://127.0.0.1:9100/metrics" }"# }
+        /// Other hosts, by their agents: the name of each, and where its agent listens.
+        agents: BTreeMap<String, String> { MAP, or BTreeMap::new(),
+            r#"{ web7 = "10.0.0.7:5555" }"# }
+        /// The file of the token that these agents ask for, which others may not read.
+        token_file: Option<PathBuf> { File, "agent.token" }
         /// Names of programs whose processes are counted.
         processes: Vec<String> { PROCESSES, or Vec::new(), r#"["nginx", "php-fpm"]"# }
     }
@@ -29,8 +35,10 @@ section! {
 impl Collect {
     pub(crate) fn write(&self, out: &mut Writer) {
         out.section(Self::SECTION.path);
-        let left_out: &[&str] = if self.at.is_empty() { &["at"] } else { &[] };
-        self.write_keys(out, left_out);
+        let maps = [("at", self.at.is_empty()), ("agents", self.agents.is_empty())];
+        let left_out: Vec<&str> =
+            maps.into_iter().filter(|(_, is_empty)| *is_empty).map(|(name, _)| name).collect();
+        self.write_keys(out, &left_out);
     }
 }
 

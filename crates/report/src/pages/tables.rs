@@ -144,11 +144,16 @@ fn host(view: &View) -> Facts {
     facts
 }
 
-/// A fact of the host as a person reads it: `memory_bytes` is a size.
+/// A fact of the host as a person reads it: `memory_bytes` is a size, `clock_of_web7_ahead_ns` a
+/// time.
 fn told(name: &str, value: &str) -> (String, String) {
-    let bytes = name.strip_suffix("_bytes").zip(value.parse().ok());
-    let (name, value) =
-        bytes.map_or((name, value.to_owned()), |(name, bytes)| (name, units::show_size(bytes)));
+    let size = || Some((name.strip_suffix("_bytes")?, units::show_size(value.parse().ok()?)));
+    let time = || {
+        let (name, ns) = (name.strip_suffix("_ns")?, value.parse::<i64>().ok()?);
+        let sign = if ns < 0 { "−" } else { "" };
+        Some((name, format!("{sign}{}", units::show_duration(ns.unsigned_abs()))))
+    };
+    let (name, value) = size().or_else(time).unwrap_or((name, value.to_owned()));
     (name.replace('_', " "), value)
 }
 

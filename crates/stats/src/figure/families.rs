@@ -12,7 +12,8 @@ use super::{Better, Figure, Unit};
 /// What a figure of series is of, and so which series it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// The host.
+    /// The host; or another one that an agent watches, or the network that an instance has of its
+    /// own, as `instance.NAME.` before the name says.
     Host,
     /// A part of the host, by the label that tells parts apart.
     Part(&'static str),
@@ -234,6 +235,31 @@ families! {
         "rate(memcached_process_user_cpu_seconds_total) \
          + rate(memcached_process_system_cpu_seconds_total)",
         "cores that it used";
+    Service, "target.requests", "target requests", PerSecond, Neither,
+        "rate(plimsoll_target_requests_total)",
+        "requests read by the built-in target";
+    Service, "target.answered", "target answered", PerSecond, Neither,
+        "rate(plimsoll_target_responses_total)",
+        "answers that it sent, of any status";
+    Service, "target.errors", "target errors", PerSecond, Lower,
+        "rate(plimsoll_target_responses_total{code=\"500\"})",
+        "answers of status 500 that it sent";
+    Service, "target.refused", "target refused", PerSecond, Lower,
+        "rate(plimsoll_target_responses_total{code=\"503\"})",
+        "requests that it refused, as its queue was full";
+    Service, "target.busy", "target busy", Share, Neither,
+        "rate(plimsoll_target_work_seconds_total) / plimsoll_target_workers",
+        "share of the time of its workers in which they worked";
+    Service, "target.in_work", "target in work", Count, Neither, "plimsoll_target_in_work",
+        "requests that its workers work on";
+    Service, "target.waiting", "target waiting", Count, Lower, "plimsoll_target_waiting",
+        "requests that wait for a worker";
+    Service, "target.connections", "target connections", Count, Neither,
+        "plimsoll_target_connections",
+        "open connections";
+    Service, "target.cores", "target cores", Number, Neither,
+        "rate(plimsoll_target_cpu_seconds_total)",
+        "cores that it used";
     Series, "series.NAME", "NAME", Number, Neither, "",
         "a series by its own name, summed over its labels: what it rises by a second where its \
          name ends in `_total`, else its value";
@@ -248,7 +274,9 @@ impl Family {
     #[must_use]
     pub fn member(&self, name: &str) -> String {
         match self.of {
-            Of::Service if !name.is_empty() => format!("{INSTANCE}{name}.{}", self.figure.name),
+            Of::Service | Of::Host if !name.is_empty() => {
+                format!("{INSTANCE}{name}.{}", self.figure.name)
+            }
             _ => self.figure.name.replace(NAME, name),
         }
     }
@@ -265,7 +293,7 @@ impl Family {
         let (before, after) = match self.figure.name.split_once(NAME) {
             Some(around) => around,
             None if word == self.figure.name => return Some(""),
-            None if self.of != Of::Service => return None,
+            None if !matches!(self.of, Of::Service | Of::Host) => return None,
             None => {
                 let part = between(INSTANCE, self.figure.name)?.strip_suffix('.')?;
                 return (!part.is_empty() && !part.contains('.')).then_some(part);
@@ -295,7 +323,7 @@ impl Family {
         }
         let keep = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let label = match self.of {
-            Of::Service => format!("{part} {}", self.figure.label),
+            Of::Service | Of::Host => format!("{part} {}", self.figure.label),
             _ => self.figure.label.replace(NAME, part),
         };
         let Figure { unit, better, about, commands, .. } = self.figure;
@@ -373,6 +401,8 @@ mod tests {
             ("instance.web-1.redis.memory", "redis.memory", "web-1"),
             ("nginx.requests", "nginx.requests", ""),
             ("instance.web-1.nginx.requests", "nginx.requests", "web-1"),
+            ("instance.web7.host.cpu", "host.cpu", "web7"),
+            ("instance.*.host.tcp.time_wait", "host.tcp.time_wait", "*"),
             ("series.jobs_total", "series.NAME", "jobs_total"),
         ] {
             let found = family(word).unwrap_or_else(|| panic!("{word}"));

@@ -127,10 +127,10 @@ impl Rounds {
     /// What tells the members of a family apart in this round.
     fn parts(&self, family: &Family, formula: &Formula) -> BTreeSet<String> {
         let (label, of_all) = match family.of {
-            Of::Host | Of::Series => return [String::new()].into(),
+            Of::Series => return [String::new()].into(),
             Of::Part(label) => (label, false),
             Of::Instance => (INSTANCE, false),
-            Of::Service => (INSTANCE, true),
+            Of::Service | Of::Host => (INSTANCE, true),
         };
         let name = formula.selectors().first().map(|of| of.name.clone()).unwrap_or_default();
         let tracks = self.series.get(&name).into_iter().flatten();
@@ -142,9 +142,9 @@ impl Rounds {
     fn value(&self, family: &Family, formula: &Formula, part: &str) -> Option<f64> {
         let has = |labels: &Labels, name: &str| labels.get(name).is_some_and(|text| text == part);
         let is_of = |labels: &Labels| match family.of {
-            Of::Host => !labels.contains_key(INSTANCE),
+            Of::Host if part.is_empty() => !labels.contains_key(INSTANCE),
             Of::Part(label) => !labels.contains_key(INSTANCE) && has(labels, label),
-            Of::Instance => has(labels, INSTANCE),
+            Of::Instance | Of::Host => has(labels, INSTANCE),
             Of::Service => part.is_empty() || has(labels, INSTANCE),
             Of::Series => true,
         };
@@ -288,6 +288,16 @@ mod tests {
         net(1, 0.0);
         let figures = net(2, 100.0);
         let wanted = [("host.network.eth0.received", 100.0), ("instance.web-1.received", 200.0)];
+        assert_eq!(figures, wanted.map(|(name, value)| (name.to_owned(), value)).into());
+    }
+
+    #[test]
+    fn a_host_that_an_agent_watches_is_told_apart_from_this_one() {
+        let mut rounds = Rounds::default();
+        rounds.take("node_load1", [], S, 1.0);
+        rounds.take("node_load1", [("instance", "web7")], S, 3.0);
+        let figures = rounds.close().unwrap().figures;
+        let wanted = [("host.load", 1.0), ("instance.web7.host.load", 3.0)];
         assert_eq!(figures, wanted.map(|(name, value)| (name.to_owned(), value)).into());
     }
 

@@ -18,7 +18,7 @@ use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
 use crate::world::steer::Rules;
-use crate::world::watch::Watching;
+use crate::world::watch::{Watching, clocks};
 use plimsoll_monitor::Source;
 use plimsoll_units::failure::told;
 
@@ -140,7 +140,9 @@ impl Load<'_> {
         let mut prepared = self.prepared.clone();
         prepared.config.seed = cell.seed;
         let setting = self.setting(cell);
-        let mut writer = to.record.begin(cell, meta(&prepared, &setting, Kind::Load))?;
+        let mut meta = meta(&prepared, &setting, Kind::Load);
+        meta.host.extend(clocks(self.sources, self.place.now_ns));
+        let mut writer = to.record.begin(cell, meta)?;
         for event in self.before {
             writer.event(event).map_err(RunError::Unfinished)?;
         }
