@@ -169,6 +169,10 @@ impl Ready {
             return designed::bench(ask, &plan);
         }
         let instance = ask.is_simulated.then(|| Instance::of(&plan)).transpose()?;
+        if !ask.is_simulated {
+            // What cannot be watched is refused before anything is asked.
+            sources(&plan, &[], ask.place.system)?;
+        }
         let mut prepared = prepare(&plan, &ask.place, ask.asks && !ask.is_simulated)?;
         prepared.notes.extend(instance.as_ref().and_then(|_| simulated::live_only(&plan)));
         let subject = load::subject(&plan, &prepared, ask.place.here);
