@@ -61,7 +61,7 @@ dist: toolchain ## build the program as one static file for any Linux (packaging
 	packaging/dist.sh
 
 .PHONY: packages
-packages: toolchain ## build Debian packages of program, registry and agent (packaging/build.sh)
+packages: toolchain ## build Debian packages of program, registry and agents (packaging/build.sh)
 	packaging/build.sh
 
 .PHONY: clean

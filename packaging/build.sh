@@ -3,9 +3,10 @@
 #
 #   plimsoll               /usr/bin/plimsoll, one program for everything
 #   plimsoll-shoal-server  the registry's unit and configuration
-#   plimsoll-shoal-agent   the agent's
+#   plimsoll-shoal-agent   those of a cache's announcer
+#   plimsoll-agent         those of the agent that tells a host's figures, and its user
 #
-# The two small ones hold no program: both commands are in the one of `plimsoll`.
+# The small ones hold no program: all commands are in the one of `plimsoll`.
 #
 #   packaging/build.sh [FOLDER]      the folder of the packages (dist)
 #   PLIMSOLL=FILE                    package this program; else the static one of packaging/dist.sh
@@ -70,16 +71,24 @@ finish() {
     dpkg-deb --root-owner-group "${COMPRESS:--Zxz}" --build "$root" "$out" >/dev/null
 }
 
-# A command as a service: its unit, its configuration, and what the system is to be told.
-service() {
-    local command=$1 package=plimsoll-shoal-$1
+# A command as a service: its unit, its configuration, its user where it has one, and what the
+# system is to be told. FOLDERS are taken away by a purge.
+service() { # NAME FOLDERS…
+    local name=$1 package=plimsoll-$1
+    shift
     begin "$package"
     install -D -m 644 "packaging/systemd/$package.service" \
         "$root/lib/systemd/system/$package.service"
-    install -D -m 644 "packaging/etc/shoal-$command" "$root/etc/plimsoll/shoal-$command"
-    echo "/etc/plimsoll/shoal-$command" >"$root/DEBIAN/conffiles"
-    # For secrets, which only root reads; the unit hands them on.
-    install -d -m 700 "$root/etc/plimsoll/credentials"
+    install -D -m 644 "packaging/etc/$name" "$root/etc/plimsoll/$name"
+    echo "/etc/plimsoll/$name" >"$root/DEBIAN/conffiles"
+    if grep -q '^LoadCredential=' "packaging/systemd/$package.service"; then
+        # For secrets, which only root reads; the unit hands them on.
+        install -d -m 700 "$root/etc/plimsoll/credentials"
+    fi
+    if [ -e "packaging/sysusers/$package.conf" ]; then
+        install -D -m 644 "packaging/sysusers/$package.conf" \
+            "$root/usr/lib/sysusers.d/$package.conf"
+    fi
     if [ -e "packaging/logrotate/$package" ]; then
         install -D -m 644 "packaging/logrotate/$package" "$root/etc/logrotate.d/$package"
         echo "/etc/logrotate.d/$package" >>"$root/DEBIAN/conffiles"
@@ -88,6 +97,13 @@ service() {
     cat >"$root/DEBIAN/postinst" <<'SCRIPT'
 #!/bin/sh
 set -e
+if [ "$1" = configure ] && [ -e /usr/lib/sysusers.d/UNIT.conf ]; then
+    if command -v systemd-sysusers >/dev/null; then
+        systemd-sysusers UNIT.conf
+    elif ! getent passwd UNIT >/dev/null; then
+        useradd --system --user-group --no-create-home --home-dir / --shell /usr/sbin/nologin UNIT
+    fi
+fi
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     systemctl try-restart UNIT.service || true
@@ -105,7 +121,7 @@ SCRIPT
 set -e
 if [ "$1" = purge ]; then
     rm -rf FOLDERS
-    # Passwords and keys go with the last of the two services.
+    # Passwords and keys go with the last of the two services that have some.
     if [ ! -e /etc/plimsoll/shoal-server ] && [ ! -e /etc/plimsoll/shoal-agent ]; then
         rm -rf /etc/plimsoll/shoal-secret /etc/plimsoll/credentials
     fi
@@ -115,12 +131,8 @@ if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
 fi
 SCRIPT
-    local folders=/etc/plimsoll/shoal-$command
-    if [ "$command" = server ]; then
-        folders+=' /var/lib/plimsoll-shoal /var/lib/private/plimsoll-shoal'
-        folders+=' /var/log/plimsoll-shoal /var/log/private/plimsoll-shoal'
-    fi
-    sed -i "s|UNIT|$package|; s|FOLDERS|$folders|" "$root"/DEBIAN/{postinst,prerm,postrm}
+    sed -i "s|UNIT|$package|g; s|FOLDERS|/etc/plimsoll/$name $*|" \
+        "$root"/DEBIAN/{postinst,prerm,postrm}
     chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm}
 }
 
@@ -142,18 +154,27 @@ control plimsoll "$architecture" "$libc" 'find the load line of a web applicatio
     'nearest living cache. One program with a command for each.'
 finish
 
-service server
+service shoal-server /var/lib/plimsoll-shoal /var/lib/private/plimsoll-shoal \
+    /var/log/plimsoll-shoal /var/log/private/plimsoll-shoal
 control plimsoll-shoal-server all "plimsoll (>= $version)" 'registry of the nearest living caches' \
     'Caches announce themselves, clients ask for the nearest that are alive.' \
     'Speaks the protocol of Shoal. Configured in /etc/plimsoll/shoal-server.'
 finish
 
-service agent
+service shoal-agent
 control plimsoll-shoal-agent all "plimsoll (>= $version)" 'announces a cache to its registry' \
     'Beside a Squid or Varnish: announces it as long as it answers.' \
     'Speaks the protocol of Shoal. Configured in /etc/plimsoll/shoal-agent.'
 finish
 
-for package in plimsoll plimsoll-shoal-server plimsoll-shoal-agent; do
+service agent
+control plimsoll-agent all "plimsoll (>= $version)" 'tells the figures of this host' \
+    'Processors, memory, disks, network, processes and pressure, of now and of the' \
+    'last hour, to who may ask: as a page, as JSON, for Prometheus, and by a line of' \
+    'text. Runs as a user of its own, without privileges. Configured in' \
+    '/etc/plimsoll/agent.'
+finish
+
+for package in plimsoll plimsoll-shoal-server plimsoll-shoal-agent plimsoll-agent; do
     ls "$out/${package}_${version}_"*.deb
 done

@@ -24,7 +24,7 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
     command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
     let built = place.start(command).wait().ended_with(0);
     let packages: Vec<&str> = built.out.lines().filter(|line| line.ends_with(".deb")).collect();
-    assert_eq!(packages.len(), 3, "{}", built.out);
+    assert_eq!(packages.len(), 4, "{}", built.out);
     let root = place.path("root");
     let root = root.to_str().unwrap();
     for package in &packages {
@@ -36,28 +36,65 @@ fn packages_hold_the_program_its_units_and_their_configuration() {
     // The programs in them run, with the options that stand in their configuration.
     let program = format!("{root}/usr/bin/plimsoll");
     run(&place, &program, &["--version"]).ended_with(0);
-    for command in ["server", "agent"] {
-        let name = format!("{root}/etc/plimsoll/shoal-{command}");
+    let secrets = "LoadCredential=shoal:/etc/plimsoll/credentials";
+    let shoal = ["DynamicUser=yes", secrets];
+    let services = [
+        ("shoal-server", &["shoal", "server"][..], &shoal[..]),
+        ("shoal-agent", &["shoal", "agent"], &shoal),
+        ("agent", &["agent"], &["User=plimsoll-agent"]),
+    ];
+    for (command, words, own) in services {
+        let name = format!("{root}/etc/plimsoll/{command}");
         let text = std::fs::read_to_string(&name).unwrap();
         let options = text.lines().find_map(|line| line.strip_prefix("OPTIONS=\"")).unwrap();
-        let words: Vec<&str> = options.trim_end_matches('"').split_whitespace().collect();
-        let asked = [&["shoal", command], &words[..], &["--help"]].concat();
+        let options: Vec<&str> = options.trim_end_matches('"').split_whitespace().collect();
+        let asked = [words, &options[..], &["--help"]].concat();
         run(&place, &program, &asked).ended_with(0);
-        let unit = format!("{root}/lib/systemd/system/plimsoll-shoal-{command}.service");
+        let unit = format!("{root}/lib/systemd/system/plimsoll-{command}.service");
         let unit = std::fs::read_to_string(unit).unwrap();
-        let secrets = "LoadCredential=shoal:/etc/plimsoll/credentials";
-        for wanted in ["DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes", secrets] {
-            assert!(unit.lines().any(|line| line == wanted), "{wanted}: {unit}");
+        for wanted in own.iter().chain(&["ProtectSystem=strict", "NoNewPrivileges=yes"]) {
+            assert!(unit.lines().any(|line| line == *wanted), "{wanted}: {unit}");
         }
         if installed(test, "systemd-analyze").is_some() {
             // Verified where the program is.
-            let name = format!("plimsoll-shoal-{command}.service");
+            let name = format!("plimsoll-{command}.service");
             let here = place.write(&name, unit.replace("/usr/bin/plimsoll", &program));
             let said = run(&place, "systemd-analyze", &["verify", here.to_str().unwrap()]);
             let said = said.ended_with(0);
             assert!(!said.err.contains(&name), "{}", said.err);
         }
     }
+}
+
+#[test]
+fn the_agent_has_a_user_without_privileges() {
+    let test = "the_agent_has_a_user_without_privileges";
+    let wanted = ["dpkg-deb", "strip", "systemd-sysusers"];
+    if wanted.iter().any(|program| installed(test, program).is_none()) {
+        return;
+    }
+    let place = Place::new();
+    let mut command = Command::new("bash");
+    command.arg(format!("{FOLDER}/build.sh")).arg(place.path("dist"));
+    command.env("PLIMSOLL", PLIMSOLL).env("COMPRESS", "-Znone");
+    let built = place.start(command).wait().ended_with(0);
+    let package = built.out.lines().find(|line| line.contains("/plimsoll-agent_")).unwrap();
+    let root = place.path("root");
+    let shown = root.to_str().unwrap();
+    run(&place, "dpkg-deb", &["--extract", package, shown]).ended_with(0);
+    run(&place, "dpkg-deb", &["--control", package, &format!("{shown}/control")]).ended_with(0);
+    let to = format!("--root={shown}");
+    run(&place, "systemd-sysusers", &[&to, "plimsoll-agent.conf"]).ended_with(0);
+    let users = std::fs::read_to_string(root.join("etc/passwd")).unwrap();
+    let user = users.lines().find(|line| line.starts_with("plimsoll-agent:")).unwrap();
+    let fields: Vec<&str> = user.split(':').collect();
+    assert!(fields[2].parse::<u32>().unwrap() < 1000, "{user}");
+    assert!(fields[6].ends_with("/nologin"), "{user}");
+    // What the package does when it is configured is what was done here by hand.
+    let script = std::fs::read_to_string(root.join("control/postinst")).unwrap();
+    assert!(script.contains("systemd-sysusers plimsoll-agent.conf"), "{script}");
+    // It looks at its own configuration only, and keeps no folder for secrets of others.
+    assert!(!root.join("etc/plimsoll/credentials").exists());
 }
 
 #[test]
