@@ -3,6 +3,7 @@
 
 use crate::place::Place;
 use crate::program::{Going, PLIMSOLL, wait_for};
+use crate::stores::installed;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -88,6 +89,111 @@ fn an_experiment_is_seen_followed_and_stopped_from_another_terminal() {
     place.plimsoll(&["run", "plan.toml", "--quiet"]).went_well();
     let ended = status(&place).unwrap();
     assert_eq!((&ended["state"], &ended["cells"]["left"]), (&"complete".into(), &0.into()));
+}
+
+#[test]
+fn a_single_run_is_seen_and_followed_from_another_terminal() {
+    let place = Place::alone();
+    let target = place.calm();
+    let load = ["load", "--quiet", &target.url(), "--rate", "20/s", "--for", "90s"];
+    let going = place.start(place.command(PLIMSOLL, &load));
+    let seen = wait_for("a run that goes on", || status(&place));
+    assert_eq!((&seen["state"], &seen["process"]), (&"running".into(), &going.id().into()));
+    assert_eq!((&seen["cells"]["planned"], &seen["cells"]["left"]), (&1.into(), &1.into()));
+    let left = seen["remaining_s"].as_f64().unwrap();
+    assert!((0.0..=90.0).contains(&left), "{seen}");
+    let told = place.plimsoll(&["status"]).ended_with(0).out;
+    assert!(told.starts_with("run ") && told.contains("0 of 1 done, 1 left"), "{told}");
+    place.plimsoll(&["stop"]).ended_with(2).says(&["interrupt it in the terminal of process"]);
+    let follow = place.start(place.command(PLIMSOLL, &["follow"]));
+    going.signal(Signal::INT);
+    going.wait().ended_with(4);
+    let followed = follow.wait().ended_with(4).out;
+    assert!(followed.contains("interrupted; 0 of 1 done, 1 stopped, 1 left"), "{followed}");
+    let seen = status(&place).unwrap();
+    assert_eq!((&seen["state"], &seen["process"]), (&"interrupted".into(), &Value::Null));
+
+    let going = place.start(place.command(PLIMSOLL, &load));
+    let state = |wanted: &str| {
+        wait_for(wanted, || Some(status(&place)?).filter(|of| of["state"] == wanted))
+    };
+    state("running");
+    going.signal(Signal::KILL);
+    going.wait();
+    assert_eq!(state("killed")["elapsed_s"], Value::Null);
+    let short = ["load", "--quiet", &target.url(), "--rate", "20/s", "--for", "1s"];
+    place.plimsoll(&short).went_well();
+    assert_eq!(state("complete")["cells"]["done"], 1);
+    place.plimsoll(&["follow"]).ended_with(0);
+}
+
+/// Servers that tell of each request, and of a secret.
+const TALKING: &str = "\
+name = 'talking'
+[testbed]
+provider = 'process'
+[role.web]
+recipe = 'talking'
+vars.password = { env = 'TALKING_SECRET' }
+[target]
+url = 'http://{{role.web.address}}:{{role.web.port}}/'
+[load]
+rate = '20/s'
+for = '4s'
+";
+const TALKER: &str = "\
+about = 'Tells of each request, and of a secret.'
+packages = ['python3']
+port = 8000
+start = ['python3', '-u', '{{folder}}/talk.py', '{{address}}', '{{port}}']
+check = {}
+[vars]
+password = ''
+[[write]]
+path = 'password'
+text = '{{vars.password}}'
+[[write]]
+path = 'talk.py'
+text = '''
+import http.server, os, sys
+secret = open(os.path.join(os.path.dirname(sys.argv[0]), \"password\")).read()
+class Talk(http.server.BaseHTTPRequestHandler):
+    protocol_version = \"HTTP/1.1\"
+    def do_GET(self):
+        print(\"a request with\", secret, flush=True)
+        self.send_response(200)
+        self.send_header(\"Content-Length\", \"0\")
+        self.end_headers()
+    def log_message(self, *a):
+        pass
+http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Talk).serve_forever()
+'''
+";
+
+#[test]
+fn what_servers_say_is_followed_live_by_their_numbers_and_without_secrets() {
+    let test = "what_servers_say_is_followed_live_by_their_numbers_and_without_secrets";
+    if installed(test, "python3").is_none() {
+        return;
+    }
+    let place = Place::alone();
+    std::fs::create_dir(place.path("recipes")).unwrap();
+    place.write("recipes/talking.toml", TALKER);
+    place.write("plan.toml", TALKING);
+    let mut run = place.command(PLIMSOLL, &["run", "plan.toml", "--quiet"]);
+    run.env("TALKING_SECRET", "a-word-that-nobody-sees");
+    let going = place.start(run);
+    wait_for("a run that goes on", || status(&place).filter(|of| of["state"] == "running"));
+    let follow = place.start(place.command(PLIMSOLL, &["follow"]));
+    let line = "web-1 | a request with ***";
+    wait_for("what the server says", || follow.out().contains(line).then_some(()));
+    going.wait().went_well();
+    let followed = follow.wait().ended_with(0).out;
+    assert!(!followed.contains("nobody-sees"), "{followed}");
+    let run = place.run();
+    assert!(!run.join("outputs.live").exists(), "it is gone with the execution");
+    let kept = std::fs::read_to_string(run.join("artifacts/web-1.log")).unwrap();
+    assert!(kept.contains("a request with ***"), "{kept}");
 }
 
 #[test]

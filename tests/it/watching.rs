@@ -81,6 +81,12 @@ fn a_warm_up_whose_rule_does_not_come_to_hold_fails_its_cell_with_the_reason() {
     place.write("plan.toml", &plan);
     let failed = place.plimsoll(&["run", "plan.toml"]).ended_with(4);
     assert!(failed.err.contains("did not end within 3 s: it never held"), "{}", failed.err);
+    // What failed is not to be believed, whatever its generator was like.
+    let run = Run::open(&place.run()).unwrap().summary().unwrap().run;
+    assert!(!run.valid && run.invalid_because[0].starts_with("it failed: "), "{run:?}");
+    let analysed = place.plimsoll(&["analyse", "--json"]).ended_with(4).json();
+    let cell = &analysed["cells"][0];
+    assert_eq!((&cell["state"], &cell["valid"]), (&"failed".into(), &false.into()), "{analysed}");
 }
 
 const LOST: &str = "\

@@ -3,8 +3,9 @@
 //! run, and one of its cells by `E/cells/7`.
 
 use crate::terminal::error::{Result, UsageError};
-use plimsoll_runs::experiment::{CELLS, FILE as JOURNAL, Layout, is_experiment, is_held, place};
+use plimsoll_runs::experiment::{CELLS, FILE as JOURNAL, Layout, is_experiment, is_held};
 use plimsoll_runs::index::list;
+use plimsoll_runs::is_written;
 use std::path::{Path, PathBuf};
 
 /// The folder for runs, where no other is named.
@@ -51,24 +52,20 @@ pub(crate) fn journal(named: &Path) -> Option<PathBuf> {
     all.into_iter().find(|path| Layout::Beside.journal(path).is_file())
 }
 
-/// The experiment that is meant: without a name the last one that somebody executes, else the last.
-pub(crate) fn experiment(named: Option<&Path>) -> Result<PathBuf> {
+/// The experiment or single run that is meant: without a name the last one that goes on, else the
+/// last.
+pub(crate) fn executed(named: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = named {
-        let path = journal(path).map_or_else(|| one(Some(path)), Ok)?;
-        if place(&path).is_none() {
-            let text = format!(
-                "find an experiment in {}: it is a single run; `plimsoll runs show` tells of it",
-                path.display()
-            );
-            return Err(UsageError(text).into());
-        }
-        return Ok(path);
+        return journal(path).map_or_else(|| one(Some(path)), Ok);
     }
     let mut all = if Path::new(RUNS).is_dir() { all(Path::new(RUNS))? } else { Vec::new() };
-    all.retain(|path| is_experiment(path));
-    let held = all.iter().rposition(|path| is_held(path).unwrap_or(false));
+    let goes_on = |path: &PathBuf| match is_experiment(path) {
+        true => is_held(path).unwrap_or(false),
+        false => is_written(path).unwrap_or(false),
+    };
+    let held = all.iter().rposition(goes_on);
     let meant = held.or(all.len().checked_sub(1)).map(|place| all.swap_remove(place));
-    let text = format!("find an experiment: there is none in {RUNS}; name its folder");
+    let text = format!("find an experiment or a run: there is none in {RUNS}; name its folder");
     meant.ok_or_else(|| UsageError(text).into())
 }
 

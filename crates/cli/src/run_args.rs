@@ -117,8 +117,8 @@ terminal, and after a crash.
 
 Exit codes: 0 it goes on, or all its cells are done, 2 wrong use, 4 it ended before.")]
 pub(crate) struct Status {
-    /// An experiment's folder, id or name; where none is named the last one that goes on, else the
-    /// last one
+    /// The folder, id or name of an experiment or a run; where none is named the last one that goes
+    /// on, else the last one
     pub(crate) experiment: Option<PathBuf>,
     /// Print it as JSON
     #[arg(long)]
@@ -131,8 +131,8 @@ Ends with the experiment. An interrupt ends the following only: the experiment g
 
 Exit codes: 0 all cells are done, or it still goes on, 2 wrong use, 4 it ended before.")]
 pub(crate) struct Follow {
-    /// An experiment's folder, id or name; where none is named the last one that goes on, else the
-    /// last one
+    /// The folder, id or name of an experiment or a run; where none is named the last one that goes
+    /// on, else the last one
     pub(crate) experiment: Option<PathBuf>,
 }
 

@@ -27,6 +27,7 @@ use crate::error::ExperimentError;
 use crate::factors::settings;
 use crate::inputs::{identity, inputs};
 use crate::locks::Locks;
+use crate::outputs::{Ends, Live};
 use crate::plans;
 use crate::prepare::{Place, Prepared, prepare};
 use crate::record::{Own, Subject};
@@ -303,6 +304,7 @@ impl Bench<'_> {
                 let before = kept.actions();
                 let sources = sources(&plan, servers, self.place.system)?;
                 in_run.set(Some(before.len()));
+                let _live = Live::start(&self.path, cell.number, servers, self.place.now_ns);
                 self.load(&plan, &levels, cell, to, (&before, &sources))
             })
         });
@@ -439,6 +441,7 @@ impl World for Bench<'_> {
 
     fn execute(&self, batch: &[Cell], to: &Execution<'_>) -> Result<(), ExperimentError> {
         let failed = Mutex::new(Vec::new());
+        let _ends = Ends::of(&self.path);
         if self.is_simulated {
             // Simulated cells share nothing: each is what it is, whatever is beside it.
             to.each(batch, &|cell| {

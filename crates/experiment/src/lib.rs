@@ -15,6 +15,7 @@ pub mod infer;
 mod inputs;
 pub mod locks;
 pub mod mix;
+mod outputs;
 pub mod plans;
 pub mod prepare;
 pub mod ready;

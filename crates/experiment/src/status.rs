@@ -1,13 +1,14 @@
-//! How far an experiment is, as its journal and its lock say it: also from another process, and
-//! after a crash.
+//! How far an experiment or a single run is, as its files and its lock say it: also from another
+//! process, and after a crash.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plimsoll_runs::experiment::{CellRow, Experiment, State, Stop, is_held};
-use plimsoll_runs::{Ended, Event, RunError};
+use plimsoll_runs::experiment::{CellRow, Experiment, State, Stop, is_held, place};
+use plimsoll_runs::{Ended, Event, Run, RunError, is_written};
 use serde::Serialize;
 
+use crate::outputs::Tail;
 use crate::record::SESSION;
 
 /// The version of the document.
@@ -141,11 +142,66 @@ impl Told {
     }
 }
 
-/// How far an experiment is, at a moment, nanoseconds since 1970.
+/// How far an experiment or a single run is, at a moment, nanoseconds since 1970.
 ///
 /// # Errors
-/// Where there is no experiment, or it cannot be read.
+/// Where there is neither, or it cannot be read.
 pub fn status(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
+    match place(folder) {
+        Some(_) => of_experiment(folder, now_ns),
+        None => of_run(folder, now_ns),
+    }
+}
+
+/// How far a single run is: an experiment of one cell.
+fn of_run(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
+    // The lock first, as below.
+    let held = is_written(folder)?;
+    let run = Run::open(folder)?;
+    let (meta, ended) = (run.meta(), run.end().map(|end| &end.ended));
+    let since_ns = now_ns.saturating_sub(meta.started_unix_ns);
+    let planned_ns = meta.warmup_ns.saturating_add(meta.duration_ns);
+    let left_ns = planned_ns.saturating_sub(since_ns) as f64;
+    let is = |goes_on: bool| usize::from(goes_on);
+    let is_done = ended == Some(&Ended::Complete);
+    let events: Vec<Told> = run.events()?.into_iter().map(|of| Told::of(None, of)).collect();
+    let state = course(held, ended, &[], 0);
+    Ok(Status {
+        schema: SCHEMA,
+        warnings: Vec::new(),
+        id: meta.id.clone(),
+        name: meta.name.clone(),
+        folder: folder.display().to_string(),
+        state,
+        reason: ended.filter(|_| !held).map_or_else(String::new, |of| of.reason().to_owned()),
+        process: if held { run.writer()? } else { None },
+        cells: Counts {
+            planned: 1,
+            done: is(is_done),
+            failed: is(state == Course::Failed),
+            stopped: is(matches!(state, Course::Stopped | Course::Interrupted)),
+            running: is(held),
+            left: is(!is_done),
+        },
+        running: Vec::new(),
+        elapsed_s: match (held, ended) {
+            (true, _) => Some(since_ns as f64 / 1e9),
+            (false, Some(_)) => Some(run.covered_ns()? as f64 / 1e9),
+            (false, None) => None,
+        },
+        // A load without an end of its own has no length.
+        remaining_s: (held && meta.duration_ns > 0).then_some(left_ns / 1e9),
+        events: last_of(events),
+    })
+}
+
+/// The last so many.
+fn last_of(mut events: Vec<Told>) -> Vec<Told> {
+    let first = events.len().saturating_sub(LAST_EVENTS);
+    events.split_off(first)
+}
+
+fn of_experiment(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
     // The lock first: who lets it go has written the end before.
     let held = is_held(folder)?;
     let experiment = Experiment::open(folder)?;
@@ -156,7 +212,7 @@ pub fn status(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
     let reason = experiment.ended().map(Ended::reason).unwrap_or_default();
     let (cells, remaining) = (counts(&rows), remaining_ns(&rows, session_ns, at_ns));
     let end_ns = if held { Some(at_ns) } else { experiment.ended_ns() };
-    let last = events.len().saturating_sub(LAST_EVENTS);
+    let told = events.into_iter().map(|(cell, of)| Told::of(cell, of)).collect();
     Ok(Status {
         schema: SCHEMA,
         warnings: Vec::new(),
@@ -170,7 +226,7 @@ pub fn status(folder: &Path, now_ns: u64) -> Result<Status, RunError> {
         running: if held { running(&rows, at_ns) } else { Vec::new() },
         elapsed_s: end_ns.map(|ns| ns as f64 / 1e9),
         remaining_s: remaining.filter(|_| held).map(|ns| ns / 1e9),
-        events: events.into_iter().skip(last).map(|(cell, of)| Told::of(cell, of)).collect(),
+        events: last_of(told),
     })
 }
 
@@ -229,10 +285,13 @@ fn remaining_ns(rows: &[CellRow], session_ns: u64, at_ns: u64) -> Option<f64> {
 }
 
 /// Tells, each time it looks, what is new in an experiment: events, and cells that have begun or
-/// ended.
+/// ended; of a single run its events. Both with what servers say meanwhile.
 #[derive(Debug, Default)]
 pub struct Follower {
     last_event: i64,
+    /// How many events of a single run were told.
+    told: usize,
+    outputs: Tail,
     states: BTreeMap<u32, (State, Option<u64>)>,
 }
 
@@ -240,8 +299,38 @@ impl Follower {
     /// What is new since it looked last; at first, all events, and the cells that go on.
     ///
     /// # Errors
-    /// Where the experiment cannot be read.
-    pub fn news(&mut self, experiment: &Experiment) -> Result<Vec<Told>, RunError> {
+    /// Where the experiment, or the run, cannot be read.
+    pub fn news(&mut self, folder: &Path) -> Result<Vec<Told>, RunError> {
+        let (mut news, started_unix_ns, is_of_several) = match place(folder) {
+            Some(_) => {
+                let experiment = Experiment::open(folder)?;
+                let news = self.of_experiment(&experiment)?;
+                (news, experiment.meta().started_unix_ns, true)
+            }
+            None => {
+                let run = Run::open(folder)?;
+                (self.of_run(&run)?, run.meta().started_unix_ns, false)
+            }
+        };
+        news.extend(self.outputs.news(folder).into_iter().map(|line| Told {
+            at_s: line.at_unix_ns.saturating_sub(started_unix_ns) as f64 / 1e9,
+            cell: is_of_several.then_some(line.cell),
+            class: plimsoll_runs::Class::Run.name(),
+            kind: "output".to_owned(),
+            text: format!("{} | {}", line.instance, line.text),
+        }));
+        news.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        Ok(news)
+    }
+
+    fn of_run(&mut self, run: &Run) -> Result<Vec<Told>, RunError> {
+        let events = run.events()?;
+        let news = events.iter().skip(self.told).map(|of| Told::of(None, of.clone())).collect();
+        self.told = events.len();
+        Ok(news)
+    }
+
+    fn of_experiment(&mut self, experiment: &Experiment) -> Result<Vec<Told>, RunError> {
         let is_first = self.last_event == 0 && self.states.is_empty();
         let mut news = Vec::new();
         for (place, cell, event) in experiment.events_after(self.last_event)? {
@@ -256,7 +345,6 @@ impl Follower {
             }
             news.extend(course_of(&row, before));
         }
-        news.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         Ok(news)
     }
 }

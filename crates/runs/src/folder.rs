@@ -41,6 +41,7 @@ use crate::schema::{self, Place, Statements};
 use crate::series::{self, Pending};
 use crate::tag::Tagged;
 use crate::window::{self, WindowRow};
+use crate::writing;
 use crate::{
     Counters, Event, FigureRow, Interval, Phase, Sample, Sink, SinkError, Summary, Tag, World,
     figures, summarise, summary_file,
@@ -255,6 +256,7 @@ impl RunWriter {
         fs::write(&plan, &meta.plan_text).map_err(RunError::file("write", &plan))?;
         let header = hlog::header(meta.started_unix_ns);
         let log = Appended::create(path.join(hlog::FILE), header.as_bytes())?;
+        writing::hold(&log.file);
         let keeps_samples = meta.load.as_ref().is_some_and(|load| load.samples);
         let samples = keeps_samples.then(|| Samples::create(path)).transpose()?;
         let file = path.join(schema::FILE);
@@ -269,6 +271,7 @@ impl RunWriter {
             .and_then(|database| {
                 let mut facts = facts::of_meta(meta);
                 facts.push((facts::HLOG_BYTES, log.len.to_string()));
+                facts.push((writing::WRITER, std::process::id().to_string()));
                 write_facts(&database, &facts).map(|()| database)
             })
             .map_err(RunError::database("make", &file))?;

@@ -47,6 +47,7 @@ pub mod summary;
 pub mod tag;
 mod watched;
 pub mod window;
+mod writing;
 
 mod database;
 mod decision;
@@ -83,3 +84,4 @@ pub use summarise::summarise;
 pub use summary::Summary;
 pub use tag::{Named, Tag, TagName};
 pub use window::WindowRow;
+pub use writing::is_written;

@@ -436,7 +436,10 @@ impl Run {
     }
 
     /// How far the intervals reach.
-    pub(crate) fn covered_ns(&self) -> Result<u64, RunError> {
+    ///
+    /// # Errors
+    /// Where the run cannot be read.
+    pub fn covered_ns(&self) -> Result<u64, RunError> {
         let sql = "SELECT start_ns + len_ns FROM interval ORDER BY rowid DESC LIMIT 1";
         let mut covered = 0;
         self.for_each_row(sql, &[], |row| {

@@ -95,6 +95,9 @@ pub fn summarise(run: &Run) -> Result<Summary, RunError> {
     let (slo, decided_by_host) = judged.by(slo.as_ref());
     invalid_because.extend(validity::lacking(&counters, &decided_by_host));
     invalid_because.extend(run.end().iter().flat_map(|end| end.invalid_because.clone()));
+    if let Some(Ended::Failed(reason)) = ended {
+        invalid_because.push(format!("it failed: {reason}"));
+    }
     let valid = invalid_because.is_empty();
 
     let availability = seconds_of.availability;

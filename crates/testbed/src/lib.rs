@@ -35,5 +35,6 @@ pub use bed::{Bed, Standing};
 pub use error::TestbedError;
 pub use flow::{Action, Flow, Step};
 pub use ledger::Ledger;
+pub use output::FILE as OUTPUT;
 pub use role::{Instance, Role};
 pub use work::Op;

@@ -7,7 +7,7 @@ use std::path::Path;
 use plimsoll_units::secret::{hidden, longest};
 
 /// The file of what an instance says, in its folder.
-pub(crate) const FILE: &str = "output.log";
+pub const FILE: &str = "output.log";
 /// How much of its end is told where it fails, bytes.
 const TOLD: u64 = 4096;
 

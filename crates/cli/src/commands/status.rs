@@ -1,5 +1,5 @@
-//! `plimsoll status`, `follow`, `stop`: an experiment that goes on, seen and steered from another
-//! terminal.
+//! `plimsoll status`, `follow`, `stop`: an experiment or a run that goes on, seen from another
+//! terminal, and steered.
 
 use crate::exit::Exit;
 use crate::found;
@@ -10,7 +10,7 @@ use crate::terminal::error::{Result, UsageError};
 use crate::terminal::{pretty, print, say};
 use plimsoll_experiment::locks::pause;
 use plimsoll_experiment::status::{Course, Follower, Status, Told, status};
-use plimsoll_runs::experiment::{Experiment, Stop, ask_to_stop};
+use plimsoll_runs::experiment::{Experiment, Stop, ask_to_stop, place};
 use plimsoll_units::show_duration;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,20 +21,20 @@ const STEP: Duration = Duration::from_millis(250);
 
 /// Runs `plimsoll status`.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let status = status_of(&found::experiment(args.experiment.as_deref())?)?;
+    let status = status_of(&found::executed(args.experiment.as_deref())?)?;
     print(&if args.json { pretty(&status)? } else { shown(&status) })?;
     Ok(exit(&status))
 }
 
 /// Runs `plimsoll follow`.
 pub(crate) fn follow(args: &Follow) -> Result<Exit> {
-    let folder = found::experiment(args.experiment.as_deref())?;
+    let folder = found::executed(args.experiment.as_deref())?;
     let interrupts = Interrupts::watch()?;
     let mut follower = Follower::default();
     loop {
         // Whether it goes on is asked first, so that what happened before its end is not missed.
         let status = status_of(&folder)?;
-        for told in follower.news(&Experiment::open(&folder)?)? {
+        for told in follower.news(&folder)? {
             print(&format!("{}\n", line(&told)))?;
         }
         if !status.state.goes_on() {
@@ -51,11 +51,20 @@ pub(crate) fn follow(args: &Follow) -> Result<Exit> {
 
 /// Runs `plimsoll stop`.
 pub(crate) fn stop(args: &StopArgs) -> Result<Exit> {
-    let folder = found::experiment(args.experiment.as_deref())?;
+    let folder = found::executed(args.experiment.as_deref())?;
     let status = status_of(&folder)?;
     if !status.state.goes_on() {
         let (folder, state) = (folder.display(), status.state.name());
         let text = format!("stop {folder}: nobody executes it ({state}, {})", cells(&status));
+        return Err(UsageError(text).into());
+    }
+    if place(&folder).is_none() {
+        let process = status.process.map(|pid| format!(" of process {pid}")).unwrap_or_default();
+        let text = format!(
+            "stop {}: a single run has no cell to stop behind; interrupt it in the terminal\
+             {process}, and what was measured is kept",
+            folder.display()
+        );
         return Err(UsageError(text).into());
     }
     let started_ns = Experiment::open(&folder)?.meta().started_unix_ns;
@@ -82,7 +91,8 @@ fn shown(of: &Status) -> String {
         let _ = writeln!(out, "{name:<12}{text}");
     };
     let name = if of.name.is_empty() { String::new() } else { format!(": {}", of.name) };
-    row("experiment", &format!("{}{name}", of.folder));
+    let what = if place(Path::new(&of.folder)).is_some() { "experiment" } else { "run" };
+    row(what, &format!("{}{name}", of.folder));
     row("state", &state(of));
     row("cells", &cells(of));
     for cell in &of.running {
