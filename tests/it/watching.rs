@@ -1,9 +1,14 @@
 //! What is watched beside a load: figures by which runs are judged, warm-ups end, cells are lost,
 //! and which are told.
 
-use crate::place::Place;
+use crate::place::{Place, Target};
+use plimsoll_monitor::{Source, Watched};
 use plimsoll_runs::Run;
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A cache that is empty at first: its reads find more and more of what its updates have set.
 const CACHE: &str = "\
@@ -172,4 +177,147 @@ fn figures_that_there_are_not_are_refused_with_the_nearest_and_so_is_watching_no
     place.write("plan.toml", CACHE.replace("from = ['host', 'memcached']", "from = []"));
     let refused = place.plimsoll(&["check", "plan.toml"]).ended_with(2);
     assert!(refused.err.contains("nothing is watched"), "{}", refused.err);
+}
+
+/// A queue with room for few: of what is offered, some wait and some are refused.
+const COUNTED: &str = "\
+name = 'counted by both sides'
+[target]
+url = 'URL'
+[load]
+rate = '200/s'
+for = '3s'
+arrivals = 'poisson'
+[collect]
+every = '250ms'
+from = ['target']
+at = { target = 'ADDRESS' }
+[measure]
+slo = 'target.busy>1%, target.requests>100/s, target.waiting<=2'
+";
+
+/// The value of a series that the built-in target's counters have.
+fn counter(target: &Target, name: &str, labels: &[(&str, &str)]) -> u64 {
+    let source = Source { address: Some(target.address().to_owned()), ..Source::default() };
+    let counters = Watched::open("target", &source).unwrap().collect().unwrap();
+    let value = counters.value(&format!("plimsoll_target_{name}"), labels);
+    value.unwrap_or_else(|| panic!("{name} in {counters:?}")) as u64
+}
+
+#[test]
+fn the_target_counts_what_the_generator_counts() {
+    let place = Place::alone();
+    let target = place.target(&["--service-time", "exp:8ms", "--queue", "2", "--errors", "10%"]);
+    let plan = COUNTED.replace("URL", &target.url()).replace("ADDRESS", target.address());
+    place.write("plan.toml", plan);
+    place.plimsoll(&["run", "plan.toml"]).went_well();
+    let run = Run::open(&place.run()).unwrap();
+    let summary = run.summary().unwrap();
+    let of = |code: &str| summary.status.get(code).copied().unwrap_or(0);
+    assert!(of("200") > 0 && of("500") > 0 && of("503") > 0, "{:?}", summary.status);
+    assert_eq!(counter(&target, "requests_total", &[]), summary.sent);
+    for code in ["200", "500", "503"] {
+        let answered = counter(&target, "responses_total", &[("code", code)]);
+        assert_eq!(answered, of(code), "{code}: {:?}", summary.status);
+    }
+    assert_eq!(counter(&target, "in_work", &[]) + counter(&target, "waiting", &[]), 0);
+    // What was watched of it is judged, and is of a busy server.
+    let (busy, waiting) = (&summary.slo[0], &summary.slo[2]);
+    assert_eq!((busy.pass, waiting.pass), (Some(true), Some(true)), "{:?}", summary.slo);
+    let (busy, waiting) = (busy.value.unwrap(), waiting.value.unwrap());
+    assert!(busy <= 1.05 && waiting > 0.0, "{busy} {waiting}");
+}
+
+/// A listener that answers each request by the next status of these, the last one for ever. Returns
+/// its address, and takes the requests that came.
+fn hook(statuses: &'static [u16]) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let taken: Arc<Mutex<Vec<String>>> = Arc::default();
+    let taking = Arc::clone(&taken);
+    std::thread::spawn(move || {
+        for (number, mut stream) in listener.incoming().flatten().enumerate() {
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            let (mut text, mut part) = (Vec::new(), [0; 4096]);
+            // The body ends with the object.
+            while !text.ends_with(b"}") {
+                match stream.read(&mut part) {
+                    Ok(read) if read > 0 => text.extend_from_slice(&part[..read]),
+                    _ => break,
+                }
+            }
+            taking.lock().unwrap().push(String::from_utf8(text).unwrap());
+            let status = statuses.get(number).or(statuses.last()).unwrap();
+            let _ = write!(stream, "HTTP/1.1 {status} S\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    (address, taken)
+}
+
+/// A load whose rules have webhooks: one that takes them at the second try, one that never does,
+/// and one where nobody listens.
+const HOOKED: &str = "\
+name = 'hooked'
+[target]
+url = 'URL'
+[load]
+rate = '50/s'
+for = '4s'
+[watch.answers]
+when = 'rate>1/s for 1s'
+webhook = 'http://GOOD/plimsoll?token=not-to-be-seen'
+[watch.refused]
+when = 'rate>1/s for 1s'
+webhook = 'http://BAD/plimsoll?token=not-to-be-seen'
+[watch.nobody]
+when = 'rate>1/s for 1s'
+webhook = 'http://127.0.0.1:1/plimsoll?token=not-to-be-seen'
+";
+
+#[test]
+fn rules_are_told_to_webhooks_tried_again_and_what_fails_is_an_event() {
+    let place = Place::alone();
+    let target = place.calm();
+    let ((good, told), (bad, refused)) = (hook(&[503, 204]), hook(&[500]));
+    let plan = HOOKED.replace("URL", &target.url()).replace("GOOD", &good).replace("BAD", &bad);
+    place.write("plan.toml", plan);
+    let done = place.plimsoll(&["run", "plan.toml"]).went_well();
+    let told = told.lock().unwrap().clone();
+    let changes = done.err.matches("answers: rate>1/s for 1s holds").count();
+    assert!(changes >= 1, "{}", done.err);
+    assert_eq!(told.len(), changes + 1, "once for each change, and once again: {told:?}");
+    assert!(told[0].starts_with("POST /plimsoll?token=not-to-be-seen HTTP/1.1\r\n"), "{told:?}");
+    assert!(told[0].contains("Content-Type: application/json\r\n"), "{told:?}");
+    let body = |text: &str| -> Value {
+        serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
+    };
+    assert_eq!(body(&told[0]), body(&told[1]));
+    let body = body(&told[0]);
+    assert_eq!((&body["schema"], &body["rule"]), (&1.into(), &"answers".into()), "{body}");
+    assert_eq!((&body["holds"], &body["when"]), (&true.into(), &"rate>1/s for 1s".into()));
+    assert_eq!((&body["name"], body["at_s"].is_number()), (&"hooked".into(), true), "{body}");
+    assert!(body["values"].as_str().unwrap().starts_with("rate "), "{body}");
+
+    assert_eq!(refused.lock().unwrap().len() % 3, 0, "each is tried three times");
+    let events = Run::open(&place.run()).unwrap().events().unwrap();
+    let failed: Vec<&str> =
+        events.iter().filter(|of| of.kind == "webhook").map(|of| of.text.as_str()).collect();
+    let of = |rule: &str| failed.iter().find(|text| text.starts_with(rule)).unwrap();
+    assert!(of("refused").contains("/plimsoll was not told: the answer's status is 500"));
+    assert!(of("nobody").contains("connect to 127.0.0.1:1"), "{failed:?}");
+    assert!(failed.iter().all(|text| !text.starts_with("answers")), "{failed:?}");
+    let said = format!("{failed:?}{}{}", done.out, done.err);
+    assert!(!said.contains("not-to-be-seen"), "{said}");
+}
+
+#[test]
+fn a_webhook_that_is_none_is_refused_and_its_password_is_not_shown() {
+    let place = Place::new();
+    for url in ["ftp://h/", "h/plimsoll", "http://user:hidden-word@h/", "http:// h/"] {
+        let plan = HOOKED.replace("URL", "http://127.0.0.1:1/").replace("http://GOOD", url);
+        place.write("plan.toml", plan);
+        let refused = place.plimsoll(&["check", "plan.toml"]).ended_with(2);
+        refused.says(&["webhook of watch.answers"]);
+        assert!(!refused.err.contains("hidden-word"), "{}", refused.err);
+    }
 }

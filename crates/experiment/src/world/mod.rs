@@ -8,6 +8,7 @@ pub mod search;
 pub mod simulated;
 mod steer;
 pub(crate) mod watch;
+mod webhook;
 
 pub use live::is_cold;
 pub use load::Load;

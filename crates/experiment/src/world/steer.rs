@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use plimsoll_load::clock::Clock;
 use plimsoll_load::run::Watch;
+use plimsoll_net::url::Url;
 use plimsoll_plan::{Plan, WarmUp, Watch as WatchPlan};
 use plimsoll_runs::event::Class;
 use plimsoll_runs::{Event, Interval, Tag};
@@ -18,6 +19,7 @@ use plimsoll_units::show_duration;
 use crate::control::{Control, News, Wish};
 use crate::prepare::Prepared;
 use crate::world::watch::Zero;
+use crate::world::webhook::{Change, Webhooks, url_of};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -28,6 +30,10 @@ pub(crate) struct Rules {
     ends: Option<Rule>,
     start: Option<Rule>,
     watches: Vec<(String, WatchPlan)>,
+    /// The plan's name; may be empty.
+    name: String,
+    /// The URL that each of them is told to, where it has one.
+    hooks: Vec<Option<Url>>,
     warm_up: WarmUp,
     waits: bool,
     /// The longest warm-up, and the length of the measured phase.
@@ -41,7 +47,11 @@ pub(crate) struct Rules {
 impl Rules {
     pub(crate) fn of(plan: &Plan, prepared: &Prepared) -> Self {
         let load = &plan.load;
+        // A URL that cannot be read was refused before.
+        let hook = |(name, of): &(String, WatchPlan)| url_of(name, of.webhook.as_deref()?).ok();
         Self {
+            name: plan.name.clone().unwrap_or_default(),
+            hooks: plan.watches.iter().map(hook).collect(),
             stop: load.stop_when.clone(),
             ends: load.ends_when.clone(),
             start: load.start_when.clone(),
@@ -113,6 +123,7 @@ struct Told {
     state: RuleState,
     stops: bool,
     holds: bool,
+    hook: Option<Url>,
 }
 
 /// The availability that a run can still come to.
@@ -134,6 +145,7 @@ pub(crate) struct Steering<'a> {
     ends: Option<(Rule, RuleState)>,
     start: Option<Start>,
     watches: Vec<Told>,
+    webhooks: Option<Webhooks>,
     reachable: Option<Reachable>,
     pub(crate) stopped: Option<Stopped>,
     pub(crate) wish: Wish,
@@ -150,6 +162,7 @@ impl<'a> Steering<'a> {
             ends: None,
             start: None,
             watches: Vec::new(),
+            webhooks: None,
             reachable: None,
             stopped: None,
             wish: Wish::Continue,
@@ -165,12 +178,13 @@ impl<'a> Steering<'a> {
     ) -> Self {
         let state = |rule: &Rule| RuleState::new(rule, rules.period);
         let with_state = |rule: &Rule| (rule.clone(), state(rule));
-        let told = |(name, watch): &(String, WatchPlan)| Told {
+        let told = |((name, watch), hook): (&(String, WatchPlan), &Option<Url>)| Told {
             name: name.clone(),
             rule: watch.when.clone(),
             state: state(&watch.when),
             stops: watch.stop,
             holds: false,
+            hook: hook.clone(),
         };
         let least_ns = u64::try_from(rules.warm_up.least().as_nanos()).unwrap_or(u64::MAX);
         let start = rules.waits.then(|| Start {
@@ -186,16 +200,24 @@ impl<'a> Steering<'a> {
             from_ns: (!rules.waits).then_some(rules.warmup_ns),
             down_s: 0,
         });
+        let tells = rules.hooks.iter().any(Option::is_some);
+        let webhooks = tells.then(|| Webhooks::start(&rules.name, events.clone()));
         Self {
             seen,
             events: Some(events),
+            webhooks,
             stop: rules.stop.as_ref().map(with_state),
             ends: rules.ends.as_ref().map(with_state),
             start,
-            watches: rules.watches.iter().map(told).collect(),
+            watches: rules.watches.iter().zip(&rules.hooks).map(told).collect(),
             reachable,
             ..Self::new(control)
         }
+    }
+
+    /// Waits for what webhooks are still to be told, for a bounded time.
+    pub(crate) fn end(&mut self) {
+        self.webhooks = None;
     }
 
     /// All rules that there are.
@@ -262,7 +284,17 @@ impl<'a> Steering<'a> {
             self.control.tell(News::Warns(&text));
             let event = Event { at_ns, class: Class::Run, kind: "watch".to_owned(), text };
             // The run takes no events any more where it has ended.
-            self.events.iter().for_each(|events| drop(events.send(event.clone())));
+            let send =
+                |event: Event| self.events.iter().for_each(|to| drop(to.send(event.clone())));
+            send(event);
+            if let Some((url, webhooks)) = told.hook.as_ref().zip(self.webhooks.as_ref()) {
+                let when = rule.to_string();
+                let change = Change { rule: name, when, holds, values: &values, at_ns };
+                if let Some(text) = webhooks.tell(url, &change) {
+                    let kind = "webhook".to_owned();
+                    send(Event { at_ns, class: Class::Failure, kind, text });
+                }
+            }
             if holds && told.stops {
                 let at_s = at_ns / SECOND_NS;
                 let text = format!("{name}: {rule} held after {at_s} s");

@@ -20,6 +20,7 @@ use plimsoll_units::{failure, secret};
 
 use crate::error::ExperimentError;
 use crate::world::steer::Seen;
+use crate::world::webhook;
 
 /// Where lines of StatsD are listened for by default.
 const STATSD: &str = "127.0.0.1:8125";
@@ -58,6 +59,7 @@ pub fn sources(
         );
         return Err(ExperimentError::Conflict(text));
     }
+    webhook::check(plan)?;
     let limit = plan.collect.every.mul_f64(PATIENCE).min(Duration::from_millis(900));
     let source = || Source { root: system.to_owned(), limit, ..Source::default() };
     let mut all = Vec::new();

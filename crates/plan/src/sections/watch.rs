@@ -5,7 +5,7 @@ use plimsoll_stats::slo::Rule;
 use crate::reading::Reading;
 use crate::reading::tree::{Entry, Node, Table, Value};
 use crate::section::Section;
-use crate::takes::{RULE, Switch};
+use crate::takes::{Line, RULE, Switch};
 use crate::write::Writer;
 
 section! {
@@ -15,6 +15,8 @@ section! {
     pub struct Watch {
         /// What must hold, in the grammar of SLOs.
         when: Rule { RULE, required "`when`", "host.cpu>90% for 10s" }
+        /// The URL that is told of both, by POST; its query is never shown.
+        webhook: Option<String> { Line("URL"), "https://hooks.example/plimsoll" }
         /// Whether the load ends when it holds.
         stop: bool { Switch, or false, "true" }
     }

@@ -104,6 +104,8 @@ pub(crate) fn execute(
         let thread = scope.spawn(|| run(&prepared.config, &prepared.offer, recording, steering));
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
+    // What webhooks could not be told is an event of the run.
+    steering.end();
     let stopped = steering.stopped.take();
     let is_lost = matches!(stopped, Some(Stopped::Early(_)));
     let interrupted = steering.wish != Wish::Continue;
