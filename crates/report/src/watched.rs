@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_draw::chart::unit::Unit;
 use plimsoll_runs::{Run, RunError};
+use plimsoll_stats::figure::is_of_collectors;
 
-use crate::columns::Stretch;
+use crate::others::{self, Others};
+use crate::stored::{INSTANCE, Stored, Value};
 
 /// A chart of watched series.
 pub(crate) struct Watched {
@@ -51,6 +53,7 @@ const CPU: &str = "node_cpu_seconds_total";
 const HITS: &str = "redis_keyspace_hits_total";
 const MISSES: &str = "redis_keyspace_misses_total";
 const COMMANDS: &str = "memcached_commands_total";
+const ANSWERED: &str = "plimsoll_target_responses_total";
 const USED: &str = "container_cpu_usage_seconds_total";
 const QUOTA: &str = "container_spec_cpu_quota";
 const PERIOD: &str = "container_spec_cpu_period";
@@ -180,10 +183,41 @@ pub(crate) const CHARTS: &[Watched] = &[
         lines: &[Line { name: "", of: Of::Gauge("memcached_current_items") }],
     },
     Watched {
+        id: "target",
+        title: "Requests of the target",
+        measure: "requests per second, as it counts them",
+        unit: Unit::PerSecond,
+        lines: &[
+            Line { name: "read", of: Of::Rate(("plimsoll_target_requests_total", &[])) },
+            Line { name: "answered", of: Of::Rate((ANSWERED, &[])) },
+            Line { name: "refused", of: Of::Rate((ANSWERED, &[("code", "503")])) },
+        ],
+    },
+    Watched {
+        id: "target-at-hand",
+        title: "What the target has at hand",
+        measure: "requests",
+        unit: Unit::Count,
+        lines: &[
+            Line { name: "in work", of: Of::Gauge("plimsoll_target_in_work") },
+            Line { name: "waiting", of: Of::Gauge("plimsoll_target_waiting") },
+        ],
+    },
+    Watched {
+        id: "host-network",
+        title: "Network of the host",
+        measure: "bytes per second, all interfaces together",
+        unit: Unit::BytesPerSecond,
+        lines: &[
+            Line { name: "received", of: Of::Rate(("node_network_receive_bytes_total", &[])) },
+            Line { name: "sent", of: Of::Rate(("node_network_transmit_bytes_total", &[])) },
+        ],
+    },
+    Watched {
         id: "host-disk",
         title: "Disks of the host",
         measure: "bytes per second, all disks together",
-        unit: Unit::Bytes,
+        unit: Unit::BytesPerSecond,
         lines: &[
             Line { name: "read", of: Of::Rate(("node_disk_read_bytes_total", &[])) },
             Line { name: "written", of: Of::Rate(("node_disk_written_bytes_total", &[])) },
@@ -219,41 +253,27 @@ impl Of {
     }
 }
 
-/// The instance that a series is of; empty where it is of the host.
-const INSTANCE: &str = "instance";
-
-/// A series of a run: its labels, and its samples in order of time.
-struct Stored {
-    labels: BTreeMap<String, String>,
-    samples: Vec<(u64, f64)>,
-}
-
-/// The series of a run that a chart is made of, by their names.
+/// The series of a run that charts are made of, by their names.
 #[derive(Default)]
-pub(crate) struct Sampled(BTreeMap<String, Vec<Stored>>);
-
-/// What a line has for the stretch of time that ended with a sample.
-pub(crate) struct Value {
-    from_s: f64,
-    length_s: f64,
-    pub(crate) value: f64,
-}
-
-impl Stretch for Value {
-    fn stretch(&self) -> (f64, f64) {
-        (self.from_s, self.length_s)
-    }
+pub(crate) struct Sampled {
+    /// Those of the charts that are known beforehand.
+    known: BTreeMap<String, Vec<Stored>>,
+    /// The application's own, and all else that no collector knows.
+    pub(crate) others: Others,
 }
 
 impl Sampled {
     /// Reads the series of a run that any chart is made of.
     pub(crate) fn read(run: &Run) -> Result<Self, RunError> {
         let lines = CHARTS.iter().flat_map(|chart| chart.lines);
-        let wanted: BTreeSet<&str> = lines.flat_map(|line| line.of.names()).collect();
         let has = run.series_names()?;
+        let mut wanted: BTreeSet<&str> = lines.flat_map(|line| line.of.names()).collect();
+        wanted.retain(|name| has.iter().any(|has| has.as_str() == *name));
+        let (others, beyond) = others::chosen(&has);
+        wanted.extend(others);
         let mut found: BTreeMap<String, Vec<Stored>> = BTreeMap::new();
-        if !has.iter().any(|name| wanted.contains(name.as_str())) {
-            return Ok(Self(found));
+        if wanted.is_empty() {
+            return Ok(Self::default());
         }
         run.for_each_sample(|name, row| {
             let (true, Some(value)) = (wanted.contains(name), row.value) else { return Ok(()) };
@@ -268,12 +288,13 @@ impl Sampled {
             Ok(())
         })?;
         found.values_mut().flatten().for_each(|of| of.samples.sort_by_key(|(at, _)| *at));
-        Ok(Self(found))
+        let (known, others) = found.into_iter().partition(|(name, _)| is_of_collectors(name));
+        Ok(Self { known, others: Others::of(others, beyond) })
     }
 
     /// The instances that have a series of a name, sorted.
     pub(crate) fn instances(&self, name: &str) -> BTreeSet<&str> {
-        let all = self.0.get(name).into_iter().flatten();
+        let all = self.known.get(name).into_iter().flatten();
         all.map(|of| of.labels.get(INSTANCE).map_or("", String::as_str)).collect()
     }
 
@@ -288,7 +309,7 @@ impl Sampled {
                         .iter()
                         .all(|(key, value)| of.labels.get(*key).is_some_and(|found| found == value))
             };
-            for of in self.0.get(*name).into_iter().flatten().filter(is) {
+            for of in self.known.get(*name).into_iter().flatten().filter(is) {
                 for (at, value) in &of.samples {
                     let sum = sums.entry(*at).or_insert((0.0, 0));
                     *sum = (sum.0 + value, sum.1 + 1);
@@ -339,11 +360,7 @@ impl Sampled {
                 used.map(|(from, to, used)| (from, to, used / cores(to).unwrap_or(1.0))).collect()
             }
         };
-        let value = |(from, to, value): (u64, u64, f64)| {
-            let (from_s, to_s) = (from as f64 / 1e9, to as f64 / 1e9);
-            Value { from_s, length_s: (to_s - from_s).max(1e-3), value }
-        };
-        found.into_iter().map(value).collect()
+        found.into_iter().map(Value::of).collect()
     }
 }
 
@@ -355,6 +372,10 @@ mod tests {
         let label = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let samples = (0..).step_by(1_000_000_000).zip(values.iter().copied());
         Stored { labels: labels.iter().map(label).collect(), samples: samples.collect() }
+    }
+
+    fn sampled<const N: usize>(known: [(String, Vec<Stored>); N]) -> Sampled {
+        Sampled { known: known.into(), ..Sampled::default() }
     }
 
     fn shown(of: &Sampled, line: &Of, instance: &str) -> Vec<f64> {
@@ -369,7 +390,7 @@ mod tests {
             stored(&[("cpu", "0"), ("mode", "idle")], &[9.0, 9.5, 10.0]),
             stored(&[("cpu", "1"), ("mode", "idle")], &[7.0, 8.0, 8.0]),
         ];
-        let sampled = Sampled(BTreeMap::from([(CPU.to_owned(), cpu)]));
+        let sampled = sampled([(CPU.to_owned(), cpu)]);
         let busy = &CHARTS[0].lines[0].of;
         assert_eq!(shown(&sampled, busy, ""), [0.25, 0.75]);
         assert!(shown(&sampled, busy, "web-1").is_empty());
@@ -379,15 +400,15 @@ mod tests {
     fn processor_time_is_of_the_quota_and_a_counter_that_fell_says_nothing() {
         let web = [("instance", "web-1")];
         let of = |name: &str, values: &[f64]| (name.to_owned(), vec![stored(&web, values)]);
-        let sampled = Sampled(BTreeMap::from([
+        let all = sampled([
             of(USED, &[1.0, 1.1, 0.2, 0.4]),
             of(QUOTA, &[4000.0; 4]),
             of(PERIOD, &[10_000.0; 4]),
-        ]));
-        assert_eq!(shown(&sampled, &Of::Quota, "web-1"), [0.25, 0.5]);
-        assert_eq!(shown(&sampled, &Of::Rate((USED, &[])), "web-1"), [0.1, 0.2]);
-        assert_eq!(shown(&sampled, &Of::Gauge(QUOTA), "web-1"), [4000.0; 4]);
-        let without = Sampled(BTreeMap::from([of(USED, &[1.0, 1.1])]));
+        ]);
+        assert_eq!(shown(&all, &Of::Quota, "web-1"), [0.25, 0.5]);
+        assert_eq!(shown(&all, &Of::Rate((USED, &[])), "web-1"), [0.1, 0.2]);
+        assert_eq!(shown(&all, &Of::Gauge(QUOTA), "web-1"), [4000.0; 4]);
+        let without = sampled([of(USED, &[1.0, 1.1])]);
         assert_eq!(shown(&without, &Of::Quota, "web-1"), [0.1], "of one core");
     }
 

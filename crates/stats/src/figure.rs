@@ -19,7 +19,7 @@ mod unit;
 pub(crate) use families::candidates;
 pub use families::{FAMILIES, Family, Of, family, fits};
 pub use registry::*;
-pub use rounds::{Means, Round, Rounds};
+pub use rounds::{Means, Round, Rounds, is_of_collectors};
 pub use unit::Unit;
 
 use serde::{Deserialize, Serialize};

@@ -126,9 +126,9 @@ pub struct Panel {
 #[derive(Debug, Clone)]
 pub struct Figure {
     /// Unique in the page; a letter first.
-    pub id: &'static str,
+    pub id: String,
     /// What it shows.
-    pub title: &'static str,
+    pub title: String,
     /// How to read it, and what was done to the numbers.
     pub note: String,
     /// The horizontal axis, of all panels.
@@ -153,10 +153,10 @@ pub struct Figure {
 
 impl Figure {
     /// A figure of lines on a linear scale, to be filled.
-    pub fn lines(id: &'static str, title: &'static str, axis: Axis, unit: Unit) -> Self {
+    pub fn lines(id: impl Into<String>, title: impl Into<String>, axis: Axis, unit: Unit) -> Self {
         Self {
-            id,
-            title,
+            id: id.into(),
+            title: title.into(),
             note: String::new(),
             axis,
             unit,

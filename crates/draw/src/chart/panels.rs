@@ -10,7 +10,7 @@ use crate::Markup;
 
 impl Chart for Figure {
     fn caption(&self) -> (&str, &str) {
-        (self.title, &self.note)
+        (&self.title, &self.note)
     }
 
     fn is_quiet(&self) -> bool {

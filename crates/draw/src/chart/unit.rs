@@ -11,6 +11,10 @@ pub enum Unit {
     PerSecond,
     /// Bytes, in decimal units.
     Bytes,
+    /// Bytes per second, in decimal units.
+    BytesPerSecond,
+    /// A number of a unit that stands elsewhere.
+    Number,
     /// Whole things.
     Count,
     /// Whole things in the mean: a fraction by themselves, whole on ticks.
@@ -38,7 +42,8 @@ impl Unit {
                 format!("{} {name}", trimmed(value / divisor))
             }
             Self::Bytes => bytes(value),
-            Self::PerSecond | Self::Count | Self::Mean => grouped(value),
+            Self::BytesPerSecond => format!("{}/s", bytes(value)),
+            Self::PerSecond | Self::Number | Self::Count | Self::Mean => grouped(value),
             Self::Amount => signed(value, grouped),
             Self::Share => format!("{}%", trimmed(value * 100.0)),
             Self::Percentile => format!("p{}", trimmed(value)),
@@ -49,8 +54,9 @@ impl Unit {
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Micros => micros(value),
-            Self::PerSecond | Self::Mean => significant(value),
+            Self::PerSecond | Self::Number | Self::Mean => significant(value),
             Self::Bytes => bytes(value),
+            Self::BytesPerSecond => format!("{}/s", bytes(value)),
             Self::Count => whole(value),
             Self::Amount => money(value, ""),
             Self::Share => per_cent(value),

@@ -123,6 +123,7 @@ fn of_seconds(content: &Content) -> Vec<Section> {
     ];
     // What was watched stands under the response times.
     let place = all.iter().position(|of| of.id == "waits").unwrap_or(all.len());
-    all.splice(place..place, watched::section(content));
+    let sections = watched::section(content).into_iter().chain(watched::others(content));
+    all.splice(place..place, sections);
     all
 }

@@ -1,10 +1,14 @@
 //! What was watched beside the load, on the time axis of the response times. What a run has no
 //! series of has no chart.
 
+use std::collections::BTreeSet;
+
 use super::content::Content;
 use super::tones::TONES;
 use crate::columns::mean;
-use crate::document::{Block, Section, chart, words};
+use crate::document::{Block, Section, chart, note, words};
+use crate::others::{Others, unit};
+use crate::stored::Value;
 use crate::watched::{CHARTS, Watched};
 use plimsoll_draw::chart::Chart;
 use plimsoll_draw::chart::figure::{Figure, Series};
@@ -24,6 +28,50 @@ pub(crate) fn section(content: &Content) -> Option<Section> {
          value stands for the time since the sample before it.",
     );
     Some(Section::new("watched", "Host and servers", vec![text, Block::Charts(charts)]))
+}
+
+/// The section of the application's own series; none where no run has one that moves.
+pub(crate) fn others(content: &Content) -> Option<Section> {
+    let names: BTreeSet<&str> =
+        content.views.iter().flat_map(|view| view.sampled.others.names()).collect();
+    let charts: Vec<Box<dyn Chart>> =
+        names.into_iter().enumerate().map(|of| chart(draw_other(content, of))).collect();
+    if charts.is_empty() {
+        return None;
+    }
+    let text = words(
+        "What the application told of itself, by a page for Prometheus or by lines of StatsD: \
+         counters by what they rose by a second, all else as it stood.",
+    );
+    let most = |count: fn(&Others) -> usize| {
+        content.views.iter().map(|view| count(&view.sampled.others)).max().unwrap_or(0)
+    };
+    let (still, beyond) = (most(|of| of.still), most(|of| of.beyond));
+    let mut blocks = vec![text, Block::Charts(charts)];
+    if still + beyond > 0 {
+        blocks.push(note(format!(
+            "Without a chart are {still} series that stood still, and {beyond} beyond the first; \
+             plimsoll export has them all."
+        )));
+    }
+    Some(Section::new("series", "The application's own series", blocks))
+}
+
+/// The chart of a name, by its number.
+fn draw_other(content: &Content, (number, name): (usize, &str)) -> Figure {
+    let (unit, measure, _) = unit(name);
+    let mut figure = Figure::lines(format!("series-{number}"), name, content.axis, unit);
+    measure.clone_into(&mut figure.measure);
+    figure.note = content.column_note("means");
+    figure.panels = content.panels(|view| {
+        let drawn = view.sampled.others.lines(name).into_iter().take(MAX_LINES).enumerate();
+        let line = |(place, (called, values)): (usize, (String, Vec<Value>))| {
+            let column = mean(content.axis, &values, |of| Some(of.value));
+            Series::new(&called, TONES[place % TONES.len()], column)
+        };
+        drawn.map(line).collect()
+    });
+    figure
 }
 
 /// A chart; none where no run has a series of it.

@@ -121,7 +121,7 @@ impl Rounds {
 
     /// Whether a series is a figure by its own name.
     fn is_own(&self, name: &str) -> bool {
-        self.asked.contains(name) || !KNOWN.iter().any(|known| name.starts_with(known))
+        self.asked.contains(name) || !is_of_collectors(name)
     }
 
     /// What tells the members of a family apart in this round.
@@ -170,6 +170,12 @@ impl Rounds {
         }
         any.then_some(sum)
     }
+}
+
+/// Whether a series is one that collectors know, by its name: not the application's own.
+#[must_use]
+pub fn is_of_collectors(name: &str) -> bool {
+    KNOWN.iter().any(|known| name.starts_with(known))
 }
 
 /// Whether any formula is made of the series of a name.
