@@ -12,7 +12,7 @@ use plimsoll_plan::{
 };
 use plimsoll_runs::Kind;
 use plimsoll_runs::experiment::Cell;
-use plimsoll_testbed::bed::Planned;
+use plimsoll_testbed::outline::Planned;
 
 use crate::adaptive;
 use crate::control::Control;

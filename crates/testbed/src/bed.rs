@@ -10,16 +10,14 @@ use crate::error::TestbedError;
 use crate::flow::{Class, Flow, Outputs, Step, Told};
 use crate::folder::is_within;
 use crate::launch::Launcher;
-use crate::ledger::{Ledger, Stood, Thing};
+use crate::ledger::Ledger;
+use crate::outline::{Outline, Planned};
 use crate::provider::Provider;
 use crate::recipe::Stands;
 use crate::role::{CopiedFile, Instance, Role};
 use crate::texts::{Filled, Texts};
 use crate::users::is_root;
 use crate::work::{Op, Worker};
-
-/// How long a step may take that only makes things.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// The name of this program's copy in the folder of an instance.
 const OWN_PROGRAM: &str = "plimsoll";
@@ -36,32 +34,6 @@ pub struct Bed {
     pub folders: PathBuf,
     /// How processes are started.
     pub launcher: Launcher,
-}
-
-/// A step of a bed, as data.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Planned {
-    /// What is done, as a verb and its object.
-    pub name: String,
-    /// The instance; empty for what all share.
-    pub instance: String,
-    /// The kind of step.
-    pub class: Class,
-    /// The steps before it.
-    pub after: Vec<usize>,
-    /// How long it may take.
-    pub limit: Duration,
-    /// What is done, in order.
-    pub ops: Vec<Op>,
-}
-
-/// What is done for a bed, and where its instances will stand.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outline {
-    /// The instances, in the order of the roles.
-    pub instances: Vec<Instance>,
-    /// The steps.
-    pub steps: Vec<Planned>,
 }
 
 impl Bed {
@@ -169,6 +141,23 @@ impl Bed {
         instance.cgroups = entered.iter().filter_map(folder).collect();
         self.ask(role, &mut instance, stand)?;
         Ok(instance)
+    }
+
+    /// Fills in what collectors ask an instance.
+    pub(crate) fn ask(
+        &self,
+        role: &Role,
+        instance: &mut Instance,
+        stand: &BTreeMap<String, Stands>,
+    ) -> Result<(), TestbedError> {
+        let texts = Texts::of(role, instance, &self.program(instance), stand)?;
+        let asks = role.recipe.recipe.collect.iter().map(|(collector, asks)| {
+            let what = format!("`collect.{collector}` of the role `{}`", role.name);
+            Ok((collector.clone(), texts.fill(&what, asks)?.text))
+        });
+        let asks = asks.collect::<Result<_, TestbedError>>()?;
+        instance.collect = asks;
+        Ok(())
     }
 
     /// Where an instance finds this program: a copy in its folder, where the instance runs as a
@@ -283,27 +272,6 @@ impl Bed {
             })
         };
         commands.map(command).collect()
-    }
-}
-
-impl Outline {
-    fn add(
-        &mut self,
-        name: &str,
-        instance: &str,
-        class: Class,
-        after: &[usize],
-        ops: Vec<Op>,
-    ) -> usize {
-        self.steps.push(Planned {
-            name: name.to_owned(),
-            instance: instance.to_owned(),
-            class,
-            after: after.to_vec(),
-            limit: LIMIT,
-            ops,
-        });
-        self.steps.len() - 1
     }
 }
 
@@ -441,121 +409,7 @@ pub(crate) fn with_worker<T, E: From<TestbedError>>(
     result
 }
 
-/// Makes a bed stand, and leaves it: its ledger says what stands where, so that another process can
-/// use it or take it down. `digest` is what a plan's bed is compared by.
-///
-/// # Errors
-/// The step that failed, after all is undone.
-pub fn leave_up(
-    bed: &Bed,
-    ledgers: &Path,
-    hears: Hears<'_>,
-    digest: &str,
-) -> Result<Vec<Instance>, TestbedError> {
-    let outline = bed.outline()?;
-    bed.check_programs(&outline)?;
-    let ledger = Ledger::create(ledgers, &bed.id)?;
-    let worker = worker(bed, &outline, &ledger, hears);
-    let up = Standing::up(&outline, &worker, hears.told, hears.is_ended);
-    let up = up.and_then(|standing| {
-        let written = ledger.stands(&Stood::of(digest, standing.instances));
-        if written.is_err() {
-            // A bed that nobody could find is none.
-            drop(standing.down());
-        }
-        written
-    });
-    match up {
-        Ok(()) => Ok(outline.instances.clone()),
-        Err(error) if worker.is_clear() => ledger.close().and(Err(error)),
-        Err(error) => Err(error),
-    }
-}
-
-/// A bed that was left standing, held while it is used.
-pub struct Borrowed {
-    /// Its id.
-    pub id: String,
-    /// Its instances.
-    pub instances: Vec<Instance>,
-    _ledger: Ledger,
-}
-
-impl Bed {
-    /// The bed of that digest that was left standing, where there is one that nobody uses and whose
-    /// servers live.
-    ///
-    /// # Errors
-    /// Ledgers that cannot be read; texts that cannot be filled in.
-    pub fn borrow(&self, ledgers: &Path, digest: &str) -> Result<Option<Borrowed>, TestbedError> {
-        for found in Ledger::all(ledgers)? {
-            let Some(stood) = found.stood.as_ref().filter(|stood| stood.digest == digest) else {
-                continue;
-            };
-            let Some(ledger) = Ledger::hold(ledgers, &found.bed)? else { continue };
-            if !found.things.iter().all(Thing::lives) {
-                continue;
-            }
-            let instances = self.instances_at(stood)?;
-            return Ok(Some(Borrowed { id: found.bed, instances, _ledger: ledger }));
-        }
-        Ok(None)
-    }
-
-    /// The instances of this bed at the places where those of another one stand.
-    fn instances_at(&self, stood: &Stood) -> Result<Vec<Instance>, TestbedError> {
-        let mut stand: BTreeMap<String, Stands> = BTreeMap::new();
-        let mut instances = Vec::new();
-        for role in &self.roles {
-            for number in 1..=role.count {
-                let name = format!("{}-{number}", role.name);
-                let place = stood.instances.iter().position(|of| of.name == name);
-                let Some(place) = place else {
-                    let text = format!("use a test-bed that stands: it has no {name}");
-                    return Err(TestbedError::Wrong(text));
-                };
-                let at = &stood.instances[place];
-                let mut instance = Instance {
-                    role: role.name.clone(),
-                    number,
-                    place,
-                    address: at.address.clone(),
-                    port: at.port,
-                    folder: at.folder.clone(),
-                    cgroups: at.cgroups.clone(),
-                    collect: BTreeMap::new(),
-                    name,
-                };
-                self.ask(role, &mut instance, &stand)?;
-                if number == 1 {
-                    let stands = Stands { address: at.address.clone(), port: at.port };
-                    stand.insert(role.name.clone(), stands);
-                }
-                instances.push(instance);
-            }
-        }
-        Ok(instances)
-    }
-
-    /// Fills in what collectors ask an instance.
-    fn ask(
-        &self,
-        role: &Role,
-        instance: &mut Instance,
-        stand: &BTreeMap<String, Stands>,
-    ) -> Result<(), TestbedError> {
-        let texts = Texts::of(role, instance, &self.program(instance), stand)?;
-        let asks = role.recipe.recipe.collect.iter().map(|(collector, asks)| {
-            let what = format!("`collect.{collector}` of the role `{}`", role.name);
-            Ok((collector.clone(), texts.fill(&what, asks)?.text))
-        });
-        let asks = asks.collect::<Result<_, TestbedError>>()?;
-        instance.collect = asks;
-        Ok(())
-    }
-}
-
-fn worker<'a>(bed: &'a Bed, outline: &Outline, ledger: &'a Ledger, hears: Hears<'a>) -> Worker<'a> {
+pub(crate) fn worker<'a>(bed: &'a Bed, outline: &Outline, ledger: &'a Ledger, hears: Hears<'a>) -> Worker<'a> {
     let each = MOST_OUTPUTS / (outline.instances.len() as u64).max(1);
     Worker::new(ledger, &bed.launcher, (hears.outputs, each.min(MOST_OUTPUT)))
 }

@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::TestbedError;
-use crate::ledger::Thing;
 use crate::role::Limits;
+use crate::thing::Thing;
 use crate::work::Op;
 
 /// Where cgroups are mounted.

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::bed::{Bed, Hears, Outline, step, with_worker};
+use crate::bed::{Bed, Hears, step, with_worker};
 use crate::error::TestbedError;
 use crate::flow::Flow;
+use crate::outline::Outline;
 use crate::recipe::Stands;
 use crate::role::{Instance, Role};
 use crate::work::Worker;

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use crate::command::{Deadline, Words, run};
 use crate::error::TestbedError;
-use crate::ledger::{Ledger, Thing};
+use crate::ledger::Ledger;
 use crate::policy::{POLICY, forbid, put_back};
+use crate::thing::Thing;
 use crate::users::is_root;
 
 /// How long an installation may take.

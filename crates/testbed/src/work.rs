@@ -18,9 +18,10 @@ use crate::error::TestbedError;
 use crate::flow::Outputs;
 use crate::folder;
 use crate::launch::{Launcher, Order};
-use crate::ledger::{Ledger, Thing, mark, remove, started_at};
+use crate::ledger::Ledger;
 use crate::output;
 use crate::recipe::{Check, Stop, signal_of};
+use crate::thing::{Thing, mark, remove, started_at};
 use crate::users::User;
 
 /// A link of the instance's user's is not followed.

@@ -7,7 +7,7 @@ use crate::terminal::error::Result;
 use crate::terminal::print;
 use plimsoll_experiment::ready::Ready;
 use plimsoll_experiment::record::CellPlan;
-use plimsoll_testbed::bed::Planned;
+use plimsoll_testbed::outline::Planned;
 use plimsoll_units::{show_count, show_duration};
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use plimsoll_plan::{CachePlan, FactorPlan, Plan, Varied};
 use plimsoll_runs::Kind as RunKind;
 use plimsoll_runs::experiment::Cell;
-use plimsoll_testbed::bed::Planned;
+use plimsoll_testbed::outline::Planned;
 
 use super::{Ask, Of, PARTS, Ready, With, execute_designed};
 use crate::adaptive;

@@ -3,12 +3,14 @@
 use crate::host::{Place, left_of, role};
 use plimsoll_net::http::client::{Ask, Limits as Within, Plain};
 use plimsoll_net::url::Url;
-use plimsoll_testbed::bed::{Hears, leave_up, with_bed};
+use plimsoll_testbed::bed::{Hears, with_bed};
 use plimsoll_testbed::command::is_there;
 use plimsoll_testbed::flow::Action;
-use plimsoll_testbed::ledger::{Ledger, Thing};
+use plimsoll_testbed::ledger::Ledger;
 use plimsoll_testbed::recipe::{Content, Scalar};
 use plimsoll_testbed::role::{Instance, Role};
+use plimsoll_testbed::standing::leave_up;
+use plimsoll_testbed::thing::Thing;
 use plimsoll_testbed::{Bed, TestbedError};
 use std::sync::Mutex;
 use std::time::Duration;

@@ -2,13 +2,15 @@
 //! why, and the host is as it was before. And what a killed process leaves is found and undone.
 
 use crate::host::{Place, host_of, left_of, role};
-use plimsoll_testbed::bed::{Hears, Outline, with_bed, with_steps};
+use plimsoll_testbed::bed::{Hears, with_bed, with_steps};
 use plimsoll_testbed::command::{Words, is_there};
 use plimsoll_testbed::flow::Action;
 use plimsoll_testbed::launch::Order;
-use plimsoll_testbed::ledger::{Ledger, Thing, started_at};
+use plimsoll_testbed::ledger::Ledger;
+use plimsoll_testbed::outline::Outline;
 use plimsoll_testbed::recipe::Content;
 use plimsoll_testbed::role::Role;
+use plimsoll_testbed::thing::{Thing, started_at};
 use plimsoll_testbed::{Bed, Op, TestbedError};
 use std::sync::Mutex;
 use std::time::Duration;

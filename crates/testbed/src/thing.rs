@@ -1,0 +1,188 @@
+//! What is made for a bed, and how each of it is removed where it is proved the bed's: a process by
+//! its number *and* the time of its start, a link by its alias, a namespace and a cgroup by names
+//! that have the bed's id, a folder by the mark in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{Deadline, Words, run};
+use crate::error::TestbedError;
+use crate::policy::put_back;
+
+/// The file that marks a folder as a bed's; it holds the bed's id.
+const MARK: &str = ".plimsoll";
+/// How long a removal may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Something that is made and removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Thing {
+    /// A folder, with all in it.
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A network namespace of `ip netns`.
+    Namespace {
+        /// Its name, which has the bed's id.
+        name: String,
+    },
+    /// A network interface of this host.
+    Link {
+        /// Its name.
+        name: String,
+        /// Its alias.
+        alias: String,
+    },
+    /// What keeps the distribution from starting services while packages are installed: a file in
+    /// the place of one that may have been there, which lies beside it meanwhile.
+    Policy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A cgroup.
+    Cgroup {
+        /// Its folder, which has the bed's id.
+        path: PathBuf,
+    },
+    /// A process, with the group that it leads.
+    Process {
+        /// The instance.
+        instance: String,
+        /// Its number.
+        pid: u32,
+        /// When it was started, ticks since the host was.
+        started: u64,
+    },
+}
+
+impl Thing {
+    /// Whether a process is the one that was started then; of anything else there is nothing that
+    /// lives.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        match self {
+            Self::Process { pid, started, .. } => {
+                started_at(*pid) == Some(*started) && !is_zombie(*pid)
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Puts the mark of a bed into its folder.
+pub(crate) fn mark(folder: &Path, bed: &str) -> Result<(), TestbedError> {
+    let path = folder.join(MARK);
+    fs::write(&path, bed).map_err(TestbedError::file("write", path))
+}
+
+/// Removes a thing where it is there and proved the bed's. Returns whether it was.
+///
+/// # Errors
+/// Where it could not be removed.
+pub(crate) fn remove(bed: &str, thing: &Thing) -> Result<bool, TestbedError> {
+    match thing {
+        Thing::Process { pid, started, .. } => Ok(end_process(*pid, *started)),
+        Thing::Cgroup { path } => remove_cgroup(bed, path),
+        Thing::Policy { path } => put_back(path),
+        Thing::Namespace { name } => {
+            if !name.contains(bed) || !Path::new("/run/netns").join(name).exists() {
+                return Ok(false);
+            }
+            ip(&["netns", "delete", name]).map(|()| true)
+        }
+        Thing::Link { name, alias } => {
+            // One without an alias was about to get it: its name has the bed's id.
+            let found = fs::read_to_string(format!("/sys/class/net/{name}/ifalias"));
+            let is_ours = |found: &str| found == alias || found.is_empty() && name.contains(bed);
+            if !found.is_ok_and(|found| is_ours(found.trim())) {
+                return Ok(false);
+            }
+            ip(&["link", "delete", name]).map(|()| true)
+        }
+        Thing::Folder { path } => {
+            let marked = fs::read_to_string(path.join(MARK));
+            if marked.map_or(true, |found| found != bed) {
+                return Ok(false);
+            }
+            fs::remove_dir_all(path).map_err(TestbedError::file("remove", path))?;
+            Ok(true)
+        }
+    }
+}
+
+fn ip(words: &[&str]) -> Result<(), TestbedError> {
+    let words: Vec<&str> = [&["ip"], words].concat();
+    run(&Words::of(&words), Path::new("/"), &Deadline::within(LIMIT)).map(drop)
+}
+
+/// Kills a process, and the group that it leads, where it is the one that was started then.
+fn end_process(pid: u32, started: u64) -> bool {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let Some(number) = number.filter(|_| started_at(pid) == Some(started)) else { return false };
+    let _ = kill_process_group(number, Signal::KILL);
+    let _ = kill_process(number, Signal::KILL);
+    let deadline = Deadline::within(LIMIT);
+    while started_at(pid) == Some(started) && !is_zombie(pid) && !deadline.is_over() {
+        deadline.pause();
+    }
+    true
+}
+
+/// Kills all that is in a cgroup, and removes it.
+fn remove_cgroup(bed: &str, path: &Path) -> Result<bool, TestbedError> {
+    let is_ours = path.components().any(|part| part.as_os_str().to_string_lossy().contains(bed));
+    if !is_ours || !path.is_dir() {
+        return Ok(false);
+    }
+    let deadline = Deadline::within(LIMIT);
+    loop {
+        let inside = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+        for pid in inside.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        match fs::remove_dir(path) {
+            Ok(()) => return Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+            Err(error) if deadline.is_over() => {
+                return Err(TestbedError::file("remove the cgroup", path)(error));
+            }
+            Err(_) => deadline.pause(),
+        }
+    }
+}
+
+/// The fields of `/proc/PID/stat` behind the name, which may have spaces and brackets.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
+}
+
+/// When a process was started, ticks since the host was (proc_pid_stat(5), field 22).
+#[must_use]
+pub fn started_at(pid: u32) -> Option<u64> {
+    stat(pid)?.get(22 - 3)?.parse().ok()
+}
+
+fn is_zombie(pid: u32) -> bool {
+    stat(pid).is_none_or(|fields| fields.first().is_some_and(|state| state == "Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_ours_by_the_time_of_its_start() {
+        let me = std::process::id();
+        let started = started_at(me).unwrap();
+        assert!(!end_process(me, started + 1));
+        assert_eq!(started_at(u32::MAX), None);
+    }
+}
