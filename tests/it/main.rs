@@ -60,4 +60,5 @@ mod stores;
 mod testbed_secrets;
 mod testbeds;
 mod transport;
+mod warm_up;
 mod watching;

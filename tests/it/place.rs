@@ -2,6 +2,8 @@
 //! behaviour.
 
 use crate::program::{Done, Going, PLIMSOLL, wait_for};
+use plimsoll_runs::Run;
+use plimsoll_runs::experiment::{CellRow, Experiment};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -116,6 +118,18 @@ impl Place {
     pub(crate) fn calm(&self) -> Target {
         self.target(&["--service-time", "const:20ms", "--workers", "1000"])
     }
+}
+
+/// What the events of a kind say in a run.
+pub(crate) fn events(run: &Path, kind: &str) -> Vec<String> {
+    let events = Run::open(run).unwrap().events().unwrap();
+    events.into_iter().filter(|of| of.kind == kind).map(|of| of.text).collect()
+}
+
+/// A cell of an experiment, as its journal has it.
+pub(crate) fn cell(experiment: &Path, number: u32) -> CellRow {
+    let cells = Experiment::open(experiment).unwrap().cells().unwrap();
+    cells.into_iter().find(|row| row.cell.number == number).unwrap()
 }
 
 /// The run folders in a folder for runs, the oldest first.

@@ -1,7 +1,7 @@
 //! An experiment that goes on, from another terminal: how far it is, what happens, and how it is
 //! asked to stop; and what ends it before its last cell.
 
-use crate::place::Place;
+use crate::place::{Place, cell};
 use crate::program::{Going, PLIMSOLL, wait_for};
 use crate::stores::installed;
 use rustix::process::Signal;
@@ -488,14 +488,10 @@ fn cells_of_a_block_are_executed_side_by_side() {
     // Each has servers of its own.
     assert!(cells(&of).iter().all(|cell| cell["state"] == "done"), "{of}");
     // Side by side they are other cells than one by one.
-    let hash = |number| {
-        let experiment = plimsoll_runs::experiment::Experiment::open(&place.run()).unwrap();
-        experiment.cells().unwrap().into_iter().find(|row| row.cell.number == number).unwrap()
-    };
-    let first = hash(1).cell;
+    let first = cell(&place.run(), 1).cell;
     place.write("plan.toml", PLAN);
     document(&place, &["--budget", "2s", "--scale", "100%"], 4);
-    assert_ne!(hash(1).cell.hash, first.hash);
+    assert_ne!(cell(&place.run(), 1).cell.hash, first.hash);
 }
 
 #[test]

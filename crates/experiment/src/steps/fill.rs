@@ -79,16 +79,8 @@ pub fn fill(
     }
     (config.measured_from_ns, config.samples) = (0, true);
     let records = asked.records;
-    let longest_silence_ns = config.timeout_ns.max(SILENCE_NS);
-    let mut steering = Steering {
-        control,
-        records,
-        written: 0,
-        silence: Silence::default(),
-        longest_silence_ns,
-        gave_up: None,
-    };
-    let mut all = pass(&config, Some(records), &mut steering)?;
+    let mut steering = Steering::new(control, records, config.timeout_ns, "written");
+    let mut all = pass(&config, Some(records), Distribution::NONE, &mut steering)?;
     // A record that a store refuses by closing takes those down that are behind it in the pipeline.
     // Each of them is sent again, alone on its connection.
     let mut lost = std::mem::take(&mut all.sum.lost);
@@ -99,7 +91,7 @@ pub fn fill(
         }
         config.sequence = Some(lost.into());
         steering.begin_again(all.sum.counters.succeeded);
-        let mut again = pass(&config, None, &mut steering)?;
+        let mut again = pass(&config, None, Distribution::NONE, &mut steering)?;
         lost = std::mem::take(&mut again.sum.lost);
         all.replace(&again);
     }
@@ -133,21 +125,23 @@ pub fn fill(
 }
 
 /// One use of the engine.
-struct Pass {
-    sum: Sum,
-    seconds: f64,
-    stopped: bool,
+pub(super) struct Pass {
+    pub(super) sum: Sum,
+    pub(super) seconds: f64,
+    pub(super) stopped: bool,
 }
 
-/// Writes what the configuration asks for, by as many users as there is room for.
-fn pass(
+/// Asks for what the configuration has, by as many users as there is room for, who think so long
+/// before each request.
+pub(super) fn pass(
     config: &Config,
     limit: Option<u64>,
+    think: Distribution,
     steering: &mut Steering<'_>,
 ) -> Result<Pass, ExperimentError> {
     let users = config.connections.1.saturating_mul(config.streams_per_connection);
     let limit = limit.or(config.sequence.as_ref().map(|sequence| sequence.len() as u64));
-    let load = Load::Closed { users, think: Distribution::NONE, end_ns: LONGEST_NS, limit };
+    let load = Load::Closed { users, think, end_ns: LONGEST_NS, limit };
     let offer = Offer::Closed(load, LONGEST_NS);
     let mut sum = Sum::default();
     // A thread of its own, as it gives way to the engine's threads.
@@ -186,9 +180,9 @@ const MOST_LOST: usize = 1 << 20;
 
 /// Adds up what is observed.
 #[derive(Default)]
-struct Sum {
-    counters: Counters,
-    reasons: Reasons,
+pub(super) struct Sum {
+    pub(super) counters: Counters,
+    pub(super) reasons: Reasons,
     failed: u64,
     refusals: Reasons,
     /// Records whose connection was closed before they were answered.
@@ -223,7 +217,7 @@ impl Sink for Sum {
 const SILENCE_NS: u64 = 10_000_000_000;
 
 /// Tells how far it is.
-struct Steering<'a> {
+pub(super) struct Steering<'a> {
     control: &'a dyn Control,
     /// Records of the data set.
     records: u64,
@@ -232,7 +226,9 @@ struct Steering<'a> {
     silence: Silence,
     /// For how long requests may fail, one after the other, before it is given up.
     longest_silence_ns: u64,
-    gave_up: Option<String>,
+    /// What is done, for a person: `written`.
+    deed: &'static str,
+    pub(super) gave_up: Option<String>,
 }
 
 /// Since when nothing was written, though it was tried.
@@ -263,6 +259,27 @@ impl Watch for Steering<'_> {
     }
 }
 
+impl<'a> Steering<'a> {
+    /// Of so many records, or requests, each of which may take as long as `timeout_ns`; `deed` is
+    /// what is done with each, for a person: `written`.
+    pub(super) fn new(
+        control: &'a dyn Control,
+        records: u64,
+        timeout_ns: u64,
+        deed: &'static str,
+    ) -> Self {
+        Self {
+            control,
+            records,
+            written: 0,
+            silence: Silence::default(),
+            longest_silence_ns: timeout_ns.max(SILENCE_NS),
+            deed,
+            gave_up: None,
+        }
+    }
+}
+
 impl Steering<'_> {
     /// What is written from now on is beside so many records.
     fn begin_again(&mut self, written: u64) {
@@ -288,7 +305,8 @@ impl Steering<'_> {
         }
         self.gave_up.get_or_insert_with(|| {
             format!(
-                "nothing was written for {}, and what was tried failed",
+                "nothing was {} for {}, and what was tried failed",
+                self.deed,
                 show_duration(silent_ns)
             )
         });

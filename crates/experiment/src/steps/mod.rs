@@ -3,3 +3,4 @@
 pub mod cold;
 pub mod fill;
 pub mod restart;
+pub(crate) mod warm;

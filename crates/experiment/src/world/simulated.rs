@@ -14,7 +14,7 @@ use plimsoll_capacity::simulated::Simulated;
 use plimsoll_capacity::simulated::admission::Admission;
 use plimsoll_load::Times;
 use plimsoll_load::run::Offer;
-use plimsoll_plan::{Elastic, Plan};
+use plimsoll_plan::{Elastic, Plan, WarmUp};
 use plimsoll_runs::experiment::{Cell, State};
 use plimsoll_runs::{
     End, Ended, ErrorKind, Interval, Kind, Phase, RunError, RunWriter, Sink, Tag, WindowRow,
@@ -66,6 +66,12 @@ impl Instance {
             return Err(conflict(
                 "simulate a warm-up that goes on until something holds: it is only waited for \
                  live; say how long it is, by `warm_up` in [load]",
+            ));
+        }
+        if plan.load.warm_up == WarmUp::Fill {
+            return Err(conflict(
+                "simulate a warm-up by `fill`: the simulated server has nothing to fill; leave it \
+                 out by --set load.warm_up=0s",
             ));
         }
         if let Some(key) = beyond(elastic) {

@@ -19,7 +19,8 @@ use crate::sections::load_shape::{LoadShape, RateSource, SHAPE};
 use crate::sections::search::Search;
 use crate::sections::target::{Http, Target};
 use crate::takes::{
-    Count, DURATION, END_RULE, Form, OrWord, Parsed, RULE, STOP_RULE, Small, TIME, Takes, word,
+    Count, DURATION, END_RULE, Form, OrWord, Parsed, RATE, RULE, STOP_RULE, Small, TIME, Takes,
+    word,
 };
 use crate::write::Writer;
 
@@ -30,10 +31,12 @@ section! {
         /// When requests start.
         shape: LoadShape { part }
         /// A phase before the measured one, kept apart from it; `until steady`: until the response
-        /// times of its seconds are.
+        /// times of its seconds are; `fill`: each URL of the list once.
         warm_up: WarmUp { WARM_UP, or WarmUp::Lasting(Duration::ZERO), "10s" }
             flag [Group::Load.flag("warm-up", "DURATION").says("A phase before the measured one, \
-                kept apart from it, such as 10s or 'until steady'")]
+                kept apart from it, such as 10s, 'until steady' or fill")]
+        /// How many URLs a second `fill` asks for at most.
+        fill_rate: f64 { RATE, or 100.0, "500/s" }
         /// What must hold before the measured phase begins, which the warm-up goes on until.
         start_when: Option<Rule> { RULE, "memcached.hit_ratio>=97% for 1m" }
         /// How long the warm-up may take where it goes on until something holds.
@@ -107,6 +110,9 @@ impl Load {
         // A store is asked as its clients ask: the next command when the answer is there.
         if !section.has("streams") && target.http != Http::One {
             load.streams = STREAMS;
+        }
+        if load.warm_up == WarmUp::Fill {
+            check_fill(section, target, search.is_some());
         }
         match search {
             Some(search) => {
@@ -186,31 +192,48 @@ pub enum WarmUp {
     Lasting(Duration),
     /// When the seconds of the warm-up are steady.
     UntilSteady,
+    /// When each URL of the list was asked for once, before the load.
+    Fill,
+}
+
+/// `fill` asks for each URL of a list.
+fn check_fill(section: &Section<'_>, target: &Target, is_search: bool) {
+    if is_search {
+        let message = "`fill` goes with a load, not with a search";
+        section.fault("warm_up", message, None);
+    } else if !matches!(target.asked, Asked::List(_)) {
+        let message = "`fill` asks for each URL of a list once, and [target] has none";
+        section.fault("warm_up", message, Some("set urls = \"urls.csv\" in [target], or --urls"));
+    }
 }
 
 /// What a warm-up is called that goes on until its seconds are steady.
 const UNTIL_STEADY: &str = "until steady";
+/// What a warm-up is called that asks for each URL once.
+const FILL: &str = "fill";
 const WARM_UP: Parsed<WarmUp> = Parsed {
-    takes: "duration or `until steady`",
-    wanted: "a duration such as 10s, or `until steady`",
+    takes: "duration, `until steady` or `fill`",
+    wanted: "a duration such as 10s, `until steady` or `fill`",
     form: Form::Text,
     parse: |text| match text.trim() {
         UNTIL_STEADY => Ok(WarmUp::UntilSteady),
+        FILL => Ok(WarmUp::Fill),
         _ => duration(text).map(WarmUp::Lasting),
     },
     show: |of| match of {
         WarmUp::Lasting(span) => exact(*span),
         WarmUp::UntilSteady => UNTIL_STEADY.to_owned(),
+        WarmUp::Fill => FILL.to_owned(),
     },
 };
 
 impl WarmUp {
-    /// How long it is at least.
+    /// How long it is at least, within the load.
     #[must_use]
     pub fn least(self) -> Duration {
         match self {
             Self::Lasting(span) => span,
-            Self::UntilSteady => Duration::ZERO,
+            Self::UntilSteady | Self::Fill => Duration::ZERO,
         }
     }
 }

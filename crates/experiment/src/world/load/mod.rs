@@ -5,7 +5,7 @@ pub(crate) mod execute;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use plimsoll_plan::Plan;
+use plimsoll_plan::{Plan, WarmUp};
 use plimsoll_runs::experiment::{Cell, State};
 use plimsoll_runs::{End, Ended, Event, Kind, RunError, Sink};
 use plimsoll_workload::random::seed_of;
@@ -17,6 +17,7 @@ use crate::engine::{Execution, World};
 use crate::error::ExperimentError;
 use crate::prepare::{Place, Prepared};
 use crate::record::{CellPlan, Subject};
+use crate::steps::warm::each_once;
 use crate::world::steer::Rules;
 use crate::world::watch::{Watching, clocks};
 use plimsoll_monitor::Source;
@@ -109,6 +110,20 @@ impl Load<'_> {
         }
     }
 
+    /// Asks for each URL once, where the plan warms up so; `None` where the user has ended it.
+    fn fill(
+        &self,
+        cell: &Cell,
+        control: &dyn Control,
+    ) -> Result<Option<Vec<Event>>, ExperimentError> {
+        let load = &self.plan.load;
+        if load.warm_up != WarmUp::Fill {
+            return Ok(Some(Vec::new()));
+        }
+        let asked = each_once(self.prepared, load.fill_rate, cell.seed, control)?;
+        Ok(asked.map(|event| vec![event]))
+    }
+
     /// Keeps a run of a cell that failed before its load began.
     ///
     /// # Errors
@@ -134,6 +149,7 @@ impl Load<'_> {
         if !self.is_ready(to.control)? {
             return Ok(());
         }
+        let Some(filled) = self.fill(cell, to.control)? else { return Ok(()) };
         let length = (self.prepared.offer.duration_ns(), self.prepared.warmup_ns);
         to.control.tell(News::Length(length.0, length.1));
         to.control.tell(News::Begins(cell));
@@ -143,7 +159,7 @@ impl Load<'_> {
         let mut meta = meta(&prepared, &setting, Kind::Load);
         meta.host.extend(clocks(self.sources, self.place.now_ns));
         let mut writer = to.record.begin(cell, meta)?;
-        for event in self.before {
+        for event in self.before.iter().chain(&filled) {
             writer.event(event).map_err(RunError::Unfinished)?;
         }
         let watching = Watching::start(self.sources, self.plan, cell.seed)?;
